@@ -1,0 +1,305 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// A Plan is one load test, or one comparison of several, before it runs.
+//
+// [Parse] returns plans that are complete: every default is filled in and every cross check holds. A Plan
+// built by hand carries no such promise; pass its [Plan.String] through [Parse] to obtain it. A Plan is not
+// changed after parsing, so it may be shared between goroutines.
+type Plan struct {
+	// Name labels runs, files and reports: letters, digits, dot, underscore and dash, at most 64.
+	Name string `yaml:"name"`
+	// Seed feeds every random choice of the load and the order of the blocks. Default 1.
+	Seed uint64 `yaml:"seed"`
+	// Target says what is tested.
+	Target Target `yaml:"target"`
+	// Database says on which engines; with two engines, everything is done on each.
+	Database Database `yaml:"database"`
+	// Placement gives the two sides of one host their own cores.
+	Placement Placement `yaml:"placement"`
+	// Workload says what the simulated users do.
+	Workload Workload `yaml:"workload"`
+	// Bounded is the test with a fixed number of users; nil when the plan has none.
+	Bounded *Bounded `yaml:"bounded"`
+	// Unbounded is the search for capacity; nil when the plan has none.
+	Unbounded *Unbounded `yaml:"unbounded"`
+	// Compare names the arms; nil for a plan with a single variant.
+	Compare *Compare `yaml:"compare"`
+	// Setup holds additional rows of the report's Setup table, in the order of the file.
+	Setup []Row `yaml:"setup"`
+}
+
+// A Target says how the system under test is started, or where it already runs.
+type Target struct {
+	// Driver names the way of deployment. Which names exist is known to the caller; see [Known].
+	Driver string `yaml:"driver"`
+	// Instances is the number of servers on one database, 1 to 64. Default 1.
+	Instances int `yaml:"instances"`
+	// Binary is the server's executable, or the directory of its release; empty means the driver's own.
+	Binary string `yaml:"binary"`
+	// Command is the whole command line of a process, program first; Args are appended to it.
+	Command []string `yaml:"command"`
+	// Args are arguments for the server.
+	Args []string `yaml:"args"`
+	// Env holds additional environment variables of the server. A secret must be a reference; see [Expand].
+	Env map[string]string `yaml:"env"`
+	// URL is the base address, http or https, of a target that already runs or that a command will serve.
+	URL string `yaml:"url"`
+	// Ready is the address or path that answers 200 once the target can be used; empty means the driver's own.
+	Ready string `yaml:"ready"`
+	// MetricsURL is the address or path of the target's Prometheus metrics; empty means the driver's own, or none.
+	MetricsURL string `yaml:"metrics_url"`
+	// StopSignal asks the server to stop: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the driver's own.
+	StopSignal string `yaml:"stop_signal"`
+	// Version labels the build in tables when the target cannot say it itself.
+	Version string `yaml:"version"`
+}
+
+// With returns the target as the arm changes it: the arm's binary and version replace those of the target, its
+// arguments follow the target's, its environment is laid over the target's. The result shares no memory with
+// either.
+func (t Target) With(a Arm) Target {
+	t.Command = slices.Clone(t.Command)
+	t.Args = append(slices.Clone(t.Args), a.Args...)
+	env := maps.Clone(t.Env)
+	if env == nil && len(a.Env) > 0 {
+		env = make(map[string]string, len(a.Env))
+	}
+	maps.Copy(env, a.Env)
+	t.Env = env
+	if a.Binary != "" {
+		t.Binary = a.Binary
+	}
+	if a.Version != "" {
+		t.Version = a.Version
+	}
+	return t
+}
+
+// Database engines by the protocol they speak; the server behind it tells its own name and version.
+const (
+	PostgreSQL = "postgresql"
+	MySQL      = "mysql"
+)
+
+// A Database says which engines the target is tested on.
+type Database struct {
+	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the target's database
+	// is not ours to start.
+	Engine []string `yaml:"engine"`
+}
+
+// A Placement pins the generator and the target to CPU numbers, which may not overlap. Empty sets mean the
+// default of the host.
+type Placement struct {
+	Generator []int `yaml:"generator"`
+	Target    []int `yaml:"target"`
+}
+
+// Login modes of a [Workload].
+const (
+	// LoginWarm logs users in before the ramp, outside of what is measured.
+	LoginWarm = "warm"
+	// LoginCold makes the login a part of the load.
+	LoginCold = "cold"
+)
+
+// A Workload says what the simulated users do and how fast.
+type Workload struct {
+	// Behavior is what most users do. Which names exist is known to the caller; see [Known].
+	Behavior string `yaml:"behavior"`
+	// Share is the fraction of users that follow Behavior, above 0 and at most 1. Default: what With leaves.
+	Share float64 `yaml:"share" kind:"percent"`
+	// With holds the fractions of users that follow other behaviors. Share and With sum to 1.
+	With map[string]float64 `yaml:"with" kind:"percent"`
+	// Pace multiplies every wait of the users and every time constant of the search; 0.1 is ten times as fast.
+	// Above 0, at most 100. Default 1. See the package comment for the exact rule.
+	Pace float64 `yaml:"pace"`
+	// Login is [LoginWarm] (default) or [LoginCold].
+	Login string `yaml:"login"`
+	// Params are settings of the behaviors, which give them their meaning.
+	Params map[string]string `yaml:"params"`
+}
+
+// Wait returns the wait d as this workload waits it: d times Pace, rounded to the nanosecond. A zero Pace counts
+// as 1.
+func (w Workload) Wait(d time.Duration) time.Duration {
+	if w.Pace == 0 || w.Pace == 1 {
+		return d
+	}
+	return time.Duration(float64(d) * w.Pace)
+}
+
+// Mix returns the fraction of users of every behavior, Behavior among them.
+func (w Workload) Mix() map[string]float64 {
+	mix := map[string]float64{w.Behavior: w.Share}
+	maps.Copy(mix, w.With)
+	return mix
+}
+
+// PerEngine is a number for each database engine. The key "" is one number for all of them and then the only key.
+type PerEngine map[string]int
+
+// For returns the number for an engine and whether there is one.
+func (p PerEngine) For(engine string) (int, bool) {
+	if n, ok := p[engine]; ok {
+		return n, true
+	}
+	n, ok := p[""]
+	return n, ok
+}
+
+// A Bounded is a test with a fixed number of users. Its durations are wall-clock time: pace does not touch them.
+type Bounded struct {
+	// Users is how many users there are, at least 1.
+	Users PerEngine `yaml:"users"`
+	// Ramp is the time from the first user to the last. Default 1m.
+	Ramp time.Duration `yaml:"ramp"`
+	// Settle is the time with all users that is not measured. Default 1m.
+	Settle time.Duration `yaml:"settle"`
+	// Measure is the time that counts, above 0. Default 5m.
+	Measure time.Duration `yaml:"measure"`
+}
+
+// UsersFor returns how many users the test has on an engine and whether the plan says it.
+func (b *Bounded) UsersFor(engine string) (int, bool) { return b.Users.For(engine) }
+
+// An Unbounded is a search for the number of users that a target supports.
+//
+// Its times and its ramp rate are those of pace 1, as in the file. [Plan.Search] returns them as they are run.
+type Unbounded struct {
+	// MaxUsers ends the search: more users than this are never simulated.
+	MaxUsers int `yaml:"max_users"`
+	// SLO holds the rules that must hold. Empty means the default rules of the behavior, which the caller knows.
+	SLO []SLO `yaml:"slo"`
+	// Start is where the search starts; empty means where the caller's pilot, or the bounded test, says.
+	Start PerEngine `yaml:"start"`
+	// Budget is the longest time that the search may take. Default 1h.
+	Budget time.Duration `yaml:"budget"`
+	// RampRate is the growth while nothing is violated, as a fraction of the present users per second. Default 0.2%.
+	RampRate float64 `yaml:"ramp_rate" kind:"percent"`
+	// Window is how far back a rule looks, and the time between two decisions. Default 15s.
+	Window time.Duration `yaml:"window"`
+	// Step is the change of the tracking phase, as a fraction of the present users. Default 0.5%.
+	Step float64 `yaml:"step" kind:"percent"`
+	// Precision ends the search: the half-width of the interval, as a fraction of the capacity. Default 2%.
+	Precision float64 `yaml:"precision" kind:"percent"`
+}
+
+// StartFor returns where the search starts on an engine and whether the plan says it.
+func (u *Unbounded) StartFor(engine string) (int, bool) { return u.Start.For(engine) }
+
+// Search returns the search in wall-clock time, and false if the plan has none: Budget, Window and the For of
+// every rule times pace, RampRate divided by it. Numbers of users, thresholds, minimum counts, Step and Precision
+// have no time in them and stay. The result shares no slice with the plan.
+func (p *Plan) Search() (Unbounded, bool) {
+	if p.Unbounded == nil {
+		return Unbounded{}, false
+	}
+	u := *p.Unbounded
+	u.Start = maps.Clone(u.Start)
+	u.Budget = p.Workload.Wait(u.Budget)
+	u.Window = p.Workload.Wait(u.Window)
+	if p.Workload.Pace > 0 {
+		u.RampRate /= p.Workload.Pace
+	}
+	u.SLO = slices.Clone(u.SLO)
+	for i := range u.SLO {
+		u.SLO[i].For = p.Workload.Wait(u.SLO[i].For)
+	}
+	return u, true
+}
+
+// Base is the name of the arm that the others are compared with.
+const Base = "base"
+
+// A Compare names the arms of a comparison and how large a difference matters.
+type Compare struct {
+	// Arms holds two arms or more in the order of the file; one of them is [Base].
+	Arms []Arm `yaml:"arms"`
+	// Combine carries both tests out in one run: the plateau, then the search from there.
+	Combine bool `yaml:"combine"`
+	// Blocks is how many runs each arm gets on each engine, 1 to 100; below 6 a verdict is only indicative. Default 6.
+	Blocks int `yaml:"blocks"`
+	// Margin holds the differences that do not matter, by endpoint.
+	Margin Margin `yaml:"margin"`
+}
+
+// Arm returns the arm of that name and whether there is one.
+func (c *Compare) Arm(name string) (Arm, bool) {
+	for _, a := range c.Arms {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Arm{}, false
+}
+
+// An Arm is a variant of the target; what it leaves empty is as in the target. See [Target.With].
+type Arm struct {
+	Name string `yaml:"-"`
+	// Binary replaces the target's binary.
+	Binary string `yaml:"binary"`
+	// Args follow the target's arguments.
+	Args []string `yaml:"args"`
+	// Env is laid over the target's environment.
+	Env map[string]string `yaml:"env"`
+	// Version labels the build in tables.
+	Version string `yaml:"version"`
+	// Database names another database for this arm, in the words of the target's driver.
+	Database string `yaml:"database"`
+	// Deployment names another way of deployment for this arm, in the words of the target's driver.
+	Deployment string `yaml:"deployment"`
+}
+
+// A Margin holds, by endpoint, the largest difference that does not matter. Endpoints are "capacity", "errors",
+// and statistics of operations such as "p95(post)".
+type Margin map[string]MarginValue
+
+// A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two fractions (0.001 is
+// 0.1 percentage points).
+type MarginValue struct {
+	Value  float64
+	Points bool
+}
+
+// DefaultMargin returns a new map with the margins that a plan has unless it says otherwise.
+func DefaultMargin() Margin {
+	return Margin{
+		"capacity":      {Value: 0.05},
+		"p95(post)":     {Value: 0.10},
+		"p99(op)":       {Value: 0.15},
+		"p95(delivery)": {Value: 0.10},
+		"errors":        {Value: 0.001, Points: true},
+	}
+}
+
+// A Row is one additional line of the report's Setup table.
+type Row struct{ Name, Value string }
+
+// An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the grammar.
+type SLO struct {
+	// Source is the rule in canonical form: how reports name it.
+	Source string
+	// Service asks for the service time of operations instead of their response time.
+	Service bool
+	// Stat is what is compared: p50 to p99.9, mean, max, rate, cpu or promql.
+	Stat string
+	// Arg is the operation, error class or role that Stat is taken of, or the expression of promql.
+	Arg string
+	// Less says that the value must be below the threshold; otherwise above, which only promql can ask.
+	Less bool
+	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is 85%).
+	Threshold float64
+	// Unit is "s", "fraction", or "" for promql.
+	Unit string
+	// For is how long the rule must be violated without a break before it counts; 0 means one window.
+	For time.Duration
+	// Min is the smallest number of operations that a rate may be computed from; 0 for other statistics.
+	Min int
+}
