@@ -1,0 +1,286 @@
+package measure
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
+
+const (
+	subBits = 7            // 128 steps per power of two
+	subs    = 1 << subBits // steps below which values are exact
+	maxBits = 38           // values from 2^38 ns (274.9 s) on are out of range
+	buckets = (maxBits-subBits)*subs + subs
+)
+
+// MaxValue is the largest duration that a Histogram resolves (about 274.9 s). Longer ones are counted in
+// the last bucket and in [Histogram.Over].
+const MaxValue = time.Duration(1<<maxBits - 1)
+
+// A Histogram is a distribution of durations from 0 to [MaxValue] with a relative step of 1/128.
+// The zero value is empty and ready to use; its buckets (16 KiB) are allocated with the first value.
+// It is not safe for concurrent use.
+type Histogram struct {
+	counts   []uint32
+	n        uint64
+	sum      int64 // nanoseconds
+	min, max int64 // nanoseconds; exact; valid when n > 0
+	lo, hi   int   // touched buckets, [lo, hi]; valid when n > 0
+	over     uint64
+	under    uint64
+}
+
+func bucketOf(v int64) int {
+	if v < subs {
+		return int(v)
+	}
+	e := bits.Len64(uint64(v)) - subBits - 1
+	return e<<subBits + int(v>>uint(e))
+}
+
+// bucketMid returns the middle of bucket i in nanoseconds.
+func bucketMid(i int) float64 {
+	if i < 2*subs {
+		return float64(i)
+	}
+	e := uint(i>>subBits) - 1
+	low := int64(i-int(e)<<subBits) << e
+	return float64(low) + float64(int64(1)<<e-1)/2
+}
+
+// Record adds one duration. A negative one counts as 0 and in [Histogram.Under]; one above [MaxValue] counts
+// as MaxValue and in [Histogram.Over]: nothing is clamped silently.
+func (h *Histogram) Record(d time.Duration) { h.RecordN(d, 1) }
+
+// RecordN adds the same duration n times: the same as n calls of Record.
+func (h *Histogram) RecordN(d time.Duration, n uint32) {
+	if n == 0 {
+		return
+	}
+	v := int64(d)
+	if v < 0 {
+		v = 0
+		h.under += uint64(n)
+	} else if v > int64(MaxValue) {
+		v = int64(MaxValue)
+		h.over += uint64(n)
+	}
+	i := bucketOf(v)
+	if h.n == 0 {
+		if h.counts == nil {
+			h.counts = make([]uint32, buckets)
+		}
+		h.lo, h.hi, h.min, h.max = i, i, v, v
+	} else {
+		if i < h.lo {
+			h.lo = i
+		} else if i > h.hi {
+			h.hi = i
+		}
+		if v < h.min {
+			h.min = v
+		} else if v > h.max {
+			h.max = v
+		}
+	}
+	h.counts[i] += n
+	h.n += uint64(n)
+	h.sum += v * int64(n)
+}
+
+// Merge adds all of o's values to h. It loses nothing: merging parts equals recording the whole.
+func (h *Histogram) Merge(o *Histogram) {
+	if o == nil || o.n == 0 {
+		return
+	}
+	if h.n == 0 {
+		if h.counts == nil {
+			h.counts = make([]uint32, buckets)
+		}
+		h.lo, h.hi, h.min, h.max = o.lo, o.hi, o.min, o.max
+	}
+	h.lo, h.hi = min(h.lo, o.lo), max(h.hi, o.hi)
+	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
+	for i := o.lo; i <= o.hi; i++ {
+		h.counts[i] += o.counts[i]
+	}
+	h.n += o.n
+	h.sum += o.sum
+	h.over += o.over
+	h.under += o.under
+}
+
+// Clone returns a copy that shares nothing with h.
+func (h *Histogram) Clone() *Histogram {
+	c := new(Histogram)
+	c.Merge(h)
+	return c
+}
+
+// Reset empties h and keeps its memory.
+func (h *Histogram) Reset() {
+	if h.n > 0 {
+		clear(h.counts[h.lo : h.hi+1])
+	}
+	*h = Histogram{counts: h.counts}
+}
+
+// Count returns how many values were recorded.
+func (h *Histogram) Count() uint64 {
+	if h == nil {
+		return 0
+	}
+	return h.n
+}
+
+// Over and Under return how many values were outside [0, MaxValue].
+func (h *Histogram) Over() uint64  { return h.over }
+func (h *Histogram) Under() uint64 { return h.under }
+
+// Min returns the smallest value, exactly; 0 when h is empty.
+func (h *Histogram) Min() time.Duration { return time.Duration(h.min) }
+
+// Max returns the largest value, exactly; 0 when h is empty.
+func (h *Histogram) Max() time.Duration { return time.Duration(h.max) }
+
+// Sum returns the exact sum of all (clamped) values.
+func (h *Histogram) Sum() time.Duration { return time.Duration(h.sum) }
+
+// Mean returns the exact arithmetic mean; NaN seconds cannot be a Duration, so an empty h gives 0: ask Count first.
+func (h *Histogram) Mean() time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	return time.Duration(math.Round(float64(h.sum) / float64(h.n)))
+}
+
+// Quantile returns the smallest value v such that a share q of all values is <= v, q in [0, 1], within 0.4 %
+// and inside [Min, Max]. An empty h gives 0: ask Count first.
+func (h *Histogram) Quantile(q float64) time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	if math.IsNaN(q) || q <= 0 {
+		return h.Min()
+	}
+	rank := uint64(math.Ceil(q * float64(h.n)))
+	if rank >= h.n {
+		return h.Max()
+	}
+	var seen uint64
+	for i := h.lo; i <= h.hi; i++ {
+		seen += uint64(h.counts[i])
+		if seen >= rank {
+			v := int64(math.Round(bucketMid(i)))
+			return time.Duration(min(max(v, h.min), h.max))
+		}
+	}
+	return h.Max()
+}
+
+// CountOver returns how many values lie in buckets wholly above d.
+func (h *Histogram) CountOver(d time.Duration) uint64 {
+	if h.Count() == 0 {
+		return 0
+	}
+	var n uint64
+	for i := max(h.lo, bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1); i <= h.hi; i++ {
+		n += uint64(h.counts[i])
+	}
+	return n
+}
+
+// ErrHistogram reports bytes that are no histogram.
+var ErrHistogram = errors.New("bad histogram encoding")
+
+// AppendBinary appends h's encoding to b: uvarints n, and when n > 0: sum, min, max, over, under, first bucket,
+// then for each run of buckets up to the last touched one: uvarint(count), where a zero count is followed by
+// uvarint(further zeros). The format is documented in docs/format/run.md.
+func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
+	if h == nil || h.n == 0 {
+		return append(b, 0), nil
+	}
+	b = binary.AppendUvarint(b, h.n)
+	b = binary.AppendUvarint(b, uint64(h.sum))
+	b = binary.AppendUvarint(b, uint64(h.min))
+	b = binary.AppendUvarint(b, uint64(h.max))
+	b = binary.AppendUvarint(b, h.over)
+	b = binary.AppendUvarint(b, h.under)
+	b = binary.AppendUvarint(b, uint64(h.lo))
+	b = binary.AppendUvarint(b, uint64(h.hi-h.lo))
+	for i := h.lo; i <= h.hi; i++ {
+		c := h.counts[i]
+		b = binary.AppendUvarint(b, uint64(c))
+		if c == 0 {
+			zeros := 0
+			for i+1 <= h.hi && h.counts[i+1] == 0 {
+				i++
+				zeros++
+			}
+			b = binary.AppendUvarint(b, uint64(zeros))
+		}
+	}
+	return b, nil
+}
+
+// DecodeHistogram reads one histogram from the front of b and returns the rest. It checks that the counts add
+// up; errors wrap [ErrHistogram].
+func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
+	var bad error
+	next := func(what string, limit uint64) uint64 {
+		v, k := binary.Uvarint(b)
+		switch {
+		case bad != nil:
+		case k <= 0:
+			bad = fmt.Errorf("%w: %s: cut short", ErrHistogram, what)
+		case v > limit:
+			bad = fmt.Errorf("%w: %s is %d, at most %d", ErrHistogram, what, v, limit)
+		default:
+			b = b[k:]
+			return v
+		}
+		return 0
+	}
+	h := new(Histogram)
+	h.n = next("count", math.MaxInt64)
+	if bad != nil || h.n == 0 {
+		return h, b, bad
+	}
+	h.sum = int64(next("sum", math.MaxInt64))
+	h.min = int64(next("min", uint64(MaxValue)))
+	h.max = int64(next("max", uint64(MaxValue)))
+	h.over = next("over", h.n)
+	h.under = next("under", h.n)
+	h.lo = int(next("first bucket", buckets-1))
+	h.hi = h.lo + int(next("buckets", uint64(buckets-1-h.lo)))
+	if bad != nil {
+		return nil, b, bad
+	}
+	if h.min > h.max || bucketOf(h.min) != h.lo || bucketOf(h.max) != h.hi {
+		return nil, b, fmt.Errorf("%w: min and max do not fit the buckets", ErrHistogram)
+	}
+	h.counts = make([]uint32, buckets)
+	var n uint64
+	for i := h.lo; i <= h.hi; i++ {
+		c := next("bucket", math.MaxUint32)
+		if bad == nil && c == 0 {
+			i += int(next("zeros", uint64(h.hi-i)))
+			continue
+		}
+		if bad != nil {
+			return nil, b, bad
+		}
+		h.counts[i] = uint32(c)
+		n += c
+	}
+	if bad == nil && n != h.n {
+		bad = fmt.Errorf("%w: buckets hold %d values, header says %d", ErrHistogram, n, h.n)
+	}
+	if bad != nil {
+		return nil, b, bad
+	}
+	return h, b, nil
+}

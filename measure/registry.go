@@ -1,0 +1,222 @@
+package measure
+
+import (
+	"sort"
+	"sync"
+	"time"
+)
+
+// A Name stands for an op's name inside one [Registry].
+type Name uint16
+
+// A Window is all ops of one name in one interval, as histograms. Response, Service, Wait and Lag are never nil.
+// Wait holds the ops that had to wait at all, Lag those that had a schedule.
+type Window struct {
+	Name                         string
+	Response, Service, Wait, Lag *Histogram
+	Classes                      [NumClasses]uint64
+	Bytes                        int64
+}
+
+// NewWindow returns an empty window.
+func NewWindow(name string) *Window {
+	return &Window{Name: name, Response: new(Histogram), Service: new(Histogram), Wait: new(Histogram), Lag: new(Histogram)}
+}
+
+// Merge adds o to w. The names need not agree; w keeps its own.
+func (w *Window) Merge(o *Window) {
+	w.Response.Merge(o.Response)
+	w.Service.Merge(o.Service)
+	w.Wait.Merge(o.Wait)
+	w.Lag.Merge(o.Lag)
+	for i, n := range o.Classes {
+		w.Classes[i] += n
+	}
+	w.Bytes += o.Bytes
+}
+
+// Count returns the number of ops of every class.
+func (w *Window) Count() uint64 {
+	var n uint64
+	for _, c := range w.Classes {
+		n += c
+	}
+	return n
+}
+
+// Errors returns the number of ops of every class but OK.
+func (w *Window) Errors() uint64 { return w.Count() - w.Classes[OK] }
+
+func (w *Window) reset() {
+	w.Response.Reset()
+	w.Service.Reset()
+	w.Wait.Reset()
+	w.Lag.Reset()
+	w.Classes = [NumClasses]uint64{}
+	w.Bytes = 0
+}
+
+// A Registry collects the ops of a run, in shards so that many goroutines can record without meeting.
+// All methods are safe for concurrent use.
+type Registry struct {
+	mu     sync.Mutex
+	names  []string
+	byName map[string]Name
+	shards []*shard
+	cutMu  sync.Mutex
+}
+
+type shard struct {
+	mu   sync.Mutex
+	cur  []*Window // by Name; nil until used
+	free []*Window // the spare set that the next cut swaps in
+	_    [64]byte  // keeps two shards' locks off one cache line
+}
+
+// NewRegistry returns a registry with n shards (at least 1; GOMAXPROCS is a good n).
+func NewRegistry(n int) *Registry {
+	r := &Registry{byName: map[string]Name{}}
+	for range max(n, 1) {
+		r.shards = append(r.shards, new(shard))
+	}
+	return r
+}
+
+// Name returns the handle of an op name, the same one for the same name. It takes a lock: ask once, keep it.
+func (r *Registry) Name(name string) Name {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, ok := r.byName[name]; ok {
+		return n
+	}
+	n := Name(len(r.names))
+	r.names = append(r.names, name)
+	r.byName[name] = n
+	return n
+}
+
+// Recorder returns a handle for writer i; the same i gives the same shard.
+func (r *Registry) Recorder(i int) *Recorder {
+	return &Recorder{reg: r, shard: r.shards[uint(i)%uint(len(r.shards))]}
+}
+
+// A Recorder records ops into one shard of its registry. It is safe for concurrent use and allocates only when
+// a name is first seen.
+type Recorder struct {
+	reg   *Registry
+	shard *shard
+}
+
+// Name is [Registry.Name] of the recorder's registry.
+func (rec *Recorder) Name(name string) Name { return rec.reg.Name(name) }
+
+// Record counts op under n.
+func (rec *Recorder) Record(n Name, op *Op) {
+	s := rec.shard
+	s.mu.Lock()
+	w := s.window(n)
+	w.Classes[op.Class]++
+	w.Bytes += op.Bytes
+	if op.Scheduled {
+		w.Lag.Record(op.Due - op.Intended)
+	}
+	if op.Class.Timed() {
+		w.Response.Record(op.Done - op.Due)
+		w.Service.Record(op.Done - op.Sent)
+		if op.Sent > op.Due {
+			w.Wait.Record(op.Sent - op.Due)
+		}
+	}
+	s.mu.Unlock()
+}
+
+// Value counts one value of a distribution that is no op of the schedule, such as a delivery: it goes into
+// Response and Service alike, class OK.
+func (rec *Recorder) Value(n Name, d time.Duration) {
+	s := rec.shard
+	s.mu.Lock()
+	w := s.window(n)
+	w.Classes[OK]++
+	w.Response.Record(d)
+	w.Service.Record(d)
+	s.mu.Unlock()
+}
+
+// Error counts an op that ended in class c without times (a delivery that never came, an op dropped).
+func (rec *Recorder) Error(n Name, c Class) {
+	s := rec.shard
+	s.mu.Lock()
+	s.window(n).Classes[c]++
+	s.mu.Unlock()
+}
+
+// Lag records the generator's lateness of an action under n without an op.
+func (rec *Recorder) Lag(n Name, d time.Duration) {
+	s := rec.shard
+	s.mu.Lock()
+	s.window(n).Lag.Record(d)
+	s.mu.Unlock()
+}
+
+func (s *shard) window(n Name) *Window {
+	for int(n) >= len(s.cur) {
+		s.cur = append(s.cur, nil)
+	}
+	w := s.cur[n]
+	if w == nil {
+		w = NewWindow("")
+		s.cur[n] = w
+	}
+	return w
+}
+
+// Cut returns what was recorded since the cut before, one window per name that saw anything, ordered by name.
+// The windows belong to the caller. Ops recorded while Cut runs fall into this cut or the next, never both or none.
+func (r *Registry) Cut() []*Window {
+	r.cutMu.Lock()
+	defer r.cutMu.Unlock()
+	r.mu.Lock()
+	names := r.names[:len(r.names):len(r.names)]
+	r.mu.Unlock()
+	out := make([]*Window, len(names))
+	for _, s := range r.shards {
+		s.mu.Lock()
+		s.cur, s.free = s.free, s.cur
+		s.mu.Unlock()
+		for i, w := range s.free {
+			if w == nil || w.Count() == 0 && w.Lag.Count() == 0 {
+				continue
+			}
+			// A name registered after the snapshot above may already have ops.
+			for i >= len(out) {
+				out = append(out, nil)
+			}
+			if out[i] == nil {
+				out[i] = NewWindow("")
+			}
+			out[i].Merge(w)
+			w.reset()
+		}
+	}
+	r.mu.Lock()
+	for i, w := range out {
+		if w != nil {
+			w.Name = r.names[i]
+		}
+	}
+	r.mu.Unlock()
+	out = compact(out)
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+func compact(ws []*Window) []*Window {
+	k := 0
+	for _, w := range ws {
+		if w != nil {
+			ws[k] = w
+			k++
+		}
+	}
+	return ws[:k]
+}
