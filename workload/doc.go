@@ -1,0 +1,23 @@
+// Package workload says who does what: simulated users, their random streams, what they do and how it is
+// recorded.
+//
+// # Roles
+//
+// A [Behavior] is what one kind of user does against one kind of server; dialects implement it and the program
+// registers it by name. It makes an [Actor] for each [User]. The engine owns time: it decides when an actor acts
+// and stamps Intended and Due; the actor performs operations, each of which it reports with [User.Done].
+//
+// # The same load twice
+//
+// Each user has four independent PCG streams, derived from the plan's seed and the user's number alone: Action,
+// Think, Content and Pick. Two arms with one seed have the same think times and actions; picks are a function of
+// (stream, visible state). Nothing else may be used as a source of chance. Classes of users are stratified by
+// number ([Share]), never drawn.
+//
+// # Deliveries
+//
+// A message's whole way is measured from the author's Sent instant to the moment at which another user's
+// connection read the event: see [Deliveries]. Response and event may arrive in either order.
+//
+// The package knows no network and no server.
+package workload

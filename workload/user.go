@@ -1,0 +1,139 @@
+package workload
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/measure"
+)
+
+// Stream numbers of a user's chance.
+const (
+	streamAction = iota + 1
+	streamThink
+	streamContent
+	streamPick
+)
+
+// A User is one simulated user: its number, its streams of chance, and the ledger line on which its operations
+// are recorded. All methods but Deliver's callers' are for the user's own goroutine, except where noted.
+type User struct {
+	// ID counts from 0 over all behaviors of a run.
+	ID int
+	// Rank counts from 0 among the users of the same behavior.
+	Rank int
+	// Pace is Env.Pace.
+	Pace float64
+	// Action, Think, Content and Pick are independent streams, a function of the seed and ID alone.
+	Action, Think, Content, Pick *rand.Rand
+
+	rec       *measure.Recorder
+	epoch     time.Time
+	intended  time.Duration // of the next op
+	due       time.Duration
+	scheduled bool
+	ops       atomic.Int64
+}
+
+// NewUser returns user id whose instants are counted from epoch.
+func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, epoch time.Time) *User {
+	stream := func(k uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(id)<<8|k)) }
+	return &User{
+		ID: id, Rank: rank, Pace: pace, rec: rec, epoch: epoch,
+		Action: stream(streamAction), Think: stream(streamThink), Content: stream(streamContent), Pick: stream(streamPick),
+	}
+}
+
+// Recorder returns the user's recorder, for goroutines of the user that record on their own (a WebSocket reader).
+// It is safe for concurrent use.
+func (u *User) Recorder() *measure.Recorder { return u.rec }
+
+// Since returns t as an offset from the run's epoch.
+func (u *User) Since(t time.Time) time.Duration { return t.Sub(u.epoch) }
+
+// Now returns the present offset from the run's epoch.
+func (u *User) Now() time.Duration { return time.Since(u.epoch) }
+
+// Schedule opens an action: intended is when the schedule wanted it, due when the generator was there. The engine
+// calls it before every Act and Login.
+func (u *User) Schedule(intended, due time.Duration) {
+	u.intended, u.due, u.scheduled = intended, due, true
+}
+
+// Done records one operation that was sent and done at these moments. Its Intended and Due are the action's for
+// the first op of an action (or the first after [User.Pause]); a later op is intended the moment the one before
+// it was done.
+func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
+	op := measure.Op{
+		Intended: u.intended, Due: u.due, Sent: sent.Sub(u.epoch), Done: done.Sub(u.epoch),
+		Scheduled: u.scheduled, Class: class, Bytes: bytes,
+	}
+	if !u.scheduled {
+		// The moments between two ops of an action are the client's own work, no one's wait; but a dial is.
+		op.Intended = op.Due
+	}
+	op.Sent = max(op.Sent, op.Due)
+	op.Done = max(op.Done, op.Sent)
+	u.rec.Record(n, &op)
+	u.ops.Add(1)
+	u.intended, u.due, u.scheduled = op.Done, op.Done, false
+}
+
+// Pause sleeps inside an action, d as at pace 1, and makes its end the next op's Intended. It returns ctx's cause
+// when the run ends first.
+func (u *User) Pause(ctx context.Context, d time.Duration) error {
+	from := u.due
+	if !u.scheduled {
+		from = u.Now()
+	}
+	until := from + time.Duration(float64(d)*u.Pace)
+	if err := SleepUntil(ctx, u.epoch.Add(until)); err != nil {
+		return err
+	}
+	u.Schedule(until, u.Now())
+	return nil
+}
+
+// Ops returns how many operations were recorded. It is safe for concurrent use.
+func (u *User) Ops() int64 { return u.ops.Load() }
+
+// SleepUntil waits for t or for ctx, whose cause it returns.
+func SleepUntil(ctx context.Context, t time.Time) error {
+	d := time.Until(t)
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Share returns which of the classes user id belongs to, so that any stretch of consecutive ids holds the classes
+// in proportion to their shares (which add up to 1) as closely as whole users allow, and rank, its number within
+// the class. It is the golden-ratio-free form of stratification: class k gets its j-th member at the id where its
+// quota first reaches j+1/2.
+func Share(id int, shares []float64) (class, rank int) {
+	counts := make([]int, len(shares))
+	for i := 0; ; i++ {
+		best, need := 0, -1.0
+		for k, s := range shares {
+			if s <= 0 {
+				continue
+			}
+			if d := s*float64(i+1) - float64(counts[k]); d > need+1e-12 {
+				best, need = k, d
+			}
+		}
+		if i == id {
+			return best, counts[best]
+		}
+		counts[best]++
+	}
+}

@@ -1,0 +1,62 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"plimsoll/measure"
+)
+
+// A Behavior is what one kind of simulated user does. Its methods are called by one goroutine at a time, except
+// NewActor, which is safe for concurrent use once Provision has returned.
+type Behavior interface {
+	// Provision brings the server into the state that n users need (accounts, teams, channels, tokens), before
+	// any clock runs. It is idempotent, and it may be called again with a larger n. With warm logins, it also
+	// obtains their tokens. After a reset to a snapshot taken later than Provision, its outcome is still true.
+	Provision(ctx context.Context, env Env, n int) error
+	// NewActor returns the actor of one user. It makes no request.
+	NewActor(env Env, u *User) (Actor, error)
+}
+
+// An Actor is one user at work. The engine calls it from one goroutine.
+type Actor interface {
+	// Login makes the user ready to act (connections, WebSocket, with cold logins the password too). Its
+	// operations are recorded under names of their own.
+	Login(ctx context.Context) error
+	// Think draws the pause before the next action, as at pace 1; the engine scales it.
+	Think() time.Duration
+	// Act performs one action: one or more operations. A failure of the server is recorded, not returned; an
+	// error means that the user cannot go on.
+	Act(ctx context.Context) error
+	// Close ends the user's connections. It returns within a second.
+	Close()
+}
+
+// Env is what all users of a run share.
+type Env struct {
+	// URL is the server's base URL, without a slash at the end. A run gets it anew: a target may move between
+	// resets.
+	URL string
+	// Seed is the plan's.
+	Seed uint64
+	// Pace scales every pause inside an action, like the think time: 0.1 is ten times as fast.
+	Pace float64
+	// Cold says that users log in with their password during the run.
+	Cold bool
+	// Params are the behavior's own settings from the plan.
+	Params map[string]string
+	// Secret returns a secret by name, or "". Secrets never enter a plan, a log or an error.
+	Secret func(name string) string
+	// Timeout ends an operation.
+	Timeout time.Duration
+	// Registry receives the operations.
+	Registry *measure.Registry
+	// Deliveries pairs posts with the events that they cause.
+	Deliveries *Deliveries
+	// Log reports progress of Provision to a person. It may be nil.
+	Log func(format string, args ...any)
+}
+
+// ErrStop is returned by an actor's Act when the run is being ended.
+var ErrStop = errors.New("user stopped")

@@ -1,0 +1,118 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/measure"
+)
+
+func TestShareIsStratified(t *testing.T) {
+	shares := []float64{0.9, 0.1}
+	var counts [2]int
+	for id := range 200 {
+		k, rank := Share(id, shares)
+		if rank != counts[k] {
+			t.Fatalf("id %d: rank %d, want %d", id, rank, counts[k])
+		}
+		counts[k]++
+		if d := float64(counts[1]) - 0.1*float64(id+1); d > 1 || d < -1 {
+			t.Fatalf("after %d users %d of class 1", id+1, counts[1])
+		}
+	}
+	if counts != [2]int{180, 20} {
+		t.Fatalf("counts %v", counts)
+	}
+}
+
+func TestStreamsAreAFunctionOfSeedAndID(t *testing.T) {
+	now := time.Now()
+	a, b := NewUser(7, 0, 42, 1, nil, now), NewUser(7, 3, 42, 0.1, nil, now.Add(time.Hour))
+	c := NewUser(8, 0, 42, 1, nil, now)
+	same := true
+	for range 100 {
+		x := a.Think.Uint64()
+		if x != b.Think.Uint64() {
+			t.Fatal("one seed and id, two think times")
+		}
+		same = same && x == c.Think.Uint64()
+	}
+	if same {
+		t.Fatal("users 7 and 8 share a stream")
+	}
+	if a.Action.Uint64() == a.Content.Uint64() {
+		t.Fatal("two streams of a user are one")
+	}
+}
+
+func TestOpsOfAnActionFollowEachOther(t *testing.T) {
+	reg := measure.NewRegistry(1)
+	rec := reg.Recorder(0)
+	epoch := time.Now()
+	u := NewUser(0, 0, 1, 1, rec, epoch)
+	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
+	u.Schedule(100*time.Millisecond, 130*time.Millisecond)
+	u.Done(rec.Name("upload"), at(150), at(200), measure.OK, 0)
+	u.Done(rec.Name("post"), at(200), at(260), measure.OK, 0)
+	for _, w := range reg.Cut() {
+		switch w.Name {
+		case "upload":
+			if w.Lag.Max() != 30*time.Millisecond || w.Response.Max() != 70*time.Millisecond || w.Service.Max() != 50*time.Millisecond {
+				t.Errorf("upload: lag %v response %v service %v", w.Lag.Max(), w.Response.Max(), w.Service.Max())
+			}
+		case "post":
+			if w.Lag.Count() != 0 || w.Response.Max() != 60*time.Millisecond {
+				t.Errorf("post: %d lags, response %v; want none and 60ms", w.Lag.Count(), w.Response.Max())
+			}
+		}
+	}
+}
+
+func TestPauseIsScaledAndScheduled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := measure.NewRegistry(1)
+		u := NewUser(0, 0, 1, 0.1, reg.Recorder(0), time.Now())
+		start := time.Now()
+		if err := u.Pause(t.Context(), 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d != time.Second {
+			t.Fatalf("paused %v, want 1s", d)
+		}
+		stop := errors.New("over")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(stop) })
+		if err := u.Pause(ctx, time.Hour); !errors.Is(err, stop) {
+			t.Fatalf("got %v, want the cause", err)
+		}
+	})
+}
+
+func TestDeliveryInEitherOrder(t *testing.T) {
+	reg := measure.NewRegistry(1)
+	rec := reg.Recorder(0)
+	n := rec.Name("delivery")
+	d := NewDeliveries(0)
+	t0 := time.Now()
+	d.Received([]byte("a"), t0.Add(5*time.Millisecond), rec, n) // the event overtakes the response
+	d.Sent("a", t0)
+	d.Sent("b", t0)
+	d.Received([]byte("b"), t0.Add(7*time.Millisecond), rec, n)
+	d.Received([]byte("b"), t0.Add(9*time.Millisecond), rec, n)
+	d.Received([]byte("never sent"), t0, rec, n)
+	w := reg.Cut()[0]
+	if w.Response.Count() != 3 || w.Response.Min() != 5*time.Millisecond || w.Response.Max() != 9*time.Millisecond {
+		t.Fatalf("%d deliveries from %v to %v", w.Response.Count(), w.Response.Min(), w.Response.Max())
+	}
+	d.Sent("late", t0.Add(time.Hour))
+	held := 0
+	for i := range d.shards {
+		held += len(d.shards[i].posts)
+	}
+	if held > 4 {
+		t.Fatalf("%d posts held", held)
+	}
+}
