@@ -1,0 +1,133 @@
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plimsoll/measure"
+)
+
+// A Run is a run directory opened for reading. Its methods read files and are safe for concurrent use.
+type Run struct {
+	Dir      string
+	Manifest Manifest
+	// Validity is the stored one; a run without validity.json (killed) gets a red finding that says so.
+	Validity Validity
+}
+
+// ErrNotRun reports a directory that holds no run.
+var ErrNotRun = errors.New("not a run directory")
+
+// Open reads the manifest and validity of the run in dir. A killed or running run opens too and is not valid.
+func Open(dir string) (*Run, error) {
+	r := &Run{Dir: dir}
+	b, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotRun, ManifestFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &r.Manifest); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s: %w", dir, ErrNotRun, ManifestFile, err)
+	}
+	if f := r.Manifest.Format; f != FormatVersion {
+		return nil, fmt.Errorf("%s: %w: format %d, this version reads %d", dir, ErrNotRun, f, FormatVersion)
+	}
+	b, err = os.ReadFile(filepath.Join(dir, ValidityFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.Validity.Add(Finding{Gate: "sealed", Level: Red, Text: "the run was never sealed: it was killed or is still going"})
+	case err != nil:
+		return nil, err
+	default:
+		if err := json.Unmarshal(b, &r.Validity); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", dir, ValidityFile, err)
+		}
+	}
+	return r, nil
+}
+
+// EachSecond calls fn for every second of windows.hdr until it returns false.
+func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
+	f, err := os.Open(filepath.Join(r.Dir, WindowsFile))
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	truncated, err = ReadWindows(f, fn)
+	if err != nil {
+		return truncated, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return truncated, nil
+}
+
+// Merged returns all ops whose second lies in [from, to), by name. A second belongs to the stretch that holds its
+// beginning.
+func (r *Run) Merged(from, to time.Duration) (map[string]*measure.Window, error) {
+	out := map[string]*measure.Window{}
+	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
+		at := time.Duration(second) * time.Second
+		if at < from || at >= to {
+			return at < to
+		}
+		for _, w := range ws {
+			if out[w.Name] == nil {
+				out[w.Name] = measure.NewWindow(w.Name)
+			}
+			out[w.Name].Merge(w)
+		}
+		return true
+	})
+	return out, err
+}
+
+// Events returns all events. A last line that was cut short is left out.
+func (r *Run) Events() ([]Event, error) {
+	f, err := os.Open(filepath.Join(r.Dir, EventsFile))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Event
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<20)
+	var bad error
+	for line := 1; sc.Scan(); line++ {
+		if bad != nil {
+			return nil, bad
+		}
+		var e Event
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+			bad = fmt.Errorf("%s:%d: %w", f.Name(), line, err)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out, sc.Err()
+}
+
+// Verify recomputes the digests of a sealed run and returns the files that changed, are missing or are new.
+func (r *Run) Verify() ([]string, error) {
+	have, err := Digests(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var bad []string
+	for name, want := range r.Manifest.Files {
+		if have[name] != want {
+			bad = append(bad, name)
+		}
+		delete(have, name)
+	}
+	for name := range have {
+		bad = append(bad, name)
+	}
+	return bad, nil
+}

@@ -1,0 +1,185 @@
+package record
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// FormatVersion is the version of the run format that this package writes.
+const FormatVersion = 1
+
+// State is where a run is in its life.
+type State string
+
+// The states of a run.
+const (
+	Running     State = "running"
+	Sealed      State = "sealed"
+	Interrupted State = "interrupted" // ended early, in order, by a person or a fault
+)
+
+// A Manifest says what was run and how it ended. Offsets are nanoseconds from Epoch in JSON.
+type Manifest struct {
+	Format     int       `json:"format"`
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Tool       string    `json:"tool"` // version of plimsoll
+	Epoch      time.Time `json:"epoch"`
+	State      State     `json:"state"`
+	Why        string    `json:"why,omitempty"` // of an interruption
+	Plan       string    `json:"plan"`          // canonical YAML
+	PlanDigest string    `json:"plan_digest"`
+	Seed       uint64    `json:"seed"`
+	Arm        string    `json:"arm"`
+	Engine     string    `json:"engine"` // database engine, "" when not ours
+	Comparison string    `json:"comparison,omitempty"`
+	Block      int       `json:"block"` // from 1; 0 outside a comparison
+	Order      int       `json:"order"` // position in the block's order, from 1
+	Pilot      bool      `json:"pilot,omitempty"`
+	// SharedHost says that generator and target were one machine.
+	SharedHost bool            `json:"shared_host"`
+	Generator  []int           `json:"generator_cores,omitempty"`
+	TargetCPUs []int           `json:"target_cores,omitempty"`
+	Host       json.RawMessage `json:"host,omitempty"`   // fingerprint
+	Target     json.RawMessage `json:"target,omitempty"` // what the target says of itself
+	Clock      string          `json:"clock"`            // which clock stamped the instants
+	Phases     []Phase         `json:"phases"`
+	Capacity   *Capacity       `json:"capacity,omitempty"`
+	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
+	Files map[string]string `json:"files,omitempty"`
+}
+
+// A Phase is a stretch of a run: "ramp", "settle", "measure", "search".
+type Phase struct {
+	Name  string        `json:"name"`
+	From  time.Duration `json:"from"`
+	To    time.Duration `json:"to"`
+	Users int           `json:"users"` // at its end
+}
+
+// Phase returns the phase of this name.
+func (m *Manifest) Phase(name string) (Phase, bool) {
+	for _, p := range m.Phases {
+		if p.Name == name && p.To > p.From {
+			return p, true
+		}
+	}
+	return Phase{}, false
+}
+
+// Capacity is the result of an unbounded test.
+type Capacity struct {
+	Kind      string       `json:"kind"` // "estimate", "at least", "invalid"
+	Users     float64      `json:"users"`
+	Lo        float64      `json:"lo"` // 95 % interval within the run
+	Hi        float64      `json:"hi"`
+	Rule      string       `json:"rule"`      // the rule that stopped the search
+	Estimator string       `json:"estimator"` // how Users was found
+	Stopped   string       `json:"stopped"`   // which stop rule ended it, in words
+	Why       string       `json:"why"`
+	Margins   []RuleMargin `json:"margins,omitempty"`
+}
+
+// A RuleMargin is how near one rule was to its limit at the capacity.
+type RuleMargin struct {
+	Rule  string  `json:"rule"`
+	Value float64 `json:"value"`
+	Limit float64 `json:"limit"`
+}
+
+// The kinds of capacity.
+const (
+	Estimate = "estimate"
+	AtLeast  = "at least"
+	Invalid  = "invalid"
+)
+
+// An Event is a line of events.jsonl.
+type Event struct {
+	At   time.Duration `json:"at"`
+	Kind string        `json:"kind"` // "phase", "users", "slo", "decision", "finding", "error", "note"
+	Text string        `json:"text,omitempty"`
+	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.
+	Rule     string  `json:"rule,omitempty"`
+	Value    float64 `json:"value,omitempty"`
+	Limit    float64 `json:"limit,omitempty"`
+	Count    uint64  `json:"count,omitempty"`
+	Violated bool    `json:"violated,omitempty"`
+	NoData   bool    `json:"no_data,omitempty"`
+	Users    int     `json:"users,omitempty"`
+	Level    string  `json:"level,omitempty"` // of a finding: "amber" or "red"
+	Phase    string  `json:"phase,omitempty"`
+}
+
+// Validity says whether a run may be believed. A run with a red finding is not valid.
+type Validity struct {
+	Valid    bool      `json:"valid"`
+	Findings []Finding `json:"findings"`
+}
+
+// A Finding is one gate that was amber or red.
+type Finding struct {
+	Gate  string  `json:"gate"`
+	Level string  `json:"level"` // "amber" or "red"
+	Value float64 `json:"value"`
+	Limit float64 `json:"limit"`
+	Unit  string  `json:"unit,omitempty"`
+	Text  string  `json:"text"`
+}
+
+// The levels of a finding.
+const (
+	Amber = "amber"
+	Red   = "red"
+)
+
+// Add appends f and clears Valid when it is red.
+func (v *Validity) Add(f Finding) {
+	v.Findings = append(v.Findings, f)
+	if f.Level == Red {
+		v.Valid = false
+	}
+}
+
+// A Comparison is what a set of runs in blocks leaves behind: which run played which part. It refers to runs by id
+// and by the digest of their manifest.
+type Comparison struct {
+	Format     int             `json:"format"`
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Tool       string          `json:"tool"`
+	Plan       string          `json:"plan"`
+	PlanDigest string          `json:"plan_digest"`
+	Started    time.Time       `json:"started"`
+	Ended      time.Time       `json:"ended,omitzero"`
+	State      State           `json:"state"`
+	Why        string          `json:"why,omitempty"`
+	Arms       []string        `json:"arms"` // base first
+	Engines    []string        `json:"engines"`
+	Blocks     int             `json:"blocks"` // planned
+	Start      map[string]int  `json:"search_start,omitempty"`
+	Runs       []ComparisonRun `json:"runs"`
+	Setup      []Row           `json:"setup,omitempty"`
+	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts, as the report shows them
+}
+
+// A Row is a line of a table of settings.
+type Row struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A ComparisonRun is one cell of a comparison.
+type ComparisonRun struct {
+	Run    string `json:"run"`
+	Digest string `json:"digest"` // SHA-256 of the sealed manifest
+	Block  int    `json:"block"`
+	Order  int    `json:"order"`
+	Arm    string `json:"arm"`
+	Engine string `json:"engine"`
+	Pilot  bool   `json:"pilot,omitempty"`
+	Valid  bool   `json:"valid"`
+	// Dropped says that the block was repeated because of this run or a neighbor; such runs are kept and not judged.
+	Dropped bool   `json:"dropped,omitempty"`
+	Why     string `json:"why,omitempty"`
+}

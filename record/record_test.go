@@ -1,0 +1,161 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+)
+
+func window(name string, n int) *measure.Window {
+	w := measure.NewWindow(name)
+	for i := range n {
+		w.Response.Record(time.Duration(i) * time.Millisecond)
+		w.Classes[measure.OK]++
+	}
+	w.Bytes = int64(n)
+	return w
+}
+
+func write(t *testing.T, dir string, seconds int) *Writer {
+	t.Helper()
+	w, err := Create(dir, Manifest{ID: "r1", Arm: "base"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range seconds {
+		if err := w.Windows(s, []*measure.Window{window("post", 10+s), window("view", 1)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Event(Event{At: time.Duration(s) * time.Second, Kind: "users", Users: s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func TestSealedRunReadsBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r1")
+	w := write(t, dir, 5)
+	if err := w.Update(func(m *Manifest) { m.Phases = []Phase{{"measure", time.Second, 3 * time.Second, 7}} }); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := w.Seal(context.Background(), Validity{Valid: true}, "")
+	if err != nil || digest == "" {
+		t.Fatal(digest, err)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Validity.Valid || r.Manifest.State != Sealed {
+		t.Fatalf("%+v %+v", r.Validity, r.Manifest)
+	}
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		t.Fatal("no measure phase")
+	}
+	m, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m["post"].Response.Count(); got != 11+12 {
+		t.Errorf("seconds 1 and 2 hold %d posts, want 23", got)
+	}
+	if ev, err := r.Events(); err != nil || len(ev) != 5 || ev[4].Users != 4 {
+		t.Errorf("events %v %v", ev, err)
+	}
+	if bad, err := r.Verify(); err != nil || len(bad) != 0 {
+		t.Errorf("verify: %v %v", bad, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, EventsFile), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if bad, _ := r.Verify(); len(bad) != 1 || bad[0] != EventsFile {
+		t.Errorf("an edited file went unnoticed: %v", bad)
+	}
+}
+
+// A run cut at any byte of windows.hdr keeps every whole second before the cut and never errs.
+func TestKilledRunIsReadable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r1")
+	write(t, dir, 4)
+	path := filepath.Join(dir, WindowsFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for cut := 0; cut <= len(whole); cut++ {
+		n := 0
+		truncated, err := ReadWindows(bytes.NewReader(whole[:cut]), func(int, []*measure.Window) bool { n++; return true })
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if n < last {
+			t.Fatalf("cut at %d: %d seconds after %d", cut, n, last)
+		}
+		if cut < len(whole) && n == 4 && !truncated {
+			t.Fatalf("cut at %d not reported", cut)
+		}
+		last = n
+	}
+	if last != 4 {
+		t.Fatalf("whole file: %d seconds", last)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Validity.Valid || len(r.Validity.Findings) == 0 {
+		t.Fatal("a killed run is valid")
+	}
+}
+
+func TestDamageIsAnError(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r1")
+	write(t, dir, 3)
+	b, err := os.ReadFile(filepath.Join(dir, WindowsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(windowsMagic)+10] ^= 0xff
+	if _, err := ReadWindows(bytes.NewReader(b), func(int, []*measure.Window) bool { return true }); !errors.Is(err, ErrWindows) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNotRun) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func FuzzReadWindows(f *testing.F) {
+	var buf bytes.Buffer
+	ww, _ := NewWindowWriter(&buf)
+	_ = ww.Write(0, []*measure.Window{window("post", 3)})
+	_ = ww.Write(1, []*measure.Window{window("a", 1), window("b", 2)})
+	f.Add(buf.Bytes())
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var out bytes.Buffer
+		ww, _ := NewWindowWriter(&out)
+		n := 0
+		_, err := ReadWindows(bytes.NewReader(in), func(s int, ws []*measure.Window) bool {
+			n++
+			if err := ww.Write(s, ws); err != nil {
+				t.Fatal(err)
+			}
+			return true
+		})
+		if err != nil {
+			return
+		}
+		again := 0
+		if tr, err := ReadWindows(&out, func(int, []*measure.Window) bool { again++; return true }); err != nil || tr || again != n {
+			t.Fatalf("read %d, wrote and read %d: %v", n, again, err)
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package record
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"plimsoll/measure"
+)
+
+// Names of a run's files below its directory.
+const (
+	ManifestFile = "manifest.json"
+	WindowsFile  = "windows.hdr"
+	EventsFile   = "events.jsonl"
+	ValidityFile = "validity.json"
+	SeriesDir    = "series"
+)
+
+// A Writer puts a run on disk while it happens. Its methods are safe for concurrent use.
+type Writer struct {
+	dir      string
+	mu       sync.Mutex
+	manifest Manifest
+	windows  *os.File
+	ww       *WindowWriter
+	events   *os.File
+	closed   bool
+}
+
+// Create makes the directory, which must not exist, and opens a run in it in state Running.
+func Create(dir string, m Manifest) (*Writer, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("creating run: %w", err)
+	}
+	m.Format, m.State = FormatVersion, Running
+	w := &Writer{dir: dir, manifest: m}
+	if err := WriteJSON(filepath.Join(dir, ManifestFile), m); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.windows, err = os.Create(filepath.Join(dir, WindowsFile)); err != nil {
+		return nil, err
+	}
+	if w.ww, err = NewWindowWriter(w.windows); err != nil {
+		return nil, err
+	}
+	if w.events, err = os.Create(filepath.Join(dir, EventsFile)); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Dir returns the run's directory.
+func (w *Writer) Dir() string { return w.dir }
+
+// Manifest returns a copy of the manifest as it stands.
+func (w *Writer) Manifest() Manifest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.manifest
+}
+
+// Update changes the manifest and writes it at once.
+func (w *Writer) Update(change func(*Manifest)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.manifest)
+	return WriteJSON(filepath.Join(w.dir, ManifestFile), w.manifest)
+}
+
+// Windows appends one second's histograms.
+func (w *Writer) Windows(second int, ws []*measure.Window) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return os.ErrClosed
+	}
+	return w.ww.Write(second, ws)
+}
+
+// Event appends one event.
+func (w *Writer) Event(e Event) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("event %s: %w", e.Kind, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return os.ErrClosed
+	}
+	_, err = w.events.Write(append(b, '\n'))
+	return err
+}
+
+// Seal ends the run: it writes validity.json, the digests of all files, and the state. With a why, the state is
+// Interrupted, otherwise Sealed. It returns the digest of the sealed manifest. The series directory must be closed.
+func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return "", os.ErrClosed
+	}
+	w.closed = true
+	err = errors.Join(w.windows.Sync(), w.windows.Close(), w.events.Sync(), w.events.Close())
+	w.manifest.State, w.manifest.Why = Sealed, why
+	if why != "" {
+		w.manifest.State = Interrupted
+		v.Valid = false
+	}
+	if v.Findings == nil {
+		v.Findings = []Finding{}
+	}
+	err = errors.Join(err, WriteJSON(filepath.Join(w.dir, ValidityFile), v))
+	files, ferr := Digests(w.dir)
+	w.manifest.Files = files
+	err = errors.Join(err, ferr, WriteJSON(filepath.Join(w.dir, ManifestFile), w.manifest))
+	if err != nil {
+		return "", fmt.Errorf("sealing run %s: %w", w.manifest.ID, err)
+	}
+	return DigestFile(filepath.Join(w.dir, ManifestFile))
+}
+
+// Digests returns the SHA-256 of every file below dir but the manifest itself.
+func Digests(dir string) (map[string]string, error) {
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || rel == ManifestFile {
+			return err
+		}
+		out[filepath.ToSlash(rel)], err = DigestFile(path)
+		return err
+	})
+	return out, err
+}
+
+// DigestFile returns "sha256:" and the hexadecimal digest of a file.
+func DigestFile(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// WriteJSON writes v, indented, to path in one step: a reader sees the old file or the new one, never half.
+func WriteJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}
