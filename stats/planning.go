@@ -1,0 +1,116 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// MinPairs is the smallest number of pairs that can carry a verdict. With five pairs the exact test cannot
+// reach p < 0.05: its smallest value is 2/32 = 0.0625.
+const MinPairs = 6
+
+// MaxPairs bounds the search of [PairsFor]: more pairs than this are no plan.
+const MaxPairs = 10_000
+
+// MDE returns the minimum detectable effect at 80 % power of n pairs whose differences have the standard
+// deviation sd, tested two-sided at alpha: (t(1-alpha/2, n-1) + t(0.80, n-1))·sd/√n, in the unit of sd. It
+// is up to 5 % below the exact value of the non-central t for three to five pairs, and within 2 % from six.
+// NaN below [MinInterval] pairs.
+func MDE(sd float64, n int, alpha float64) float64 {
+	if n < MinInterval || !(alpha > 0 && alpha < 1) {
+		return math.NaN()
+	}
+	df := float64(n - 1)
+	return (TQuantile(1-alpha/2, df) + TQuantile(0.80, df)) * sd / math.Sqrt(float64(n))
+}
+
+// PairsFor returns the smallest number of pairs, at least [MinPairs], whose [MDE] at this sd and alpha is
+// at most margin; all three are positive, sd and margin in the same unit. It returns 0 when even [MaxPairs]
+// are not enough or an argument makes no sense.
+func PairsFor(sd, margin, alpha float64) int {
+	if !(sd >= 0) || !(margin > 0) || !(alpha > 0 && alpha < 1) {
+		return 0
+	}
+	return smallestPairs(func(n int) bool { return MDE(sd, n, alpha) <= margin })
+}
+
+// PairsToDecide returns the smallest number of pairs, at least [MinPairs], with which a mean and sd like the
+// ones observed would lead to a conclusion: either the interval of level 1-2·alpha lies inside ±margin, or
+// the one of level 1-alpha excludes zero. It returns 0 when even [MaxPairs] are not enough.
+func PairsToDecide(mean, sd, margin, alpha float64) int {
+	if math.IsNaN(mean) || !(sd >= 0) || !(margin > 0) || !(alpha > 0 && alpha < 0.5) {
+		return 0
+	}
+	return smallestPairs(func(n int) bool {
+		se, df := sd/math.Sqrt(float64(n)), float64(n-1)
+		return math.Abs(mean)+TQuantile(1-alpha, df)*se < margin || math.Abs(mean) > TQuantile(1-alpha/2, df)*se
+	})
+}
+
+// smallestPairs finds where enough, which stays true once it is, becomes true.
+func smallestPairs(enough func(n int) bool) int {
+	if !enough(MaxPairs) {
+		return 0
+	}
+	lo, hi := MinPairs, MaxPairs
+	for lo < hi {
+		if mid := (lo + hi) / 2; enough(mid) {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}
+
+// FixedAlpha is the two-sided level of a comparison whose number of pairs was declared beforehand.
+const FixedAlpha = 0.05
+
+// Look is one planned look at the growing data: after how many pairs, and the nominal two-sided level that
+// applies to it.
+type Look struct {
+	Pairs int
+	Alpha float64
+}
+
+// PocockLooks returns the three planned looks of a comparison that may stop early: after 6, 9 and 12 pairs,
+// each at the nominal level 0.0221, which keeps the level of all three together at 5 %. Looking after every
+// pair at 0.05 would give 18 %.
+//
+// Source: Pocock, Biometrika 64 (1977), table 1, three looks.
+func PocockLooks() []Look {
+	return []Look{{6, 0.0221}, {9, 0.0221}, {12, 0.0221}}
+}
+
+// Holm returns the p-values adjusted for being a family, in the order given: an adjusted value at most
+// alpha keeps the chance of any false finding in the family at alpha. NaN stands for a test that could not
+// be made; it counts as 1 in the family and stays NaN.
+//
+// Source: Holm, Scand. J. Statist. 6 (1979).
+func Holm(p []float64) []float64 {
+	value := func(i int) float64 {
+		if math.IsNaN(p[i]) {
+			return 1
+		}
+		return p[i]
+	}
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(a), value(b)) })
+	adjusted, largest := make([]float64, len(p)), 0.0
+	for rank, i := range order {
+		largest = max(largest, min(1, float64(len(p)-rank)*value(i)))
+		adjusted[i] = largest
+		if math.IsNaN(p[i]) {
+			adjusted[i] = math.NaN()
+		}
+	}
+	return adjusted
+}
+
+func normalQuantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
