@@ -1,0 +1,248 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A Reading is what one rule saw over the trailing window.
+type Reading struct {
+	// Rule names the rule as reports do. Readings of one search with the same Rule are of the same rule.
+	Rule string
+	// Value is what was measured and Limit what it is compared with, in the same unit.
+	Value, Limit float64
+	// Less says that the rule holds while Value < Limit; otherwise it holds while Value > Limit.
+	Less bool
+	// Count is how many operations Value is made of, and MinCount how many the rule asks for. A rule of
+	// something that is not counted has both 0.
+	Count, MinCount uint64
+	// Rate says that Value is the fraction of Count operations that were bad. Then too few operations can
+	// still decide: if the bad ones exceed what MinCount operations may have, the rule is violated.
+	Rate bool
+	// OK says that there is data. Without it Value means nothing.
+	OK bool
+	// Violated is set by the search in the copies that it keeps; what a caller sets is ignored.
+	Violated bool
+}
+
+// status is what one reading says.
+type status int
+
+const (
+	missing   status = iota // no data: neither healthy nor violated
+	undecided               // data, but too few operations
+	healthy
+	violated
+)
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// status judges the reading. A value on its limit is violated, since rules are strict inequalities.
+func (r Reading) status() status {
+	if !r.OK || !finite(r.Value) || !finite(r.Limit) {
+		return missing
+	}
+	over := r.Value >= r.Limit
+	if !r.Less {
+		over = r.Value <= r.Limit
+	}
+	if r.Count < r.MinCount {
+		if r.Rate && r.Less && over && r.Value*float64(r.Count) >= r.Limit*float64(r.MinCount) {
+			return violated
+		}
+		return undecided
+	}
+	if over {
+		return violated
+	}
+	return healthy
+}
+
+// ratio is how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
+// when a ratio has no meaning: nothing measured, or a sign that differs from the limit's.
+func (r Reading) ratio() float64 {
+	q := r.Value / r.Limit
+	if !r.Less {
+		q = r.Limit / r.Value
+	}
+	if !finite(q) || q < 0 {
+		return 0
+	}
+	return q
+}
+
+// An Observation is the state of the trial at one tick. Ticks come about five times per window; all readings
+// cover the trailing window.
+type Observation struct {
+	// At is the time since the trial's start. It never decreases.
+	At time.Duration
+	// Users is how many users are active now, and MeanUsers their mean over the trailing window.
+	Users     int
+	MeanUsers float64
+	// Readings holds one reading per rule. The search does not keep the slice.
+	Readings []Reading
+}
+
+// A Config is a search before it runs. Its times are wall-clock time: a caller that scales time has done so.
+// A zero field takes its default.
+type Config struct {
+	// Start is where the search starts, Max how many users there may be (both at least 1, and required) and Min
+	// how far down the search may go when Start is already too much (default 1).
+	Start, Max, Min int
+	// RampRate is the growth of the ramp, as a fraction of the present users per second (default 0.002).
+	RampRate float64
+	// RampFloor is the least growth in users per second (default 4). Where it would add more than a tenth per
+	// window, it adds a tenth per window: a small server deserves a slow ramp too.
+	RampFloor float64
+	// Window is the span of a reading and the least time between two decisions (default 15 s). Settle is added
+	// to it after a change, for logins and queues (default 0).
+	Window, Settle time.Duration
+	// Step is the smallest change when tracking, as a fraction of the users (default 0.005), and StepFloor the
+	// smallest in users (default 4, but never more than a twentieth of the present users, or 1).
+	Step      float64
+	StepFloor int
+	// BackOff multiplies the users when the ramp has ended, in (0.5, 1) (default 0.90).
+	BackOff float64
+	// Precision ends the search: the half-width of the 95 % interval over the estimate (default 0.02).
+	Precision float64
+	// Budget is the longest time of the search (default 20 min).
+	Budget time.Duration
+	// Grace is how long a rule may be without data, or the users short of what was asked for, before the search
+	// gives up (default four windows).
+	Grace time.Duration
+}
+
+// withDefaults returns the config with its zero fields filled in, or everything that is wrong with it.
+func (c Config) withDefaults() (Config, error) {
+	set := func(v *float64, d float64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	dur := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.RampRate, 0.002)
+	set(&c.RampFloor, 4)
+	set(&c.Step, 0.005)
+	set(&c.BackOff, 0.90)
+	set(&c.Precision, 0.02)
+	dur(&c.Window, 15*time.Second)
+	dur(&c.Budget, 20*time.Minute)
+	dur(&c.Grace, 4*c.Window)
+	if c.Min == 0 {
+		c.Min = 1
+	}
+	if c.StepFloor == 0 {
+		c.StepFloor = 4
+	}
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	in := func(v, lo, hi float64) bool { return v > lo && v < hi } // also false for NaN
+	check(c.Min >= 1, "min users %d: want at least 1", c.Min)
+	check(c.Start >= c.Min, "start %d: want at least the minimum of %d users", c.Start, c.Min)
+	check(c.Max >= c.Start, "max users %d: want at least the start of %d users", c.Max, c.Start)
+	check(in(c.RampRate, 0, 1), "ramp rate %v per second: want a fraction between 0 and 1", c.RampRate)
+	check(in(c.RampFloor, 0, 1e6), "ramp floor %v users per second: want more than 0", c.RampFloor)
+	check(in(c.Step, 0, 0.2), "step %v: want a fraction between 0 and 0.2", c.Step)
+	check(c.StepFloor >= 1, "step floor %d users: want at least 1", c.StepFloor)
+	check(in(c.BackOff, 0.5, 1), "back-off factor %v: want a number between 0.5 and 1", c.BackOff)
+	check(in(c.Precision, 0, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
+	check(c.Window > 0, "window %v: want more than 0", c.Window)
+	check(c.Settle >= 0, "settle time %v: want 0 or more", c.Settle)
+	check(c.Budget > c.Window, "budget %v: want more than a window of %v", c.Budget, c.Window)
+	check(c.Grace > 0, "grace %v: want more than 0", c.Grace)
+	return c, errors.Join(errs...)
+}
+
+// Phases of a search, as in [Action] and [Decision].
+const (
+	Ramp  = "ramp"
+	Track = "track"
+	Done  = "done"
+)
+
+// An Action is what the caller does next: have Users active, and stop when Done.
+type Action struct {
+	Users int
+	Phase string
+	Done  bool
+	// Why says in a few words what moved the search, for a progress line.
+	Why string
+}
+
+// A Kind says what a [Result] is.
+type Kind string
+
+// Kinds of a [Result].
+const (
+	// Estimate: the target's capacity was found, with an interval.
+	Estimate Kind = "estimate"
+	// AtLeast: something else than the target ended the search; Users were supported.
+	AtLeast Kind = "at-least"
+	// Invalid: there is no answer; Why says what was missing.
+	Invalid Kind = "invalid"
+)
+
+// Estimators of a [Result].
+const (
+	// Regression is the crossing of log(value/limit) = 0 over log(users).
+	Regression = "regression"
+	// TrackMean is the mean of the users while tracking, after the first reversal.
+	TrackMean = "tracking mean"
+)
+
+// A Result is what a search found.
+type Result struct {
+	Kind Kind
+	// Users is the capacity of an Estimate, the users that were supported of an AtLeast, and 0 of an Invalid.
+	Users float64
+	// Lo and Hi are the 95 % interval of an Estimate: of the capacity in this run. What another run would find
+	// varies more. AtLeast has Lo = Users and Hi = 0.
+	Lo, Hi float64
+	// Rule is the binding rule: the one that stopped the users. Empty when none did.
+	Rule string
+	// Estimator is Regression or TrackMean for an Estimate, else empty.
+	Estimator string
+	// Stopped is a word and a sentence on what ended the search: "precision: ...", "budget: ...", "max users: ...".
+	Stopped string
+	// Why is a sentence that says how the result came about, or why there is none.
+	Why string
+	// Windows is how many non-overlapping windows the estimate rests on.
+	Windows int
+	// Decisions is the log of the search.
+	Decisions []Decision
+	// Margins tells of each rule, in the order of the readings, how much of its limit it uses at Users.
+	Margins []RuleMargin
+	// Warnings are facts that a reader of the number must know.
+	Warnings []string
+}
+
+// A Decision is one line of the log: the window that was judged and what the search then asked for.
+type Decision struct {
+	At        time.Duration
+	Phase     string
+	MeanUsers float64
+	Users     int
+	// Violated says that a rule did not hold in the window.
+	Violated bool
+	// Worst is the rule that used most of its limit, and Ratio how much: above 1 is violated.
+	Worst string
+	Ratio float64
+}
+
+// A RuleMargin is how much of its limit a rule uses: 0.4 is 40 % of the limit, above 1 is violated. Windows is
+// how many windows it is the median of; with 0, Ratio means nothing.
+type RuleMargin struct {
+	Rule    string
+	Ratio   float64
+	Windows int
+}

@@ -1,0 +1,96 @@
+package control
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// censored is the result of a search that something other than the target ended.
+func (s *Search) censored(stopped, why string) Result {
+	if s.healthyUsers == 0 {
+		return Result{Kind: Invalid, Stopped: stopped,
+			Why: why + ", and no whole window was healthy before that"}
+	}
+	return Result{Kind: AtLeast, Users: s.healthyUsers, Lo: s.healthyUsers, Stopped: stopped, Why: why}
+}
+
+// precise returns the estimate if it is as precise as was asked for.
+func (s *Search) precise() (Result, bool) {
+	n := 0
+	for _, w := range s.samples {
+		if w.phase == Track && !w.dirty {
+			n++
+		}
+	}
+	if n < 4 {
+		return Result{}, false
+	}
+	r, ok := s.estimate()
+	if !ok || r.halfWidth() > s.cfg.Precision {
+		return Result{}, false
+	}
+	r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
+	return r, true
+}
+
+// halfWidth is half the interval as a fraction of the estimate.
+func (r Result) halfWidth() float64 { return (r.Hi - r.Lo) / 2 / r.Users }
+
+// conclude makes the best of what was seen when time is over.
+func (s *Search) conclude(stopped string) Result {
+	if s.phase == Ramp {
+		return s.censored(stopped, "the ramp was not over: no violation lasted for a whole window")
+	}
+	if r, ok := s.estimate(); ok {
+		r.Stopped = stopped
+		return r
+	}
+	return s.censored(stopped, "a violation lasted for a whole window, but the time was too short to find where it begins")
+}
+
+// complete adds what every result carries.
+func (s *Search) complete(r Result) Result {
+	r.Decisions = s.decisions
+	for i, b := range s.rules {
+		if !b.decided && r.Kind != Invalid {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s was never decided: it asks for %d operations, and a window had at most %d",
+				b.name, b.minCount, b.most))
+		}
+		r.Margins = append(r.Margins, s.margin(i, r.Users))
+	}
+	return r
+}
+
+// margin is the median ratio of a rule over the up to eight windows nearest to users.
+func (s *Search) margin(rule int, users float64) RuleMargin {
+	m := RuleMargin{Rule: s.rules[rule].name}
+	type near struct{ distance, ratio float64 }
+	var all []near
+	for _, w := range s.samples {
+		if rule < len(w.ratios) && !math.IsNaN(w.ratios[rule]) && !w.dirty {
+			all = append(all, near{math.Abs(w.users - users), w.ratios[rule]})
+		}
+	}
+	if users == 0 || len(all) == 0 {
+		return m
+	}
+	slices.SortStableFunc(all, func(a, b near) int {
+		switch {
+		case a.distance < b.distance:
+			return -1
+		case a.distance > b.distance:
+			return 1
+		}
+		return 0
+	})
+	all = all[:min(len(all), 8)]
+	v := make([]float64, len(all))
+	for i := range all {
+		v[i] = all[i].ratio
+	}
+	slices.Sort(v)
+	m.Windows = len(v)
+	m.Ratio = (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	return m
+}
