@@ -24,6 +24,8 @@ type User struct {
 	ID int
 	// Rank counts from 0 among the users of the same behavior.
 	Rank int
+	// Class is the number of the user's behavior in the mix.
+	Class int
 	// Pace is Env.Pace.
 	Pace float64
 	// Action, Think, Content and Pick are independent streams, a function of the seed and ID alone.
@@ -115,25 +117,30 @@ func SleepUntil(ctx context.Context, t time.Time) error {
 	}
 }
 
-// Share returns which of the classes user id belongs to, so that any stretch of consecutive ids holds the classes
-// in proportion to their shares (which add up to 1) as closely as whole users allow, and rank, its number within
-// the class. It is the golden-ratio-free form of stratification: class k gets its j-th member at the id where its
-// quota first reaches j+1/2.
-func Share(id int, shares []float64) (class, rank int) {
-	counts := make([]int, len(shares))
-	for i := 0; ; i++ {
-		best, need := 0, -1.0
-		for k, s := range shares {
-			if s <= 0 {
-				continue
-			}
-			if d := s*float64(i+1) - float64(counts[k]); d > need+1e-12 {
-				best, need = k, d
-			}
+// Strata deals users to classes so that any stretch of consecutive users holds the classes in proportion to their
+// shares as closely as whole users allow: each user goes to the class that is furthest below its quota. Chance has
+// no part in it. It is not safe for concurrent use.
+type Strata struct {
+	shares []float64
+	counts []int
+	n      int
+}
+
+// NewStrata returns a dealer for shares that add up to 1.
+func NewStrata(shares ...float64) *Strata {
+	return &Strata{shares: shares, counts: make([]int, len(shares))}
+}
+
+// Next returns the class of the next user and the user's number within the class, from 0.
+func (s *Strata) Next() (class, rank int) {
+	s.n++
+	need := -1.0
+	for k, share := range s.shares {
+		if d := share*float64(s.n) - float64(s.counts[k]); share > 0 && d > need+1e-12 {
+			class, need = k, d
 		}
-		if i == id {
-			return best, counts[best]
-		}
-		counts[best]++
 	}
+	rank = s.counts[class]
+	s.counts[class]++
+	return class, rank
 }

@@ -10,13 +10,13 @@ import (
 	"plimsoll/measure"
 )
 
-func TestShareIsStratified(t *testing.T) {
-	shares := []float64{0.9, 0.1}
+func TestStrataHoldTheirShares(t *testing.T) {
+	s := NewStrata(0.9, 0.1)
 	var counts [2]int
 	for id := range 200 {
-		k, rank := Share(id, shares)
+		k, rank := s.Next()
 		if rank != counts[k] {
-			t.Fatalf("id %d: rank %d, want %d", id, rank, counts[k])
+			t.Fatalf("user %d: rank %d, want %d", id, rank, counts[k])
 		}
 		counts[k]++
 		if d := float64(counts[1]) - 0.1*float64(id+1); d > 1 || d < -1 {

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// LagSeries is the name under which every action's lag is recorded, whatever operations the action has.
+const LagSeries = "schedule"
+
+// errLeft is why a user's context ends when the number of users shrinks and the user did not go by itself.
+var errLeft = errors.New("user left")
+
+// A Part is a behavior and the share of users that follow it.
+type Part struct {
+	Behavior workload.Behavior
+	Share    float64 // of all users, 0 to 1
+}
+
+// Config is what an engine needs. All fields but OnError are required.
+type Config struct {
+	Env   workload.Env
+	Mix   []Part // shares add up to 1
+	Epoch time.Time
+	// OnError hears of users that failed: at login (they try again) or for good.
+	OnError func(user int, err error)
+}
+
+// Local drives simulated users from this process. Its methods are safe for concurrent use.
+type Local struct {
+	cfg    Config
+	strata *workload.Strata
+	lag    measure.Name
+
+	ctx    context.Context // of all users; ended by Stop, or by its parent
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	users   []*simulated // by number, those that were ever wanted
+	desired int
+	stopped bool
+
+	active atomic.Int64
+	failed atomic.Int64
+}
+
+// simulated is one user's place. Its goroutine exists while it is wanted.
+type simulated struct {
+	user  *workload.User
+	leave chan struct{} // closed to ask it to go; nil while no goroutine runs
+	done  chan struct{} // closed when the goroutine has ended
+}
+
+// New returns an engine without users. The users' context is derived from ctx.
+func New(ctx context.Context, cfg Config) (*Local, error) {
+	l := &Local{cfg: cfg}
+	var shares []float64
+	sum := 0.0
+	for _, p := range cfg.Mix {
+		shares = append(shares, p.Share)
+		sum += p.Share
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		return nil, fmt.Errorf("shares of the mix add up to %v, want 1", sum)
+	}
+	if cfg.Env.Pace <= 0 {
+		return nil, fmt.Errorf("pace is %v, want more than 0", cfg.Env.Pace)
+	}
+	l.strata = workload.NewStrata(shares...)
+	l.lag = cfg.Env.Registry.Name(LagSeries)
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	return l, nil
+}
+
+// SetUsers makes n the number of wanted users. Newcomers start evenly spread over the given time, so that a step
+// is no burst; those that are too many finish what they do and go, the highest numbers first. It returns at once.
+func (l *Local) SetUsers(n int, over time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return errors.New("engine has stopped")
+	}
+	n = max(n, 0)
+	from := l.desired
+	now := time.Now()
+	for id := from; id < n; id++ {
+		at := now.Add(time.Duration(float64(over) * float64(id-from) / float64(n-from)))
+		if err := l.start(id, at); err != nil {
+			return err
+		}
+		l.desired = id + 1
+	}
+	for id := from - 1; id >= n; id-- {
+		if s := l.users[id]; s.leave != nil {
+			close(s.leave)
+			s.leave = nil
+		}
+	}
+	l.desired = n
+	return nil
+}
+
+// start gives user id a goroutine that begins at the given time. The lock is held.
+func (l *Local) start(id int, at time.Time) error {
+	var before chan struct{}
+	if id == len(l.users) {
+		class, rank := l.strata.Next()
+		u := workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id), l.cfg.Epoch)
+		u.Class = class
+		l.users = append(l.users, &simulated{user: u})
+	} else {
+		before = l.users[id].done
+	}
+	s := l.users[id]
+	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env, s.user)
+	if err != nil {
+		return fmt.Errorf("user %d: %w", id, err)
+	}
+	leave, done := make(chan struct{}), make(chan struct{})
+	s.leave, s.done = leave, done
+	l.wg.Go(func() {
+		defer close(done)
+		if before != nil {
+			<-before // the same user's earlier life; it ends by itself or with the engine
+		}
+		l.live(s.user, actor, at, leave)
+	})
+	return nil
+}
+
+// live is one user's life from its start to its leaving.
+func (l *Local) live(u *workload.User, actor workload.Actor, at time.Time, leave <-chan struct{}) {
+	defer actor.Close()
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	sleep := func(until time.Time) bool {
+		d := time.Until(until)
+		if d <= 0 {
+			select {
+			case <-leave:
+				return false
+			default:
+				return l.ctx.Err() == nil
+			}
+		}
+		timer.Reset(d)
+		select {
+		case <-timer.C:
+			return true
+		case <-leave:
+			return false
+		case <-l.ctx.Done():
+			return false
+		}
+	}
+	if !sleep(at) {
+		return
+	}
+	for try := 1; ; try++ {
+		u.Schedule(u.Since(at), u.Now())
+		err := actor.Login(l.ctx)
+		if err == nil {
+			break
+		}
+		if l.ctx.Err() != nil {
+			return
+		}
+		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
+		at = time.Now().Add(min(time.Duration(try)*time.Second, 10*time.Second))
+		if !sleep(at) {
+			return
+		}
+	}
+	l.active.Add(1)
+	defer l.active.Add(-1)
+	// A user that joins is somewhere in a pause, not at the end of one.
+	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
+	for {
+		intended := u.Now() + think
+		if !sleep(l.cfg.Epoch.Add(intended)) {
+			return
+		}
+		due := u.Now()
+		u.Recorder().Lag(l.lag, due-intended)
+		u.Schedule(intended, due)
+		if err := actor.Act(l.ctx); err != nil {
+			if l.ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
+				l.failed.Add(1)
+				l.report(u.ID, err)
+			}
+			return
+		}
+		think = time.Duration(float64(actor.Think()) * u.Pace)
+	}
+}
+
+func (l *Local) report(user int, err error) {
+	if l.cfg.OnError != nil {
+		l.cfg.OnError(user, err)
+	}
+}
+
+// Users returns how many users are wanted, how many are logged in and acting, and how many have failed for good.
+func (l *Local) Users() (desired, active, failed int) {
+	l.mu.Lock()
+	desired = l.desired
+	l.mu.Unlock()
+	return desired, int(l.active.Load()), int(l.failed.Load())
+}
+
+// Stop asks all users to go, waits for them for at most grace, then ends what they are doing and waits for all
+// goroutines. It is idempotent.
+func (l *Local) Stop(grace time.Duration) {
+	if err := l.SetUsers(0, 0); err == nil {
+		done := make(chan struct{})
+		go func() { l.wg.Wait(); close(done) }()
+		t := time.NewTimer(grace)
+		select {
+		case <-done:
+		case <-t.C:
+		case <-l.ctx.Done():
+		}
+		t.Stop()
+	}
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	l.cancel(errLeft)
+	l.wg.Wait()
+}
