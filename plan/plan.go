@@ -91,7 +91,7 @@ const (
 type Database struct {
 	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the target's database
 	// is not ours to start.
-	Engine []string `yaml:"engine"`
+	Engine []string `yaml:"engine" kind:"one-or-list"`
 }
 
 // A Placement pins the generator and the target to CPU numbers, which may not overlap. Empty sets mean the

@@ -1,0 +1,430 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of what a plan may ask for. They are far beyond every sensible test and keep arithmetic from overflowing.
+const (
+	maxInstances = 64
+	maxCPU       = 4095
+	maxUsers     = 10_000_000
+	maxBlocks    = 100
+	maxArms      = 16
+	maxPace      = 100
+	minPace      = 0.001
+)
+
+var (
+	nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	envRE  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	urlRE  = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?$`)
+	// An address that the driver completes, or a whole one.
+	addressRE = regexp.MustCompile(`^(https?://[^\s/?#@]+)?(/[^\s#]*)?$`)
+	signals   = []string{"TERM", "INT", "QUIT", "HUP", "USR1", "USR2"}
+	engines   = []string{PostgreSQL, MySQL}
+	logins    = []string{LoginWarm, LoginCold}
+	// endpointRE is a statistic of an operation as an endpoint of a comparison.
+	endpointRE = regexp.MustCompile(`^(p[1-9][0-9](\.[0-9])?|mean|max)\([A-Za-z0-9][A-Za-z0-9_.-]{0,63}\)$`)
+)
+
+// fill sets a value that the file does not give.
+func fill[T any](d *decoder, path string, to *T, v T) {
+	if !d.given(path) {
+		*to = v
+	}
+}
+
+func (d *decoder) applyDefaults(p *Plan) {
+	fill(d, "seed", &p.Seed, 1)
+	fill(d, "target.instances", &p.Target.Instances, 1)
+	w := &p.Workload
+	if d.good("workload.with") {
+		rest := 1.0
+		for _, share := range w.With {
+			rest -= share
+		}
+		fill(d, "workload.share", &w.Share, math.Round(rest*1e9)/1e9)
+	}
+	fill(d, "workload.pace", &w.Pace, 1)
+	fill(d, "workload.login", &w.Login, LoginWarm)
+	if b := p.Bounded; b != nil {
+		fill(d, "bounded.ramp", &b.Ramp, time.Minute)
+		fill(d, "bounded.settle", &b.Settle, time.Minute)
+		fill(d, "bounded.measure", &b.Measure, 5*time.Minute)
+	}
+	if u := p.Unbounded; u != nil {
+		fill(d, "unbounded.budget", &u.Budget, time.Hour)
+		fill(d, "unbounded.ramp_rate", &u.RampRate, 0.002)
+		fill(d, "unbounded.window", &u.Window, 15*time.Second)
+		fill(d, "unbounded.step", &u.Step, 0.005)
+		fill(d, "unbounded.precision", &u.Precision, 0.02)
+	}
+	if c := p.Compare; c != nil {
+		fill(d, "compare.blocks", &c.Blocks, 6)
+		margin := DefaultMargin()
+		for k, v := range c.Margin {
+			margin[k] = v
+		}
+		c.Margin = margin
+	}
+}
+
+// check notes everything that is impossible. A value that could not be read is not judged a second time.
+func (d *decoder) check(p *Plan, k Known) {
+	d.name("name", p.Name, true)
+	d.checkTarget(p, k)
+	d.checkDatabase(p)
+	d.checkPlacement(p.Placement)
+	d.checkWorkload(p.Workload, k)
+	if p.Bounded == nil && p.Unbounded == nil && d.good("bounded", "unbounded") {
+		d.at("", "has neither bounded nor unbounded; write at least one of the two tests")
+	}
+	if p.Bounded != nil {
+		d.checkBounded(p)
+	}
+	if p.Unbounded != nil {
+		d.checkUnbounded(p, k)
+	}
+	if p.Compare != nil {
+		d.checkCompare(p)
+	}
+	for _, r := range p.Setup {
+		d.secret("setup."+r.Name, r.Name, r.Value)
+	}
+}
+
+// name checks a name that becomes part of file names.
+func (d *decoder) name(path, s string, required bool) {
+	switch {
+	case !d.good(path):
+	case s == "" && !required:
+	case s == "" && !d.given(path):
+		d.at(path, "is missing; write it")
+	case !nameRE.MatchString(s):
+		d.at(path, "%s cannot be a name; want letters, digits, dot, underscore and dash, at most 64", clip(s))
+	}
+}
+
+// known checks a name against a list; nil means anything.
+func (d *decoder) known(path, what, s string, list []string) {
+	if list == nil || s == "" || !d.good(path) || slices.Contains(list, s) {
+		return
+	}
+	d.at(path, "%s is not a known %s; %sknown: %s", clip(s), what, hint(s, list), strings.Join(list, ", "))
+}
+
+// between checks the range of a value, shown in the words of the file.
+func between[T int | float64 | time.Duration](d *decoder, path string, v, least, most T, show func(T) string) {
+	if d.good(path) && (v < least || v > most) {
+		d.at(path, "%s is out of range; want %s to %s", show(v), show(least), show(most))
+	}
+}
+
+func showInt(n int) string { return fmt.Sprint(n) }
+
+func (d *decoder) secret(path, key, value string) {
+	if msg := secretValue(key, value); msg != "" && d.good(path) {
+		d.at(path, "%s", msg)
+	}
+}
+
+func (d *decoder) checkTarget(p *Plan, k Known) {
+	t := p.Target
+	d.name("target.driver", t.Driver, true)
+	d.known("target.driver", "driver", t.Driver, k.Drivers)
+	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
+	for path, v := range map[string]string{
+		"target.binary": t.Binary, "target.url": t.URL, "target.ready": t.Ready,
+		"target.metrics_url": t.MetricsURL, "target.version": t.Version,
+	} {
+		d.secret(path, "", v)
+	}
+	d.checkArgs("target.command", t.Command)
+	d.checkArgs("target.args", t.Args)
+	d.checkEnv("target.env", t.Env)
+	if d.good("target.url") && t.URL != "" && !hasReference(t.URL) && !urlRE.MatchString(t.URL) {
+		d.at("target.url", "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https", clip(t.URL))
+	}
+	for path, v := range map[string]string{"target.ready": t.Ready, "target.metrics_url": t.MetricsURL} {
+		if d.good(path) && !hasReference(v) && !addressRE.MatchString(v) {
+			d.at(path, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", clip(v))
+		}
+	}
+	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {
+		d.at("target.stop_signal", "%s is not a signal; want one of %s", clip(t.StopSignal), strings.Join(signals, ", "))
+	}
+	switch t.Driver {
+	case "external":
+		if t.URL == "" && d.good("target.url") {
+			d.at("target.url", "is missing; the driver external needs the address of the running target")
+		}
+		for _, path := range []string{"target.binary", "target.command", "target.args", "target.env", "target.stop_signal"} {
+			if d.given(path) {
+				d.at(path, "has no effect, because the driver external starts nothing; remove it")
+			}
+		}
+	case "process":
+		if !d.good("target.command", "target.binary", "compare.arms") || t.Binary != "" || len(t.Command) > 0 {
+			break
+		}
+		if p.Compare == nil || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Binary == "" }) {
+			d.at("target.command", "is missing; the driver process needs a command, or a binary here or in every arm")
+		}
+	}
+}
+
+func (d *decoder) checkArgs(path string, args []string) {
+	for i, msg := range secretArgs(args) {
+		if p := fmt.Sprintf("%s[%d]", path, i); d.good(p) {
+			d.at(p, "%s", msg)
+		}
+	}
+	if len(args) > 0 && args[0] == "" && strings.HasSuffix(path, "command") && d.good(path) {
+		d.at(path+"[0]", "is empty; want the program to run")
+	}
+}
+
+func (d *decoder) checkEnv(path string, env map[string]string) {
+	for key, value := range env {
+		p := join(path, key)
+		if !envRE.MatchString(key) {
+			d.at(p, "%s cannot name an environment variable; want letters, digits and underscore", clip(key))
+		}
+		d.secret(p, key, value)
+	}
+}
+
+func (d *decoder) checkDatabase(p *Plan) {
+	seen := map[string]bool{}
+	for i, e := range p.Database.Engine {
+		path := fmt.Sprintf("database.engine[%d]", i)
+		if !d.given(path) {
+			path = "database.engine"
+		}
+		d.known(path, "engine", e, engines)
+		if e == "" && d.good(path) {
+			d.at(path, "is empty; want %s or %s", PostgreSQL, MySQL)
+		}
+		if seen[e] && d.good(path) {
+			d.at(path, "%s is there twice; keep one", clip(e))
+		}
+		seen[e] = true
+	}
+}
+
+func (d *decoder) checkPlacement(p Placement) {
+	sides := map[int]string{}
+	for _, side := range []struct {
+		path string
+		cpus []int
+	}{{"placement.generator", p.Generator}, {"placement.target", p.Target}} {
+		for i, cpu := range side.cpus {
+			path := fmt.Sprintf("%s[%d]", side.path, i)
+			if !d.good(path) {
+				continue
+			}
+			between(d, path, cpu, 0, maxCPU, showInt)
+			switch other, taken := sides[cpu]; {
+			case taken && other == side.path:
+				d.at(path, "CPU %d is there twice; keep one", cpu)
+			case taken:
+				d.at(path, "CPU %d is also in %s; give each side its own CPUs", cpu, other)
+			default:
+				sides[cpu] = side.path
+			}
+		}
+	}
+}
+
+func (d *decoder) checkWorkload(w Workload, k Known) {
+	d.name("workload.behavior", w.Behavior, true)
+	d.known("workload.behavior", "behavior", w.Behavior, k.Behaviors)
+	const least = 1e-6
+	sum := w.Share
+	for name, share := range w.With {
+		path := "workload.with." + name
+		if !nameRE.MatchString(name) {
+			d.at(path, "%s cannot be the name of a behavior; want letters, digits, dot, underscore and dash", clip(name))
+		}
+		d.known(path, "behavior", name, k.Behaviors)
+		if name == w.Behavior && d.good(path) {
+			d.at(path, "is workload.behavior itself; add its share to workload.share")
+		}
+		between(d, path, share, least, 1, formatPercent)
+		sum += share
+	}
+	if d.given("workload.share") {
+		between(d, "workload.share", w.Share, least, 1, formatPercent)
+	}
+	switch shares := []string{"workload.share", "workload.with"}; {
+	case !d.good(shares...):
+	case !d.given("workload.share") && w.Share < least:
+		d.at("workload.with", "leaves nothing for workload.behavior; want less than 100%% in total")
+	case math.Abs(sum-1) > 1e-9:
+		d.at("workload.share", "share and with add up to %s; want 100%%", formatPercent(math.Round(sum*1e9)/1e9))
+	}
+	between(d, "workload.pace", w.Pace, minPace, maxPace, formatNumber)
+	if d.good("workload.login") && !slices.Contains(logins, w.Login) {
+		d.at("workload.login", "%s is not a way to log in; want %s", clip(w.Login), strings.Join(logins, " or "))
+	}
+	for key, value := range w.Params {
+		d.secret("workload.params."+key, key, value)
+	}
+}
+
+// perEngine checks numbers of users, one for all engines or one for each.
+func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
+	if len(n) == 0 || !d.good(path, "database.engine") {
+		return
+	}
+	if one, ok := n[""]; ok {
+		between(d, path, one, 1, maxUsers, showInt)
+		return
+	}
+	for engine, users := range n {
+		at := join(path, engine)
+		switch {
+		case slices.Contains(p.Database.Engine, engine):
+			between(d, at, users, 1, maxUsers, showInt)
+		case len(p.Database.Engine) == 0:
+			d.at(at, "database.engine is not set; write one number instead of one for each engine")
+		default:
+			d.at(at, "%s is not in database.engine; %swant %s", clip(engine), hint(engine, p.Database.Engine), strings.Join(p.Database.Engine, ", "))
+		}
+	}
+	for _, engine := range p.Database.Engine {
+		if _, ok := n[engine]; !ok && d.good(path) {
+			d.at(path, "has no number for the engine %s; add it, or write one number for all", engine)
+		}
+	}
+}
+
+func (d *decoder) checkBounded(p *Plan) {
+	b := p.Bounded
+	if len(b.Users) == 0 && d.good("bounded.users") {
+		d.at("bounded.users", "is missing; write the number of users")
+	}
+	d.perEngine("bounded.users", b.Users, p)
+	between(d, "bounded.measure", b.Measure, 100*time.Millisecond, longest, formatDuration)
+}
+
+func (d *decoder) checkUnbounded(p *Plan, k Known) {
+	u := p.Unbounded
+	if !d.given("unbounded.max_users") {
+		d.at("unbounded.max_users", "is missing; write how many users the generator may ever simulate")
+	} else {
+		between(d, "unbounded.max_users", u.MaxUsers, 1, maxUsers, showInt)
+	}
+	d.perEngine("unbounded.start", u.Start, p)
+	between(d, "unbounded.budget", u.Budget, time.Second, longest, formatDuration)
+	between(d, "unbounded.ramp_rate", u.RampRate, 1e-5, 1, formatPercent)
+	between(d, "unbounded.window", u.Window, 100*time.Millisecond, time.Hour, formatDuration)
+	between(d, "unbounded.step", u.Step, 1e-4, 0.5, formatPercent)
+	between(d, "unbounded.precision", u.Precision, 1e-3, 0.5, formatPercent)
+	if d.good("unbounded.budget", "unbounded.window") && u.Budget < 2*u.Window {
+		d.at("unbounded.budget", "%s is less than two windows of %s; want more, or a shorter unbounded.window", formatDuration(u.Budget), formatDuration(u.Window))
+	}
+	d.checkRules(p, k)
+	if !d.good("unbounded.max_users") {
+		return
+	}
+	if d.good("unbounded.start") {
+		for engine, n := range u.Start {
+			if n > u.MaxUsers {
+				d.at(join("unbounded.start", engine), "%d is more than unbounded.max_users %d; lower one or raise the other", n, u.MaxUsers)
+			}
+		}
+	}
+	if p.Bounded != nil && d.good("bounded.users") {
+		most := 0
+		for _, n := range p.Bounded.Users {
+			most = max(most, n)
+		}
+		if most >= u.MaxUsers {
+			d.at("unbounded.max_users", "%d leaves no room above bounded.users %d; want more", u.MaxUsers, most)
+		}
+	}
+}
+
+func (d *decoder) checkRules(p *Plan, k Known) {
+	seen := map[string]int{}
+	roles, checked := k.Roles[p.Target.Driver]
+	for i, r := range p.Unbounded.SLO {
+		path := fmt.Sprintf("unbounded.slo[%d]", i)
+		if !d.good(path) {
+			continue
+		}
+		if first, twice := seen[r.Source]; twice {
+			d.at(path, "is the same rule as unbounded.slo[%d]; keep one", first)
+			continue
+		}
+		seen[r.Source] = i
+		switch {
+		case r.Stat == "cpu" && checked && !slices.Contains(roles, r.Arg):
+			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
+		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
+			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
+		case d.good("unbounded.budget") && r.For > p.Unbounded.Budget:
+			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
+		}
+	}
+}
+
+func (d *decoder) checkCompare(p *Plan) {
+	c := p.Compare
+	if d.good("compare.arms") {
+		switch {
+		case len(c.Arms) < 2:
+			d.at("compare.arms", "has %d of at least two arms; write %q and the variants to compare with it", len(c.Arms), Base)
+		case len(c.Arms) > maxArms:
+			d.at("compare.arms", "has %d arms; want at most %d", len(c.Arms), maxArms)
+		}
+		if _, ok := c.Arm(Base); !ok && len(c.Arms) >= 2 {
+			d.at("compare.arms", "has no arm named %q; name one of them so, the others are compared with it", Base)
+		}
+	}
+	for _, a := range c.Arms {
+		path := "compare.arms." + a.Name
+		if !nameRE.MatchString(a.Name) {
+			d.at(path, "%s cannot be the name of an arm; want letters, digits, dot, underscore and dash, at most 64", clip(a.Name))
+		}
+		d.checkArgs(path+".args", a.Args)
+		d.checkEnv(path+".env", a.Env)
+		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database, "deployment": a.Deployment} {
+			d.secret(join(path, key), "", v)
+		}
+		if p.Target.Driver == "external" {
+			for _, key := range []string{"binary", "args", "env"} {
+				if d.given(join(path, key)) {
+					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
+				}
+			}
+		}
+	}
+	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
+	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
+		missing := "bounded"
+		if p.Unbounded == nil {
+			missing = "unbounded"
+		}
+		d.at("compare.combine", "joins both tests, but %s is missing; add it, or set combine to false", missing)
+	}
+	for key, m := range c.Margin {
+		path := join("compare.margin", key)
+		switch {
+		case !d.good(path):
+		case key == "errors" && !m.Points:
+			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.1pp", m)
+		case key != "errors" && m.Points:
+			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
+		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key):
+			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post)", hint(key, []string{"capacity", "errors"}))
+		}
+	}
+}

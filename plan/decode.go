@@ -1,0 +1,469 @@
+package plan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxSource is the largest plan that is read, in bytes.
+const maxSource = 1 << 20
+
+// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, which is what
+// [Parse] does; package plan itself knows no driver and no behavior.
+type Known struct {
+	Drivers   []string
+	Behaviors []string
+	// Ops lists the operations that a latency rule may name besides "op" and "delivery".
+	Ops []string
+	// Roles lists, by driver, the hosts or processes whose CPU is seen. A driver without an entry is not checked.
+	Roles map[string][]string
+}
+
+// Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value
+// of the wrong type or unit, a value that is impossible by itself or beside others, an alias and a secret are all
+// errors. It reports everything it finds as one [*Error].
+func Parse(src []byte) (*Plan, error) { return Known{}.Parse(src) }
+
+// Parse is [Parse], and also checks names against those known.
+func (k Known) Parse(src []byte) (*Plan, error) {
+	d := &decoder{nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{}}
+	root := d.document(src)
+	if root == nil {
+		return nil, newError(d.problems)
+	}
+	var p Plan
+	d.value("", root, reflect.ValueOf(&p).Elem(), "")
+	d.checking = true
+	d.applyDefaults(&p)
+	d.check(&p, k)
+	if len(d.problems) > 0 {
+		return nil, newError(d.problems)
+	}
+	return &p, nil
+}
+
+// A decoder turns YAML nodes into a plan and remembers where everything stood and what was wrong.
+type decoder struct {
+	problems []Problem
+	nodes    map[string]*yaml.Node // by path, for each value in the file
+	bad      map[string]bool       // paths with a problem, and all paths above them
+	unread   map[string]bool       // paths whose value could not be read; nothing below them can be judged
+	checking bool                  // reading is over
+}
+
+// fail notes a problem at a node.
+func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
+	line, col := 1, 1
+	if n != nil && n.Line > 0 {
+		line, col = n.Line, n.Column
+	}
+	d.problems = append(d.problems, Problem{Line: line, Col: col, Path: path, Msg: fmt.Sprintf(format, args...)})
+	if !d.checking {
+		d.unread[path] = true
+	}
+	for path != "" {
+		d.bad[path] = true
+		path = above(path)
+	}
+}
+
+// above returns the path of the mapping or list around a value; "" is the plan.
+func above(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
+
+// at notes a problem with a value that was decoded, at its place or at that of the nearest mapping around it.
+func (d *decoder) at(path, format string, args ...any) {
+	d.fail(d.place(path), path, format, args...)
+}
+
+func (d *decoder) place(path string) *yaml.Node {
+	for path != "" && d.nodes[path] == nil {
+		path = above(path)
+	}
+	return d.nodes[path]
+}
+
+// given reports whether the file has a value at the path.
+func (d *decoder) given(path string) bool { return d.nodes[path] != nil }
+
+// good reports whether nothing is wrong with the values at the paths, so that they may be compared.
+func (d *decoder) good(paths ...string) bool {
+	return !slices.ContainsFunc(paths, func(p string) bool {
+		if d.bad[p] {
+			return true
+		}
+		for ; p != ""; p = above(p) {
+			if d.unread[p] {
+				return true
+			}
+		}
+		return d.unread[""]
+	})
+}
+
+var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
+
+// document returns the root mapping of the only document, or nil after noting why there is none.
+func (d *decoder) document(src []byte) (root *yaml.Node) {
+	if len(src) > maxSource {
+		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?", maxSource)
+		return nil
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(src))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		d.syntax(err)
+		return nil
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
+		d.fail(nil, "", "the plan is empty; it needs at least name, target, workload, and bounded or unbounded")
+		return nil
+	}
+	var more yaml.Node
+	switch err := dec.Decode(&more); {
+	case err == nil:
+		d.fail(&more, "", "a second document begins here; write one plan per file")
+	case !errors.Is(err, io.EOF):
+		d.syntax(err)
+	}
+	if !d.plain(doc.Content[0]) {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+func (d *decoder) syntax(err error) {
+	n := &yaml.Node{Line: 1, Column: 1}
+	msg := err.Error()
+	if m := yamlErrorRE.FindStringSubmatch(msg); m != nil {
+		msg = m[2]
+		if line, err := strconv.Atoi(m[1]); err == nil && line > 0 {
+			n.Line = line
+		}
+	}
+	d.fail(n, "", "this is not YAML: %s; look at indentation, quotes and brackets on this line and the one before", msg)
+}
+
+// plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file large and a value
+// hard to point at, so a plan does without.
+func (d *decoder) plain(n *yaml.Node) bool {
+	ok := true
+	switch {
+	case n.Kind == yaml.AliasNode:
+		d.fail(n, "", "aliases (*%s) are not allowed in plans; write the value out", n.Value)
+		return false
+	case n.Anchor != "":
+		d.fail(n, "", "anchors (&%s) are not allowed in plans; write the value out where it is needed", n.Anchor)
+		ok = false
+	case n.Style&yaml.TaggedStyle != 0:
+		d.fail(n, "", "tags (%s) are not allowed in plans; write the plain value", n.Tag)
+		ok = false
+	}
+	for _, c := range n.Content {
+		ok = d.plain(c) && ok
+	}
+	return ok
+}
+
+// field is one key of a struct of the plan.
+type field struct {
+	key, kind string
+	value     reflect.Value
+	typ       reflect.StructField
+}
+
+// fields returns the keys of a struct in the order of its declaration, which is also the order of [Plan.String].
+func fields(v reflect.Value) []field {
+	var fs []field
+	for i := range v.NumField() {
+		t := v.Type().Field(i)
+		if key := t.Tag.Get("yaml"); key != "-" && key != "" {
+			fs = append(fs, field{key: key, kind: t.Tag.Get("kind"), value: v.Field(i), typ: t})
+		}
+	}
+	return fs
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// value decodes a node into a Go value by the type of the latter. One table of types serves all keys, so two keys of
+// one type cannot be read by different rules.
+func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string) {
+	d.nodes[path] = n
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		d.fail(n, path, "has no value; write one, or remove the key")
+		return
+	}
+	switch to := v.Addr().Interface().(type) {
+	case *string:
+		d.text(path, n, to)
+	case *bool:
+		if s, ok := d.scalar(path, n, "true or false"); ok {
+			if *to = s == "true"; s != "true" && s != "false" {
+				d.fail(n, path, "%s is neither true nor false; write one of them", clip(s))
+			}
+		}
+	case *int:
+		decodeScalar(d, path, n, to, "a whole number", parseInt)
+	case *uint64:
+		decodeScalar(d, path, n, to, "a whole number", parseUint)
+	case *float64:
+		if kind == "percent" {
+			decodeScalar(d, path, n, to, "a percentage such as 25%", parsePercent)
+		} else {
+			decodeScalar(d, path, n, to, "a number such as 0.1", parseNumber)
+		}
+	case *time.Duration:
+		decodeScalar(d, path, n, to, "a time such as 5s", parseDuration)
+	case *[]string:
+		if kind == "one-or-list" && n.Kind == yaml.ScalarNode {
+			*to = make([]string, 1)
+			d.text(path, n, &(*to)[0])
+			return
+		}
+		*to = decodeList(d, path, n, "a list of texts such as [a, b]", d.text)
+	case *[]int:
+		*to = decodeList(d, path, n, "a list of CPU numbers such as [0, 1]", func(path string, n *yaml.Node, to *int) {
+			decodeScalar(d, path, n, to, "a CPU number", parseInt)
+		})
+	case *[]SLO:
+		*to = decodeList(d, path, n, "a list of rules", d.rule)
+		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+			d.fail(n, path, "is an empty list; write a rule, or remove the key for the default rules of the behavior")
+		}
+	case *map[string]string:
+		decodeMap(d, path, n, to, "a mapping such as {NAME: value}", d.text)
+	case *map[string]float64:
+		decodeMap(d, path, n, to, "a mapping such as {reader: 10%}", func(path string, n *yaml.Node, to *float64) {
+			d.value(path, n, reflect.ValueOf(to).Elem(), kind)
+		})
+	case *PerEngine:
+		if n.Kind == yaml.ScalarNode {
+			var one int
+			decodeScalar(d, path, n, &one, "a whole number, or one for each engine", parseInt)
+			*to = PerEngine{"": one}
+			return
+		}
+		decodeMap(d, path, n, (*map[string]int)(to), "a whole number, or a mapping such as {postgresql: 400}", func(path string, n *yaml.Node, to *int) {
+			decodeScalar(d, path, n, to, "a whole number", parseInt)
+		})
+	case *Margin:
+		if n.Kind == yaml.ScalarNode {
+			var one MarginValue
+			decodeScalar(d, path, n, &one, "a margin such as 5%", parseMargin)
+			*to = Margin{"capacity": one}
+			return
+		}
+		decodeMap(d, path, n, (*map[string]MarginValue)(to), "a margin such as 5%, or a mapping such as {capacity: 5%}", func(path string, n *yaml.Node, to *MarginValue) {
+			decodeScalar(d, path, n, to, "a margin such as 5% or 0.1pp", parseMargin)
+		})
+	case *[]Arm:
+		d.entries(path, n, "a mapping of arms such as {base: {}, new: {args: [-x]}}", func(key string, c *yaml.Node) {
+			a := Arm{Name: key}
+			if c.Kind == yaml.ScalarNode && c.ShortTag() == "!!null" {
+				d.fail(c, join(path, key), "has no value; write {} for an arm that changes nothing")
+				return
+			}
+			d.value(join(path, key), c, reflect.ValueOf(&a).Elem(), "")
+			*to = append(*to, a)
+		})
+	case *[]Row:
+		d.entries(path, n, "a mapping of rows such as {dataset: none}", func(key string, c *yaml.Node) {
+			r := Row{Name: key}
+			p := join(path, key)
+			d.nodes[p] = c
+			d.text(p, c, &r.Value)
+			*to = append(*to, r)
+		})
+	default:
+		if v.Kind() == reflect.Pointer {
+			v.Set(reflect.New(v.Type().Elem()))
+			v = v.Elem()
+		}
+		d.object(path, n, v)
+	}
+}
+
+// object decodes a mapping into a struct.
+func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
+	fs := fields(v)
+	keys := make([]string, len(fs))
+	for i, f := range fs {
+		keys[i] = f.key
+	}
+	d.mapping(path, n, "a mapping of "+strings.Join(keys, ", "), func(key string, k, c *yaml.Node) {
+		i := slices.Index(keys, key)
+		if i < 0 {
+			remedy := nearest(key, keys)
+			if remedy == "" {
+				remedy = elsewhere(key)
+			}
+			if remedy == "" {
+				remedy = "known here: " + strings.Join(keys, ", ")
+			}
+			d.fail(k, join(path, key), "unknown key; %s", remedy)
+			return
+		}
+		d.value(join(path, key), c, fs[i].value, fs[i].kind)
+	})
+}
+
+// elsewhere names the place where a key does belong, or "".
+func elsewhere(key string) string {
+	for _, top := range fields(reflect.ValueOf(new(Plan)).Elem()) {
+		t := top.value.Type()
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if top.key == key {
+			return fmt.Sprintf("did you mean %q at the top level?", key)
+		}
+		if t.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range fields(reflect.New(t).Elem()) {
+			if f.key == key {
+				return fmt.Sprintf("did you mean %q?", top.key+"."+key)
+			}
+		}
+	}
+	return ""
+}
+
+// mapping calls each for every key of a mapping, in the order of the file; a key that is there twice is a problem.
+func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key string, k, v *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, path, "is %s; want %s", kindOf(n), want)
+		return
+	}
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if k.Kind != yaml.ScalarNode {
+			d.fail(k, path, "a key is %s; want a name", kindOf(k))
+			continue
+		}
+		if line, twice := first[k.Value]; twice {
+			d.fail(k, join(path, k.Value), "is there twice, first on line %d; keep one", line)
+			continue
+		}
+		first[k.Value] = k.Line
+		each(k.Value, k, v)
+	}
+}
+
+// entries is mapping for names that the author of the plan chooses.
+func (d *decoder) entries(path string, n *yaml.Node, want string, each func(key string, v *yaml.Node)) {
+	d.mapping(path, n, want, func(key string, k, v *yaml.Node) {
+		if strings.TrimSpace(key) == "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(key) > 128 {
+			d.fail(k, path, "%s cannot be a name; want one line of at most 128 characters that is not empty", clip(key))
+			return
+		}
+		each(key, v)
+	})
+}
+
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	default:
+		return "a single value"
+	}
+}
+
+// scalar returns the text of a single value.
+func (d *decoder) scalar(path string, n *yaml.Node, want string) (string, bool) {
+	if n.Kind != yaml.ScalarNode {
+		d.fail(n, path, "is %s; want %s", kindOf(n), want)
+		return "", false
+	}
+	if n.ShortTag() == "!!null" {
+		d.fail(n, path, "has no value; write one, or remove the key")
+		return "", false
+	}
+	return n.Value, true
+}
+
+// text decodes a text. Numbers and booleans are texts too, as they were written: version: 10.50 stays "10.50".
+func (d *decoder) text(path string, n *yaml.Node, to *string) {
+	s, ok := d.scalar(path, n, "a text")
+	if !ok {
+		return
+	}
+	if len(s) > 4096 {
+		d.fail(n, path, "is %d bytes long; want at most 4096", len(s))
+		return
+	}
+	*to = s
+}
+
+// rule decodes one SLO.
+func (d *decoder) rule(path string, n *yaml.Node, to *SLO) {
+	if n.Kind == yaml.MappingNode {
+		d.fail(n, path, `is a mapping; put the rule in quotes: "promql: EXPR < 0.5"`)
+		return
+	}
+	decodeScalar(d, path, n, to, "a rule", ParseSLO)
+}
+
+// decodeScalar decodes a single value with its parser.
+func decodeScalar[T any](d *decoder, path string, n *yaml.Node, to *T, want string, parse func(string) (T, error)) {
+	s, ok := d.scalar(path, n, want)
+	if !ok {
+		return
+	}
+	v, err := parse(s)
+	if err != nil {
+		d.fail(n, path, "%s", err.Error())
+		return
+	}
+	*to = v
+}
+
+// decodeList decodes a list; an empty one is nil, as if the key were missing.
+func decodeList[T any](d *decoder, path string, n *yaml.Node, want string, each func(string, *yaml.Node, *T)) []T {
+	if n.Kind != yaml.SequenceNode {
+		d.fail(n, path, "is %s; want %s", kindOf(n), want)
+		return nil
+	}
+	var list []T
+	for i, c := range n.Content {
+		p := fmt.Sprintf("%s[%d]", path, i)
+		d.nodes[p] = c
+		var v T
+		each(p, c, &v)
+		list = append(list, v)
+	}
+	return list
+}
+
+// decodeMap decodes a mapping; an empty one is nil, as if the key were missing.
+func decodeMap[T any](d *decoder, path string, n *yaml.Node, to *map[string]T, want string, each func(string, *yaml.Node, *T)) {
+	d.entries(path, n, want, func(key string, c *yaml.Node) {
+		p := join(path, key)
+		d.nodes[p] = c
+		var v T
+		each(p, c, &v)
+		if *to == nil {
+			*to = map[string]T{}
+		}
+		(*to)[key] = v
+	})
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is one thing wrong with a plan, and where.
+type Problem struct {
+	// Line and Col count from 1; Col counts characters.
+	Line, Col int
+	// Path names the key, as in "workload.pace" or "unbounded.slo[2]"; empty for the whole plan.
+	Path string
+	// Msg says what is wrong and, after a semicolon, what to do. It never holds the value of a secret.
+	Msg string
+}
+
+// String returns "line:col: path: what; remedy".
+func (p Problem) String() string {
+	if p.Path == "" {
+		return fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.Msg)
+	}
+	return fmt.Sprintf("%d:%d: %s: %s", p.Line, p.Col, p.Path, p.Msg)
+}
+
+// An Error holds everything that is wrong with a plan, at least one Problem, in the order of the file.
+type Error struct{ Problems []Problem }
+
+// Error returns one line for each problem.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// newError sorts the problems by place.
+func newError(problems []Problem) *Error {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Msg, b.Msg))
+	})
+	return &Error{Problems: slices.Compact(problems)}
+}
+
+// clip quotes a value of the file for a message, cut to a readable length.
+func clip(s string) string {
+	const most = 60
+	r := []rune(s)
+	if len(r) > most {
+		return fmt.Sprintf("%q…", string(r[:most]))
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// nearest returns `did you mean "x"?` for the candidate within two typing errors of word, or "" if there is none.
+func nearest(word string, candidates []string) string {
+	if len(word) > 64 {
+		return ""
+	}
+	best, at := "", 3
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < at && d < max(len(c), 2) {
+			best, at = c, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// distance returns the number of insertions, deletions, replacements and swaps of neighbors between two words
+// (optimal string alignment).
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	d := make([][]int, len(x)+1)
+	for i := range d {
+		d[i] = make([]int, len(y)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(x)][len(y)]
+}

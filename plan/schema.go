@@ -1,0 +1,247 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Schema returns the JSON Schema (draft 2020-12) of a plan, for editors that complete and underline. It is made from
+// the types; what it cannot say, such as sums and overlaps, only [Parse] checks.
+func Schema() []byte {
+	root := schemaOf(reflect.TypeFor[Plan](), "", "")
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "Plimsoll plan"
+	root["description"] = "One load test, or one comparison of several."
+	root["required"] = []string{"name", "target", "workload"}
+	root["anyOf"] = []any{
+		map[string]any{"required": []string{"bounded"}},
+		map[string]any{"required": []string{"unbounded"}},
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(root); err != nil {
+		panic(err) // maps, slices and texts only
+	}
+	return b.Bytes()
+}
+
+// required lists the keys that a section needs.
+var required = map[string][]string{
+	"target": {"driver"}, "workload": {"behavior"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
+}
+
+// keyDoc is what an editor shows for a key, and its limits.
+type keyDoc struct {
+	text     string
+	def      any
+	enum     []string
+	min, max float64 // both 0: no limits
+	pattern  string
+}
+
+const (
+	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
+	percentPattern  = `^[0-9]+(\.[0-9]+)? *%$`
+	marginPattern   = `^[0-9]+(\.[0-9]+)? *(%|pp)$`
+	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
+)
+
+// keyDocs holds one entry for each key, by its path; "*" stands for a name that the author chooses.
+var keyDocs = map[string]keyDoc{
+	"name":      {text: "Label of runs, files and reports.", pattern: nameRE.String()},
+	"seed":      {text: "Feeds every random choice of the load and the order of the blocks.", def: 1},
+	"target":    {text: "What is tested, and how it is started."},
+	"database":  {text: "On which database engines; with two, everything is done on each."},
+	"placement": {text: "CPU numbers of the two sides when they share a host. Without it: the default of the host."},
+	"workload":  {text: "What the simulated users do, and how fast."},
+	"bounded":   {text: "The test with a fixed number of users. Its times are wall-clock time; pace does not touch them."},
+	"unbounded": {text: "The search for capacity. Its times are those of pace 1."},
+	"compare":   {text: "The arms of a comparison, and which differences matter."},
+	"setup":     {text: "Further rows of the report's Setup table, in this order."},
+	"setup.*":   {text: "The value of the row."},
+
+	"target.driver":      {text: "The way of deployment, such as process, container or external.", pattern: nameRE.String()},
+	"target.instances":   {text: "Number of servers on one database.", def: 1, min: 1, max: maxInstances},
+	"target.binary":      {text: "The server's executable, or the directory of its release."},
+	"target.command":     {text: "The whole command line of a process, program first."},
+	"target.args":        {text: "Arguments for the server."},
+	"target.env":         {text: "Additional environment variables. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
+	"target.env.*":       {text: "The value of the variable."},
+	"target.url":         {text: "Base address of the target, http or https."},
+	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
+	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics."},
+	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
+	"target.version":     {text: "Label of the build when the target cannot say it itself."},
+
+	"database.engine":     {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
+	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
+	"placement.target":    {text: "CPUs of the target and its database.", min: 0, max: maxCPU},
+
+	"workload.behavior": {text: "What most users do.", pattern: nameRE.String()},
+	"workload.share":    {text: "Share of users that follow behavior. Default: what with leaves.", pattern: percentPattern},
+	"workload.with":     {text: "Shares of users that follow other behaviors. With share they add up to 100%."},
+	"workload.with.*":   {text: "Share of users that follow this behavior.", pattern: percentPattern},
+	"workload.pace":     {text: "Multiplies every wait of the users and every time constant of the search; 0.1 is ten times as fast.", def: 1, min: minPace, max: maxPace},
+	"workload.login":    {text: "warm: users log in before the ramp, unmeasured. cold: the login is a part of the load.", def: LoginWarm, enum: logins},
+	"workload.params":   {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
+	"workload.params.*": {text: "The value of the setting."},
+
+	"bounded.users":   {text: "Number of users, or one for each engine.", min: 1, max: maxUsers},
+	"bounded.ramp":    {text: "Time from the first user to the last.", def: "1m"},
+	"bounded.settle":  {text: "Time with all users that is not measured.", def: "1m"},
+	"bounded.measure": {text: "Time that counts.", def: "5m"},
+
+	"unbounded.max_users": {text: "More users than this are never simulated.", min: 1, max: maxUsers},
+	"unbounded.slo":       {text: "Rules that must hold: STAT(op|role) < VALUE [for D] [min N], or promql: EXPR < VALUE [for D]. Default: those of the behavior.", pattern: rulePattern},
+	"unbounded.start":     {text: "Number of users at which the search starts, or one for each engine.", min: 1, max: maxUsers},
+	"unbounded.budget":    {text: "Longest time of the search.", def: "1h"},
+	"unbounded.ramp_rate": {text: "Growth while nothing is violated, of the present users per second.", def: "0.2%", pattern: percentPattern},
+	"unbounded.window":    {text: "How far back a rule looks, and the time between two decisions.", def: "15s"},
+	"unbounded.step":      {text: "Change of the tracking phase, of the present users.", def: "0.5%", pattern: percentPattern},
+	"unbounded.precision": {text: "The search ends when the half-width of the interval is below this part of the capacity.", def: "2%", pattern: percentPattern},
+
+	"compare.arms":              {text: "Two variants of the target or more; one is named base."},
+	"compare.arms.*":            {text: "What this arm changes; {} for nothing."},
+	"compare.arms.*.binary":     {text: "Replaces the target's binary."},
+	"compare.arms.*.args":       {text: "Follow the target's arguments."},
+	"compare.arms.*.env":        {text: "Laid over the target's environment."},
+	"compare.arms.*.env.*":      {text: "The value of the variable."},
+	"compare.arms.*.version":    {text: "Label of the build."},
+	"compare.arms.*.database":   {text: "Another database for this arm."},
+	"compare.arms.*.deployment": {text: "Another way of deployment for this arm."},
+	"compare.combine":           {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
+	"compare.blocks":            {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
+	"compare.margin":            {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
+	"compare.margin.*":          {text: "5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
+}
+
+// schemaOf returns the schema of a type at a path of keyDocs.
+func schemaOf(t reflect.Type, path, kind string) map[string]any {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	doc := keyDocs[path]
+	var s map[string]any
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		s = doc.scalar("string")
+		s["pattern"] = durationPattern
+	case reflect.TypeFor[[]string]():
+		item := doc.text1()
+		s = list(item)
+		if kind == "one-or-list" {
+			s = map[string]any{"anyOf": []any{item, list(item)}}
+		}
+	case reflect.TypeFor[[]int]():
+		s = list(doc.scalar("integer"))
+	case reflect.TypeFor[[]SLO]():
+		s = list(doc.scalar("string"))
+		s["minItems"] = 1
+	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]Row]():
+		s = named(keyDocs[path+".*"].text1(), path+".*")
+	case reflect.TypeFor[map[string]float64]():
+		s = named(keyDocs[path+".*"].scalar("string"), path+".*")
+	case reflect.TypeFor[PerEngine]():
+		n := doc.scalar("integer")
+		each := map[string]any{}
+		for _, e := range engines {
+			each[e] = n
+		}
+		s = map[string]any{"anyOf": []any{n, map[string]any{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}}}
+	case reflect.TypeFor[Margin]():
+		s = map[string]any{"anyOf": []any{doc.scalar("string"), named(keyDocs[path+".*"].scalar("string"), path+".*")}}
+	case reflect.TypeFor[[]Arm]():
+		s = named(schemaOf(reflect.TypeFor[Arm](), path+".*", ""), path+".*")
+		s["minProperties"], s["maxProperties"], s["required"] = 2, maxArms, []string{Base}
+	default:
+		s = schemaOfKind(t, path, kind)
+	}
+	if doc.text != "" {
+		s["description"] = doc.text
+	}
+	if doc.def != nil {
+		s["default"] = doc.def
+	}
+	return s
+}
+
+func schemaOfKind(t reflect.Type, path, kind string) map[string]any {
+	doc := keyDocs[path]
+	switch t.Kind() {
+	case reflect.Struct:
+		props := map[string]any{}
+		for _, f := range fields(reflect.New(t).Elem()) {
+			props[f.key] = schemaOf(f.typ.Type, join(path, f.key), f.kind)
+		}
+		s := map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+		if keys := required[path]; keys != nil {
+			s["required"] = keys
+		}
+		return s
+	case reflect.Bool:
+		return doc.scalar("boolean")
+	case reflect.Int:
+		return doc.scalar("integer")
+	case reflect.Uint64:
+		s := doc.scalar("integer")
+		s["minimum"] = 0
+		return s
+	case reflect.Float64:
+		if kind == "percent" {
+			return doc.scalar("string")
+		}
+		return doc.scalar("number")
+	case reflect.String:
+		return doc.text1()
+	default:
+		panic(fmt.Sprintf("plan: no schema for %s at %s", t, path)) // a new field type; TestSchema finds it
+	}
+}
+
+// scalar returns the schema of a single value of a JSON type.
+func (k keyDoc) scalar(typ string) map[string]any {
+	s := map[string]any{"type": typ}
+	if k.enum != nil {
+		s["enum"] = slices.Clone(k.enum)
+	}
+	if k.pattern != "" {
+		s["pattern"] = k.pattern
+	}
+	if k.max > 0 {
+		s["minimum"], s["maximum"] = k.min, k.max
+	}
+	return s
+}
+
+// text1 returns the schema of one text. A text that YAML takes for a number is still a text of a plan, unless it is
+// one of a few words.
+func (k keyDoc) text1() map[string]any {
+	s := k.scalar("string")
+	if k.enum == nil {
+		s["type"] = []string{"string", "number", "boolean"}
+	}
+	return s
+}
+
+func list(item map[string]any) map[string]any {
+	return map[string]any{"type": "array", "items": item}
+}
+
+// named returns the schema of a mapping whose keys the author chooses.
+func named(value map[string]any, path string) map[string]any {
+	if doc := keyDocs[path]; doc.text != "" {
+		value["description"] = doc.text
+	}
+	s := map[string]any{"type": "object", "additionalProperties": value}
+	if strings.HasSuffix(path, ".env.*") {
+		s["propertyNames"] = map[string]any{"pattern": envRE.String()}
+	}
+	return s
+}

@@ -1,0 +1,86 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A plan is stored, sent and printed, so it may not hold a secret. It names secrets instead: "${ENV:NAME}" is the
+// value of an environment variable and "${FILE:PATH}" the content of a file, both of the host that needs it.
+
+var (
+	referenceRE = regexp.MustCompile(`\$\{(ENV:[A-Za-z_][A-Za-z0-9_]*|FILE:[^{}\x00\n]+)\}`)
+	openRefRE   = regexp.MustCompile(`\$\{(ENV|FILE)\b`)
+	secretKeyRE = regexp.MustCompile(`(?i)passw|passphrase|secret|token|api[-_]?key|private[-_]?key|credential|(^|[-_])(pwd|dsn)([-_]|$)`)
+	userinfoRE  = regexp.MustCompile(`://[^/?#\s@:]*:([^/?#\s@]+)@`)
+	dsnRE       = regexp.MustCompile(`^[^\s:@/]*:([^\s@]+)@(tcp|unix)\(`)
+	assignRE    = regexp.MustCompile(`^-{0,2}([A-Za-z][A-Za-z0-9_.-]*)=(.*)$`)
+	flagRE      = regexp.MustCompile(`^-{1,2}([A-Za-z][A-Za-z0-9_.-]*)$`)
+)
+
+const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value, and set it where the tool runs`
+
+// Expand returns s with every reference replaced by what lookup returns for its kind, "ENV" or "FILE", and its name.
+// Other uses of "$" stay. The error names the reference, never a value; lookup's error must do the same.
+func Expand(s string, lookup func(kind, name string) (string, error)) (string, error) {
+	var failed error
+	out := referenceRE.ReplaceAllStringFunc(s, func(ref string) string {
+		if failed != nil {
+			return ""
+		}
+		kind, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(ref, "${"), "}"), ":")
+		v, err := lookup(kind, name)
+		if err != nil {
+			failed = fmt.Errorf("expanding %s: %w", ref, err)
+		}
+		return v
+	})
+	if failed != nil {
+		return "", failed
+	}
+	return out, nil
+}
+
+// hasReference reports whether a value names a secret.
+func hasReference(s string) bool { return referenceRE.MatchString(s) }
+
+// secretValue returns what is wrong with a value under a key, or "". The message never holds the value.
+func secretValue(key, value string) string {
+	if strings.ContainsRune(value, 0) {
+		return "holds a zero byte; remove it"
+	}
+	if len(openRefRE.FindAllString(value, -1)) != len(referenceRE.FindAllString(value, -1)) {
+		return "holds a reference that is not complete; write ${ENV:NAME} or ${FILE:PATH}"
+	}
+	if secretKeyRE.MatchString(key) && value != "" && !hasReference(value) {
+		return "looks like a secret, and plans are stored and printed; " + secretRemedy
+	}
+	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE} {
+		for _, m := range re.FindAllStringSubmatch(value, -1) {
+			if !hasReference(m[1]) {
+				return "holds a password in an address, and plans are stored and printed; " + secretRemedy
+			}
+		}
+	}
+	return ""
+}
+
+// secretArgs returns what is wrong with each argument of a command line, by index.
+func secretArgs(args []string) map[int]string {
+	wrong := map[int]string{}
+	for i, arg := range args {
+		key, value := "", arg
+		if m := assignRE.FindStringSubmatch(arg); m != nil {
+			key, value = m[1], m[2]
+		} else if i > 0 && !strings.HasPrefix(arg, "-") {
+			if m := flagRE.FindStringSubmatch(args[i-1]); m != nil {
+				key = m[1]
+			}
+		}
+		if msg := secretValue(key, value); msg != "" {
+			wrong[i] = msg
+		}
+	}
+	return wrong
+}

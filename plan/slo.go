@@ -1,0 +1,265 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrorClasses lists what rate() can be taken of: the classes in which an operation can end without success, and
+// "errors" for all of them together.
+func ErrorClasses() []string {
+	return []string{
+		"errors", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped",
+	}
+}
+
+// Units of [SLO.Threshold].
+const (
+	Seconds  = "s"
+	Fraction = "fraction"
+)
+
+var (
+	ruleRE   = regexp.MustCompile(`^((?:service\s*\.\s*)?[A-Za-z][A-Za-z0-9.]*)\s*\(([^()]*)\)\s*(<=|>=|==|!=|<|>|=)\s*(.*)$`)
+	argRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	statRE   = regexp.MustCompile(`^p([1-9][0-9](?:\.[0-9]+)?)$`)
+	promqlRE = regexp.MustCompile(`^(.*\S)\s*([<>])\s*([+-]?[0-9][0-9.eE+-]*)(\s+for\s+\S+)?$`)
+)
+
+// ParseSLO reads one rule:
+//
+//	STAT(op|role) < VALUE [for D] [min N]
+//	promql: EXPR < VALUE [for D]
+//
+// STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
+// an error class with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
+// service.STAT asks for the service time. promql may also ask for more than VALUE, a plain number.
+//
+// A rate is not computed from fewer than N operations. Without min, N is the number at which a rate at the
+// threshold means two errors: 8000 for 0.025%.
+func ParseSLO(s string) (SLO, error) {
+	text := strings.TrimSpace(s)
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
+		return SLO{}, fmt.Errorf("%s holds a line break, a tab or a control character; write the rule on one line", clip(s))
+	}
+	if len(text) > 1000 {
+		return SLO{}, errors.New("the rule is longer than 1000 bytes; use a recording rule of the target's own monitoring")
+	}
+	var r SLO
+	var err error
+	if expr, ok := strings.CutPrefix(text, "promql:"); ok {
+		r, err = parsePromQL(strings.TrimSpace(expr))
+	} else {
+		r, err = parseRule(text)
+	}
+	if err != nil {
+		return SLO{}, err
+	}
+	r.Source = r.String()
+	return r, nil
+}
+
+const ruleShape = `want STAT(op|role) < VALUE [for D] [min N], such as "p99(post) < 300ms for 30s"`
+
+func parseRule(text string) (SLO, error) {
+	m := ruleRE.FindStringSubmatch(text)
+	if m == nil {
+		return SLO{}, fmt.Errorf("%s is not a rule; %s", clip(text), ruleShape)
+	}
+	var r SLO
+	stat, service := strings.CutPrefix(m[1], "service")
+	if service && strings.HasPrefix(strings.TrimSpace(stat), ".") {
+		r.Service = true
+		stat = strings.TrimSpace(strings.TrimSpace(stat)[1:])
+	} else {
+		stat = m[1]
+	}
+	arg, op := strings.TrimSpace(m[2]), m[3]
+	if err := r.setStat(stat, arg); err != nil {
+		return SLO{}, err
+	}
+	if op != "<" {
+		return SLO{}, fmt.Errorf("%s(%s) %s: the only comparison is <; write the limit that must not be reached", r.Stat, r.Arg, op)
+	}
+	r.Less = true
+	words := strings.Fields(m[4])
+	if len(words) == 0 {
+		return SLO{}, fmt.Errorf("%s has no value; %s", clip(text), ruleShape)
+	}
+	if err := r.setThreshold(words[0]); err != nil {
+		return SLO{}, err
+	}
+	if err := r.setOptions(words[1:]); err != nil {
+		return SLO{}, err
+	}
+	if r.Stat == "rate" && r.Min == 0 {
+		r.Min = defaultMin(r.Threshold)
+	}
+	return r, nil
+}
+
+// setStat takes over the statistic and what it is of.
+func (r *SLO) setStat(stat, arg string) error {
+	r.Stat, r.Arg = strings.ToLower(stat), arg
+	switch {
+	case r.Stat == "mean", r.Stat == "max":
+		r.Unit = Seconds
+	case statRE.MatchString(r.Stat):
+		p, err := strconv.ParseFloat(r.Stat[1:], 64)
+		if err != nil || p < 50 || p > 99.9 {
+			return fmt.Errorf("%s is out of range; want p50 to p99.9", clip(stat))
+		}
+		r.Stat, r.Unit = "p"+formatNumber(p), Seconds
+	case r.Stat == "rate", r.Stat == "cpu":
+		r.Unit = Fraction
+		if r.Service {
+			return fmt.Errorf("service.%s has no meaning; service times are asked with p50 to p99.9, mean or max", r.Stat)
+		}
+	default:
+		known := []string{"p50", "p90", "p95", "p99", "mean", "max", "rate", "cpu"}
+		return fmt.Errorf("%s is not a statistic; %swant p50 to p99.9, mean, max, rate or cpu", clip(stat), hint(stat, known))
+	}
+	if !argRE.MatchString(arg) {
+		return fmt.Errorf("%s(%s) names nothing; write the operation (\"op\" for all), error class or role in the parentheses", r.Stat, arg)
+	}
+	if r.Stat == "rate" && !slices.Contains(ErrorClasses(), arg) {
+		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg), hint(arg, ErrorClasses()), strings.Join(ErrorClasses(), ", "))
+	}
+	return nil
+}
+
+// setThreshold reads the value in the unit that the statistic wants.
+func (r *SLO) setThreshold(word string) error {
+	if r.Unit == Seconds {
+		d, err := parseDuration(word)
+		if err != nil {
+			return fmt.Errorf("the limit of %s(%s): %w", r.Stat, r.Arg, err)
+		}
+		if d <= 0 || d > time.Hour {
+			return fmt.Errorf("the limit of %s(%s): %s is not a possible latency; want more than 0s and at most 1h", r.Stat, r.Arg, clip(word))
+		}
+		r.Threshold = d.Seconds()
+		return nil
+	}
+	v, err := parsePercent(word)
+	if err != nil {
+		return fmt.Errorf("the limit of %s(%s): %w", r.Stat, r.Arg, err)
+	}
+	if v < 1e-9 || v > 1 {
+		return fmt.Errorf("the limit of %s(%s): %s can never decide anything; want at least 0.0000001%% and at most 100%%", r.Stat, r.Arg, clip(word))
+	}
+	r.Threshold = v
+	return nil
+}
+
+// setOptions reads "for D" and "min N", each at most once.
+func (r *SLO) setOptions(words []string) error {
+	seen := map[string]bool{}
+	for len(words) > 0 {
+		key := words[0]
+		if key != "for" && key != "min" {
+			return fmt.Errorf("%s after the limit is not understood; want only [for D] [min N]", clip(strings.Join(words, " ")))
+		}
+		if len(words) < 2 {
+			return fmt.Errorf("%q has no value; %s", key, ruleShape)
+		}
+		if seen[key] {
+			return fmt.Errorf("%q is there twice; keep one", key)
+		}
+		seen[key] = true
+		switch key {
+		case "for":
+			d, err := parseDuration(words[1])
+			if err != nil {
+				return fmt.Errorf("for: %w", err)
+			}
+			if d == 0 {
+				return fmt.Errorf("for %s means nothing; leave it out, or write a time such as 30s", words[1])
+			}
+			r.For = d
+		case "min":
+			if r.Stat != "rate" {
+				return fmt.Errorf("min belongs to rate(…), not to %s(%s); leave it out", r.Stat, r.Arg)
+			}
+			n, err := parseInt(words[1])
+			if err != nil {
+				return fmt.Errorf("min: %w", err)
+			}
+			if n < 1 {
+				return fmt.Errorf("min %s: a rate needs operations; want 1 or more", words[1])
+			}
+			r.Min = n
+		}
+		words = words[2:]
+	}
+	return nil
+}
+
+// defaultMin returns the number of operations of which a rate at the threshold means two errors, so that a single
+// one never decides.
+func defaultMin(threshold float64) int {
+	return int(math.Ceil(math.Round(2/threshold*1e6) / 1e6))
+}
+
+func parsePromQL(text string) (SLO, error) {
+	const shape = `want "promql: EXPR < NUMBER [for D]"`
+	m := promqlRE.FindStringSubmatch(text)
+	if m == nil {
+		return SLO{}, fmt.Errorf("promql: %s does not end in a comparison with a number; %s", clip(text), shape)
+	}
+	r := SLO{Stat: "promql", Arg: strings.TrimSpace(m[1]), Less: m[2] == "<"}
+	v, err := strconv.ParseFloat(m[3], 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		return SLO{}, fmt.Errorf("promql: %s is not a number; %s", clip(m[3]), shape)
+	}
+	if v == 0 {
+		v = 0 // -0 would print a sign
+	}
+	r.Threshold = v
+	if err := r.setOptions(strings.Fields(m[4])); err != nil {
+		return SLO{}, err
+	}
+	return r, nil
+}
+
+// String returns the rule in canonical form, which [ParseSLO] reads as the same rule.
+func (r SLO) String() string {
+	var b strings.Builder
+	op := "<"
+	if !r.Less {
+		op = ">"
+	}
+	if r.Stat == "promql" {
+		fmt.Fprintf(&b, "promql: %s %s %s", r.Arg, op, strconv.FormatFloat(r.Threshold, 'g', -1, 64))
+	} else {
+		if r.Service {
+			b.WriteString("service.")
+		}
+		limit := formatPercent(r.Threshold)
+		if r.Unit == Seconds {
+			limit = formatDuration(time.Duration(math.Round(r.Threshold * float64(time.Second))))
+		}
+		fmt.Fprintf(&b, "%s(%s) %s %s", r.Stat, r.Arg, op, limit)
+	}
+	if r.For > 0 {
+		fmt.Fprintf(&b, " for %s", formatDuration(r.For))
+	}
+	if r.Min > 0 {
+		fmt.Fprintf(&b, " min %d", r.Min)
+	}
+	return b.String()
+}
+
+// hint is nearest, followed by a space for the sentence that goes on.
+func hint(word string, candidates []string) string {
+	if s := nearest(word, candidates); s != "" {
+		return s + " "
+	}
+	return ""
+}
