@@ -1,0 +1,38 @@
+// Package verdict says whether two arms of a comparison differ.
+//
+// It turns numbers from pairs of runs into a [Result] per endpoint ([Judge]) and the results of one
+// database into a [Verdict] ([Combine]). It does not know how a number was measured, whether its run was
+// valid (runs that are not valid never become pairs), which server answered, or where a report goes. It
+// reads no clock and no file: the same pairs give the same words.
+//
+// # The rule
+//
+// With the interval of level 1-alpha (the 95 % interval) and the one of level 1-2·alpha (the 90 %
+// interval) of the mean difference of the pairs, and a margin fixed beforehand:
+//
+//   - same, if the 90 % interval lies inside the margin (a "small real shift" is named when the 95 %
+//     interval excludes zero);
+//   - worse, if it does not and the 95 % interval lies on the bad side of zero;
+//   - better, the mirror of worse;
+//   - inconclusive otherwise, with the minimum detectable effect, the pairs that are needed and the pair
+//     that contributes most to the width.
+//
+// Worse and better need the consent of the exact sign-flip test where it can reach alpha; where the sample
+// is too small for that, all pairs must point the same way. A conclusion that changes when the flagged
+// outliers are left out is inconclusive. Fewer than six pairs are indicative: numbers, no verdict. A pair
+// without data makes nothing worse or better, and no data at all is invalid, never the same.
+//
+// # Censored values
+//
+// A search that ended at its own limit knows only "at least". One such value in the sample leaves the order
+// of the pairs: a sign test, and no size of the difference.
+//
+// # Several endpoints
+//
+// [Combine] holds the level over all endpoints of a database by Holm's method: any worse makes the database
+// worse, else any inconclusive makes it inconclusive, else any better makes it better.
+//
+// # Numbers of one's own
+//
+// [ReadCSV] and [Text] are the two ends of the judge verb.
+package verdict

@@ -1,0 +1,312 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/stats"
+)
+
+// Numbers outside this range are refused: no rate, latency or capacity in any unit lies there, and their
+// ratios would overflow.
+const (
+	smallest = 1e-15
+	largest  = 1e15
+)
+
+// Judge compares the arms on one endpoint. Bad input (a number that is not finite, or not above zero where
+// a ratio is taken, a block that appears twice, an endpoint without direction or margin) and an empty
+// sample give a result of kind Invalid whose Reason names the place. The pairs are copied.
+func Judge(e Endpoint, pairs []Pair, opt Options) Result {
+	r := newResult(e, pairs, opt)
+	if err := check(e, pairs, opt, r.Alpha); err != nil {
+		return r.conclude(Invalid, err.Error())
+	}
+	r.describeArms()
+	r.warnAboutPlan(opt)
+	if r.N == 0 {
+		return r.conclude(Invalid, "there is no valid pair")
+	}
+	if r.Censored() {
+		return r.judgeOrder()
+	}
+	s := r.differences(r.Pairs)
+	for _, w := range s.Warnings {
+		r.warn(w.Error())
+	}
+	r.measure(s)
+	if r.N < stats.MinPairs {
+		r.Indicative = true
+		return r.conclude(Inconclusive, indicative(r.N))
+	}
+	kind, reason := r.decide(s)
+	kind, reason = r.withoutOutliers(s, kind, reason)
+	kind, reason = r.withoutErrors(kind, reason)
+	return r.conclude(kind, reason)
+}
+
+func newResult(e Endpoint, pairs []Pair, opt Options) Result {
+	nan := math.NaN()
+	r := Result{
+		Endpoint: e, N: len(pairs), Pairs: slices.Clone(pairs),
+		Alpha: opt.Alpha, Look: opt.Look, Looks: opt.Looks,
+		Effect: nan, Lo: nan, Hi: nan, Lo90: nan, Hi90: nan, P: nan, SignFlipP: nan, HolmP: nan,
+		HL: nan, HLLo: nan, HLHi: nan, SD: nan, MDE: nan,
+		Base: Summary{Name: opt.BaseName, Mean: nan, Lo: nan, Hi: nan},
+		New:  Summary{Name: opt.NewName, Mean: nan, Lo: nan, Hi: nan},
+	}
+	if r.Pairs == nil {
+		r.Pairs = []Pair{}
+	}
+	if r.Alpha == 0 {
+		r.Alpha = stats.FixedAlpha
+	}
+	if r.Base.Name == "" {
+		r.Base.Name = "base"
+	}
+	if r.New.Name == "" {
+		r.New.Name = "new"
+	}
+	return r
+}
+
+func check(e Endpoint, pairs []Pair, opt Options, alpha float64) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if !(alpha >= 0.0001 && alpha <= 0.2) {
+		return fmt.Errorf("alpha %v: want 0.0001 to 0.2", opt.Alpha)
+	}
+	seen := make(map[int]bool, len(pairs))
+	for _, p := range pairs {
+		if seen[p.Block] {
+			return fmt.Errorf("pair %d appears twice", p.Block)
+		}
+		seen[p.Block] = true
+		for _, side := range []struct {
+			arm   string
+			value float64
+		}{{"base", p.Base}, {"new", p.New}} {
+			if err := e.checkValue(side.value); err != nil {
+				return fmt.Errorf("pair %d, %s is %v: %w", p.Block, side.arm, side.value, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (e Endpoint) checkValue(v float64) error {
+	switch {
+	case math.IsNaN(v) || math.Abs(v) > largest:
+		return fmt.Errorf("want a number up to %g", largest)
+	case !e.Absolute && !(v >= smallest):
+		return fmt.Errorf("a ratio needs numbers above zero (compare rates that may be zero by a margin in pp)")
+	default:
+		return nil
+	}
+}
+
+// describeArms fills the summaries of the two arms.
+func (r *Result) describeArms() {
+	base, fresh := make([]float64, r.N), make([]float64, r.N)
+	for i, p := range r.Pairs {
+		base[i], fresh[i] = p.Base, p.New
+		r.Base.AtLeast = r.Base.AtLeast || p.BaseCensored
+		r.New.AtLeast = r.New.AtLeast || p.NewCensored
+	}
+	r.summarize(&r.Base, base)
+	r.summarize(&r.New, fresh)
+}
+
+func (r *Result) summarize(arm *Summary, values []float64) {
+	inward, outward := math.Log, math.Exp
+	if r.Absolute {
+		inward = func(v float64) float64 { return v }
+		outward = inward
+	}
+	for i, v := range values {
+		values[i] = inward(v)
+	}
+	s := mustSample(stats.NewSample(values...))
+	arm.N, arm.Mean = s.N(), outward(s.Mean())
+	if !arm.AtLeast {
+		ci := stats.TInterval(s, 1-r.Alpha)
+		arm.Lo, arm.Hi = outward(ci.Lo), outward(ci.Hi)
+	}
+}
+
+// differences returns the sample of the pairs on the scale of the test. The pairs were checked.
+func (r *Result) differences(pairs []Pair) stats.Sample {
+	base, fresh := make([]float64, len(pairs)), make([]float64, len(pairs))
+	for i, p := range pairs {
+		base[i], fresh[i] = p.Base, p.New
+	}
+	if r.Absolute {
+		return mustSample(stats.Differences(base, fresh))
+	}
+	return mustSample(stats.LogRatios(base, fresh))
+}
+
+// mustSample unwraps a sample of values that were checked before.
+func mustSample(s stats.Sample, err error) stats.Sample {
+	if err != nil {
+		panic("verdict: checked values were refused: " + err.Error())
+	}
+	return s
+}
+
+// measure fills every number that the sample carries.
+func (r *Result) measure(s stats.Sample) {
+	mean, sd := s.Mean(), s.SD()
+	r.Effect, r.SD = r.outward(mean), sd
+	ci, ci90 := stats.TInterval(s, 1-r.Alpha), stats.TInterval(s, 1-2*r.Alpha)
+	r.Lo, r.Hi = r.outward(ci.Lo), r.outward(ci.Hi)
+	r.Lo90, r.Hi90 = r.outward(ci90.Lo), r.outward(ci90.Hi)
+	r.P = stats.TTest(s)
+	hl := stats.HodgesLehmann(s, 1-r.Alpha)
+	r.HL, r.HLLo, r.HLHi = r.outward(hl.Estimate), r.outward(hl.Interval.Lo), r.outward(hl.Interval.Hi)
+	if r.N >= stats.MinInterval {
+		r.SignFlipP, _ = stats.SignFlip(s)
+		r.MDE = r.outward(stats.MDE(sd, r.N, r.Alpha))
+		r.Widest = r.widest(s)
+		r.PairsNeeded = r.pairsNeeded(mean, sd)
+	}
+	if r.Better == Higher {
+		r.NonInferior = ci.Above(-r.limit())
+	} else {
+		r.NonInferior = ci.Below(r.limit())
+	}
+	for _, i := range stats.Outliers(s) {
+		r.Outliers = append(r.Outliers, r.Pairs[i].Block)
+	}
+}
+
+func (r *Result) pairsNeeded(mean, sd float64) int {
+	forMargin := stats.PairsFor(sd, r.limit(), r.Alpha)
+	toDecide := stats.PairsToDecide(mean, sd, r.limit(), r.Alpha)
+	if forMargin == 0 || toDecide == 0 {
+		return 0
+	}
+	return max(forMargin, toDecide)
+}
+
+// widest returns the block that is furthest from the mean, 0 if all are equally far.
+func (r *Result) widest(s stats.Sample) int {
+	mean, far, block := s.Mean(), 0.0, 0
+	for i, v := range s.Values {
+		if d := math.Abs(v - mean); d > far {
+			far, block = d, r.Pairs[i].Block
+		}
+	}
+	return block
+}
+
+// decide applies the rule to a sample of any size that carries an interval.
+func (r *Result) decide(s stats.Sample) (Kind, string) {
+	ci, ci90 := stats.TInterval(s, 1-r.Alpha), stats.TInterval(s, 1-2*r.Alpha)
+	shifted := ci.Below(0) || ci.Above(0)
+	switch {
+	case !ci.Known():
+		return Inconclusive, "there are too few pairs for an interval"
+	case ci90.Inside(-r.limit(), r.limit()):
+		if shifted {
+			return Same, fmt.Sprintf("the %s interval lies inside the margin; a small real shift", r.level90())
+		}
+		return Same, fmt.Sprintf("the %s interval lies inside the margin", r.level90())
+	case !shifted:
+		return Inconclusive, fmt.Sprintf("the %s interval includes no change and reaches past the margin", r.level())
+	}
+	if veto := r.veto(s); veto != "" {
+		return Inconclusive, veto
+	}
+	if ci.Above(0) == (r.Better == Higher) {
+		return Better, fmt.Sprintf("the %s interval lies on the good side of no change", r.level())
+	}
+	return Worse, fmt.Sprintf("the %s interval lies on the bad side of no change", r.level())
+}
+
+// veto asks the robust twin of the t test whether it consents to a difference; it returns its objection.
+func (r *Result) veto(s stats.Sample) string {
+	p, lowest := stats.SignFlip(s)
+	if lowest <= r.Alpha {
+		if p > r.Alpha {
+			return fmt.Sprintf("the t interval excludes no change, but the sign-flip test does not (p = %s)", number(p, 4))
+		}
+		return ""
+	}
+	for _, v := range s.Values {
+		if v*s.Mean() <= 0 {
+			return "the t interval excludes no change, but not all pairs point the same way, and they are too few for the sign-flip test"
+		}
+	}
+	return ""
+}
+
+// withoutOutliers asks whether the conclusion holds when the flagged pairs are left out.
+func (r *Result) withoutOutliers(s stats.Sample, kind Kind, reason string) (Kind, string) {
+	flagged := stats.Outliers(s)
+	if len(flagged) == 0 {
+		return kind, reason
+	}
+	rest := s.Without(flagged...)
+	other, _ := r.decide(rest)
+	r.warn(fmt.Sprintf("%s is far from the others; without it the effect is %s and the result %s",
+		blocks(r.Outliers), r.delta(r.outward(rest.Mean())), other))
+	if other == kind {
+		return kind, reason
+	}
+	return Inconclusive, fmt.Sprintf("outlier-sensitive: %s with all pairs, %s without %s", kind, other, blocks(r.Outliers))
+}
+
+// withoutErrors says what could have been seen when an absolute endpoint is zero in every run. By the rule
+// of three, n operations without an event exclude rates above 3/n at 95 %.
+func (r *Result) withoutErrors(kind Kind, reason string) (Kind, string) {
+	if !r.Absolute {
+		return kind, reason
+	}
+	var baseOps, newOps int64
+	known := true
+	for _, p := range r.Pairs {
+		if p.Base != 0 || p.New != 0 {
+			return kind, reason
+		}
+		known = known && p.BaseOps > 0 && p.NewOps > 0
+		baseOps += p.BaseOps
+		newOps += p.NewOps
+	}
+	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, stats.ErrConstant.Error()) })
+	if !known {
+		return kind, "zero in every run of both arms; how small a rate would have shown is not known"
+	}
+	visible := 100 * 3 / float64(min(baseOps, newOps))
+	if visible > r.Margin {
+		return Inconclusive, fmt.Sprintf("zero in every run of both arms, but %d operations could hide a rate of %s pp",
+			min(baseOps, newOps), number(visible, 4))
+	}
+	return kind, fmt.Sprintf("zero in every run of both arms; a rate above %s pp would have shown in %d operations",
+		number(visible, 4), min(baseOps, newOps))
+}
+
+func (r *Result) warn(text string) {
+	if !slices.Contains(r.Warnings, text) {
+		r.Warnings = append(r.Warnings, text)
+	}
+}
+
+func (r *Result) warnAboutPlan(opt Options) {
+	switch {
+	case opt.Blocks > 0 && r.N > opt.Blocks:
+		r.warn(fmt.Sprintf("%d pairs where %d were planned: pairs added because of what they say spoil the level", r.N, opt.Blocks))
+	case opt.Blocks > 0 && r.N < opt.Blocks:
+		r.warn(fmt.Sprintf("%d of %d planned pairs: the missing ones must not be missing because of their numbers", r.N, opt.Blocks))
+	}
+}
+
+// conclude ends a judgment: the kind, the reason and the sentence.
+func (r Result) conclude(kind Kind, reason string) Result {
+	r.Kind, r.Reason = kind, reason
+	r.Sentence = r.sentence()
+	return r
+}

@@ -1,0 +1,166 @@
+package verdict
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRows is how many pairs are shown before the middle ones are left out, so that a result fits a screen.
+const maxRows = 24
+
+// Text writes a result on one screen: the pairs with their differences, the arms, the change with its
+// interval when the sample carries one, the warnings and the sentence.
+func Text(w io.Writer, r Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s, %s is better, margin %s\n", r.Name, parens(r.Unit), r.Better, r.margin())
+	if r.N > 0 {
+		b.WriteByte('\n')
+		writePairs(&b, r)
+		b.WriteByte('\n')
+		writeArm(&b, r, r.Base)
+		writeArm(&b, r, r.New)
+	}
+	if r.HasEffect() {
+		fmt.Fprintf(&b, "%-10s%s\n", "change", r.change())
+	}
+	if r.HasInterval() {
+		fmt.Fprintf(&b, "%-10s%s\n", "detail", r.detail())
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&b, "%-10s%s\n", "warning", warning)
+	}
+	fmt.Fprintf(&b, "\n%s\n", r.Sentence)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writePairs(b *strings.Builder, r Result) {
+	rows := [][]string{{"pair", r.Base.Name, r.New.Name, "change"}}
+	for i, d := range r.Deltas() {
+		if hidden := r.N - maxRows; hidden > 0 && i >= maxRows/2 && i < r.N-maxRows/2 {
+			if i == maxRows/2 {
+				rows = append(rows, []string{"…", "", "", fmt.Sprintf("(%d more)", hidden)})
+			}
+			continue
+		}
+		p := r.Pairs[i]
+		rows = append(rows, []string{strconv.Itoa(p.Block), value(p.Base, p.BaseCensored), value(p.New, p.NewCensored), r.deltaText(d)})
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("   ")
+			}
+			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
+			b.WriteString(cell)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// deltaText writes the difference of a pair, or the bound that a censored value leaves.
+func (r Result) deltaText(d Delta) string {
+	switch {
+	case d.Known():
+		return r.delta(d.Lo)
+	case !math.IsNaN(d.Hi):
+		return "<= " + r.delta(d.Hi)
+	case !math.IsNaN(d.Lo):
+		return ">= " + r.delta(d.Lo)
+	default:
+		return "not known"
+	}
+}
+
+// writeArm writes the mean of an arm; its interval only where the sample carries one.
+func writeArm(b *strings.Builder, r Result, arm Summary) {
+	what := "geometric mean"
+	if r.Absolute {
+		what = "mean"
+	}
+	text := value(arm.Mean, arm.AtLeast)
+	if !math.IsNaN(arm.Lo) {
+		text += fmt.Sprintf(" [%s %s]", value(arm.Lo, false), value(arm.Hi, false))
+	}
+	fmt.Fprintf(b, "%-10s%s%s, %s of %s\n", arm.Name, text, unit(r.Unit), what, count(arm.N, "run"))
+}
+
+// change writes the effect between the ends of its interval: "[-12.10 % -10.02 % -7.89 %] (p = 0.0001)".
+func (r Result) change() string {
+	if !r.HasInterval() {
+		return r.delta(r.Effect)
+	}
+	return fmt.Sprintf("[%s %s %s] (%s)", r.delta(r.Lo), r.delta(r.Effect), r.delta(r.Hi), pText(r.P))
+}
+
+// detail writes the numbers that the decision rests on besides the interval.
+func (r Result) detail() string {
+	text := fmt.Sprintf("%s interval; %s interval [%s %s]; sign-flip %s; smallest change to be found %s",
+		r.level(), r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), pText(r.SignFlipP), r.size(r.MDE))
+	if r.Look > 0 {
+		text += fmt.Sprintf("; look %d of %d", r.Look, r.Looks)
+	}
+	return text
+}
+
+// Text writes the verdict of a database: its lead and a line per endpoint.
+func (v Verdict) Text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, v.Lead)
+	width := 0
+	for _, r := range v.Results {
+		width = max(width, utf8.RuneCountInString(r.Name))
+	}
+	for _, r := range v.Results {
+		line := "not known"
+		if r.HasEffect() {
+			line = r.change()
+		}
+		fmt.Fprintf(&b, "  %s%s  %-12s  %s\n", r.Name, strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)), r.Kind, line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// value writes a measured number with at most six significant digits, but never fewer than its whole part.
+func value(v float64, atLeast bool) string {
+	prefix := ""
+	if atLeast {
+		prefix = ">="
+	}
+	if math.IsNaN(v) {
+		return "not known"
+	}
+	digits := 6
+	if a := math.Abs(v); a >= 1 {
+		digits = max(0, 6-len(strconv.FormatFloat(math.Trunc(a), 'f', 0, 64)))
+	}
+	if a := math.Abs(v); a > 0 && a < 1e-4 {
+		return prefix + strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	return prefix + number(v, digits)
+}
+
+func parens(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return " in " + unit
+}
+
+func unit(u string) string {
+	if u == "" {
+		return ""
+	}
+	return " " + u
+}

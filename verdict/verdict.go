@@ -1,0 +1,263 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/stats"
+)
+
+// Kind is what is concluded.
+type Kind string
+
+// The five conclusions. All are about the new arm as against the base.
+const (
+	Better       Kind = "better"
+	Worse        Kind = "worse"
+	Same         Kind = "same"
+	Inconclusive Kind = "inconclusive"
+	Invalid      Kind = "invalid"
+)
+
+// ExitStatus returns the exit status of a program that ends with this conclusion: 0 for better and same, 3
+// for worse, 4 for inconclusive, 5 for invalid (and for anything that is not a conclusion).
+func (k Kind) ExitStatus() int {
+	switch k {
+	case Better, Same:
+		return 0
+	case Worse:
+		return 3
+	case Inconclusive:
+		return 4
+	default:
+		return 5
+	}
+}
+
+// Direction says which numbers of an endpoint are good.
+type Direction string
+
+// The two directions.
+const (
+	Higher Direction = "higher" // capacity, throughput
+	Lower  Direction = "lower"  // latency, errors
+)
+
+// ParseDirection reads "higher" or "lower".
+func ParseDirection(s string) (Direction, error) {
+	switch d := Direction(s); d {
+	case Higher, Lower:
+		return d, nil
+	default:
+		return "", fmt.Errorf("direction %q: want higher or lower", s)
+	}
+}
+
+// Endpoint is a number of a run that is compared, and the margin within which a difference does not matter.
+//
+// Relative endpoints (the usual ones) take numbers above zero and compare ratios; Margin 0.05 is 5 %,
+// symmetric on the log scale: from 1/1.05 to 1.05. Absolute endpoints take numbers that may be zero, in
+// percent (0.5 is half a percent of all operations), and compare differences; Margin 0.1 is 0.1 percentage
+// points. The margin has to be fixed before the numbers are known.
+type Endpoint struct {
+	Name     string    `json:"name"` // "capacity", "p95(post)", "errors"
+	Better   Direction `json:"better"`
+	Margin   float64   `json:"margin"`
+	Absolute bool      `json:"absolute,omitempty"`
+	Unit     string    `json:"unit,omitempty"` // of the numbers: "users", "ms", "%"; for people only
+}
+
+// check returns what is wrong with the endpoint.
+func (e Endpoint) check() error {
+	if _, err := ParseDirection(string(e.Better)); err != nil {
+		return fmt.Errorf("endpoint %q: better: %w", e.Name, err)
+	}
+	switch {
+	case e.Name == "":
+		return fmt.Errorf("the endpoint has no name")
+	case !(e.Margin > 0) || math.IsInf(e.Margin, 0):
+		return fmt.Errorf("endpoint %q: margin %v: want a number above zero", e.Name, e.Margin)
+	case !e.Absolute && e.Margin >= 1:
+		return fmt.Errorf("endpoint %q: margin %v: want less than 1 (0.05 is 5 %%)", e.Name, e.Margin)
+	case e.Absolute && e.Margin >= 100:
+		return fmt.Errorf("endpoint %q: margin %v: want less than 100 percentage points", e.Name, e.Margin)
+	}
+	return nil
+}
+
+// limit returns the margin on the scale of the differences: ±limit.
+func (e Endpoint) limit() float64 {
+	if e.Absolute {
+		return e.Margin
+	}
+	return math.Log1p(e.Margin)
+}
+
+// outward turns a difference on the scale of the test into what people read: a ratio minus one, or points.
+func (e Endpoint) outward(d float64) float64 {
+	if e.Absolute {
+		return d
+	}
+	return math.Expm1(d)
+}
+
+// Pair is what one block measured: a run of each arm, adjacent in time. A censored value is a lower bound:
+// the search ended at its own limit, and the true value is at least this.
+type Pair struct {
+	Block        int     `json:"block"` // as people count them, from 1; unique in a sample
+	Base         float64 `json:"base"`
+	New          float64 `json:"new"`
+	BaseCensored bool    `json:"base_censored,omitempty"`
+	NewCensored  bool    `json:"new_censored,omitempty"`
+	// BaseOps and NewOps say from how many operations an error rate was counted; 0 is unknown. With them
+	// "no error in either arm" can say what rate would have shown.
+	BaseOps int64 `json:"base_ops,omitempty"`
+	NewOps  int64 `json:"new_ops,omitempty"`
+}
+
+// Options says how the comparison was planned. The zero value is a comparison with the number of pairs that
+// it has, at the two-sided level of 5 %.
+type Options struct {
+	// Alpha is the two-sided level of this look, in [0.0001, 0.2]; 0 means stats.FixedAlpha.
+	Alpha float64
+	// Blocks is how many pairs were planned for this look; 0 is unknown. Another number of pairs is a
+	// warning: pairs added or left out because of what they said spoil the level.
+	Blocks int
+	// Look and Looks say which of several planned looks this is, from 1; 0 for a comparison with one.
+	Look, Looks int
+	// BaseName and NewName are what the arms are called; "base" and "new" by default.
+	BaseName, NewName string
+}
+
+// Fixed returns the options of a comparison with a declared number of blocks and one look at the end.
+func Fixed(blocks int) Options { return Options{Alpha: stats.FixedAlpha, Blocks: blocks} }
+
+// AtLook returns the options of the k-th of the planned looks of stats.PocockLooks, from 1. A comparison
+// stops at the first look that is not inconclusive.
+func AtLook(k int) (Options, error) {
+	looks := stats.PocockLooks()
+	if k < 1 || k > len(looks) {
+		return Options{}, fmt.Errorf("look %d: there are looks 1 to %d", k, len(looks))
+	}
+	return Options{Alpha: looks[k-1].Alpha, Blocks: looks[k-1].Pairs, Look: k, Looks: len(looks)}, nil
+}
+
+// Summary describes one arm by itself: the geometric mean of its runs and the t interval on their
+// logarithms (arithmetic for absolute endpoints) at the level of the look. It says how a number varied
+// between runs; the difference between arms is not judged from it, but from the pairs. Lo and Hi are NaN
+// when there is no interval; Mean is NaN for no runs. AtLeast marks a mean over censored values.
+type Summary struct {
+	Name         string
+	N            int
+	Mean, Lo, Hi float64
+	AtLeast      bool
+}
+
+// Result is the judgment on one endpoint. Numbers that are not known are NaN, and null in JSON.
+type Result struct {
+	Endpoint `json:"endpoint"`
+	Kind     Kind `json:"kind"`
+	// Indicative marks a sample below six pairs: Kind is Inconclusive whatever the numbers are.
+	Indicative bool   `json:"indicative,omitempty"`
+	N          int    `json:"n"` // pairs
+	Pairs      []Pair `json:"pairs"`
+
+	// Alpha is the two-sided level of the look. Look and Looks are as in Options.
+	Alpha float64 `json:"alpha"`
+	Look  int     `json:"look,omitempty"`
+	Looks int     `json:"looks,omitempty"`
+
+	// Effect is new/base - 1 (0.05 is 5 % more), or new - base in percentage points for absolute
+	// endpoints. Lo and Hi are its interval of level 1-alpha, Lo90 and Hi90 that of level 1-2·alpha, which
+	// is compared with the margin. NaN where it is not known: intervals below three pairs, all of them for
+	// censored samples.
+	Effect float64 `json:"effect"`
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	Lo90   float64 `json:"lo90"`
+	Hi90   float64 `json:"hi90"`
+
+	// P is the two-sided p-value of the t test on the differences (of the sign test for a censored
+	// sample), SignFlipP that of the exact sign-flip test, HolmP is P adjusted for the other endpoints
+	// (set by Combine; NaN before).
+	P         float64 `json:"p"`
+	SignFlipP float64 `json:"sign_flip_p"`
+	HolmP     float64 `json:"holm_p"`
+
+	// HL is the Hodges-Lehmann estimate of the effect, the robust twin of Effect, with its exact interval.
+	HL   float64 `json:"hl"`
+	HLLo float64 `json:"hl_lo"`
+	HLHi float64 `json:"hl_hi"`
+
+	// SD is the standard deviation of the differences on their scale (of ln ratios, or points). MDE is
+	// the effect that this many pairs with this spread would find in four of five cases, as a positive
+	// ratio minus one or in points. PairsNeeded is how many pairs in all are needed for MDE to reach the
+	// margin and for numbers like these to give a verdict; 0 if unknown or out of reach.
+	SD          float64 `json:"sd"`
+	MDE         float64 `json:"mde"`
+	PairsNeeded int     `json:"pairs_needed"`
+
+	// NonInferior reports whether the bad end of the interval is inside the margin.
+	NonInferior bool `json:"non_inferior"`
+
+	Base Summary `json:"base"`
+	New  Summary `json:"new"`
+
+	// Outliers and Widest are block numbers: the flagged pairs, and the one that adds most to the width of
+	// the interval (0 if unknown).
+	Outliers []int    `json:"outliers,omitempty"`
+	Widest   int      `json:"widest,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+
+	// Reason is why the result is of its kind, a clause without capital and period; Sentence is what a
+	// person would write.
+	Reason   string `json:"reason"`
+	Sentence string `json:"sentence"`
+}
+
+// ExitStatus returns the exit status of a program that ends with this result.
+func (r Result) ExitStatus() int { return r.Kind.ExitStatus() }
+
+// HasInterval reports whether the effect is known with an interval.
+func (r Result) HasInterval() bool { return !math.IsNaN(r.Lo) && !math.IsNaN(r.Hi) }
+
+// HasEffect reports whether the size of the difference is known.
+func (r Result) HasEffect() bool { return !math.IsNaN(r.Effect) }
+
+// Censored reports whether a pair of the sample is only a bound.
+func (r Result) Censored() bool { return censored(r.Pairs) }
+
+func censored(pairs []Pair) bool {
+	for _, p := range pairs {
+		if p.BaseCensored || p.NewCensored {
+			return true
+		}
+	}
+	return false
+}
+
+// Verdict is the judgment on all endpoints of one database.
+type Verdict struct {
+	Database   string   `json:"database"`
+	Kind       Kind     `json:"kind"`
+	Indicative bool     `json:"indicative,omitempty"`
+	Results    []Result `json:"results"`
+	Lead       string   `json:"lead"`   // the sentence that a person would write
+	Reason     string   `json:"reason"` // why, a clause
+}
+
+// ExitStatus returns the exit status of a program that ends with this verdict.
+func (v Verdict) ExitStatus() int { return v.Kind.ExitStatus() }
+
+// Worst returns the conclusion that decides the exit status of several databases: worse before invalid
+// before inconclusive before better before same. Without verdicts it is Invalid.
+func Worst(verdicts ...Verdict) Kind {
+	for _, k := range []Kind{Worse, Invalid, Inconclusive, Better, Same} {
+		for _, v := range verdicts {
+			if v.Kind == k {
+				return k
+			}
+		}
+	}
+	return Invalid
+}

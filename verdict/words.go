@@ -1,0 +1,168 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/stats"
+)
+
+// sentence writes the result as a person would.
+func (r Result) sentence() string {
+	if r.Kind == Invalid {
+		return fmt.Sprintf("%s: invalid: %s.", r.Name, r.Reason)
+	}
+	if r.Indicative {
+		if r.HasEffect() {
+			return fmt.Sprintf("%s: %s is %s; %s.", r.Name, r.New.Name, r.against(), r.Reason)
+		}
+		return fmt.Sprintf("%s: %s.", r.Name, r.Reason)
+	}
+	return fmt.Sprintf("%s: %s.", r.Kind, r.clause())
+}
+
+// clause says the result in a clause that stands behind its kind.
+func (r Result) clause() string {
+	if !r.HasEffect() {
+		return fmt.Sprintf("%s: %s", r.Name, r.Reason)
+	}
+	switch r.Kind {
+	case Same:
+		text := fmt.Sprintf("%s of %s is %s, inside the margin of %s (%s interval %s to %s, %s)", r.Name, r.New.Name, r.against(),
+			r.margin(), r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), count(r.N, "pair"))
+		if r.Lo > 0 || r.Hi < 0 {
+			text += ": a small real shift"
+		}
+		if r.Base.Mean == 0 && r.New.Mean == 0 {
+			text += ": " + r.Reason
+		}
+		return text
+	case Better, Worse:
+		return fmt.Sprintf("%s of %s is %s (%s interval %s to %s, %s, %s)", r.Name, r.New.Name, r.against(),
+			r.level(), r.delta(r.Lo), r.delta(r.Hi), pText(r.P), count(r.N, "pair"))
+	default:
+		return fmt.Sprintf("%s of %s is %s (%s interval %s to %s, %s): %s; %s", r.Name, r.New.Name, r.against(),
+			r.level(), r.delta(r.Lo), r.delta(r.Hi), count(r.N, "pair"), r.Reason, r.advice())
+	}
+}
+
+// advice says what an inconclusive sample could have seen, and what would help.
+func (r Result) advice() string {
+	text := fmt.Sprintf("these pairs could find a change of %s", r.size(r.MDE))
+	switch more := r.PairsNeeded - r.N; {
+	case r.PairsNeeded == 0:
+		text += fmt.Sprintf(", and no number of pairs up to %d would be enough", stats.MaxPairs)
+	case more > 0:
+		text += fmt.Sprintf("; about %d more would be needed", more)
+	}
+	if r.Widest != 0 {
+		text += fmt.Sprintf("; pair %d adds most to the width", r.Widest)
+	}
+	return text
+}
+
+// against writes the effect: "3.64 % lower than base".
+func (r Result) against() string {
+	switch {
+	case r.Effect > 0:
+		return fmt.Sprintf("%s higher than %s", r.size(r.Effect), r.Base.Name)
+	case r.Effect < 0:
+		return fmt.Sprintf("%s lower than %s", r.size(r.Effect), r.Base.Name)
+	default:
+		return "equal to " + r.Base.Name
+	}
+}
+
+// delta writes a difference with its sign: "+12.84 %", "-0.28 %", "+0.02 pp".
+func (e Endpoint) delta(d float64) string {
+	if e.Absolute {
+		return signed(d, 4) + " pp"
+	}
+	return signed(100*d, 2) + " %"
+}
+
+// size writes a difference without its sign.
+func (e Endpoint) size(d float64) string {
+	if e.Absolute {
+		return number(math.Abs(d), 4) + " pp"
+	}
+	return strconv.FormatFloat(100*math.Abs(d), 'f', 2, 64) + " %"
+}
+
+// margin writes the margin: "5 %", "0.1 pp".
+func (e Endpoint) margin() string {
+	if e.Absolute {
+		return number(e.Margin, 6) + " pp"
+	}
+	return number(100*e.Margin, 6) + " %"
+}
+
+// level and level90 name the two intervals: "95 %" and "90 %" at alpha 0.05.
+func (r Result) level() string   { return number(100*(1-r.Alpha), 2) + " %" }
+func (r Result) level90() string { return number(100*(1-2*r.Alpha), 2) + " %" }
+
+// signed writes a number with its sign and a fixed number of decimals. What rounds to zero has a plus.
+func signed(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return "+" + strings.TrimPrefix(s, "-")
+	}
+	if v > 0 {
+		return "+" + s
+	}
+	return s
+}
+
+// number writes a number with at most this many decimals.
+func number(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// pText writes a p-value: "p = 0.0312", "p < 0.0001".
+func pText(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "p not known"
+	case p < 0.0001:
+		return "p < 0.0001"
+	default:
+		return "p = " + strconv.FormatFloat(p, 'f', 4, 64)
+	}
+}
+
+var small = [...]string{"no", "one", "two", "three", "four", "five"}
+
+// indicative says why a small sample carries no verdict.
+func indicative(n int) string {
+	if n == 0 {
+		return "there is no pair: at least six are needed for a verdict"
+	}
+	return fmt.Sprintf("%s %s indicative only: at least six are needed for a verdict", small[n], plural(n, "pair is", "pairs are"))
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func count(n int, noun string) string { return fmt.Sprintf("%d %s%s", n, noun, plural(n, "", "s")) }
+
+// blocks names pairs: "pair 3", "pairs 3 and 5".
+func blocks(numbers []int) string {
+	text := make([]string, len(numbers))
+	for i, n := range numbers {
+		text[i] = strconv.Itoa(n)
+	}
+	if len(text) == 1 {
+		return "pair " + text[0]
+	}
+	return "pairs " + strings.Join(text[:len(text)-1], ", ") + " and " + text[len(text)-1]
+}
