@@ -1,0 +1,115 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// A Result is one series' value at one instant. Labels contains the metric's name under
+// "__name__" where the expression keeps it; a plain number has no labels.
+type Result struct {
+	Labels map[string]string
+	T      time.Time
+	Value  float64
+}
+
+// A Line is one series over a range: V[i] is its value at T[i]. Steps at which the expression had
+// no value are left out, not filled.
+type Line struct {
+	Labels map[string]string
+	T      []time.Time
+	V      []float64
+}
+
+// Query evaluates a PromQL expression at one instant. The answer is ordered by labels; it is empty,
+// without an error, when no series matches: a caller that needs a signal must treat that as
+// missing. The query ends with ctx, and at the latest after [QueryTimeout].
+func (db *DB) Query(ctx context.Context, expr string, t time.Time) ([]Result, error) {
+	var out []Result
+	err := db.run(ctx, expr, func(q storage.Queryable) (promql.Query, error) {
+		return db.engine.NewInstantQuery(ctx, q, nil, expr, t)
+	}, func(v parser.Value) error {
+		switch v := v.(type) {
+		case promql.Vector:
+			slices.SortFunc(v, func(a, b promql.Sample) int { return labels.Compare(a.Metric, b.Metric) })
+			for _, s := range v {
+				if s.H != nil {
+					return errors.New("the answer is a native histogram, want numbers")
+				}
+				out = append(out, Result{Labels: s.Metric.Map(), T: time.UnixMilli(s.T).UTC(), Value: s.F})
+			}
+		case promql.Scalar:
+			out = append(out, Result{Labels: map[string]string{}, T: time.UnixMilli(v.T).UTC(), Value: v.V})
+		default:
+			return fmt.Errorf("the answer is a %s, want numbers at one instant; a range like x[1m] needs a function around it", v.Type())
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Range evaluates a PromQL expression at from, from+step, ... up to and including to. It refuses
+// more than [MaxPoints] steps. The lines are ordered by labels. See [DB.Query] for limits and for
+// the meaning of an empty answer.
+func (db *DB) Range(ctx context.Context, expr string, from, to time.Time, step time.Duration) ([]Line, error) {
+	switch {
+	case step < time.Millisecond:
+		return nil, fmt.Errorf("query %q: step %v is below 1ms", expr, step)
+	case to.Before(from):
+		return nil, fmt.Errorf("query %q: range ends (%v) before it starts (%v)", expr, to, from)
+	case to.Sub(from)/step >= MaxPoints:
+		return nil, fmt.Errorf("query %q: %d steps are more than %d; use a step of at least %v", expr, to.Sub(from)/step+1, MaxPoints, to.Sub(from)/(MaxPoints-1)+1)
+	}
+	var out []Line
+	err := db.run(ctx, expr, func(q storage.Queryable) (promql.Query, error) {
+		return db.engine.NewRangeQuery(ctx, q, nil, expr, from, to, step)
+	}, func(v parser.Value) error {
+		m, ok := v.(promql.Matrix)
+		if !ok {
+			return fmt.Errorf("the answer is a %s, want lines", v.Type())
+		}
+		slices.SortFunc(m, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
+		for _, s := range m {
+			if len(s.Histograms) > 0 {
+				return errors.New("the answer is a native histogram, want numbers")
+			}
+			l := Line{Labels: s.Metric.Map(), T: make([]time.Time, len(s.Floats)), V: make([]float64, len(s.Floats))}
+			for i, p := range s.Floats {
+				l.T[i], l.V[i] = time.UnixMilli(p.T).UTC(), p.F
+			}
+			out = append(out, l)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// run evaluates one query and hands its value to take before the engine reclaims it.
+func (db *DB) run(ctx context.Context, expr string, make func(storage.Queryable) (promql.Query, error), take func(parser.Value) error) error {
+	db.life.RLock()
+	defer db.life.RUnlock()
+	if db.closed {
+		return fmt.Errorf("query %q: %w", expr, ErrClosed)
+	}
+	q, err := make(storage.QueryableFunc(db.querier))
+	if err != nil {
+		return fmt.Errorf("query %q: %w", expr, err)
+	}
+	defer q.Close()
+	res := q.Exec(ctx)
+	if res.Err != nil {
+		return fmt.Errorf("query %q: %w", expr, res.Err)
+	}
+	if err := take(res.Value); err != nil {
+		return fmt.Errorf("query %q: %w", expr, err)
+	}
+	return nil
+}
