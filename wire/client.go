@@ -1,0 +1,285 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// DefaultMaxBody limits a decoded response body if the configuration says nothing.
+const DefaultMaxBody = 64 << 20
+
+var errNoResponse = errors.New("the server closed the connection without a response")
+
+// idleCheck is how long a connection must have been idle to be worth a system call that looks whether it still stands.
+const idleCheck = 250 * time.Millisecond
+
+// A Config describes a [Client].
+type Config struct {
+	URL       string      // http://host:port/base or https://...; Request.Path is appended to it
+	TLS       *tls.Config // for https; nil means the zero Config; cloned if ServerName or NextProtos is missing
+	Timeout   time.Duration
+	UserAgent string // none is sent if empty
+	MaxBody   int64  // decoded bytes; 0 means DefaultMaxBody
+
+	// Dial replaces net.Dialer.DialContext, for instance to choose a source address. It may be nil.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// A Client is one user's connection to one origin. It dials when it has to, never follows redirects and asks for gzip.
+// It is not safe for concurrent use, except that a context may end a Do at any time. The zero Client is not usable.
+type Client struct {
+	o       origin
+	fixed   string // header lines that never change
+	timeout time.Duration
+	maxBody int64
+	closed  bool
+
+	conn  net.Conn // nil if there is none
+	since time.Time
+	watch watch
+	rd    reader
+	body  body
+	kept  *buffer // backs resp.Body if rd does not
+	resp  Response
+}
+
+// NewClient checks the configuration and returns a client without a connection. Timeout limits a whole Do: dial, handshake,
+// write, header and body; 0 means [DefaultTimeout].
+func NewClient(cfg Config) (*Client, error) {
+	o, err := parseOrigin(cfg.URL, "http", "https", cfg.TLS)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range o.path {
+		if c == '?' {
+			return nil, fmt.Errorf("URL for host %s has a query; remove it", o.host)
+		}
+	}
+	if !isValue(cfg.UserAgent) {
+		return nil, errors.New("the user agent contains a control character")
+	}
+	o.dial = cfg.Dial
+	c := &Client{o: o, timeout: cfg.Timeout, maxBody: cfg.MaxBody}
+	if c.timeout <= 0 {
+		c.timeout = DefaultTimeout
+	}
+	if c.maxBody <= 0 {
+		c.maxBody = DefaultMaxBody
+	}
+	c.fixed = "Host: " + o.host + "\r\n"
+	if cfg.UserAgent != "" {
+		c.fixed += "User-Agent: " + cfg.UserAgent + "\r\n"
+	}
+	return c, nil
+}
+
+// Do sends req and reads the whole response. Any status is a success here. The Response is never nil, not even with an error:
+// its times, and what else is known, are filled in. An error is always an [*Error]; after one in the middle of a message the
+// connection is closed and the next Do makes a new one. When ctx is over, a blocked Do returns promptly.
+func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
+	c.Release()
+	resp := &c.resp
+	*resp = Response{}
+	now := time.Now()
+	resp.Sent, resp.Done = now, now
+	if c.closed {
+		return resp, &Error{Err: ErrClosed}
+	}
+	if err := req.check(); err != nil {
+		return resp, &Error{Err: err}
+	}
+	if ctx.Err() != nil {
+		return resp, newError(ctx, PhaseNone, nil)
+	}
+	if e := c.do(ctx, req, now); e != nil {
+		resp.Done = time.Now()
+		c.drop()
+		return resp, e
+	}
+	return resp, nil
+}
+
+// do sends req, twice if need be.
+func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
+	deadline := now.Add(c.timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	if c.conn != nil && now.Sub(c.since) >= idleCheck && stale(c.conn) {
+		c.drop()
+	}
+	for {
+		reused := c.conn != nil
+		if !reused {
+			if !c.resp.Retried {
+				c.resp.Sent = now
+			}
+			conn, e := c.o.connect(ctx, deadline)
+			if e != nil {
+				return e
+			}
+			c.conn = conn
+			c.resp.Dialed = true
+			now = time.Now()
+		}
+		if !c.resp.Retried {
+			c.resp.Sent = now
+		}
+		c.watch.begin(ctx, c.conn, deadline)
+		e, untouched := c.exchange(ctx, req)
+		c.watch.end()
+		if e == nil {
+			return nil
+		}
+		if !reused || !untouched || e.Timeout || ctx.Err() != nil {
+			return e
+		}
+		c.drop()
+		c.resp.Retried = true
+		c.resp.FirstByte, c.resp.Status = time.Time{}, 0
+	}
+}
+
+// exchange writes req and reads the response. With an error, untouched says that the request may be sent again.
+func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouched bool) {
+	written, werr := c.write(req)
+	if werr != nil && (written == 0 || isTimeout(werr)) {
+		return newError(ctx, PhaseWrite, werr), written == 0 || req.replayable()
+	}
+	// A server may answer and close before it has read the whole request. What it said counts more than the failed write.
+	c.rd.reset(c.conn)
+	f, err := c.readHead()
+	if err != nil {
+		nothing := c.resp.FirstByte.IsZero()
+		if werr != nil {
+			return newError(ctx, PhaseWrite, werr), nothing && req.replayable()
+		}
+		return newError(ctx, PhaseHeader, err), nothing && req.replayable()
+	}
+	c.resp.Status = f.status
+	c.resp.Header = f.header
+	if err := c.readBody(req, &f); err != nil {
+		return newError(ctx, PhaseBody, err), false
+	}
+	c.resp.Done = time.Now()
+	c.since = c.resp.Done
+	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.closes() {
+		c.drop()
+	}
+	return nil, false
+}
+
+// write sends head and body, in one piece if they are small, and returns how many bytes the connection took.
+func (c *Client) write(req *Request) (int, error) {
+	buf := getBuffer()
+	b := req.appendHead(buf.b[:0], c.o.path, c.fixed, !req.has("accept-encoding"))
+	rest := req.Body
+	if len(b)+len(rest) <= keepBuffer {
+		b = append(b, rest...)
+		rest = nil
+	}
+	n, err := c.conn.Write(b)
+	buf.b = b
+	putBuffer(buf)
+	if err == nil && len(rest) > 0 {
+		var m int
+		m, err = c.conn.Write(rest)
+		n += m
+	}
+	return n, err
+}
+
+// readHead reads the head of the final response.
+func (c *Client) readHead() (framing, error) {
+	for range maxInformational + 1 {
+		if c.rd.r == c.rd.w {
+			if err := c.rd.fill(); err != nil {
+				if err == io.EOF {
+					err = errNoResponse
+				}
+				return framing{}, err
+			}
+		}
+		c.resp.FirstByte = time.Now() // that of the last head read is the final one
+		head, err := c.rd.head()
+		if err != nil {
+			return framing{}, err
+		}
+		f, err := parseHead(head)
+		switch {
+		case err != nil:
+			return f, err
+		case f.status == 101:
+			return f, ProtocolError("the server switched protocols unasked")
+		case f.status >= 200:
+			return f, nil
+		}
+	}
+	return framing{}, ProtocolError("too many informational responses")
+}
+
+// readBody reads, decodes and counts the body.
+func (c *Client) readBody(req *Request, f *framing) error {
+	c.body.reset(&c.rd, f, req.method())
+	if c.body.mode == bodyNone {
+		return nil
+	}
+	unzip := f.gzip && !req.has("accept-encoding")
+	if left := c.body.left; c.body.mode == bodyLength && !unzip && left <= int64(len(c.rd.buf.b)-c.rd.r) && left <= c.maxBody {
+		for int64(c.rd.w-c.rd.r) < left {
+			if err := c.rd.fill(); err != nil {
+				c.resp.BodyBytes = int64(c.rd.w - c.rd.r)
+				return noEOF(err)
+			}
+		}
+		c.resp.BodyBytes = left
+		if !req.SkipBody {
+			c.resp.Body = c.rd.buf.b[c.rd.r : c.rd.r+int(left) : c.rd.r+int(left)]
+		}
+		c.rd.r += int(left)
+		return nil
+	}
+	if c.body.mode == bodyLength && !unzip && c.body.left > c.maxBody {
+		return ErrBodySize
+	}
+	if !req.SkipBody {
+		c.kept = getBuffer()
+	}
+	n, err := readBody(&c.body, unzip, c.kept, c.maxBody)
+	c.resp.BodyBytes = n
+	if c.kept != nil && err == nil {
+		c.resp.Body = c.kept.b[:n:n]
+	}
+	return err
+}
+
+// Release gives the buffers behind the last Response back. Its Header and Body must not be used afterwards; its other fields
+// may, until the next Do. Do calls it first; a user who is about to think for a long time calls it to save memory.
+func (c *Client) Release() {
+	c.rd.release()
+	putBuffer(c.kept)
+	c.kept = nil
+	c.resp.Header, c.resp.Body = Header{}, nil
+}
+
+// Close closes the connection. A closed client only returns [ErrClosed].
+func (c *Client) Close() error {
+	c.closed = true
+	c.Release()
+	c.watch.unregister()
+	c.drop()
+	return nil
+}
+
+// drop closes the connection, if there is one. The next Do makes a new one.
+func (c *Client) drop() {
+	if c.conn != nil {
+		_ = c.conn.Close() // nothing can be done about it, and nothing depends on it
+		c.conn = nil
+	}
+}

@@ -1,0 +1,39 @@
+// Package wire speaks HTTP/1.1 and WebSocket as one simulated user would, at the least cost per user.
+//
+// # What it is
+//
+// A [Client] is one user's keep-alive connection to one origin: [Client.Do] writes a request, reads the whole
+// response and says when the request was sent, when the first byte came back and when the last one did. A [WS] is one
+// user's WebSocket connection. Both sit directly on a net.Conn or a tls.Conn; there is no pool of connections and no
+// goroutine of its own, so a user that does nothing costs its connection and little else.
+//
+// # Clocks
+//
+// Sent is read when the connection is there and the first byte of the request is about to be written: dialing and the
+// TLS handshake lie before it. Done is read when the last byte of the body has been read and decoded. When the
+// connection cannot be made, Sent is the moment the attempt began and Done the moment it ended. When a request is
+// repeated (below), Sent stays that of the first attempt: it was the server that closed the connection.
+//
+// # Repeating a request
+//
+// A server may close an idle connection at any time. A connection idle for a quarter of a second or more is looked at
+// before it is used, and a closed one is replaced before anything is written. For the remaining race, a request on a
+// reused connection is repeated once, on a new connection, if no byte of a response was seen and either
+//
+//   - the method is GET, HEAD, OPTIONS or TRACE and the server closed the connection, or
+//   - the write failed at once, with no byte accepted.
+//
+// A POST of which even one byte was accepted is never repeated: the server may have carried it out, and a message
+// posted twice would be a lie about the load. It fails in [PhaseHeader] or [PhaseWrite].
+//
+// # Memory
+//
+// Buffers come from pools and are held while an operation is under way and as long as its result may be looked at:
+// until the next Do (or [Client.Release]), or until the next [WS.Read], which holds none while it waits.
+//
+// # What it refuses to know
+//
+// Redirects, cookies, caches, proxies by environment, HTTP/2, WebSocket extensions, what a status code means to a
+// measurement, and every API built on top. It follows RFC 9110, RFC 9112 and RFC 6455 strictly where laxness would
+// hide a broken server: folded header lines, conflicting lengths, masked server frames and the like are errors.
+package wire
