@@ -13,9 +13,6 @@ import (
 	"plimsoll/workload"
 )
 
-// LagSeries is the name under which every action's lag is recorded, whatever operations the action has.
-const LagSeries = "schedule"
-
 // errLeft is why a user's context ends when the number of users shrinks and the user did not go by itself.
 var errLeft = errors.New("user left")
 
@@ -76,7 +73,7 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 		return nil, fmt.Errorf("pace is %v, want more than 0", cfg.Env.Pace)
 	}
 	l.strata = workload.NewStrata(shares...)
-	l.lag = cfg.Env.Registry.Name(LagSeries)
+	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	return l, nil
 }

@@ -118,7 +118,7 @@ func TestStallIsChargedToTheTarget(t *testing.T) {
 			switch w.Name {
 			case "op":
 				op = w
-			case LagSeries:
+			case workload.Schedule:
 				lag = w
 			}
 		}

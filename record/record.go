@@ -69,7 +69,7 @@ func (m *Manifest) Phase(name string) (Phase, bool) {
 
 // Capacity is the result of an unbounded test.
 type Capacity struct {
-	Kind      string       `json:"kind"` // "estimate", "at least", "invalid"
+	Kind      string       `json:"kind"` // "estimate", "at-least", "invalid"
 	Users     float64      `json:"users"`
 	Lo        float64      `json:"lo"` // 95 % interval within the run
 	Hi        float64      `json:"hi"`

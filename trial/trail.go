@@ -1,0 +1,138 @@
+package trial
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// A slice is what one tick brought.
+type slice struct {
+	at              time.Duration // its end
+	desired, active int
+	windows         []*measure.Window
+	busy            map[string][2]float64 // role -> cumulative busy and total seconds at its end
+}
+
+// A trail holds the last slices, oldest first, and one more than the longest window asks for: the state at the
+// window's beginning.
+type trail struct {
+	slices []slice
+}
+
+func (t *trail) push(s slice, window time.Duration) {
+	t.slices = append(t.slices, s)
+	keep := max(window, time.Second)
+	for len(t.slices) > 2 && t.slices[1].at <= s.at-keep {
+		t.slices = slices.Delete(t.slices, 0, 1)
+	}
+}
+
+// last returns the stretch that ends now and spans d, or as much of it as there is.
+func (t *trail) last(d time.Duration) stretch {
+	n := len(t.slices)
+	if n == 0 {
+		return stretch{}
+	}
+	i := n - 1
+	for i > 0 && t.slices[n-1].at-t.slices[i-1].at < d {
+		i--
+	}
+	st := stretch{in: t.slices[i:], first: t.slices[i].at}
+	if i > 0 {
+		st.before = &t.slices[i-1]
+		st.first = st.before.at
+	} else if n > 1 {
+		st.first = 2*t.slices[0].at - t.slices[1].at // one tick before the first slice
+	} else {
+		st.first = 0
+	}
+	return st
+}
+
+// A stretch is some slices in a row and the state just before them.
+type stretch struct {
+	before *slice // nil at the run's beginning
+	in     []slice
+	first  time.Duration
+}
+
+func (s stretch) span() time.Duration {
+	if len(s.in) == 0 {
+		return time.Nanosecond
+	}
+	return max(s.in[len(s.in)-1].at-s.first, time.Nanosecond)
+}
+
+// merged returns all ops whose series passes keep.
+func (s stretch) merged(keep func(string) bool) *measure.Window {
+	out := measure.NewWindow("")
+	for _, sl := range s.in {
+		for _, w := range sl.windows {
+			if keep(w.Name) {
+				out.Merge(w)
+			}
+		}
+	}
+	return out
+}
+
+func (s stretch) steady() *measure.Window { return s.merged(workload.Steady) }
+
+func (s stretch) users() int {
+	if len(s.in) == 0 {
+		return 0
+	}
+	return s.in[len(s.in)-1].active
+}
+
+func (s stretch) meanUsers() float64 {
+	if len(s.in) == 0 {
+		return 0
+	}
+	sum := 0
+	for _, sl := range s.in {
+		sum += sl.active
+	}
+	return float64(sum) / float64(len(s.in))
+}
+
+// cpu returns the share of a role's CPU time that was used.
+func (s stretch) cpu(role string) (float64, bool) {
+	if s.before == nil || len(s.in) == 0 {
+		return 0, false
+	}
+	a, ok1 := s.before.busy[role]
+	b, ok2 := s.in[len(s.in)-1].busy[role]
+	if !ok1 || !ok2 || b[1] <= a[1] {
+		return 0, false
+	}
+	return (b[0] - a[0]) / (b[1] - a[1]), true
+}
+
+// A measureSecond gathers the windows of one second, by name.
+type measureSecond map[string]*measure.Window
+
+func (m *measureSecond) add(ws []*measure.Window) {
+	if *m == nil {
+		*m = measureSecond{}
+	}
+	for _, w := range ws {
+		if (*m)[w.Name] == nil {
+			(*m)[w.Name] = measure.NewWindow(w.Name)
+		}
+		(*m)[w.Name].Merge(w)
+	}
+}
+
+func (m measureSecond) sorted() []*measure.Window {
+	out := make([]*measure.Window, 0, len(m))
+	for _, w := range m {
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b *measure.Window) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,402 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/control"
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// A Driver makes load. Methods are safe for concurrent use.
+type Driver interface {
+	// SetUsers makes n the number of wanted users; newcomers are spread over the time.
+	SetUsers(n int, over time.Duration) error
+	// Users returns how many users are wanted, active, and failed for good.
+	Users() (desired, active, failed int)
+	// Stop ends all users, at the latest after grace.
+	Stop(grace time.Duration)
+}
+
+// Signals are what a trial knows of hosts and servers besides its own operations.
+type Signals interface {
+	// Busy returns the CPU time that a role has used and could have used so far, in seconds. The roles "generator"
+	// and "app" must be known where rules or gates name them.
+	Busy(role string) (busy, total float64, err error)
+	// Query evaluates a PromQL expression on the run's series at present. ok is false when it has no value.
+	Query(ctx context.Context, expr string) (v float64, ok bool, err error)
+	// Failing returns the signals that have no data at present and since when, with the reason.
+	Failing() map[string]Failure
+}
+
+// A Failure is a signal without data.
+type Failure struct {
+	Since time.Time
+	Why   string
+}
+
+// A Bounded test has a fixed number of users.
+type Bounded struct {
+	Users                 int
+	Ramp, Settle, Measure time.Duration // rounded up to whole seconds
+}
+
+// A Search looks for the capacity.
+type Search struct {
+	control.Config
+	// Rush is the time in which the users are brought to Config.Start.
+	Rush time.Duration
+}
+
+// Spec is a trial before it runs. Bounded, Search or both are set.
+type Spec struct {
+	Bounded *Bounded
+	Search  *Search
+	Rules   []plan.SLO // with times as they are run
+	Window  time.Duration
+	Epoch   time.Time
+	Driver  Driver
+	// Registry is where the driver's users record.
+	Registry *measure.Registry
+	Signals  Signals
+	Writer   *record.Writer
+	Gates    Gates
+	// Progress is called about once a second, if it is set.
+	Progress func(Progress)
+}
+
+// Progress is the state of a trial for a person.
+type Progress struct {
+	Phase           string
+	Desired, Active int
+	OpsPerSecond    float64 // over the last second
+	P95             time.Duration
+	Errors          uint64 // since the start
+	Elapsed, Left   time.Duration
+	Why             string // of the search's last decision
+}
+
+// An Outcome is what a trial found. What it measured is in the run.
+type Outcome struct {
+	Phases   []record.Phase
+	Capacity *record.Capacity
+	// Broken names the rules that did not hold over the measured phase of a bounded test.
+	Broken   []string
+	Validity record.Validity
+	// Interrupted says why the trial ended early; empty when it did not.
+	Interrupted string
+}
+
+// Run carries out the trial. When ctx ends, it stops the users within about two seconds and returns what there is,
+// with Interrupted set. An error means that the tool failed: nothing about the target follows from it.
+func Run(ctx context.Context, s Spec) (Outcome, error) {
+	r := &run{Spec: s, tick: tickOf(s.Window)}
+	r.out.Validity.Valid = true
+	r.sec = measureSecond{}
+	err := r.all(ctx)
+	r.Driver.Stop(2 * time.Second)
+	if err == nil || ctx.Err() != nil {
+		r.flush(true)
+	}
+	if c := context.Cause(ctx); c != nil {
+		r.out.Interrupted = c.Error()
+		r.out.Validity.Add(record.Finding{Gate: "complete", Level: record.Red, Text: "the run was interrupted: " + c.Error()})
+		r.endPhase()
+		err = nil
+	}
+	r.overall()
+	if err != nil {
+		return r.out, err
+	}
+	return r.out, r.werr
+}
+
+// tickOf returns the tick for a window: a divisor of a second, about a sixth of the window.
+func tickOf(window time.Duration) time.Duration {
+	for _, t := range []time.Duration{time.Second, 500 * time.Millisecond, 250 * time.Millisecond, 200 * time.Millisecond} {
+		if t <= window/6 || window == 0 {
+			return t
+		}
+	}
+	return 100 * time.Millisecond
+}
+
+type run struct {
+	Spec
+	tick  time.Duration
+	n     int64 // ticks so far
+	trail trail
+	sec   measureSecond
+	out   Outcome
+	phase string
+	from  time.Duration
+	werr  error // of the writer; kept, so that a full disk ends in one clear error
+	errs  uint64
+	total time.Duration // planned
+	rules map[string]*ruleState
+	seen  map[string]bool // what was noted already
+	// measured gathers the measured phase: one slice per second.
+	measured stretch
+}
+
+func (r *run) all(ctx context.Context) error {
+	r.plan()
+	if b := r.Bounded; b != nil {
+		if err := r.Driver.SetUsers(b.Users, b.Ramp); err != nil {
+			return err
+		}
+		for _, ph := range []struct {
+			name string
+			d    time.Duration
+		}{{"ramp", b.Ramp}, {"settle", b.Settle}, {"measure", b.Measure}} {
+			r.beginPhase(ph.name)
+			var each func() bool
+			if ph.name == "measure" {
+				each = r.gather()
+			}
+			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
+				return err
+			}
+			if ph.name == "measure" {
+				r.judgeMeasure()
+			}
+			r.endPhase()
+		}
+	}
+	if r.Search != nil {
+		if err := r.search(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather returns what is to be done after each tick of the measured phase: its slices are folded into one, so that
+// a long phase takes no more memory than a short one.
+func (r *run) gather() func() bool {
+	if n := len(r.trail.slices); n > 0 {
+		before := r.trail.slices[n-1]
+		r.measured = stretch{before: &before, first: before.at}
+	}
+	all := map[string]*measure.Window{}
+	worst := slice{desired: -1}
+	return func() bool {
+		sl := r.trail.slices[len(r.trail.slices)-1]
+		sec := measureSecond(all)
+		sec.add(sl.windows)
+		if worst.desired < 0 || sl.active*worst.desired < worst.active*sl.desired {
+			worst.desired, worst.active = sl.desired, sl.active
+		}
+		sl.desired, sl.active, sl.windows = worst.desired, worst.active, sec.sorted()
+		r.measured.in = []slice{sl}
+		return true
+	}
+}
+
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// plan adds up how long the trial may take.
+func (r *run) plan() {
+	r.rules = map[string]*ruleState{}
+	r.seen = map[string]bool{}
+	if b := r.Bounded; b != nil {
+		r.total += wholeSeconds(b.Ramp) + wholeSeconds(b.Settle) + wholeSeconds(b.Measure)
+	}
+	if r.Search != nil {
+		r.total += r.Search.Rush + r.Window + r.Search.Budget
+	}
+}
+
+func (r *run) now() time.Duration { return time.Duration(r.n) * r.tick }
+
+func (r *run) beginPhase(name string) {
+	r.phase, r.from = name, r.now()
+	desired, _, _ := r.Driver.Users()
+	r.event(record.Event{At: r.now(), Kind: "phase", Phase: name, Users: desired})
+}
+
+func (r *run) endPhase() {
+	if r.phase == "" {
+		return
+	}
+	_, active, _ := r.Driver.Users()
+	r.out.Phases = append(r.out.Phases, record.Phase{Name: r.phase, From: r.from, To: r.now(), Users: active})
+	r.phase = ""
+}
+
+// stay ticks for d, calling each after every tick until it returns false.
+func (r *run) stay(ctx context.Context, d time.Duration, each func() bool) error {
+	for end := r.now() + d; r.now() < end; {
+		if err := r.advance(ctx); err != nil {
+			return err
+		}
+		if each != nil && !each() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// advance waits for the next tick and takes in what was recorded.
+func (r *run) advance(ctx context.Context) error {
+	if err := workload.SleepUntil(ctx, r.Epoch.Add(r.now()+r.tick)); err != nil {
+		return err
+	}
+	r.n++
+	desired, active, _ := r.Driver.Users()
+	sl := slice{at: r.now(), desired: desired, active: active, windows: r.Registry.Cut(), busy: map[string][2]float64{}}
+	for _, role := range r.roles() {
+		busy, total, err := r.Signals.Busy(role)
+		if err != nil {
+			r.note("signal cpu("+role+")", err)
+			continue
+		}
+		sl.busy[role] = [2]float64{busy, total}
+	}
+	for _, w := range sl.windows {
+		if w.Name != workload.Delivery {
+			r.errs += w.Errors()
+		}
+	}
+	r.trail.push(sl, r.Window)
+	r.sec.add(sl.windows)
+	if r.now()%time.Second == 0 {
+		r.flush(false)
+		r.progress(sl)
+		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})
+	}
+	return r.werr
+}
+
+// flush writes the second that has just ended, or with last what there is of the one that has not.
+func (r *run) flush(last bool) {
+	if last {
+		r.sec.add(r.Registry.Cut())
+		if len(r.sec) == 0 {
+			return
+		}
+	}
+	second := int(r.now()/time.Second) - 1
+	if last {
+		second = int(r.now() / time.Second)
+	}
+	r.keep(r.Writer.Windows(second, r.sec.sorted()))
+	r.sec = measureSecond{}
+}
+
+func (r *run) event(e record.Event) { r.keep(r.Writer.Event(e)) }
+
+func (r *run) keep(err error) {
+	if err != nil && r.werr == nil {
+		r.werr = fmt.Errorf("writing the run: %w", err)
+	}
+}
+
+// note writes an error as an event, once a second at most for each kind.
+func (r *run) note(what string, err error) {
+	if key := what + err.Error(); !r.seen[key] {
+		r.seen[key] = true
+		r.event(record.Event{At: r.now(), Kind: "error", Text: what + ": " + err.Error()})
+	}
+}
+
+func (r *run) progress(sl slice) {
+	if r.Progress == nil {
+		return
+	}
+	second := r.trail.last(time.Second)
+	w := second.steady()
+	why := ""
+	if r.out.Capacity != nil {
+		why = r.out.Capacity.Why
+	}
+	r.Progress(Progress{
+		Phase: r.phase, Desired: sl.desired, Active: sl.active,
+		OpsPerSecond: float64(w.Count()) / second.span().Seconds(), P95: w.Response.Quantile(0.95),
+		Errors: r.errs, Elapsed: r.now(), Left: max(r.total-r.now(), 0), Why: why,
+	})
+}
+
+// search brings the users to the start and lets the step function decide until it is done.
+func (r *run) search(ctx context.Context) error {
+	r.beginPhase("search")
+	defer r.endPhase()
+	if err := r.Driver.SetUsers(r.Search.Start, r.Search.Rush); err != nil {
+		return err
+	}
+	// The first window must hold nothing of the way there.
+	if err := r.stay(ctx, r.Search.Rush+r.Window, nil); err != nil {
+		return err
+	}
+	c, err := control.New(r.Search.Config)
+	if err != nil {
+		return fmt.Errorf("search: %w", err)
+	}
+	var healthy float64 // the most users of a window without generator faults
+	redSince := time.Duration(-1)
+	last := r.now()
+	for {
+		if err := r.advance(ctx); err != nil {
+			return err
+		}
+		w := r.trail.last(r.Window)
+		obs := control.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w)}
+		act := c.Step(obs)
+		if r.now()-last >= r.Window {
+			last = r.now()
+			r.writeReadings(obs.Readings, act)
+		}
+		if f, red := r.generatorFault(w); red {
+			if redSince < 0 {
+				redSince = r.now()
+			}
+			if r.now()-redSince >= r.Window {
+				r.out.Capacity = atLeast(healthy, f)
+				r.out.Validity.Findings = append(r.out.Validity.Findings, f)
+				return nil
+			}
+		} else {
+			redSince = -1
+			healthy = max(healthy, w.meanUsers())
+		}
+		if act.Done {
+			r.out.Capacity = capacityOf(c.Result())
+			if r.out.Capacity.Kind == record.Invalid {
+				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Red, Text: r.out.Capacity.Why})
+			}
+			return nil
+		}
+		// A step is spread over the tick; the ramp is a step each tick.
+		if err := r.Driver.SetUsers(act.Users, r.tick); err != nil {
+			return err
+		}
+	}
+}
+
+// atLeast is the capacity of a search that the generator ended: the most users that it carried while it was sound.
+func atLeast(users float64, f record.Finding) *record.Capacity {
+	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(users), Lo: math.Floor(users), Rule: "generator",
+		Stopped: "generator: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
+	if users == 0 {
+		c.Kind = record.Invalid
+	}
+	return c
+}
+
+func capacityOf(res control.Result) *record.Capacity {
+	c := &record.Capacity{Kind: string(res.Kind), Users: res.Users, Lo: res.Lo, Hi: res.Hi, Rule: res.Rule,
+		Estimator: res.Estimator, Stopped: res.Stopped, Why: res.Why}
+	for _, m := range res.Margins {
+		if m.Windows > 0 {
+			c.Margins = append(c.Margins, record.RuleMargin{Rule: m.Rule, Value: m.Ratio, Limit: 1})
+		}
+	}
+	return c
+}

@@ -1,0 +1,349 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/control"
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// lab is a generator and a server in one: every 50 ms each user makes a tenth of an op; the latency and the CPU are
+// functions of the users.
+type lab struct {
+	mu       sync.Mutex
+	users    int
+	short    int // users that never become active
+	capacity float64
+	lag      func(users int) time.Duration
+	latency  func(users int) time.Duration
+	blind    bool // no CPU signal for "app"
+	failing  map[string]Failure
+	reg      *measure.Registry
+	busy     map[string][2]float64
+	stop     chan struct{}
+	wg       sync.WaitGroup
+	max      int
+}
+
+func newLab(capacity float64) *lab {
+	l := &lab{capacity: capacity, reg: measure.NewRegistry(1), busy: map[string][2]float64{}, stop: make(chan struct{})}
+	l.lag = func(int) time.Duration { return 100 * time.Microsecond }
+	l.latency = func(int) time.Duration { return 10 * time.Millisecond }
+	l.wg.Go(func() {
+		rec := l.reg.Recorder(0)
+		post, sched := rec.Name("post"), rec.Name(workload.Schedule)
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			l.mu.Lock()
+			n := l.users
+			for range (n + 9) / 10 {
+				lag, lat := l.lag(n), l.latency(n)
+				rec.Lag(sched, lag)
+				rec.Record(post, &measure.Op{Due: lag, Sent: lag, Done: lag + lat, Scheduled: true})
+			}
+			for role, share := range map[string]float64{"app": float64(n) / l.capacity * 0.85, "generator": 0.3} {
+				b := l.busy[role]
+				l.busy[role] = [2]float64{b[0] + 0.05*min(share, 1), b[1] + 0.05}
+			}
+			l.mu.Unlock()
+		}
+	})
+	return l
+}
+
+func (l *lab) SetUsers(n int, _ time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users = n
+	l.max = max(l.max, n)
+	return nil
+}
+func (l *lab) Users() (int, int, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.users, max(l.users-l.short, 0), 0
+}
+func (l *lab) Stop(time.Duration) {
+	l.mu.Lock()
+	l.users = 0
+	l.mu.Unlock()
+	select {
+	case <-l.stop:
+	default:
+		close(l.stop)
+	}
+	l.wg.Wait()
+}
+func (l *lab) Busy(role string) (float64, float64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if role == "app" && l.blind {
+		return 0, 0, errors.New("no such cores")
+	}
+	b := l.busy[role]
+	return b[0], b[1], nil
+}
+func (l *lab) Query(context.Context, string) (float64, bool, error) { return 0, false, nil }
+func (l *lab) Failing() map[string]Failure                          { return l.failing }
+
+func rules(t *testing.T, texts ...string) []plan.SLO {
+	t.Helper()
+	var out []plan.SLO
+	for _, s := range texts {
+		r, err := plan.ParseSLO(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func spec(t *testing.T, l *lab) Spec {
+	t.Helper()
+	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Spec{Window: 1500 * time.Millisecond, Epoch: time.Now(), Driver: l, Registry: l.reg, Signals: l, Writer: w,
+		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
+}
+
+func finish(t *testing.T, s Spec, out Outcome) *record.Run {
+	t.Helper()
+	if err := s.Writer.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Writer.Seal(context.Background(), out.Validity, out.Interrupted); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(s.Writer.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func gates(v record.Validity) string {
+	var s []string
+	for _, f := range v.Findings {
+		s = append(s, f.Level+" "+f.Gate)
+	}
+	return strings.Join(s, ", ")
+}
+
+var bounded = Bounded{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+
+func TestBoundedTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !out.Validity.Valid || len(out.Broken) != 0 {
+			t.Errorf("valid %v (%s), broken %v", out.Validity.Valid, gates(out.Validity), out.Broken)
+		}
+		r := finish(t, s, out)
+		ph, ok := r.Manifest.Phase("measure")
+		if !ok || ph.From != 3*time.Second || ph.To != 8*time.Second || ph.Users != 100 {
+			t.Fatalf("phase %+v", ph)
+		}
+		m, err := r.Merged(ph.From, ph.To)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := m["post"].Count(); n < 990 || n > 1010 {
+			t.Errorf("%d posts in 5 s at 200/s", n)
+		}
+	})
+}
+
+func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*lab)
+		want string
+	}{
+		{"late generator", func(l *lab) { l.lag = func(int) time.Duration { return 30 * time.Millisecond } }, "red lag"},
+		{"users that never come", func(l *lab) { l.short = 5 }, "red users"},
+		{"a rule without data", func(l *lab) { l.blind = true }, "red rule without data"},
+		{"a signal lost", func(l *lab) {
+			l.failing = map[string]Failure{"db": {Since: time.Now().Add(-time.Minute), Why: "gone"}}
+		}, "red signals"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(1000)
+				tt.set(l)
+				s := spec(t, l)
+				s.Bounded = &bounded
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
+					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+				}
+				if r := finish(t, s, out); r.Validity.Valid {
+					t.Error("stored as valid")
+				}
+			})
+		})
+	}
+}
+
+func TestBrokenRuleIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
+		s := spec(t, l)
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 100ms: 150") {
+			t.Errorf("broken %v", out.Broken)
+		}
+		if !out.Validity.Valid {
+			t.Errorf("a slow target made the run invalid: %s", gates(out.Validity))
+		}
+	})
+}
+
+func searchSpec(s Spec, start, most int) Spec {
+	s.Search = &Search{Config: control.Config{Start: start, Max: most, RampRate: 0.05, Window: s.Window, Budget: 30 * time.Second}, Rush: time.Second}
+	return s
+}
+
+func TestSearchFindsTheCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		s := searchSpec(spec(t, l), 480, 5000)
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := out.Capacity
+		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
+			t.Fatalf("capacity %+v", c)
+		}
+		if l.max > 1000 {
+			t.Errorf("%d users on a server for 800", l.max)
+		}
+		r := finish(t, s, out)
+		ev, err := r.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for _, e := range ev {
+			seen[e.Kind]++
+		}
+		if seen["slo"] < 10 || seen["decision"] < 5 || seen["users"] < 10 {
+			t.Errorf("events %v", seen)
+		}
+	})
+}
+
+// A generator that is late when it has many users must never be taken for a server that is slow.
+func TestLateGeneratorGivesAtLeast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		l.lag = func(n int) time.Duration {
+			if n > 600 {
+				return 40 * time.Millisecond
+			}
+			return time.Millisecond
+		}
+		s := searchSpec(spec(t, l), 480, 5000)
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := out.Capacity
+		if c.Kind != record.AtLeast || c.Rule != "generator" || c.Users < 480 || c.Users > 620 {
+			t.Fatalf("capacity %+v", c)
+		}
+	})
+}
+
+func TestSearchWithoutDataIsInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		l.blind = true
+		out, err := Run(t.Context(), searchSpec(spec(t, l), 480, 5000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "cpu(app)") {
+			t.Fatalf("capacity %+v, %s", out.Capacity, gates(out.Validity))
+		}
+	})
+}
+
+func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
+		out, err := Run(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Interrupted != "interrupt" || out.Validity.Valid {
+			t.Fatalf("%+v", out)
+		}
+		r := finish(t, s, out)
+		if r.Manifest.State != record.Interrupted {
+			t.Errorf("state %s", r.Manifest.State)
+		}
+		if m, err := r.Merged(0, time.Minute); err != nil || m["post"].Count() < 800 {
+			t.Errorf("%v, %v", m, err)
+		}
+	})
+}
+
+func TestRuleHeldForLongerThanAWindow(t *testing.T) {
+	rule := rules(t, "mean(op) < 100ms for 5s")[0]
+	r := &run{Spec: Spec{Window: time.Second}, tick: 200 * time.Millisecond, rules: map[string]*ruleState{}}
+	values := func(second int) float64 {
+		if second == 7 {
+			return 0.05 // one good moment breaks the run of bad ones
+		}
+		return 0.2
+	}
+	var violated []int
+	for r.n = 0; r.n < 15*5; r.n++ {
+		if v := r.hold(rule, values(int(r.now()/time.Second))); v >= rule.Threshold {
+			if s := int(r.now() / time.Second); len(violated) == 0 || violated[len(violated)-1] != s {
+				violated = append(violated, s)
+			}
+		}
+	}
+	if got := fmt.Sprint(violated); got != "[4 5 6 12 13 14]" && got != "[4 5 6 13 14]" && got != "[5 6 13 14]" {
+		t.Errorf("violated in seconds %s", got)
+	}
+}

@@ -1,0 +1,21 @@
+package workload
+
+import "strings"
+
+// Delivery is the series of a message's whole way.
+const Delivery = "delivery"
+
+// Login is how the names of series begin that belong to a user's login (password, connections, first loads), and
+// Setup how those begin that belong to provisioning. Both are kept, and neither hides inside the steady state.
+const (
+	Login = "login"
+	Setup = "setup"
+)
+
+// Schedule is the series that holds the lag of every action.
+const Schedule = "schedule"
+
+// Steady reports whether a series holds operations of the steady state: what the name "op" in a rule stands for.
+func Steady(series string) bool {
+	return series != Delivery && series != Schedule && !strings.HasPrefix(series, Login) && !strings.HasPrefix(series, Setup)
+}
