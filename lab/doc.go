@@ -1,0 +1,31 @@
+// Package lab runs child processes that never outlive the program that started them.
+//
+// A load test that leaves a database server behind has spoiled the next test, and whoever runs it. So a
+// [Process] is held three times over, and each hold works without the others:
+//
+//   - The kernel's parent-death signal kills the child when the program ends in any way, kill -9
+//     included. On Linux that signal is tied to the thread that forked, not to the process: every child
+//     is therefore forked from one thread that is locked to a goroutine which never returns.
+//   - A guard, one /bin/sh that reads a pipe from us, kills the whole process group of every child when
+//     the pipe closes. That reaches grandchildren, which the parent-death signal does not. (A
+//     grandchild that starts its own process group escapes the guard; a database server's own workers
+//     watch their parent by themselves.)
+//   - An optional undo journal ([Spec].Journal) remembers what was started, so that [Sweep] in a later
+//     program can end what a crash of the machine's own process table left. It recognizes a process by
+//     pid, start time and boot, so a pid that was given to somebody else is never touched.
+//
+// # Placement
+//
+// [Spec].CPUs binds a child before its first instruction: the forking thread takes the wanted affinity,
+// forks, and takes its own back; a child inherits the affinity of the thread that forked it. [PinSelf]
+// does the same to all threads of this program.
+//
+// # What it refuses to know
+//
+// What the children are. Databases are supervised by subpackages, systems under test by the target
+// layer. It speaks no protocol but binding a port to see that it is free.
+//
+// # Concurrency
+//
+// All functions and methods may be called from several goroutines.
+package lab

@@ -1,0 +1,120 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A forker is the one thread that forks all children; see the package comment for why.
+type forker struct {
+	jobs  chan func()
+	guard *guard
+}
+
+// theForker is process-wide state, on purpose: the parent-death signal is tied to a thread, and that thread
+// has to live exactly as long as the program. It is made on first use.
+var theForker = sync.OnceValues(func() (*forker, error) {
+	f := &forker{jobs: make(chan func())}
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread would end, and its children with it
+		for job := range f.jobs {
+			job()
+		}
+	}()
+	var err error
+	f.do(func() { f.guard, err = startGuard() })
+	return f, err
+})
+
+// do runs job on the forking thread and waits for it.
+func (f *forker) do(job func()) {
+	done := make(chan struct{})
+	f.jobs <- func() {
+		defer close(done)
+		job()
+	}
+	<-done
+}
+
+// start starts a command bound to cpus (nil: as this program is bound) and tells the guard of it.
+func (f *forker) start(cmd *exec.Cmd, cpus []int) (err error) {
+	f.do(func() {
+		if cpus != nil {
+			var old unix.CPUSet
+			if err = unix.SchedGetaffinity(0, &old); err != nil {
+				err = fmt.Errorf("reading the CPU affinity: %w", err)
+				return
+			}
+			if err = setAffinity(0, cpus); err != nil {
+				return
+			}
+			defer func() { _ = unix.SchedSetaffinity(0, &old) }()
+		}
+		if err = cmd.Start(); err == nil {
+			f.guard.watch(cmd.Process.Pid)
+		}
+	})
+	return err
+}
+
+// A guard is a shell that kills process groups when this program is gone. It learns of them by lines
+// "+ PGID" and "- PGID" on its standard input, whose end means that nobody holds the other end anymore.
+type guard struct {
+	mu sync.Mutex
+	in io.Writer // nil: no shell on this host; the parent-death signal has to do
+}
+
+const guardScript = `trap '' HUP INT TERM QUIT
+g=' '
+while read -r op p; do
+  case $op in
+  +) g="$g$p " ;;
+  -) g="${g%% $p *} ${g#* $p }" ;;
+  esac
+done
+for p in $g; do kill -s KILL -- "-$p"; done
+`
+
+// startGuard is called on the forking thread, by whose affinity the guard stays.
+func startGuard() (*guard, error) {
+	sh, err := exec.LookPath("/bin/sh")
+	if err != nil {
+		return &guard{}, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("making the guard's pipe: %w", err)
+	}
+	defer r.Close()
+	cmd := exec.Command(sh, "-c", guardScript)
+	cmd.Stdin = r
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of reach of a kill of our own group
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return nil, fmt.Errorf("starting the guard: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // reaps the guard, should somebody kill it; ends with the program
+	return &guard{in: w}, nil
+}
+
+func (g *guard) watch(pgid int)  { g.tell('+', pgid) }
+func (g *guard) forget(pgid int) { g.tell('-', pgid) }
+
+func (g *guard) tell(op byte, pgid int) {
+	if g.in == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	// A guard that was killed is not replaced: the parent-death signal and the journal remain.
+	_, _ = fmt.Fprintf(g.in, "%c %d\n", op, pgid)
+}
