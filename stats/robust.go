@@ -13,6 +13,8 @@ const (
 	sampledFlips = 100_000
 	// exactRanks is the largest sample for which the signed-rank distribution is counted exactly.
 	exactRanks = 60
+	// exactCoins is the largest number of throws whose binomial coefficients a float64 holds.
+	exactCoins = 1000
 )
 
 // SignFlip returns the two-sided p-value of the sign-flip permutation test of symmetry about zero with the
@@ -91,21 +93,23 @@ func sampledSignFlip(values []float64, limit float64) float64 {
 	return float64(reached) / float64(sampledFlips+1)
 }
 
-// SignTest returns the exact two-sided p-value of plus against minus under a fair coin. Ties are left out
-// by the caller. It is 1 when both counts are zero and NaN when one is negative.
+// SignTest returns the two-sided p-value of plus against minus under a fair coin, exact up to 1000 throws.
+// Ties are left out by the caller. It is 1 when both counts are zero and NaN when one is negative.
 func SignTest(plus, minus int) float64 {
 	if plus < 0 || minus < 0 {
 		return math.NaN()
 	}
 	n, k := plus+minus, min(plus, minus)
-	total, _ := math.Lgamma(float64(n + 1))
-	var tail float64
-	for i := 0; i <= k; i++ {
-		a, _ := math.Lgamma(float64(i + 1))
-		b, _ := math.Lgamma(float64(n - i + 1))
-		tail += math.Exp(total - a - b - float64(n)*math.Ln2)
+	if n > exactCoins {
+		z := (float64(n)/2 - float64(k) - 0.5) / (math.Sqrt(float64(n)) / 2)
+		return min(1, math.Erfc(z/math.Sqrt2))
 	}
-	return min(1, 2*tail)
+	ways, tail := 1.0, 0.0 // n over i, and its sum
+	for i := 0; i <= k; i++ {
+		tail += ways
+		ways *= float64(n-i) / float64(i+1)
+	}
+	return min(1, math.Ldexp(tail, 1-n))
 }
 
 // Location is an estimate of the center of a symmetric population with its interval. Exact is the level
