@@ -165,7 +165,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 			d.at("target.url", "is missing; the driver external needs the address of the running target")
 		}
 		for _, path := range []string{"target.binary", "target.command", "target.args", "target.env", "target.stop_signal"} {
-			if d.given(path) {
+			if d.given(path) && d.read(path) {
 				d.at(path, "has no effect, because the driver external starts nothing; remove it")
 			}
 		}
@@ -280,26 +280,30 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 
 // perEngine checks numbers of users, one for all engines or one for each.
 func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
-	if len(n) == 0 || !d.good(path, "database.engine") {
+	if len(n) == 0 || !d.read(path) {
 		return
 	}
 	if one, ok := n[""]; ok {
 		between(d, path, one, 1, maxUsers, showInt)
 		return
 	}
+	complete := d.good(path, "database.engine")
 	for engine, users := range n {
 		at := join(path, engine)
 		switch {
+		case !slices.Contains(engines, engine):
+			d.known(at, "engine", engine, engines)
+		case !d.good("database.engine"):
 		case slices.Contains(p.Database.Engine, engine):
 			between(d, at, users, 1, maxUsers, showInt)
 		case len(p.Database.Engine) == 0:
 			d.at(at, "database.engine is not set; write one number instead of one for each engine")
 		default:
-			d.at(at, "%s is not in database.engine; %swant %s", clip(engine), hint(engine, p.Database.Engine), strings.Join(p.Database.Engine, ", "))
+			d.at(at, "%s is not in database.engine; add it there, or remove it here", engine)
 		}
 	}
 	for _, engine := range p.Database.Engine {
-		if _, ok := n[engine]; !ok && d.good(path) {
+		if _, ok := n[engine]; !ok && complete {
 			d.at(path, "has no number for the engine %s; add it, or write one number for all", engine)
 		}
 	}
@@ -337,7 +341,7 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	if d.good("unbounded.start") {
 		for engine, n := range u.Start {
 			if n > u.MaxUsers {
-				d.at(join("unbounded.start", engine), "%d is more than unbounded.max_users %d; lower one or raise the other", n, u.MaxUsers)
+				d.at(strings.TrimSuffix(join("unbounded.start", engine), "."), "%d is more than unbounded.max_users %d; lower one or raise the other", n, u.MaxUsers)
 			}
 		}
 	}
@@ -378,7 +382,7 @@ func (d *decoder) checkRules(p *Plan, k Known) {
 
 func (d *decoder) checkCompare(p *Plan) {
 	c := p.Compare
-	if d.good("compare.arms") {
+	if d.read("compare.arms") {
 		switch {
 		case len(c.Arms) < 2:
 			d.at("compare.arms", "has %d of at least two arms; write %q and the variants to compare with it", len(c.Arms), Base)
@@ -401,7 +405,7 @@ func (d *decoder) checkCompare(p *Plan) {
 		}
 		if p.Target.Driver == "external" {
 			for _, key := range []string{"binary", "args", "env"} {
-				if d.given(join(path, key)) {
+				if d.given(join(path, key)) && d.read(join(path, key)) {
 					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
 				}
 			}

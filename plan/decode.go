@@ -97,17 +97,17 @@ func (d *decoder) given(path string) bool { return d.nodes[path] != nil }
 
 // good reports whether nothing is wrong with the values at the paths, so that they may be compared.
 func (d *decoder) good(paths ...string) bool {
-	return !slices.ContainsFunc(paths, func(p string) bool {
-		if d.bad[p] {
-			return true
+	return !slices.ContainsFunc(paths, func(p string) bool { return d.bad[p] || !d.read(p) })
+}
+
+// read reports whether the value at the path was read, though there may be something wrong inside.
+func (d *decoder) read(path string) bool {
+	for ; path != ""; path = above(path) {
+		if d.unread[path] {
+			return false
 		}
-		for ; p != ""; p = above(p) {
-			if d.unread[p] {
-				return true
-			}
-		}
-		return d.unread[""]
-	})
+	}
+	return !d.unread[""]
 }
 
 var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
@@ -142,15 +142,18 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 }
 
 func (d *decoder) syntax(err error) {
-	n := &yaml.Node{Line: 1, Column: 1}
-	msg := err.Error()
+	msg, line := err.Error(), 0
 	if m := yamlErrorRE.FindStringSubmatch(msg); m != nil {
 		msg = m[2]
-		if line, err := strconv.Atoi(m[1]); err == nil && line > 0 {
-			n.Line = line
-		}
+		line, _ = strconv.Atoi(m[1]) // no line means the first
 	}
-	d.fail(n, "", "this is not YAML: %s; look at indentation, quotes and brackets on this line and the one before", msg)
+	remedy := "look at indentation, quotes and brackets on this line and the one before"
+	if strings.HasPrefix(msg, "did not find") {
+		// The grammar, unlike the scanner, reports the line before the construct in which it got lost.
+		line++
+		remedy = "look at indentation, commas and brackets in the part that begins here"
+	}
+	d.fail(&yaml.Node{Line: max(line, 1), Column: 1}, "", "this is not YAML: %s; %s", msg, remedy)
 }
 
 // plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file large and a value
@@ -276,9 +279,9 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			a := Arm{Name: key}
 			if c.Kind == yaml.ScalarNode && c.ShortTag() == "!!null" {
 				d.fail(c, join(path, key), "has no value; write {} for an arm that changes nothing")
-				return
+			} else {
+				d.value(join(path, key), c, reflect.ValueOf(&a).Elem(), "")
 			}
-			d.value(join(path, key), c, reflect.ValueOf(&a).Elem(), "")
 			*to = append(*to, a)
 		})
 	case *[]Row:

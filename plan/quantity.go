@@ -61,6 +61,9 @@ func parsePercent(s string) (float64, error) {
 	case !ok && strings.HasSuffix(s, "pp"):
 		return 0, fmt.Errorf("%s is in percentage points; want a percentage such as 25%%", clip(s))
 	case !ok && decimalRE.MatchString(s):
+		if v, err := strconv.ParseFloat(s, 64); err == nil && v > 0 && v <= 1 {
+			return 0, fmt.Errorf("%s has no unit; write %s%%, or %s if a fraction is meant", clip(s), s, formatPercent(v))
+		}
 		return 0, fmt.Errorf("%s has no unit; write %s%% if percent is meant", clip(s), s)
 	case !ok:
 		return 0, fmt.Errorf("%s is not a percentage; want one such as 25%%", clip(s))

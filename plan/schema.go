@@ -134,7 +134,7 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = doc.scalar("string")
 		s["pattern"] = durationPattern
 	case reflect.TypeFor[[]string]():
-		item := doc.text1()
+		item := doc.textual()
 		s = list(item)
 		if kind == "one-or-list" {
 			s = map[string]any{"anyOf": []any{item, list(item)}}
@@ -145,7 +145,7 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = list(doc.scalar("string"))
 		s["minItems"] = 1
 	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]Row]():
-		s = named(keyDocs[path+".*"].text1(), path+".*")
+		s = named(keyDocs[path+".*"].textual(), path+".*")
 	case reflect.TypeFor[map[string]float64]():
 		s = named(keyDocs[path+".*"].scalar("string"), path+".*")
 	case reflect.TypeFor[PerEngine]():
@@ -199,7 +199,7 @@ func schemaOfKind(t reflect.Type, path, kind string) map[string]any {
 		}
 		return doc.scalar("number")
 	case reflect.String:
-		return doc.text1()
+		return doc.textual()
 	default:
 		panic(fmt.Sprintf("plan: no schema for %s at %s", t, path)) // a new field type; TestSchema finds it
 	}
@@ -220,9 +220,9 @@ func (k keyDoc) scalar(typ string) map[string]any {
 	return s
 }
 
-// text1 returns the schema of one text. A text that YAML takes for a number is still a text of a plan, unless it is
+// textual returns the schema of one text. A text that YAML takes for a number is still a text of a plan, unless it is
 // one of a few words.
-func (k keyDoc) text1() map[string]any {
+func (k keyDoc) textual() map[string]any {
 	s := k.scalar("string")
 	if k.enum == nil {
 		s["type"] = []string{"string", "number", "boolean"}

@@ -1,0 +1,277 @@
+package plan_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/plan"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares got with a file under testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what the code makes (-want +got; rewrite with -update):\n%s", file, diff)
+	}
+}
+
+// examples returns the plans of the directory examples by file name.
+func examples(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("../examples/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("found %d examples, want at least 4 (%v)", len(files), err)
+	}
+	all := map[string][]byte{}
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(f)] = src
+	}
+	return all
+}
+
+func mustParse(t testing.TB, src string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Parse([]byte(src))
+	if err != nil {
+		t.Fatalf("Parse:\n%v\nof\n%s", err, src)
+	}
+	return p
+}
+
+func TestExamples(t *testing.T) {
+	for name, src := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			p := mustParse(t, string(src))
+			if want := strings.TrimSuffix(name, ".yaml"); p.Name != want {
+				t.Errorf("name %q, want %q as the file", p.Name, want)
+			}
+			again := mustParse(t, p.String())
+			if diff := cmp.Diff(p, again); diff != "" {
+				t.Errorf("the canonical form is another plan (-first +second):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The plan of the design, spelled as there; everything it says must arrive.
+const full = `name: demo
+seed: 7
+target:   {driver: server, instances: 1}
+database: {engine: [postgresql, mysql]}
+placement: {generator: [1], target: [0]}
+workload: {behavior: poster, share: 90%, with: {reader: 10%}, pace: 0.1, login: warm}
+bounded:  {users: {postgresql: 400, mysql: 300}, ramp: 5s, settle: 3s, measure: 10s}
+unbounded:
+  max_users: 5000
+  slo: ["p99(op) < 2s", "mean(op) < 100ms", "rate(5xx) < 0.025% min 8000", "cpu(app) < 85% for 30s", "promql: rate(x[1m]) < 0.5"]
+compare:
+  arms: {new: {args: [-fault=cpu:25%]}, base: {}}
+  combine: true
+  margin: {capacity: 3%, p99(op): 20%}
+setup: {zebra: none, alpha: "…"}
+`
+
+func TestParseFull(t *testing.T) {
+	got := mustParse(t, full)
+	want := &plan.Plan{
+		Name:      "demo",
+		Seed:      7,
+		Target:    plan.Target{Driver: "server", Instances: 1},
+		Database:  plan.Database{Engine: []string{"postgresql", "mysql"}},
+		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}},
+		Workload: plan.Workload{
+			Behavior: "poster", Share: 0.9, With: map[string]float64{"reader": 0.1}, Pace: 0.1, Login: "warm",
+		},
+		Bounded: &plan.Bounded{
+			Users: plan.PerEngine{"postgresql": 400, "mysql": 300},
+			Ramp:  5 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second,
+		},
+		Unbounded: &plan.Unbounded{
+			MaxUsers: 5000,
+			SLO: []plan.SLO{
+				{Source: "p99(op) < 2s", Stat: "p99", Arg: "op", Less: true, Threshold: 2, Unit: "s"},
+				{Source: "mean(op) < 100ms", Stat: "mean", Arg: "op", Less: true, Threshold: 0.1, Unit: "s"},
+				{Source: "rate(5xx) < 0.025% min 8000", Stat: "rate", Arg: "5xx", Less: true, Threshold: 0.00025, Unit: "fraction", Min: 8000},
+				{Source: "cpu(app) < 85% for 30s", Stat: "cpu", Arg: "app", Less: true, Threshold: 0.85, Unit: "fraction", For: 30 * time.Second},
+				{Source: "promql: rate(x[1m]) < 0.5", Stat: "promql", Arg: "rate(x[1m])", Less: true, Threshold: 0.5},
+			},
+			Budget: time.Hour, RampRate: 0.002, Window: 15 * time.Second, Step: 0.005, Precision: 0.02,
+		},
+		Compare: &plan.Compare{
+			Arms:    []plan.Arm{{Name: "new", Args: []string{"-fault=cpu:25%"}}, {Name: "base"}},
+			Combine: true,
+			Blocks:  6,
+			Margin: plan.Margin{
+				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2},
+				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.001, Points: true},
+			},
+		},
+		Setup: []plan.Row{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+	golden(t, "full.canonical.yaml", []byte(got.String()))
+}
+
+func TestDefaults(t *testing.T) {
+	p := mustParse(t, `
+name: d
+target: {driver: server}
+workload: {behavior: poster, with: {a: 10%, b: 20.5%}}
+bounded: {users: 5}
+unbounded: {max_users: 50}
+compare: {arms: {base: {}, new: {}}, margin: 4%}
+`)
+	golden(t, "defaults.canonical.yaml", []byte(p.String()))
+	if got := p.Compare.Margin["capacity"]; got != (plan.MarginValue{Value: 0.04}) {
+		t.Errorf("a scalar margin gave capacity %v, want 4%%", got)
+	}
+	if p.Seed != 1 || p.Workload.Share != 0.695 {
+		t.Errorf("seed %d and share %v, want 1 and 0.695", p.Seed, p.Workload.Share)
+	}
+}
+
+func TestDigest(t *testing.T) {
+	const same = "target: {driver: 'server'}\nseed: 1\nname: \"d\"\nbounded: {measure: 300s, users: 5}\nworkload: {share: 100.0%, behavior: poster} # note\n"
+	a := mustParse(t, "name: d\ntarget: {driver: server}\nworkload: {behavior: poster}\nbounded: {users: 5}\n")
+	if b := mustParse(t, same); a.Digest() != b.Digest() {
+		t.Errorf("two spellings of one plan differ:\n%s\n%s", a, b)
+	}
+	if d := a.Digest(); !strings.HasPrefix(d, "sha256:") || len(d) != len("sha256:")+64 {
+		t.Errorf("digest %q, want sha256: and 64 digits", d)
+	}
+	for _, other := range []string{
+		strings.Replace(same, "seed: 1", "seed: 2", 1),
+		strings.Replace(same, "300s", "301s", 1),
+		strings.Replace(same, "driver: 'server'", "driver: server, args: [x]", 1),
+		strings.Replace(same, "users: 5", "users: 6", 1),
+	} {
+		if b := mustParse(t, other); a.Digest() == b.Digest() {
+			t.Errorf("another plan has the same digest:\n%s", other)
+		}
+	}
+	const arms = "name: d\ntarget: {driver: s}\nworkload: {behavior: p}\nbounded: {users: 5}\ncompare: {arms: {%s: {}, %s: {}}}\n"
+	if x, y := mustParse(t, fmt.Sprintf(arms, "base", "new")), mustParse(t, fmt.Sprintf(arms, "new", "base")); x.Digest() == y.Digest() {
+		t.Error("the order of the arms is not in the digest")
+	}
+}
+
+func TestPace(t *testing.T) {
+	p := mustParse(t, full)
+	before := p.Digest()
+	u, ok := p.Search()
+	if !ok {
+		t.Fatal("no search")
+	}
+	if u.Budget != 6*time.Minute || u.Window != 1500*time.Millisecond || u.RampRate != 0.02 {
+		t.Errorf("budget %v, window %v, ramp rate %v; want 6m, 1.5s, 0.02", u.Budget, u.Window, u.RampRate)
+	}
+	if u.SLO[3].For != 3*time.Second {
+		t.Errorf("for %v, want 3s", u.SLO[3].For)
+	}
+	if u.Step != 0.005 || u.Precision != 0.02 || u.MaxUsers != 5000 || u.SLO[2].Min != 8000 || u.SLO[0].Threshold != 2 {
+		t.Errorf("pace changed what has no time in it: %+v", u)
+	}
+	if p.Bounded.Measure != 10*time.Second {
+		t.Errorf("measure %v, want 10s as written", p.Bounded.Measure)
+	}
+	if got := p.Workload.Wait(5 * time.Second); got != 500*time.Millisecond {
+		t.Errorf("wait %v, want 500ms", got)
+	}
+	if got := (plan.Workload{}).Wait(time.Second); got != time.Second {
+		t.Errorf("wait %v at the zero pace, want 1s", got)
+	}
+	if p.Digest() != before {
+		t.Error("Search changed the plan")
+	}
+	p.Unbounded = nil
+	if _, ok := p.Search(); ok {
+		t.Error("a search without unbounded")
+	}
+}
+
+func TestPerEngine(t *testing.T) {
+	b := plan.Bounded{Users: plan.PerEngine{"": 7}}
+	if n, ok := b.UsersFor("mysql"); n != 7 || !ok {
+		t.Errorf("one number for all: %d %v", n, ok)
+	}
+	u := plan.Unbounded{Start: plan.PerEngine{"mysql": 3}}
+	if n, ok := u.StartFor("mysql"); n != 3 || !ok {
+		t.Errorf("number of the engine: %d %v", n, ok)
+	}
+	if n, ok := u.StartFor("postgresql"); n != 0 || ok {
+		t.Errorf("number of an engine without one: %d %v", n, ok)
+	}
+}
+
+func TestTargetWith(t *testing.T) {
+	base := plan.Target{Driver: "d", Binary: "old", Args: []string{"-a"}, Env: map[string]string{"X": "1", "Y": "1"}, Version: "1"}
+	arm := plan.Arm{Name: "new", Binary: "new", Args: []string{"-b"}, Env: map[string]string{"Y": "2"}, Version: "2"}
+	got := base.With(arm)
+	want := plan.Target{Driver: "d", Binary: "new", Args: []string{"-a", "-b"}, Env: map[string]string{"X": "1", "Y": "2"}, Version: "2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("With (-want +got):\n%s", diff)
+	}
+	got.Args[0], got.Env["X"] = "changed", "changed"
+	if base.Args[0] != "-a" || base.Env["X"] != "1" || base.Env["Y"] != "1" {
+		t.Error("With shares memory with the target")
+	}
+	if diff := cmp.Diff(base, base.With(plan.Arm{Name: "base"})); diff != "" {
+		t.Errorf("an empty arm changed the target:\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"Z": "1"}, (plan.Target{}).With(plan.Arm{Env: map[string]string{"Z": "1"}}).Env); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMix(t *testing.T) {
+	p := mustParse(t, full)
+	if diff := cmp.Diff(map[string]float64{"poster": 0.9, "reader": 0.1}, p.Workload.Mix()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func ExampleParse() {
+	_, err := plan.Parse([]byte("name: spring\ntarget: {drivr: process}\nworkload: {behavior: poster, pace: fast}\nbounded: {users: 200, measure: 90}\n"))
+	fmt.Println(err)
+	// Output:
+	// 2:9: target.driver: is missing; write it
+	// 2:10: target.drivr: unknown key; did you mean "driver"?
+	// 3:36: workload.pace: "fast" is not a number; want one such as 0.1 or 2
+	// 4:32: bounded.measure: "90" has no unit; write 90s for seconds
+}
+
+func ExamplePlan_Search() {
+	p, err := plan.Parse([]byte("name: n\ntarget: {driver: process, binary: ./server}\nworkload: {behavior: poster, pace: 0.1}\nunbounded: {max_users: 500, budget: 30m}\n"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	u, _ := p.Search()
+	fmt.Println(p.Unbounded.Budget, u.Budget, u.Window)
+	// Output: 30m0s 3m0s 1.5s
+}
