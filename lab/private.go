@@ -150,3 +150,33 @@ func Reachable(dir string, uid uint32) error {
 	}
 	return nil
 }
+
+// MkdirFor makes a directory that only a user can enter; its parent must exist. Zeros mean ourselves.
+func MkdirFor(dir string, uid, gid uint32) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	if uid != 0 || gid != 0 {
+		if err := os.Lchown(dir, int(uid), int(gid)); err != nil {
+			return fmt.Errorf("handing a directory to user %d: %w", uid, err)
+		}
+	}
+	return nil
+}
+
+// maxSocketDir leaves room for a socket's file name: the kernel takes paths of at most 107 bytes.
+const maxSocketDir = 80
+
+// SocketDir makes a directory for unix sockets that only a user can enter: "socket" in dir, or, when that
+// path is too long for a socket, a new one in the directory for temporary files.
+func SocketDir(dir string, uid, gid uint32) (string, error) {
+	sockets := filepath.Join(dir, "socket")
+	if len(sockets) > maxSocketDir {
+		tmp, err := os.MkdirTemp("", "plimsoll-")
+		if err != nil {
+			return "", fmt.Errorf("making a directory for sockets: %w", err)
+		}
+		sockets = tmp
+	}
+	return sockets, MkdirFor(sockets, uid, gid)
+}

@@ -303,4 +303,3 @@ func ParseSignal(name string) (os.Signal, error) {
 	}
 	return nil, fmt.Errorf("unknown signal %q; want a name such as SIGTERM or SIGINT", name)
 }
-

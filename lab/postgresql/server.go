@@ -1,0 +1,309 @@
+package postgresql
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"plimsoll/lab"
+)
+
+const (
+	role         = "plimsoll"        // the superuser of a private server
+	readyTimeout = 60 * time.Second  // includes a recovery after a kill
+	stopTimeout  = 3 * time.Second   // a killed server recovers at its next start
+	adminTimeout = 2 * time.Minute   // one administrative statement, a file copy of a large database included
+	maxTries     = 4                 // starts, when other programs take the port first
+	templateMark = "_snapshot"       // suffix of the template made from a database
+	settingsFile = "plimsoll.initdb" // marks a data directory whose initdb ended well
+)
+
+// A Config says what server to run. Only Dir is required.
+type Config struct {
+	Dir      string            // state: data, socket, log, journal; made when missing
+	CPUs     []int             // cores of the server and all its workers; nil means those of this program
+	Settings map[string]string // server settings, such as shared_buffers; they win over ours
+	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
+	BinDir   string            // directory of postgres and initdb; empty means to find them
+}
+
+// A Server is a running private server. Its methods may be called by several goroutines; those that
+// stop or restart the server wait for each other.
+type Server struct {
+	conf     Config
+	bin      string
+	dir      string // where the state really is
+	sockets  string
+	uid, gid uint32
+	password string
+	port     int
+	major    int // of the server's version
+
+	mu   sync.Mutex
+	proc *lab.Process
+}
+
+// Start prepares a server on first use of conf.Dir and starts it. It returns when the server answers. When
+// it fails, or ctx ends first, nothing of it runs. A server that an earlier, killed program left on the
+// same directory is ended first.
+func Start(ctx context.Context, conf Config) (*Server, error) {
+	s := &Server{conf: conf, password: rand.Text()}
+	if err := s.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("preparing PostgreSQL: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// prepare finds the programs and makes the data directory.
+func (s *Server) prepare(ctx context.Context) (err error) {
+	if s.conf.Dir == "" {
+		return errors.New("a state directory is required")
+	}
+	if err := os.MkdirAll(s.conf.Dir, 0o755); err != nil {
+		return fmt.Errorf("making the state directory: %w", err)
+	}
+	if _, err := lab.Sweep(ctx, s.journal(), stopTimeout); err != nil {
+		return err
+	}
+	s.uid, s.gid = lab.Unprivileged("postgres")
+	if s.conf.UID != 0 {
+		s.uid = uint32(s.conf.UID)
+	}
+	if s.bin, err = findBinaries(ctx, s.conf.BinDir); err != nil {
+		return err
+	}
+	if err := lab.Reachable(s.bin, s.uid); err != nil {
+		return err
+	}
+	if s.dir, err = lab.PrivateDir(s.conf.Dir, s.uid); err != nil {
+		return err
+	}
+	return s.initdb(ctx)
+}
+
+func (s *Server) journal() string { return filepath.Join(s.conf.Dir, "postgresql.journal") }
+func (s *Server) data() string    { return filepath.Join(s.dir, "data") }
+
+// initdb makes the data directory, unless a finished one of the same major version is there.
+func (s *Server) initdb(ctx context.Context) error {
+	mark := filepath.Join(s.dir, settingsFile)
+	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin {
+		return nil
+	}
+	if err := os.RemoveAll(s.data()); err != nil {
+		return fmt.Errorf("removing an unfinished data directory: %w", err)
+	}
+	if err := lab.MkdirFor(s.data(), s.uid, s.gid); err != nil {
+		return err
+	}
+	// The C locale exists everywhere and sorts the same everywhere. initdb's own sync is left out: a data
+	// directory of which the machine's crash leaves half lacks the mark, and is made anew.
+	err := lab.Run(ctx, lab.Spec{
+		Name: "initdb", Path: filepath.Join(s.bin, "initdb"), Journal: s.journal(),
+		Args: []string{"-D", s.data(), "-U", role, "--encoding=UTF8", "--locale=C", "--no-sync",
+			"--auth-local=trust", "--auth-host=scram-sha-256"},
+		Env: environment(), Dir: s.dir, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs,
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(mark, []byte(s.bin), 0o644)
+}
+
+// environment is what the programs get: nothing of ours that could change them, such as PGDATA.
+func environment() []string {
+	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
+}
+
+// start starts the server and waits until it answers. It holds mu.
+func (s *Server) start(ctx context.Context) error {
+	for try := 1; ; try++ {
+		again, err := s.startOnce(ctx)
+		if err == nil || !again || try == maxTries {
+			return err
+		}
+		s.port = 0 // another program was faster: take another port
+	}
+}
+
+// startOnce reports whether a failure is worth another port.
+func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
+	if s.port == 0 {
+		if s.port, err = lab.FreePort(); err != nil {
+			return false, err
+		}
+	}
+	if s.sockets, err = lab.SocketDir(s.dir, s.uid, s.gid); err != nil {
+		return false, err
+	}
+	log, err := os.OpenFile(filepath.Join(s.dir, "postgresql.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return false, fmt.Errorf("opening the server's log: %w", err)
+	}
+	defer log.Close()
+	settings := map[string]string{
+		"listen_addresses": "127.0.0.1", "port": strconv.Itoa(s.port),
+		"unix_socket_directories": s.sockets, "max_connections": "300",
+		"logging_collector": "off", "log_timezone": "UTC", "timezone": "UTC",
+	}
+	maps.Copy(settings, s.conf.Settings)
+	args := []string{"-D", s.data()}
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		args = append(args, "-c", k+"="+settings[k])
+	}
+	p, err := lab.Start(ctx, lab.Spec{
+		Name: "postgres", Path: filepath.Join(s.bin, "postgres"), Args: args, Env: environment(), Dir: s.dir,
+		Stdout: log, Stderr: log, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs, Journal: s.journal(),
+		StopSignal:  syscall.SIGINT, // "fast": ends sessions, writes a checkpoint
+		StopTimeout: stopTimeout,
+	})
+	if err != nil {
+		return false, err
+	}
+	s.proc = p
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("no answer within %v", readyTimeout))
+	defer cancel()
+	for {
+		err := s.arm(ctx)
+		if err == nil {
+			return false, nil
+		}
+		select {
+		case <-p.Done():
+			tail := p.Tail()
+			return strings.Contains(tail, "Address already in use"),
+				fmt.Errorf("PostgreSQL ended while it started: %w\n%s", p.Err(), lastLines(tail, 15))
+		case <-ctx.Done():
+			return false, errors.Join(fmt.Errorf("waiting for PostgreSQL: %w (last: %w)", context.Cause(ctx), err), p.Kill())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// arm waits for nothing: it connects through the socket, makes sure that this is our server, and sets this
+// program's password.
+func (s *Server) arm(ctx context.Context) error {
+	return s.admin(ctx, "postgres", func(conn *pgx.Conn) error {
+		v, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
+		if s.major, _ = strconv.Atoi(v); s.major < 13 {
+			return fmt.Errorf("version %q is too old; want 13 or later", v)
+		}
+		// A statement that is interrupted would be logged with the password in it.
+		if _, err := conn.Exec(ctx, "SET log_min_error_statement = panic"); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "SET log_statement = 'none'"); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "ALTER ROLE "+role+" PASSWORD '"+s.password+"'"); err != nil {
+			return errors.New("setting the password was refused")
+		}
+		return nil
+	})
+}
+
+// admin runs do on an administrative connection through the socket.
+func (s *Server) admin(ctx context.Context, db string, do func(*pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	conf, err := pgx.ParseConfig("sslmode=disable")
+	if err != nil {
+		return err
+	}
+	conf.Host, conf.Port, conf.User, conf.Database, conf.Password = s.sockets, uint16(s.port), role, db, ""
+	conf.ConnectTimeout = 5 * time.Second
+	conf.Fallbacks = nil
+	conn, err := pgx.ConnectConfig(ctx, conf)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	return do(conn)
+}
+
+// DSN returns the address of a database of this server, password included:
+// postgres://user:password@127.0.0.1:port/db?sslmode=disable.
+func (s *Server) DSN(db string) string {
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(role, s.password),
+		Host: "127.0.0.1:" + strconv.Itoa(s.port), Path: "/" + db, RawQuery: "sslmode=disable",
+	}
+	return u.String()
+}
+
+// PIDs returns the process id of the server's first process, the parent of all others; empty while it is
+// stopped.
+func (s *Server) PIDs() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return nil
+	}
+	select {
+	case <-s.proc.Done():
+		return nil
+	default:
+		return []int{s.proc.PID()}
+	}
+}
+
+// Done returns a channel that is closed when the server process that runs now has ended.
+func (s *Server) Done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	return s.proc.Done()
+}
+
+// Stop stops the server, within 4 seconds, and at once when ctx has ended. The state stays on disk.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stop(ctx)
+}
+
+func (s *Server) stop(ctx context.Context) error {
+	if s.proc == nil {
+		return nil
+	}
+	if err := s.proc.Stop(ctx); err != nil {
+		return fmt.Errorf("stopping PostgreSQL: %w", err)
+	}
+	s.proc = nil
+	if err := os.RemoveAll(s.sockets); err != nil {
+		return fmt.Errorf("stopping PostgreSQL: %w", err)
+	}
+	return nil
+}
+
+// lastLines returns the last n lines of s.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

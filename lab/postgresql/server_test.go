@@ -1,0 +1,247 @@
+package postgresql_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"plimsoll/lab"
+	"plimsoll/lab/postgresql"
+)
+
+// deadline bounds a whole test; the slowest machine needs a small part of it.
+const deadline = 3 * time.Minute
+
+func startServer(t *testing.T, conf postgresql.Config) (context.Context, *postgresql.Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	t.Cleanup(cancel)
+	s, err := postgresql.Start(ctx, conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return ctx, s
+}
+
+// exec runs statements as a client of the server under test would: over TCP, with the password.
+func exec(t *testing.T, ctx context.Context, dsn string, statements ...string) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, sql := range statements {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
+func count(t *testing.T, ctx context.Context, dsn, sql string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if err := conn.QueryRow(ctx, sql).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+func TestSnapshotAndRestore(t *testing.T) {
+	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+	if err := s.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, ctx, s.DSN("chat"), "CREATE TABLE posts (id int PRIMARY KEY)", "INSERT INTO posts SELECT generate_series(1, 1000)")
+	if err := s.Snapshot(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	for run := range 3 {
+		before := s.PIDs()
+		// A client that forgot to disconnect must not keep the reset from happening.
+		idle, err := pgx.Connect(ctx, s.DSN("chat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := count(t, ctx, s.DSN("chat"), "SELECT count(*) FROM posts"); got != 1000 {
+			t.Errorf("run %d starts with %d posts, want 1000", run, got)
+		}
+		exec(t, ctx, s.DSN("chat"), "INSERT INTO posts SELECT generate_series(1001, 3000)", "DELETE FROM posts WHERE id < 10", "CREATE TABLE extra ()")
+		began := time.Now()
+		if err := s.Restore(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("reset took %v", time.Since(began))
+		if after := s.PIDs(); len(after) != 1 || slices.Equal(before, after) {
+			t.Errorf("process before the reset %v, after %v: not restarted", before, after)
+		}
+		_ = idle.Close(ctx)
+	}
+	if got := count(t, ctx, s.DSN("chat"), "SELECT count(*) FROM pg_tables WHERE tablename = 'extra'"); got != 0 {
+		t.Error("a table made during a run survived the reset")
+	}
+	if err := s.DropDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	if got := count(t, ctx, s.DSN("postgres"), "SELECT count(*) FROM pg_database WHERE datname LIKE 'chat%'"); got != 0 {
+		t.Errorf("%d databases left after the drop", got)
+	}
+}
+
+func TestRestoreWithoutSnapshot(t *testing.T) {
+	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+	if err := s.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Restore(ctx, "chat")
+	if err == nil || !strings.Contains(err.Error(), "there is no snapshot") {
+		t.Errorf("Restore() = %v, want a complaint about the missing snapshot", err)
+	}
+	// The refused reset must have left the database alone.
+	exec(t, ctx, s.DSN("chat"), "SELECT 1")
+}
+
+func TestDescribe(t *testing.T) {
+	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir(), Settings: map[string]string{"work_mem": "7MB"}})
+	d, err := s.Describe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Name != "PostgreSQL" || d.Version == "" {
+		t.Errorf("Describe() = %q %q", d.Name, d.Version)
+	}
+	for k, want := range map[string]string{
+		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "300", "work_mem": "7MB",
+	} {
+		if got := d.Settings[k]; got != want {
+			t.Errorf("setting %s = %q, want %q", k, got, want)
+		}
+	}
+}
+
+func TestStateOutlivesTheServer(t *testing.T) {
+	dir := t.TempDir()
+	ctx, s := startServer(t, postgresql.Config{Dir: dir})
+	if err := s.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, ctx, s.DSN("chat"), "CREATE TABLE kept ()")
+	old := s.DSN("chat")
+	if err := s.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.PIDs(); len(got) != 0 {
+		t.Errorf("PIDs() after Stop = %v", got)
+	}
+	ctx, s = startServer(t, postgresql.Config{Dir: dir})
+	if got := count(t, ctx, s.DSN("chat"), "SELECT count(*) FROM pg_tables WHERE tablename = 'kept'"); got != 1 {
+		t.Error("the table is gone after a restart on the same directory")
+	}
+	if s.DSN("chat") == old {
+		t.Error("the password did not change between two starts")
+	}
+}
+
+func TestStrangersAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	ctx, s := startServer(t, postgresql.Config{Dir: dir})
+	dsn := s.DSN("postgres")
+	conf, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password := conf.Password
+	conf.Password = "guess"
+	if conn, err := pgx.ConnectConfig(ctx, conf); err == nil {
+		conn.Close(ctx)
+		t.Error("a wrong password was accepted over TCP")
+	}
+	if len(password) < 20 {
+		t.Fatalf("the password has only %d characters", len(password))
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, "elsewhere"))
+	if errors.Is(err, os.ErrNotExist) {
+		real = dir
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for _, root := range []string{dir, real} {
+		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			files++
+			if strings.Contains(string(b), password) {
+				t.Errorf("%s holds the password", path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 100 {
+		t.Errorf("looked into %d files only: that is no data directory", files)
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	all, err := lab.AllowedCPUs(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := all[:1]
+	_, s := startServer(t, postgresql.Config{Dir: t.TempDir(), CPUs: want})
+	got, err := lab.AllowedCPUs(s.PIDs()[0])
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("the server may use CPUs %v (%v), want %v", got, err, want)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		conf postgresql.Config
+		err  string
+	}{
+		{"no directory", t.Context(), postgresql.Config{}, "state directory is required"},
+		{"wrong directory of programs", t.Context(), postgresql.Config{Dir: t.TempDir(), BinDir: t.TempDir()}, "holds no postgres"},
+		{"unknown setting", t.Context(), postgresql.Config{Dir: t.TempDir(), Settings: map[string]string{"no_such_thing": "1"}}, "no_such_thing"},
+		{"ended context", canceled, postgresql.Config{Dir: t.TempDir()}, "canceled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := postgresql.Start(tt.ctx, tt.conf)
+			if err == nil {
+				_ = s.Stop(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("Start() error = %v, want %q", err, tt.err)
+			}
+		})
+	}
+}

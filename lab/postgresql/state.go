@@ -1,0 +1,136 @@
+package postgresql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"plimsoll/lab"
+)
+
+// CreateDatabase makes an empty database, and replaces one of the same name.
+func (s *Server) CreateDatabase(ctx context.Context, name string) error {
+	return s.exec(ctx, "creating database "+name,
+		dropStatement(name), "CREATE DATABASE "+quote(name)+" TEMPLATE template0")
+}
+
+// DropDatabase removes a database and its snapshot and ends their connections. A database that is not
+// there is no error.
+func (s *Server) DropDatabase(ctx context.Context, name string) error {
+	return s.exec(ctx, "dropping database "+name, dropStatement(name), dropStatement(name+templateMark))
+}
+
+// Snapshot makes the present contents of a database what Restore goes back to. It vacuums and analyzes
+// first, so that every run starts with the same statistics for the planner and no left-over work. The
+// database stays and equals its snapshot. Connections to it are ended.
+func (s *Server) Snapshot(ctx context.Context, name string) error {
+	if err := s.admin(ctx, name, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, "VACUUM (ANALYZE)")
+		return err
+	}); err != nil {
+		return fmt.Errorf("snapshot of database %s: %w", name, err)
+	}
+	return s.exec(ctx, "snapshot of database "+name,
+		dropStatement(name+templateMark),
+		endConnections(name),
+		"ALTER DATABASE "+quote(name)+" RENAME TO "+quote(name+templateMark),
+		s.copyStatement(name))
+}
+
+// Restore makes a database equal to its snapshot, then restarts the server on the same port. Connections
+// are ended.
+func (s *Server) Restore(ctx context.Context, name string) error {
+	if err := s.admin(ctx, "postgres", func(conn *pgx.Conn) error {
+		var there bool
+		err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name+templateMark).Scan(&there)
+		if err == nil && !there {
+			err = errors.New("there is no snapshot of it")
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("restoring database %s: %w", name, err)
+	}
+	if err := s.exec(ctx, "restoring database "+name, dropStatement(name), s.copyStatement(name)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// Describe asks the server what it is.
+func (s *Server) Describe(ctx context.Context) (lab.Description, error) {
+	d := lab.Description{Name: "PostgreSQL", Settings: map[string]string{}}
+	err := s.admin(ctx, "postgres", func(conn *pgx.Conn) error {
+		if err := conn.QueryRow(ctx, "SHOW server_version").Scan(&d.Version); err != nil {
+			return err
+		}
+		names := []string{
+			"fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "wal_level", "shared_buffers",
+			"work_mem", "effective_cache_size", "max_wal_size", "checkpoint_timeout", "max_connections",
+			"autovacuum", "random_page_cost", "jit", "huge_pages", "lc_collate", "data_checksums",
+		}
+		for k := range s.conf.Settings {
+			names = append(names, k)
+		}
+		rows, err := conn.Query(ctx,
+			"SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY($1)", names)
+		if err != nil {
+			return err
+		}
+		var k, v string
+		_, err = pgx.ForEachRow(rows, []any{&k, &v}, func() error {
+			d.Settings[k] = v
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return lab.Description{}, fmt.Errorf("describing PostgreSQL: %w", err)
+	}
+	return d, nil
+}
+
+// exec runs statements one by one on an administrative connection.
+func (s *Server) exec(ctx context.Context, what string, statements ...string) error {
+	err := s.admin(ctx, "postgres", func(conn *pgx.Conn) error {
+		for _, sql := range statements {
+			if _, err := conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// copyStatement makes a database from its snapshot. Before version 15 a file copy is the only way; since
+// then the default writes every page to the log instead, which a large database pays at each reset.
+func (s *Server) copyStatement(name string) string {
+	sql := "CREATE DATABASE " + quote(name) + " TEMPLATE " + quote(name+templateMark)
+	if s.major >= 15 {
+		sql += " STRATEGY file_copy"
+	}
+	return sql
+}
+
+// dropStatement drops a database with its connections; WITH (FORCE) is there since version 13.
+func dropStatement(name string) string {
+	return "DROP DATABASE IF EXISTS " + quote(name) + " WITH (FORCE)"
+}
+
+func endConnections(name string) string {
+	return "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = " +
+		"'" + strings.ReplaceAll(name, "'", "''") + "' AND pid <> pg_backend_pid()"
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
