@@ -38,7 +38,7 @@ func (r *run) readings(ctx context.Context, st stretch) []control.Reading {
 	cache := map[string]*measure.Window{}
 	window := func(op string) *measure.Window {
 		if cache[op] == nil {
-			cache[op] = st.merged(selector(op))
+			cache[op] = st.merged(Selector(op))
 		}
 		return cache[op]
 	}
@@ -94,8 +94,8 @@ func (r *run) hold(rule plan.SLO, v float64) float64 {
 	return mild
 }
 
-// selector returns which series an operation's name stands for: "op" is every operation of the steady state.
-func selector(op string) func(string) bool {
+// Selector returns which series an operation's name stands for: "op" is every operation of the steady state.
+func Selector(op string) func(string) bool {
 	if op == "op" {
 		return workload.Steady
 	}

@@ -1,0 +1,247 @@
+package comparison
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+func TestOrderIsBalanced(t *testing.T) {
+	arms, engines := []string{"base", "new"}, []string{"postgresql", "mysql"}
+	starts := map[string]bool{}
+	for seed := range uint64(50) {
+		first := map[string]int{}
+		var sum [2]int // of positions, by arm
+		for _, cells := range Order(seed, 6, arms, engines) {
+			if len(cells) != 4 {
+				t.Fatalf("%d cells in a block", len(cells))
+			}
+			seen := map[string]bool{}
+			for i, c := range cells {
+				seen[c.Arm+c.Engine] = true
+				if i%2 == 0 && cells[i+1].Engine != c.Engine {
+					t.Fatalf("seed %d: the arms of %s are not adjacent: %v", seed, c.Engine, cells)
+				}
+				if i%2 == 0 {
+					first[c.Engine+c.Arm]++
+				}
+				if c.Arm == "base" {
+					sum[0] += c.Index
+				} else {
+					sum[1] += c.Index
+				}
+			}
+			if len(seen) != 4 {
+				t.Fatalf("a cell is missing: %v", cells)
+			}
+		}
+		for _, e := range engines {
+			if first[e+"base"] != 3 || first[e+"new"] != 3 {
+				t.Fatalf("seed %d: who goes first: %v", seed, first)
+			}
+		}
+		if d := sum[0] - sum[1]; d > 2 || d < -2 {
+			t.Fatalf("seed %d: a steady drift does not cancel: positions add up to %v", seed, sum)
+		}
+		starts[Order(seed, 6, arms, engines)[0][0].Arm] = true
+	}
+	if len(starts) != 2 {
+		t.Fatal("the seed does not decide who begins")
+	}
+}
+
+const planText = `
+name: t
+target: {driver: refchat}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster}
+bounded: {users: 10, ramp: 1s, settle: 1s, measure: 4s}
+unbounded: {max_users: 1000, slo: ["mean(op) < 100ms"]}
+compare: {arms: {base: {}, new: {}}, combine: true, blocks: 6}
+`
+
+func parse(t *testing.T) *plan.Plan {
+	t.Helper()
+	p, err := plan.Parse([]byte(planText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bench runs cells on disk: the new arm's capacity and latency are off by factors, with noise.
+type bench struct {
+	t        *testing.T
+	dir      string
+	rng      *rand.Rand
+	capacity map[string]float64 // by arm+engine; default 1
+	n        int
+	invalid  map[string]bool // "block arm engine try"
+	tries    map[string]int
+	starts   []int
+}
+
+func newBench(t *testing.T) *bench {
+	return &bench{t: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(1, 1)), capacity: map[string]float64{}, invalid: map[string]bool{}, tries: map[string]int{}}
+}
+
+func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
+	b.n++
+	id := fmt.Sprintf("r%02d", b.n)
+	factor := 1.0
+	if f, ok := b.capacity[c.Arm+c.Engine]; ok {
+		factor = f
+	}
+	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
+	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity,
+		Phases: []record.Phase{{Name: "measure", From: 0, To: 2 * time.Second}}})
+	if err != nil {
+		return record.ComparisonRun{}, nil, err
+	}
+	for s := range 2 {
+		post := measure.NewWindow("post")
+		for i := range 300 {
+			d := time.Duration((10 + float64(i)/30) / factor * float64(time.Millisecond))
+			post.Response.Record(d)
+			post.Service.Record(d)
+		}
+		post.Classes[measure.OK] = 300
+		if err := w.Windows(s, []*measure.Window{post}); err != nil {
+			return record.ComparisonRun{}, nil, err
+		}
+	}
+	key := fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)
+	b.tries[key]++
+	valid := !b.invalid[fmt.Sprintf("%s %d", key, b.tries[key])]
+	digest, err := w.Seal(ctx, record.Validity{Valid: valid}, "")
+	b.starts = append(b.starts, c.Start)
+	return record.ComparisonRun{Run: id, Digest: digest, Valid: valid}, capacity, err
+}
+
+func (b *bench) load(id string) (*record.Run, error) { return record.Open(filepath.Join(b.dir, id)) }
+
+func (b *bench) compare(ctx context.Context, repeats int) *record.Comparison {
+	b.t.Helper()
+	c, err := Run(ctx, Config{ID: "c", Plan: parse(b.t), Run: b.run, Save: func(*record.Comparison) error { return nil }, Now: time.Now, Repeats: repeats})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+func TestComparisonFindsTheSlowArm(t *testing.T) {
+	b := newBench(t)
+	b.capacity["newmysql"] = 0.85
+	c := b.compare(t.Context(), 0)
+	if len(c.Runs) != 2+24 || !c.Runs[0].Pilot || c.State != record.Sealed {
+		t.Fatalf("%d runs, %+v", len(c.Runs), c.Runs[0])
+	}
+	for i, s := range b.starts {
+		if i < 2 && s != 0 || i >= 2 && (s < 285 || s > 315) {
+			t.Errorf("run %d searched from %d, want 60 %% of about 500", i, s)
+		}
+	}
+	arms, databases, err := Judge(c, parse(t), b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]verdict.Kind{}
+	for _, j := range arms {
+		got[j.Engine] = j.Verdict.Kind
+	}
+	if got["postgresql"] != verdict.Same || got["mysql"] != verdict.Worse {
+		t.Errorf("verdicts %v", got)
+	}
+	capacity := arms[1].Verdict.Results[0]
+	if arms[1].Engine != "mysql" || capacity.Name != "capacity" || math.Abs(capacity.Effect+0.15) > 0.02 {
+		t.Errorf("%s %s effect %v, want -15 %%", arms[1].Engine, capacity.Name, capacity.Effect)
+	}
+	if why := arms[0].Skipped["p95(delivery)"]; why == "" {
+		t.Error("p95(delivery) was judged without a delivery")
+	}
+	if len(databases) != 2 || databases[1].Arm != "new" || databases[1].Verdict.Kind != verdict.Worse {
+		t.Errorf("databases %+v", databases)
+	}
+}
+
+func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
+	b := newBench(t)
+	b.invalid["3 new mysql 1"] = true
+	c := b.compare(t.Context(), 2)
+	if len(c.Runs) != 2+24+4 {
+		t.Fatalf("%d runs", len(c.Runs))
+	}
+	dropped, kept := 0, 0
+	for _, r := range c.Runs {
+		if r.Block == 3 && r.Dropped {
+			dropped++
+		} else if r.Block == 3 {
+			kept++
+		}
+	}
+	if dropped != 4 || kept != 4 {
+		t.Errorf("block 3: %d dropped, %d kept; want 4 and 4", dropped, kept)
+	}
+	arms, _, err := Judge(c, parse(t), b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := arms[1].Verdict.Results[0].N; n != 6 {
+		t.Errorf("%d pairs judged", n)
+	}
+}
+
+func TestInvalidRunIsNeverJudged(t *testing.T) {
+	b := newBench(t)
+	for block := 1; block <= 6; block++ {
+		b.invalid[fmt.Sprintf("%d new postgresql 1", block)] = true
+	}
+	c := b.compare(t.Context(), 0)
+	arms, _, err := Judge(c, parse(t), b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := arms[0].Verdict.Kind; k != verdict.Invalid {
+		t.Errorf("verdict %s on runs that are all void", k)
+	}
+}
+
+func TestInterruptedComparisonKeepsItsRuns(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c, err := Run(ctx, Config{ID: "c", Plan: parse(t), Now: time.Now, Save: func(*record.Comparison) error { return nil },
+		Run: func(ctx context.Context, cell Cell) (record.ComparisonRun, *record.Capacity, error) {
+			if cell.Block == 2 {
+				cancel(errors.New("interrupt"))
+			}
+			return b.run(ctx, cell)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.State != record.Interrupted || c.Why != "interrupt" || len(c.Runs) != 2+4+1 {
+		t.Errorf("state %s (%s), %d runs", c.State, c.Why, len(c.Runs))
+	}
+}
+
+func TestTailNeedsOperations(t *testing.T) {
+	if n := leastOps(99); n != 459 {
+		t.Errorf("p99 from %d operations, want 459", n)
+	}
+	w := measure.NewWindow("post")
+	w.Response.RecordN(time.Millisecond, 400)
+	if v, why := latency("p99(post)", func(string) *measure.Window { return w }); !math.IsNaN(v) || !strings.Contains(why, "too few") {
+		t.Errorf("p99 of 400 operations is %v (%s)", v, why)
+	}
+}

@@ -1,0 +1,11 @@
+// Package comparison carries out arms × databases in blocks and judges what they left behind.
+//
+// A block is one run of every arm on every database, adjacent in time, because machines drift: what is compared was
+// run side by side. Within a block the arms of one database follow each other directly. The order is balanced (over
+// two blocks each arm goes first as often) and seeded, so that it can neither be chosen nor repeated by accident.
+//
+// A run that is not valid voids its block. Voided blocks are run again, whole, at the end; what they left is kept
+// and named, and never judged.
+//
+// The package knows neither targets nor clocks: a run is a function of the caller ([Config.Run]).
+package comparison

@@ -1,0 +1,243 @@
+package comparison
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/trial"
+	"plimsoll/verdict"
+)
+
+// Least operations behind a tail percentile of one run. For p99 it is the one-sided 99 % binomial bound
+// (459 = ln 0.01 / ln 0.99, as in MLPerf's early stopping); the same rule gives the others.
+func leastOps(p float64) uint64 { return uint64(math.Ceil(math.Log(0.01) / math.Log(p/100))) }
+
+// Numbers are what one run says about the endpoints: NaN where it says nothing.
+type Numbers struct {
+	Values   map[string]float64
+	Censored bool  // the capacity is a lower bound
+	Ops      int64 // of the measured phase, steady state
+	Why      map[string]string
+}
+
+// NumbersOf reads the endpoints' numbers of a run. Latencies are in milliseconds, errors in percent.
+func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
+	n := Numbers{Values: map[string]float64{}, Why: map[string]string{}}
+	var merged map[string]*measure.Window
+	if ph, ok := r.Manifest.Phase("measure"); ok {
+		var err error
+		if merged, err = r.Merged(ph.From, ph.To); err != nil {
+			return n, err
+		}
+	}
+	window := windowOf(merged)
+	n.Ops = int64(window("op").Count())
+	for _, e := range endpoints {
+		v, why := math.NaN(), ""
+		switch e.Name {
+		case "capacity":
+			c := r.Manifest.Capacity
+			switch {
+			case c == nil || c.Kind == record.Invalid:
+				why = "the run has no capacity"
+			default:
+				v, n.Censored = c.Users, c.Kind == record.AtLeast
+			}
+		case "errors":
+			if w := window("op"); w.Count() > 0 {
+				v = 100 * float64(w.Errors()) / float64(w.Count())
+			} else {
+				why = "no operation was measured"
+			}
+		default:
+			v, why = latency(e.Name, window)
+		}
+		n.Values[e.Name] = v
+		if why != "" {
+			n.Why[e.Name] = why
+		}
+	}
+	return n, nil
+}
+
+func windowOf(merged map[string]*measure.Window) func(op string) *measure.Window {
+	cache := map[string]*measure.Window{}
+	return func(op string) *measure.Window {
+		if cache[op] == nil {
+			cache[op] = measure.NewWindow(op)
+			for _, name := range slices.Sorted(keys(merged)) {
+				if trial.Selector(op)(name) {
+					cache[op].Merge(merged[name])
+				}
+			}
+		}
+		return cache[op]
+	}
+}
+
+func keys(m map[string]*measure.Window) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func latency(name string, window func(string) *measure.Window) (ms float64, why string) {
+	rule, err := plan.ParseSLO(name + " < 1s")
+	if err != nil {
+		return math.NaN(), err.Error()
+	}
+	v, n, ok := trial.Value(rule, window)
+	if !ok {
+		return math.NaN(), "no such operation was measured"
+	}
+	var p float64
+	if _, err := fmt.Sscanf(rule.Stat, "p%g", &p); err == nil {
+		if least := leastOps(p); n < least {
+			return math.NaN(), fmt.Sprintf("%d operations are too few for %s: want %d", n, rule.Stat, least)
+		}
+	}
+	return v * 1000, ""
+}
+
+// Endpoints returns the primary endpoints of a plan in the order in which reports show them.
+func Endpoints(p *plan.Plan) []verdict.Endpoint {
+	var out []verdict.Endpoint
+	add := func(name string) {
+		m, ok := p.Compare.Margin[name]
+		if !ok {
+			return
+		}
+		e := verdict.Endpoint{Name: name, Better: verdict.Lower, Margin: m.Value, Unit: "ms"}
+		switch {
+		case name == "capacity":
+			e.Better, e.Unit = verdict.Higher, "users"
+			if p.Unbounded == nil {
+				return
+			}
+		case name == "errors":
+			e.Unit, e.Absolute, e.Margin = "%", true, m.Value*100
+		}
+		if name != "capacity" && p.Bounded == nil {
+			return
+		}
+		out = append(out, e)
+	}
+	add("capacity")
+	var rest []string
+	for name := range p.Compare.Margin {
+		if name != "capacity" && name != "errors" {
+			rest = append(rest, name)
+		}
+	}
+	rank := func(s string) int { return slices.Index([]string{"p95(post)", "p99(op)", "p95(delivery)"}, s) }
+	slices.SortFunc(rest, func(a, b string) int {
+		if ra, rb := rank(a), rank(b); ra != rb && ra >= 0 && rb >= 0 {
+			return ra - rb
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range rest {
+		add(name)
+	}
+	add("errors")
+	return out
+}
+
+// A Judgement is what is concluded about one arm on one database.
+type Judgement struct {
+	Engine, Arm string
+	Verdict     verdict.Verdict
+	// Skipped names endpoints that no run had operations for, with the reason.
+	Skipped map[string]string
+}
+
+// Judge reads the runs of a comparison and judges every arm but the base on every database, and, when there are
+// several, every database against the first within each arm. load opens a run by id.
+func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (arms, databases []Judgement, err error) {
+	endpoints := Endpoints(p)
+	numbers := map[string]Numbers{}
+	for _, run := range c.Runs {
+		if run.Pilot || run.Dropped || !run.Valid {
+			continue
+		}
+		r, err := load(run.Run)
+		if err != nil {
+			return nil, nil, err
+		}
+		if numbers[run.Run], err = NumbersOf(r, endpoints); err != nil {
+			return nil, nil, err
+		}
+	}
+	find := func(block int, arm, engine string) (Numbers, bool) {
+		for _, run := range c.Runs {
+			if n, ok := numbers[run.Run]; ok && run.Block == block && run.Arm == arm && run.Engine == engine {
+				return n, true
+			}
+		}
+		return Numbers{}, false
+	}
+	type side struct{ arm, engine string }
+	judge := func(name string, base, other side, label [2]string) Judgement {
+		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
+		var results []verdict.Result
+		for _, e := range endpoints {
+			var pairs []verdict.Pair
+			seen, found, why := false, false, ""
+			for b := 1; b <= c.Blocks; b++ {
+				x, ok1 := find(b, base.arm, base.engine)
+				y, ok2 := find(b, other.arm, other.engine)
+				if !ok1 || !ok2 {
+					continue
+				}
+				pr := verdict.Pair{Block: b, Base: x.Values[e.Name], New: y.Values[e.Name]}
+				if e.Name == "capacity" {
+					pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
+				}
+				if e.Name == "errors" {
+					pr.BaseOps, pr.NewOps = x.Ops, y.Ops
+				}
+				found = true
+				for _, n := range []Numbers{x, y} {
+					if w := n.Why[e.Name]; w != "" {
+						why = w
+					} else {
+						seen = true
+					}
+				}
+				if math.IsNaN(pr.Base) || math.IsNaN(pr.New) {
+					continue // a pair without data makes nothing worse or better; the verdict counts the pairs
+				}
+				pairs = append(pairs, pr)
+			}
+			if found && !seen && e.Name != "capacity" && e.Name != "errors" {
+				j.Skipped[e.Name] = why
+				continue
+			}
+			opt := verdict.Fixed(c.Blocks)
+			opt.BaseName, opt.NewName = label[0], label[1]
+			results = append(results, verdict.Judge(e, pairs, opt))
+		}
+		j.Verdict = verdict.Combine(name, results)
+		return j
+	}
+	for _, e := range c.Engines {
+		for _, a := range c.Arms[1:] {
+			arms = append(arms, judge(e, side{c.Arms[0], e}, side{a, e}, [2]string{c.Arms[0], a}))
+		}
+	}
+	for _, e := range c.Engines[min(1, len(c.Engines)):] {
+		for _, a := range c.Arms {
+			databases = append(databases, judge(e, side{a, c.Engines[0]}, side{a, e}, [2]string{c.Engines[0], e}))
+		}
+	}
+	return arms, databases, nil
+}
