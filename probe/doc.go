@@ -1,0 +1,36 @@
+// Package probe samples signals of hosts, processes and endpoints, once a second.
+//
+// # What it is
+//
+// A [Probe] reads one source and returns numbers; a [Scraper] fetches what an endpoint exposes as
+// text. A [Runner] asks each of them once per interval, on a goroutine of its own, and appends the
+// answers to a series.DB. The probes here read Linux: [HostProbe] (cores, pressure, memory, disks,
+// network, cgroup), [Process] (one or more roles, each summed over a process tree), [Self] (this
+// program's own Go runtime: the generator watching itself) and [Scrape] (HTTP).
+//
+// [Fingerprint] describes a host once, as a [Host], for a run's manifest.
+//
+// # Names
+//
+// A metric that Prometheus' node_exporter has carries node_exporter's name, unit and labels, so
+// usual queries work: 1 - avg(rate(node_cpu_seconds_total{mode="idle"}[1m])). What it does not have
+// begins with plimsoll_. Seconds and bytes are the units, ratios run from 0 to 1.
+//
+// # A missing signal is an error
+//
+// Nothing is filled in. A source that cannot be read makes Sample return an error beside what could
+// be read, its series simply stop, and [Runner.Last] stops answering. Some sources do not exist on
+// every kernel (pressure, cgroup quota, conntrack): those that are absent when the probe is made are
+// listed by [HostProbe.Absent] and never appear; a rule that asks for them finds nothing and must fail.
+//
+// # Cost
+//
+// Probes run on the generator's own core. They keep their files open where the kernel allows it,
+// reuse every buffer and sample, and read expensive things (open files, context switches of every
+// thread) only every fifth time. Samples returned by a Probe are valid until its next call.
+//
+// # What it refuses to know
+//
+// It does not know what a good value is, what a role does, or which target it watches. It judges
+// nothing; thresholds belong to the rules above it.
+package probe

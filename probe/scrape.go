@@ -1,0 +1,114 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// maxBody is the largest exposition Scrape accepts.
+const maxBody = 64 << 20
+
+// Scrape fetches a metrics endpoint over HTTP, on one connection that it keeps.
+type Scrape struct {
+	url    string
+	name   string
+	labels map[string]string
+	client *http.Client
+	body   []byte
+}
+
+// NewScrape makes the scraper of an http or https URL. labels are added to every series; "instance"
+// is set to the URL's host unless given. User, password and query of the URL are sent but appear in
+// no name and no error.
+func NewScrape(rawURL string, labels map[string]string) (*Scrape, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		// The error of url.Parse quotes the whole text, with the password.
+		return nil, errors.New("metrics URL cannot be parsed; want http://HOST:PORT/metrics")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("metrics URL with scheme %q and host %q; want http://HOST:PORT/metrics", u.Scheme, u.Host)
+	}
+	l := maps.Clone(labels)
+	if l == nil {
+		l = map[string]string{}
+	}
+	if l["instance"] == "" {
+		l["instance"] = u.Host
+	}
+	s := &Scrape{url: rawURL, name: "scrape " + u.Host + u.EscapedPath(), labels: l}
+	s.client = &http.Client{
+		Transport: &http.Transport{
+			DisableCompression:  true, // both ends share the measured host's CPU
+			MaxIdleConnsPerHost: 1,
+			MaxConnsPerHost:     1,
+			IdleConnTimeout:     time.Minute,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return s, nil
+}
+
+// Name returns "scrape " and the URL's host and path.
+func (s *Scrape) Name() string { return s.name }
+
+// Labels returns the labels to add. The caller must not change them.
+func (s *Scrape) Labels() map[string]string { return s.labels }
+
+// Scrape fetches the endpoint. Anything but a complete answer 200 of at most 64 MiB is an error.
+func (s *Scrape) Scrape(ctx context.Context) (body []byte, contentType string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, "", errors.New("request cannot be made")
+	}
+	req.Header.Set("Accept", "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
+	req.Header.Set("User-Agent", "plimsoll")
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, "", bare(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, "", fmt.Errorf("answer %s, want 200", res.Status)
+	}
+	b := s.body[:0]
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := res.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if len(b) > maxBody {
+			return nil, "", fmt.Errorf("answer is larger than %d MiB", maxBody>>20)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("reading the answer: %w", bare(err))
+		}
+	}
+	s.body = b
+	return b, res.Header.Get("Content-Type"), nil
+}
+
+// Close drops the connection.
+func (s *Scrape) Close() error {
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+// bare takes the URL off an HTTP client's error: its query may hold a token.
+func bare(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
