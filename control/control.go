@@ -198,6 +198,8 @@ const (
 	Regression = "regression"
 	// TrackMean is the mean of the users while tracking, after the first reversal.
 	TrackMean = "tracking mean"
+	// Bracket is the cut that best parts healthy windows from violated ones: the last resort of a short search.
+	Bracket = "bracket"
 )
 
 // A Result is what a search found.
@@ -210,7 +212,7 @@ type Result struct {
 	Lo, Hi float64
 	// Rule is the binding rule: the one that stopped the users. Empty when none did.
 	Rule string
-	// Estimator is Regression or TrackMean for an Estimate, else empty.
+	// Estimator is Regression, TrackMean or Bracket for an Estimate, else empty.
 	Estimator string
 	// Stopped is a word and a sentence on what ended the search: "precision: ...", "budget: ...", "max users: ...".
 	Stopped string
@@ -224,6 +226,8 @@ type Result struct {
 	Margins []RuleMargin
 	// Warnings are facts that a reader of the number must know.
 	Warnings []string
+
+	eff float64 // independent windows that Windows are worth
 }
 
 // A Decision is one line of the log: the window that was judged and what the search then asked for.

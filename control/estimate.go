@@ -13,24 +13,25 @@ const level = 0.975 // upper quantile of a two-sided 95 % interval
 // near is how far from the crossing, in log users, a window may be and still count: 25 %.
 var near = math.Log(1.25)
 
-// estimate returns the capacity from the windows seen so far, and false if they cannot carry one.
-func (s *Search) estimate() (Result, bool) {
+// estimate returns the capacity from the windows seen so far, and false if they cannot carry one. The last resort
+// is only for a search whose time is over.
+func (s *Search) estimate(lastResort bool) (Result, bool) {
 	binding := s.binding()
 	if len(binding) == 0 {
 		return Result{}, false
 	}
-	center, ok := s.trackCenter()
-	if !ok {
-		return Result{}, false
-	}
+	center := s.center()
 	f, why := s.regress(binding, center)
 	if why == "" {
 		return Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.x - f.half), Hi: math.Exp(f.x + f.half),
-			Rule: s.rules[binding[0]].name, Estimator: Regression, Windows: f.n,
+			Rule: s.rules[binding[0]].name, Estimator: Regression, Windows: f.n, eff: f.eff,
 			Why: fmt.Sprintf("the binding rule crosses its limit there: regression over %d windows near it, "+
 				"%.1f %% more of the limit per 1 %% more users", f.n, f.slope)}, true
 	}
-	r, ok := s.trackMean()
+	r, ok := s.trackMean(center)
+	if !ok && lastResort {
+		r, ok = s.bracket()
+	}
 	if !ok {
 		return Result{}, false
 	}
@@ -45,7 +46,7 @@ func (s *Search) binding() []int {
 	count := make([]int, len(s.rules))
 	total := 0
 	for _, w := range s.samples {
-		if w.violated && w.worst >= 0 && !w.dirty {
+		if w.violated && w.worst >= 0 {
 			count[w.worst]++
 			total++
 		}
@@ -60,47 +61,57 @@ func (s *Search) binding() []int {
 	return rules
 }
 
-// clean returns the windows of the tracking phase that are not dirty.
-func (s *Search) clean() []sample {
-	var c []sample
+// center is where to look for the crossing, in log users: the median of the later half of the tracking windows, and
+// the cut of the bracket while there are few.
+func (s *Search) center() float64 {
+	var x []float64
 	for _, w := range s.samples {
-		if w.phase == Track && !w.dirty {
-			c = append(c, w)
+		if w.phase == Track {
+			x = append(x, math.Log(w.users))
 		}
 	}
-	return c
+	if len(x) < 8 {
+		if r, ok := s.bracket(); ok {
+			return math.Log(r.Users)
+		}
+		return math.Log(s.users)
+	}
+	x = x[len(x)/2:]
+	slices.Sort(x)
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// trackCenter is the median of log users while tracking: where to look for the crossing.
-func (s *Search) trackCenter() (float64, bool) {
-	c := s.clean()
-	if len(c) < 2 {
-		return 0, false
+// turn is the index of the first window that reversed the tracker not far from the center, or -1. A reversal far
+// away was a false alarm on the way.
+func (s *Search) turn(center float64) int {
+	for k := 1; k < len(s.samples); k++ {
+		w, p := s.samples[k], s.samples[k-1]
+		if p.phase == Track && w.violated != p.violated && math.Abs(math.Log(w.users)-center) < near/2 {
+			return k
+		}
 	}
-	x := make([]float64, len(c))
-	for i := range c {
-		x[i] = math.Log(c[i].users)
-	}
-	slices.Sort(x)
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2, true
+	return -1
 }
 
 // A fit is a crossing: x in log users, half the width of its interval, the slope of log ratio over log users.
 type fit struct {
 	x, half, slope float64
 	n              int
+	eff            float64
 }
 
-type point struct{ x, y, w float64 }
+// A point is a window. An early one was not yet steered by the tracker, so its users do not depend on its noise.
+type point struct {
+	x, y, w float64
+	early   bool
+}
 
 // regress fits y = log(value/limit) of the binding rules over x = log(users) near the crossing, and solves y = 0.
 // It returns why it refuses, or "".
 func (s *Search) regress(binding []int, center float64) (fit, string) {
 	var pts []point
-	for _, w := range s.samples {
-		if w.dirty {
-			continue
-		}
+	turn := s.turn(center)
+	for k, w := range s.samples {
 		q := math.Inf(-1)
 		for _, i := range binding {
 			if i >= len(w.ratios) || math.IsNaN(w.ratios[i]) {
@@ -118,7 +129,7 @@ func (s *Search) regress(binding []int, center float64) (fit, string) {
 			}
 			continue
 		}
-		pts = append(pts, point{x: math.Log(w.users), y: math.Log(q)})
+		pts = append(pts, point{x: math.Log(w.users), y: math.Log(q), early: turn < 0 || k < turn+4})
 	}
 	var f fit
 	var why string
@@ -139,107 +150,86 @@ func (s *Search) regress(binding []int, center float64) (fit, string) {
 	return f, ""
 }
 
-// line is one weighted fit around the crossing c.
+// line is one fit around the crossing c. The slope comes from the windows that were not yet steered by the
+// tracker (early); then every window near says where the crossing is, x - y/slope, and the fit is the mean of that.
 func line(pts []point, c float64) (fit, string) {
 	const least = 6
-	h := near
 	var sw, sx, sy float64
-	n := 0
+	early := 0
 	for i := range pts {
 		p := &pts[i]
-		u := math.Abs(p.x-c) / h
 		p.w = 0
-		if u < 1 {
+		if u := math.Abs(p.x-c) / near; u < 1 {
 			p.w = math.Pow(1-u*u*u, 3) / (1 + p.y*p.y)
-			n++
 		}
-		sw += p.w
-		sx += p.w * p.x
-		sy += p.w * p.y
+		if p.early && p.w > 0 {
+			early++
+			sw += p.w
+			sx += p.w * p.x
+			sy += p.w * p.y
+		}
 	}
-	if n < least {
-		return fit{}, fmt.Sprintf("only %d windows are near the crossing", n)
+	if early < least {
+		return fit{}, fmt.Sprintf("only %d windows are near the crossing", early)
 	}
 	mx, my := sx/sw, sy/sw
-	var sxx, sxy float64
+	var sxx, sxy, ss, sw2 float64
 	for _, p := range pts {
-		sxx += p.w * (p.x - mx) * (p.x - mx)
-		sxy += p.w * (p.x - mx) * (p.y - my)
+		if p.early {
+			sxx += p.w * (p.x - mx) * (p.x - mx)
+			sxy += p.w * (p.x - mx) * (p.y - my)
+			sw2 += p.w * p.w
+		}
 	}
 	if sxx <= 0 {
 		return fit{}, "all windows have the same users"
 	}
 	b := sxy / sxx
-	// Residual variance, effective number, serial correlation.
-	var ss, sw2, lag, prev float64
-	havePrev := false
 	for _, p := range pts {
-		if p.w == 0 {
-			continue
+		if p.early {
+			e := p.y - my - b*(p.x-mx)
+			ss += p.w * e * e
 		}
-		e := p.y - my - b*(p.x-mx)
-		ss += p.w * e * e
-		sw2 += p.w * p.w
-		if havePrev {
-			lag += math.Sqrt(p.w) * e * prev
-		}
-		prev, havePrev = math.Sqrt(p.w)*e, true
 	}
 	neff := sw * sw / sw2
-	df := neff - 2
-	if df < 1 {
+	if neff < 3 {
 		return fit{}, "too few windows are near the crossing"
 	}
-	var2 := ss / sw * neff / df // residual variance of a window with weight 1
-	r := 0.0
-	if ss > 0 {
-		r = (lag/ss*neff + 1) / (neff + 4)
+	seb := math.Sqrt(ss / sxx / (neff - 2))
+	if t := stats.TQuantile(level, neff-2); !(b > t*seb) {
+		return fit{}, fmt.Sprintf("the rule does not rise with the users (slope %.2f, its uncertainty %.2f)", b, t*seb)
 	}
-	r = min(max(r, 0), 0.9)
-	inflate := (1 + r) / (1 - r)
-	se := math.Sqrt(var2 / (sxx / sw * neff))
-	t := stats.TQuantile(level, df)
-	if !(b > t*se) {
-		return fit{}, fmt.Sprintf("the rule does not rise with the users (slope %.2f, its uncertainty %.2f)", b, t*se)
+	var z, w []float64
+	var swy, swa float64
+	for _, p := range pts {
+		if p.w > 0 {
+			z, w = append(z, p.x-p.y/b), append(w, p.w)
+			swy += p.w * p.y
+			swa += p.w
+		}
 	}
-	x := mx - my/b
-	v := var2 / (b * b) * (1/neff + (x-mx)*(x-mx)/(sxx/sw*neff)) * inflate
-	return fit{x: x, half: t * math.Sqrt(v), slope: b, n: n}, ""
+	m, v, df, eff := correlatedMean(z, w)
+	bias := swy / swa / b * seb / b
+	return fit{x: m, half: stats.TQuantile(level, df) * math.Sqrt(v+bias*bias), slope: b, n: len(z), eff: eff}, ""
 }
 
-// trackMean is the mean of the users over the tracking windows after the first reversal, with a t interval over
-// means of batches.
-func (s *Search) trackMean() (Result, bool) {
-	if s.firstTurn < 0 {
+// trackMean is the mean of the users over the tracking windows after the first reversal.
+func (s *Search) trackMean(center float64) (Result, bool) {
+	turn := s.turn(center)
+	if turn < 0 {
 		return Result{}, false
 	}
-	var x []float64
-	for _, w := range s.samples[s.firstTurn:] {
-		if w.phase == Track && !w.dirty {
-			x = append(x, math.Log(w.users))
-		}
+	var x, w []float64
+	for _, p := range s.samples[turn:] {
+		x, w = append(x, math.Log(p.users)), append(w, 1)
 	}
-	batches := min(len(x)/2, 10)
-	if batches < 2 {
+	if len(x) < 4 {
 		return Result{}, false
 	}
-	size := len(x) / batches
-	x = x[len(x)-size*batches:]
-	means := make([]float64, batches)
-	for i := range means {
-		for _, v := range x[i*size : (i+1)*size] {
-			means[i] += v / float64(size)
-		}
-	}
-	sample, err := stats.NewSample(means...)
-	if err != nil {
-		return Result{}, false
-	}
-	m := sample.Mean()
-	half := stats.TQuantile(level, float64(batches-1)) * sample.SD() / math.Sqrt(float64(batches))
+	m, v, df, eff := correlatedMean(x, w)
+	half := stats.TQuantile(level, df) * math.Sqrt(v)
 	half = max(half, s.cfg.Step/2)
 	return Result{Kind: Estimate, Users: math.Exp(m), Lo: math.Exp(m - half), Hi: math.Exp(m + half),
-		Estimator: TrackMean, Windows: len(x),
-		Why: fmt.Sprintf("the mean of the users over %d tracking windows after the first reversal, interval from %d batches",
-			len(x), batches)}, true
+		Estimator: TrackMean, eff: eff, Windows: len(x),
+		Why: fmt.Sprintf("the mean of the users over %d tracking windows after the first reversal", len(x))}, true
 }

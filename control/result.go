@@ -15,19 +15,27 @@ func (s *Search) censored(stopped, why string) Result {
 	return Result{Kind: AtLeast, Users: s.healthyUsers, Lo: s.healthyUsers, Stopped: stopped, Why: why}
 }
 
+// Precision ends a search only after this many tracking windows, and only when all windows together are worth this
+// many independent ones. An interval that looks narrow sooner has mostly not lived through the noise yet: stopping
+// at the first narrow one would cover far less than 95 %.
+const (
+	minTrack       = 4
+	minIndependent = 14
+)
+
 // precise returns the estimate if it is as precise as was asked for.
 func (s *Search) precise() (Result, bool) {
 	n := 0
 	for _, w := range s.samples {
-		if w.phase == Track && !w.dirty {
+		if w.phase == Track {
 			n++
 		}
 	}
-	if n < 4 {
+	if n < minTrack {
 		return Result{}, false
 	}
-	r, ok := s.estimate()
-	if !ok || r.halfWidth() > s.cfg.Precision {
+	r, ok := s.estimate(false)
+	if !ok || r.halfWidth() > s.cfg.Precision || r.eff < minIndependent {
 		return Result{}, false
 	}
 	r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
@@ -42,7 +50,7 @@ func (s *Search) conclude(stopped string) Result {
 	if s.phase == Ramp {
 		return s.censored(stopped, "the ramp was not over: no violation lasted for a whole window")
 	}
-	if r, ok := s.estimate(); ok {
+	if r, ok := s.estimate(true); ok {
 		r.Stopped = stopped
 		return r
 	}
@@ -68,7 +76,7 @@ func (s *Search) margin(rule int, users float64) RuleMargin {
 	type near struct{ distance, ratio float64 }
 	var all []near
 	for _, w := range s.samples {
-		if rule < len(w.ratios) && !math.IsNaN(w.ratios[rule]) && !w.dirty {
+		if rule < len(w.ratios) && !math.IsNaN(w.ratios[rule]) {
 			all = append(all, near{math.Abs(w.users - users), w.ratios[rule]})
 		}
 	}

@@ -26,7 +26,6 @@ type Search struct {
 	bracketed bool    // a healthy window has been seen since the ramp ended
 	step      float64 // present stride as a fraction
 	dir, run  int     // last direction, and how many times in a row
-	firstTurn int     // index into samples of the first reversal; -1 before
 	topped    int     // healthy decisions in a row at Max
 
 	samples   []sample
@@ -54,7 +53,6 @@ type sample struct {
 	complete bool      // every rule has data
 	violated bool      // some rule does not hold
 	worst    int       // the rule that uses most of its limit; -1 without any
-	dirty    bool      // follows a back-off so closely that old queues may show
 }
 
 // New returns a search that has seen nothing yet, or an error that names everything wrong with the config.
@@ -64,7 +62,7 @@ func New(c Config) (*Search, error) {
 		return nil, fmt.Errorf("capacity search: %w", err)
 	}
 	return &Search{cfg: c, phase: Ramp, users: float64(c.Start), step: maxStep(c),
-		badSince: -1, fullSince: -1, shortSince: -1, firstTurn: -1}, nil
+		badSince: -1, fullSince: -1, shortSince: -1}, nil
 }
 
 // maxStep is the longest stride of the tracking phase: a quarter of the back-off.
@@ -78,6 +76,9 @@ func (s *Search) Step(o Observation) Action {
 	if !s.begun {
 		s.begun, s.start, s.last, s.lastSample = true, o.At, o.At, o.At
 		s.hold = o.At + s.cfg.Window
+		if u := float64(s.cfg.Start); math.Abs(o.MeanUsers-u) < 0.02*u {
+			s.hold = o.At // the window is already one of these users
+		}
 	}
 	if o.At < s.last {
 		return s.action("an observation from the past was ignored")
@@ -100,7 +101,7 @@ func (s *Search) Step(o Observation) Action {
 	if o.At-s.start >= s.cfg.Budget {
 		return s.finish(s.conclude(fmt.Sprintf("budget: the time of %v is over", s.cfg.Budget)))
 	}
-	if o.At-s.start < s.cfg.Window {
+	if s.phase == Ramp && o.At < s.hold {
 		return s.action("the first window is not full")
 	}
 	if s.phase == Ramp {
@@ -250,6 +251,15 @@ func (s *Search) backOff(w sample) Action {
 		return s.finish(Result{Kind: Invalid, Rule: rule, Stopped: "min users: a rule is violated there",
 			Why: fmt.Sprintf("%s is violated at %d users, the fewest that the search may try", rule, s.cfg.Min)})
 	}
+	// The window that decided is worth recording. It may overlap the last one of the ramp; if by more than half,
+	// it takes its place.
+	if n := len(s.samples); s.phase == Ramp && w.complete && s.last > s.lastSample {
+		if s.last-s.lastSample < s.cfg.Window/2 {
+			s.samples = s.samples[:n-1]
+		}
+		s.samples = append(s.samples, w)
+		s.lastSample = s.last
+	}
 	s.phase = Track
 	s.users = max(s.users*s.cfg.BackOff, float64(s.cfg.Min))
 	s.hold = s.last + s.cfg.Window + max(s.cfg.Settle, s.cfg.Window/2)
@@ -265,7 +275,6 @@ func (s *Search) track(w sample) Action {
 	if !w.complete {
 		return s.action("paused: a rule has no data")
 	}
-	w.dirty = !s.bracketed
 	s.record(w)
 	dir := 1
 	if w.violated {
@@ -290,7 +299,7 @@ func (s *Search) track(w sample) Action {
 	} else {
 		s.topped = 0
 	}
-	delta := max(s.users*s.step, min(float64(s.cfg.StepFloor), max(1, s.users/20)))
+	delta := max(s.users*s.step, min(float64(s.cfg.StepFloor), max(1, s.users/100)))
 	s.users = min(max(s.users+float64(dir)*delta, float64(s.cfg.Min)), float64(s.cfg.Max))
 	s.hold = s.last + s.cfg.Window + s.cfg.Settle
 	s.decide(w)
@@ -311,9 +320,6 @@ func (s *Search) stride(dir int) {
 	}
 	if s.dir != 0 {
 		s.step = max(s.step/2, s.cfg.Step)
-		if s.firstTurn < 0 {
-			s.firstTurn = len(s.samples) - 1
-		}
 	}
 	s.dir, s.run = dir, 1
 }
