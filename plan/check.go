@@ -149,11 +149,11 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.checkArgs("target.args", t.Args)
 	d.checkEnv("target.env", t.Env)
 	if d.good("target.url") && t.URL != "" && !hasReference(t.URL) && !urlRE.MatchString(t.URL) {
-		d.at("target.url", "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https", clip(t.URL))
+		d.at("target.url", "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(t.URL))
 	}
 	for path, v := range map[string]string{"target.ready": t.Ready, "target.metrics_url": t.MetricsURL} {
 		if d.good(path) && !hasReference(v) && !addressRE.MatchString(v) {
-			d.at(path, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", clip(v))
+			d.at(path, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", address(v))
 		}
 	}
 	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {

@@ -15,6 +15,8 @@ var (
 	secretKeyRE = regexp.MustCompile(`(?i)passw|passphrase|secret|token|api[-_]?key|private[-_]?key|credential|(^|[-_])(pwd|dsn)([-_]|$)`)
 	userinfoRE  = regexp.MustCompile(`://[^/?#\s@:]*:([^/?#\s@]+)@`)
 	dsnRE       = regexp.MustCompile(`^[^\s:@/]*:([^\s@]+)@(tcp|unix)\(`)
+	queryRE     = regexp.MustCompile(`(?i)[?&][a-z_-]*(?:passw|secret|token|api[-_]?key)[a-z_-]*=([^&#\s]+)`)
+	bearerRE    = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([a-z0-9._~+/=-]{8,})`)
 	assignRE    = regexp.MustCompile(`^-{0,2}([A-Za-z][A-Za-z0-9_.-]*)=(.*)$`)
 	flagRE      = regexp.MustCompile(`^-{1,2}([A-Za-z][A-Za-z0-9_.-]*)$`)
 )
@@ -56,14 +58,22 @@ func secretValue(key, value string) string {
 	if secretKeyRE.MatchString(key) && value != "" && !hasReference(value) {
 		return "looks like a secret, and plans are stored and printed; " + secretRemedy
 	}
-	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE} {
+	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE, queryRE, bearerRE} {
 		for _, m := range re.FindAllStringSubmatch(value, -1) {
 			if !hasReference(m[1]) {
-				return "holds a password in an address, and plans are stored and printed; " + secretRemedy
+				return "holds a password or token, and plans are stored and printed; " + secretRemedy
 			}
 		}
 	}
 	return ""
+}
+
+// address quotes an address for a message, unless it may hold a user, a password or a token.
+func address(s string) string {
+	if strings.ContainsAny(s, "@?") {
+		return "it"
+	}
+	return clip(s)
 }
 
 // secretArgs returns what is wrong with each argument of a command line, by index.

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// oddText returns texts that a YAML printer gets wrong if it is careless.
+func oddText(r *rand.Rand) string {
+	odd := []string{
+		"", " ", "a", "yes", "NO", "null", "~", "1", "1e3", "0x1f", "1_000", "2026-01-01", ".inf", "a: b", "a #b", "- a", "?", "[a]", "{a}",
+		"&a", "*a", "!x", "|", ">", "'", `"`, `\`, "%", "@", "`", "a\nb", "\t", "\r", "é", "…", "\u0085", "\u2028", "\ufeff", "\U0001F600",
+		"\x01", "\x7f", "<<", "=", "${HOME}", "${ENV:X}", "-fault=cpu:25%", "a,b", "---", "...", ": ", "p95(post)", "null(x)", "\u00a0",
+	}
+	s := odd[r.IntN(len(odd))]
+	for r.IntN(2) == 0 {
+		s += odd[r.IntN(len(odd))]
+	}
+	return s
+}
+
+// oddPlan returns a plan that Parse could have made, as odd as possible.
+func oddPlan(r *rand.Rand) *Plan {
+	texts := func() []string {
+		var s []string
+		for r.IntN(2) == 0 {
+			s = append(s, oddText(r))
+		}
+		return s
+	}
+	env := func() map[string]string {
+		var m map[string]string
+		for _, k := range []string{"A", "yes", "_", "NULL", "N"} {
+			if r.IntN(3) == 0 {
+				if m == nil {
+					m = map[string]string{}
+				}
+				m[k] = oddText(r)
+			}
+		}
+		return m
+	}
+	names := []string{"yes", "1", "0x1", "null", "a.b", "1e3", "no", "new"}
+	share := float64(1+r.IntN(999_998)) / 1e6
+	rest, err := parsePercent(formatPercent(float64(1_000_000-int(share*1e6+0.5)) / 1e6))
+	if err != nil {
+		panic(err)
+	}
+	p := &Plan{
+		Name:     names[r.IntN(len(names))],
+		Seed:     r.Uint64(),
+		Target:   Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: texts(), Env: env(), Version: oddText(r)},
+		Workload: Workload{Behavior: "b", Share: share, With: map[string]float64{"yes": rest}, Pace: float64(1+r.IntN(99_999)) / 1000, Login: LoginCold},
+		Unbounded: &Unbounded{
+			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
+			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
+		},
+		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: texts(), Env: env(), Database: oddText(r)}, {Name: Base}}, Blocks: 1 + r.IntN(100), Margin: DefaultMargin()},
+	}
+	p.Unbounded.Budget = 2*p.Unbounded.Window + time.Duration(1e9+r.Int64N(1e14))
+	p.Compare.Margin["mean(no)"] = MarginValue{Value: float64(1+r.IntN(999)) / 1000}
+	seen := map[string]bool{}
+	for r.IntN(3) != 0 {
+		if name := "row " + oddText(r); !seen[name] && cleanName(name) {
+			seen[name] = true
+			p.Setup = append(p.Setup, Row{Name: name, Value: oddText(r)})
+		}
+	}
+	return p
+}
+
+// cleanName is what the parser asks of names that authors choose.
+func cleanName(s string) bool {
+	for _, c := range s {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return len(s) <= 128
+}
+
+// Whatever a plan holds, its canonical form is read as the same plan.
+func TestStringRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		p := oddPlan(r)
+		text := p.String()
+		again, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%v\nin\n%s", err, text)
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Fatalf("(-printed +read)\n%s\nin\n%s", diff, text)
+		}
+	}
+}
