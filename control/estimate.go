@@ -144,7 +144,11 @@ func (s *Search) regress(binding []int, center float64) (fit, string) {
 		}
 		c = min(max(f.x, center-near/2), center+near/2)
 	}
-	if math.Abs(f.x-center) > near/2 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, w := range s.samples {
+		lo, hi = min(lo, math.Log(w.users)), max(hi, math.Log(w.users))
+	}
+	if math.Abs(f.x-center) > near/2 || f.x < lo || f.x > hi {
 		return fit{}, "it would extrapolate"
 	}
 	return f, ""

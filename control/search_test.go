@@ -1,0 +1,396 @@
+package control
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReadingStatus(t *testing.T) {
+	tests := []struct {
+		name string
+		r    Reading
+		want status
+	}{
+		{"below a ceiling", Reading{Value: 0.9, Limit: 1, Less: true, OK: true}, healthy},
+		{"on a ceiling", Reading{Value: 1, Limit: 1, Less: true, OK: true}, violated},
+		{"above a ceiling", Reading{Value: 1.1, Limit: 1, Less: true, OK: true}, violated},
+		{"above a floor", Reading{Value: 1.1, Limit: 1, OK: true}, healthy},
+		{"on a floor", Reading{Value: 1, Limit: 1, OK: true}, violated},
+		{"below a floor", Reading{Value: 0.9, Limit: 1, OK: true}, violated},
+		{"no data", Reading{Value: 0.5, Limit: 1, Less: true}, missing},
+		{"not a number", Reading{Value: math.NaN(), Limit: 1, Less: true, OK: true}, missing},
+		{"infinite", Reading{Value: math.Inf(1), Limit: 1, Less: true, OK: true}, missing},
+		{"minus infinite", Reading{Value: math.Inf(-1), Limit: 1, Less: true, OK: true}, missing},
+		{"limit not a number", Reading{Value: 1, Limit: math.NaN(), Less: true, OK: true}, missing},
+		{"few operations", Reading{Value: 2, Limit: 1, Less: true, OK: true, Count: 99, MinCount: 100}, undecided},
+		{"enough operations", Reading{Value: 2, Limit: 1, Less: true, OK: true, Count: 100, MinCount: 100}, violated},
+		// 3 of 100 failed; of 200 operations at most 2 may fail, so the other 100 cannot mend it.
+		{"few but hopeless", Reading{Value: 0.03, Limit: 0.01, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, violated},
+		{"few and open", Reading{Value: 0.03, Limit: 0.02, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, undecided},
+		{"the caller's opinion is ignored", Reading{Value: 0.5, Limit: 1, Less: true, OK: true, Violated: true}, healthy},
+	}
+	for _, tt := range tests {
+		if got := tt.r.status(); got != tt.want {
+			t.Errorf("%s: got status %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRatioPointsUp(t *testing.T) {
+	for _, tt := range []struct {
+		r    Reading
+		want float64
+	}{
+		{Reading{Value: 2, Limit: 4, Less: true}, 0.5},
+		{Reading{Value: 2, Limit: 4}, 2},
+		{Reading{Value: 0, Limit: 4, Less: true}, 0},
+		{Reading{Value: 0, Limit: 4}, 0},              // infinitely bad: no ratio
+		{Reading{Value: -2, Limit: 4, Less: true}, 0}, // signs differ: no ratio
+	} {
+		if got := tt.r.ratio(); got != tt.want {
+			t.Errorf("%+v: got ratio %v, want %v", tt.r, got, tt.want)
+		}
+	}
+}
+
+func TestNewNamesEveryProblem(t *testing.T) {
+	_, err := New(Config{Start: 10, Max: 5, Min: -1, RampRate: math.NaN(), Step: 0.5, StepFloor: -1, BackOff: 1,
+		Precision: 2, Window: -1, Settle: -1, Budget: time.Second, Grace: -1, RampFloor: -1})
+	if err == nil {
+		t.Fatal("want an error")
+	}
+	for _, want := range []string{"max users 5", "min users -1", "ramp rate NaN", "ramp floor", "step 0.5", "step floor",
+		"back-off", "precision", "window", "settle", "grace"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q:\n%v", want, err)
+		}
+	}
+	if _, err := New(Config{}); err == nil {
+		t.Error("want an error for the zero config: it has no start and no maximum")
+	}
+	if _, err := New(Config{Start: 1, Max: 1}); err != nil {
+		t.Errorf("start and maximum must be enough: %v", err)
+	}
+}
+
+// A script drives a search by hand: one second is one tick, a window has five.
+type script struct {
+	t     *testing.T
+	s     *Search
+	at    time.Duration
+	users int
+	last  Action
+	rules func(users int, at time.Duration) []Reading
+	// active tells how many users are active when so many are asked for.
+	active func(users int) int
+}
+
+func newScript(t *testing.T, c Config, rules func(int, time.Duration) []Reading) *script {
+	t.Helper()
+	c.Window = 5 * time.Second
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &script{t: t, s: s, users: c.Start, rules: rules, active: func(n int) int { return n }}
+}
+
+// until steps the search until stop says so or it is done, for at most an hour.
+func (sc *script) until(stop func(Action) bool) Action {
+	sc.t.Helper()
+	for range 3600 {
+		sc.at += time.Second
+		n := sc.active(sc.users)
+		sc.last = sc.s.Step(Observation{At: sc.at, Users: n, MeanUsers: float64(n), Readings: sc.rules(sc.users, sc.at)})
+		sc.users = sc.last.Users
+		if sc.last.Done || stop != nil && stop(sc.last) {
+			return sc.last
+		}
+	}
+	sc.t.Fatal("the search did not end within an hour")
+	return Action{}
+}
+
+func (sc *script) result() Result {
+	sc.t.Helper()
+	sc.until(nil)
+	return sc.s.Result()
+}
+
+func ok(rule string) Reading { return Reading{Rule: rule, Value: 0.5, Limit: 1, Less: true, OK: true} }
+
+func bad(rule string) Reading { return Reading{Rule: rule, Value: 1.5, Limit: 1, Less: true, OK: true} }
+
+func want(t *testing.T, r Result, kind Kind, users float64, words ...string) {
+	t.Helper()
+	if r.Kind != kind || math.Abs(r.Users-users) > 1e-9 {
+		t.Errorf("got %s of %v users, want %s of %v\nstopped: %s\nwhy: %s", r.Kind, r.Users, kind, users, r.Stopped, r.Why)
+	}
+	for _, w := range words {
+		if !strings.Contains(r.Stopped+"; "+r.Why+"; "+r.Rule, w) {
+			t.Errorf("result lacks %q\nstopped: %s\nwhy: %s\nrule: %s", w, r.Stopped, r.Why, r.Rule)
+		}
+	}
+}
+
+func TestMaxIsCensored(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 200}, func(int, time.Duration) []Reading { return []Reading{ok("p99")} })
+	r := sc.result()
+	want(t, r, AtLeast, 200, "max users", "may carry more")
+	if r.Hi != 0 || r.Lo != 200 || r.Rule != "" {
+		t.Errorf("got interval [%v, %v] and rule %q, want an open one from 200 and no rule", r.Lo, r.Hi, r.Rule)
+	}
+}
+
+// A violation on the way that does not come back must not turn a censored search into a number. The tool that came
+// before answers 5337 users where 5400 were its cap.
+func TestCensoredInSpiteOfAFalseAlarm(t *testing.T) {
+	for _, from := range []time.Duration{20 * time.Second, 60 * time.Second, 4 * time.Minute} {
+		sc := newScript(t, Config{Start: 100, Max: 300}, func(_ int, at time.Duration) []Reading {
+			if at >= from && at < from+30*time.Second {
+				return []Reading{bad("p99")}
+			}
+			return []Reading{ok("p99")}
+		})
+		want(t, sc.result(), AtLeast, 300, "max users")
+	}
+}
+
+func TestBudgetInTheRampIsCensored(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 100000, Budget: time.Minute}, func(int, time.Duration) []Reading {
+		return []Reading{ok("p99")}
+	})
+	r := sc.result()
+	if r.Kind != AtLeast || r.Users < 100 || r.Users > float64(sc.users) || !strings.Contains(r.Stopped, "budget: the time of 1m0s") {
+		t.Errorf("got %+v, want at least what was held for a window when the budget ended", r)
+	}
+}
+
+func TestViolatedAtStartSearchesDownward(t *testing.T) {
+	sc := newScript(t, Config{Start: 1000, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []Reading {
+		return []Reading{{Rule: "p99", Value: math.Pow(float64(n)/400, 3), Limit: 1, Less: true, OK: true}}
+	})
+	r := sc.result()
+	if r.Kind != Estimate || math.Abs(r.Users/400-1) > 0.01 {
+		t.Errorf("got %s of %v, want an estimate of 400: %s %s", r.Kind, r.Users, r.Stopped, r.Why)
+	}
+}
+
+func TestViolatedAtTheMinimumIsInvalid(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 200, Min: 50}, func(int, time.Duration) []Reading {
+		return []Reading{ok("p99"), bad("rate(5xx)")}
+	})
+	want(t, sc.result(), Invalid, 0, "rate(5xx) is violated at 50 users", "min users")
+}
+
+func TestMissingDataIsInvalid(t *testing.T) {
+	for name, gone := range map[string]func() []Reading{
+		"not OK": func() []Reading { return []Reading{ok("p99"), {Rule: "cpu(app)", Limit: 1, Less: true}} },
+		"not a number": func() []Reading {
+			return []Reading{ok("p99"), {Rule: "cpu(app)", Value: math.NaN(), Limit: 1, Less: true, OK: true}}
+		},
+		"infinite": func() []Reading {
+			return []Reading{ok("p99"), {Rule: "cpu(app)", Value: math.Inf(1), Limit: 1, Less: true, OK: true}}
+		},
+		"left out":     func() []Reading { return []Reading{ok("p99")} },
+		"all left out": func() []Reading { return nil },
+		"floor, NaN": func() []Reading {
+			return []Reading{ok("p99"), {Rule: "cpu(app)", Value: math.NaN(), Limit: 1, OK: true}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var held int
+			sc := newScript(t, Config{Start: 100, Max: 2000, Grace: 10 * time.Second}, nil)
+			sc.rules = func(n int, at time.Duration) []Reading {
+				if at < 30*time.Second {
+					held = n
+					return []Reading{ok("p99"), ok("cpu(app)")}
+				}
+				return gone()
+			}
+			r := sc.result()
+			want(t, r, Invalid, 0, "no data")
+			if name != "all left out" && r.Rule != "cpu(app)" {
+				t.Errorf("got rule %q, want cpu(app) named", r.Rule)
+			}
+			if sc.at != 30*time.Second+10*time.Second {
+				t.Errorf("ended after %v, want the grace of 10s after the last data at 29s", sc.at)
+			}
+			if sc.users > held+held/20 {
+				t.Errorf("grew from %d to %d users without data", held, sc.users)
+			}
+		})
+	}
+	sc := newScript(t, Config{Start: 100, Max: 2000}, func(int, time.Duration) []Reading { return nil })
+	want(t, sc.result(), Invalid, 0, "every rule had no data")
+}
+
+func TestAShortGapInTheDataIsForgiven(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 150, Grace: 10 * time.Second}, func(_ int, at time.Duration) []Reading {
+		r := ok("p99")
+		r.OK = at%(15*time.Second) < 7*time.Second
+		return []Reading{r}
+	})
+	want(t, sc.result(), AtLeast, 150)
+}
+
+// One bad moment is visible in trailing readings for just under a window. It pauses the ramp and must not end it.
+func TestOneBadMomentDoesNotEndTheRamp(t *testing.T) {
+	for _, ticks := range []int{1, 2, 5} {
+		sc := newScript(t, Config{Start: 100, Max: 10000}, nil)
+		var seen []int
+		sc.rules = func(n int, at time.Duration) []Reading {
+			tick := int(at / time.Second)
+			if tick >= 20 && tick < 20+ticks {
+				seen = append(seen, n)
+				return []Reading{bad("p99")}
+			}
+			return []Reading{ok("p99")}
+		}
+		a := sc.until(func(Action) bool { return sc.at >= time.Minute })
+		if a.Phase != Ramp || a.Users <= 110 {
+			t.Errorf("%d bad ticks: got phase %s with %d users, want the ramp to go on", ticks, a.Phase, a.Users)
+		}
+		if seen[0] != seen[len(seen)-1] {
+			t.Errorf("%d bad ticks: the ramp grew from %d to %d while violated", ticks, seen[0], seen[len(seen)-1])
+		}
+	}
+	sc := newScript(t, Config{Start: 100, Max: 10000}, func(_ int, at time.Duration) []Reading {
+		if at >= 20*time.Second {
+			return []Reading{bad("p99")}
+		}
+		return []Reading{ok("p99")}
+	})
+	sc.until(func(a Action) bool { return a.Phase == Track })
+	if sc.at != 25*time.Second {
+		t.Errorf("a lasting violation from 20s ended the ramp at %v, want a window later", sc.at)
+	}
+}
+
+func TestRampIsGentle(t *testing.T) {
+	for _, start := range []int{1, 10, 300, 5000} {
+		sc := newScript(t, Config{Start: start, Max: 20 * start, Budget: time.Hour}, func(int, time.Duration) []Reading { return []Reading{ok("p99")} })
+		var path []int
+		sc.until(func(a Action) bool { path = append(path, a.Users); return false })
+		for i := 5; i < len(path); i++ {
+			if grown := float64(path[i]) / float64(path[i-5]); grown > 1.17 && path[i]-path[i-5] > 2 { // 2 users may be rounding
+				t.Fatalf("start %d: from %d to %d users in one window", start, path[i-5], path[i])
+			}
+		}
+		if path[len(path)-1] != 20*start {
+			t.Errorf("start %d: ended at %d users, want %d", start, path[len(path)-1], 20*start)
+		}
+	}
+}
+
+func TestUsersThatDoNotFollowCensor(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 1000, Grace: 10 * time.Second}, func(int, time.Duration) []Reading {
+		return []Reading{ok("p99")}
+	})
+	sc.active = func(n int) int { return min(n, 150) }
+	want(t, sc.result(), AtLeast, 150, "do not follow", "only 150 of the")
+}
+
+func TestTheBindingRuleIsNamed(t *testing.T) {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []Reading {
+		load := float64(n) / 500
+		return []Reading{
+			{Rule: "mean(op)", Value: 0.02 * load, Limit: 0.1, Less: true, OK: true},
+			{Rule: "cpu(app)", Value: 0.85 * load, Limit: 0.85, Less: true, OK: true},
+			{Rule: "rate(5xx)", Value: 0, Limit: 0.00025, Less: true, OK: true, Count: 500, MinCount: 8000, Rate: true},
+		}
+	})
+	r := sc.result()
+	if r.Kind != Estimate || r.Rule != "cpu(app)" || math.Abs(r.Users-500) > 2 || r.Estimator != Regression {
+		t.Errorf("got %s of %.1f by %s, rule %q; want 500 by regression on cpu(app)", r.Kind, r.Users, r.Estimator, r.Rule)
+	}
+	if !strings.HasPrefix(r.Stopped, "precision: the interval is within ±") {
+		t.Errorf("stopped %q, want the precision", r.Stopped)
+	}
+	if len(r.Margins) != 3 || math.Abs(r.Margins[0].Ratio-0.2) > 0.01 || math.Abs(r.Margins[1].Ratio-1) > 0.02 || r.Margins[2].Windows != 0 {
+		t.Errorf("got margins %+v, want 0.2, 1 and none", r.Margins)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "rate(5xx) was never decided: it asks for 8000 operations, and a window had at most 500") {
+		t.Errorf("got warnings %q, want one of rate(5xx)", r.Warnings)
+	}
+	if !(r.Lo <= 500 && 500 <= r.Hi) {
+		t.Errorf("interval [%v, %v] does not hold 500", r.Lo, r.Hi)
+	}
+}
+
+// A floor, such as free memory, is a rule that holds while the value is above its limit.
+func TestAFloorBinds(t *testing.T) {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []Reading {
+		return []Reading{{Rule: "promql: free > 2", Value: 1000 / float64(n), Limit: 2, OK: true}}
+	})
+	r := sc.result()
+	if r.Kind != Estimate || math.Abs(r.Users-500) > 3 {
+		t.Errorf("got %s of %.1f, want an estimate of 500: %s", r.Kind, r.Users, r.Why)
+	}
+}
+
+func TestTimeRunsForward(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 1000}, func(int, time.Duration) []Reading { return []Reading{ok("p99")} })
+	before := sc.until(func(Action) bool { return sc.at >= 20*time.Second })
+	after := sc.s.Step(Observation{At: time.Second, Users: 100, MeanUsers: 100})
+	if after.Users != before.Users || !strings.Contains(after.Why, "past") {
+		t.Errorf("an observation from the past changed %+v into %+v", before, after)
+	}
+}
+
+func TestResultBeforeTheEnd(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 1000}, func(int, time.Duration) []Reading { return []Reading{ok("p99")} })
+	want(t, sc.s.Result(), Invalid, 0, "interrupted")
+	sc.until(func(Action) bool { return sc.at >= 20*time.Second })
+	if r := sc.s.Result(); r.Kind != AtLeast || r.Users < 100 || !strings.Contains(r.Stopped, "interrupted") {
+		t.Errorf("got %+v, want at least what was held", r)
+	}
+	sc.until(nil)
+	first, again := sc.s.Result(), sc.s.Step(Observation{At: time.Hour})
+	if !again.Done || again.Phase != Done || !reflect.DeepEqual(first, sc.s.Result()) {
+		t.Errorf("a step after the end changed the result, or is not done: %+v", again)
+	}
+}
+
+func TestSameObservationsSameAnswer(t *testing.T) {
+	sc := scenarios()[2]
+	a, _, _ := sc.search(5)
+	b, _, _ := sc.search(5)
+	if !reflect.DeepEqual(a, b) {
+		t.Error("two searches over the same world differ")
+	}
+	if len(a.Decisions) < 20 {
+		t.Errorf("got %d decisions, want a log", len(a.Decisions))
+	}
+	for i, d := range a.Decisions[1:] {
+		p := a.Decisions[i]
+		if d.Phase == Track && p.Phase == Track && d.At-p.At < sc.cfg.Window {
+			t.Errorf("decisions at %v and %v: want at most one per window", p.At, d.At)
+		}
+	}
+}
+
+func ExampleSearch() {
+	search, err := New(Config{Start: 600, Max: 3000})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	users := 600
+	for at := time.Duration(0); ; at += 3 * time.Second {
+		// A server whose CPU use is in proportion to its users, and whose limit of 85 % is reached by 1000.
+		cpu := Reading{Rule: "cpu(app) < 85%", Value: 0.85 * float64(users) / 1000, Limit: 0.85, Less: true, OK: true}
+		next := search.Step(Observation{At: at, Users: users, MeanUsers: float64(users), Readings: []Reading{cpu}})
+		if next.Done {
+			break
+		}
+		users = next.Users
+	}
+	r := search.Result()
+	fmt.Printf("%s: %.0f users, stopped by %s\n", r.Kind, r.Users, r.Rule)
+	// Output: estimate: 1000 users, stopped by cpu(app) < 85%
+}
