@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"plimsoll/series"
 )
@@ -67,9 +68,10 @@ type role struct {
 
 // cpuStat reads /proc/stat.
 type cpuStat struct {
-	cores []*core // by id; nil where there is none
-	roles []role
-	gen   uint64
+	cores   []*core // by id; nil where there is none
+	roles   []role
+	gen     uint64
+	elapsed time.Duration // since the last call of parse, by the caller's clock
 }
 
 // newCPUStat checks the roles. The role "host" is always there and means all cores.
@@ -105,6 +107,7 @@ func (c *cpuStat) parse(text []byte, k *sink) error {
 		}
 		f := fields(line)
 		key := f.next()
+		name := ""
 		switch {
 		case bytes.HasPrefix(key, []byte("cpu")) && len(key) > 3:
 			if err := c.line(key[3:], f, k); err != nil {
@@ -113,23 +116,32 @@ func (c *cpuStat) parse(text []byte, k *sink) error {
 			}
 			any = true
 		case string(key) == "ctxt":
-			errs = append(errs, one(k, "node_context_switches_total", f))
+			name = "node_context_switches_total"
 		case string(key) == "processes":
-			errs = append(errs, one(k, "node_forks_total", f))
+			name = "node_forks_total"
 		case string(key) == "procs_running":
-			errs = append(errs, one(k, "node_procs_running", f))
+			name = "node_procs_running"
 		case string(key) == "procs_blocked":
-			errs = append(errs, one(k, "node_procs_blocked", f))
+			name = "node_procs_blocked"
+		}
+		if name == "" {
+			continue
+		}
+		if err := one(k, name, f); err != nil {
+			errs = append(errs, err)
 		}
 	}
 	if !any {
 		errs = append(errs, errors.New("no line of a core"))
 	}
 	for i := range c.roles {
-		errs = append(errs, c.shares(&c.roles[i], k))
+		if err := c.shares(&c.roles[i], k); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for _, e := range c.cores {
-		if e != nil && e.seen == c.gen {
+		// A core whose tick has not come yet keeps its old values, so that no tick is lost.
+		if e != nil && e.seen == c.gen && (!e.ready || e.now != e.last) {
 			e.last, e.ready = e.now, true
 		}
 	}
@@ -211,6 +223,9 @@ func (c *cpuStat) shares(r *role, k *sink) error {
 			return nil
 		}
 		add(c.cores[id])
+	}
+	if total == 0 && c.elapsed < 100*time.Millisecond {
+		return nil // a tick is 10 ms: asked too soon
 	}
 	if total == 0 {
 		return fmt.Errorf("no tick has passed on the cores of role %q since the last sample", r.busy[0].Value)

@@ -32,6 +32,8 @@ type HostOptions struct {
 type HostProbe struct {
 	sources []*source
 	absent  []string
+	cpu     *cpuStat
+	lastT   time.Time
 	out     sink
 }
 
@@ -57,7 +59,7 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("probe of the host: %w", err)
 	}
-	h := &HostProbe{}
+	h := &HostProbe{cpu: cpu}
 	proc := func(name string, optional bool, parse func([]byte, *sink) error) {
 		h.sources = append(h.sources, &source{name: name, file: file{path: filepath.Join(o.Proc, name)}, parse: parse, optional: optional})
 	}
@@ -131,8 +133,13 @@ func (h *HostProbe) Name() string { return "host" }
 func (h *HostProbe) Absent() []string { return h.absent }
 
 // Sample reads every source.
-func (h *HostProbe) Sample(_ context.Context, _ time.Time) ([]series.Sample, error) {
+func (h *HostProbe) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	h.out.reset()
+	h.cpu.elapsed = 0
+	if !h.lastT.IsZero() {
+		h.cpu.elapsed = t.Sub(h.lastT)
+	}
+	h.lastT = t
 	var errs []error
 	for _, s := range h.sources {
 		text, err := s.file.read()

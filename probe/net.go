@@ -68,7 +68,9 @@ func (n *netstat) parse(text []byte, k *sink) error {
 			break
 		}
 		seen++
-		errs = append(errs, n.pair(string(proto), header, values, want, k))
+		if err := n.pair(string(proto), header, values, want, k); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if seen < len(n.want) {
 		for proto, want := range n.want {
@@ -139,8 +141,13 @@ func parseSockstat(text []byte, k *sink) error {
 			break
 		}
 		f := fields(line)
-		proto := string(f.next())
-		if proto != "TCP:" && proto != "sockets:" {
+		var proto string
+		switch string(f.next()) {
+		case "TCP:":
+			proto = "TCP:"
+		case "sockets:":
+			proto = "sockets:"
+		default:
 			continue
 		}
 		for {

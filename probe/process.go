@@ -28,13 +28,13 @@ type Role struct {
 
 // Process samples the processes of one or more roles, each summed over its process trees:
 //
-//	plimsoll_process_cpu_seconds_total{role,mode}   user and system, children that ended included
+//	plimsoll_process_cpu_seconds_total{mode,role}   user and system, children that ended included
 //	plimsoll_process_cpu_ratio{role}                cores in use since the last sample
 //	plimsoll_process_resident_memory_bytes{role}    private pages of each, and the largest shared part once
 //	plimsoll_process_major_faults_total{role}
 //	plimsoll_process_threads{role}, plimsoll_process_count{role}
 //	plimsoll_process_open_fds{role}, plimsoll_process_fds_used_ratio{role} (the fullest process)
-//	plimsoll_process_context_switches_total{role,kind}   voluntary or involuntary, all threads
+//	plimsoll_process_context_switches_total{kind,role}   voluntary or involuntary, all threads
 //
 // The last two lines are read every fifth sample. A role without a process, and a root that has
 // ended or is a zombie, is an error. Counters start at zero with the probe, never fall, and count
@@ -62,10 +62,10 @@ func NewProcesses(roles []Role) *Process {
 		p.roles = append(p.roles, &tree{
 			name: r.Name, pids: r.PIDs, roots: map[int]uint64{},
 			role:   label("role", r.Name),
-			user:   label("role", r.Name, "mode", "user"),
-			system: label("role", r.Name, "mode", "system"),
-			vol:    label("role", r.Name, "kind", "voluntary"),
-			invol:  label("role", r.Name, "kind", "involuntary"),
+			user:   label("mode", "user", "role", r.Name),
+			system: label("mode", "system", "role", r.Name),
+			vol:    label("kind", "voluntary", "role", r.Name),
+			invol:  label("kind", "involuntary", "role", r.Name),
 		})
 	}
 	return p
@@ -309,17 +309,26 @@ func (r *tree) adopt(x *process) {
 // children times. The part that was already counted while the child lived is owed by the parent, so
 // that it is not counted twice, and the part between the last sample and the end is not lost.
 func (r *tree) count(round uint64) {
-	for pid, x := range r.member {
+	for _, x := range r.member {
 		if x.seen == round {
 			continue
 		}
-		if parent := r.member[x.parent]; parent != nil {
-			o, c := &parent.owed, x.counted
+		// The parent may have ended in the same second; then its own parent has taken over the sum.
+		heir := r.member[x.parent]
+		for heir != nil && heir.seen != round {
+			heir = r.member[heir.parent]
+		}
+		if heir != nil {
+			o, c := &heir.owed, x.counted
 			o.user += c.user + c.cuser
 			o.system += c.system + c.csystem
 			o.faults += c.faults + c.cfaults
 		}
-		delete(r.member, pid)
+	}
+	for pid, x := range r.member {
+		if x.seen != round {
+			delete(r.member, pid)
+		}
 	}
 	for _, x := range r.member {
 		n, c := &x.now, &x.counted
