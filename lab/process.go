@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -56,7 +57,7 @@ type Process struct {
 	stop   os.Signal
 	limit  time.Duration
 	tail   *ring
-	logs   []*os.File
+	logs   []logFile
 	ended  chan struct{}
 	err    error // set before ended is closed
 	stopMu sync.Mutex
@@ -126,8 +127,8 @@ func command(spec Spec, p *Process) *exec.Cmd {
 		cmd.Stderr = p.tail
 	}
 	for _, w := range []io.Writer{spec.Stderr, spec.Stdout} {
-		if f, ok := w.(*os.File); ok {
-			p.logs = append(p.logs, f)
+		if f, ok := w.(*os.File); ok && !slices.ContainsFunc(p.logs, func(l logFile) bool { return l.name == f.Name() }) {
+			p.logs = append(p.logs, newLogFile(f))
 		}
 	}
 	// A grandchild may hold the output pipe open after the child's end; wait ends it, and us, soon after.
@@ -204,14 +205,12 @@ func (p *Process) Err() error {
 	}
 }
 
-// Tail returns the last lines of the child's output, for error messages; at most 16 KiB.
+// Tail returns the last lines of the child's output, for error messages; at most 16 KiB from memory and
+// from each log file. Of a log file it shows only what was written since the start.
 func (p *Process) Tail() string {
 	out := p.tail.String()
-	for i, f := range p.logs {
-		if i > 0 && f == p.logs[0] {
-			continue
-		}
-		out += fileTail(f.Name())
+	for _, l := range p.logs {
+		out += l.tail()
 	}
 	return out
 }

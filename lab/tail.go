@@ -35,9 +35,24 @@ func (r *ring) String() string {
 	return string(r.buf)
 }
 
-// fileTail returns the last tailBytes of a file, from the start of a line, or nothing when it cannot be read.
-func fileTail(name string) string {
-	f, err := os.Open(name)
+// A logFile is a file that a child writes to, and where the child's part of it begins.
+type logFile struct {
+	name  string
+	begin int64
+}
+
+func newLogFile(f *os.File) logFile {
+	l := logFile{name: f.Name()}
+	if st, err := f.Stat(); err == nil {
+		l.begin = st.Size()
+	}
+	return l
+}
+
+// tail returns the last tailBytes of the child's part, from the start of a line, or nothing when the file
+// cannot be read again.
+func (l logFile) tail() string {
+	f, err := os.Open(l.name)
 	if err != nil {
 		return ""
 	}
@@ -46,17 +61,12 @@ func fileTail(name string) string {
 	if err != nil || !st.Mode().IsRegular() {
 		return ""
 	}
-	cut := st.Size() > tailBytes
-	if cut {
-		if _, err := f.Seek(-tailBytes, io.SeekEnd); err != nil {
-			return ""
-		}
-	}
-	b, err := io.ReadAll(io.LimitReader(f, tailBytes))
+	from := max(l.begin, st.Size()-tailBytes)
+	b, err := io.ReadAll(io.NewSectionReader(f, from, tailBytes))
 	if err != nil {
 		return ""
 	}
-	if _, rest, ok := strings.Cut(string(b), "\n"); ok && cut {
+	if _, rest, ok := strings.Cut(string(b), "\n"); ok && from > l.begin {
 		return rest
 	}
 	return string(b)

@@ -1,0 +1,34 @@
+// Package process deploys any program as a target: with its environment, a URL that tells when it is
+// ready, and a signal that ends it.
+//
+// # Deploying
+//
+// [Driver.Deploy] starts a database when the Spec names an engine, creates a database in it, starts the
+// program once so that it prepares its schema, calls [Config].Provision, stops the program, takes a
+// snapshot of the database, and starts everything as each run finds it. Reset stops the program, restores
+// the snapshot, which restarts the database, and starts the program. A target without a database is
+// restarted only: what the program keeps elsewhere is its own.
+//
+// # Variables
+//
+// In arguments, environment and URLs, ${NAME} stands for:
+//
+//	PORT PORT1 PORT2 PORT3    ports of this instance; PORT is consecutive among instances
+//	HOSTPORT                  127.0.0.1 and PORT, with a colon
+//	URL                       base URL of this instance
+//	INDEX INSTANCES           number of this instance, from 0, and how many there are
+//	PEERS PEERS1 PEERS2 PEERS3  host:port of all instances, with commas between
+//	DIR                       state directory, for files of the program
+//	DSN                       URL of the database, such as postgres://user:password@host:port/db?…
+//	DSN_BARE                  the same without its scheme: what Go's MySQL driver takes
+//	DB_ENGINE DB_HOST DB_PORT DB_NAME   parts of it
+//	DB_USER DB_PASSWORD       parts of it
+//
+// $$ stands for a dollar sign. An unknown name is an error. DSN, DSN_BARE and DB_PASSWORD are refused in
+// arguments, which every user of the host can read.
+//
+// # What it refuses to know
+//
+// Which program it is. What a kind of server needs beyond variables goes into [Config]: its command line
+// and its provisioning.
+package process

@@ -1,0 +1,94 @@
+package process
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"plimsoll/target"
+)
+
+// URL implements [target.Endpoint].
+func (d *deployment) URL() string { return d.URLs()[0] }
+
+// URLs implements [target.Endpoint].
+func (d *deployment) URLs() []string {
+	d.state.Lock()
+	defer d.state.Unlock()
+	urls := make([]string, len(d.instances))
+	for i, in := range d.instances {
+		urls[i] = strings.TrimRight(in.URL, "/")
+	}
+	return urls
+}
+
+// MetricsURLs implements [target.Endpoint].
+func (d *deployment) MetricsURLs() []string {
+	if d.spec.MetricsURL == "" {
+		return nil
+	}
+	d.state.Lock()
+	defer d.state.Unlock()
+	var urls []string
+	for _, in := range d.instances {
+		if url, err := d.instanceURL(in, d.spec.MetricsURL, "metrics URL"); err == nil {
+			urls = append(urls, url)
+		}
+	}
+	return urls
+}
+
+// PIDs implements [target.Endpoint].
+func (d *deployment) PIDs() map[string][]int {
+	d.state.Lock()
+	procs, db := slices.Clone(d.procs), d.db
+	d.state.Unlock()
+	pids := map[string][]int{}
+	for _, p := range procs {
+		select {
+		case <-p.Done():
+		default:
+			pids["app"] = append(pids["app"], p.PID())
+		}
+	}
+	if db != nil {
+		if own := db.PIDs(); len(own) > 0 {
+			pids["db"] = own
+		}
+	}
+	return pids
+}
+
+// Describe implements [target.Deployment].
+func (d *deployment) Describe() target.Description {
+	desc := d.desc
+	desc.Env = maps.Clone(desc.Env)
+	desc.Command, desc.URLs, desc.CPUs = slices.Clone(desc.Command), slices.Clone(desc.URLs), slices.Clone(desc.CPUs)
+	return desc
+}
+
+// environment is what every instance gets besides its own variables: ours, without what may hold secrets
+// of this program or change a Go program's behavior behind the plan's back.
+func environment() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		k, _, _ := strings.Cut(kv, "=")
+		switch {
+		case slices.Contains([]string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LD_LIBRARY_PATH"}, k), strings.HasPrefix(k, "LC_"):
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// portInUse recognizes a program that lost its port to another one.
+func portInUse(output string) bool {
+	return strings.Contains(strings.ToLower(output), "address already in use")
+}
+
+// lastLines returns the last n lines of s.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

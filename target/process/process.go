@@ -1,0 +1,493 @@
+package process
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/target"
+)
+
+// Defaults of a Config.
+const (
+	DefaultDatabase     = "chat"
+	DefaultReadyTimeout = 2 * time.Minute
+	stopTimeout         = 4 * time.Second
+	maxTries            = 4
+)
+
+// A Command is how one instance is started.
+type Command struct {
+	Path string            // program
+	Args []string          // without the program's name; expanded; no secrets
+	Env  map[string]string // added to the environment of this program; expanded
+}
+
+// A Config is what a kind of server needs beyond a Spec. The zero value runs Spec.Binary without a database.
+type Config struct {
+	// Name is the driver's name in descriptions; default "process".
+	Name string
+	// Databases start the engines that a Spec may name.
+	Databases map[string]target.StartDatabase
+	// Database is the name of the database to create; default DefaultDatabase.
+	Database string
+	// Command says how an instance is started; nil means Spec.Binary with Spec.Args. Spec.Env and
+	// Spec.Secrets are added to the Command's own environment and win over it.
+	Command func(target.Spec, Instance) (Command, error)
+	// Provision fills a new deployment, whose instances are ready, before the snapshot is taken; nil means
+	// that there is nothing to do.
+	Provision func(ctx context.Context, at target.Endpoint) error
+	// ReadyTimeout is how long an instance may take until it is ready; default DefaultReadyTimeout.
+	ReadyTimeout time.Duration
+}
+
+// A Driver deploys programs. It implements [target.Driver].
+type Driver struct{ conf Config }
+
+// New returns a driver.
+func New(conf Config) *Driver {
+	if conf.Name == "" {
+		conf.Name = "process"
+	}
+	if conf.Database == "" {
+		conf.Database = DefaultDatabase
+	}
+	if conf.ReadyTimeout <= 0 {
+		conf.ReadyTimeout = DefaultReadyTimeout
+	}
+	if conf.Command == nil {
+		conf.Command = func(spec target.Spec, _ Instance) (Command, error) {
+			if spec.Binary == "" {
+				return Command{}, errors.New("a program is required (binary)")
+			}
+			return Command{Path: spec.Binary, Args: spec.Args}, nil
+		}
+	}
+	return &Driver{conf}
+}
+
+// A deployment implements target.Deployment.
+type deployment struct {
+	conf Config
+	spec target.Spec
+	desc target.Description
+
+	mu        sync.Mutex // held by what changes the fields below; long, while programs start and stop
+	stopped   bool
+	state     sync.Mutex // guards procs and instances against the short readers
+	instances []Instance
+	procs     []*lab.Process
+	db        target.Database
+}
+
+// Deploy implements [target.Driver]; the package comment tells its steps.
+func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
+	spec.Driver = d.conf.Name
+	if spec.Instances == 0 {
+		spec.Instances = 1
+	}
+	dep := &deployment{conf: d.conf, spec: spec}
+	if err := dep.check(); err != nil {
+		return nil, fmt.Errorf("deploying %s: %w", label(spec), err)
+	}
+	dep.mu.Lock()
+	defer dep.mu.Unlock()
+	if err := dep.deploy(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("deploying %s: %w", label(spec), err), dep.stop(context.WithoutCancel(ctx)))
+	}
+	return dep, nil
+}
+
+func label(spec target.Spec) string {
+	if spec.Name != "" {
+		return spec.Name
+	}
+	return spec.Driver
+}
+
+// check refuses what cannot work before anything is started.
+func (d *deployment) check() error {
+	if d.spec.Instances < 0 || d.spec.Instances > 64 {
+		return fmt.Errorf("instances: %d; want 1 to 64", d.spec.Instances)
+	}
+	if d.spec.Dir == "" {
+		return errors.New("a state directory is required")
+	}
+	if _, err := lab.ParseSignal(d.spec.StopSignal); err != nil {
+		return fmt.Errorf("stop signal: %w", err)
+	}
+	if d.spec.CPUs != nil {
+		if err := lab.CheckCPUs(d.spec.CPUs); err != nil {
+			return err
+		}
+	}
+	if d.spec.Engine != "" && d.conf.Databases[d.spec.Engine] == nil {
+		return fmt.Errorf("unknown database engine %q; this driver has %q", d.spec.Engine, slices.Sorted(maps.Keys(d.conf.Databases)))
+	}
+	return nil
+}
+
+func (d *deployment) journal() string { return filepath.Join(d.spec.Dir, "app.journal") }
+
+func (d *deployment) deploy(ctx context.Context) error {
+	dir, err := filepath.Abs(d.spec.Dir)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	d.spec.Dir = dir
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	if _, err := lab.Sweep(ctx, d.journal(), stopTimeout); err != nil {
+		return err
+	}
+	if d.spec.Engine != "" {
+		if err := d.startDatabase(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.startApp(ctx); err != nil {
+		return err
+	}
+	if d.conf.Provision != nil {
+		if err := d.conf.Provision(ctx, d); err != nil {
+			return fmt.Errorf("provisioning: %w", err)
+		}
+	}
+	if d.db != nil {
+		if err := d.stopApp(ctx); err != nil {
+			return err
+		}
+		if err := d.db.Snapshot(ctx, d.conf.Database); err != nil {
+			return err
+		}
+		if err := d.startApp(ctx); err != nil {
+			return err
+		}
+	}
+	return d.describe(ctx)
+}
+
+func (d *deployment) startDatabase(ctx context.Context) error {
+	db, err := d.conf.Databases[d.spec.Engine](ctx, filepath.Join(d.spec.Dir, d.spec.Engine), d.spec.CPUs)
+	if err != nil {
+		return err
+	}
+	d.state.Lock()
+	d.db = db
+	d.state.Unlock()
+	return db.CreateDatabase(ctx, d.conf.Database)
+}
+
+// startApp starts all instances and waits until each is ready.
+func (d *deployment) startApp(ctx context.Context) error {
+	for try := 1; ; try++ {
+		if d.instances == nil {
+			if err := d.choosePorts(); err != nil {
+				return err
+			}
+		}
+		first := try == 1 && len(d.procs) == 0
+		err := d.startInstances(ctx)
+		if err == nil {
+			return nil
+		}
+		err = errors.Join(err, d.stopApp(context.WithoutCancel(ctx)))
+		var busy *portError
+		if !errors.As(err, &busy) || try == maxTries || !first && d.desc.Driver != "" {
+			return err // after the first deployment the URLs are promised
+		}
+		d.state.Lock()
+		d.instances = nil
+		d.state.Unlock()
+	}
+}
+
+// choosePorts gives every instance its ports: consecutive ones for the first port of each.
+func (d *deployment) choosePorts() error {
+	n := d.spec.Instances
+	first, err := lab.FreePorts(n * portsPerInstance)
+	if err != nil {
+		return err
+	}
+	peers := make([][portsPerInstance]int, n)
+	for i := range peers {
+		for k := range portsPerInstance {
+			peers[i][k] = first + k*n + i
+		}
+	}
+	instances := make([]Instance, n)
+	for i := range instances {
+		in := Instance{Index: i, Ports: peers[i], Peers: peers, Dir: d.spec.Dir, Engine: d.spec.Engine}
+		vars, err := in.variables()
+		if err != nil {
+			return err
+		}
+		base := d.spec.URL
+		if base == "" {
+			base = "http://127.0.0.1:${PORT}"
+		}
+		if in.URL, err = expand(base, "url", vars, nil); err != nil {
+			return err
+		}
+		instances[i] = in
+	}
+	d.state.Lock()
+	d.instances = instances
+	d.state.Unlock()
+	return nil
+}
+
+// A portError is a failed start that another port may mend.
+type portError struct{ error }
+
+func (e *portError) Unwrap() error { return e.error }
+
+// startInstances starts the instances side by side and waits until each is ready.
+func (d *deployment) startInstances(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.conf.ReadyTimeout, fmt.Errorf("not ready within %v", d.conf.ReadyTimeout))
+	defer cancel()
+	for i := range d.instances {
+		if d.db != nil {
+			d.state.Lock()
+			d.instances[i].DSN = d.db.DSN(d.conf.Database)
+			d.state.Unlock()
+		}
+		p, err := d.startInstance(ctx, d.instances[i])
+		if err != nil {
+			return fmt.Errorf("instance %d: %w", i, err)
+		}
+		d.state.Lock()
+		d.procs = append(d.procs, p)
+		d.state.Unlock()
+	}
+	for i, p := range d.procs {
+		url, err := d.instanceURL(d.instances[i], d.spec.Ready, "ready")
+		if err != nil {
+			return err
+		}
+		if url == d.instances[i].URL {
+			url += "/"
+		}
+		if err := target.WaitReady(ctx, url, p.Done()); err != nil {
+			return d.readyError(i, p, err)
+		}
+	}
+	return nil
+}
+
+// readyError explains why an instance did not get ready.
+func (d *deployment) readyError(i int, p *lab.Process, err error) error {
+	tail := d.hide(p.Tail())
+	out := fmt.Errorf("instance %d: %w", i, err)
+	select {
+	case <-p.Done():
+		out = fmt.Errorf("instance %d: %w: %w", i, err, p.Err())
+	default:
+	}
+	if tail = lastLines(tail, 15); tail != "" {
+		out = fmt.Errorf("%w\nits last output:\n%s", out, tail)
+	}
+	if portInUse(tail) {
+		return &portError{out}
+	}
+	return out
+}
+
+// hide takes the secrets that we gave to the program out of what the program said.
+func (d *deployment) hide(output string) string {
+	var secrets []string
+	for _, in := range d.instances {
+		if vars, err := in.variables(); err == nil {
+			secrets = append(secrets, vars["DSN"], vars["DB_PASSWORD"])
+		}
+	}
+	secrets = append(secrets, slices.Collect(maps.Values(d.spec.Secrets))...)
+	for _, s := range secrets {
+		if s != "" {
+			output = strings.ReplaceAll(output, s, target.Hidden)
+		}
+	}
+	return output
+}
+
+// startInstance starts one instance with its output in a file.
+func (d *deployment) startInstance(ctx context.Context, in Instance) (*lab.Process, error) {
+	vars, err := in.variables()
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := d.conf.Command(d.spec, in)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]string, len(cmd.Args))
+	for i, a := range cmd.Args {
+		if args[i], err = expand(a, fmt.Sprintf("argument %d", i+1), vars, secretVars); err != nil {
+			return nil, err
+		}
+	}
+	env := environment()
+	for _, set := range []map[string]string{cmd.Env, d.spec.Env} {
+		for _, k := range slices.Sorted(maps.Keys(set)) {
+			v, err := expand(set[k], "variable "+k, vars, nil)
+			if err != nil {
+				return nil, err
+			}
+			env = append(env, k+"="+v)
+		}
+	}
+	for k, v := range d.spec.Secrets {
+		env = append(env, k+"="+v)
+	}
+	stop, err := lab.ParseSignal(d.spec.StopSignal)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(d.spec.Dir, fmt.Sprintf("app-%d.log", in.Index)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the program's log: %w", err)
+	}
+	defer log.Close() // the child has its own
+	dir := d.spec.WorkDir
+	if dir == "" {
+		dir = d.spec.Dir
+	}
+	path, err := exec.LookPath(cmd.Path)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the program: %w", err)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("looking for the program: %w", err)
+	}
+	return lab.Start(ctx, lab.Spec{
+		Name: filepath.Base(path), Path: path, Args: args, Env: env, Dir: dir, Stdout: log, Stderr: log,
+		CPUs: d.spec.CPUs, StopSignal: stop, StopTimeout: stopTimeout, Journal: d.journal(),
+	})
+}
+
+func (d *deployment) instanceURL(in Instance, ref, where string) (string, error) {
+	vars, err := in.variables()
+	if err != nil {
+		return "", err
+	}
+	if ref, err = expand(ref, where, vars, secretVars); err != nil {
+		return "", err
+	}
+	return target.Join(in.URL, ref), nil
+}
+
+// stopApp stops all instances side by side.
+func (d *deployment) stopApp(ctx context.Context) error {
+	d.state.Lock()
+	procs := d.procs
+	d.procs = nil
+	d.state.Unlock()
+	errs := make([]error, len(procs))
+	var wg sync.WaitGroup
+	for i, p := range procs {
+		wg.Go(func() { errs[i] = p.Stop(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Reset implements [target.Deployment].
+func (d *deployment) Reset(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped {
+		return fmt.Errorf("resetting %s: it is stopped", label(d.spec))
+	}
+	if err := d.stopApp(ctx); err != nil {
+		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+	}
+	if d.db != nil {
+		if err := d.db.Restore(ctx, d.conf.Database); err != nil {
+			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		}
+	}
+	if err := d.startApp(ctx); err != nil {
+		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+	}
+	return nil
+}
+
+// Stop implements [target.Deployment].
+func (d *deployment) Stop(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stop(ctx)
+}
+
+func (d *deployment) stop(ctx context.Context) error {
+	d.stopped = true
+	err := d.stopApp(ctx)
+	if d.db != nil {
+		err = errors.Join(err, d.db.Stop(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("stopping %s: %w", label(d.spec), err)
+	}
+	return nil
+}
+
+// describe fills the description once everything runs.
+func (d *deployment) describe(ctx context.Context) error {
+	cmd, err := d.conf.Command(d.spec, d.instances[0])
+	if err != nil {
+		return err
+	}
+	desc := target.Description{
+		Name: d.spec.Name, Driver: d.conf.Name, Version: d.spec.Version, Instances: d.spec.Instances,
+		CPUs: slices.Clone(d.spec.CPUs), Engine: d.spec.Engine, URLs: d.URLs(),
+		Command: append([]string{cmd.Path}, cmd.Args...), Env: map[string]string{},
+	}
+	maps.Copy(desc.Env, cmd.Env)
+	maps.Copy(desc.Env, d.spec.Env)
+	for k := range d.spec.Secrets {
+		desc.Env[k] = target.Hidden
+	}
+	if desc.Digest, err = digest(cmd.Path); err != nil {
+		return err
+	}
+	if d.db != nil {
+		db, err := d.db.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		desc.Database = &db
+	}
+	d.desc = desc
+	return nil
+}
+
+// digest returns the SHA-256 of a program file.
+func digest(path string) (string, error) {
+	path, err := exec.LookPath(path)
+	if err != nil {
+		return "", fmt.Errorf("looking for the program: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the program: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("reading the program: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,69 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// pollEvery is how often WaitReady asks.
+const pollEvery = 20 * time.Millisecond
+
+// Join makes a URL of a base URL and a path; a whole URL stands for itself.
+func Join(base, ref string) string {
+	if strings.Contains(ref, "://") {
+		return ref
+	}
+	if ref == "" {
+		return base
+	}
+	return strings.TrimRight(base, "/") + "/" + strings.TrimLeft(ref, "/")
+}
+
+// Ready asks a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the 200s.
+func Ready(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, errors.New("no answer within 2 s"))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fmt.Errorf("ready URL: %w", err)
+	}
+	req.Close = true
+	// A transport of its own: no proxy of the environment, no connection kept to a server that restarts.
+	tr := &http.Transport{DisableKeepAlives: true}
+	defer tr.CloseIdleConnections()
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return fmt.Errorf("%s answers %s", url, resp.Status)
+	}
+	return nil
+}
+
+// WaitReady asks a URL until the answer's status is one of the 200s, until ended is closed (nil: never), or
+// until ctx ends, which therefore needs a deadline. The error tells the last answer.
+func WaitReady(ctx context.Context, url string, ended <-chan struct{}) error {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	for {
+		err := Ready(ctx, url)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			return fmt.Errorf("it ended before it was ready")
+		case <-ctx.Done():
+			return fmt.Errorf("%w; last: %w", context.Cause(ctx), err)
+		case <-t.C:
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package target
+
+import (
+	"context"
+	"errors"
+
+	"plimsoll/lab"
+)
+
+// ErrNoReset is what Reset of a target returns whose state nobody can put back.
+var ErrNoReset = errors.New("the state of this target cannot be reset")
+
+// A Spec says what to deploy. Which fields count depends on the driver; a driver refuses a Spec that
+// lacks what it needs.
+type Spec struct {
+	Name    string            // of the arm, for messages, manifests and file names
+	Driver  string            // for the Description; drivers fill in their own name
+	Version string            // what the plan calls the version; a label
+	Binary  string            // program to run
+	Args    []string          // its arguments; variables are expanded; no secrets: every user can see them
+	Env     map[string]string // variables of its environment; variables such as ${DSN} are expanded
+	Secrets map[string]string // more variables of its environment; their values are never shown
+	WorkDir string            // the program's working directory; empty means Dir
+
+	Instances int    // processes of the program, on consecutive ports; 0 means 1
+	CPUs      []int  // cores of program and database; nil means those of this program
+	Engine    string // database engine, a name that the driver was given; empty means no database
+
+	Dir        string   // state directory: logs, data, journal
+	URL        string   // base URL of an instance; default http://127.0.0.1:${PORT}
+	Ready      string   // URL or path that answers with a status of the 200s once an instance is ready; default "/"
+	MetricsURL string   // URL or path of an instance's Prometheus metrics; empty means that it has none
+	StopSignal string   // name of the signal that ends an instance; default SIGTERM
+	ResetCmd   []string // external targets: a command that puts the state back; no shell
+}
+
+// An Endpoint is where a deployed target is found.
+type Endpoint interface {
+	// URL returns the base URL of the first instance, without a slash at its end.
+	URL() string
+	// URLs returns the base URLs of all instances; URL is the first of them.
+	URLs() []string
+	// MetricsURLs returns where Prometheus metrics are read, one URL per instance; empty when there are none.
+	MetricsURLs() []string
+	// PIDs returns the processes on this host by role: "app" and "db". A server that forks workers is
+	// named by its first process. It changes at Reset. It is empty for a target elsewhere.
+	PIDs() map[string][]int
+}
+
+// A Deployment is a system under test that is ready for a run. Its methods may be called from several
+// goroutines; Reset and Stop exclude each other.
+type Deployment interface {
+	Endpoint
+	// Describe says what is deployed, for the manifest. It holds no secrets.
+	Describe() Description
+	// Reset puts the state back to what it was when Deploy returned, and restarts all programs. URLs stay;
+	// PIDs change. After an error the deployment is only good for another Reset or Stop.
+	Reset(ctx context.Context) error
+	// Stop ends all programs, within 10 seconds and at once when ctx has ended. It may be called again.
+	Stop(ctx context.Context) error
+}
+
+// A Driver deploys targets of one kind.
+type Driver interface {
+	// Deploy returns when the target is ready for the first run. When it fails, or ctx ends first, nothing
+	// that it started is left running.
+	Deploy(ctx context.Context, spec Spec) (Deployment, error)
+}
+
+// Storage is the state of a database server, as its supervisor offers it.
+type Storage interface {
+	// DSN returns the URL of a database, password included, with the scheme of its protocol.
+	DSN(db string) string
+	CreateDatabase(ctx context.Context, name string) error
+	// Snapshot makes the present contents what Restore goes back to; it may restart the server.
+	Snapshot(ctx context.Context, name string) error
+	// Restore goes back to the snapshot and restarts the server on the same port.
+	Restore(ctx context.Context, name string) error
+}
+
+// A Database is a supervised database server.
+type Database interface {
+	Storage
+	Describe(ctx context.Context) (lab.Description, error)
+	PIDs() []int
+	Stop(ctx context.Context) error
+}
+
+// A StartDatabase starts a database server with its state in dir, on the given cores (nil: any).
+type StartDatabase func(ctx context.Context, dir string, cpus []int) (Database, error)
+
+// A Description says what is deployed. It goes into manifests and reports and holds no secrets.
+type Description struct {
+	Name      string            `json:"name,omitempty"`
+	Driver    string            `json:"driver"`
+	Version   string            `json:"version,omitempty"`
+	Command   []string          `json:"command,omitempty"`  // program and arguments, variables not expanded
+	Env       map[string]string `json:"env,omitempty"`      // variables not expanded; secret ones without their values
+	URLs      []string          `json:"urls,omitempty"`     // of the instances
+	Instances int               `json:"instances"`          // number of processes of the program
+	CPUs      []int             `json:"cpus,omitempty"`     // cores of program and database; empty: not placed
+	Digest    string            `json:"digest,omitempty"`   // SHA-256 of the program file, in hexadecimal
+	Engine    string            `json:"engine,omitempty"`   // as the plan calls it: postgresql, mysql
+	Database  *lab.Description  `json:"database,omitempty"` // the server's own name, version, durability and sizes
+	Settings  map[string]string `json:"settings,omitempty"` // what else a driver has to say
+}
+
+// Hidden stands for the value of a secret variable in a Description.
+const Hidden = "(secret)"
