@@ -199,7 +199,7 @@ const MinOutliers = 6
 // Outliers returns the positions, counted from 0, of the values that are further from the median than
 // 3.5·1.4826·MAD, where MAD is the median distance from the median. Below [MinOutliers] values it returns
 // none. They are there to be named and to test how much a conclusion hangs on them, never to be deleted:
-// among six values of a normal population at least one is flagged in about one sample of four.
+// among six values of a normal population at least one is flagged in 15 of 100 samples.
 func Outliers(s Sample) []int {
 	if s.N() < MinOutliers {
 		return nil

@@ -25,16 +25,16 @@ func (r Result) judgeOrder() Result {
 	r.P = stats.SignTest(up, down)
 	r.warn("a search ended at its own limit: such values are lower bounds, and the difference has no size; raise the limit")
 	if unknown > 0 {
-		r.warn(fmt.Sprintf("%s does not show which arm is ahead", count(unknown, "pair")))
+		r.warn(fmt.Sprintf("%s %s not show which arm is the higher", count(unknown, "pair"), plural(unknown, "does", "do")))
 	}
 	if r.N < stats.MinPairs {
 		r.Indicative = true
 		return r.conclude(Inconclusive, indicative(r.N))
 	}
-	tally := fmt.Sprintf("%s is ahead in %d of %d pairs with a known order (sign test, %s)", r.New.Name, up, up+down, pText(r.P))
+	tally := fmt.Sprintf("%s is the higher in %d of %s with a known order (sign test, %s)", r.New.Name, up, count(up+down, "pair"), pText(r.P))
 	switch {
 	case up+down == 0:
-		return r.conclude(Inconclusive, "no pair shows which arm is ahead")
+		return r.conclude(Inconclusive, "no pair shows which arm is the higher")
 	case r.P > r.Alpha:
 		return r.conclude(Inconclusive, tally)
 	case (up > down) == (r.Better == Higher):

@@ -188,7 +188,10 @@ func parseDecimal(text string) (float64, error) {
 	if err != nil || math.IsInf(v, 0) {
 		return 0, errors.New("want a decimal number such as 16007 or 12.5")
 	}
-	return v + 0, nil
+	if v == 0 {
+		return 0, nil // not -0
+	}
+	return v, nil
 }
 
 // WriteCSV writes pairs so that [ReadCSV] reads the same pairs, without their numbers of operations.

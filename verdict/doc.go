@@ -19,8 +19,8 @@
 //
 // Worse and better need the consent of the exact sign-flip test where it can reach alpha; where the sample
 // is too small for that, all pairs must point the same way. A conclusion that changes when the flagged
-// outliers are left out is inconclusive. Fewer than six pairs are indicative: numbers, no verdict. A pair
-// without data makes nothing worse or better, and no data at all is invalid, never the same.
+// outliers are left out is inconclusive. Fewer than six pairs are indicative: numbers, no verdict. No data at
+// all is invalid, never the same.
 //
 // # Censored values
 //

@@ -36,12 +36,13 @@ func Judge(e Endpoint, pairs []Pair, opt Options) Result {
 	for _, w := range s.Warnings {
 		r.warn(w.Error())
 	}
-	r.measure(s)
+	ci, ci90 := r.intervals(s)
+	r.measure(s, ci, ci90)
 	if r.N < stats.MinPairs {
 		r.Indicative = true
 		return r.conclude(Inconclusive, indicative(r.N))
 	}
-	kind, reason := r.decide(s)
+	kind, reason := r.decide(s, ci, ci90)
 	kind, reason = r.withoutOutliers(s, kind, reason)
 	kind, reason = r.withoutErrors(kind, reason)
 	return r.conclude(kind, reason)
@@ -134,6 +135,9 @@ func (r *Result) summarize(arm *Summary, values []float64) {
 	if !arm.AtLeast {
 		ci := stats.TInterval(s, 1-r.Alpha)
 		arm.Lo, arm.Hi = outward(ci.Lo), outward(ci.Hi)
+		if r.Absolute && ci.Known() && slices.Min(values) >= 0 {
+			arm.Lo = max(arm.Lo, 0) // a rate is never negative
+		}
 	}
 }
 
@@ -157,11 +161,16 @@ func mustSample(s stats.Sample, err error) stats.Sample {
 	return s
 }
 
+// intervals returns the two intervals of the rule at the level of the look: the one that asks for a change,
+// and the one that asks for sameness.
+func (r *Result) intervals(s stats.Sample) (ci, ci90 stats.Interval) {
+	return stats.TInterval(s, 1-r.Alpha), stats.TInterval(s, 1-2*r.Alpha)
+}
+
 // measure fills every number that the sample carries.
-func (r *Result) measure(s stats.Sample) {
+func (r *Result) measure(s stats.Sample, ci, ci90 stats.Interval) {
 	mean, sd := s.Mean(), s.SD()
 	r.Effect, r.SD = r.outward(mean), sd
-	ci, ci90 := stats.TInterval(s, 1-r.Alpha), stats.TInterval(s, 1-2*r.Alpha)
 	r.Lo, r.Hi = r.outward(ci.Lo), r.outward(ci.Hi)
 	r.Lo90, r.Hi90 = r.outward(ci90.Lo), r.outward(ci90.Hi)
 	r.P = stats.TTest(s)
@@ -204,8 +213,7 @@ func (r *Result) widest(s stats.Sample) int {
 }
 
 // decide applies the rule to a sample of any size that carries an interval.
-func (r *Result) decide(s stats.Sample) (Kind, string) {
-	ci, ci90 := stats.TInterval(s, 1-r.Alpha), stats.TInterval(s, 1-2*r.Alpha)
+func (r *Result) decide(s stats.Sample, ci, ci90 stats.Interval) (Kind, string) {
 	shifted := ci.Below(0) || ci.Above(0)
 	switch {
 	case !ci.Known():
@@ -251,9 +259,11 @@ func (r *Result) withoutOutliers(s stats.Sample, kind Kind, reason string) (Kind
 		return kind, reason
 	}
 	rest := s.Without(flagged...)
-	other, _ := r.decide(rest)
-	r.warn(fmt.Sprintf("%s is far from the others; without it the effect is %s and the result %s",
-		blocks(r.Outliers), r.delta(r.outward(rest.Mean())), other))
+	ci, ci90 := r.intervals(rest)
+	other, _ := r.decide(rest, ci, ci90)
+	r.warn(fmt.Sprintf("%s %s far from the others; without %s the change is %s and the result %s",
+		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"),
+		r.delta(r.outward(rest.Mean())), other))
 	if other == kind {
 		return kind, reason
 	}

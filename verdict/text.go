@@ -16,16 +16,18 @@ const maxRows = 24
 // interval when the sample carries one, the warnings and the sentence.
 func Text(w io.Writer, r Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s, %s is better, margin %s\n", r.Name, parens(r.Unit), r.Better, r.margin())
+	fmt.Fprintf(&b, "%s%s, %s is better, margin %s (%s)\n", r.Name, parens(r.Unit), r.Better, r.margin(), r.bounds())
 	if r.N > 0 {
 		b.WriteByte('\n')
 		writePairs(&b, r)
+	}
+	if r.Base.N > 0 {
 		b.WriteByte('\n')
 		writeArm(&b, r, r.Base)
 		writeArm(&b, r, r.New)
 	}
 	if r.HasEffect() {
-		fmt.Fprintf(&b, "%-10s%s\n", "change", r.change())
+		fmt.Fprintf(&b, "%-10s%s\n", "change", r.interval())
 	}
 	if r.HasInterval() {
 		fmt.Fprintf(&b, "%-10s%s\n", "detail", r.detail())
@@ -88,15 +90,18 @@ func writeArm(b *strings.Builder, r Result, arm Summary) {
 	if r.Absolute {
 		what = "mean"
 	}
-	text := value(arm.Mean, arm.AtLeast)
+	text := estimate(arm.Mean)
+	if arm.AtLeast {
+		text = ">=" + text
+	}
 	if !math.IsNaN(arm.Lo) {
-		text += fmt.Sprintf(" [%s %s]", value(arm.Lo, false), value(arm.Hi, false))
+		text += fmt.Sprintf(" [%s %s]", estimate(arm.Lo), estimate(arm.Hi))
 	}
 	fmt.Fprintf(b, "%-10s%s%s, %s of %s\n", arm.Name, text, unit(r.Unit), what, count(arm.N, "run"))
 }
 
-// change writes the effect between the ends of its interval: "[-12.10 % -10.02 % -7.89 %] (p = 0.0001)".
-func (r Result) change() string {
+// interval writes the effect between the ends of its interval: "[-12.10 % -10.02 % -7.89 %] (p = 0.0001)".
+func (r Result) interval() string {
 	if !r.HasInterval() {
 		return r.delta(r.Effect)
 	}
@@ -124,7 +129,7 @@ func (v Verdict) Text(w io.Writer) error {
 	for _, r := range v.Results {
 		line := "not known"
 		if r.HasEffect() {
-			line = r.change()
+			line = r.interval()
 		}
 		fmt.Fprintf(&b, "  %s%s  %-12s  %s\n", r.Name, strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)), r.Kind, line)
 	}
@@ -132,23 +137,29 @@ func (v Verdict) Text(w io.Writer) error {
 	return err
 }
 
-// value writes a measured number with at most six significant digits, but never fewer than its whole part.
+// value writes a measured number with six significant digits, but never fewer than its whole part.
 func value(v float64, atLeast bool) string {
-	prefix := ""
 	if atLeast {
-		prefix = ">="
+		return ">=" + digits(v, 6)
 	}
-	if math.IsNaN(v) {
+	return digits(v, 6)
+}
+
+// estimate writes a computed number with four significant digits, but never fewer than its whole part.
+func estimate(v float64) string { return digits(v, 4) }
+
+func digits(v float64, significant int) string {
+	a := math.Abs(v)
+	switch {
+	case math.IsNaN(v):
 		return "not known"
+	case a > 0 && a < 1e-4:
+		return strconv.FormatFloat(v, 'g', significant, 64)
+	case a < 1:
+		return number(v, significant)
+	default:
+		return number(v, max(0, significant-len(strconv.FormatFloat(math.Trunc(a), 'f', 0, 64))))
 	}
-	digits := 6
-	if a := math.Abs(v); a >= 1 {
-		digits = max(0, 6-len(strconv.FormatFloat(math.Trunc(a), 'f', 0, 64)))
-	}
-	if a := math.Abs(v); a > 0 && a < 1e-4 {
-		return prefix + strconv.FormatFloat(v, 'g', 4, 64)
-	}
-	return prefix + number(v, digits)
 }
 
 func parens(unit string) string {

@@ -101,6 +101,14 @@ func (e Endpoint) outward(d float64) float64 {
 	return math.Expm1(d)
 }
 
+// inward is the inverse of outward.
+func (e Endpoint) inward(effect float64) float64 {
+	if e.Absolute {
+		return effect
+	}
+	return math.Log1p(effect)
+}
+
 // Pair is what one block measured: a run of each arm, adjacent in time. A censored value is a lower bound:
 // the search ended at its own limit, and the true value is at least this.
 type Pair struct {
@@ -143,7 +151,7 @@ func AtLook(k int) (Options, error) {
 }
 
 // Summary describes one arm by itself: the geometric mean of its runs and the t interval on their
-// logarithms (arithmetic for absolute endpoints) at the level of the look. It says how a number varied
+// logarithms (arithmetic, and never below zero, for absolute endpoints) at the level of the look. It says how a number varied
 // between runs; the difference between arms is not judged from it, but from the pairs. Lo and Hi are NaN
 // when there is no interval; Mean is NaN for no runs. AtLeast marks a mean over censored values.
 type Summary struct {

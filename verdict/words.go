@@ -11,51 +11,69 @@ import (
 
 // sentence writes the result as a person would.
 func (r Result) sentence() string {
-	if r.Kind == Invalid {
+	switch {
+	case r.Kind == Invalid:
 		return fmt.Sprintf("%s: invalid: %s.", r.Name, r.Reason)
+	case r.Indicative && r.HasEffect():
+		return fmt.Sprintf("%s: %s is %s than %s%s; %s.", r.Name, r.New.Name, r.change(), r.Base.Name, r.spread(), r.Reason)
+	case !r.HasEffect():
+		return fmt.Sprintf("%s: %s: %s.", r.Name, r.Kind, r.Reason)
+	default:
+		return fmt.Sprintf("%s: %s: %s is %s than %s %s.", r.Name, r.Kind, r.New.Name, r.change(), r.Base.Name, r.evidence())
 	}
-	if r.Indicative {
-		if r.HasEffect() {
-			return fmt.Sprintf("%s: %s is %s; %s.", r.Name, r.New.Name, r.against(), r.Reason)
-		}
-		return fmt.Sprintf("%s: %s.", r.Name, r.Reason)
-	}
-	return fmt.Sprintf("%s: %s.", r.Kind, r.clause())
 }
 
-// clause says the result in a clause that stands behind its kind.
+// clause says the result behind the verdict of its database: "capacity 10.13 % lower (95 % interval …)".
 func (r Result) clause() string {
 	if !r.HasEffect() {
-		return fmt.Sprintf("%s: %s", r.Name, r.Reason)
+		return r.Name + ": " + r.Reason
 	}
+	return fmt.Sprintf("%s %s %s", r.Name, r.change(), r.evidence())
+}
+
+// evidence writes what stands behind the change, in parentheses, and what there is to say about it.
+func (r Result) evidence() string {
+	pairs := count(r.N, "pair")
 	switch r.Kind {
 	case Same:
-		text := fmt.Sprintf("%s of %s is %s, inside the margin of %s (%s interval %s to %s, %s)", r.Name, r.New.Name, r.against(),
-			r.margin(), r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), count(r.N, "pair"))
-		if r.Lo > 0 || r.Hi < 0 {
-			text += ": a small real shift"
-		}
-		if r.Base.Mean == 0 && r.New.Mean == 0 {
-			text += ": " + r.Reason
+		text := fmt.Sprintf("(%s interval %s to %s, %s), inside the margin of %s", r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), pairs, r.margin())
+		switch {
+		case r.Base.Mean == 0 && r.New.Mean == 0:
+			text += "; " + r.Reason
+		case r.Lo > 0 || r.Hi < 0:
+			text += "; a small real shift"
 		}
 		return text
 	case Better, Worse:
-		return fmt.Sprintf("%s of %s is %s (%s interval %s to %s, %s, %s)", r.Name, r.New.Name, r.against(),
-			r.level(), r.delta(r.Lo), r.delta(r.Hi), pText(r.P), count(r.N, "pair"))
+		return fmt.Sprintf("(%s interval %s to %s, %s, %s)", r.level(), r.delta(r.Lo), r.delta(r.Hi), pText(r.P), pairs)
 	default:
-		return fmt.Sprintf("%s of %s is %s (%s interval %s to %s, %s): %s; %s", r.Name, r.New.Name, r.against(),
-			r.level(), r.delta(r.Lo), r.delta(r.Hi), count(r.N, "pair"), r.Reason, r.advice())
+		return fmt.Sprintf("(%s interval %s to %s, %s): %s; %s", r.level(), r.delta(r.Lo), r.delta(r.Hi), pairs, r.Reason, r.advice())
 	}
+}
+
+// spread says between which values the pairs of a small sample lie.
+func (r Result) spread() string {
+	if r.N < 2 {
+		return ""
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, d := range r.Deltas() {
+		lo, hi = min(lo, d.Lo), max(hi, d.Hi)
+	}
+	return fmt.Sprintf(" (pairs from %s to %s)", r.delta(lo), r.delta(hi))
 }
 
 // advice says what an inconclusive sample could have seen, and what would help.
 func (r Result) advice() string {
-	text := fmt.Sprintf("these pairs could find a change of %s", r.size(r.MDE))
+	text := fmt.Sprintf("%s could find a change of %s", count(r.N, "pair"), r.size(r.MDE))
 	switch more := r.PairsNeeded - r.N; {
 	case r.PairsNeeded == 0:
 		text += fmt.Sprintf(", and no number of pairs up to %d would be enough", stats.MaxPairs)
 	case more > 0:
-		text += fmt.Sprintf("; about %d more would be needed", more)
+		text += fmt.Sprintf("; about %d more %s needed", more, plural(more, "is", "are"))
+	}
+	if r.Look > 0 && r.Look < r.Looks {
+		text += fmt.Sprintf("; look %d of %d is next", r.Look+1, r.Looks)
 	}
 	if r.Widest != 0 {
 		text += fmt.Sprintf("; pair %d adds most to the width", r.Widest)
@@ -63,15 +81,15 @@ func (r Result) advice() string {
 	return text
 }
 
-// against writes the effect: "3.64 % lower than base".
-func (r Result) against() string {
+// change writes the effect: "3.64 % lower".
+func (r Result) change() string {
 	switch {
 	case r.Effect > 0:
-		return fmt.Sprintf("%s higher than %s", r.size(r.Effect), r.Base.Name)
+		return r.size(r.Effect) + " higher"
 	case r.Effect < 0:
-		return fmt.Sprintf("%s lower than %s", r.size(r.Effect), r.Base.Name)
+		return r.size(r.Effect) + " lower"
 	default:
-		return "equal to " + r.Base.Name
+		return r.size(0) + " higher"
 	}
 }
 
@@ -89,6 +107,11 @@ func (e Endpoint) size(d float64) string {
 		return number(math.Abs(d), 4) + " pp"
 	}
 	return strconv.FormatFloat(100*math.Abs(d), 'f', 2, 64) + " %"
+}
+
+// bounds writes what the margin allows: "-4.76 % to +5.00 %".
+func (e Endpoint) bounds() string {
+	return e.delta(e.outward(-e.limit())) + " to " + e.delta(e.outward(e.limit()))
 }
 
 // margin writes the margin: "5 %", "0.1 pp".
