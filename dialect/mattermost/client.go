@@ -1,0 +1,490 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/wire"
+)
+
+const api = "/api/v4"
+
+// A Recorder takes finished ops; workload.User is one.
+type Recorder interface {
+	Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64)
+}
+
+// A Client is one user's side of the API. Each method makes one request and records one op; its error is an [*OpError], or the
+// context's if the run ended (then nothing is recorded). It is not safe for concurrent use; a [Socket] obtained from it is separate.
+type Client struct {
+	http    *wire.Client
+	wsURL   string
+	agent   string
+	timeout time.Duration
+	token   string
+	rec     Recorder
+	table   *Table
+	note    func(error) // hears of every failed op; may be nil
+}
+
+// A ClientConfig describes a [Client].
+type ClientConfig struct {
+	URL       string        // base URL of the server, http or https
+	Token     string        // session, personal or bot token; see also SetToken
+	Timeout   time.Duration // of one operation; 0 means wire.DefaultTimeout
+	UserAgent string
+	Recorder  Recorder // required
+	Table     *Table   // required
+	Note      func(error)
+}
+
+// NewClient returns a client without a connection.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, UserAgent: cfg.UserAgent})
+	if err != nil {
+		return nil, err
+	}
+	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + api + "/websocket"
+	return &Client{
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note,
+	}, nil
+}
+
+// SetToken changes the token that later calls send.
+func (c *Client) SetToken(token string) { c.token = token }
+
+// SetTable changes the names under which later calls are recorded.
+func (c *Client) SetTable(t *Table) { c.table = t }
+
+// Close closes the connection.
+func (c *Client) Close() { _ = c.http.Close() } // it has no errors worth a word
+
+// bodies holds buffers for request bodies, so that an idle user holds none.
+var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+
+// call makes a request and records it. ok lists the statuses that mean success; read, if not nil, takes what it needs from the
+// answer and returns an error if the answer does not show the effect.
+func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok ...int) error {
+	req.Token = c.token
+	if req.Body != nil && req.ContentType == "" {
+		req.ContentType = "application/json"
+	}
+	resp, err := c.http.Do(ctx, req)
+	defer c.http.Release()
+	if over(ctx, err) {
+		return context.Cause(ctx)
+	}
+	var e *OpError
+	if err != nil {
+		e = &OpError{Op: opNames[o], Class: classOf(err), Status: resp.Status, Err: err}
+	} else {
+		good := false
+		for _, s := range ok {
+			good = good || s == resp.Status
+		}
+		switch {
+		case !good:
+			e = &OpError{Op: opNames[o], Class: classOfStatus(resp.Status), Status: resp.Status}
+			refusal(e, resp)
+		case read != nil:
+			if err := read(resp); err != nil {
+				e = &OpError{Op: opNames[o], Class: measure.Decode, Status: resp.Status, Err: err}
+				if challenge(resp) {
+					e.Proxy = "challenge page of a proxy (allow this host's address there)"
+				}
+			}
+		}
+	}
+	class := measure.OK
+	if e != nil {
+		class = e.Class
+	}
+	c.rec.Done(c.table[o], resp.Sent, resp.Done, class, resp.BodyBytes)
+	if e != nil {
+		if c.note != nil {
+			c.note(e)
+		}
+		return e
+	}
+	return nil
+}
+
+// send is call with a JSON body that build appends.
+func (c *Client) send(ctx context.Context, o op, method, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+	buf := bodies.Get().(*[]byte)
+	*buf = build((*buf)[:0])
+	err := c.call(ctx, o, &wire.Request{Method: method, Path: api + path, Body: *buf}, read, ok...)
+	if cap(*buf) <= 64<<10 {
+		bodies.Put(buf)
+	}
+	return err
+}
+
+func (c *Client) get(ctx context.Context, o op, path string, read func(*wire.Response) error) error {
+	return c.call(ctx, o, &wire.Request{Path: api + path}, read, 200)
+}
+
+// errEffect is an answer that does not show what the call was for.
+var errEffect = errors.New("the answer does not show the effect")
+
+// idIn copies the member "id" (or another key) of an object into dst and requires it.
+func idIn(key string, dst *string) func(*wire.Response) error {
+	return func(resp *wire.Response) error {
+		*dst = ""
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) == key {
+				*dst = string(text(v))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if *dst == "" {
+			return fmt.Errorf("%w: no %s", errEffect, key)
+		}
+		return nil
+	}
+}
+
+// A Profile is what is needed of a user.
+type Profile struct {
+	ID, Username, Roles string
+	Bot                 bool
+}
+
+func profile(b []byte) (p Profile, err error) {
+	err = eachField(b, func(k, v []byte) error {
+		switch string(k) {
+		case "id":
+			p.ID = string(text(v))
+		case "username":
+			p.Username = string(text(v))
+		case "roles":
+			p.Roles = string(text(v))
+		case "is_bot":
+			p.Bot = string(v) == "true"
+		}
+		return nil
+	})
+	if err == nil && (p.ID == "" || p.Username == "") {
+		err = fmt.Errorf("%w: no user", errEffect)
+	}
+	return p, err
+}
+
+func profiles(b []byte) (ps []Profile, err error) {
+	err = eachElement(b, func(v []byte) error {
+		p, err := profile(v)
+		ps = append(ps, p)
+		return err
+	})
+	return ps, err
+}
+
+// Login exchanges a password for a session token, which later calls send, and returns the user.
+func (c *Client) Login(ctx context.Context, loginID, password string) (p Profile, err error) {
+	c.token = ""
+	token := ""
+	err = c.send(ctx, opLogin, "POST", "/users/login", func(b []byte) []byte {
+		return object(b, "login_id", loginID, "password", password)
+	}, func(resp *wire.Response) (err error) {
+		if token = resp.Header.Get("Token"); token == "" {
+			return fmt.Errorf("%w: no token", errEffect)
+		}
+		p, err = profile(resp.Body)
+		return err
+	}, 200)
+	if err == nil {
+		c.token = token
+	}
+	return p, err
+}
+
+// Token returns the token that calls send.
+func (c *Client) Token() string { return c.token }
+
+// Me returns the user to whom the token belongs.
+func (c *Client) Me(ctx context.Context) (p Profile, err error) {
+	err = c.get(ctx, opMe, "/users/me", func(resp *wire.Response) (err error) {
+		p, err = profile(resp.Body)
+		return err
+	})
+	return p, err
+}
+
+// CreateUser creates an account. On a server without any it becomes the administrator.
+func (c *Client) CreateUser(ctx context.Context, username, email, password string) (p Profile, err error) {
+	err = c.send(ctx, opCreateUser, "POST", "/users", func(b []byte) []byte {
+		return object(b, "username", username, "email", email, "password", password)
+	}, func(resp *wire.Response) (err error) {
+		p, err = profile(resp.Body)
+		return err
+	}, 201)
+	return p, err
+}
+
+// UsersByName returns those of the named users that exist.
+func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile, err error) {
+	err = c.send(ctx, opUsersByName, "POST", "/users/usernames", func(b []byte) []byte { return list(b, names) },
+		func(resp *wire.Response) (err error) {
+			ps, err = profiles(resp.Body)
+			return err
+		}, 200)
+	return ps, err
+}
+
+// UsersByID returns the number of profiles that the server knows for these ids.
+func (c *Client) UsersByID(ctx context.Context, ids []string) (n int, err error) {
+	err = c.send(ctx, opUserIDs, "POST", "/users/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
+	return n, err
+}
+
+// Statuses asks for the presence of users and returns how many answers came.
+func (c *Client) Statuses(ctx context.Context, ids []string) (n int, err error) {
+	err = c.send(ctx, opStatusIDs, "POST", "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
+	return n, err
+}
+
+// count counts the elements of an array.
+func count(n *int) func(*wire.Response) error {
+	return func(resp *wire.Response) error {
+		*n = 0
+		return eachElement(resp.Body, func([]byte) error { *n++; return nil })
+	}
+}
+
+// CreateBot creates a bot account and returns its user id.
+func (c *Client) CreateBot(ctx context.Context, username string) (id string, err error) {
+	err = c.send(ctx, opCreateBot, "POST", "/bots", func(b []byte) []byte {
+		return object(b, "username", username, "display_name", username, "description", "posts for load tests")
+	}, idIn("user_id", &id), 201)
+	return id, err
+}
+
+// CreateToken creates a personal access token of a user or bot.
+func (c *Client) CreateToken(ctx context.Context, userID string) (token string, err error) {
+	err = c.send(ctx, opCreateToken, "POST", "/users/"+url.PathEscape(userID)+"/tokens", func(b []byte) []byte {
+		return object(b, "description", "load test")
+	}, idIn("token", &token), 200, 201)
+	return token, err
+}
+
+// TeamByName returns a team's id.
+func (c *Client) TeamByName(ctx context.Context, name string) (id string, err error) {
+	err = c.get(ctx, opTeamByName, "/teams/name/"+url.PathEscape(name), idIn("id", &id))
+	return id, err
+}
+
+// CreateTeam creates an open team and returns its id.
+func (c *Client) CreateTeam(ctx context.Context, name string) (id string, err error) {
+	err = c.send(ctx, opCreateTeam, "POST", "/teams", func(b []byte) []byte {
+		return object(b, "name", name, "display_name", name, "type", "O")
+	}, idIn("id", &id), 201)
+	return id, err
+}
+
+// MyTeams returns the ids of the user's teams.
+func (c *Client) MyTeams(ctx context.Context, userID string) (ids []string, err error) {
+	err = c.get(ctx, opMyTeams, "/users/"+url.PathEscape(userID)+"/teams", idsOf("id", &ids))
+	return ids, err
+}
+
+// idsOf collects one member of each object of an array, and requires it.
+func idsOf(key string, ids *[]string) func(*wire.Response) error {
+	return func(resp *wire.Response) error {
+		return eachElement(resp.Body, func(v []byte) error {
+			id := ""
+			if err := eachField(v, func(k, v []byte) error {
+				if string(k) == key {
+					id = string(text(v))
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if id == "" {
+				return fmt.Errorf("%w: no %s", errEffect, key)
+			}
+			*ids = append(*ids, id)
+			return nil
+		})
+	}
+}
+
+// TeamMembers returns one page of the user ids of a team.
+func (c *Client) TeamMembers(ctx context.Context, teamID string, page, perPage int) (ids []string, err error) {
+	err = c.get(ctx, opTeamMembers, fmt.Sprintf("/teams/%s/members?page=%d&per_page=%d", url.PathEscape(teamID), page, perPage), idsOf("user_id", &ids))
+	return ids, err
+}
+
+// AddTeamMembers makes users members of a team.
+func (c *Client) AddTeamMembers(ctx context.Context, teamID string, userIDs []string) error {
+	var added []string
+	return c.send(ctx, opAddTeamMembers, "POST", "/teams/"+url.PathEscape(teamID)+"/members/batch", func(b []byte) []byte {
+		b = append(b, '[')
+		for i, id := range userIDs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = object(b, "team_id", teamID, "user_id", id)
+		}
+		return append(b, ']')
+	}, func(resp *wire.Response) error {
+		if err := idsOf("user_id", &added)(resp); err != nil {
+			return err
+		}
+		if len(added) != len(userIDs) {
+			return fmt.Errorf("%w: %d of %d users were added", errEffect, len(added), len(userIDs))
+		}
+		return nil
+	}, 201)
+}
+
+// ChannelByName returns a channel's id.
+func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id string, err error) {
+	err = c.get(ctx, opChannelByName, "/teams/"+url.PathEscape(teamID)+"/channels/name/"+url.PathEscape(name), idIn("id", &id))
+	return id, err
+}
+
+// CreateChannel creates an open channel and returns its id.
+func (c *Client) CreateChannel(ctx context.Context, teamID, name string) (id string, err error) {
+	err = c.send(ctx, opCreateChannel, "POST", "/channels", func(b []byte) []byte {
+		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", "O")
+	}, idIn("id", &id), 201)
+	return id, err
+}
+
+// ChannelTeam returns the id of a channel's team.
+func (c *Client) ChannelTeam(ctx context.Context, channelID string) (teamID string, err error) {
+	err = c.get(ctx, opChannel, "/channels/"+url.PathEscape(channelID), idIn("team_id", &teamID))
+	return teamID, err
+}
+
+// ChannelMembers returns one page of the user ids of a channel.
+func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
+	err = c.get(ctx, opChannelMembers, fmt.Sprintf("/channels/%s/members?page=%d&per_page=%d", url.PathEscape(channelID), page, perPage), idsOf("user_id", &ids))
+	return ids, err
+}
+
+// JoinChannel makes a user a member of a channel.
+func (c *Client) JoinChannel(ctx context.Context, channelID, userID string) error {
+	got := ""
+	return c.send(ctx, opJoinChannel, "POST", "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
+		return object(b, "user_id", userID)
+	}, idIn("channel_id", &got), 201)
+}
+
+// A Channel is what is needed of one.
+type Channel struct {
+	ID, Name string
+	Type     string // O open, P private, D direct, G group
+}
+
+// TeamChannels returns the channels of a user in a team, direct and group channels included.
+func (c *Client) TeamChannels(ctx context.Context, userID, teamID string) (chs []Channel, err error) {
+	path := "/users/" + url.PathEscape(userID) + "/teams/" + url.PathEscape(teamID) + "/channels?include_deleted=true"
+	err = c.get(ctx, opTeamChannels, path, func(resp *wire.Response) error {
+		return eachElement(resp.Body, func(v []byte) error {
+			var ch Channel
+			if err := eachField(v, func(k, v []byte) error {
+				switch string(k) {
+				case "id":
+					ch.ID = string(text(v))
+				case "name":
+					ch.Name = string(text(v))
+				case "type":
+					ch.Type = string(text(v))
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if ch.ID == "" {
+				return fmt.Errorf("%w: a channel without id", errEffect)
+			}
+			chs = append(chs, ch)
+			return nil
+		})
+	})
+	return chs, err
+}
+
+// TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how many there are.
+func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (n int, err error) {
+	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", count(&n))
+	return n, err
+}
+
+// ChannelStats reads a channel's counts and returns that of its members.
+func (c *Client) ChannelStats(ctx context.Context, channelID string) (members int64, err error) {
+	err = c.get(ctx, opChannelStats, "/channels/"+url.PathEscape(channelID)+"/stats?exclude_files_count=true", func(resp *wire.Response) error {
+		members = -1
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) == "member_count" {
+				members = number(v)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if members < 0 {
+			return fmt.Errorf("%w: no member_count", errEffect)
+		}
+		return nil
+	})
+	return members, err
+}
+
+// ViewChannel says that the user looks at a channel now, and at prev no longer ("" if there was none). It returns the moment, by
+// the server's clock in Unix milliseconds, up to which the channel counts as seen.
+func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
+	err = c.send(ctx, opViewChannel, "POST", "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
+		return object(b, "channel_id", channelID, "prev_channel_id", prev)
+	}, func(resp *wire.Response) error {
+		seen = -1
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) != "last_viewed_at_times" || v[0] != '{' {
+				return nil
+			}
+			return eachField(v, func(k, v []byte) error {
+				if string(k) == channelID {
+					seen = number(v)
+				}
+				return nil
+			})
+		}); err != nil {
+			return err
+		}
+		if seen < 0 {
+			return fmt.Errorf("%w: no time for the channel", errEffect)
+		}
+		return nil
+	}, 200)
+	return seen, err
+}
+
+// React adds the user's reaction, an emoji's name without colons, to a post.
+func (c *Client) React(ctx context.Context, userID, postID, emoji string) error {
+	got := ""
+	return c.send(ctx, opReact, "POST", "/reactions", func(b []byte) []byte {
+		return object(b, "user_id", userID, "post_id", postID, "emoji_name", emoji)
+	}, func(resp *wire.Response) error {
+		if err := idIn("post_id", &got)(resp); err != nil {
+			return err
+		}
+		if got != postID {
+			return fmt.Errorf("%w: reaction to another post", errEffect)
+		}
+		return nil
+	}, 200, 201)
+}
+
+// millis formats a server time for a query.
+func millis(t int64) string { return strconv.FormatInt(t, 10) }

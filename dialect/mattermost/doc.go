@@ -1,0 +1,35 @@
+// Package mattermost is a client of Mattermost's API v4 and the behaviors of its simulated users.
+//
+// # Operations
+//
+// Each call of a [Client] records one op. The names of the steady state are
+//
+//	post reply upload react typing view_channel get_posts get_posts_before get_posts_unread get_thread
+//	status_ids user_ids channel_stats team_channels team_channel_members websocket
+//
+// "typing" lasts from the request on the WebSocket to its reply. "websocket" is a reconnection during the run; a lost connection
+// and a gap in its events count there as class ws. What a user does before its first action is recorded as "login" (the password
+// call alone) and "login_" + name, provisioning as "setup_" + name. The series "delivery" is described in package workload.
+//
+// # Classes
+//
+// A status that is not the one that the call asks for is 4xx or 5xx; one that is neither, and an answer that does not show the
+// effect (the id of the new post, for example), is decode. An op cut off by the end of the run is not recorded.
+//
+// # Behaviors
+//
+// poster is the user of a self-hoster's Locust file: it waits 4 to 6 s, then posts (24 of 25 times) or uploads a text file
+// of about 100 bytes and posts that; all users share a bot's token. mattermost is a person with a WebSocket, modeled after
+// mattermost-load-test-ng's SimulController: see [Actions]. Left out there, and so less load here: profile images, drafts, threads
+// inbox, search, the two background calls per minute, attachments and links.
+//
+// # Provisioning
+//
+// Provision logs in as administrator, creates what is missing (the administrator itself on an empty server, a team, channels,
+// a bot, users) and finds what is there, by name. It works the same on a real server and on package refchat. [Params] lists the
+// settings, [Secrets] the secrets.
+//
+// # What it refuses to know
+//
+// Time (the engine schedules), plans, runs and verdicts, and every other server.
+package mattermost

@@ -1,0 +1,139 @@
+package mattermost
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plimsoll/measure"
+	"plimsoll/wire"
+)
+
+// An OpError is a call that did not do what it was for.
+type OpError struct {
+	Op     string // name of the op, without prefix
+	Class  measure.Class
+	Status int    // of the answer; 0 if there was none
+	Code   string // the server's identifier of the error ("api.context.permissions.app_error"), or ""
+	Proxy  string // what someone between us and the server did ("challenge page", ...), or ""
+	Err    error  // the cause, if it is not just the status
+}
+
+// Error names the op, and what is known. It holds nothing of the request but its name.
+func (e *OpError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	b.WriteString(": ")
+	if e.Status != 0 {
+		fmt.Fprintf(&b, "status %d ", e.Status)
+	}
+	if e.Proxy != "" {
+		b.WriteString(e.Proxy)
+		b.WriteByte(' ')
+	}
+	if e.Code != "" {
+		b.WriteString(e.Code)
+		b.WriteByte(' ')
+	}
+	if e.Err != nil {
+		b.WriteString(e.Err.Error())
+		b.WriteByte(' ')
+	}
+	fmt.Fprintf(&b, "(%s)", e.Class)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// classOf maps a failure of package wire to its class.
+func classOf(err error) measure.Class {
+	e, ok := errors.AsType[*wire.Error](err)
+	if !ok {
+		return measure.Decode
+	}
+	if e.Timeout {
+		return measure.Timeout
+	}
+	if h, ok := errors.AsType[*wire.HandshakeError](err); ok && h.Status >= 400 {
+		return classOfStatus(h.Status)
+	}
+	switch e.Phase {
+	case wire.PhaseDial:
+		return measure.Dial
+	case wire.PhaseTLS:
+		return measure.TLS
+	case wire.PhaseNone, wire.PhaseWrite:
+		return measure.Write
+	case wire.PhaseHeader:
+		return measure.Header
+	case wire.PhaseBody:
+		return measure.Body
+	case wire.PhaseWS:
+		return measure.WS
+	}
+	return measure.Header
+}
+
+// classOfStatus is the class of an answer with an unwanted status.
+func classOfStatus(status int) measure.Class {
+	switch {
+	case status >= 500:
+		return measure.Status5xx
+	case status >= 400:
+		return measure.Status4xx
+	}
+	return measure.Decode
+}
+
+// over reports whether err comes from the end of the run, not from the server.
+func over(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled)
+}
+
+// refusal explains an answer with an unwanted status: the application's own error, or someone in between.
+func refusal(e *OpError, resp *wire.Response) {
+	isJSON := strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
+	if isJSON {
+		_ = eachField(resp.Body, func(key, value []byte) error { // a half-read error is still an error
+			if string(key) == "id" && len(value) < 200 {
+				e.Code = string(text(value))
+			}
+			return nil
+		})
+	}
+	switch {
+	case challenge(resp):
+		e.Proxy = "challenge page of a proxy (allow this host's address there)"
+	case resp.Status == 429:
+		e.Proxy = "too many requests: a rate limit of the server or a proxy"
+	case resp.Status == 403 && e.Code == "":
+		e.Proxy = "forbidden by a proxy, not by the application"
+	case e.Code == "" && resp.Status >= 502 && resp.Status <= 504:
+		e.Proxy = "a proxy could not reach the application"
+	}
+}
+
+var challengeMarks = [][]byte{
+	[]byte("challenge-platform"), []byte("just a moment"), []byte("captcha"), []byte("cf-chl"), []byte("attention required"),
+	[]byte("checking your browser"), []byte("ddos protection"), []byte("_incapsula_"), []byte("enable javascript and cookies"),
+}
+
+// challenge reports whether the answer is a page that wants to see a person.
+func challenge(resp *wire.Response) bool {
+	if strings.EqualFold(resp.Header.Get("Cf-Mitigated"), "challenge") {
+		return true
+	}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		return false
+	}
+	page := bytes.ToLower(resp.Body[:min(len(resp.Body), 16<<10)])
+	for _, mark := range challengeMarks {
+		if bytes.Contains(page, mark) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package mattermost
+
+import (
+	"errors"
+	"sync"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// notes is what the users of one behavior share: the tables of names, and the kinds of failure that were told to a person already.
+type notes struct {
+	mu     sync.Mutex
+	reg    *measure.Registry
+	tables [2]*Table // steady state, login
+	told   map[OpError]bool
+}
+
+const mostTold = 20
+
+func (n *notes) table(env *workload.Env, k int) *Table {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.reg != env.Registry || n.tables[0] == nil {
+		n.reg = env.Registry
+		n.tables = [2]*Table{NewTable(env.Registry, ""), NewTable(env.Registry, workload.Login)}
+	}
+	return n.tables[k]
+}
+
+func (n *notes) steady(env *workload.Env) *Table { return n.table(env, 0) }
+func (n *notes) login(env *workload.Env) *Table  { return n.table(env, 1) }
+
+// to returns a function that tells each kind of failure once: an op that fails a thousand times is counted in its class, but what the
+// server (or a proxy) said is worth a line.
+func (n *notes) to(env *workload.Env) func(error) {
+	if env.Log == nil {
+		return nil
+	}
+	log := env.Log
+	return func(err error) {
+		e, ok := errors.AsType[*OpError](err)
+		if !ok {
+			return
+		}
+		kind := OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Proxy: e.Proxy}
+		n.mu.Lock()
+		seen := n.told[kind] || len(n.told) >= mostTold
+		if !seen {
+			if n.told == nil {
+				n.told = map[OpError]bool{}
+			}
+			n.told[kind] = true
+		}
+		n.mu.Unlock()
+		if !seen {
+			log("first failure of its kind: %v", err)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"plimsoll/workload"
+)
+
+const (
+	posterAgent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36"
+	posterTasks = 25 // of which one is an upload
+	alphabet    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
+)
+
+// Poster is the behavior poster: see "Behaviors" in the package comment. Its zero value is ready for Provision.
+type Poster struct {
+	set      settings
+	channels []string
+	token    string
+	notes    notes
+}
+
+// Provision implements workload.Behavior. The number of users does not matter to it.
+func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
+	set, err := parse(env.Params)
+	if err != nil {
+		return err
+	}
+	p.set = set
+	s := newSetup(ctx, &env, set)
+	if token := secret(&env, "bot_token"); token != "" && len(set.existing) > 0 {
+		p.token, p.channels = token, set.existing
+		ok, err := s.valid(token)
+		if err != nil {
+			return fmt.Errorf("bot: %w", err)
+		}
+		if !ok {
+			return fmt.Errorf("bot: the server does not accept the secret bot_token")
+		}
+		return nil
+	}
+	if err := s.asAdmin(); err != nil {
+		return err
+	}
+	team, channels, err := s.place()
+	if err != nil {
+		return err
+	}
+	id := ""
+	if token := secret(&env, "bot_token"); token != "" {
+		c, err := s.client(token)
+		if err != nil {
+			return err
+		}
+		me, err := c.Me(ctx)
+		c.Close()
+		if err != nil {
+			return fmt.Errorf("bot: %w", err)
+		}
+		id, p.token = me.ID, token
+	} else {
+		have := false
+		if p.token != "" {
+			if have, err = s.valid(p.token); err != nil {
+				return fmt.Errorf("bot: %w", err)
+			}
+		}
+		if have && fmt.Sprint(p.channels) == fmt.Sprint(channels) {
+			return nil // all done by an earlier call
+		}
+		if id, p.token, err = s.bot(); err != nil {
+			return err
+		}
+	}
+	if err := s.joinTeam(team, []string{id}); err != nil {
+		return err
+	}
+	want := make([][]string, len(channels))
+	for i := range want {
+		want[i] = []string{id}
+	}
+	if err := s.joinChannels(channels, want); err != nil {
+		return err
+	}
+	p.channels = channels
+	return nil
+}
+
+// NewActor implements workload.Behavior.
+func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	if len(p.channels) == 0 {
+		return nil, fmt.Errorf("poster: Provision has not been called")
+	}
+	c, err := NewClient(ClientConfig{
+		URL: env.URL, Token: p.token, Timeout: env.Timeout, UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+		Note: p.notes.to(&env),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &poster{c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], deliveries: env.Deliveries}, nil
+}
+
+// poster is one user.
+type poster struct {
+	c          *Client
+	u          *workload.User
+	channel    string
+	files      int
+	deliveries *workload.Deliveries
+}
+
+// Login implements workload.Actor. A token is all that a poster has, and its connection comes with the first request.
+func (a *poster) Login(context.Context) error { return nil }
+
+// Think implements workload.Actor: uniform on [4 s, 6 s).
+func (a *poster) Think() time.Duration {
+	return 4*time.Second + time.Duration(a.u.Think.Float64()*float64(2*time.Second))
+}
+
+// Act implements workload.Actor.
+func (a *poster) Act(ctx context.Context) error {
+	d := Draft{ChannelID: a.channel}
+	if a.u.Action.IntN(posterTasks) > 0 {
+		d.Message = "Test message: " + randomText(a.u.Content, 10)
+	} else {
+		a.files++
+		data := fmt.Sprintf("Test file %d\n%s", a.files, randomText(a.u.Content, 100))
+		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain", []byte(data))
+		if err != nil {
+			return ended(ctx)
+		}
+		d.Message = fmt.Sprintf("File upload test %d", a.files)
+		d.FileIDs = []string{id}
+	}
+	p, err := a.c.Post(ctx, d)
+	if err != nil {
+		return ended(ctx)
+	}
+	if a.deliveries != nil {
+		a.deliveries.Sent(p.ID, p.Sent)
+	}
+	return nil
+}
+
+// Close implements workload.Actor.
+func (a *poster) Close() { a.c.Close() }
+
+// ended is what Act returns after a failed op: nothing, unless it failed because the run is over.
+func ended(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return workload.ErrStop
+	}
+	return nil
+}
+
+// randomText returns n random letters, digits and spaces.
+func randomText(r *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = alphabet[r.IntN(len(alphabet))]
+	}
+	return string(b)
+}

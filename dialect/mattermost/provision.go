@@ -1,0 +1,351 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+const (
+	provisionWorkers = 8                // requests at a time
+	provisionTimeout = 60 * time.Second // of one request, if the plan's is shorter: a full server is not under test yet
+	namesPerRequest  = 100
+	joinsPerRequest  = 20
+	pageSize         = 200
+)
+
+// setup is the state of one Provision.
+type setup struct {
+	ctx   context.Context // of one Provision, which this does not outlive
+	env   *workload.Env
+	set   settings
+	token string // of the administrator
+	table *Table
+	rec   Recorder
+}
+
+// setupRecorder records provisioning, in which every op is due when it is sent.
+type setupRecorder struct {
+	rec   *measure.Recorder
+	epoch time.Time
+}
+
+// Done implements Recorder.
+func (r setupRecorder) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
+	at := sent.Sub(r.epoch)
+	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
+}
+
+func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {
+	reg := env.Registry
+	if reg == nil {
+		reg = measure.NewRegistry(1) // nobody wants to know
+	}
+	return &setup{
+		ctx: ctx, env: env, set: set, table: NewTable(reg, workload.Setup),
+		rec: setupRecorder{reg.Recorder(0), time.Now()},
+	}
+}
+
+func (s *setup) log(format string, args ...any) {
+	if s.env.Log != nil {
+		s.env.Log(format, args...)
+	}
+}
+
+func (s *setup) client(token string) (*Client, error) {
+	return NewClient(ClientConfig{
+		URL: s.env.URL, Token: token, Timeout: max(s.env.Timeout, provisionTimeout), Recorder: s.rec, Table: s.table,
+	})
+}
+
+// with runs f with a client of the administrator.
+func (s *setup) with(f func(c *Client) error) error {
+	c, err := s.client(s.token)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c)
+}
+
+// parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the first error.
+func (s *setup) parallel(n int, f func(ctx context.Context, c *Client, i int) error) error {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	var mu sync.Mutex
+	next := 0
+	take := func() int { mu.Lock(); defer mu.Unlock(); next++; return next - 1 }
+	var wg sync.WaitGroup
+	for range min(n, provisionWorkers) {
+		wg.Go(func() {
+			c, err := s.client(s.token)
+			if err != nil {
+				cancel(err)
+				return
+			}
+			defer c.Close()
+			for i := take(); i < n && ctx.Err() == nil; i = take() {
+				if err := f(ctx, c, i); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// missing reports whether err says that a thing is not there, as the real server says it.
+func missing(err error) bool {
+	e, ok := errors.AsType[*OpError](err)
+	return ok && e.Status == 404
+}
+
+// exists reports whether err says that a thing is there already: someone else was faster.
+func exists(err error) bool {
+	e, ok := errors.AsType[*OpError](err)
+	return ok && (e.Status == 400 || e.Status == 409) && strings.Contains(e.Code, "exist")
+}
+
+// asAdmin obtains the administrator's token; on a server without accounts it creates the administrator.
+func (s *setup) asAdmin() error {
+	token, password := secret(s.env, "admin_token"), secret(s.env, "admin_password")
+	if token == "" && password == "" {
+		return errors.New("provisioning needs an administrator: give the secret admin_password (or admin_token)")
+	}
+	c, err := s.client(token)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var p Profile
+	if token != "" {
+		p, err = c.Me(s.ctx)
+	} else {
+		p, err = c.Login(s.ctx, s.set.admin, password)
+		if e, ok := errors.AsType[*OpError](err); ok && e.Status == 401 {
+			// An account that is there, and whose password differs, makes this fail too.
+			if _, cerr := c.CreateUser(s.ctx, s.set.admin, s.set.admin+"@example.com", password); cerr != nil {
+				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)
+			}
+			s.log("created the administrator %s", s.set.admin)
+			p, err = c.Login(s.ctx, s.set.admin, password)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("logging in as administrator %s: %w", s.set.admin, err)
+	}
+	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
+		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
+	}
+	s.token = c.Token()
+	return nil
+}
+
+// place finds or creates the team and the channels.
+func (s *setup) place() (team string, channels []string, err error) {
+	if len(s.set.existing) > 0 {
+		err := s.with(func(c *Client) error {
+			for _, ch := range s.set.existing {
+				t, err := c.ChannelTeam(s.ctx, ch)
+				if err != nil {
+					return fmt.Errorf("channel %s: %w", ch, err)
+				}
+				if team != "" && t != team {
+					return errors.New("the channels of setting channel belong to several teams; name those of one")
+				}
+				team = t
+			}
+			return nil
+		})
+		return team, s.set.existing, err
+	}
+	err = s.with(func(c *Client) error {
+		team, err = c.TeamByName(s.ctx, s.set.team)
+		if missing(err) {
+			if team, err = c.CreateTeam(s.ctx, s.set.team); exists(err) {
+				team, err = c.TeamByName(s.ctx, s.set.team)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("team %s: %w", s.set.team, err)
+	}
+	channels = make([]string, s.set.channels)
+	err = s.parallel(len(channels), func(ctx context.Context, c *Client, i int) (err error) {
+		name := fmt.Sprintf("%s-%03d", s.set.team, i)
+		channels[i], err = c.ChannelByName(ctx, team, name)
+		if missing(err) {
+			if channels[i], err = c.CreateChannel(ctx, team, name); exists(err) {
+				channels[i], err = c.ChannelByName(ctx, team, name)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("channel %s: %w", name, err)
+		}
+		return nil
+	})
+	return team, channels, err
+}
+
+// accounts finds or creates users by name and returns their ids, in the order of the names.
+func (s *setup) accounts(names []string, password string) ([]string, error) {
+	ids := make([]string, len(names))
+	batches := (len(names) + namesPerRequest - 1) / namesPerRequest
+	err := s.parallel(batches, func(ctx context.Context, c *Client, k int) error {
+		from := k * namesPerRequest
+		found, err := c.UsersByName(ctx, names[from:min(from+namesPerRequest, len(names))])
+		if err != nil {
+			return fmt.Errorf("looking for users: %w", err)
+		}
+		byName := map[string]string{}
+		for _, p := range found {
+			byName[p.Username] = p.ID
+		}
+		for i := from; i < min(from+namesPerRequest, len(names)); i++ {
+			ids[i] = byName[names[i]]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var lack []int
+	for i, id := range ids {
+		if id == "" {
+			lack = append(lack, i)
+		}
+	}
+	if len(lack) > 0 {
+		s.log("creating %d users", len(lack))
+	}
+	err = s.parallel(len(lack), func(ctx context.Context, c *Client, k int) error {
+		i := lack[k]
+		p, err := c.CreateUser(ctx, names[i], names[i]+"@example.com", password)
+		if err != nil {
+			return fmt.Errorf("creating user %s: %w", names[i], err)
+		}
+		ids[i] = p.ID
+		return nil
+	})
+	return ids, err
+}
+
+// pages collects the results of a paged list.
+func pages(list func(page int) ([]string, error)) (map[string]bool, error) {
+	all := map[string]bool{}
+	for page := 0; ; page++ {
+		ids, err := list(page)
+		if err != nil {
+			return nil, err
+		}
+		before := len(all)
+		for _, id := range ids {
+			all[id] = true
+		}
+		if len(ids) < pageSize || len(all) == before { // the end, or a server that ignores the page
+			return all, nil
+		}
+	}
+}
+
+// joinTeam makes users members of the team.
+func (s *setup) joinTeam(team string, users []string) error {
+	var members map[string]bool
+	err := s.with(func(c *Client) (err error) {
+		members, err = pages(func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("members of team %s: %w", s.set.team, err)
+	}
+	var lack []string
+	for _, id := range users {
+		if !members[id] {
+			lack = append(lack, id)
+		}
+	}
+	batches := (len(lack) + joinsPerRequest - 1) / joinsPerRequest
+	return s.parallel(batches, func(ctx context.Context, c *Client, k int) error {
+		from := k * joinsPerRequest
+		if err := c.AddTeamMembers(ctx, team, lack[from:min(from+joinsPerRequest, len(lack))]); err != nil {
+			return fmt.Errorf("adding users to team %s: %w (the server's MaxUsersPerTeam must allow them all)", s.set.team, err)
+		}
+		return nil
+	})
+}
+
+// joinChannels makes users members of channels: want[i] are the users of channels[i].
+func (s *setup) joinChannels(channels []string, want [][]string) error {
+	type join struct{ channel, user string }
+	lists := make([][]join, len(channels))
+	err := s.parallel(len(channels), func(ctx context.Context, c *Client, i int) error {
+		members, err := pages(func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
+		if err != nil {
+			return fmt.Errorf("members of channel %s: %w", channels[i], err)
+		}
+		for _, user := range want[i] {
+			if !members[user] {
+				lists[i] = append(lists[i], join{channels[i], user})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	lack := slices.Concat(lists...)
+	return s.parallel(len(lack), func(ctx context.Context, c *Client, k int) error {
+		if err := c.JoinChannel(ctx, lack[k].channel, lack[k].user); err != nil {
+			return fmt.Errorf("adding a user to channel %s: %w", lack[k].channel, err)
+		}
+		return nil
+	})
+}
+
+// bot finds or creates the bot and returns its id and a token.
+func (s *setup) bot() (id, token string, err error) {
+	err = s.with(func(c *Client) error {
+		found, err := c.UsersByName(s.ctx, []string{s.set.bot})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			if id, err = c.CreateBot(s.ctx, s.set.bot); err != nil {
+				return err
+			}
+		} else if id = found[0].ID; !found[0].Bot {
+			return errors.New("there is a user of that name who is not a bot; name another with the setting bot")
+		}
+		token, err = c.CreateToken(s.ctx, id)
+		return err
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("bot %s: %w", s.set.bot, err)
+	}
+	return id, token, nil
+}
+
+// valid reports whether a token obtained earlier still opens a session: false after a reset to a state before it.
+func (s *setup) valid(token string) (bool, error) {
+	c, err := s.client(token)
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	_, err = c.Me(s.ctx)
+	if e, ok := errors.AsType[*OpError](err); ok && e.Status == 401 {
+		return false, nil
+	}
+	return err == nil, err
+}
