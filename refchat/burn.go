@@ -1,0 +1,113 @@
+package refchat
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// burner makes every request cost a given share of CPU time more than it does: a planted slowdown of known size.
+//
+// It measures the process's CPU time continuously, subtracts what it burnt itself, and divides by the requests of the
+// same interval; the running mean (time constant two seconds) times the share is what each request then spins for, in
+// thread CPU time, so that being preempted does not shorten the burn. Garbage collection, event delivery and database
+// drivers are in the mean, the database's own process is not.
+type burner struct {
+	share    float64
+	met      *metrics
+	requests atomic.Int64
+	burnt    atomic.Int64  // ns of CPU so far
+	cost     atomic.Uint64 // float64 bits: ns of CPU per request, burns excluded; 0 until known
+
+	mu    sync.Mutex // guards the last reading
+	last  time.Time
+	cpu   int64
+	reqs  int64
+	spent int64
+}
+
+const (
+	burnInterval = 100 * time.Millisecond
+	burnMemory   = 2 * time.Second
+	burnMinimum  = 5 // requests in an interval, for a mean worth having
+)
+
+func newBurner(share float64, met *metrics) *burner {
+	b := &burner{share: share, met: met, last: time.Now()}
+	b.cpu = processCPU()
+	return b
+}
+
+// request accounts for one request and burns its share.
+func (b *burner) request() {
+	if b.share <= 0 {
+		return
+	}
+	b.requests.Add(1)
+	b.measure(time.Now())
+	if d := int64(b.share * math.Float64frombits(b.cost.Load())); d > 0 {
+		n := spin(d)
+		b.burnt.Add(n)
+		b.met.burnt.Add(float64(n) / 1e9)
+	}
+}
+
+// measure updates the mean cost when an interval has passed; other goroutines do not wait for it.
+func (b *burner) measure(now time.Time) {
+	if !b.mu.TryLock() {
+		return
+	}
+	defer b.mu.Unlock()
+	dt := now.Sub(b.last)
+	reqs := b.requests.Load()
+	n := reqs - b.reqs
+	if dt < burnInterval || n < burnMinimum {
+		return
+	}
+	cpu, spent := processCPU(), b.burnt.Load()
+	mean := max(0, float64((cpu-b.cpu)-(spent-b.spent))/float64(n))
+	if old := math.Float64frombits(b.cost.Load()); old > 0 {
+		keep := math.Exp(-float64(dt) / float64(burnMemory))
+		mean = keep*old + (1-keep)*mean
+	}
+	b.cost.Store(math.Float64bits(mean))
+	b.last, b.cpu, b.reqs, b.spent = now, cpu, reqs, spent
+}
+
+// spin uses ns nanoseconds of this thread's CPU time and returns how many it used.
+func spin(ns int64) int64 {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadCPU()
+	x := uint64(start) | 1
+	for {
+		for range 500 { // about half a microsecond between readings of the clock
+			x ^= x << 13
+			x ^= x >> 7
+			x ^= x << 17
+		}
+		if d := threadCPU() - start; d >= ns || x == 0 { // x is never 0; the compiler cannot know
+			return d
+		}
+	}
+}
+
+func threadCPU() int64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
+		return time.Now().UnixNano()
+	}
+	return ts.Nano()
+}
+
+func processCPU() int64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts) != nil {
+		return 0
+	}
+	return ts.Nano()
+}

@@ -1,0 +1,75 @@
+package refchat
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// apiError is an answer other than success, in the API's JSON form.
+type apiError struct {
+	ID            string `json:"id"`
+	Message       string `json:"message"`
+	DetailedError string `json:"detailed_error"`
+	RequestID     string `json:"request_id,omitempty"`
+	StatusCode    int    `json:"status_code,omitempty"`
+
+	cause error // goes to the log, never to the client
+}
+
+func (e *apiError) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("%d %s: %v", e.StatusCode, e.ID, e.cause)
+	}
+	return fmt.Sprintf("%d %s", e.StatusCode, e.ID)
+}
+
+func (e *apiError) Unwrap() error { return e.cause }
+
+func newError(status int, id, message string) *apiError {
+	return &apiError{ID: id, Message: message, StatusCode: status}
+}
+
+func errBody(name string) *apiError {
+	return newError(http.StatusBadRequest, "api.context.invalid_body_param.app_error", "Invalid or missing "+name+" in request body.")
+}
+
+func errURL(name string) *apiError {
+	return newError(http.StatusBadRequest, "api.context.invalid_url_param.app_error", "Invalid or missing "+name+" parameter in request URL.")
+}
+
+func errPermission() *apiError {
+	return newError(http.StatusForbidden, "api.context.permissions.app_error", "You do not have the appropriate permissions.")
+}
+
+func errSession() *apiError {
+	return newError(http.StatusUnauthorized, "api.context.session_expired.app_error", "Invalid or expired session, please login again.")
+}
+
+func errNoPage() *apiError {
+	return newError(http.StatusNotFound, "api.context.404.app_error", "Sorry, we could not find the page.")
+}
+
+func errNoUser() *apiError {
+	return newError(http.StatusNotFound, "app.user.missing_account.const", "Unable to find the user.")
+}
+
+func errNoChannel() *apiError {
+	return newError(http.StatusNotFound, "app.channel.get.existing.app_error", "Unable to find the existing channel.")
+}
+
+func errNoTeam() *apiError {
+	return newError(http.StatusNotFound, "app.team.get.find.app_error", "Unable to find the existing team.")
+}
+
+func errNoPost() *apiError {
+	return newError(http.StatusNotFound, "app.post.get.app_error", "Unable to get the post.")
+}
+
+func errLogin() *apiError {
+	return newError(http.StatusUnauthorized, "api.user.login.invalid_credentials_email_username", "Enter a valid email or username and/or password.")
+}
+
+// errStore is the answer to a request that the database failed.
+func errStore(op string, cause error) *apiError {
+	return &apiError{ID: "app.store." + op + ".app_error", Message: "An unexpected error occurred in the store.", StatusCode: http.StatusInternalServerError, cause: fmt.Errorf("%s: %w", op, cause)}
+}

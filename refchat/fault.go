@@ -1,0 +1,212 @@
+package refchat
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// faults is what is broken on purpose. The zero value breaks nothing.
+type faults struct {
+	cpu        float64 // share of a request's average CPU to burn on top
+	slowPost   delayFault
+	slowQuery  delayFault
+	pool       int // connections; 0 for the configured number
+	stallFor   time.Duration
+	stallEvery time.Duration
+	drop       chance
+	dup        chance
+	reorder    chance
+	errs       []errorFault
+}
+
+// delayFault delays what it is asked about, with a probability.
+type delayFault struct {
+	d time.Duration
+	p chance
+}
+
+func (f *delayFault) delay() time.Duration {
+	if f.d == 0 || !f.p.hit() {
+		return 0
+	}
+	return f.d
+}
+
+type errorFault struct {
+	p       chance
+	handler string // "" for all
+}
+
+// chance is a coin of known bias and seed, safe for concurrent use.
+type chance struct {
+	p   float64
+	mu  *sync.Mutex
+	rng *rand.Rand
+}
+
+func newChance(p float64, seed, stream uint64) chance {
+	return chance{p: p, mu: new(sync.Mutex), rng: rand.New(rand.NewPCG(seed, stream))}
+}
+
+func (c *chance) hit() bool {
+	if c.p <= 0 {
+		return false
+	}
+	if c.p >= 1 {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rng.Float64() < c.p
+}
+
+const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
+
+// CheckFault reports what is wrong with the text of one fault, or nil. The faults are:
+//
+//	cpu:25%              burn that share of a request's average CPU time on top, in the request's goroutine
+//	slow-post:20ms[@p]   wait before a post is stored, for a share p of them (default all)
+//	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection
+//	pool:N               at most N database connections
+//	stall:2s/30s         requests that arrive in the last 2 s of each 30 s wait for its end
+//	drop-event:1%        do not send a WebSocket event to a connection (its sequence numbers have no gap)
+//	dup-event:1%         send an event twice
+//	reorder-event:1%     send an event after the connection's next one (or 50 ms later)
+//	error:1%[@handler]   answer 500, to all requests or to one handler's ("createPost")
+//
+// Shares are written as 25% or 0.25. Chance is decided by a generator with Config.FaultSeed.
+func CheckFault(text string) error {
+	return new(faults).add(text, 0)
+}
+
+// parseFaults reads all texts; the first bad one is the error.
+func parseFaults(texts []string, seed uint64) (*faults, error) {
+	f := &faults{}
+	for _, t := range texts {
+		if err := f.add(t, seed); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *faults) add(text string, seed uint64) error {
+	name, arg, _ := strings.Cut(text, ":")
+	bad := func(what string) error { return fmt.Errorf("fault %q: %s: %s", text, what, faultUsage) }
+	share := func(s string) (float64, error) {
+		p, err := parseShare(s)
+		if err != nil {
+			return 0, bad(err.Error())
+		}
+		return p, nil
+	}
+	value, at, hasAt := strings.Cut(arg, "@")
+	if hasAt && at == "" {
+		return bad("nothing after @")
+	}
+	if hasAt && name != "slow-post" && name != "slow-query" && name != "error" {
+		return bad("no @ here")
+	}
+	switch name {
+	case "cpu":
+		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+		if err != nil || !strings.HasSuffix(value, "%") || !(n > 0 && n <= 1000) {
+			return bad("the share is a percentage above 0%, at most 1000%")
+		}
+		f.cpu = n / 100
+	case "slow-post", "slow-query":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 || d > time.Minute {
+			return bad("the delay is a duration above 0, at most 1m")
+		}
+		p := 1.0
+		if hasAt {
+			if p, err = share(at); err != nil {
+				return err
+			}
+		}
+		if name == "slow-post" {
+			f.slowPost = delayFault{d, newChance(p, seed, 1)}
+		} else {
+			f.slowQuery = delayFault{d, newChance(p, seed, 2)}
+		}
+	case "pool":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > 10000 {
+			return bad("the number of connections is 1 to 10000")
+		}
+		f.pool = n
+	case "stall":
+		a, b, _ := strings.Cut(value, "/")
+		d, err1 := time.ParseDuration(a)
+		every, err2 := time.ParseDuration(b)
+		if err1 != nil || err2 != nil || d <= 0 || every <= d {
+			return bad("the stall is DURATION/PERIOD, shorter than its period")
+		}
+		f.stallFor, f.stallEvery = d, every
+	case "drop-event", "dup-event", "reorder-event":
+		p, err := share(value)
+		if err != nil {
+			return err
+		}
+		switch name {
+		case "drop-event":
+			f.drop = newChance(p, seed, 3)
+		case "dup-event":
+			f.dup = newChance(p, seed, 4)
+		default:
+			f.reorder = newChance(p, seed, 5)
+		}
+	case "error":
+		p, err := share(value)
+		if err != nil {
+			return err
+		}
+		if hasAt && !isHandler(at) {
+			return bad("no handler is named " + strconv.Quote(at))
+		}
+		f.errs = append(f.errs, errorFault{newChance(p, seed, 6+uint64(len(f.errs))), at})
+	default:
+		return bad("unknown fault")
+	}
+	return nil
+}
+
+// parseShare reads "1%" or "0.01" as a probability above 0, at most 1.
+func parseShare(s string) (float64, error) {
+	num, pct := strings.CutSuffix(s, "%")
+	p, err := strconv.ParseFloat(num, 64)
+	if pct {
+		p /= 100
+	}
+	if err != nil || !(p > 0 && p <= 1) {
+		return 0, fmt.Errorf("the share %q is not above 0 and at most 100%%", s)
+	}
+	return p, nil
+}
+
+// fails reports whether a request of handler is to be answered with an error.
+func (f *faults) fails(handler string) bool {
+	for i := range f.errs {
+		if e := &f.errs[i]; (e.handler == "" || e.handler == handler) && e.p.hit() {
+			return true
+		}
+	}
+	return false
+}
+
+// stall returns how long a request that arrives at age since start has to wait.
+func (f *faults) stall(age time.Duration) time.Duration {
+	if f.stallEvery == 0 {
+		return 0
+	}
+	into := age % f.stallEvery
+	if into < f.stallEvery-f.stallFor {
+		return 0
+	}
+	return f.stallEvery - into
+}

@@ -1,0 +1,64 @@
+package refchat
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// textList is a flag that may be given several times.
+type textFlags []string
+
+func (t *textFlags) String() string { return fmt.Sprint([]string(*t)) }
+
+func (t *textFlags) Set(s string) error {
+	*t = append(*t, s)
+	return nil
+}
+
+// Main is the command "refchat": it serves until ctx ends. Secrets come through env: the DSN from the variable that
+// -dsn-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
+// line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
+// everything else to stderr.
+func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+	var cfg Config
+	fs := flag.NewFlagSet("refchat", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
+	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN", "`name` of the environment variable with the DSN, postgres://... or mysql://...")
+	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD", "`name` of the environment variable with the administrator's password")
+	fs.StringVar(&cfg.AdminUser, "admin", DefaultAdminUser, "`name` of the administrator to ensure")
+	fs.StringVar(&cfg.Hash, "hash", DefaultHash, "password `hash`: bcrypt:COST or pbkdf2:ITERATIONS")
+	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` to claim")
+	fs.StringVar(&cfg.BusListen, "bus", "", "`address` for events of other servers on this database")
+	fs.StringVar(&cfg.FilesDir, "files", "", "`directory` for uploaded files, default a temporary one")
+	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")
+	fs.Uint64Var(&cfg.FaultSeed, "fault-seed", 1, "seed of the faults' chance")
+	fs.Var((*textFlags)(&cfg.BusPeers), "peer", "bus `address` of another server (repeatable)")
+	fs.Var((*textFlags)(&cfg.Faults), "fault", "break something (repeatable): cpu:25%, slow-post:20ms[@p], slow-query:5ms[@p], pool:N,\nstall:2s/30s, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler]")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("refchat: unexpected argument %q", fs.Arg(0))
+	}
+	if cfg.DSN = env(*dsnEnv); cfg.DSN == "" {
+		return fmt.Errorf("refchat: the environment variable %s holds no DSN", *dsnEnv)
+	}
+	cfg.AdminPassword = env(*adminEnv)
+	cfg.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, err := New(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("refchat: %w", err)
+	}
+	if s.BusAddr() != "" {
+		fmt.Fprintf(stdout, "refchat: bus on %s\n", s.BusAddr())
+	}
+	fmt.Fprintf(stdout, "refchat: listening on http://%s\n", s.Addr())
+	if err := s.Run(ctx); err != nil {
+		return fmt.Errorf("refchat: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"regexp"
+)
+
+var emojiForm = regexp.MustCompile(`^[a-zA-Z0-9+_-]{1,64}$`)
+
+func (st *store) reactionsOf(ctx context.Context, posts []string) (list []*reaction, err error) {
+	defer st.timed("ReactionStore.GetForPost", &err)()
+	cond, args := st.anyOf("postid", posts)
+	list = []*reaction{}
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		x := &reaction{}
+		list = append(list, x)
+		return r.Scan(&x.UserID, &x.PostID, &x.EmojiName, &x.CreateAt, &x.UpdateAt, &x.DeleteAt)
+	}, "SELECT userid, postid, emojiname, createat, updateat, deleteat FROM reactions WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
+	return list, err
+}
+
+func (st *store) saveReaction(ctx context.Context, x *reaction) (err error) {
+	defer st.timed("ReactionStore.Save", &err)()
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := st.exec(ctx, tx, st.upsert("reactions", "userid, postid, emojiname, createat, updateat, deleteat", "postid, userid, emojiname", "updateat, deleteat"),
+			x.UserID, x.PostID, x.EmojiName, x.CreateAt, x.UpdateAt, 0); err != nil {
+			return err
+		}
+		_, err := st.exec(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", true, x.UpdateAt, x.PostID)
+		return err
+	})
+}
+
+func (st *store) deleteReaction(ctx context.Context, x *reaction) (err error) {
+	defer st.timed("ReactionStore.Delete", &err)()
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := st.exec(ctx, tx, "UPDATE reactions SET deleteat = ?, updateat = ? WHERE postid = ? AND userid = ? AND emojiname = ?",
+			x.UpdateAt, x.UpdateAt, x.PostID, x.UserID, x.EmojiName); err != nil {
+			return err
+		}
+		var n int
+		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(*) FROM reactions WHERE postid = ? AND deleteat = 0", x.PostID); err != nil {
+			return err
+		}
+		_, err := st.exec(ctx, tx, "UPDATE posts SET hasreactions = ?, updateat = ? WHERE id = ?", n > 0, x.UpdateAt, x.PostID)
+		return err
+	})
+}
+
+func (s *Server) saveReaction(q *request) error {
+	var x reaction
+	if err := q.decode(&x, "reaction"); err != nil {
+		return err
+	}
+	if !validID(x.UserID) || !validID(x.PostID) || x.EmojiName == "" || len(x.EmojiName) > 64 {
+		return newError(http.StatusBadRequest, "api.reaction.save_reaction.invalid.app_error", "Reaction is not valid.")
+	}
+	if x.UserID != q.sess.UserID {
+		return newError(http.StatusForbidden, "api.reaction.save_reaction.user_id.app_error", "You cannot save reaction for the other user.")
+	}
+	ctx := q.r.Context()
+	p, err := s.st.postByID(ctx, x.PostID)
+	if err != nil {
+		return errPermission()
+	}
+	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+		return err
+	}
+	if !emojiForm.MatchString(x.EmojiName) {
+		return newError(http.StatusBadRequest, "model.reaction.is_valid.emoji_name.app_error", "Invalid emoji name.")
+	}
+	now := millis()
+	x.CreateAt, x.UpdateAt, x.DeleteAt = now, now, 0
+	if err := s.st.saveReaction(ctx, &x); err != nil {
+		return errStore("reaction.save", err)
+	}
+	s.hub.publish(newEvent("reaction_added", broadcast{ChannelID: p.ChannelID}, eventField{"reaction", jsonText(&x)}))
+	return q.reply(http.StatusCreated, &x)
+}
+
+func (s *Server) deleteReaction(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	p, err := s.postForCaller(q)
+	if err != nil {
+		return err
+	}
+	x := &reaction{UserID: userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis()}
+	if !emojiForm.MatchString(x.EmojiName) {
+		return errURL("emoji_name")
+	}
+	if err := s.st.deleteReaction(q.r.Context(), x); err != nil {
+		return errStore("reaction.delete", err)
+	}
+	s.hub.publish(newEvent("reaction_removed", broadcast{ChannelID: p.ChannelID}, eventField{"reaction", jsonText(x)}))
+	return q.ok()
+}
+
+func (s *Server) getReactions(q *request) error {
+	p, err := s.postForCaller(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.reactionsOf(q.r.Context(), []string{p.ID})
+	if err != nil {
+		return errStore("reaction.get", err)
+	}
+	return q.reply(http.StatusOK, list)
+}

@@ -1,0 +1,295 @@
+package refchat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Defaults of [Config].
+const (
+	DefaultListen        = "127.0.0.1:8065"
+	DefaultHash          = "bcrypt:10"
+	DefaultVersion       = "5.37.0"
+	DefaultMaxOpenConns  = 100
+	DefaultAdminUser     = "sysadmin"
+	DefaultAdminPassword = "Sys@dmin-sample1" // of a server that listens on loopback; set another elsewhere
+)
+
+// Config says how a [Server] runs. The zero value of every field but DSN has a usable meaning.
+type Config struct {
+	Listen        string       // address to serve on, default DefaultListen; port 0 picks a free one
+	DSN           string       // postgres://… or mysql://…, a secret; the database must exist
+	Hash          string       // of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
+	Faults        []string     // see CheckFault
+	FaultSeed     uint64       // of the faults' chance
+	Version       string       // the version the server says it is, default DefaultVersion
+	BusListen     string       // address for other servers' events; "" for none
+	BusPeers      []string     // BusListen addresses of the other servers on this database
+	FilesDir      string       // for uploaded files, shared by all servers on this database; "" for a temporary one
+	MaxOpenConns  int          // database connections, default DefaultMaxOpenConns
+	AdminUser     string       // a system administrator that New makes sure exists, default DefaultAdminUser
+	AdminPassword string       // default DefaultAdminPassword
+	Log           *slog.Logger // errors of the server; nil discards them
+}
+
+// Server is one chat server process. Make it with [New], then call [Server.Run] once.
+type Server struct {
+	cfg    Config
+	st     *store
+	faults *faults
+	met    *metrics
+	burn   *burner
+	hash   hasher
+	hub    *hub
+	bus    *bus
+	router *router
+	ln     net.Listener
+	log    *slog.Logger
+	files  string
+	rmdir  bool // files is temporary
+	start  time.Time
+	id     string // of this process, for the bus
+	client clientConfig
+
+	sessions *cache[*session]
+	users    *cache[*user]
+	teams    *cache[*team]
+	channels *cache[*channel]
+	roles    *cache[map[string]channelRole] // channels of a user
+	inTeams  *cache[map[string]bool]        // teams of a user → is team admin
+	audience *cache[*audience]              // members of a channel, for mentions
+	statuses *cache[*status]
+	pending  *cache[string] // pending post id → post id, "" while it is being stored
+	images   *cache[[]byte]
+
+	bg       sync.WaitGroup // work that outlives its request
+	bgCtx    context.Context
+	bgCancel context.CancelFunc
+}
+
+// New connects to the database, makes the schema where there is none, ensures the administrator and opens the
+// listeners, so that Addr is known; nothing is served before Run. The caller must call Run (with an ended context to
+// give up) or Close.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	cfg.Listen = cmp.Or(cfg.Listen, DefaultListen)
+	cfg.Hash = cmp.Or(cfg.Hash, DefaultHash)
+	cfg.Version = cmp.Or(cfg.Version, DefaultVersion)
+	cfg.MaxOpenConns = cmp.Or(cfg.MaxOpenConns, DefaultMaxOpenConns)
+	cfg.AdminUser = cmp.Or(cfg.AdminUser, DefaultAdminUser)
+	cfg.AdminPassword = cmp.Or(cfg.AdminPassword, DefaultAdminPassword)
+	f, err := parseFaults(cfg.Faults, cfg.FaultSeed)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseHash(cfg.Hash)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.MaxOpenConns < 0 {
+		return nil, fmt.Errorf("max open connections %d: want 1 or more", cfg.MaxOpenConns)
+	}
+	conns := cmp.Or(f.pool, cfg.MaxOpenConns)
+	db, eng, err := openDB(ctx, cfg.DSN, conns)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID()}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.met = newMetrics(db)
+	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met} // the set-up is spared the faults
+	s.burn = newBurner(f.cpu, s.met)
+	s.router = newRouter(routes())
+	s.client = newClientConfig(cfg.Version)
+	s.makeCaches()
+	s.bgCtx, s.bgCancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.hub = newHub(s)
+	if err := s.prepare(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.st.faults = f
+	return s, nil
+}
+
+func (s *Server) makeCaches() {
+	s.sessions = newCache[*session](10*time.Minute, 35000)
+	s.users = newCache[*user](30*time.Minute, 20000)
+	s.teams = newCache[*team](30*time.Minute, 20000)
+	s.channels = newCache[*channel](15*time.Minute, 25000)
+	s.roles = newCache[map[string]channelRole](30*time.Minute, 50000)
+	s.inTeams = newCache[map[string]bool](30*time.Minute, 50000)
+	s.audience = newCache[*audience](30*time.Minute, 5000)
+	s.statuses = newCache[*status](24*time.Hour, 100000)
+	s.pending = newCache[string](30*time.Second, 25000)
+	s.images = newCache[[]byte](time.Hour, 256)
+}
+
+// prepare does what New does once there is something to close.
+func (s *Server) prepare(ctx context.Context) error {
+	if err := migrate(ctx, s.st.db, s.st.eng); err != nil {
+		return err
+	}
+	if err := s.ensureAdmin(ctx); err != nil {
+		return fmt.Errorf("ensuring the administrator: %w", err)
+	}
+	s.files = s.cfg.FilesDir
+	if s.files == "" {
+		dir, err := os.MkdirTemp("", "refchat-files-")
+		if err != nil {
+			return fmt.Errorf("making the files directory: %w", err)
+		}
+		s.files, s.rmdir = dir, true
+	} else if err := os.MkdirAll(s.files, 0o750); err != nil {
+		return fmt.Errorf("making the files directory: %w", err)
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", s.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	s.ln = ln
+	if s.bus, err = newBus(ctx, s, s.cfg.BusListen, s.cfg.BusPeers); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Addr is the address that the server listens on, host:port.
+func (s *Server) Addr() string { return s.ln.Addr().String() }
+
+// BusAddr is the address for peers, or "" when the server has no bus listener.
+func (s *Server) BusAddr() string { return s.bus.addr() }
+
+// Close releases what New made, for a server whose Run is never called.
+func (s *Server) Close() {
+	s.bgCancel()
+	s.hub.stop()
+	if s.bus != nil {
+		s.bus.stop()
+	}
+	s.bg.Wait()
+	if s.ln != nil {
+		s.ln.Close()
+	}
+	s.st.db.Close()
+	if s.rmdir {
+		os.RemoveAll(s.files)
+	}
+}
+
+const shutdownTime = 5 * time.Second
+
+// Run serves until ctx ends, then stops: no new connections, WebSockets closed, requests in progress finished (at most
+// five seconds), database closed. It returns nil after a stop that was asked for.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.Close()
+	mux := http.NewServeMux()
+	mux.Handle("/api/v4/", s)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.met.reg, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	hs := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 30 * time.Second,
+		ReadTimeout:       5 * time.Minute,
+		WriteTimeout:      5 * time.Minute,
+		IdleTimeout:       60 * time.Second,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	s.hub.run()
+	s.bus.run()
+	served := make(chan error, 1)
+	s.bg.Go(func() { served <- hs.Serve(s.ln) })
+	var err error
+	select {
+	case err = <-served:
+		err = fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	s.hub.closeAll() // hijacked connections are not the HTTP server's any more
+	if serr := hs.Shutdown(sctx); serr != nil {
+		hs.Close()
+		if !errors.Is(serr, context.DeadlineExceeded) && err == nil {
+			err = fmt.Errorf("shutting down: %w", serr)
+		}
+	}
+	return err
+}
+
+// background runs fn after its request, waited for at the end of the server.
+func (s *Server) background(fn func(ctx context.Context)) {
+	s.bg.Go(func() {
+		ctx, cancel := context.WithTimeout(s.bgCtx, 30*time.Second)
+		defer cancel()
+		fn(ctx)
+	})
+}
+
+// What other servers must forget when this one changes it.
+const (
+	dropUser     = "user"
+	dropTeam     = "team"
+	dropChannel  = "channel"
+	dropRoles    = "roles"    // of a user in channels
+	dropInTeams  = "inteams"  // of a user
+	dropAudience = "audience" // of a channel
+	dropSession  = "session"
+	dropStatus   = "status"
+)
+
+// invalidate drops a cached value here and at the peers.
+func (s *Server) invalidate(kind, key string) {
+	s.forget(kind, key)
+	s.bus.send(busMessage{Drop: kind, Key: key})
+}
+
+func (s *Server) forget(kind, key string) {
+	switch kind {
+	case dropUser:
+		s.users.drop(key)
+	case dropTeam:
+		s.teams.drop(key)
+	case dropChannel:
+		s.channels.drop(key)
+	case dropRoles:
+		s.roles.drop(key)
+	case dropInTeams:
+		s.inTeams.drop(key)
+	case dropAudience:
+		s.audience.drop(key)
+	case dropSession:
+		s.sessions.drop(key)
+	case dropStatus:
+		s.statuses.drop(key)
+	}
+}
+
+// forgetAll drops every cached value that another server may have changed.
+func (s *Server) forgetAll() {
+	s.sessions.clear()
+	s.users.clear()
+	s.teams.clear()
+	s.channels.clear()
+	s.roles.clear()
+	s.inTeams.clear()
+	s.audience.clear()
+	s.statuses.clear()
+}
