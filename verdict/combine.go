@@ -22,10 +22,7 @@ func Combine(database string, results []Result) Verdict {
 	for i, r := range results {
 		r.HolmP = adjusted[i]
 		if (r.Kind == Worse || r.Kind == Better) && !(r.HolmP <= r.Alpha) {
-			if r.HasEffect() && r.PairsNeeded > 0 {
-				mean := r.inward(r.Effect)
-				r.PairsNeeded = max(r.PairsNeeded, stats.PairsToDecide(mean, r.SD, r.limit(), r.Alpha/float64(len(results))))
-			}
+			r.PairsNeeded = r.pairsNeeded(r.Alpha / float64(len(results)))
 			r = r.conclude(Inconclusive, fmt.Sprintf("%s by itself, but not among %s (Holm, %s)",
 				r.Kind, count(len(results), "endpoint"), pText(r.HolmP)))
 		}

@@ -180,7 +180,6 @@ func (r *Result) measure(s stats.Sample, ci, ci90 stats.Interval) {
 		r.SignFlipP, _ = stats.SignFlip(s)
 		r.MDE = r.outward(stats.MDE(sd, r.N, r.Alpha))
 		r.Widest = r.widest(s)
-		r.PairsNeeded = r.pairsNeeded(mean, sd)
 	}
 	if r.Better == Higher {
 		r.NonInferior = ci.Above(-r.limit())
@@ -192,9 +191,14 @@ func (r *Result) measure(s stats.Sample, ci, ci90 stats.Interval) {
 	}
 }
 
-func (r *Result) pairsNeeded(mean, sd float64) int {
-	forMargin := stats.PairsFor(sd, r.limit(), r.Alpha)
-	toDecide := stats.PairsToDecide(mean, sd, r.limit(), r.Alpha)
+// pairsNeeded returns how many pairs are needed in all for the margin to be found, and for numbers like
+// these to be decided at the level alpha; 0 if that is unknown or out of reach.
+func (r *Result) pairsNeeded(alpha float64) int {
+	if !r.HasInterval() {
+		return 0
+	}
+	forMargin := stats.PairsFor(r.SD, r.limit(), r.Alpha)
+	toDecide := stats.PairsToDecide(r.inward(r.Effect), r.SD, r.limit(), alpha)
 	if forMargin == 0 || toDecide == 0 {
 		return 0
 	}
@@ -317,6 +321,9 @@ func (r *Result) warnAboutPlan(opt Options) {
 // conclude ends a judgment: the kind, the reason and the sentence.
 func (r Result) conclude(kind Kind, reason string) Result {
 	r.Kind, r.Reason = kind, reason
+	if kind == Inconclusive && r.PairsNeeded == 0 {
+		r.PairsNeeded = r.pairsNeeded(r.Alpha)
+	}
 	r.Sentence = r.sentence()
 	return r
 }

@@ -200,7 +200,8 @@ type Result struct {
 	// SD is the standard deviation of the differences on their scale (of ln ratios, or points). MDE is
 	// the effect that this many pairs with this spread would find in four of five cases, as a positive
 	// ratio minus one or in points. PairsNeeded is how many pairs in all are needed for MDE to reach the
-	// margin and for numbers like these to give a verdict; 0 if unknown or out of reach.
+	// margin and for numbers like these to be decided; 0 if there is a verdict already, or if it is not known
+	// or out of reach.
 	SD          float64 `json:"sd"`
 	MDE         float64 `json:"mde"`
 	PairsNeeded int     `json:"pairs_needed"`
