@@ -159,6 +159,9 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		return false, fmt.Errorf("opening the server's log: %w", err)
 	}
 	defer log.Close()
+	if err := s.removeStaleLock(); err != nil {
+		return false, err
+	}
 	settings := map[string]string{
 		"listen_addresses": "127.0.0.1", "port": strconv.Itoa(s.port),
 		"unix_socket_directories": s.sockets, "max_connections": "300",
@@ -196,6 +199,28 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// removeStaleLock removes the lock file of a killed server. The server itself keeps off whenever the pid in
+// it exists, be it a zombie that nobody collects, as in containers without an init, or a stranger.
+func (s *Server) removeStaleLock() error {
+	lock := filepath.Join(s.data(), "postmaster.pid")
+	b, err := os.ReadFile(lock)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the server's lock file: %w", err)
+	}
+	pid, _, _ := strings.Cut(string(b), "\n")
+	// Our servers name their data directory on their command line; a zombie's command line is empty.
+	if cmdline, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/cmdline"); err == nil && strings.Contains(string(cmdline), s.data()) {
+		return nil // the server will say it better
+	}
+	if err := os.Remove(lock); err != nil {
+		return fmt.Errorf("removing the lock file of a killed server: %w", err)
+	}
+	return nil
 }
 
 // arm waits for nothing: it connects through the socket, makes sure that this is our server, and sets this
