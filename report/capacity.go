@@ -1,0 +1,170 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// capacityName is the endpoint of the unbounded test.
+const capacityName = "capacity"
+
+func (f Finding) result(endpoint string) (verdict.Result, bool) {
+	for _, r := range f.Verdict.Results {
+		if r.Name == endpoint {
+			return r, true
+		}
+	}
+	return verdict.Result{}, false
+}
+
+// capacities fills the supported users, pooled and per block.
+func (b *builder) capacities() {
+	d := b.d
+	any := false
+	for _, e := range d.Engines {
+		c := Capacity{Engine: e.Key}
+		for _, a := range d.Arms {
+			cell := ArmCell{Arm: a.Name, Users: unknown, Lo: unknown, Hi: unknown}
+			for _, f := range d.Verdicts {
+				r, ok := f.result(capacityName)
+				if !ok || f.Engine != e.Key || !a.Base && f.Arm != a.Name {
+					continue
+				}
+				s := r.New
+				if a.Base {
+					s = r.Base
+				} else {
+					cell.Delta = deltaOf(r)
+				}
+				cell.Runs, cell.Users, cell.Lo, cell.Hi, cell.AtLeast = s.N, Number(s.Mean), Number(s.Lo), Number(s.Hi), s.AtLeast
+				any = true
+				break
+			}
+			for _, f := range d.Databases {
+				if r, ok := f.result(capacityName); ok && f.Engine == e.Key && f.Arm == a.Name {
+					cell.ByDatabase = deltaOf(r)
+				}
+			}
+			c.Cells = append(c.Cells, cell)
+		}
+		d.Capacity = append(d.Capacity, c)
+	}
+	if !any {
+		d.Capacity = nil
+		return
+	}
+	var numbers []int
+	for _, r := range b.judged {
+		if r.Manifest.Capacity != nil && !slices.Contains(numbers, r.Cell.Block) {
+			numbers = append(numbers, r.Cell.Block)
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		block := Block{Block: n}
+		for _, e := range d.Engines {
+			row := make([]RunCell, len(d.Arms))
+			for i, a := range d.Arms {
+				row[i] = b.runCell(n, e.Key, a.Name)
+			}
+			block.Users = append(block.Users, row)
+		}
+		d.Blocks = append(d.Blocks, block)
+	}
+}
+
+func (b *builder) runCell(block int, engine, arm string) RunCell {
+	for _, r := range b.of(engine, arm) {
+		c := r.Manifest.Capacity
+		if r.Cell.Block != block || c == nil || c.Kind == record.Invalid {
+			continue
+		}
+		return RunCell{Run: r.Cell.Run, Users: Number(c.Users), AtLeast: c.Kind == record.AtLeast}
+	}
+	return RunCell{Users: unknown}
+}
+
+func deltaOf(r verdict.Result) *Delta {
+	return &Delta{Value: Number(r.Effect), Lo: Number(r.Lo), Hi: Number(r.Hi)}
+}
+
+// ratio returns the difference of two capacities as far as it is known; nil if one is missing.
+func ratio(base, fresh RunCell) *Delta {
+	if !base.Users.Known() || !fresh.Users.Known() || base.Users <= 0 {
+		return nil
+	}
+	d := &Delta{Value: fresh.Users/base.Users - 1, Lo: unknown, Hi: unknown}
+	switch {
+	case base.AtLeast && fresh.AtLeast:
+		d.Value = unknown
+	case base.AtLeast:
+		d.Bound = "<="
+	case fresh.AtLeast:
+		d.Bound = ">="
+	}
+	return d
+}
+
+// limiters says what stopped the searches.
+func (b *builder) limiters() {
+	for _, e := range b.d.Engines {
+		for _, a := range b.d.Arms {
+			l := Limiter{Engine: e.Key, Arm: a.Name}
+			rules, stopped, used := map[string]int{}, map[string]int{}, map[string][]float64{}
+			for _, r := range b.of(e.Key, a.Name) {
+				c := r.Manifest.Capacity
+				if c == nil {
+					continue
+				}
+				l.Searches++
+				if c.Kind == record.AtLeast {
+					l.AtLeast++
+				}
+				if c.Rule != "" {
+					rules[c.Rule]++
+				}
+				// The clause before the first colon names the rule; what follows differs from run to run.
+				kind, _, _ := strings.Cut(c.Stopped, ":")
+				if kind != "" {
+					stopped[kind]++
+				}
+				for _, m := range c.Margins {
+					if m.Limit > 0 {
+						used[m.Rule] = append(used[m.Rule], m.Value/m.Limit)
+					}
+				}
+			}
+			if l.Searches == 0 {
+				continue
+			}
+			l.Rules, l.Stopped = counts(rules), counts(stopped)
+			for rule, v := range used {
+				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(median(v)), Runs: len(v)})
+			}
+			slices.SortFunc(l.Margins, func(x, y Margin) int {
+				return cmp.Or(-cmp.Compare(x.Used, y.Used), cmp.Compare(x.Rule, y.Rule))
+			})
+			b.d.Limiters = append(b.d.Limiters, l)
+		}
+	}
+}
+
+// counts orders a tally: the most frequent first, then by name.
+func counts(m map[string]int) []Count {
+	out := make([]Count, 0, len(m))
+	for name, n := range m {
+		out = append(out, Count{name, n})
+	}
+	slices.SortFunc(out, func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
+	return out
+}
+
+// median returns the middle of v, which it sorts; v is not empty.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}

@@ -1,0 +1,30 @@
+// Package report makes the documents that people read out of what runs left behind.
+//
+// # One document, several forms
+//
+// [From] turns an [Input] (a comparison, its judgments, its runs) into a [Document]: plain data, in the order in
+// which it is read. [Markdown], [HTML], [JSON] and [Screen] write that document, and [Graphs] draws its curves.
+// Everything that a number needs to be understood (interval, margin, smallest change that could be found, validity
+// of the runs behind it) is a part of the document, so that no form can leave it out by accident.
+//
+// # Order
+//
+// Title, verdicts, comments, action items, setup, results: supported users with the differences by version and by
+// database, what stopped the searches, the endpoints, the operations, the rules against their thresholds, the
+// validity of every run, and the graphs of the bounded and the unbounded tests in two columns.
+//
+// # Numbers
+//
+// A number has no more digits than its interval supports; a difference has its sign; users are whole; times have
+// three significant digits. What is not known is written as a dash, in JSON as null, and never as zero.
+//
+// # Drafted text
+//
+// Comments and action items are sentences made from the findings by rules, the same for the same input. A person may
+// replace them. They claim nothing that the tables do not hold.
+//
+// # What it refuses to know
+//
+// It judges nothing: every conclusion comes from package verdict. It reads no file, no clock and no environment, and
+// writes only to the writer that it is given. All functions are safe for concurrent use.
+package report

@@ -1,0 +1,331 @@
+package report
+
+import (
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// FormatVersion is the version of the JSON form of a [Document].
+const FormatVersion = 1
+
+// The tests of a run, as the keys of RunData.Series and in the names of graphs.
+const (
+	Bounded   = "bounded"
+	Unbounded = "unbounded"
+)
+
+// Input is everything a report is made of, already read from disk by the caller. From changes nothing in it.
+type Input struct {
+	// Comparison may not be nil. Plan may be; then what only it knows is left out.
+	Comparison *record.Comparison
+	Plan       *plan.Plan
+	Arms       []Judged // new arms against base, one per (engine, arm)
+	Databases  []Judged // engines against the first engine, one per (engine, arm)
+	Runs       []RunData
+	// Graphs lists the graphs that the target can give, in the order in which they are shown.
+	Graphs []GraphSpec
+	// EngineNames holds what each database server says of itself, by engine: "mysql" -> "MariaDB 10.11.19".
+	EngineNames map[string]string
+	// Setup holds the first rows of the Setup table, in order.
+	Setup []record.Row
+	// Comments and Actions are texts of a person that take the place of the drafted ones; they may be empty.
+	Comments, Actions []string
+}
+
+// Judged is what was concluded about one arm on one database.
+type Judged struct {
+	Engine, Arm string
+	Verdict     verdict.Verdict
+	// Skipped names endpoints that were not judged, with the reason.
+	Skipped map[string]string
+}
+
+// RunData is one run of the comparison, as far as it could be read.
+type RunData struct {
+	Cell     record.ComparisonRun
+	Manifest record.Manifest
+	Validity record.Validity
+	// Ops holds the measured phase by name; Events all events.
+	Ops    map[string]*measure.Window
+	Events []record.Event
+	// Series holds the lines by test (Bounded, Unbounded) and name of graph.
+	Series map[string]map[string]Line
+}
+
+// Line is one curve: T in seconds since the test's start, not decreasing, and the value at that time in the unit of
+// its GraphSpec. It holds no NaN; T and V are of one length.
+type Line struct {
+	T []float64 `json:"t"`
+	V []float64 `json:"v"`
+}
+
+// GraphSpec describes a graph. Scale is by what the source was multiplied to get the values in Unit; the lines
+// handed to From already are in Unit.
+type GraphSpec struct {
+	Name  string  `json:"name"` // "avg-api-times"
+	Title string  `json:"title"`
+	Unit  string  `json:"unit"`
+	Scale float64 `json:"scale"`
+}
+
+// A Document is a report as data. Numbers that are not known are null in JSON.
+type Document struct {
+	Format     int    `json:"format"`
+	Title      string `json:"title"` // without markup: Performance Comparison v1 vs v2
+	Name       string `json:"name"`
+	Comparison string `json:"comparison"` // id
+	State      State  `json:"state"`
+
+	// Kind is the conclusion that decides over all databases and arms; Indicative says that it is inconclusive
+	// because there are fewer than six blocks.
+	Kind       verdict.Kind `json:"kind"`
+	Indicative bool         `json:"indicative,omitempty"`
+
+	Arms    []Arm    `json:"arms"`    // base first
+	Engines []Engine `json:"engines"` // in the order of the tables
+
+	Verdicts  []Finding `json:"verdicts"`            // new arms against base
+	Databases []Finding `json:"databases,omitempty"` // engines against the first
+
+	Comments []string     `json:"comments"`
+	Actions  []string     `json:"action_items"`
+	Setup    []record.Row `json:"setup"`
+	Warnings []string     `json:"warnings,omitempty"`
+
+	Capacity []Capacity  `json:"capacity,omitempty"` // one per engine
+	Blocks   []Block     `json:"blocks,omitempty"`   // the judged blocks' capacities
+	Limiters []Limiter   `json:"limiters,omitempty"` // one per engine and arm
+	Ops      []OpTable   `json:"operations,omitempty"`
+	Rules    []RuleTable `json:"rules,omitempty"`
+	Runs     []Run       `json:"runs"`
+	Voided   []Voided    `json:"voided_blocks,omitempty"`
+	Graphs   []GraphData `json:"graphs,omitempty"`
+	// Absent names the graphs that the target cannot give, by test.
+	Absent []Absent `json:"absent_graphs,omitempty"`
+}
+
+// State says how a comparison ended.
+type State struct {
+	Complete bool         `json:"complete"`
+	State    record.State `json:"state"`
+	Why      string       `json:"why,omitempty"`
+	Planned  int          `json:"blocks_planned"`
+	Judged   int          `json:"blocks_judged"` // blocks whose runs were all there and valid
+}
+
+// An Arm is a variant. Label is its version when there is one that tells the arms apart, otherwise its name.
+type Arm struct {
+	Name  string `json:"name"`
+	Label string `json:"label"`
+	Base  bool   `json:"base,omitempty"`
+}
+
+// An Engine is a database as tables name it. Label is for tables: Short unless two servers share it. All three are
+// empty for a target whose database is not ours.
+type Engine struct {
+	Key   string `json:"key"`   // postgresql
+	Label string `json:"label"` // PostgreSQL
+	Full  string `json:"full"`  // PostgreSQL 15.18
+}
+
+// A Finding is a verdict with the names that people read.
+type Finding struct {
+	Engine  string          `json:"engine"`
+	Arm     string          `json:"arm"`
+	Name    string          `json:"name"` // of the database and, with several new arms, the arm
+	Verdict verdict.Verdict `json:"verdict"`
+	Skipped []record.Row    `json:"skipped,omitempty"` // endpoint, reason
+}
+
+// Capacity is the supported users of one engine: each arm pooled over the judged blocks, and the effect of each new
+// arm.
+type Capacity struct {
+	Engine string    `json:"engine"`
+	Cells  []ArmCell `json:"arms"` // as Document.Arms
+}
+
+// ArmCell is one arm's supported users on one engine: the geometric mean of its runs with the interval of the
+// verdict's level. Delta is against base, ByDatabase against the first engine; both are nil where there is nothing
+// to compare with.
+type ArmCell struct {
+	Arm        string `json:"arm"`
+	Runs       int    `json:"runs"`
+	Users      Number `json:"users"`
+	Lo         Number `json:"lo"`
+	Hi         Number `json:"hi"`
+	AtLeast    bool   `json:"at_least,omitempty"`
+	Delta      *Delta `json:"delta,omitempty"`
+	ByDatabase *Delta `json:"by_database,omitempty"`
+}
+
+// Delta is a relative difference: Value 0.05 is 5 % more. Lo and Hi are its interval.
+type Delta struct {
+	Value Number `json:"value"`
+	Lo    Number `json:"lo"`
+	Hi    Number `json:"hi"`
+	// Bound says that Value is not known but bounded: "<=", ">=", or "" for a value.
+	Bound string `json:"bound,omitempty"`
+}
+
+// Block is the capacities of one block: by engine (as Document.Engines) and arm (as Document.Arms).
+type Block struct {
+	Block int         `json:"block"`
+	Users [][]RunCell `json:"users"`
+}
+
+// RunCell is the capacity of one run. Users is NaN when the run has none.
+type RunCell struct {
+	Run     string `json:"run"`
+	Users   Number `json:"users"`
+	AtLeast bool   `json:"at_least,omitempty"`
+}
+
+// Limiter says what stopped the searches of one arm on one engine.
+type Limiter struct {
+	Engine   string   `json:"engine"`
+	Arm      string   `json:"arm"`
+	Searches int      `json:"searches"`
+	Rules    []Count  `json:"rules"`             // most frequent first
+	AtLeast  int      `json:"at_least"`          // searches that ended at a limit of their own
+	Stopped  []Count  `json:"stopped"`           // stop rules, in words
+	Margins  []Margin `json:"margins,omitempty"` // of all rules at the capacity
+}
+
+// Count is how often something was seen.
+type Count struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`
+}
+
+// Margin is how much of its limit a rule used at the capacity: the median over the runs. 1 is the limit.
+type Margin struct {
+	Rule string `json:"rule"`
+	Used Number `json:"used"`
+	Runs int    `json:"runs"`
+}
+
+// OpTable is the operations of the measured phase on one engine.
+type OpTable struct {
+	Engine string  `json:"engine"`
+	Rows   []OpRow `json:"rows"`
+	// Gone and New name operations that only the base has, or only a new arm.
+	Gone []string `json:"gone,omitempty"`
+	New  []string `json:"new,omitempty"`
+}
+
+// OpRow is one operation: each arm as in Document.Arms, all judged runs merged.
+type OpRow struct {
+	Name string   `json:"name"`
+	Arms []OpCell `json:"arms"`
+}
+
+// OpCell is one operation of one arm. Rate is per second of measured time; Errors is a fraction; the percentiles are
+// response times in milliseconds, NaN where the operations are too few for them. An arm without the operation has
+// Count 0 and the rest NaN.
+type OpCell struct {
+	Count  uint64 `json:"count"`
+	Failed uint64 `json:"failed"`
+	Rate   Number `json:"rate"`
+	Errors Number `json:"errors"`
+	P50    Number `json:"p50_ms"`
+	P95    Number `json:"p95_ms"`
+	P99    Number `json:"p99_ms"`
+	// Classes counts failed operations by class, most frequent first.
+	Classes []Count `json:"classes,omitempty"`
+}
+
+// RuleTable is the SLO rules of one engine: evaluated once over the measured phase of each run of the bounded test,
+// and again and again during the search.
+type RuleTable struct {
+	Engine string    `json:"engine"`
+	Rows   []RuleRow `json:"rows"`
+}
+
+// RuleRow is one rule and one arm.
+type RuleRow struct {
+	Rule  string `json:"rule"`
+	Arm   string `json:"arm"`
+	Unit  string `json:"unit"` // of Limit and the values: "s", "fraction" or ""
+	Limit Number `json:"limit"`
+	// Measured holds the bounded test's value of each judged run, in the order of the blocks.
+	Measured []RuleValue `json:"measured,omitempty"`
+	// Search sums up the evaluations of the unbounded test.
+	Search *RuleSearch `json:"search,omitempty"`
+}
+
+// RuleValue is one evaluation. NoData says that there was nothing to evaluate.
+type RuleValue struct {
+	Block    int    `json:"block"`
+	Value    Number `json:"value"`
+	Violated bool   `json:"violated,omitempty"`
+	NoData   bool   `json:"no_data,omitempty"`
+}
+
+// RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated it or had no
+// data, and the median over the runs of the users at its first violation (NaN if it never was).
+type RuleSearch struct {
+	Evaluations int    `json:"evaluations"`
+	Violated    int    `json:"violated"`
+	NoData      int    `json:"no_data"`
+	FirstUsers  Number `json:"first_users"`
+	FirstRuns   int    `json:"first_runs"` // runs in which it was violated at all
+}
+
+// Run is a line of the validity table. Every run of the comparison is in it.
+type Run struct {
+	ID      string           `json:"id"`
+	Digest  string           `json:"digest"`
+	Block   int              `json:"block"`
+	Order   int              `json:"order"`
+	Arm     string           `json:"arm"`
+	Engine  string           `json:"engine"`
+	Part    string           `json:"part"` // "judged", "pilot", "voided", "not judged"
+	Valid   bool             `json:"valid"`
+	Why     string           `json:"why,omitempty"`
+	Finding []record.Finding `json:"findings,omitempty"`
+}
+
+// Voided is a block whose runs were kept and not judged. Repeated says that it was run again.
+type Voided struct {
+	Block    int      `json:"block"`
+	Runs     []string `json:"runs"`
+	Why      string   `json:"why"`
+	Repeated bool     `json:"repeated"`
+}
+
+// Absent names graphs that are missing from a test of an engine.
+type Absent struct {
+	Engine string   `json:"engine"`
+	Test   string   `json:"test"`
+	Names  []string `json:"names"`
+}
+
+// GraphData is one graph: all arms on the same clock.
+type GraphData struct {
+	Engine string `json:"engine"` // key
+	Test   string `json:"test"`
+	GraphSpec
+	File string `json:"file"` // <engine>_<test>_0_<name>.png
+	// Rule marks a graph of an SLO rule; Limit is its threshold in Unit.
+	Rule  string  `json:"rule,omitempty"`
+	Limit float64 `json:"limit,omitempty"`
+	// MeasuredFrom is when the measured phase begins, in seconds; 0 if unknown.
+	MeasuredFrom float64   `json:"measured_from,omitempty"`
+	Arms         []ArmLine `json:"arms"`
+}
+
+// ArmLine is one arm's curve on the grid T, in seconds: the mean over its runs, and the lowest and highest of them.
+// Where T jumps by more than a step of the grid there is no data. Runs holds each run by itself while they are few.
+type ArmLine struct {
+	Arm   string    `json:"arm"` // label
+	Index int       `json:"index"`
+	N     int       `json:"runs"`
+	Step  float64   `json:"step"`
+	T     []float64 `json:"t"`
+	Mean  []float64 `json:"mean"`
+	Lo    []float64 `json:"lo,omitempty"`
+	Hi    []float64 `json:"hi,omitempty"`
+	Each  []Line    `json:"each,omitempty"`
+}

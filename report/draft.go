@@ -1,0 +1,320 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/stats"
+	"plimsoll/verdict"
+)
+
+// draft writes the comments and the action items, or takes those of a person.
+func (b *builder) draft() {
+	d := b.d
+	d.Comments, d.Actions = slices.Clone(b.in.Comments), slices.Clone(b.in.Actions)
+	if len(d.Comments) == 0 {
+		d.Comments = b.comments()
+	}
+	if len(d.Actions) == 0 {
+		d.Actions = b.actions()
+	}
+}
+
+func (b *builder) comments() []string {
+	d := b.d
+	var out []string
+	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	if !d.State.Complete {
+		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
+	}
+	for _, f := range d.Verdicts {
+		out = append(out, headline(*d, f)+".")
+	}
+	if len(d.Verdicts) == 0 {
+		add("There is nothing to judge: no new arm was compared with the base.")
+	}
+	for _, f := range d.Databases {
+		r, ok := f.result(capacityName)
+		if !ok || len(d.Engines) == 0 || !known(r.Effect) {
+			continue
+		}
+		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine), changed(r), d.Engines[0].Label, spread(r))
+	}
+	out = append(out, b.limiterComments()...)
+	out = append(out, b.resolution()...)
+	if n := len(d.Voided); n > 0 {
+		add("%s voided because of runs that were not valid; see Validity.", count(n, "block was", "blocks were"))
+	}
+	for _, t := range d.Ops {
+		if len(t.Gone) > 0 {
+			add("%sOnly the base has %s.", prefix(d.engineLabel(t.Engine)), list(t.Gone))
+		}
+		if len(t.New) > 0 {
+			add("%sThe base does not have %s.", prefix(d.engineLabel(t.Engine)), list(t.New))
+		}
+	}
+	return out
+}
+
+func prefix(s string) string {
+	if s == "" {
+		return ""
+	}
+	return s + ": "
+}
+
+// headline is the verdict of one finding in one line, without a period.
+func headline(d Document, f Finding) string {
+	v := f.Verdict
+	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
+	name := prefix(d.engineLabel(f.Engine))
+	switch {
+	case len(v.Results) == 0:
+		return name + "invalid: there was no endpoint to judge"
+	case v.Indicative:
+		return fmt.Sprintf("%s%s is indicative only, at least %d are needed for a verdict (%s)", name,
+			count(fewest(v), "pair", "pairs"), stats.MinPairs, effects(v.Results))
+	case v.Kind == verdict.Same:
+		return fmt.Sprintf("%s%s is the same as %s within the margins (%s)", name, fresh, base, effects(v.Results))
+	case v.Kind == verdict.Worse || v.Kind == verdict.Better:
+		return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base, effects(ofKind(v, v.Kind)))
+	case v.Kind == verdict.Inconclusive:
+		return fmt.Sprintf("%sinconclusive: %s", name, reasons(ofKind(v, v.Kind)))
+	default:
+		return fmt.Sprintf("%sinvalid: %s", name, reasons(ofKind(v, verdict.Invalid)))
+	}
+}
+
+func baseName(d Document) string {
+	if len(d.Arms) == 0 {
+		return ""
+	}
+	return d.Arms[0].Name
+}
+
+func fewest(v verdict.Verdict) int {
+	n := v.Results[0].N
+	for _, r := range v.Results {
+		n = min(n, r.N)
+	}
+	return n
+}
+
+func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
+	var out []verdict.Result
+	for _, r := range v.Results {
+		if r.Kind == k {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %".
+func effects(results []verdict.Result) string {
+	parts := make([]string, len(results))
+	for i, r := range results {
+		parts[i] = r.Name + " " + effect(r)
+		if !known(r.Effect) {
+			parts[i] = r.Name + ": " + r.Reason
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func reasons(results []verdict.Result) string {
+	parts := make([]string, len(results))
+	for i, r := range results {
+		parts[i] = fmt.Sprintf("%s (%s)", r.Name, r.Reason)
+		if known(r.Effect) {
+			parts[i] = fmt.Sprintf("%s %s (%s)", r.Name, effect(r), r.Reason)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// changed writes a relative effect in words: "4.1 % fewer".
+func changed(r verdict.Result) string {
+	word := "more"
+	if r.Effect < 0 {
+		word = "fewer"
+	}
+	n := 1
+	if r.HasInterval() {
+		n = spanDecimals(100*r.Lo, 100*r.Hi)
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(signed(100*r.Effect, n), "-"), "+") + " % " + word
+}
+
+func spread(r verdict.Result) string {
+	if !r.HasInterval() {
+		return fmt.Sprintf(" (%s, indicative only)", count(r.N, "pair", "pairs"))
+	}
+	n := spanDecimals(100*r.Lo, 100*r.Hi)
+	text := fmt.Sprintf("%s %% interval %s %% to %s %%", trim(fixed(100*(1-r.Alpha), 1)), signed(100*r.Lo, n), signed(100*r.Hi, n))
+	if r.Indicative {
+		text += ", indicative only"
+	} else {
+		text += "; judged " + string(r.Kind)
+	}
+	return " (" + text + ")"
+}
+
+// limiterComments say what stopped the searches, one sentence per engine.
+func (b *builder) limiterComments() []string {
+	var out []string
+	for _, e := range b.d.Engines {
+		var parts []string
+		for _, l := range b.d.Limiters {
+			if l.Engine == e.Key {
+				parts = append(parts, fmt.Sprintf("%s by %s", b.armLabel(l.Arm), stopText(l)))
+			}
+		}
+		if len(parts) > 0 {
+			out = append(out, prefix(e.Label)+"the searches were stopped: "+strings.Join(parts, "; ")+".")
+		}
+	}
+	return out
+}
+
+// stopText writes what stopped the searches of an arm: "cpu(app) < 85% (6 of 6)".
+func stopText(l Limiter) string {
+	parts := make([]string, 0, len(l.Rules))
+	left := l.Searches
+	for _, c := range l.Rules {
+		parts = append(parts, fmt.Sprintf("%s (%d of %d)", c.Name, c.N, l.Searches))
+		left -= c.N
+	}
+	if left > 0 {
+		parts = append(parts, fmt.Sprintf("no rule (%d of %d)", left, l.Searches))
+	}
+	text := list(parts)
+	if l.AtLeast > 0 {
+		text += fmt.Sprintf("; %d of %d ended at a limit of their own, so their capacity is a lower bound", l.AtLeast, l.Searches)
+	}
+	return text
+}
+
+// resolution says what the comparison could have found at all.
+func (b *builder) resolution() []string {
+	var out []string
+	for _, f := range b.d.Verdicts {
+		if f.Verdict.Indicative {
+			continue
+		}
+		var parts []string
+		n := 0
+		for _, r := range f.Verdict.Results {
+			if known(r.MDE) && r.MDE > 0 {
+				parts = append(parts, fmt.Sprintf("%s in %s", size(r.Endpoint, r.MDE), r.Name))
+				n = max(n, r.N)
+			}
+		}
+		if len(parts) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s could find a change of %s (in four of five cases).", f.Name, count(n, "pair", "pairs"), list(parts)))
+		}
+	}
+	return out
+}
+
+// actions drafts what to do. Only a complete comparison without anything worse or open lets a release continue.
+func (b *builder) actions() []string {
+	d := b.d
+	var out []string
+	add := func(s string) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	fine := d.State.Complete && len(d.Verdicts) > 0
+	for _, f := range d.Verdicts {
+		v := f.Verdict
+		fine = fine && (v.Kind == verdict.Same || v.Kind == verdict.Better)
+		switch {
+		case v.Kind == verdict.Worse:
+			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", nameOr(f, "the target"), effects(ofKind(v, v.Kind))))
+		case v.Kind == verdict.Invalid:
+			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", nameOr(f, "the target"), v.Reason))
+		case v.Indicative:
+			add(fmt.Sprintf("Repeat with at least %d blocks: fewer carry no verdict.", stats.MinPairs))
+		case v.Kind == verdict.Inconclusive:
+			add(more(f))
+		}
+	}
+	if !d.State.Complete {
+		add("Resume or repeat the comparison: what is here is a part of it.")
+	}
+	for _, l := range d.Limiters {
+		if l.AtLeast > 0 && d.State.Complete {
+			names := make([]string, 0, len(l.Stopped))
+			for _, s := range l.Stopped {
+				names = append(names, s.Name)
+			}
+			add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).", where(d, l), list(names)))
+		}
+	}
+	for _, v := range d.Voided {
+		if !v.Repeated && d.State.Complete {
+			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
+		}
+	}
+	if fine {
+		out = slices.Insert(out, 0, "Release can continue as planned.")
+		if len(out) == 1 {
+			out = append(out, "No other action needed.")
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "Nothing was judged: look at Validity.")
+	}
+	return out
+}
+
+func where(d *Document, l Limiter) string {
+	if e := d.engineLabel(l.Engine); e != "" {
+		return d.armLabel(l.Arm) + " on " + e
+	}
+	return d.armLabel(l.Arm)
+}
+
+func nameOr(f Finding, other string) string {
+	if f.Engine == "" {
+		return other
+	}
+	return f.Name
+}
+
+// more says how many blocks an inconclusive comparison needs.
+func more(f Finding) string {
+	need, open, unreachable := 0, []string{}, []string{}
+	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
+		switch {
+		case r.PairsNeeded > r.N:
+			need = max(need, r.PairsNeeded)
+			open = append(open, r.Name)
+		case r.PairsNeeded == 0:
+			unreachable = append(unreachable, r.Name)
+		default:
+			open = append(open, r.Name)
+		}
+	}
+	text := fmt.Sprintf("Repeat the comparison on %s", nameOr(f, "the target"))
+	if need > 0 {
+		text += fmt.Sprintf(" with about %d blocks", need)
+	}
+	if len(open) > 0 {
+		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"
+	}
+	if len(unreachable) > 0 {
+		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), stats.MaxPairs)
+	}
+	return text + "."
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

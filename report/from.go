@@ -1,0 +1,316 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/record"
+	"plimsoll/stats"
+	"plimsoll/verdict"
+)
+
+// From makes the document of a comparison. It shares memory with in and changes nothing in it. Input that is
+// incomplete (a comparison without runs, without verdicts, without a plan) gives a document that says so.
+func From(in Input) Document {
+	b := builder{in: in, c: in.Comparison}
+	if b.c == nil {
+		b.c = &record.Comparison{}
+	}
+	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []Run{}}
+	b.d = &d
+	b.names()
+	b.sortRuns()
+	b.state()
+	b.verdicts()
+	b.runs()
+	b.capacities()
+	b.limiters()
+	b.operations()
+	b.rules()
+	b.graphs()
+	b.setup()
+	b.warnings()
+	b.draft()
+	return d
+}
+
+// A builder fills a document.
+type builder struct {
+	in     Input
+	c      *record.Comparison
+	d      *Document
+	judged []RunData // the runs that verdicts rest on, by block
+}
+
+// names fills the arms, the engines and the title.
+func (b *builder) names() {
+	d := b.d
+	versions := map[string]int{}
+	for _, a := range b.c.Arms {
+		if v := b.version(a); v != "" {
+			versions[v]++
+		}
+	}
+	for i, a := range b.c.Arms {
+		label := a
+		if v := b.version(a); v != "" && versions[v] == 1 && len(versions) == len(b.c.Arms) {
+			label = v
+		}
+		d.Arms = append(d.Arms, Arm{Name: a, Label: label, Base: i == 0})
+	}
+	short := map[string]int{}
+	for _, e := range b.c.Engines {
+		short[shortName(b.fullName(e))]++
+	}
+	for _, e := range b.c.Engines {
+		full := b.fullName(e)
+		label := shortName(full)
+		if short[label] > 1 {
+			label = full
+		}
+		d.Engines = append(d.Engines, Engine{Key: e, Label: label, Full: full})
+	}
+	labels := make([]string, len(d.Arms))
+	for i, a := range d.Arms {
+		labels[i] = a.Label
+	}
+	d.Title = "Performance Comparison"
+	if len(labels) > 0 {
+		d.Title += " " + strings.Join(labels, " vs ")
+	}
+}
+
+func (b *builder) version(arm string) string {
+	if p := b.in.Plan; p != nil && p.Compare != nil {
+		if a, ok := p.Compare.Arm(arm); ok {
+			return a.Version
+		}
+	}
+	return ""
+}
+
+// fullName returns what the server of an engine says of itself.
+func (b *builder) fullName(engine string) string {
+	if n := b.in.EngineNames[engine]; n != "" {
+		return n
+	}
+	switch engine {
+	case "postgresql":
+		return "PostgreSQL"
+	case "mysql":
+		return "MySQL"
+	}
+	return engine
+}
+
+func shortName(full string) string {
+	name, _, _ := strings.Cut(full, " ")
+	return name
+}
+
+// sortRuns picks the judged runs and orders them.
+func (b *builder) sortRuns() {
+	for _, r := range b.in.Runs {
+		if !r.Cell.Pilot && !r.Cell.Dropped && r.Cell.Valid {
+			b.judged = append(b.judged, r)
+		}
+	}
+	slices.SortStableFunc(b.judged, func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
+}
+
+// of returns the judged runs of an arm on an engine, by block.
+func (b *builder) of(engine, arm string) []RunData {
+	var out []RunData
+	for _, r := range b.judged {
+		if r.Cell.Engine == engine && r.Cell.Arm == arm {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (b *builder) state() {
+	cells := max(1, len(b.c.Arms)*len(b.c.Engines))
+	perBlock := map[int]int{}
+	for _, r := range b.c.Runs {
+		if !r.Pilot && !r.Dropped && r.Valid {
+			perBlock[r.Block]++
+		}
+	}
+	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why, Planned: b.c.Blocks}
+	for _, n := range perBlock {
+		if n >= cells {
+			s.Judged++
+		}
+	}
+	b.d.State = s
+}
+
+func (b *builder) verdicts() {
+	d := b.d
+	d.Verdicts = b.findings(b.in.Arms, len(d.Arms) > 2)
+	d.Databases = b.findings(b.in.Databases, true)
+	all := make([]verdict.Verdict, 0, len(d.Verdicts))
+	for _, f := range d.Verdicts {
+		all = append(all, f.Verdict)
+	}
+	d.Kind = verdict.Worst(all...)
+	for _, f := range d.Verdicts {
+		d.Indicative = d.Indicative || d.Kind == verdict.Inconclusive && f.Verdict.Kind == d.Kind && f.Verdict.Indicative
+	}
+}
+
+func (b *builder) findings(js []Judged, withArm bool) []Finding {
+	out := make([]Finding, 0, len(js))
+	for _, j := range js {
+		f := Finding{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict}
+		f.Name = b.engineLabel(j.Engine)
+		switch {
+		case f.Name == "":
+			f.Name = b.armLabel(j.Arm)
+		case withArm:
+			f.Name += ", " + b.armLabel(j.Arm)
+		}
+		for name, why := range j.Skipped {
+			f.Skipped = append(f.Skipped, record.Row{Name: name, Value: why})
+		}
+		slices.SortFunc(f.Skipped, func(x, y record.Row) int { return cmp.Compare(x.Name, y.Name) })
+		out = append(out, f)
+	}
+	return out
+}
+
+func (b *builder) engineLabel(key string) string { return b.d.engineLabel(key) }
+func (b *builder) armLabel(name string) string   { return b.d.armLabel(name) }
+
+func (d *Document) engineLabel(key string) string {
+	for _, e := range d.Engines {
+		if e.Key == key {
+			return e.Label
+		}
+	}
+	return key
+}
+
+func (d *Document) armLabel(name string) string {
+	for _, a := range d.Arms {
+		if a.Name == name {
+			return a.Label
+		}
+	}
+	return name
+}
+
+// runs fills the validity table and the voided blocks.
+func (b *builder) runs() {
+	data := map[string]RunData{}
+	for _, r := range b.in.Runs {
+		data[r.Cell.Run] = r
+	}
+	voided := map[int]*Voided{}
+	good := map[int]int{}
+	for _, c := range b.c.Runs {
+		r := Run{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
+		if have, ok := data[c.Run]; ok {
+			r.Finding = have.Validity.Findings
+		} else if r.Why == "" {
+			r.Why = "its files were not read"
+		}
+		switch {
+		case c.Pilot:
+			r.Part = "pilot"
+		case c.Dropped:
+			r.Part = "voided"
+			v := voided[c.Block]
+			if v == nil {
+				v = &Voided{Block: c.Block}
+				voided[c.Block] = v
+			}
+			v.Runs = append(v.Runs, c.Run)
+			if !c.Valid && v.Why == "" {
+				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
+			}
+		case c.Valid:
+			r.Part = "judged"
+			good[c.Block]++
+		default:
+			r.Part = "not judged"
+		}
+		b.d.Runs = append(b.d.Runs, r)
+	}
+	for _, v := range voided {
+		v.Repeated = good[v.Block] > 0
+		if v.Why == "" {
+			v.Why = "a run of the block was not valid"
+		}
+		b.d.Voided = append(b.d.Voided, *v)
+	}
+	slices.SortFunc(b.d.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
+}
+
+// firstRed says why a run is not valid.
+func firstRed(r Run) string {
+	for _, f := range r.Finding {
+		if f.Level == record.Red {
+			return f.Gate + ": " + f.Text
+		}
+	}
+	if r.Why != "" {
+		return r.Why
+	}
+	return "its manifest says so"
+}
+
+// warnings collects what a reader has to know before believing a number.
+func (b *builder) warnings() {
+	d := b.d
+	add := func(s string) {
+		if !slices.Contains(d.Warnings, s) {
+			d.Warnings = append(d.Warnings, s)
+		}
+	}
+	if !d.State.Complete {
+		text := fmt.Sprintf("the comparison is not complete (%s", stateWord(d.State.State))
+		if d.State.Why != "" {
+			text += ": " + d.State.Why
+		}
+		add(fmt.Sprintf("%s): %d of %d blocks can be judged", text, d.State.Judged, d.State.Planned))
+	}
+	if d.State.Judged < stats.MinPairs && d.State.Complete {
+		add(fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
+	}
+	for _, v := range d.Voided {
+		again := "it was not run again"
+		if v.Repeated {
+			again = "it was run again"
+		}
+		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, again))
+	}
+	for _, list := range [][]Finding{d.Verdicts, d.Databases} {
+		for _, f := range list {
+			for _, r := range f.Verdict.Results {
+				for _, w := range r.Warnings {
+					add(fmt.Sprintf("%s, %s: %s", f.Name, r.Name, w))
+				}
+			}
+		}
+	}
+	amber := 0
+	for _, r := range d.Runs {
+		if r.Part == "judged" && len(r.Finding) > 0 {
+			amber++
+		}
+	}
+	if amber > 0 {
+		add(fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))
+	}
+}
+
+func stateWord(s record.State) string {
+	if s == "" {
+		return "state unknown"
+	}
+	return string(s)
+}

@@ -1,0 +1,17 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// JSON writes the document, indented. Numbers that are not known are null; the same document gives the same bytes.
+func JSON(w io.Writer, d Document) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(d); err != nil {
+		return fmt.Errorf("writing report as JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/plan"
+	"plimsoll/verdict"
+)
+
+// Number is a number that may be unknown: NaN, and null in JSON.
+type Number float64
+
+// unknown returns the number that is not known.
+var unknown = Number(math.NaN())
+
+// dash stands for what is not known.
+const dash = "–"
+
+// Known reports whether n is a finite number.
+func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes null for a number that is not known.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as a number that is not known.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	var f *float64
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	*n = unknown
+	if f != nil {
+		*n = Number(*f)
+	}
+	return nil
+}
+
+func known(v float64) bool { return Number(v).Known() }
+
+// fixed writes v with that many decimals, never as "-0".
+func fixed(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	}
+	return s
+}
+
+// signed writes v with its sign; what rounds to zero has a plus.
+func signed(v float64, decimals int) string {
+	if s := fixed(v, decimals); strings.HasPrefix(s, "-") {
+		return s
+	} else {
+		return "+" + s
+	}
+}
+
+// sig writes v with about n significant digits and never in exponents: 0.512, 1.23, 12.3, 123, 1234.
+func sig(v float64, n int) string {
+	if !known(v) {
+		return dash
+	}
+	a := math.Abs(v)
+	if a == 0 {
+		return "0"
+	}
+	digits := n - 1 - int(math.Floor(math.Log10(a)))
+	if digits <= 0 {
+		return fixed(v, 0)
+	}
+	return fixed(v, min(digits, 6))
+}
+
+// decimalsFor returns how many decimals a number deserves whose interval has this half-width: the last digit shown is
+// worth more than a tenth of it and at most all of it.
+func decimalsFor(half float64) int {
+	if !known(half) || half <= 0 {
+		return 1
+	}
+	return min(max(0, int(math.Ceil(-math.Log10(half)))), 4)
+}
+
+// percent writes a difference of ratios: "+12.8 %". Differences below 1 % without interval have two decimals.
+func percent(v float64) string {
+	decimals := 1
+	if math.Abs(v) < 0.01 {
+		decimals = 2
+	}
+	return signed(100*v, decimals) + " %"
+}
+
+// text writes a difference with its interval: "+12.8 % [+10.9 %, +14.7 %]".
+func (d *Delta) text() string {
+	if d == nil || !d.Value.Known() {
+		return dash
+	}
+	v := float64(d.Value)
+	if d.Bound != "" {
+		return d.Bound + " " + percent(v)
+	}
+	if !d.Lo.Known() || !d.Hi.Known() {
+		return percent(v)
+	}
+	n := spanDecimals(100*float64(d.Lo), 100*float64(d.Hi))
+	return fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*float64(d.Lo), n), signed(100*float64(d.Hi), n))
+}
+
+// spanDecimals returns the decimals of an interval in percent: one at least, unless it is wider than ten points.
+func spanDecimals(lo, hi float64) int {
+	half := (hi - lo) / 2
+	if half >= 10 {
+		return 0
+	}
+	return max(1, decimalsFor(half))
+}
+
+// effect writes the effect of a result with its interval, in percent or points.
+func effect(r verdict.Result) string {
+	if !r.Absolute {
+		return deltaOf(r).text()
+	}
+	if !known(r.Effect) {
+		return dash
+	}
+	if !r.HasInterval() {
+		return signed(r.Effect, 2) + " pp"
+	}
+	n := max(2, decimalsFor((r.Hi-r.Lo)/2))
+	return fmt.Sprintf("%s pp [%s, %s]", signed(r.Effect, n), signed(r.Lo, n), signed(r.Hi, n))
+}
+
+// size writes a margin or a smallest effect, without sign: "5 %", "0.1 pp".
+func size(e verdict.Endpoint, v float64) string {
+	switch {
+	case !known(v):
+		return dash
+	case e.Absolute:
+		return trim(fixed(v, 3)) + " pp"
+	case v >= 10:
+		return "> 1000 %"
+	default:
+		return trim(fixed(100*v, 1)) + " %"
+	}
+}
+
+func trim(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// measured writes a number of an endpoint: users whole, times with three digits, the unit behind it unless bare.
+func measured(e verdict.Endpoint, v float64) string {
+	switch {
+	case !known(v):
+		return dash
+	case e.Unit == "users":
+		return fixed(v, 0)
+	case e.Unit == "%":
+		return sig(v, 2) + " %"
+	case e.Unit == "":
+		return sig(v, 3)
+	default:
+		return sig(v, 3) + " " + e.Unit
+	}
+}
+
+// summary writes one arm of a result: its mean, ">=" where it is a lower bound.
+func summary(e verdict.Endpoint, s verdict.Summary) string {
+	t := measured(e, s.Mean)
+	if s.AtLeast && known(s.Mean) {
+		return ">= " + t
+	}
+	return t
+}
+
+// users writes supported users with their interval: "1204 [1180, 1230]".
+func (c ArmCell) users() string {
+	switch {
+	case !c.Users.Known():
+		return dash
+	case c.AtLeast:
+		return ">= " + fixed(float64(c.Users), 0)
+	case !c.Lo.Known() || !c.Hi.Known():
+		return fixed(float64(c.Users), 0)
+	default:
+		return fmt.Sprintf("%.0f [%.0f, %.0f]", c.Users, c.Lo, c.Hi)
+	}
+}
+
+func (c RunCell) users() string {
+	switch {
+	case !c.Users.Known():
+		return dash
+	case c.AtLeast:
+		return ">= " + fixed(float64(c.Users), 0)
+	default:
+		return fixed(float64(c.Users), 0)
+	}
+}
+
+// ruleValue writes a number of a rule in the unit in which people write it.
+func ruleValue(unit string, n Number) string {
+	v := float64(n)
+	switch {
+	case !n.Known():
+		return dash
+	case unit == plan.Seconds && math.Abs(v) >= 1:
+		return sig(v, 3) + " s"
+	case unit == plan.Seconds:
+		return sig(v*1000, 3) + " ms"
+	case unit == plan.Fraction:
+		return sig(v*100, 3) + " %"
+	default:
+		return sig(v, 3)
+	}
+}
+
+// ms writes milliseconds.
+func ms(n Number) string { return sig(float64(n), 3) }
+
+// count writes a number of things: "1 block was", "3 blocks were".
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// list joins names: "a", "a and b", "a, b and c".
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

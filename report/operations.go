@@ -1,0 +1,220 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// leastOps is how many operations a percentile q in (0, 1) needs: ln 0.01 / ln q, the one-sided 99 % binomial bound.
+func leastOps(q float64) uint64 { return uint64(math.Ceil(math.Log(0.01) / math.Log(q))) }
+
+// operations fills the tables of operations: all judged runs of an arm merged.
+func (b *builder) operations() {
+	for _, e := range b.d.Engines {
+		merged := make([]map[string]*measure.Window, len(b.d.Arms))
+		seconds := make([]float64, len(b.d.Arms))
+		var names []string
+		for i, a := range b.d.Arms {
+			merged[i] = map[string]*measure.Window{}
+			for _, r := range b.of(e.Key, a.Name) {
+				if ph, ok := r.Manifest.Phase("measure"); ok {
+					seconds[i] += (ph.To - ph.From).Seconds()
+				}
+				for name, w := range r.Ops {
+					if name == workload.Schedule || w == nil || w.Count() == 0 {
+						continue
+					}
+					if merged[i][name] == nil {
+						merged[i][name] = measure.NewWindow(name)
+					}
+					merged[i][name].Merge(w)
+					if !slices.Contains(names, name) {
+						names = append(names, name)
+					}
+				}
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		slices.SortFunc(names, byKind)
+		t := OpTable{Engine: e.Key}
+		for _, name := range names {
+			row := OpRow{Name: name}
+			for i := range b.d.Arms {
+				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i]))
+			}
+			t.Rows = append(t.Rows, row)
+			base, fresh := merged[0][name] != nil, false
+			for i := range merged[1:] {
+				fresh = fresh || merged[i+1][name] != nil
+			}
+			switch {
+			case base && !fresh && len(merged) > 1:
+				t.Gone = append(t.Gone, name)
+			case !base && fresh:
+				t.New = append(t.New, name)
+			}
+		}
+		b.d.Ops = append(b.d.Ops, t)
+	}
+}
+
+// byKind orders operations of the steady state first, then deliveries, logins and provisioning.
+func byKind(x, y string) int {
+	rank := func(s string) int {
+		switch {
+		case workload.Steady(s):
+			return 0
+		case s == workload.Delivery:
+			return 1
+		default:
+			return 2
+		}
+	}
+	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
+}
+
+func opCell(w *measure.Window, seconds float64) OpCell {
+	c := OpCell{Rate: unknown, Errors: unknown, P50: unknown, P95: unknown, P99: unknown}
+	if w == nil {
+		return c
+	}
+	c.Count, c.Failed = w.Count(), w.Errors()
+	if seconds > 0 {
+		c.Rate = Number(float64(c.Count) / seconds)
+	}
+	c.Errors = Number(float64(c.Failed) / float64(c.Count))
+	classes := map[string]int{}
+	for i, n := range w.Classes {
+		if class := measure.Class(i); n > 0 && class != measure.OK {
+			classes[class.String()] = int(n)
+		}
+	}
+	if len(classes) > 0 {
+		c.Classes = counts(classes)
+	}
+	quantile := func(q float64) Number {
+		if w.Response.Count() < leastOps(q) {
+			return unknown
+		}
+		return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
+	}
+	c.P50, c.P95, c.P99 = quantile(0.50), quantile(0.95), quantile(0.99)
+	return c
+}
+
+// measuredPhase is the Phase of the events that judge the whole bounded test.
+const measuredPhase = "measured"
+
+// rules fills the tables of SLO rules.
+func (b *builder) rules() {
+	for _, e := range b.d.Engines {
+		var order []string
+		limits := map[string]float64{}
+		for _, r := range b.judged {
+			for _, ev := range r.Events {
+				if ev.Kind == "slo" && r.Cell.Engine == e.Key && !slices.Contains(order, ev.Rule) {
+					order = append(order, ev.Rule)
+					limits[ev.Rule] = ev.Limit
+				}
+			}
+		}
+		t := RuleTable{Engine: e.Key}
+		for _, rule := range order {
+			for _, a := range b.d.Arms {
+				if row, ok := b.rule(rule, e.Key, a.Name); ok {
+					row.Limit = Number(limits[rule])
+					t.Rows = append(t.Rows, row)
+				}
+			}
+		}
+		if len(t.Rows) > 0 {
+			b.d.Rules = append(b.d.Rules, t)
+		}
+	}
+}
+
+func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
+	row := RuleRow{Rule: rule, Arm: arm, Unit: ruleUnit(rule)}
+	search := RuleSearch{FirstUsers: unknown}
+	var first []float64
+	for _, r := range b.of(engine, arm) {
+		seen := false
+		for _, ev := range r.Events {
+			if ev.Kind != "slo" || ev.Rule != rule {
+				continue
+			}
+			if ev.Phase == measuredPhase {
+				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData}
+				if ev.NoData {
+					v.Value = unknown
+				}
+				row.Measured = append(row.Measured, v)
+				continue
+			}
+			if !inSearch(r.Manifest, ev) {
+				continue
+			}
+			search.Evaluations++
+			switch {
+			case ev.NoData:
+				search.NoData++
+			case ev.Violated:
+				search.Violated++
+				if !seen {
+					seen = true
+					search.FirstRuns++
+					if n := usersAt(r.Events, ev.At); n > 0 {
+						first = append(first, float64(n))
+					}
+				}
+			}
+		}
+	}
+	if search.Evaluations > 0 {
+		if len(first) > 0 {
+			search.FirstUsers = Number(median(first))
+		}
+		row.Search = &search
+	}
+	return row, row.Search != nil || len(row.Measured) > 0
+}
+
+func inSearch(m record.Manifest, ev record.Event) bool {
+	if ev.Phase != "" {
+		return ev.Phase == "search"
+	}
+	ph, ok := m.Phase("search")
+	return ok && ev.At >= ph.From && ev.At <= ph.To
+}
+
+// usersAt returns the number of users that the last event until at tells; 0 if none does.
+func usersAt(events []record.Event, at time.Duration) int {
+	n := 0
+	for _, ev := range events {
+		if ev.At > at {
+			break
+		}
+		if ev.Kind == "users" {
+			n = ev.Users
+		}
+	}
+	return n
+}
+
+// ruleUnit returns the unit of a rule's numbers, "" for one that cannot be read.
+func ruleUnit(rule string) string {
+	r, err := plan.ParseSLO(rule)
+	if err != nil {
+		return ""
+	}
+	return r.Unit
+}

@@ -1,0 +1,281 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/record"
+)
+
+// setup fills the Setup table: the rows that such reports have always had, in their order, then the further rows of
+// the caller, the comparison and the plan, then what makes the run repeatable. A row that the caller gives takes the
+// place of a derived one of the same name.
+func (b *builder) setup() {
+	given := slices.Concat(b.in.Setup, b.c.Setup)
+	if b.in.Plan != nil {
+		for _, r := range b.in.Plan.Setup {
+			given = append(given, record.Row{Name: r.Name, Value: r.Value})
+		}
+	}
+	var rows []record.Row
+	add := func(r record.Row) {
+		if r.Value != "" && !slices.ContainsFunc(rows, func(x record.Row) bool { return strings.EqualFold(x.Name, r.Name) }) {
+			rows = append(rows, r)
+		}
+	}
+	for _, r := range b.planRows() {
+		for _, g := range given {
+			if strings.EqualFold(g.Name, r.Name) {
+				r.Value = g.Value
+				break
+			}
+		}
+		add(r)
+	}
+	for _, r := range given {
+		add(r)
+	}
+	for _, r := range b.repeatRows() {
+		add(r)
+	}
+	b.d.Setup = append(b.d.Setup, rows...)
+}
+
+// planRows are the rows that say what was planned.
+func (b *builder) planRows() []record.Row {
+	rows := []record.Row{{Name: "Load-test version", Value: b.c.Tool}, {Name: "Dataset"}}
+	add := func(name, format string, a ...any) {
+		rows = append(rows, record.Row{Name: name, Value: fmt.Sprintf(format, a...)})
+	}
+	p := b.in.Plan
+	if p == nil {
+		return rows
+	}
+	if p.Bounded != nil {
+		for _, e := range b.d.Engines {
+			if n, ok := p.Bounded.UsersFor(e.Key); ok {
+				add("Bounded - number of users"+inParens(e.Label), "%d", n)
+			}
+		}
+		add("Bounded - duration", "%s measured, after %s of ramp and %s to settle", p.Bounded.Measure, p.Bounded.Ramp, p.Bounded.Settle)
+	}
+	if u, ok := p.Search(); ok {
+		add("Unbounded - MaxActiveUsers", "%d", u.MaxUsers)
+		for _, e := range b.d.Engines {
+			if n := b.c.Start[e.Key]; n > 0 {
+				add("Unbounded - search from"+inParens(e.Label), "%d users", n)
+			}
+		}
+		add("Unbounded - time for a search", "at most %s", u.Budget)
+		if len(u.SLO) > 0 {
+			rules := make([]string, len(u.SLO))
+			for i, r := range u.SLO {
+				rules[i] = r.Source
+			}
+			add("Unbounded - rules", "%s", strings.Join(rules, "; "))
+		}
+	}
+	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent"})
+	add("App instances", "%d x %s", max(1, p.Target.Instances), p.Target.Driver)
+	rows = append(rows, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
+	var dbs []string
+	for _, e := range b.d.Engines {
+		if e.Full != "" {
+			dbs = append(dbs, "1 x "+e.Full)
+		}
+	}
+	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(dbs, ", ")})
+	w := p.Workload
+	text := w.Behavior
+	if w.Pace > 0 && w.Pace != 1 {
+		text += ", pace " + strconv.FormatFloat(w.Pace, 'g', -1, 64)
+	}
+	rows = append(rows, record.Row{Name: "Workload", Value: text})
+	return rows
+}
+
+// host is what the report shows of a host's fingerprint.
+type host struct {
+	OS             string `json:"os"`
+	Kernel         string `json:"kernel"`
+	CPUModel       string `json:"cpu_model"`
+	CPUs           int    `json:"cpus"`
+	MemoryBytes    uint64 `json:"memory_bytes"`
+	Virtualization string `json:"virtualization"`
+}
+
+// repeatRows are the rows that say on what and in which order it was run.
+func (b *builder) repeatRows() []record.Row {
+	var rows []record.Row
+	add := func(name, value string) { rows = append(rows, record.Row{Name: name, Value: value}) }
+	for _, e := range b.d.Engines {
+		if e.Full != "" {
+			add("Database"+inParens(e.Label), b.databaseText(e))
+		}
+	}
+	if m, ok := b.first(); ok {
+		var h host
+		if len(m.Host) > 0 && json.Unmarshal(m.Host, &h) == nil {
+			add("Host CPUs", cpuText(h))
+			if h.MemoryBytes > 0 {
+				add("Host memory", sig(float64(h.MemoryBytes)/(1<<30), 3)+" GiB")
+			}
+			add("Kernel", h.Kernel)
+			add("Operating system", h.OS)
+			add("Virtualization", h.Virtualization)
+		}
+		add("Placement", placementText(m))
+		add("Clock", m.Clock)
+		add("Seed", strconv.FormatUint(m.Seed, 10))
+	} else if b.in.Plan != nil {
+		add("Seed", strconv.FormatUint(b.in.Plan.Seed, 10))
+	}
+	add("Plan digest", b.c.PlanDigest)
+	add("Blocks", fmt.Sprintf("%d planned, %d judged", b.d.State.Planned, b.d.State.Judged))
+	add("Order of runs", b.orderText())
+	if !b.c.Started.IsZero() {
+		text := b.c.Started.UTC().Format("2006-01-02 15:04:05 MST")
+		if !b.c.Ended.IsZero() {
+			text += fmt.Sprintf(", took %s", b.c.Ended.Sub(b.c.Started).Round(time.Second))
+		}
+		add("Started", text)
+	}
+	return rows
+}
+
+// first returns the manifest of the first judged run, or else of any run.
+func (b *builder) first() (record.Manifest, bool) {
+	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
+		for _, r := range runs {
+			if r.Manifest.ID != "" {
+				return r.Manifest, true
+			}
+		}
+	}
+	return record.Manifest{}, false
+}
+
+func cpuText(h host) string {
+	if h.CPUs == 0 {
+		return ""
+	}
+	if h.CPUModel == "" {
+		return strconv.Itoa(h.CPUs)
+	}
+	return fmt.Sprintf("%d x %s", h.CPUs, h.CPUModel)
+}
+
+func placementText(m record.Manifest) string {
+	where := "generator and target on different hosts"
+	if m.SharedHost {
+		where = "generator and target share one host"
+	}
+	if len(m.Generator) > 0 || len(m.TargetCPUs) > 0 {
+		where += fmt.Sprintf("; generator on cores %s, target on cores %s", cores(m.Generator), cores(m.TargetCPUs))
+	}
+	return where
+}
+
+func cores(c []int) string {
+	if len(c) == 0 {
+		return "any"
+	}
+	s := make([]string, len(c))
+	for i, n := range c {
+		s[i] = strconv.Itoa(n)
+	}
+	return strings.Join(s, ",")
+}
+
+// orderText writes in which order each block ran: "1: base new · 2: new base".
+func (b *builder) orderText() string {
+	perBlock := map[int][]record.ComparisonRun{}
+	var blocks []int
+	for _, r := range b.c.Runs {
+		if r.Pilot || r.Dropped {
+			continue
+		}
+		if perBlock[r.Block] == nil {
+			blocks = append(blocks, r.Block)
+		}
+		perBlock[r.Block] = append(perBlock[r.Block], r)
+	}
+	slices.Sort(blocks)
+	var parts []string
+	for _, n := range blocks {
+		runs := perBlock[n]
+		slices.SortStableFunc(runs, func(x, y record.ComparisonRun) int { return x.Order - y.Order })
+		var words []string
+		engine := ""
+		for _, r := range runs {
+			if r.Engine != engine {
+				engine = r.Engine
+				words = append(words, b.engineLabel(engine)+":")
+			}
+			words = append(words, r.Arm)
+		}
+		parts = append(parts, fmt.Sprintf("%d) %s", n, strings.Join(words, " ")))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func inParens(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// description is what the report shows of what a target says of itself.
+type description struct {
+	Version  string `json:"version"`
+	Digest   string `json:"digest"`
+	Database *struct {
+		Name     string            `json:"name"`
+		Version  string            `json:"version"`
+		Settings map[string]string `json:"settings"`
+	} `json:"database"`
+}
+
+// described returns what the target of a judged run on an engine said of itself, or else that of any run.
+func (b *builder) described(engine, arm string) description {
+	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
+		for _, r := range runs {
+			var d description
+			if r.Cell.Engine == engine && (arm == "" || r.Cell.Arm == arm) && len(r.Manifest.Target) > 0 && json.Unmarshal(r.Manifest.Target, &d) == nil {
+				return d
+			}
+		}
+	}
+	return description{}
+}
+
+// durability lists the settings that decide what a commit costs.
+var durability = []string{"fsync", "synchronous_commit", "full_page_writes", "innodb_flush_log_at_trx_commit",
+	"innodb_doublewrite", "sync_binlog", "log_bin"}
+
+// databaseText names a database server with its version and durability.
+func (b *builder) databaseText(e Engine) string {
+	text := e.Full
+	db := b.described(e.Key, "").Database
+	if db == nil {
+		return text
+	}
+	if db.Version != "" && !strings.Contains(text, db.Version) {
+		text += " (" + strings.TrimSpace(db.Name+" "+db.Version) + ")"
+	}
+	var settings []string
+	for _, name := range durability {
+		if v, ok := db.Settings[name]; ok {
+			settings = append(settings, name+"="+v)
+		}
+	}
+	if len(settings) > 0 {
+		text += "; " + strings.Join(settings, ", ")
+	}
+	return text
+}
