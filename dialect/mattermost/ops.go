@@ -67,3 +67,12 @@ func NewTable(reg *measure.Registry, prefix string) *Table {
 	}
 	return &t
 }
+
+// Ops returns the names of the steady state's operations, of which rules may speak.
+func Ops() []string {
+	var out []string
+	for o := opPost; o <= opWebSocket; o++ {
+		out = append(out, opNames[o])
+	}
+	return out
+}

@@ -43,6 +43,9 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 // Restore makes a database equal to its snapshot, then restarts the server on the same port. Connections
 // are ended.
 func (s *Server) Restore(ctx context.Context, name string) error {
+	if err := s.wake(ctx); err != nil {
+		return fmt.Errorf("restoring database %s: %w", name, err)
+	}
 	if err := s.admin(ctx, "postgres", func(conn *pgx.Conn) error {
 		var there bool
 		err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name+templateMark).Scan(&there)
@@ -60,6 +63,16 @@ func (s *Server) Restore(ctx context.Context, name string) error {
 	defer s.mu.Unlock()
 	if err := s.stop(ctx); err != nil {
 		return err
+	}
+	return s.start(ctx)
+}
+
+// wake starts a server that was stopped.
+func (s *Server) wake(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != nil {
+		return nil
 	}
 	return s.start(ctx)
 }

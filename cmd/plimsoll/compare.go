@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"plimsoll/comparison"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/store"
+	"plimsoll/verdict"
+)
+
+//go:embed quickstart.yaml
+var quickstart []byte
+
+// demo is compare with the built-in quickstart plan.
+func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	fault := fs.String("fault", "cpu:25%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
+	blocks := fs.Int("blocks", 0, "number of blocks instead of the plan's; below 6 a verdict is only indicative")
+	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
+	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	if _, err := parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	p, err := known().Parse(quickstart)
+	if err != nil {
+		return fmt.Errorf("the built-in plan: %w", err)
+	}
+	for i := range p.Compare.Arms {
+		arm := &p.Compare.Arms[i]
+		if arm.Name == plan.Base {
+			continue
+		}
+		arm.Args = nil
+		arm.Version = "the same build"
+		if *fault != "none" {
+			arm.Args = []string{"-fault=" + *fault}
+			arm.Version = "with " + *fault
+		}
+	}
+	if *blocks > 0 {
+		p.Compare.Blocks = *blocks
+	}
+	if *seed > 0 {
+		p.Seed = *seed
+	}
+	if p, err = known().Parse([]byte(p.String())); err != nil {
+		return usagef("-fault %s: %w", *fault, err)
+	}
+	return a.comparePlan(ctx, p, *root, *asJSON)
+}
+
+// compare runs arms × databases in blocks.
+func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	p, err := a.readPlan(rest[0])
+	if err != nil {
+		return err
+	}
+	if p.Compare == nil {
+		return usagef("%s has no compare section; add one with the arms base and another", rest[0])
+	}
+	if p.Bounded != nil && p.Unbounded != nil && !p.Compare.Combine {
+		return usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
+	}
+	return a.comparePlan(ctx, p, *root, *asJSON)
+}
+
+// repeats is how many voided blocks a comparison may run again: one for every three planned.
+func repeats(blocks int) int { return (blocks + 2) / 3 }
+
+// between is about how long a reset and the end of a run take, for the time that is left.
+const between = 6 * time.Second
+
+func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON bool) error {
+	began := time.Now()
+	p = withDefaultRules(p)
+	st, err := store.Open(root)
+	if err != nil {
+		return err
+	}
+	s, err := a.newSession(p, st)
+	if err != nil {
+		return err
+	}
+	defer s.prog.end()
+	id := store.NewID(began, p.Name)
+	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest()[:19])
+	// The tests of a comparison: both in one run, or the only one.
+	base := part{comparison: id, bounded: p.Bounded != nil, unbounded: p.Unbounded != nil}
+	engines := p.Database.Engine
+	if len(engines) == 0 {
+		engines = []string{""}
+	}
+	cells := p.Compare.Blocks * len(p.Compare.Arms) * len(engines)
+	s.prog.say("%d blocks of %d runs, at most %v each: about %v", p.Compare.Blocks, cells/p.Compare.Blocks, s.length(base),
+		(time.Duration(cells) * (s.length(base) + between)).Round(time.Minute))
+	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
+	defer fleet.close()
+	c, err := comparison.Run(ctx, comparison.Config{
+		ID: id, Tool: version(), Plan: p, Setup: setupRows(p), Repeats: repeats(p.Compare.Blocks), Now: time.Now, Save: st.SaveComparison,
+		Run: func(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
+			pt := base
+			pt.arm, pt.engine, pt.block, pt.order, pt.pilot, pt.start = cell.Arm, cell.Engine, cell.Block, cell.Order, cell.Pilot, cell.Start
+			left := time.Duration(cells-cell.Index) * (s.length(base) + between)
+			if cell.Pilot {
+				left = time.Duration(cells+cell.Of-cell.Index) * (s.length(base) + between)
+				// A pilot only has to find where the searches begin.
+				pt.bounded = false
+				pt.start = pilotStart(p, cell.Engine)
+			}
+			s.prog.what(cellText(cell, p.Compare.Blocks), left)
+			sys, err := fleet.system(ctx, cell.Arm, cell.Engine)
+			if err != nil {
+				return record.ComparisonRun{}, nil, err
+			}
+			r, _, err := s.trial(ctx, sys, pt)
+			err = errors.Join(err, sys.halt(ctx))
+			if r == nil {
+				return record.ComparisonRun{}, nil, err
+			}
+			digest, derr := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
+			run := record.ComparisonRun{Run: r.Manifest.ID, Digest: digest, Valid: r.Validity.Valid}
+			for _, f := range r.Validity.Findings {
+				if f.Level == record.Red {
+					run.Why = f.Gate + ": " + f.Text
+				}
+			}
+			if !run.Valid {
+				s.prog.say("  run %s is not valid: %s", run.Run, run.Why)
+			}
+			return run, r.Manifest.Capacity, errors.Join(err, derr)
+		},
+	})
+	fleet.close()
+	if err != nil {
+		return err
+	}
+	s.prog.say("rendering the report")
+	status, err := a.conclude(ctx, st, c, asJSON)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		fmt.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
+	}
+	if status != exitOK {
+		return statusError(status)
+	}
+	return nil
+}
+
+// pilotStart is where a pilot begins: at the bounded level, where there is one.
+func pilotStart(p *plan.Plan, engine string) int {
+	if p.Bounded == nil {
+		return 0
+	}
+	n, _ := p.Bounded.UsersFor(engine)
+	return n
+}
+
+func cellText(c comparison.Cell, blocks int) string {
+	what := strings.TrimSpace(c.Arm + " " + c.Engine)
+	if c.Pilot {
+		return fmt.Sprintf("pilot %d/%d  %s", c.Index, c.Of, what)
+	}
+	return fmt.Sprintf("block %d/%d  run %d/%d  %s", c.Block, blocks, c.Index, c.Of, what)
+}
+
+// setupRows are the plan's own rows of the Setup table.
+func setupRows(p *plan.Plan) []record.Row {
+	var rows []record.Row
+	for _, r := range p.Setup {
+		rows = append(rows, record.Row{Name: r.Name, Value: r.Value})
+	}
+	return rows
+}
+
+// conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
+func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, error) {
+	p, err := plan.Parse([]byte(c.Plan))
+	if err != nil {
+		return exitTool, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+	}
+	doc, verdicts, err := a.document(ctx, st, c, p)
+	if err != nil {
+		return exitTool, err
+	}
+	dir := st.ComparisonDir(c.ID)
+	if err := writeReport(dir, doc); err != nil {
+		return exitTool, err
+	}
+	if err := st.SaveComparison(c); err != nil {
+		return exitTool, err
+	}
+	if asJSON {
+		if err := writeJSONDocument(a.stdout, doc); err != nil {
+			return exitTool, err
+		}
+	} else {
+		if err := screen(a.stdout, doc); err != nil {
+			return exitTool, err
+		}
+		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
+		fmt.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
+	}
+	if c.State == record.Interrupted {
+		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s\n", c.Why)
+		return exitTool, nil
+	}
+	return statusOfKind(verdict.Worst(verdicts...)), nil
+}
+
+// report renders a stored comparison again.
+func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the document as JSON")
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(*root); err != nil {
+		return usageError{err}
+	}
+	st, err := store.Open(*root)
+	if err != nil {
+		return err
+	}
+	c, err := st.Comparison(rest[0])
+	if err != nil {
+		return usageError{err}
+	}
+	status, err := a.conclude(ctx, st, c, *asJSON)
+	if err != nil {
+		return err
+	}
+	if status != exitOK {
+		return statusError(status)
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/store"
+	"plimsoll/workload"
+)
+
+// storeFlag adds the flag that says where the store is.
+func (a *app) storeFlag(fs *flag.FlagSet) *string {
+	def := a.env("PLIMSOLL_STORE")
+	if def == "" {
+		def = ".plimsoll"
+	}
+	return fs.String("store", def, "directory of runs and comparisons (environment PLIMSOLL_STORE)")
+}
+
+// ls lists the store's runs.
+func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the list as JSON")
+	if _, err := parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	st, err := store.Open(*root)
+	if err != nil {
+		return err
+	}
+	entries, warnings, err := st.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		fmt.Fprintln(a.stderr, "plimsoll ls:", w)
+	}
+	if *asJSON {
+		if entries == nil {
+			entries = []store.Entry{}
+		}
+		return a.json(entries)
+	}
+	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON")
+	for _, e := range entries {
+		valid := "no"
+		if e.Valid {
+			valid = "yes"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), e.State, valid,
+			dash(e.Arm), dash(e.Engine), blockText(e.Block), capacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
+	}
+	return tw.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func blockText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+func capacityText(kind string, users float64) string {
+	switch kind {
+	case record.Estimate:
+		return fmt.Sprintf("%.0f", users)
+	case record.AtLeast:
+		return fmt.Sprintf("≥ %.0f", users)
+	case record.Invalid:
+		return "invalid"
+	}
+	return "-"
+}
+
+// shown is what show prints of a run.
+type shown struct {
+	Manifest record.Manifest `json:"manifest"`
+	Validity record.Validity `json:"validity"`
+	Phase    string          `json:"phase"` // that the operations are of
+	Ops      []opRow         `json:"operations"`
+	Events   []record.Event  `json:"findings_and_errors"`
+	Changed  []string        `json:"changed_files"` // since the run was sealed
+}
+
+// An opRow is one series of a phase. Latencies are response times in milliseconds.
+type opRow struct {
+	Name   string            `json:"name"`
+	Count  uint64            `json:"count"`
+	Rate   float64           `json:"per_second"`
+	Errors uint64            `json:"errors"`
+	Class  map[string]uint64 `json:"errors_by_class,omitempty"`
+	Mean   float64           `json:"mean_ms"`
+	P50    float64           `json:"p50_ms"`
+	P95    float64           `json:"p95_ms"`
+	P99    float64           `json:"p99_ms"`
+	Max    float64           `json:"max_ms"`
+}
+
+func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
+	all := measure.NewWindow("op")
+	var rows []opRow
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		w := merged[name]
+		if name == workload.Schedule {
+			continue
+		}
+		if workload.Steady(name) {
+			all.Merge(w)
+		}
+		rows = append(rows, rowOf(w, span))
+	}
+	if all.Count() > 0 {
+		rows = append(rows, rowOf(all, span))
+	}
+	return rows
+}
+
+func rowOf(w *measure.Window, span time.Duration) opRow {
+	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
+	h := w.Response
+	r := opRow{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
+		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), Max: ms(h.Max())}
+	if span > 0 {
+		r.Rate = float64(r.Count) / span.Seconds()
+	}
+	for c, n := range w.Classes {
+		if n > 0 && measure.Class(c) != measure.OK {
+			if r.Class == nil {
+				r.Class = map[string]uint64{}
+			}
+			r.Class[measure.Class(c).String()] = n
+		}
+	}
+	return r
+}
+
+// show prints one run.
+func (a *app) show(_ context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the run as JSON")
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	st, err := store.Open(*root)
+	if err != nil {
+		return err
+	}
+	r, err := st.Run(rest[0])
+	if err != nil {
+		return usageError{err}
+	}
+	s, err := look(r)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return a.json(s)
+	}
+	a.printRun(s)
+	return nil
+}
+
+// look gathers what show prints.
+func look(r *record.Run) (shown, error) {
+	s := shown{Manifest: r.Manifest, Validity: r.Validity, Phase: "measure"}
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		if ph, ok = r.Manifest.Phase("search"); ok {
+			s.Phase = "search"
+		} else {
+			s.Phase, ph.To = "whole run", 1<<62
+		}
+	}
+	merged, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		return s, err
+	}
+	span := ph.To - ph.From
+	if s.Phase == "whole run" {
+		span = 0
+	}
+	s.Ops = rowsOf(merged, span)
+	events, err := r.Events()
+	if err != nil {
+		return s, err
+	}
+	for _, e := range events {
+		if e.Kind == "finding" || e.Kind == "error" || e.Phase == "measured" {
+			s.Events = append(s.Events, e)
+		}
+	}
+	if r.Manifest.State != record.Running {
+		if s.Changed, err = r.Verify(); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (a *app) printRun(s shown) {
+	m := s.Manifest
+	w := a.stdout
+	fmt.Fprintf(w, "run %s: %s, %s\n", m.ID, m.State, validText(s.Validity))
+	if m.Why != "" {
+		fmt.Fprintf(w, "  why: %s\n", m.Why)
+	}
+	for _, c := range s.Changed {
+		fmt.Fprintf(w, "  CHANGED since it was sealed: %s\n", c)
+	}
+	fmt.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name, clip(m.PlanDigest, 19), m.Seed, dash(m.Arm), dash(m.Engine))
+	for _, p := range m.Phases {
+		fmt.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end\n", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
+	}
+	if c := m.Capacity; c != nil {
+		fmt.Fprintf(w, "  capacity: %s users", capacityText(c.Kind, c.Users))
+		if c.Kind == record.Estimate {
+			fmt.Fprintf(w, " [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
+		}
+		fmt.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
+	}
+	for _, f := range s.Validity.Findings {
+		fmt.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
+	}
+	fmt.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "NAME\tCOUNT\t/S\tERRORS\tMEAN\tP50\tP95\tP99\tMAX\t")
+	for _, o := range s.Ops {
+		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, o.Count, o.Rate, o.Errors, o.Mean, o.P50, o.P95, o.P99, o.Max)
+	}
+	tw.Flush()
+	for _, o := range s.Ops {
+		for _, c := range slices.Sorted(maps.Keys(o.Class)) {
+			fmt.Fprintf(w, "  %s: %d %s\n", o.Name, o.Class[c], c)
+		}
+	}
+	for _, e := range s.Events {
+		if e.Kind == "slo" {
+			mark := "✓"
+			if e.Violated {
+				mark = "✗"
+			}
+			if e.NoData {
+				mark = "no data"
+			}
+			fmt.Fprintf(w, "  %s %s: %.4g of %.4g\n", mark, e.Rule, e.Value, e.Limit)
+		} else if e.Kind == "error" {
+			fmt.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
+		}
+	}
+}
+
+func validText(v record.Validity) string {
+	if v.Valid {
+		return "valid"
+	}
+	return "NOT VALID"
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"plimsoll/plan"
+)
+
+// plan is the verb that validates and prints plans.
+func (a *app) plan(_ context.Context, fs *flag.FlagSet, args []string) error {
+	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	rest, err := parse(fs, args, 1, 2)
+	if err != nil {
+		return err
+	}
+	if rest[0] == "schema" && len(rest) == 1 {
+		_, err := a.stdout.Write(plan.Schema())
+		return err
+	}
+	if (rest[0] != "check" && rest[0] != "print") || len(rest) != 2 {
+		return usagef("want check FILE, print FILE or schema; see plimsoll plan -h")
+	}
+	p, err := a.readPlan(rest[1])
+	if *asJSON {
+		out := struct {
+			File     string         `json:"file"`
+			OK       bool           `json:"ok"`
+			Digest   string         `json:"digest,omitempty"`
+			Plan     string         `json:"plan,omitempty"`
+			Problems []plan.Problem `json:"problems,omitempty"`
+		}{File: rest[1], OK: err == nil}
+		if bad := (*plan.Error)(nil); errors.As(err, &bad) {
+			out.Problems = bad.Problems
+		} else if err != nil {
+			return err
+		} else {
+			out.Digest, out.Plan = p.Digest(), p.String()
+		}
+		if jerr := a.json(out); jerr != nil {
+			return jerr
+		}
+		if err != nil {
+			return statusError(exitUsage)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if rest[0] == "print" {
+		_, err = io.WriteString(a.stdout, p.String())
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest())
+	return err
+}
+
+// readPlan reads and checks a plan against what this program knows. All errors are the caller's.
+func (a *app) readPlan(path string) (*plan.Plan, error) {
+	var src []byte
+	var err error
+	if path == "-" {
+		src, err = io.ReadAll(io.LimitReader(a.stdin, 1<<20))
+	} else {
+		src, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	p, err := known().Parse(src)
+	if err != nil {
+		return nil, usagef("%s is no good plan:\n%w", path, err)
+	}
+	return p, nil
+}

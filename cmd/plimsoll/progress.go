@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"plimsoll/trial"
+)
+
+// A ticker of progress for people: one line that is written over on a terminal, a plain line now and then elsewhere.
+type progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	every    time.Duration // between plain lines of one phase
+	last     time.Time
+	phase    string
+	prefix   string        // of what is going on: "block 2/6 new mysql"
+	after    time.Duration // that is still to come when the present trial is over
+	began    time.Time
+	open     bool // a line is being written over
+}
+
+func newProgress(w io.Writer, terminal bool) *progress {
+	return &progress{w: w, terminal: terminal, every: 10 * time.Second, began: time.Now()}
+}
+
+// what says what is going on, and how much time comes after it.
+func (p *progress) what(prefix string, after time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prefix, p.after, p.phase = prefix, after, ""
+}
+
+// say writes a line that stays.
+func (p *progress) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintf(p.w, "%s\n", fmt.Sprintf(format, args...))
+}
+
+// doing tells of a step that has no numbers.
+func (p *progress) doing(step string, left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(step, fmt.Sprintf("%s  %s%s", p.prefix, step, leftText(left+p.after)))
+}
+
+// trial tells of a trial under way.
+func (p *progress) trial(t trial.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users %7.0f ops/s  p95 %-8v errors %d%s", p.prefix, t.Phase, t.Active, t.OpsPerSecond,
+		t.P95.Round(100*time.Microsecond), t.Errors, leftText(t.Left+p.after)))
+}
+
+func leftText(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %s left", d.Round(time.Second))
+}
+
+func (p *progress) line(phase, text string) {
+	if p.terminal {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+		p.open = true
+		return
+	}
+	if now := time.Now(); phase != p.phase || now.Sub(p.last) >= p.every {
+		p.phase, p.last = phase, now
+		fmt.Fprintf(p.w, "[%s] %s\n", time.Since(p.began).Round(time.Second), text)
+	}
+}
+
+func (p *progress) clear() {
+	if p.open {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.open = false
+	}
+}
+
+// end leaves the terminal on a fresh line.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}

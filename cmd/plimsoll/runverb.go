@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/store"
+)
+
+// bounded is the verb run: one bounded trial.
+func (a *app) bounded(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	return a.single(ctx, fs, args, true)
+}
+
+// capacity is the verb for one unbounded trial.
+func (a *app) capacity(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	return a.single(ctx, fs, args, false)
+}
+
+// single carries out one trial of a plan.
+func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bounded bool) error {
+	root := a.storeFlag(fs)
+	asJSON := fs.Bool("json", false, "write the run as JSON")
+	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	users := fs.Int("users", 0, "users of the bounded test, or start of the search, instead of the plan's")
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	p, err := a.readPlan(rest[0])
+	if err != nil {
+		return err
+	}
+	pt := part{arm: *arm, engine: *engine, bounded: bounded, unbounded: !bounded, start: *users}
+	if p, err = a.narrow(p, &pt, *users); err != nil {
+		return fmt.Errorf("%s: %w", rest[0], err)
+	}
+	st, err := store.Open(*root)
+	if err != nil {
+		return err
+	}
+	s, err := a.newSession(p, st)
+	if err != nil {
+		return err
+	}
+	defer s.prog.end()
+	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
+	defer fleet.close()
+	s.prog.what(rest[0], 0)
+	sys, err := fleet.system(ctx, pt.arm, pt.engine)
+	if err != nil {
+		return err
+	}
+	r, out, err := s.trial(ctx, sys, pt)
+	fleet.close()
+	if err != nil {
+		return err
+	}
+	s.prog.end()
+	sh, err := look(r)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		err = a.json(sh)
+	} else {
+		a.printRun(sh)
+		_, err = fmt.Fprintf(a.stdout, "\nrun: %s\n", r.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	var statuses []int
+	if out.Interrupted != "" {
+		statuses = append(statuses, exitTool)
+	} else if !r.Validity.Valid || out.Capacity != nil && out.Capacity.Kind == record.Invalid {
+		statuses = append(statuses, exitInvalid)
+	}
+	if len(out.Broken) > 0 {
+		for _, b := range out.Broken {
+			fmt.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
+		}
+		statuses = append(statuses, exitSLO)
+	}
+	if status := worst(statuses...); status != exitOK {
+		return statusError(status)
+	}
+	return nil
+}
+
+// narrow checks that the plan has the test and picks engine and arm.
+func (a *app) narrow(p *plan.Plan, pt *part, users int) (*plan.Plan, error) {
+	p = withDefaultRules(p)
+	switch {
+	case pt.bounded && p.Bounded == nil:
+		return nil, usagef("the plan has no bounded test; add a bounded section, or use capacity")
+	case pt.unbounded && p.Unbounded == nil:
+		return nil, usagef("the plan has no unbounded test; add an unbounded section, or use run")
+	}
+	if pt.engine == "" && len(p.Database.Engine) > 0 {
+		pt.engine = p.Database.Engine[0]
+	}
+	if p.Compare != nil && pt.arm == "" {
+		pt.arm = plan.Base
+	}
+	if pt.arm != "" {
+		if p.Compare == nil {
+			return nil, usagef("-arm %s: the plan compares no arms", pt.arm)
+		}
+		if _, ok := p.Compare.Arm(pt.arm); !ok {
+			return nil, usagef("-arm %s: the plan has no such arm", pt.arm)
+		}
+	}
+	q := *p
+	if users > 0 && pt.bounded {
+		b := *p.Bounded
+		b.Users = plan.PerEngine{"": users}
+		q.Bounded = &b
+	}
+	if users < 0 {
+		return nil, usageError{errors.New("-users: want a number above 0")}
+	}
+	if pt.engine != "" {
+		found := false
+		for _, e := range p.Database.Engine {
+			found = found || e == pt.engine
+		}
+		if !found {
+			return nil, usagef("-database %s: the plan has %v", pt.engine, p.Database.Engine)
+		}
+	}
+	return &q, nil
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"plimsoll/control"
+	"plimsoll/engine"
+	"plimsoll/lab"
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/probe"
+	"plimsoll/record"
+	"plimsoll/series"
+	"plimsoll/store"
+	"plimsoll/trial"
+)
+
+// opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
+const opTimeout = 5 * time.Second
+
+// A session is what the runs of one invocation share.
+type session struct {
+	*app
+	plan  *plan.Plan
+	store *store.Store
+	prog  *progress
+	host  json.RawMessage
+	// generator and targets are the cores of both sides when they share this host; empty when they are not placed.
+	generator, targets []int
+}
+
+// newSession reads what the host is and pins this process to the generator's cores.
+func (a *app) newSession(p *plan.Plan, st *store.Store) (*session, error) {
+	s := &session{app: a, plan: p, store: st, prog: newProgress(a.stderr, a.terminal)}
+	var err error
+	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
+		return nil, err
+	}
+	s.generator, s.targets = placement(p)
+	if len(s.generator) > 0 {
+		if err := lab.CheckCPUs(append(append([]int{}, s.generator...), s.targets...)); err != nil {
+			return nil, usagef("placement: %w", err)
+		}
+		if err := lab.PinSelf(s.generator); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// ownsHost reports whether the driver runs the target on this host.
+func ownsHost(p *plan.Plan) bool { return p.Target.Driver != "external" }
+
+// placement returns the cores of generator and target: the plan's, else the last core and the others when the target
+// runs here and the host has two or more.
+func placement(p *plan.Plan) (generator, target []int) {
+	if len(p.Placement.Generator) > 0 || len(p.Placement.Target) > 0 {
+		return p.Placement.Generator, p.Placement.Target
+	}
+	cpus, err := lab.AllowedCPUs(0)
+	if !ownsHost(p) || err != nil || len(cpus) < 2 {
+		return nil, nil
+	}
+	return cpus[len(cpus)-1:], cpus[:len(cpus)-1]
+}
+
+// A part names a run: which arm on which database, and what of a comparison it is.
+type part struct {
+	arm, engine, comparison string
+	block, order            int
+	pilot                   bool
+	bounded, unbounded      bool // which tests it carries
+	start                   int  // of the search; 0 for the plan's or the bounded test's
+}
+
+// users returns how many users a part may need at most.
+func (s *session) users(pt part) int {
+	n := 0
+	if b := s.plan.Bounded; b != nil && pt.bounded {
+		n, _ = b.UsersFor(pt.engine)
+	}
+	if u := s.plan.Unbounded; u != nil && pt.unbounded {
+		n = max(n, u.MaxUsers)
+	}
+	return n
+}
+
+// trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool failed.
+func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run, trial.Outcome, error) {
+	s.prog.doing("resetting", s.length(pt))
+	if err := sys.reset(ctx); err != nil {
+		return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.arm, dash(pt.engine), err)
+	}
+	epoch := time.Now().Add(100 * time.Millisecond)
+	targetText, err := json.Marshal(sys.describe())
+	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	w, err := s.store.Create(record.Manifest{
+		ID: store.NewID(epoch, s.plan.Name), Name: s.plan.Name, Tool: version(), Epoch: epoch,
+		Plan: s.plan.String(), PlanDigest: s.plan.Digest(), Seed: s.plan.Seed, Arm: pt.arm, Engine: pt.engine,
+		Comparison: pt.comparison, Block: pt.block, Order: pt.order, Pilot: pt.pilot,
+		SharedHost: ownsHost(s.plan), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
+		Clock: "CLOCK_MONOTONIC of the generator process, read when the system calls return (Go " + runtime.Version() + ")",
+	})
+	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	out, err := s.carryOut(ctx, sys, pt, w, epoch)
+	// A run is sealed whatever happened: what was recorded stays readable.
+	err = errors.Join(err, w.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }))
+	why := out.Interrupted
+	if err != nil {
+		why = "the tool failed: " + err.Error()
+	}
+	seal, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	_, serr := w.Seal(seal, out.Validity, why)
+	if err := errors.Join(err, serr); err != nil {
+		return nil, out, fmt.Errorf("run %s: %w", w.Manifest().ID, err)
+	}
+	r, err := record.Open(w.Dir())
+	return r, out, err
+}
+
+// carryOut is the trial between reset and seal.
+func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.Writer, epoch time.Time) (out trial.Outcome, err error) {
+	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	runner, closeProbes, err := s.probes(sys, db)
+	if err != nil {
+		return out, err
+	}
+	defer closeProbes()
+	cores := map[string][]int{}
+	if len(s.generator) > 0 {
+		cores["generator"] = s.generator
+	}
+	if len(s.targets) > 0 {
+		cores["app"], cores["target"] = s.targets, s.targets
+	}
+	sig, err := newSignals(cores, db, runner)
+	if err != nil {
+		return out, err
+	}
+	defer sig.close()
+	probing, stopProbing := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(probing) }()
+	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
+
+	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
+	env := sys.env(s.plan, sys.dep.URL())
+	env.Registry = reg
+	local, err := engine.New(ctx, engine.Config{Env: env, Mix: sys.mix, Epoch: epoch, OnError: func(user int, err error) {
+		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
+	}})
+	if err != nil {
+		return out, err
+	}
+	return trial.Run(ctx, s.spec(pt, local, reg, sig, w, epoch))
+}
+
+// spec translates the plan for one part.
+func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, epoch time.Time) trial.Spec {
+	spec := trial.Spec{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.prog.trial, Gates: trial.DefaultGates()}
+	spec.Window = 15 * time.Second
+	if b := s.plan.Bounded; b != nil && pt.bounded {
+		n, _ := b.UsersFor(pt.engine)
+		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure}
+	}
+	if u, ok := s.plan.Search(); ok {
+		spec.Rules, spec.Window = u.SLO, u.Window
+		if pt.unbounded {
+			start := pt.start
+			if n, ok := u.StartFor(pt.engine); ok && start == 0 {
+				start = n
+			}
+			if start == 0 && spec.Bounded != nil {
+				start = spec.Bounded.Users
+			}
+			pace := s.plan.Workload.Pace
+			spec.Search = &trial.Search{
+				Config: control.Config{Start: max(start, 1), Max: u.MaxUsers, RampRate: u.RampRate, RampFloor: 4 / pace,
+					Window: u.Window, Step: u.Step, Precision: u.Precision, Budget: u.Budget},
+				Rush: u.Window,
+			}
+		}
+	}
+	return spec
+}
+
+// length returns how long a part may take, resets left out.
+func (s *session) length(pt part) time.Duration {
+	var d time.Duration
+	if b := s.plan.Bounded; b != nil && pt.bounded {
+		d += b.Ramp + b.Settle + b.Measure
+	}
+	if u, ok := s.plan.Search(); ok && pt.unbounded {
+		d += 2*u.Window + u.Budget
+	}
+	return d
+}
+
+// probes returns a runner that samples host, processes, this program and the target's metrics once a second.
+func (s *session) probes(sys *system, db *series.DB) (*probe.Runner, func(), error) {
+	runner := probe.NewRunner(db, time.Second)
+	var closers []func() error
+	closeAll := func() {
+		for _, c := range closers {
+			_ = c()
+		}
+	}
+	roles := map[string][]int{}
+	if len(s.generator) > 0 {
+		roles["generator"], roles["target"] = s.generator, s.targets
+	}
+	host, err := probe.NewHost(probe.HostOptions{Roles: roles})
+	if err != nil {
+		return nil, nil, err
+	}
+	closers = append(closers, host.Close)
+	runner.Add(host)
+	if procs := sys.roles(); len(procs) > 0 {
+		p := probe.NewProcesses(procs)
+		closers = append(closers, p.Close)
+		runner.Add(p)
+	}
+	self, err := probe.NewSelf()
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	runner.Add(self)
+	for i, url := range sys.metricsURLs() {
+		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
+		if err != nil {
+			closeAll()
+			return nil, nil, usagef("metrics_url: %w", err)
+		}
+		closers = append(closers, sc.Close)
+		runner.AddScraper(sc)
+	}
+	return runner, closeAll, nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/probe"
+	"plimsoll/series"
+	"plimsoll/trial"
+)
+
+// signals is what a trial may ask of hosts and series.
+type signals struct {
+	cores  map[string][]int // of the roles that have cores of their own on this host
+	stat   *os.File
+	db     *series.DB
+	runner *probe.Runner
+	began  time.Time
+}
+
+// newSignals opens /proc/stat for the roles. A role without cores is not known, except "generator", which then is
+// this process.
+func newSignals(cores map[string][]int, db *series.DB, runner *probe.Runner) (*signals, error) {
+	f, err := os.Open("/proc/stat")
+	if err != nil {
+		return nil, err
+	}
+	return &signals{cores: cores, stat: f, db: db, runner: runner, began: time.Now()}, nil
+}
+
+func (s *signals) close() { _ = s.stat.Close() }
+
+// Busy returns the busy and the whole CPU time of a role's cores in seconds.
+func (s *signals) Busy(role string) (busy, total float64, err error) {
+	cores, ok := s.cores[role]
+	if !ok || len(cores) == 0 {
+		if role == "generator" {
+			return s.self()
+		}
+		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here", role)
+	}
+	buf := make([]byte, 16<<10)
+	n, err := s.stat.ReadAt(buf, 0)
+	if n == 0 {
+		return 0, 0, err
+	}
+	return coreTimes(buf[:n], cores)
+}
+
+// self is this process against all the cores that it may use.
+func (s *signals) self() (busy, total float64, err error) {
+	var ru unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
+		return 0, 0, err
+	}
+	busy = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+	return busy, time.Since(s.began).Seconds() * float64(runtime.GOMAXPROCS(0)), nil
+}
+
+// coreTimes adds up the lines of /proc/stat of some cores, in seconds (a tick is 10 ms, as in all Linux ABIs of our
+// platforms). Everything but idle and iowait is busy; guest time is inside user time and not counted twice.
+func coreTimes(stat []byte, cores []int) (busy, total float64, err error) {
+	seen := 0
+	for line := range bytes.Lines(stat) {
+		f := bytes.Fields(line)
+		if len(f) < 8 || !bytes.HasPrefix(f[0], []byte("cpu")) {
+			continue
+		}
+		core, err := strconv.Atoi(string(f[0][3:]))
+		if err != nil || !slices.Contains(cores, core) {
+			continue
+		}
+		seen++
+		for i, v := range f[1:min(len(f), 9)] {
+			t, err := strconv.ParseFloat(string(v), 64)
+			if err != nil {
+				return 0, 0, fmt.Errorf("/proc/stat: %w", err)
+			}
+			total += t / 100
+			if i != 3 && i != 4 {
+				busy += t / 100
+			}
+		}
+	}
+	if seen != len(cores) {
+		return 0, 0, fmt.Errorf("/proc/stat shows %d of the cores %v", seen, cores)
+	}
+	return busy, total, nil
+}
+
+// Query evaluates a PromQL expression that has one value.
+func (s *signals) Query(ctx context.Context, expr string) (float64, bool, error) {
+	res, err := s.db.Query(ctx, expr, time.Now())
+	if err != nil {
+		return 0, false, err
+	}
+	switch len(res) {
+	case 0:
+		return 0, false, nil
+	case 1:
+		return res[0].Value, true, nil
+	}
+	return 0, false, fmt.Errorf("promql %q has %d values, want one; aggregate it", expr, len(res))
+}
+
+// Failing returns the probes that have no data at present.
+func (s *signals) Failing() map[string]trial.Failure {
+	out := map[string]trial.Failure{}
+	for _, st := range s.runner.Status() {
+		switch {
+		case st.Samples == 0:
+			err := st.LastErr
+			if err == nil {
+				err = errors.New("it never answered")
+			}
+			out[st.Name] = trial.Failure{Since: s.began, Why: err.Error()}
+		case time.Since(st.LastOK) > 2*time.Second:
+			why := "no complete sample since"
+			if st.LastErr != nil {
+				why = st.LastErr.Error()
+			}
+			out[st.Name] = trial.Failure{Since: st.LastOK, Why: why}
+		}
+	}
+	return out
+}

@@ -1,0 +1,378 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/dialect/mattermost"
+	"plimsoll/engine"
+	"plimsoll/lab"
+	"plimsoll/lab/mysql"
+	"plimsoll/lab/postgresql"
+	"plimsoll/plan"
+	"plimsoll/probe"
+	"plimsoll/target"
+	"plimsoll/target/external"
+	"plimsoll/target/process"
+	"plimsoll/workload"
+)
+
+// known are the names that plans may use with this program.
+func known() plan.Known {
+	return plan.Known{
+		Drivers:   []string{"refchat", "process", "external"},
+		Behaviors: slices.Sorted(maps.Keys(mattermost.Behaviors())),
+		Ops:       mattermost.Ops(),
+		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
+	}
+}
+
+// withDefaultRules fills in the rules of a search that has none: those of the release teams' tool that a client can
+// see, as in the reports that this program replaces.
+func withDefaultRules(p *plan.Plan) *plan.Plan {
+	if p.Unbounded == nil || len(p.Unbounded.SLO) > 0 {
+		return p
+	}
+	texts := []string{"mean(op) < 100ms", "p99(op) < 2s", "rate(5xx) < 0.025% min 8000", "rate(timeout) < 0.025% min 8000"}
+	if ownsHost(p) {
+		texts = append(texts, "cpu(app) < 85%")
+	}
+	q := *p
+	u := *p.Unbounded
+	q.Unbounded = &u
+	for _, t := range texts {
+		r, err := plan.ParseSLO(t)
+		if err != nil {
+			panic(err) // constants, tested
+		}
+		u.SLO = append(u.SLO, r)
+	}
+	return &q
+}
+
+// databases are the supervisors that drivers may start.
+func databases() map[string]target.StartDatabase {
+	return map[string]target.StartDatabase{
+		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+}
+
+// A system is one arm on one database: deployed, provisioned, and between runs halted, so that it neither uses the
+// cores nor the memory of the system that is under test.
+type system struct {
+	dep     target.Deployment
+	mix     []engine.Part
+	secrets func(string) string
+}
+
+// A halter can stop its programs and keep its state for the next reset.
+type halter interface {
+	Halt(ctx context.Context) error
+}
+
+func (s *system) reset(ctx context.Context) error {
+	err := s.dep.Reset(ctx)
+	if errors.Is(err, target.ErrNoReset) {
+		return nil // the description says so, and so does the report
+	}
+	return err
+}
+
+func (s *system) halt(ctx context.Context) error {
+	if h, ok := s.dep.(halter); ok {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		return h.Halt(ctx)
+	}
+	return nil
+}
+
+func (s *system) describe() target.Description { return s.dep.Describe() }
+func (s *system) metricsURLs() []string        { return s.dep.MetricsURLs() }
+
+// roles are the processes to watch.
+func (s *system) roles() []probe.Role {
+	var out []probe.Role
+	for _, role := range slices.Sorted(maps.Keys(s.dep.PIDs())) {
+		out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.dep.PIDs()[role] }})
+	}
+	return out
+}
+
+// env is what users of a run share, but for where they record.
+func (s *system) env(p *plan.Plan, url string) workload.Env {
+	return workload.Env{
+		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: params(p),
+		Secret: s.secrets, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
+	}
+}
+
+func params(p *plan.Plan) map[string]string {
+	out := maps.Clone(p.Workload.Params)
+	for k, v := range out {
+		if strings.Contains(v, "${") {
+			delete(out, k) // a reference to a secret; the secret is asked for by its name
+		}
+	}
+	return out
+}
+
+// newMix makes the behaviors of a plan, the main one first.
+func newMix(p *plan.Plan) ([]engine.Part, error) {
+	mix := p.Workload.Mix()
+	names := slices.SortedFunc(maps.Keys(mix), func(a, b string) int {
+		if a == p.Workload.Behavior || b == p.Workload.Behavior {
+			return cmp.Compare(b2i(a != p.Workload.Behavior), b2i(b != p.Workload.Behavior))
+		}
+		return cmp.Compare(a, b)
+	})
+	if err := mattermost.Check(params(p)); err != nil {
+		return nil, usagef("workload.params: %w", err)
+	}
+	var parts []engine.Part
+	for _, n := range names {
+		parts = append(parts, engine.Part{Behavior: mattermost.Behaviors()[n](), Share: mix[n]})
+	}
+	return parts, nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A fleet deploys the systems of a session when they are first needed and stops them all at its end.
+type fleet struct {
+	s       *session
+	dir     string
+	mu      sync.Mutex
+	systems map[string]*system
+}
+
+func (s *session) newFleet(dir string) *fleet {
+	return &fleet{s: s, dir: dir, systems: map[string]*system{}}
+}
+
+// system returns arm on engine, deployed and provisioned for as many users as the plan may need.
+func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := strings.Trim(arm+"-"+eng, "-")
+	if sys := f.systems[key]; sys != nil {
+		return sys, nil
+	}
+	p := f.s.plan
+	mix, err := newMix(p)
+	if err != nil {
+		return nil, err
+	}
+	sys := &system{mix: mix, secrets: f.s.secretsOf(p)}
+	t := p.Target
+	if p.Compare != nil {
+		if a, ok := p.Compare.Arm(arm); ok {
+			t = t.With(a)
+		}
+	}
+	spec, err := f.spec(t, arm, eng, filepath.Join(f.dir, key), sys)
+	if err != nil {
+		return nil, err
+	}
+	users := f.s.users(part{arm: arm, engine: eng, bounded: true, unbounded: true})
+	provision := func(ctx context.Context, at target.Endpoint) error {
+		f.s.prog.doing("provisioning", 0)
+		env := sys.env(p, at.URL())
+		env.Log = func(format string, args ...any) { f.s.prog.doing(fmt.Sprintf(format, args...), 0) }
+		for _, part := range mix {
+			if err := part.Behavior.Provision(ctx, env, int(math.Ceil(part.Share*float64(users)))+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	f.s.prog.doing("deploying", 0)
+	if sys.dep, err = f.driver(t.Driver, provision).Deploy(ctx, spec); err != nil {
+		return nil, err
+	}
+	f.systems[key] = sys // from here on close stops it
+	if t.Driver == "external" {
+		if err := provision(ctx, sys.dep); err != nil {
+			return nil, fmt.Errorf("provisioning: %w", err)
+		}
+	}
+	return sys, nil
+}
+
+// driver returns the driver of a plan's name, which has been checked.
+func (f *fleet) driver(name string, provision func(context.Context, target.Endpoint) error) target.Driver {
+	switch name {
+	case "external":
+		return &external.Driver{}
+	case "refchat":
+		return process.New(process.Config{Name: name, Databases: databases(), Provision: provision, Command: refchatCommand})
+	}
+	return process.New(process.Config{Databases: databases(), Provision: provision})
+}
+
+// spec translates the plan's target, with the arm laid over it.
+func (f *fleet) spec(t plan.Target, arm, eng, dir string, sys *system) (target.Spec, error) {
+	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
+		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal}
+	for k, v := range t.Env {
+		full, err := plan.Expand(v, f.s.lookup)
+		if err != nil {
+			return spec, usagef("target.env.%s: %w", k, err)
+		}
+		if full != v {
+			spec.Secrets[k] = full
+		} else {
+			spec.Env[k] = v
+		}
+	}
+	switch t.Driver {
+	case "refchat":
+		if spec.Binary == "" {
+			exe, err := os.Executable()
+			if err != nil {
+				return spec, fmt.Errorf("finding this program: %w", err)
+			}
+			spec.Binary = exe
+		}
+		spec.Ready, spec.MetricsURL = cmp.Or(spec.Ready, "/api/v4/system/ping"), cmp.Or(spec.MetricsURL, "/metrics")
+		spec.Secrets["REFCHAT_ADMIN_PASSWORD"] = sys.secrets("admin_password")
+	case "process":
+		if len(t.Command) > 0 {
+			if spec.Binary != "" { // the arm's release directory, in which the command runs
+				spec.WorkDir = spec.Binary
+				spec.Binary = t.Command[0]
+				if !filepath.IsAbs(spec.Binary) && strings.ContainsRune(spec.Binary, filepath.Separator) {
+					spec.Binary = filepath.Join(spec.WorkDir, spec.Binary)
+				}
+			} else {
+				spec.Binary = t.Command[0]
+			}
+			spec.Args = slices.Concat(t.Command[1:], t.Args)
+		}
+	}
+	return spec, nil
+}
+
+// refchatCommand starts this program's reference server, or another build of it.
+func refchatCommand(spec target.Spec, in process.Instance) (process.Command, error) {
+	args := []string{"refchat", "-listen=${HOSTPORT}"}
+	if v := label(spec.Version); v != "" {
+		args = append(args, "-version="+v)
+	}
+	if spec.Instances > 1 {
+		args = append(args, "-files=${DIR}/files", fmt.Sprintf("-bus=127.0.0.1:%d", in.Ports[1]))
+		for i, p := range in.Peers {
+			if i != in.Index {
+				args = append(args, fmt.Sprintf("-peer=127.0.0.1:%d", p[1]))
+			}
+		}
+	}
+	cores := len(spec.CPUs)
+	env := map[string]string{"REFCHAT_DSN": "${DSN}"}
+	if cores > 0 {
+		env["GOMAXPROCS"] = fmt.Sprint(cores)
+	}
+	return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
+}
+
+// label returns a version that a server may call itself, or "" for one that is only a text for people.
+func label(v string) string {
+	if v == "" || v[0] < '0' || v[0] > '9' {
+		return ""
+	}
+	return v
+}
+
+// close stops all systems.
+func (f *fleet) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, sys := range f.systems {
+		wg.Go(func() {
+			if err := sys.dep.Stop(ctx); err != nil {
+				f.s.prog.say("stopping: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	f.systems = map[string]*system{}
+}
+
+// secretsOf returns where behaviors find their secrets: the plan's own references under their names, then the
+// environment as PLIMSOLL_NAME. The administrator of a server that we start gets a password of its own.
+func (s *session) secretsOf(p *plan.Plan) func(string) string {
+	own := ""
+	if p.Target.Driver == "refchat" {
+		var b [12]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			panic(err) // crypto/rand never fails on a system that runs
+		}
+		own = "Aa1!" + hex.EncodeToString(b[:])
+	}
+	return func(name string) string {
+		if v, ok := p.Workload.Params[name]; ok {
+			if full, err := plan.Expand(v, s.lookup); err == nil && full != v {
+				return full
+			}
+		}
+		if v := s.env("PLIMSOLL_" + strings.ToUpper(name)); v != "" && p.Target.Driver != "refchat" {
+			return v
+		}
+		if name == "admin_password" {
+			return own
+		}
+		return ""
+	}
+}
+
+// lookup resolves a plan's references.
+func (s *session) lookup(kind, name string) (string, error) {
+	if kind == "ENV" {
+		if v := s.env(name); v != "" {
+			return v, nil
+		}
+		return "", fmt.Errorf("the environment variable %s is not set", name)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+var _ target.Database = (*postgresql.Server)(nil)
+var _ target.Database = (*mysql.Server)(nil)
+var _ = lab.PinSelf

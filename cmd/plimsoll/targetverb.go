@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/refchat"
+	"plimsoll/store"
+	"plimsoll/target"
+)
+
+// refchat is the verb that runs the reference server by itself.
+func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error {
+	return refchat.Main(ctx, args, a.env, a.stdout, a.stderr)
+}
+
+// target starts, stops and looks at a plan's system under test. "up" stays in the foreground: it supervises the
+// programs, which never outlive it.
+func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	root := a.storeFlag(fs)
+	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
+	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
+	asJSON := fs.Bool("json", false, "status: write it as JSON")
+	rest, err := parse(fs, args, 1, 2)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(*root, "target")
+	switch {
+	case rest[0] == "up" && len(rest) == 2:
+		p, err := a.readPlan(rest[1])
+		if err != nil {
+			return err
+		}
+		pt := part{arm: *arm, engine: *engine, bounded: p.Bounded != nil, unbounded: p.Bounded == nil}
+		if p, err = a.narrow(p, &pt, 0); err != nil {
+			return fmt.Errorf("%s: %w", rest[1], err)
+		}
+		return a.targetUp(ctx, p, pt, *root, dir)
+	case rest[0] == "down" && len(rest) == 1:
+		return target.Down(ctx, dir)
+	case rest[0] == "status" && len(rest) == 1:
+		return a.targetStatus(ctx, dir, *asJSON)
+	}
+	return usagef("want up PLAN.yaml, down or status; see plimsoll target -h")
+}
+
+func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir string) error {
+	st, err := store.Open(root)
+	if err != nil {
+		return err
+	}
+	s, err := a.newSession(p, st)
+	if err != nil {
+		return err
+	}
+	f := s.newFleet(filepath.Join(st.Root(), "state"))
+	defer f.close()
+	sys, err := f.system(ctx, pt.arm, pt.engine)
+	if err != nil {
+		return err
+	}
+	s.prog.end()
+	if err := target.Save(dir, sys.dep, "", time.Now()); err != nil {
+		return err
+	}
+	defer func() { _ = target.Forget(dir) }()
+	fmt.Fprintf(a.stdout, "up: %s\n", sys.dep.URL())
+	fmt.Fprintln(a.stderr, "Ctrl-C, or plimsoll target down, stops it")
+	<-ctx.Done()
+	return nil
+}
+
+func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
+	state, err := target.Load(dir)
+	if err != nil {
+		return err
+	}
+	status := state.Status(ctx)
+	if asJSON {
+		return a.json(struct {
+			State  target.State  `json:"state"`
+			Status target.Status `json:"status"`
+		}{state, status})
+	}
+	ready := "ready"
+	if !status.Ready {
+		ready = "NOT ready: " + status.Why
+	}
+	for _, u := range state.URLs {
+		fmt.Fprintf(a.stdout, "%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
+	}
+	for _, role := range slices.Sorted(maps.Keys(status.PIDs)) {
+		fmt.Fprintf(a.stdout, "  %s: pids %v\n", role, status.PIDs[role])
+	}
+	return nil
+}

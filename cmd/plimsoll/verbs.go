@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// A verb is one of plimsoll's commands.
+type verb struct {
+	name, args, short string
+	// run parses its own flags from fs, which is named and has the help text set.
+	run func(a *app, ctx context.Context, fs *flag.FlagSet, args []string) error
+}
+
+func verbs() []verb {
+	return []verb{
+		{"demo", "", "compare two builds of the reference chat server on real databases, from nothing", (*app).demo},
+		{"run", "PLAN.yaml", "one bounded trial", (*app).bounded},
+		{"capacity", "PLAN.yaml", "search for the supported users", (*app).capacity},
+		{"compare", "PLAN.yaml", "arms × databases in interleaved blocks, with a verdict and a report", (*app).compare},
+		{"judge", "FILE.csv", "a verdict on numbers that you already have (columns pair,base,new)", (*app).judge},
+		{"report", "COMPARISON", "render a stored comparison again", (*app).report},
+		{"ls", "", "list the store's runs", (*app).ls},
+		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
+		{"target", "up|down|status PLAN.yaml", "a plan's system under test by itself", (*app).target},
+		{"plan", "check|print|schema [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors", (*app).plan},
+		{"refchat", "", "the reference chat server by itself", (*app).refchat},
+		{"version", "", "the version of this program", (*app).version},
+	}
+}
+
+// run is the program: it finds the verb, runs it, and returns the exit status.
+func (a *app) run(ctx context.Context, args []string) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+		a.help(a.stdout)
+		if len(args) == 0 {
+			return exitUsage
+		}
+		return exitOK
+	}
+	for _, v := range verbs() {
+		if v.name != args[0] {
+			continue
+		}
+		fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+		fs.SetOutput(a.stderr)
+		fs.Usage = func() {
+			fmt.Fprintf(a.stderr, "usage: plimsoll %s [flags] %s\n\n%s\n", v.name, v.args, v.short)
+			some := false
+			fs.VisitAll(func(*flag.Flag) { some = true })
+			if some {
+				fmt.Fprint(a.stderr, "\nflags:\n")
+				fs.PrintDefaults()
+			}
+		}
+		err := v.run(a, ctx, fs, args[1:])
+		var status statusError
+		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
+		}
+		return statusOf(err)
+	}
+	fmt.Fprintf(a.stderr, "plimsoll: no verb %q; \"plimsoll help\" lists them\n", args[0])
+	return exitUsage
+}
+
+func (a *app) help(w io.Writer) {
+	fmt.Fprint(w, "plimsoll loads a messaging server with simulated users and says how many it supports, whether that\nhas changed, and what limited it.\n\nusage: plimsoll VERB [flags] ARG\n\n")
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range verbs() {
+		fmt.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
+	}
+	tw.Flush()
+	fmt.Fprint(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 SLO broken\n")
+}
+
+// parse parses flags and checks how many arguments are left, in any order of flags and arguments.
+func parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
+	var rest []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, usageError{err}
+		}
+		args = fs.Args()
+		if len(args) == 0 {
+			break
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+	if len(rest) < least || len(rest) > most {
+		want := fmt.Sprint(least)
+		if most > least {
+			want = fmt.Sprintf("%d to %d", least, most)
+		}
+		return nil, usagef("%d arguments, want %s; see plimsoll %s -h", len(rest), want, fs.Name())
+	}
+	return rest, nil
+}
+
+// json writes v to stdout, indented.
+func (a *app) json(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error {
+	if _, err := parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.stdout, "plimsoll", version())
+	return err
+}

@@ -1,0 +1,22 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Halt stops the programs and the database and keeps the state, so that the deployment takes neither cores nor
+// memory from another that is being measured. Reset starts everything again. Halting twice is no error.
+func (d *deployment) Halt(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.stopApp(ctx)
+	if d.db != nil {
+		err = errors.Join(err, d.db.Stop(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("halting %s: %w", label(d.spec), err)
+	}
+	return nil
+}
