@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,10 +201,9 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// TestKilledParent kills a program with SIGKILL and expects its child and its grandchild to be gone. The
-// child ignores SIGTERM.
-func TestKilledParent(t *testing.T) {
-	journal := filepath.Join(t.TempDir(), "state", "journal")
+// startParent starts this test binary as a program with a child and a grandchild, and returns it and them.
+func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "LAB_TEST_PARENT="+journal)
 	out, err := cmd.StdoutPipe()
@@ -213,6 +213,7 @@ func TestKilledParent(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	var child, grandchild int
 	if _, serr := fmt.Sscan(line, &child, &grandchild); serr != nil {
@@ -220,7 +221,14 @@ func TestKilledParent(t *testing.T) {
 		_ = cmd.Wait()
 		t.Fatalf("the helper said %q (%v, %v)", line, serr, err)
 	}
-	ids := []lab.Identity{identify(t, child), identify(t, grandchild)}
+	return cmd, [2]lab.Identity{identify(t, child), identify(t, grandchild)}
+}
+
+// TestKilledParent kills a program with SIGKILL and expects its child and its grandchild to be gone. The
+// child ignores SIGTERM.
+func TestKilledParent(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "state", "journal")
+	cmd, ids := startParent(t, journal)
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		left, err := lab.Leftovers(journal)
@@ -235,7 +243,7 @@ func TestKilledParent(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	gone(t, ids...)
+	gone(t, ids[:]...)
 	_ = cmd.Wait()
 	if left, err := lab.Leftovers(journal); err != nil || len(left) != 0 {
 		t.Errorf("leftovers = %v, %v, want none", left, err)
@@ -291,4 +299,80 @@ func TestPinSelf(t *testing.T) {
 	if err := lab.PinSelf([]int{4095}); err == nil || !strings.Contains(err.Error(), "no CPU 4095") {
 		t.Errorf("PinSelf of a CPU that is not there: %v", err)
 	}
+}
+
+// TestChildOutlivesTheThreadOfItsCaller ends the thread on which Start was called: a parent-death signal
+// tied to it would kill the child.
+func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
+	type result struct {
+		p   *lab.Process
+		tid int
+		err error
+	}
+	done := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+		done <- result{p, syscall.Gettid(), err}
+	}()
+	r := <-done
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	defer func() {
+		if err := r.p.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid)); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the thread does not end")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond) // a wrong signal would be on its way
+	if !r.p.Identity().Alive() {
+		t.Error("the child died with the thread on which Start was called")
+	}
+}
+
+// TestKilledParentAndGuard kills the guard first: the parent-death signal alone must end the child.
+func TestKilledParentAndGuard(t *testing.T) {
+	cmd, ids := startParent(t, filepath.Join(t.TempDir(), "journal"))
+	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guards := 0
+	for _, name := range procs {
+		b, _ := os.ReadFile(name)
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "stat"))
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 || fields[1] != strconv.Itoa(cmd.Process.Pid) || !strings.Contains(string(b), "while read") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		guards++
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if guards != 1 {
+		t.Errorf("found %d guards of the helper, want 1", guards)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, ids[0])
+	_ = syscall.Kill(-ids[0].PID, syscall.SIGKILL) // the grandchild, which only the guard would have reached
+	gone(t, ids[1])
+	_ = cmd.Wait()
 }

@@ -53,16 +53,20 @@ func Ready(ctx context.Context, url string) error {
 func WaitReady(ctx context.Context, url string, ended <-chan struct{}) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
+	var last error
 	for {
 		err := Ready(ctx, url)
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err // not the answer that our own deadline cut short
+		}
 		select {
 		case <-ended:
-			return fmt.Errorf("it ended before it was ready")
+			return errors.New("it ended before it was ready")
 		case <-ctx.Done():
-			return fmt.Errorf("%w; last: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; last: %w", context.Cause(ctx), last)
 		case <-t.C:
 		}
 	}

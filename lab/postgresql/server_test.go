@@ -3,6 +3,7 @@ package postgresql_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -244,4 +245,32 @@ func TestStartErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStaleLock starts on a data directory whose lock file names a process that exists, runs as the
+// server's user and is no server: PostgreSQL by itself refuses that.
+func TestStaleLock(t *testing.T) {
+	dir := t.TempDir()
+	ctx, s := startServer(t, postgresql.Config{Dir: dir})
+	if err := s.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	uid, gid := lab.Unprivileged("postgres")
+	other, err := lab.Start(ctx, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}, UID: uid, GID: gid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := other.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	data := filepath.Join(dir, "elsewhere", "data")
+	if _, err := os.Stat(data); err != nil {
+		data = filepath.Join(dir, "data")
+	}
+	if err := os.WriteFile(filepath.Join(data, "postmaster.pid"), fmt.Appendf(nil, "%d\n%s\n", other.PID(), data), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, postgresql.Config{Dir: dir})
 }

@@ -1,0 +1,126 @@
+package external_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/target"
+	"plimsoll/target/external"
+)
+
+func server(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/ping" && r.URL.Path != "/sub/ping" {
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func TestDeployAndReset(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	url := server(t)
+	spec := target.Spec{
+		Name: "real", URL: url + "/sub/", Ready: "/ping", MetricsURL: "/metrics", Version: "v1",
+		Secrets: map[string]string{"TOKEN": "hush-hush"}, Env: map[string]string{"OUT": out},
+		ResetCmd: []string{"/bin/sh", "-c", `printf %s "$TOKEN" > "$OUT"`},
+	}
+	dep, err := new(external.Driver).Deploy(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dep.URL() != url+"/sub" || !slices.Equal(dep.MetricsURLs(), []string{url + "/sub/metrics"}) || len(dep.PIDs()) != 0 {
+		t.Errorf("URL %q, metrics %q, pids %v", dep.URL(), dep.MetricsURLs(), dep.PIDs())
+	}
+	if d := dep.Describe(); d.Driver != "external" || d.Version != "v1" || strings.Contains(d.Settings["reset"], "hush") {
+		t.Errorf("description %+v", d)
+	}
+	if err := dep.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(out); err != nil || string(got) != "hush-hush" {
+		t.Errorf("the reset command wrote %q (%v)", got, err)
+	}
+	if err := dep.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := target.Ready(t.Context(), url+"/ping"); err != nil {
+		t.Errorf("Stop touched the target: %v", err)
+	}
+}
+
+func TestResetErrors(t *testing.T) {
+	url := server(t)
+	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{URL: url, Ready: "/ping"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dep.Reset(t.Context()); !errors.Is(err, target.ErrNoReset) {
+		t.Errorf("Reset() without a command = %v, want ErrNoReset", err)
+	}
+	dep, err = new(external.Driver).Deploy(t.Context(), target.Spec{
+		URL: url, Ready: "/ping", Secrets: map[string]string{"TOKEN": "hush-hush"},
+		ResetCmd: []string{"/bin/sh", "-c", "echo bad token $TOKEN; exit 4"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = dep.Reset(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "bad token (secret)") || strings.Contains(err.Error(), "hush") {
+		t.Errorf("Reset() = %v, want status and output without the secret", err)
+	}
+	dep, err = (&external.Driver{ResetTimeout: 50 * time.Millisecond}).Deploy(t.Context(), target.Spec{
+		URL: url, Ready: "/ping", ResetCmd: []string{"/bin/sleep", "300"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dep.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "not done within 50ms") {
+		t.Errorf("Reset() by a command that hangs = %v", err)
+	}
+}
+
+func TestDeployErrors(t *testing.T) {
+	url := server(t)
+	tests := []struct {
+		name string
+		spec target.Spec
+		err  string
+	}{
+		{"no URL", target.Spec{}, "want the base URL"},
+		{"other scheme", target.Spec{URL: "ftp://host"}, "want the base URL"},
+		{"password in the URL", target.Spec{URL: "http://me:pw@host"}, "user or password"},
+		{"a program", target.Spec{URL: url, Binary: "x"}, "use the driver process"},
+		{"an engine", target.Spec{URL: url, Engine: "mysql"}, "no effect"},
+		{"CPUs", target.Spec{URL: url, CPUs: []int{0}}, "no effect"},
+		{"instances", target.Spec{URL: url, Instances: 2}, "proxy"},
+		{"never ready", target.Spec{Name: "far", URL: url, Ready: "/none"}, "external target far: waiting for " + url + "/none: no good answer within 100ms"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := (&external.Driver{ReadyTimeout: 100 * time.Millisecond}).Deploy(t.Context(), tt.spec)
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("Deploy() error = %v, want %q", err, tt.err)
+			}
+			if err != nil && strings.Contains(err.Error(), "pw") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := new(external.Driver).Deploy(canceled, target.Spec{URL: url, Ready: "/none"}); err == nil {
+		t.Error("deployed with an ended context")
+	}
+}

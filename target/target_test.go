@@ -1,0 +1,134 @@
+package target_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/lab"
+	"plimsoll/target"
+)
+
+func TestJoin(t *testing.T) {
+	tests := []struct{ base, ref, want string }{
+		{"http://h:1", "/ping", "http://h:1/ping"},
+		{"http://h:1/", "/ping", "http://h:1/ping"},
+		{"http://h:1/sub", "ping", "http://h:1/sub/ping"},
+		{"http://h:1", "", "http://h:1"},
+		{"http://h:1", "http://other:2/x", "http://other:2/x"},
+	}
+	for _, tt := range tests {
+		if got := target.Join(tt.base, tt.ref); got != tt.want {
+			t.Errorf("Join(%q, %q) = %q, want %q", tt.base, tt.ref, got, tt.want)
+		}
+	}
+}
+
+func TestWaitReady(t *testing.T) {
+	var asked atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" && asked.Add(1) >= 3 {
+			return
+		}
+		http.Error(w, "not yet", http.StatusServiceUnavailable)
+	}))
+	defer srv.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := target.WaitReady(ctx, srv.URL+"/late", nil); err != nil || asked.Load() != 3 {
+		t.Errorf("WaitReady() = %v after %d questions, want nil after 3", err, asked.Load())
+	}
+	ended := make(chan struct{})
+	close(ended)
+	if err := target.WaitReady(ctx, srv.URL+"/never", ended); err == nil || !strings.Contains(err.Error(), "ended before") {
+		t.Errorf("WaitReady() of an ended program = %v", err)
+	}
+	short, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("too late"))
+	defer cancel()
+	err := target.WaitReady(short, srv.URL+"/never", nil)
+	if err == nil || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "503") {
+		t.Errorf("WaitReady() = %v, want the cause and the last answer", err)
+	}
+}
+
+// fake is a deployment whose only process is this test's child.
+type fake struct {
+	target.Deployment
+	url  string
+	pids map[string][]int
+}
+
+func (f fake) URLs() []string               { return []string{f.url} }
+func (f fake) MetricsURLs() []string        { return nil }
+func (f fake) PIDs() map[string][]int       { return f.pids }
+func (f fake) Describe() target.Description { return target.Description{Driver: "fake", Instances: 1} }
+
+func TestState(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	dir := t.TempDir()
+	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
+		t.Errorf("Load() of an empty directory = %v, want ErrNotUp", err)
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if err := target.Save(dir, fake{url: srv.URL, pids: map[string][]int{"app": {p.PID()}}}, "/ready", now); err != nil {
+		t.Fatal(err)
+	}
+	s, err := target.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	me, err := lab.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := target.State{
+		Description: target.Description{Driver: "fake", Instances: 1}, URLs: []string{srv.URL}, Ready: []string{srv.URL + "/ready"},
+		Started: now, Owner: me, Processes: map[string][]lab.Identity{"app": {p.Identity()}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+	st := s.Status(t.Context())
+	if !st.Owned || st.Ready || !strings.Contains(st.Why, "404") || len(st.PIDs["app"]) != 1 {
+		t.Errorf("status %+v, want owned, not ready because of 404, one process", st)
+	}
+	if err := target.Down(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "must stop it itself") {
+		t.Errorf("Down() by the owner = %v", err)
+	}
+	if err := target.Forget(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := target.Load(dir); !errors.Is(err, target.ErrNotUp) {
+		t.Errorf("Load() after Forget = %v, want ErrNotUp", err)
+	}
+}
+
+func TestLoadBrokenState(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "target.json")
+	if err := os.WriteFile(name, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := target.Load(dir); err == nil || !strings.Contains(err.Error(), name) {
+		t.Errorf("Load() = %v, want an error that names the file", err)
+	}
+}
