@@ -1,0 +1,78 @@
+# Plimsoll: build, test, check and show. `make help` lists the targets.
+
+GO             ?= go
+GOLANGCI       := v2.15.0
+TOOLS          := .plimsoll/tools
+LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
+FUZZTIME       ?= 15s
+BENCHTIME      ?= 1s
+TESTFLAGS      ?= -timeout=20m
+# The slowdown that the demo plants in the arm "new"; FAULT=none compares a build with itself.
+FAULT          ?= cpu:25%
+DEMOFLAGS      ?=
+
+# A work tree that git refuses to describe (another owner, no git) builds without its revision.
+ifneq ($(shell git rev-parse --verify -q HEAD >/dev/null 2>&1 && echo yes),yes)
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+endif
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test check format vet lint arch current bench fuzz gen acceptance build setup clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 14
+
+demo: ## set up, build, and compare two builds of the reference chat server (FAULT=cpu:25% or none)
+	@GO='$(GO)' FAULT='$(FAULT)' scripts/demo.sh $(DEMOFLAGS)
+
+setup: ## install what tests and demo need, where that is possible
+	@scripts/setup.sh
+
+build: ## bin/plimsoll
+	$(GO) build -trimpath -o bin/plimsoll ./cmd/plimsoll
+
+test: setup ## set up and run all tests
+	$(GO) test $(TESTFLAGS) ./...
+
+check: format lint arch current ## everything but the tests: format, vet, lint, shape, generated files
+
+format: ## every Go file is formatted
+	@bad=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) || exit 1; \
+	if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+lint: vet $(LINT) ## go vet and golangci-lint, pinned
+	$(LINT) run ./...
+
+# go install knows no other name than the program's own, so it is renamed to carry its version.
+$(LINT):
+	@mkdir -p $(TOOLS)
+	GOFLAGS= GOBIN='$(abspath $(TOOLS))' $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	@mv $(TOOLS)/golangci-lint $@
+
+arch: ## the shape of the repository
+	$(GO) test ./internal/arch
+
+# Packages whose tests keep a generated file declare the flag -update; see gen.
+GOLDEN = $(shell git grep -lE 'flag\.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+current: ## generated files are current
+	$(GO) test -run 'Golden|Schema|Canonical|Calibration|Print' $(GOLDEN)
+
+gen: ## write generated and golden files anew; read the diff
+	@for p in $(GOLDEN); do echo "$(GO) test $$p -update"; $(GO) test $$p -update || exit 1; done
+	@git status --short
+
+bench: ## all benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' scripts/fuzz.sh
+
+acceptance: setup build ## simulated calibrations, then real comparisons with and without a fault, kept in docs/acceptance
+	@GO='$(GO)' scripts/acceptance.sh
+
+clean: ## remove what was built (runs stay)
+	rm -rf bin $(TOOLS)

@@ -1,0 +1,41 @@
+// Package plimsoll is the root of a tool that finds how far a messaging server may be loaded, and says whether a new
+// release, another database or another deployment has moved that line.
+//
+// The root holds only these words. Each has one meaning, in code, reports and documents; the program is
+// cmd/plimsoll, and the packages stand in layers that internal/arch tests.
+//
+// # What is done
+//
+//   - plan: what will be offered to which target under which seed; immutable, with a digest.
+//   - stage: a stretch of a plan with one rule for the number of users.
+//   - behavior: what one simulated user does.
+//   - trial: doing it: one plan, one target.
+//   - bounded test: a trial with a fixed number of users.
+//   - unbounded test: a trial that searches for the capacity.
+//   - target: a deployed system under test.
+//   - agent, coordinator: who generates load, and who assigns it.
+//
+// # What is measured
+//
+//   - op: one finished operation, with four instants: intended (the schedule), due (the generator got to it), sent,
+//     done.
+//   - lag: due - intended. The generator was late; too much of it voids a run and never makes it slow.
+//   - wait: sent - due. No free user or connection.
+//   - service: done - sent. The target.
+//   - response: wait + service. What "latency" means in a rule.
+//   - delivery: from a post accepted by its author's client to its event received by another user's.
+//   - window: all ops of one name in one interval, as a histogram.
+//
+// # What is concluded
+//
+//   - run: what a trial leaves behind. The run is the unit of replication: seconds within one are not repetitions.
+//   - sample: one number from each of n runs.
+//   - SLO: a rule that must hold, such as p99(post) < 300ms.
+//   - capacity, or supported users: the most users at which every SLO holds.
+//   - limiter: what stopped it, named by evidence.
+//   - arm: a named variant of the target; one of them is base.
+//   - block: one run of every arm on every database, adjacent in time, in balanced and seeded order. With two arms
+//     on one database: a pair.
+//   - comparison: arms in blocks.
+//   - verdict: better, worse, same, inconclusive or invalid; indicative below six blocks.
+package plimsoll

@@ -1,0 +1,375 @@
+package arch
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// rows is the picture of the layers, bottom up. A package imports only rows below its own.
+var rows = [][]string{
+	0: {"stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed"},
+	1: {"plan", "workload", "control", "probe"},
+	2: {"record", "dialect", "dataset"},
+	3: {"engine", "trial", "target", "store", "verdict"},
+	4: {"fleet", "comparison", "report"},
+	5: {"web"},
+	6: {"cmd"},
+}
+
+// pure are the packages that are functions of what they are given.
+var pure = []string{"stats", "plan", "verdict", "control", "report"}
+
+// inTests are subpackages that tests of any package may start.
+var inTests = []string{"lab/postgresql", "lab/mysql"}
+
+// named are the directories that may speak of one particular server.
+var named = []string{"dialect", "dataset", "refchat", "newsfeed", "cmd", "internal/arch"}
+
+// A rule looks at the tree and returns what is wrong, one line each, beginning with a place.
+type rule struct {
+	name  string
+	why   string
+	check func(*tree) []string
+}
+
+var rules = []rule{
+	{"layers", "a package that imports only what is below it can be read, tested and replaced without the rest; " +
+		"to change the picture, change the table in internal/arch and write an ADR", layers},
+	{"drivers", "drivers are chosen in one place, cmd; who imports one is bound to it for good", drivers},
+	{"strangers", "the reference server and the client that measures it are two readings of one protocol; " +
+		"shared code would share its mistakes", strangers},
+	{"pure", "plans, mathematics, verdicts and reports are functions of stored data: they can be repeated years later, " +
+		"and tested without waiting", purity},
+	{"comments", "the package comment is where a reader learns what a package is for and what it refuses to know", comments},
+	{"links", "a mention of what is gone misleads every reader after the first", links},
+	{"names", "a package is named for what it provides; these names say only that something was put there", names},
+	{"servers", "the target is anyone's: what belongs to one server lives in its dialect, its data, its reference " +
+		"server, or in cmd", servers},
+	{"paths", "the repository must work for whoever clones it", machinePaths},
+	{"size", "beyond that, nobody finds the idea that a file holds; split it by noun", size},
+	{"adr", "decisions are found through their index, and never deleted", adrs},
+}
+
+// rowOf returns the row of a package: a subpackage stands one row above its parent. Directories named internal
+// belong to their parent's row.
+func rowOf(dir string) (int, bool) {
+	for row, names := range rows {
+		if slices.Contains(names, top(dir)) {
+			if row < len(rows)-1 && isDriver(dir) {
+				row++
+			}
+			return row, true
+		}
+	}
+	return 0, false
+}
+
+// isDriver reports whether dir is a subpackage of something below cmd.
+func isDriver(dir string) bool {
+	return strings.Contains(dir, "/") && top(dir) != "cmd" && !strings.HasPrefix(dir, "internal/") && !strings.Contains(dir, "/internal")
+}
+
+// edges calls f for every import of one of our packages by another.
+func edges(t *tree, f func(from *pkg, in *file, to string)) {
+	for _, d := range t.dirs() {
+		for _, file := range t.packages[d].files {
+			for _, imported := range file.imports() {
+				if to, ok := ours(imported); ok && to != d {
+					f(t.packages[d], file, to)
+				}
+			}
+		}
+	}
+}
+
+func layers(t *tree) (bad []string) {
+	for _, d := range t.dirs() {
+		if _, ok := rowOf(d); !ok && d != "." && d != "internal/arch" {
+			bad = append(bad, fmt.Sprintf("%s: package has no row in the table of layers", d))
+		}
+	}
+	edges(t, func(from *pkg, in *file, to string) {
+		row, ok := rowOf(from.dir)
+		below, known := rowOf(to)
+		switch {
+		case in.test && slices.Contains(inTests, to):
+		case !known:
+			bad = append(bad, fmt.Sprintf("%s: imports %s, which has no row", in.path, to))
+		case from.dir == "." || from.dir == "internal/arch":
+			bad = append(bad, fmt.Sprintf("%s: %s imports nothing of ours, and here it imports %s", in.path, from.dir, to))
+		case ok && below >= row && !(strings.Contains(to, "/internal") && top(to) == top(from.dir)):
+			bad = append(bad, fmt.Sprintf("%s: %s (row %d) imports %s (row %d), which is not below it", in.path, from.dir, row, to, below))
+		}
+	})
+	return bad
+}
+
+func drivers(t *tree) (bad []string) {
+	edges(t, func(from *pkg, in *file, to string) {
+		if isDriver(to) && top(from.dir) != "cmd" && !(in.test && slices.Contains(inTests, to)) {
+			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only cmd does", in.path, to))
+		}
+	})
+	return bad
+}
+
+func strangers(t *tree) (bad []string) {
+	edges(t, func(from *pkg, in *file, to string) {
+		switch {
+		case slices.Contains([]string{"refchat", "newsfeed"}, top(from.dir)) && top(from.dir) != top(to) && !(in.test && slices.Contains(inTests, to)):
+			bad = append(bad, fmt.Sprintf("%s: the reference server %s imports %s", in.path, top(from.dir), to))
+		case top(from.dir) == "dialect" && slices.Contains([]string{"refchat", "newsfeed"}, top(to)):
+			bad = append(bad, fmt.Sprintf("%s: a dialect imports the reference server %s", in.path, to))
+		}
+	})
+	return bad
+}
+
+// clock are the functions of package time that read or wait for a clock.
+var clock = []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}
+
+func purity(t *tree) (bad []string) {
+	for _, d := range t.dirs() {
+		if !slices.Contains(pure, d) {
+			continue
+		}
+		for _, f := range t.packages[d].files {
+			if f.test {
+				continue
+			}
+			for _, p := range f.imports() {
+				if slices.Contains([]string{"os", "net", "syscall", "io/ioutil", "golang.org/x/sys", "unsafe"}, top1(p)) ||
+					strings.HasPrefix(p, "golang.org/x/sys/") {
+					bad = append(bad, fmt.Sprintf("%s: %s imports %s; it does no I/O", f.path, d, p))
+				}
+			}
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					bad = append(bad, fmt.Sprintf("%s: %s starts a goroutine", t.fset.Position(n.Pos()), d))
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, n.Sel.Name) {
+						bad = append(bad, fmt.Sprintf("%s: %s reads a clock with time.%s", t.fset.Position(n.Pos()), d, n.Sel.Name))
+					}
+				}
+				return true
+			})
+		}
+	}
+	return bad
+}
+
+// top1 is the part of an import path that decides: "os/exec" counts as "os", "io/ioutil" as itself.
+func top1(imported string) string {
+	if imported == "io/ioutil" {
+		return imported
+	}
+	return top(imported)
+}
+
+func comments(t *tree) (bad []string) {
+	for _, d := range t.dirs() {
+		p := t.packages[d]
+		if p.name == "" {
+			continue
+		}
+		begin := "Package " + p.name + " "
+		if p.name == "main" {
+			begin = "Command " + path.Base(d) + " "
+		}
+		var docs []string
+		for _, f := range p.files {
+			if !f.test && f.ast.Doc != nil {
+				docs = append(docs, f.ast.Doc.Text())
+			}
+		}
+		switch {
+		case len(docs) == 0:
+			bad = append(bad, fmt.Sprintf("%s: no package comment that begins %q", d, begin))
+		case len(docs) > 1:
+			bad = append(bad, fmt.Sprintf("%s: %d package comments; one file has it", d, len(docs)))
+		case !strings.HasPrefix(docs[0], begin):
+			first, _, _ := strings.Cut(docs[0], "\n")
+			bad = append(bad, fmt.Sprintf("%s: package comment begins %q, want %q", d, first, begin))
+		}
+	}
+	return bad
+}
+
+var (
+	docLink   = regexp.MustCompile(`\[\*?((?:[a-z][a-z0-9]*/)*[a-z][a-z0-9]*)\.([A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
+	localLink = regexp.MustCompile(`\[\*?([A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
+	codeSpan  = regexp.MustCompile("`([^`\n]+)`")
+	spanName  = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Z]\w*(?:\.[A-Z]\w*)?)$`)
+	spanPath  = regexp.MustCompile(`^\.?[\w.-]+(?:/[\w.-]+)+/?$`)
+	fence     = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// links checks [pkg.Name] and [Name] in Go comments, and `pkg.Name` and `dir/file` in Markdown.
+func links(t *tree) (bad []string) {
+	byName := map[string]*pkg{}
+	for _, p := range t.packages {
+		if p.name != "" && p.name != "main" {
+			byName[p.name] = p
+		}
+	}
+	for _, d := range t.dirs() {
+		p := t.packages[d]
+		for _, f := range p.files {
+			if f.test {
+				continue
+			}
+			for _, group := range f.ast.Comments {
+				text := group.Text()
+				where := func() string { return t.fset.Position(group.Pos()).String() }
+				for _, m := range docLink.FindAllStringSubmatch(text, -1) {
+					q := byName[path.Base(m[1])]
+					if q == nil || !strings.HasSuffix("/"+q.dir, "/"+m[1]) {
+						continue // a package of someone else
+					}
+					if !q.exported[m[2]] {
+						bad = append(bad, fmt.Sprintf("%s: mentions %s, which %s does not have", where(), m[0], q.dir))
+					}
+				}
+				if p.name == "main" {
+					continue
+				}
+				for _, m := range localLink.FindAllStringSubmatch(text, -1) {
+					if !p.exported[m[1]] {
+						bad = append(bad, fmt.Sprintf("%s: mentions %s, which %s does not have", where(), m[0], d))
+					}
+				}
+			}
+		}
+	}
+	for _, name := range t.sorted() {
+		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
+			continue // a changelog speaks of what is gone
+		}
+		text := fence.ReplaceAllFunc(t.texts[name], func(b []byte) []byte { return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n"))) })
+		for i, line := range strings.Split(string(text), "\n") {
+			for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
+				where := fmt.Sprintf("%s:%d", name, i+1)
+				if n := spanName.FindStringSubmatch(m[1]); n != nil {
+					if q := byName[n[1]]; q != nil && !q.exported[n[2]] {
+						bad = append(bad, fmt.Sprintf("%s: mentions %s, which %s does not have", where, m[1], q.dir))
+					}
+				}
+				if spanPath.MatchString(m[1]) && t.paths[top(m[1])] && !slices.Contains(skipped, top(m[1])) && !t.paths[strings.TrimSuffix(m[1], "/")] {
+					bad = append(bad, fmt.Sprintf("%s: mentions %s, which does not exist", where, m[1]))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+var forbidden = []string{"util", "utils", "common", "base", "helper", "helpers", "types", "core", "manager", "lib", "misc", "shared"}
+
+func names(t *tree) (bad []string) {
+	for _, d := range t.dirs() {
+		p := t.packages[d]
+		for _, n := range []string{p.name, path.Base(d)} {
+			if slices.Contains(forbidden, n) {
+				bad = append(bad, fmt.Sprintf("%s: a package may not be named %s", d, n))
+				break
+			}
+		}
+	}
+	return bad
+}
+
+var serverName = regexp.MustCompile(`(?i)mattermost|news[ _-]?feed`)
+
+func servers(t *tree) (bad []string) {
+	for _, d := range t.dirs() {
+		if slices.Contains(named, top(d)) || slices.Contains(named, d) {
+			continue
+		}
+		for _, f := range t.packages[d].files {
+			for i, line := range bytes.Split(f.src, []byte("\n")) {
+				if m := serverName.Find(line); m != nil {
+					bad = append(bad, fmt.Sprintf("%s:%d: names %s", f.path, i+1, m))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// A home or scratch directory of one machine, in the forms in which it slips into a commit.
+var machinePath = regexp.MustCompile(`(?:^|[^\w/.-])(/(?:work|root|home/\w+|Users/\w+)/[\w.-]+|/tmp/(?:pl|claude)\b)`)
+
+func machinePaths(t *tree) (bad []string) {
+	look := func(name string, src []byte) {
+		for i, line := range bytes.Split(src, []byte("\n")) {
+			if m := machinePath.FindSubmatch(line); m != nil {
+				bad = append(bad, fmt.Sprintf("%s:%d: has the machine path %s", name, i+1, m[1]))
+			}
+		}
+	}
+	for _, d := range t.dirs() {
+		for _, f := range t.packages[d].files {
+			look(f.path, f.src)
+		}
+	}
+	for _, name := range t.sorted() {
+		look(name, t.texts[name])
+	}
+	return bad
+}
+
+const mostLines = 900
+
+func size(t *tree) (bad []string) {
+	for _, d := range t.dirs() {
+		for _, f := range t.packages[d].files {
+			if f.lines > mostLines {
+				bad = append(bad, fmt.Sprintf("%s: %d lines, at most %d", f.path, f.lines, mostLines))
+			}
+		}
+	}
+	return bad
+}
+
+var adrName = regexp.MustCompile(`^docs/adr/(\d{4})-[a-z0-9-]+\.md$`)
+
+func adrs(t *tree) (bad []string) {
+	index := string(t.texts["docs/adr/README.md"])
+	next := 1
+	for _, name := range t.sorted() {
+		if path.Dir(name) != "docs/adr" || path.Base(name) == "README.md" {
+			continue
+		}
+		m := adrName.FindStringSubmatch(name)
+		if m == nil {
+			bad = append(bad, fmt.Sprintf("%s: want a name such as docs/adr/0001-title.md", name))
+			continue
+		}
+		if want := fmt.Sprintf("%04d", next); m[1] != want {
+			bad = append(bad, fmt.Sprintf("%s: the next number is %s", name, want))
+		}
+		next++
+		title, _, _ := strings.Cut(string(t.texts[name]), "\n")
+		title = strings.TrimPrefix(title, "# ")
+		if row := fmt.Sprintf("[%s](%s)", title, path.Base(name)); !strings.Contains(index, row) {
+			bad = append(bad, fmt.Sprintf("docs/adr/README.md: the index lacks %s", row))
+		}
+		for _, heading := range []string{"| Status |", "## Context", "## Decision", "## Consequences", "## Evidence"} {
+			if !strings.Contains(string(t.texts[name]), "\n"+heading) {
+				bad = append(bad, fmt.Sprintf("%s: lacks %q", name, heading))
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`\]\((\d{4}-[a-z0-9-]+\.md)\)`).FindAllStringSubmatch(index, -1) {
+		if t.texts["docs/adr/"+m[1]] == nil {
+			bad = append(bad, fmt.Sprintf("docs/adr/README.md: the index has %s, which does not exist", m[1]))
+		}
+	}
+	return bad
+}

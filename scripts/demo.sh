@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Sets up, builds, and runs the demo; then says whether it found what was planted. Arguments go to `plimsoll demo`.
+# Exit status 0: a planted slowdown was found (status 3 of the demo), or nothing was planted and nothing was found
+# (status 0, or 4 for inconclusive). Anything else is the demo's own status, or 1.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+go=${GO:-go}
+fault=${FAULT-cpu:25%}
+
+began=$SECONDS
+scripts/setup.sh || exit 1
+"$go" build -trimpath -o bin/plimsoll ./cmd/plimsoll || exit 1
+printf 'demo: set-up and build took %d s\n' $((SECONDS - began)) >&2
+
+began=$SECONDS
+# Ctrl-C reaches the demo by itself; any other end of this script must not leave it behind. Either way it cleans up, and
+# this script waits for it.
+bin/plimsoll demo -fault="$fault" "$@" &
+demo=$!
+trap : INT
+trap 'kill -TERM "$demo" 2>/dev/null' TERM HUP
+while :; do
+  wait "$demo"
+  status=$?
+  kill -0 "$demo" 2>/dev/null || break
+done
+printf 'demo: the comparison took %d s\n' $((SECONDS - began)) >&2
+
+case "$fault/$status" in
+none/0 | none/4)
+  echo 'demo: a build compared with itself was not judged worse; the verdicts above say more'
+  exit 0
+  ;;
+none/3)
+  echo 'demo: a build compared with itself was judged worse: a false alarm' >&2
+  exit 1
+  ;;
+*/3)
+  echo "demo: the planted slowdown ($fault) was found"
+  exit 0
+  ;;
+*/0 | */4)
+  echo "demo: the planted slowdown ($fault) was not found" >&2
+  exit 1
+  ;;
+*)
+  exit "$status"
+  ;;
+esac

