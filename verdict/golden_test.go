@@ -109,6 +109,19 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestTextOfManyPairs holds that a result fits a screen.
+func TestTextOfManyPairs(t *testing.T) {
+	var pairs []verdict.Pair
+	for i := range 40 {
+		pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 1000 + float64(i), New: 990 + float64(i*7%5)*4 + float64(i)})
+	}
+	var b bytes.Buffer
+	if err := verdict.Text(&b, verdict.Judge(capacity(), pairs, verdict.Fixed(40))); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "text-many", b.Bytes())
+}
+
 // TestPublishedDeltas holds the numbers that release engineers published, to the digit.
 func TestPublishedDeltas(t *testing.T) {
 	tests := []struct {

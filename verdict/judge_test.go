@@ -187,6 +187,27 @@ func TestErrorRates(t *testing.T) {
 	}
 }
 
+// TestNonInferior holds the one-sided gate: the bad end of the interval inside the margin, whatever the good
+// end does.
+func TestNonInferior(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		endpoint verdict.Endpoint
+		ratio    float64
+		want     bool
+	}{
+		{"more capacity", capacity(), 1.2, true}, {"less capacity", capacity(), 0.8, false}, {"the same capacity", capacity(), 1, true},
+		{"slower", latency(), 1.2, false}, {"faster", latency(), 0.8, true}, {"as fast", latency(), 1, true},
+	} {
+		if r := verdict.Judge(tt.endpoint, six(tt.ratio), verdict.Fixed(6)); r.NonInferior != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, r.NonInferior, tt.want)
+		}
+	}
+	if r := verdict.Judge(capacity(), six(1.2)[:2], verdict.Fixed(2)); r.NonInferior {
+		t.Error("two pairs are called not inferior")
+	}
+}
+
 func TestPlanWarnings(t *testing.T) {
 	if r := verdict.Judge(capacity(), six(1), verdict.Fixed(9)); !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "6 of 9 planned pairs") }) {
 		t.Errorf("too few pairs: %q", r.Warnings)
