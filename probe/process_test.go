@@ -150,6 +150,16 @@ func TestProcessTree(t *testing.T) {
 	})
 }
 
+// Every generation counts, in whatever order the processes are looked at.
+func TestProcessGenerations(t *testing.T) {
+	f := newFake(t)
+	for i := range 30 {
+		f.set(100+i, fakeProc{ppid: 99 + i, start: 7, threads: 1})
+	}
+	f.set(200, fakeProc{ppid: 1, start: 7, threads: 1})
+	want(t, f.sample(f.probe("db", 100), 0), map[string]float64{`plimsoll_process_count{role="db"}`: 30})
+}
+
 func TestProcessErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		pids  []int

@@ -210,6 +210,30 @@ func TestRunnerStoreFails(t *testing.T) {
 	})
 }
 
+// nothing is a Scraper whose target answers without a sample.
+type nothing struct{}
+
+func (nothing) Name() string                                   { return "nothing" }
+func (nothing) Labels() map[string]string                      { return map[string]string{"instance": "i"} }
+func (nothing) Scrape(context.Context) ([]byte, string, error) { return nil, "", nil }
+
+func TestRunnerEmptyScrape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		r.AddScraper(nothing{})
+		if err := runFor(t, r, 500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if st := r.Status()[0]; st.Failures != 1 || !strings.Contains(st.LastErr.Error(), "no sample") {
+			t.Errorf("status %+v", st)
+		}
+		if len(db.with(`up{instance="i"} 0`)) != 1 {
+			t.Error("an empty answer is up")
+		}
+	})
+}
+
 func TestRunnerRefuses(t *testing.T) {
 	r := NewRunner(&memory{}, time.Second)
 	r.Add(stub{name: "a"})

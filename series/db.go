@@ -46,7 +46,7 @@ const headSpan = 5 * 365 * 24 * time.Hour
 
 // tsdb.DB is not used on purpose, only its head: the DB's background goroutine panics when a disk is
 // full, cuts a block every two hours and deletes old ones. The price is that a run's samples stay in
-// memory until it is sealed, compressed to two or three bytes each.
+// memory until it is sealed, compressed to about four bytes each, index included.
 const (
 	walDir   = "wal"
 	headDir  = "chunks_head"

@@ -163,6 +163,10 @@ func TestOneBlockForLongRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Time moves forward per series, however far another series is ahead.
+	if err := db.Append(t0, []Sample{{Name: "y", Value: 1}}); err != nil {
+		t.Error(err)
+	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -276,6 +280,23 @@ func TestCloseThatFailsKeepsLog(t *testing.T) {
 		t.Fatalf("Close = %v", err)
 	}
 	judge(t, open(t, moved))
+}
+
+// A log that is no log at all opens, holds nothing, and says so.
+func TestGarbageLog(t *testing.T) {
+	db := create(t)
+	fill(t, db)
+	dir := snapshot(t, db.Dir())
+	if err := os.WriteFile(filepath.Join(dir, walDir, "00000000"), []byte(strings.Repeat("garbage ", 5000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, dir)
+	if r.Damage() == nil || strings.Contains(r.Damage().Error(), "\n") {
+		t.Errorf("Damage = %v", r.Damage())
+	}
+	if _, _, ok := r.Bounds(); ok {
+		t.Error("garbage has bounds")
+	}
 }
 
 func TestDamagedDirectories(t *testing.T) {
@@ -395,6 +416,15 @@ func TestResultsAreOrdered(t *testing.T) {
 	for i, r := range res {
 		if want := fmt.Sprintf("%02d", i); r.Labels["i"] != want {
 			t.Fatalf("result %d is %v, want i=%s", i, r.Labels, want)
+		}
+	}
+	lines, err := db.Range(t.Context(), "x", at(0), at(1), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range lines {
+		if want := fmt.Sprintf("%02d", i); l.Labels["i"] != want {
+			t.Fatalf("line %d is %v, want i=%s", i, l.Labels, want)
 		}
 	}
 }
