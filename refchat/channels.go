@@ -91,8 +91,8 @@ func (s *Server) membersChanged(channelID, userID string, joined bool) {
 	s.hub.joinChannel(userID, channelID, joined)
 }
 
-// joinChannel makes a user a member and posts a message of the given system type. Joining again changes nothing.
-func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, admin bool, kind string) (*channelMember, error) {
+// joinChannel makes a user a member and posts a message of the given system type, in the name of who did it. Joining again changes nothing.
+func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string, admin bool, kind string) (*channelMember, error) {
 	if m, err := s.st.member(ctx, c.ID, u.ID); err == nil {
 		return m, nil
 	} else if !errors.Is(err, sql.ErrNoRows) {
@@ -111,8 +111,12 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, admin boo
 	s.membersChanged(c.ID, u.ID, true)
 	s.hub.publish(newEvent("user_added", broadcast{ChannelID: c.ID}, eventField{"team_id", c.TeamID}, eventField{"user_id", u.ID}))
 	p := &post{ChannelID: c.ID, UserID: u.ID, Type: kind, Message: u.Username + " joined the channel.", Props: map[string]any{"username": u.Username}}
-	if kind == "system_join_team" {
+	switch kind {
+	case "system_join_team":
 		p.Message = u.Username + " joined the team."
+	case "system_add_to_channel":
+		p.UserID, p.Message = by, u.Username+" added to the channel."
+		p.Props["addedUserId"], p.Props["addedUsername"] = u.ID, u.Username
 	}
 	if _, err := s.publishPost(ctx, p, c, u, false); err != nil {
 		s.log.Warn("posting a join message", "err", err)
@@ -162,7 +166,7 @@ func (s *Server) addChannelMember(q *request) error {
 	if u.ID != q.sess.UserID {
 		kind = "system_add_to_channel"
 	}
-	m, err := s.joinChannel(ctx, c, u, false, kind)
+	m, err := s.joinChannel(ctx, c, u, q.sess.UserID, false, kind)
 	if err != nil {
 		return err
 	}
@@ -185,12 +189,24 @@ func (s *Server) removeChannelMember(q *request) error {
 	if c.Type == directChannel || c.Type == groupChannel || c.Name == defaultChannels[0].name {
 		return newError(http.StatusBadRequest, "api.channel.remove_channel_member.type.app_error", "Can not remove user from this channel type.")
 	}
+	u, err := s.user(ctx, userID)
+	if err != nil {
+		return err
+	}
 	if err := s.st.deleteMember(ctx, id, userID); err != nil {
 		return errStore("channel.remove_member", err)
 	}
 	s.hub.publish(newEvent("user_removed", broadcast{ChannelID: id}, eventField{"remover_id", q.sess.UserID}, eventField{"user_id", userID}))
 	s.hub.publish(newEvent("user_removed", broadcast{UserID: userID}, eventField{"channel_id", id}, eventField{"remover_id", q.sess.UserID}))
 	s.membersChanged(id, userID, false)
+	p := &post{ChannelID: id, UserID: q.sess.UserID, Type: "system_remove_from_channel", Message: u.Username + " was removed from the channel.",
+		Props: map[string]any{"removedUserId": u.ID, "removedUsername": u.Username}}
+	if userID == q.sess.UserID {
+		p.Type, p.Message, p.Props = "system_leave_channel", u.Username+" has left the channel.", map[string]any{"username": u.Username}
+	}
+	if _, err := s.publishPost(ctx, p, c, u, false); err != nil {
+		s.log.Warn("posting a leave message", "err", err)
+	}
 	return q.ok()
 }
 
@@ -300,9 +316,19 @@ func (s *Server) mustSeeChannel(q *request, c *channel) error {
 }
 
 func (s *Server) getChannelByName(q *request) error {
-	id, err := q.idParam("team_id")
-	if err != nil {
-		return err
+	id := q.param("team_id")
+	if name := q.param("team_name"); name != "" {
+		t, err := s.st.teamByName(q.r.Context(), name)
+		if errors.Is(err, sql.ErrNoRows) {
+			return newError(http.StatusNotFound, "app.team.get_by_name.missing.app_error", "Unable to find the existing team.")
+		}
+		if err != nil {
+			return errStore("team.get_by_name", err)
+		}
+		id = t.ID
+	}
+	if !validID(id) {
+		return errURL("team_id")
 	}
 	c, err := s.st.channelByName(q.r.Context(), id, q.param("channel_name"))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -454,38 +480,34 @@ func (s *Server) viewChannel(q *request) error {
 	}
 	ctx := q.r.Context()
 	s.setOnline(ctx, userID)
-	times := map[string]int64{}
+	var ids []string
 	for _, id := range []string{in.ChannelID, in.PrevChannelID} {
-		if id == "" {
-			continue
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
-		at, err := s.markViewed(ctx, id, userID)
+	}
+	times := map[string]int64{}
+	if len(ids) > 0 {
+		times, err = s.markViewed(ctx, ids, userID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return newError(http.StatusBadRequest, "app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time.")
 		}
 		if err != nil {
 			return errStore("channel.update_last_viewed_at", err)
 		}
-		times[id] = at
 	}
 	s.touch(q.sess)
 	return q.reply(http.StatusOK, map[string]any{"status": "OK", "last_viewed_at_times": times})
 }
 
-// markViewed is what both viewing and posting do: look whether a push notification is to be cleared, mark as read, tell
-// the user's own connections.
-func (s *Server) markViewed(ctx context.Context, channelID, userID string) (int64, error) {
-	if _, err := s.st.member(ctx, channelID, userID); err == nil {
-		if _, err := s.st.unreadMentions(ctx, channelID, userID); err != nil {
-			return 0, err
-		}
-	} else if !errors.Is(err, sql.ErrNoRows) {
-		return 0, err
-	}
-	at, err := s.st.markViewed(ctx, channelID, userID)
+// markViewed is what both viewing and posting do: mark channels and their threads as read, tell the user's own connections.
+func (s *Server) markViewed(ctx context.Context, ids []string, userID string) (map[string]int64, error) {
+	times, err := s.st.markViewed(ctx, ids, userID)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	s.hub.publish(newEvent("channel_viewed", broadcast{UserID: userID}, eventField{"channel_id", channelID}))
-	return at, nil
+	for _, id := range ids {
+		s.hub.publish(newEvent("channel_viewed", broadcast{UserID: userID}, eventField{"channel_id", id}))
+	}
+	return times, nil
 }

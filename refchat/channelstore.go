@@ -111,6 +111,18 @@ func (st *store) member(ctx context.Context, channelID, userID string) (m *chann
 	return list[0], nil
 }
 
+// memberRole is a member as a permission check reads it: with the schemes of the channel and its team, none of which
+// this server gives.
+func (st *store) memberRole(ctx context.Context, channelID, userID string) (role channelRole, err error) {
+	defer st.timed("ChannelStore.GetMember", &err)()
+	var notify, user, admin string
+	err = st.row(ctx, nil, []any{&role.admin, &notify, &user, &admin}, `SELECT m.schemeadmin, m.notifyprops,
+		COALESCE(cs.defaultchanneluserrole, ts.defaultchanneluserrole, ''), COALESCE(cs.defaultchanneladminrole, ts.defaultchanneladminrole, '')
+		FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN schemes cs ON cs.id = c.schemeid
+		LEFT JOIN teams t ON t.id = c.teamid LEFT JOIN schemes ts ON ts.id = t.schemeid WHERE m.channelid = ? AND m.userid = ?`, channelID, userID)
+	return role, err
+}
+
 func (st *store) memberPage(ctx context.Context, channelID string, page, per int) (list []*channelMember, err error) {
 	defer st.timed("ChannelStore.GetMembers", &err)()
 	return st.selectMembers(ctx, "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?", channelID, per, page*per)
@@ -183,43 +195,105 @@ func (st *store) unread(ctx context.Context, channelID, userID string) (x channe
 	return x, err
 }
 
-// unreadMentions counts a user's unread mentions in a channel.
-func (st *store) unreadMentions(ctx context.Context, channelID, userID string) (n int64, err error) {
-	defer st.timed("UserStore.GetUnreadCountForChannel", &err)()
-	err = st.row(ctx, nil, []any{&n}, `SELECT COALESCE(SUM(CASE WHEN c.type = 'D' THEN c.totalmsgcount - m.msgcount ELSE m.mentioncount END), 0)
-		FROM channels c JOIN channelmembers m ON m.channelid = c.id WHERE c.id = ? AND m.userid = ?`, channelID, userID)
-	return n, err
-}
-
-// markViewed sets what a user has read in a channel to all of it and returns the channel's time of last post.
-func (st *store) markViewed(ctx context.Context, channelID, userID string) (lastPostAt int64, err error) {
+// markViewed sets what a user has read in channels to all of it and returns the channels' times of last post, then does
+// the same to the threads that the user follows there.
+func (st *store) markViewed(ctx context.Context, ids []string, userID string) (times map[string]int64, err error) {
 	defer st.timed("ChannelStore.UpdateLastViewedAt", &err)()
+	times = map[string]int64{}
+	cond, args := st.anyOf("id", ids)
 	if st.eng == postgresEngine {
-		err = st.row(ctx, nil, []any{&lastPostAt}, `WITH c AS (SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE id = ?),
+		err = st.query(ctx, nil, func(r *sql.Rows) error {
+			var id string
+			var at int64
+			err := r.Scan(&id, &at)
+			times[id] = at
+			return err
+		}, "WITH c AS (SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE "+cond+`),
 			updated AS (UPDATE channelmembers m SET mentioncount = 0, mentioncountroot = 0, msgcount = GREATEST(m.msgcount, c.totalmsgcount),
 			msgcountroot = GREATEST(m.msgcountroot, c.totalmsgcountroot), lastviewedat = GREATEST(m.lastviewedat, c.lastpostat),
 			lastupdateat = GREATEST(m.lastviewedat, c.lastpostat) FROM c WHERE m.userid = ? AND m.channelid = c.id)
-			SELECT lastpostat FROM c`, channelID, userID)
-		return lastPostAt, err
+			SELECT id, lastpostat FROM c`, append(args, userID)...)
+	} else {
+		type read struct{ at, total, root int64 }
+		found := map[string]read{}
+		if err = st.query(ctx, nil, func(r *sql.Rows) error {
+			var id string
+			var x read
+			err := r.Scan(&id, &x.at, &x.total, &x.root)
+			found[id], times[id] = x, x.at
+			return err
+		}, "SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE "+cond, args...); err != nil {
+			return nil, err
+		}
+		for id, x := range found {
+			if _, err = st.exec(ctx, nil, `UPDATE channelmembers SET mentioncount = 0, mentioncountroot = 0, msgcount = GREATEST(msgcount, ?),
+				msgcountroot = GREATEST(msgcountroot, ?), lastviewedat = GREATEST(lastviewedat, ?), lastupdateat = lastviewedat
+				WHERE userid = ? AND channelid = ?`, x.total, x.root, x.at, userID, id); err != nil {
+				return nil, err
+			}
+		}
 	}
-	var total, root int64
-	err = st.row(ctx, nil, []any{&lastPostAt, &total, &root}, "SELECT lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE id = ?", channelID)
-	if err == nil {
-		_, err = st.exec(ctx, nil, `UPDATE channelmembers SET mentioncount = 0, mentioncountroot = 0, msgcount = GREATEST(msgcount, ?),
-			msgcountroot = GREATEST(msgcountroot, ?), lastviewedat = GREATEST(lastviewedat, ?), lastupdateat = lastviewedat
-			WHERE userid = ? AND channelid = ?`, total, root, lastPostAt, userID, channelID)
+	if err == nil && len(times) == 0 {
+		err = sql.ErrNoRows
 	}
-	return lastPostAt, err
+	if err != nil {
+		return nil, err
+	}
+	return times, st.viewThreads(ctx, ids, userID)
 }
 
+// viewThreads marks the threads that a user follows in channels as read.
+func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (err error) {
+	defer st.timed("ThreadStore.MarkAllAsReadInChannels", &err)()
+	cond, args := st.anyOf("c.id", ids)
+	var threads []string
+	if err := st.query(ctx, nil, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		threads = append(threads, id)
+		return err
+	}, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid WHERE `+
+		cond+" AND tm.userid = ?", append(args, userID)...); err != nil {
+		return err
+	}
+	now := millis()
+	if len(threads) == 0 { // sent all the same, as by the real server
+		_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND 1 = 0", now, userID)
+		return err
+	}
+	cond, more := st.anyOf("postid", threads)
+	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, more...)...)
+	return err
+}
+
+// countMention counts a mention of a member, and notes it in the threads with newer replies that the member follows.
 func (st *store) countMention(ctx context.Context, channelID, userID string, root bool) (err error) {
 	defer st.timed("ChannelStore.IncrementMentionCount", &err)()
+	now := millis()
+	var threads []string
+	if err := st.query(ctx, nil, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		threads = append(threads, id)
+		return err
+	}, `SELECT t.postid FROM threads t LEFT JOIN channelmembers m ON m.channelid = t.channelid
+		WHERE t.channelid = ? AND m.userid = ? AND t.lastreplyat > m.lastviewedat`, channelID, userID); err != nil {
+		return err
+	}
 	n := 0
 	if root {
 		n = 1
 	}
-	_, err = st.exec(ctx, nil, "UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?, lastupdateat = ? WHERE userid = ? AND channelid = ?",
-		n, millis(), userID, channelID)
+	if _, err := st.exec(ctx, nil, "UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?, lastupdateat = ? WHERE userid = ? AND channelid = ?",
+		n, now, userID, channelID); err != nil {
+		return err
+	}
+	if len(threads) == 0 {
+		_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND 1 = 0", now, userID)
+		return err
+	}
+	cond, args := st.anyOf("postid", threads)
+	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
 	return err
 }
 

@@ -98,6 +98,9 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 	if u.IsBot {
 		p.Props["from_bot"] = "true"
 	}
+	if err := s.mayMention(ctx, c, u); err != nil {
+		return nil, err
+	}
 	body, err := s.publishPost(ctx, p, c, u, setOnline)
 	if err != nil {
 		return nil, err
@@ -113,11 +116,20 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 		})
 	}
 	if _, hook := p.Props["from_webhook"]; !hook && !u.IsBot {
-		if _, err := s.markViewed(ctx, c.ID, u.ID); err != nil {
+		if _, err := s.markViewed(ctx, []string{c.ID}, u.ID); err != nil {
 			s.log.Warn("marking a channel as viewed", "err", err)
 		}
 	}
 	return body, nil
+}
+
+// mayMention checks whether a user may mention a whole channel. This server lets every member, and asks the database
+// for each post, twice, because the real server does.
+func (s *Server) mayMention(ctx context.Context, c *channel, u *user) error {
+	if _, err := s.st.memberRole(ctx, c.ID, u.ID); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return errStore("channel.get_member", err)
+	}
+	return nil
 }
 
 // publishPost stores a post of any type, counts its mentions and sends its event.
@@ -151,6 +163,16 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 		}
 	}
 	s.invalidate(dropChannel, c.ID)
+	if c.TeamID != "" {
+		if _, err := s.st.teamByID(ctx, c.TeamID); err != nil {
+			return nil, errStore("team.get", err)
+		}
+	}
+	if !system {
+		if err := s.mayMention(ctx, c, u); err != nil {
+			return nil, err
+		}
+	}
 	mentions, err := s.countMentions(ctx, p, c, thread, system)
 	if err != nil {
 		return nil, err
@@ -183,6 +205,11 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 	bad := newError(http.StatusBadRequest, "api.post.create_post.root_id.app_error", "Invalid RootId parameter.")
 	if !validID(p.RootID) {
 		return nil, bad
+	}
+	if _, err := s.st.postByID(ctx, p.RootID); errors.Is(err, sql.ErrNoRows) {
+		return nil, bad
+	} else if err != nil {
+		return nil, errStore("post.get", err)
 	}
 	thread, err := s.st.thread(ctx, p.RootID)
 	if err != nil {
@@ -217,6 +244,8 @@ func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread 
 		}
 	} else if !system {
 		found = a.mentioned(p.Message, p.UserID)
+	} else if id, ok := p.Props["addedUserId"].(string); ok {
+		found = map[string]bool{id: true}
 	}
 	named := maps.Clone(found)
 	for i, x := range thread {
@@ -283,7 +312,7 @@ func (s *Server) attachFiles(ctx context.Context, p *post) error {
 	return nil
 }
 
-// postInChannel returns a post that the caller may read.
+// postForCaller returns a post that the caller may read.
 func (s *Server) postForCaller(q *request) (*post, error) {
 	id, err := q.idParam("post_id")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const maxPixels = 24_000_000 // of a picture that thumbnails are made of
@@ -143,6 +144,14 @@ func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, 
 	}
 	if err := s.st.saveFile(ctx, f); err != nil {
 		return nil, errStore("file_info.save", err)
+	}
+	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
+		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
+		s.background(func(ctx context.Context) {
+			if err := s.st.saveContent(ctx, f.ID, strings.ToValidUTF8(content, "")); err != nil {
+				s.log.Warn("saving a file's text", "err", err)
+			}
+		})
 	}
 	out := *f
 	out.ChannelID = "" // as the real API has it

@@ -48,6 +48,13 @@ func (st *store) saveFile(ctx context.Context, f *fileInfo) (err error) {
 	return err
 }
 
+// saveContent stores what was read out of a file, for searches.
+func (st *store) saveContent(ctx context.Context, id, content string) (err error) {
+	defer st.timed("FileInfoStore.SetContent", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE fileinfo SET content = ? WHERE id = ?", content, id)
+	return err
+}
+
 // attachFile gives a file to a post if it is the author's and free.
 func (st *store) attachFile(ctx context.Context, id, postID, channelID, userID string) (ok bool, err error) {
 	defer st.timed("FileInfoStore.AttachToPost", &err)()

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	maxBody  = 50<<20 + 512 // the real server's MaxFileSize
-	gzipFrom = 1400         // bytes: smaller answers are sent as they are
+	maxBody  = 100<<20 + 512 // the real server's MaxFileSize
+	gzipFrom = 1400          // bytes: smaller answers are sent as they are
 )
 
 // request is one API request on its way through a handler.
@@ -146,10 +146,16 @@ func (s *Server) fail(q *request, err error) {
 		s.log.Error("request", "handler", q.route.name, "request_id", q.id, "err", err)
 	}
 	out := *e
-	out.RequestID = q.id
+	kind := "application/json"
+	if q.route == notFound { // the real server's habit
+		kind = "text/plain; charset=utf-8"
+		q.w.Header().Del("X-Version-Id")
+	} else {
+		out.RequestID = q.id
+	}
 	b, _ := json.Marshal(out)
 	s.met.httpErrors.Inc()
-	_ = q.write(e.StatusCode, "application/json", b)
+	_ = q.write(e.StatusCode, kind, b)
 }
 
 var notFound = &route{name: "notFound"}
@@ -186,13 +192,18 @@ func (s *Server) handle(q *request) error {
 	if q.route.fn == nil {
 		return errNoPage()
 	}
-	if token := authToken(q.r); token != "" {
+	if token, cookie := authToken(q.r); token != "" {
 		sess, err := s.session(q.r.Context(), token)
 		switch {
+		case err == nil && cookie && q.r.Method != http.MethodGet && q.r.Header.Get("X-Csrf-Token") != sess.Props["csrf"]:
+			return errSession() // a page of another site may have sent the cookie
 		case err == nil:
 			q.sess = sess
 		case q.route.open && statusOf(err) == http.StatusUnauthorized:
 		default:
+			if statusOf(err) == http.StatusUnauthorized {
+				http.SetCookie(q.w, &http.Cookie{Name: "MMAUTHTOKEN", Path: "/", MaxAge: -1, HttpOnly: true})
+			}
 			return err
 		}
 	}
@@ -212,17 +223,17 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// authToken returns the token of a request: bearer header, cookie or query, in this order.
-func authToken(r *http.Request) string {
+// authToken returns the token of a request, of the bearer header or else the cookie.
+func authToken(r *http.Request) (token string, cookie bool) {
 	if a := r.Header.Get("Authorization"); len(a) > 7 && strings.EqualFold(a[:7], "bearer ") {
-		return a[7:]
+		return a[7:], false
 	} else if len(a) > 6 && strings.EqualFold(a[:6], "token ") {
-		return a[6:]
+		return a[6:], false
 	}
 	if c, err := r.Cookie("MMAUTHTOKEN"); err == nil {
-		return c.Value
+		return c.Value, true
 	}
-	return ""
+	return "", false
 }
 
 // ipOf returns the client's address without its port.

@@ -24,7 +24,7 @@ func newClientConfig(version string) clientConfig {
 		"EnablePreviewFeatures": "true", "EnableReliableWebSockets": "false", "EnableSVGs": "false", "EnableSignInWithEmail": "true",
 		"EnableSignInWithUsername": "true", "EnableSignUpWithEmail": "true", "EnableTutorial": "true", "EnableUserAccessTokens": "true",
 		"EnableUserCreation": "true", "EnableUserStatuses": "true", "EnableUserTypingMessages": "true", "ExperimentalViewArchivedChannels": "true",
-		"FileLevel": "", "IosLatestVersion": "", "LockTeammateNameDisplay": "false", "MaxFileSize": "52428800", "MaxNotificationsPerChannel": "1000",
+		"FileLevel": "", "IosLatestVersion": "", "LockTeammateNameDisplay": "false", "MaxFileSize": "104857600", "MaxNotificationsPerChannel": "1000",
 		"MaxPostSize": "16383", "MinimumHashtagLength": "3", "NoAccounts": "false", "PasswordMinimumLength": "5", "PostEditTimeLimit": "-1",
 		"ReportAProblemLink": "", "RestrictDirectMessage": "any", "SendEmailNotifications": "false", "SendPushNotifications": "true",
 		"ShowEmailAddress": "true", "ShowFullName": "true", "SiteName": "refchat", "SiteURL": "", "TeammateNameDisplay": "username",
@@ -101,7 +101,9 @@ func (s *Server) getRolesByNames(q *request) error {
 	return q.reply(http.StatusOK, out)
 }
 
-func (s *Server) getWebappPlugins(q *request) error { return q.reply(http.StatusOK, []string{}) }
+func (s *Server) getWebappPlugins(*request) error {
+	return newError(http.StatusNotImplemented, "app.plugin.disabled.app_error", "Plugins have been disabled.")
+}
 
 // getCategories answers with the three sidebar categories that every user has.
 func (s *Server) getCategories(q *request) error {

@@ -12,18 +12,21 @@ import (
 )
 
 // listOf makes the API's list of posts, in the given order, with the whole threads of its replies (not in the order).
-func (s *Server) listOf(ctx context.Context, posts []*post, threads bool) (*postList, error) {
+func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted bool) (*postList, error) {
 	l := &postList{Order: make([]string, 0, len(posts)), Posts: make(map[string]*post, len(posts))}
 	var roots []string
 	for _, p := range posts {
 		l.Order = append(l.Order, p.ID)
 		l.Posts[p.ID] = p
+		if p.DeleteAt > 0 {
+			p.Message, p.FileIDs = "", nil
+		}
 		if p.RootID != "" && !slices.Contains(roots, p.RootID) {
 			roots = append(roots, p.RootID)
 		}
 	}
 	if threads && len(roots) > 0 {
-		more, err := s.st.threadsOf(ctx, roots)
+		more, err := s.st.threadsOf(ctx, roots, counted)
 		if err != nil {
 			return nil, errStore("post.get_parents", err)
 		}
@@ -135,7 +138,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 	if err != nil {
 		return errStore("post.get_posts", err)
 	}
-	l, err := s.listOf(ctx, list, v.Get("skipFetchThreads") != "true")
+	l, err := s.listOf(ctx, list, v.Get("skipFetchThreads") != "true", since > 0 || before != "" || after != "")
 	if err != nil {
 		return err
 	}
@@ -203,7 +206,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if err != nil {
 		return errStore("post.get_around", err)
 	}
-	l, err := s.listOf(ctx, list, v.Get("skipFetchThreads") != "true")
+	l, err := s.listOf(ctx, list, v.Get("skipFetchThreads") != "true", unread != "")
 	if err != nil {
 		return err
 	}
@@ -240,16 +243,20 @@ func (s *Server) getPostThread(q *request) error {
 	if err != nil {
 		return errStore("post.get_thread", err)
 	}
-	l, err := s.listOf(q.r.Context(), list, false)
+	l, err := s.listOf(q.r.Context(), list, false, true)
 	if err != nil {
 		return err
 	}
+	l.Order = append(l.Order, root) // the root twice, a habit of the real server that clients know
 	return q.reply(http.StatusOK, l)
 }
 
 func (s *Server) patchPost(q *request) error {
 	old, err := s.postForCaller(q)
 	if err != nil {
+		if statusOf(err) == http.StatusNotFound {
+			return errPermission() // as the real server hides what there is
+		}
 		return err
 	}
 	if old.UserID != q.sess.UserID && !s.isAdmin(q.sess) {
@@ -301,7 +308,7 @@ func (s *Server) deletePost(q *request) error {
 	p, err := s.postForCaller(q)
 	if err != nil {
 		if statusOf(err) == http.StatusNotFound {
-			return errPermission() // as the real server hides what there is
+			return errPermission() // as for patchPost
 		}
 		return err
 	}

@@ -7,15 +7,20 @@ import (
 	"slices"
 )
 
-// postColumns counts the replies of each post's thread as the real server does: by a subquery per row.
 const postColumns = `p.id, p.createat, p.updateat, p.editat, p.deleteat, p.ispinned, p.userid, p.channelid, p.rootid, p.parentid, p.originalid,
 	p.message, p.type, p.props, p.hashtags, p.fileids, p.hasreactions`
 
+// replyCount counts the replies of each post's thread as the real server does, by a subquery per row; a long thread is
+// thus read in quadratic time.
 const replyCount = `(SELECT COUNT(r.id) FROM posts r WHERE r.rootid = (CASE WHEN p.rootid = '' THEN p.id ELSE p.rootid END) AND r.deleteat = 0)`
 
-func (st *store) selectPosts(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]*post, error) {
+func (st *store) selectPosts(ctx context.Context, counted bool, clause string, args ...any) ([]*post, error) {
+	count := replyCount
+	if !counted {
+		count = "0"
+	}
 	var list []*post
-	err := st.query(ctx, tx, func(r *sql.Rows) error {
+	err := st.query(ctx, nil, func(r *sql.Rows) error {
 		p := &post{}
 		list = append(list, p)
 		var props, files string
@@ -23,13 +28,13 @@ func (st *store) selectPosts(ctx context.Context, tx *sql.Tx, clause string, arg
 			&p.OriginalID, &p.Message, &p.Type, &props, &p.Hashtags, &files, &p.HasReactions, &p.ReplyCount)
 		p.Props, p.FileIDs = textAny(props), textList(files)
 		return err
-	}, "SELECT "+postColumns+", "+replyCount+" FROM posts p "+clause, args...)
+	}, "SELECT "+postColumns+", "+count+" FROM posts p "+clause, args...)
 	return list, err
 }
 
 func (st *store) postByID(ctx context.Context, id string) (p *post, err error) {
 	defer st.timed("PostStore.GetSingle", &err)()
-	list, err := st.selectPosts(ctx, nil, "WHERE p.id = ? AND p.deleteat = 0", id)
+	list, err := st.selectPosts(ctx, true, "WHERE p.id = ? AND p.deleteat = 0", id)
 	if err == nil && len(list) == 0 {
 		err = sql.ErrNoRows
 	}
@@ -42,17 +47,18 @@ func (st *store) postByID(ctx context.Context, id string) (p *post, err error) {
 // thread returns the root and the replies of a thread, oldest first.
 func (st *store) thread(ctx context.Context, rootID string) (list []*post, err error) {
 	defer st.timed("PostStore.Get", &err)()
-	return st.selectPosts(ctx, nil, "WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id", rootID, rootID)
+	return st.selectPosts(ctx, true, "WHERE (p.id = ? OR p.rootid = ?) AND p.deleteat = 0 ORDER BY p.createat, p.id", rootID, rootID)
 }
 
+// postPage lists a channel's posts, newest first. Their replies are not counted, a habit of the real server.
 func (st *store) postPage(ctx context.Context, channelID string, page, per int) (list []*post, err error) {
 	defer st.timed("PostStore.GetPosts", &err)()
-	return st.selectPosts(ctx, nil, "WHERE p.channelid = ? AND p.deleteat = 0 ORDER BY p.createat DESC LIMIT ? OFFSET ?", channelID, per, page*per)
+	return st.selectPosts(ctx, false, "WHERE p.channelid = ? AND p.deleteat = 0 ORDER BY p.createat DESC LIMIT ? OFFSET ?", channelID, per, page*per)
 }
 
 func (st *store) postsSince(ctx context.Context, channelID string, since int64) (list []*post, err error) {
 	defer st.timed("PostStore.GetPostsSince", &err)()
-	return st.selectPosts(ctx, nil, "WHERE p.channelid = ? AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000", channelID, since)
+	return st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000", channelID, since)
 }
 
 // postsBeside returns a page of the posts before or after one, newest first.
@@ -62,7 +68,7 @@ func (st *store) postsBeside(ctx context.Context, channelID, id string, before b
 		method, cmp, dir = "PostStore.GetPostsBefore", "<", "DESC"
 	}
 	defer st.timed(method, &err)()
-	list, err = st.selectPosts(ctx, nil, "WHERE p.channelid = ? AND p.deleteat = 0 AND p.createat "+cmp+
+	list, err = st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.deleteat = 0 AND p.createat "+cmp+
 		" (SELECT b.createat FROM posts b WHERE b.id = ?) ORDER BY p.createat "+dir+" LIMIT ? OFFSET ?", channelID, id, per, page*per)
 	if !before {
 		slices.Reverse(list)
@@ -71,11 +77,11 @@ func (st *store) postsBeside(ctx context.Context, channelID, id string, before b
 }
 
 // threadsOf returns the whole threads of the given roots.
-func (st *store) threadsOf(ctx context.Context, roots []string) (list []*post, err error) {
+func (st *store) threadsOf(ctx context.Context, roots []string, counted bool) (list []*post, err error) {
 	defer st.timed("PostStore.GetParents", &err)()
 	a, args := st.anyOf("p.id", roots)
 	b, more := st.anyOf("p.rootid", roots)
-	return st.selectPosts(ctx, nil, "WHERE ("+a+" OR "+b+") AND p.deleteat = 0", append(args, more...)...)
+	return st.selectPosts(ctx, counted, "WHERE ("+a+" OR "+b+") AND p.deleteat = 0", append(args, more...)...)
 }
 
 // neighbor returns the id of the post next to a time in a channel, or "".

@@ -14,7 +14,7 @@ func (st *store) reactionsOf(ctx context.Context, posts []string) (list []*react
 	cond, args := st.anyOf("postid", posts)
 	list = []*reaction{}
 	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &reaction{}
+		x := &reaction{RemoteID: new(string)}
 		list = append(list, x)
 		return r.Scan(&x.UserID, &x.PostID, &x.EmojiName, &x.CreateAt, &x.UpdateAt, &x.DeleteAt)
 	}, "SELECT userid, postid, emojiname, createat, updateat, deleteat FROM reactions WHERE "+cond+" AND deleteat = 0 ORDER BY createat", args...)
@@ -72,12 +72,12 @@ func (s *Server) saveReaction(q *request) error {
 		return newError(http.StatusBadRequest, "model.reaction.is_valid.emoji_name.app_error", "Invalid emoji name.")
 	}
 	now := millis()
-	x.CreateAt, x.UpdateAt, x.DeleteAt = now, now, 0
+	x.CreateAt, x.UpdateAt, x.DeleteAt, x.RemoteID = now, now, 0, new(string)
 	if err := s.st.saveReaction(ctx, &x); err != nil {
 		return errStore("reaction.save", err)
 	}
 	s.hub.publish(newEvent("reaction_added", broadcast{ChannelID: p.ChannelID}, eventField{"reaction", jsonText(&x)}))
-	return q.reply(http.StatusCreated, &x)
+	return q.reply(http.StatusOK, &x)
 }
 
 func (s *Server) deleteReaction(q *request) error {
@@ -89,7 +89,7 @@ func (s *Server) deleteReaction(q *request) error {
 	if err != nil {
 		return err
 	}
-	x := &reaction{UserID: userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis()}
+	x := &reaction{UserID: userID, PostID: p.ID, EmojiName: q.param("emoji_name"), UpdateAt: millis(), RemoteID: new(string)}
 	if !emojiForm.MatchString(x.EmojiName) {
 		return errURL("emoji_name")
 	}

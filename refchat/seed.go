@@ -177,7 +177,7 @@ func (s *seeder) townSquares() []*channel {
 }
 
 func (s *seeder) users(ctx context.Context, hash string) error {
-	rows := s.rows("INSERT INTO users ("+userInsertColumns+") VALUES ("+marks(23)+")")
+	rows := s.rows("INSERT INTO users (" + userInsertColumns + ") VALUES (" + marks(23) + ")")
 	for i := range s.spec.Users {
 		name := fmt.Sprintf("user-%d", i+1)
 		u := newUser(name, name+"@example.com", hash)

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	sessionLength   = 30 * 24 * time.Hour
+	sessionLength   = 180 * 24 * time.Hour
+	maxAttempts     = 10              // failed logins before an account is locked
 	activityTimeout = 5 * time.Minute // between updates of a session's last activity
 )
 
@@ -86,9 +87,18 @@ func (s *Server) login(q *request) error {
 	if err != nil {
 		return errStore("user.login", err)
 	}
+	if u.FailedAttempts >= maxAttempts {
+		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error", "Your account is locked because of too many failed password attempts. Please reset your password.")
+	}
 	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
+		if err := s.st.setAttempts(ctx, u.ID, u.FailedAttempts+1); err != nil {
+			return errStore("user.attempts", err)
+		}
 		s.audit(ctx, q, u.ID, "failure - login_id="+in.LoginID)
 		return errLogin()
+	}
+	if err := s.st.setAttempts(ctx, u.ID, 0); err != nil {
+		return errStore("user.attempts", err)
 	}
 	s.audit(ctx, q, u.ID, "authenticated")
 	if s.hash.outdated(u.Password) {
@@ -99,11 +109,15 @@ func (s *Server) login(q *request) error {
 			s.invalidate(dropUser, u.ID)
 		}
 	}
-	sess := &session{UserID: u.ID, Roles: u.Roles, ExpiresAt: millis() + sessionLength.Milliseconds(), Props: map[string]string{}}
+	sess := &session{UserID: u.ID, Roles: u.Roles, ExpiresAt: millis() + sessionLength.Milliseconds(), Props: map[string]string{"csrf": newID()}}
 	if err := s.st.saveSession(ctx, sess); err != nil {
 		return errStore("session.save", err)
 	}
 	s.sessions.set(sess.Token, sess)
+	s.inTeams.drop(u.ID) // a login reads the user's teams anew
+	if _, err := s.teamsOfUser(ctx, u.ID); err != nil {
+		return err
+	}
 	s.audit(ctx, q, u.ID, "success")
 	s.met.logins.Inc()
 	q.w.Header().Set("Token", sess.Token)
@@ -112,6 +126,10 @@ func (s *Server) login(q *request) error {
 		age := int(sessionLength.Seconds())
 		http.SetCookie(q.w, &http.Cookie{Name: "MMAUTHTOKEN", Value: sess.Token, Path: "/", MaxAge: age, Expires: expires, HttpOnly: true})
 		http.SetCookie(q.w, &http.Cookie{Name: "MMUSERID", Value: u.ID, Path: "/", MaxAge: age, Expires: expires})
+		http.SetCookie(q.w, &http.Cookie{Name: "MMCSRF", Value: sess.Props["csrf"], Path: "/", MaxAge: age, Expires: expires})
+	}
+	if err := s.st.termsAccepted(ctx, u.ID); err != nil {
+		return errStore("terms.get", err)
 	}
 	return q.reply(http.StatusOK, u.self())
 }

@@ -190,7 +190,7 @@ func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bo
 		if d.name == "town-square" {
 			kind = "system_join_team"
 		}
-		if _, err := s.joinChannel(ctx, ch, u, asAdmin, kind); err != nil {
+		if _, err := s.joinChannel(ctx, ch, u, u.ID, asAdmin, kind); err != nil {
 			return nil, err
 		}
 	}

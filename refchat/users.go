@@ -97,7 +97,7 @@ func (s *Server) createUser(q *request) error {
 	case len(in.Email) > 128 || !emailForm.MatchString(in.Email):
 		return newError(http.StatusBadRequest, "model.user.is_valid.email.app_error", "Invalid email.")
 	case len(in.Password) < 5 || len(in.Password) > 72:
-		return newError(http.StatusBadRequest, "model.user.is_valid.pwd.app_error", "Your password must contain at least 5 characters.")
+		return newError(http.StatusBadRequest, "api.user.check_user_password.invalid.app_error", "Your password must contain at least 5 characters.")
 	}
 	hash, err := s.hash.hash(in.Password)
 	if err != nil {
@@ -133,6 +133,11 @@ func (s *Server) getUser(q *request) error {
 	u, err := s.user(q.r.Context(), id)
 	if err != nil {
 		return err
+	}
+	if id == q.sess.UserID {
+		if err := s.st.termsAccepted(q.r.Context(), id); err != nil {
+			return errStore("terms.get", err)
+		}
 	}
 	if q.notModified(s.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0") {
 		return nil

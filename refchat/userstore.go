@@ -3,6 +3,7 @@ package refchat
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 )
 
@@ -136,6 +137,24 @@ func (st *store) setPassword(ctx context.Context, id, hash string) (err error) {
 	defer st.timed("UserStore.UpdatePassword", &err)()
 	now := millis()
 	_, err = st.exec(ctx, nil, "UPDATE users SET password = ?, lastpasswordupdate = ?, updateat = ?, failedattempts = 0 WHERE id = ?", hash, now, now, id)
+	return err
+}
+
+// setAttempts stores the number of failed logins since the last good one.
+func (st *store) setAttempts(ctx context.Context, id string, n int) (err error) {
+	defer st.timed("UserStore.UpdateFailedPasswordAttempts", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE users SET failedattempts = ? WHERE id = ?", n, id)
+	return err
+}
+
+// termsAccepted looks for the terms of service that a user accepted; there are none to accept.
+func (st *store) termsAccepted(ctx context.Context, userID string) (err error) {
+	defer st.timed("UserTermsOfServiceStore.GetByUser", &err)()
+	var id string
+	err = st.row(ctx, nil, []any{&id}, "SELECT termsofserviceid FROM usertermsofservice WHERE userid = ?", userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
 	return err
 }
 
