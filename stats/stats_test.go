@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"plimsoll/stats"
 )
 
@@ -122,6 +124,23 @@ func TestBadInput(t *testing.T) {
 	} {
 		if n != 0 {
 			t.Errorf("nonsense in, %d pairs out", n)
+		}
+	}
+}
+
+// TestTQuantile holds that the quantile inverts the distribution of gonum, out to the tails.
+func TestTQuantile(t *testing.T) {
+	for _, df := range []float64{1, 2, 3, 5, 11, 40, 999, 9999} {
+		last := math.Inf(-1)
+		for _, p := range []float64{1e-9, 1e-6, 1e-4, 0.0025, 0.025, 0.1, 0.3, 0.45, 0.499, 0.5, 0.51, 0.7, 0.95, 0.9999} {
+			x := stats.TQuantile(p, df)
+			if back := (distuv.StudentsT{Sigma: 1, Nu: df}).CDF(x); math.Abs(back-p) > 1e-9*p {
+				t.Errorf("the distribution with %v degrees of freedom at the quantile of %v is %v", df, p, back)
+			}
+			if x <= last {
+				t.Errorf("the quantile of %v with %v degrees of freedom is %v, below the one before", p, df, x)
+			}
+			last = x
 		}
 	}
 }
