@@ -185,7 +185,7 @@ func line(pts []point, c float64) (fit, string) {
 			sw2 += p.w * p.w
 		}
 	}
-	if sxx <= 0 {
+	if sxx <= 1e-12*sw { // a millionth of the users is no spread
 		return fit{}, "all windows have the same users"
 	}
 	b := sxy / sxx
