@@ -287,6 +287,7 @@ func (s *Search) track(w sample) Action {
 	}
 	s.bracketed = true
 	if r, ok := s.precise(); ok {
+		s.decide(w)
 		return s.finish(r)
 	}
 	s.stride(dir)

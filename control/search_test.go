@@ -311,6 +311,15 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 	if !strings.HasPrefix(r.Stopped, "precision: the interval is within ±") {
 		t.Errorf("stopped %q, want the precision", r.Stopped)
 	}
+	tracked := 0
+	for _, d := range r.Decisions {
+		if d.Phase == Track {
+			tracked++
+		}
+	}
+	if tracked < 4 {
+		t.Errorf("stopped after %d tracking windows, want at least 4", tracked)
+	}
 	if len(r.Margins) != 3 || math.Abs(r.Margins[0].Ratio-0.2) > 0.01 || math.Abs(r.Margins[1].Ratio-1) > 0.02 || r.Margins[2].Windows != 0 {
 		t.Errorf("got margins %+v, want 0.2, 1 and none", r.Margins)
 	}
