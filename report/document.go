@@ -89,10 +89,13 @@ type Document struct {
 	Verdicts  []Finding `json:"verdicts"`            // new arms against base
 	Databases []Finding `json:"databases,omitempty"` // engines against the first
 
-	Comments []string     `json:"comments"`
-	Actions  []string     `json:"action_items"`
-	Setup    []record.Row `json:"setup"`
-	Warnings []string     `json:"warnings,omitempty"`
+	// DraftedComments and DraftedActions say that the texts were made from the findings and are not a person's.
+	Comments        []string     `json:"comments"`
+	DraftedComments bool         `json:"drafted_comments"`
+	Actions         []string     `json:"action_items"`
+	DraftedActions  bool         `json:"drafted_action_items"`
+	Setup           []record.Row `json:"setup"`
+	Warnings        []string     `json:"warnings,omitempty"`
 
 	Capacity []Capacity  `json:"capacity,omitempty"` // one per engine
 	Blocks   []Block     `json:"blocks,omitempty"`   // the judged blocks' capacities

@@ -14,10 +14,10 @@ func (b *builder) draft() {
 	d := b.d
 	d.Comments, d.Actions = slices.Clone(b.in.Comments), slices.Clone(b.in.Actions)
 	if len(d.Comments) == 0 {
-		d.Comments = b.comments()
+		d.Comments, d.DraftedComments = b.comments(), true
 	}
 	if len(d.Actions) == 0 {
-		d.Actions = b.actions()
+		d.Actions, d.DraftedActions = b.actions(), true
 	}
 }
 
@@ -29,7 +29,7 @@ func (b *builder) comments() []string {
 		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
 	}
 	for _, f := range d.Verdicts {
-		out = append(out, headline(*d, f)+".")
+		out = append(out, b.testComments(f)...)
 	}
 	if len(d.Verdicts) == 0 {
 		add("There is nothing to judge: no new arm was compared with the base.")
@@ -53,6 +53,44 @@ func (b *builder) comments() []string {
 		if len(t.New) > 0 {
 			add("%sThe base does not have %s.", prefix(d.engineLabel(t.Engine)), list(t.New))
 		}
+	}
+	return out
+}
+
+// testComments says in a sentence each what the unbounded and the bounded test showed.
+func (b *builder) testComments(f Finding) []string {
+	var out []string
+	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
+	name := prefix(b.engineLabel(f.Engine))
+	if r, ok := f.result(capacityName); ok {
+		if known(r.Effect) {
+			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
+		} else {
+			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users, %s: %s.", name, r.Kind, r.Reason))
+		}
+	}
+	var parts []string
+	for _, k := range []verdict.Kind{verdict.Worse, verdict.Better, verdict.Same, verdict.Inconclusive, verdict.Invalid} {
+		var names []string
+		for _, r := range ofKind(f.Verdict, k) {
+			switch {
+			case r.Name == capacityName:
+			case k == verdict.Same || !known(r.Effect):
+				names = append(names, r.Name)
+			default:
+				names = append(names, r.Name+" "+effect(r))
+			}
+		}
+		if len(names) > 0 {
+			word := string(k)
+			if k == verdict.Inconclusive && f.Verdict.Indicative {
+				word = "indicative only"
+			}
+			parts = append(parts, word+": "+strings.Join(names, ", "))
+		}
+	}
+	if len(parts) > 0 {
+		out = append(out, name+"in the bounded test, "+strings.Join(parts, "; ")+".")
 	}
 	return out
 }

@@ -141,7 +141,7 @@ func effect(r verdict.Result) string {
 // size writes a margin or a smallest effect, without sign: "5 %", "0.1 pp".
 func size(e verdict.Endpoint, v float64) string {
 	switch {
-	case !known(v):
+	case !known(v) || v == 0: // numbers that do not vary could find anything, which says nothing
 		return dash
 	case e.Absolute:
 		return trim(fixed(v, 3)) + " pp"
@@ -216,7 +216,7 @@ func ruleValue(unit string, n Number) string {
 	case !n.Known():
 		return dash
 	case unit == plan.Seconds && math.Abs(v) >= 1:
-		return sig(v, 3) + " s"
+		return trim(sig(v, 3)) + " s"
 	case unit == plan.Seconds:
 		return sig(v*1000, 3) + " ms"
 	case unit == plan.Fraction:

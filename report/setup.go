@@ -61,7 +61,7 @@ func (b *builder) planRows() []record.Row {
 				add("Bounded - number of users"+inParens(e.Label), "%d", n)
 			}
 		}
-		add("Bounded - duration", "%s measured, after %s of ramp and %s to settle", p.Bounded.Measure, p.Bounded.Ramp, p.Bounded.Settle)
+		add("Bounded - duration", "%s measured, after %s of ramp and %s to settle", duration(p.Bounded.Measure), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
 	}
 	if u, ok := p.Search(); ok {
 		add("Unbounded - MaxActiveUsers", "%d", u.MaxUsers)
@@ -70,7 +70,7 @@ func (b *builder) planRows() []record.Row {
 				add("Unbounded - search from"+inParens(e.Label), "%d users", n)
 			}
 		}
-		add("Unbounded - time for a search", "at most %s", u.Budget)
+		add("Unbounded - time for a search", "at most %s", duration(u.Budget))
 		if len(u.SLO) > 0 {
 			rules := make([]string, len(u.SLO))
 			for i, r := range u.SLO {
@@ -140,7 +140,7 @@ func (b *builder) repeatRows() []record.Row {
 	if !b.c.Started.IsZero() {
 		text := b.c.Started.UTC().Format("2006-01-02 15:04:05 MST")
 		if !b.c.Ended.IsZero() {
-			text += fmt.Sprintf(", took %s", b.c.Ended.Sub(b.c.Started).Round(time.Second))
+			text += fmt.Sprintf(", took %s", duration(b.c.Ended.Sub(b.c.Started).Round(time.Second)))
 		}
 		add("Started", text)
 	}
@@ -212,15 +212,32 @@ func (b *builder) orderText() string {
 		var words []string
 		engine := ""
 		for _, r := range runs {
-			if r.Engine != engine {
+			if r.Engine != engine || len(words) == 0 {
 				engine = r.Engine
-				words = append(words, b.engineLabel(engine)+":")
+				if n := len(words); n > 0 {
+					words[n-1] += ","
+				}
+				if label := b.engineLabel(engine); label != "" {
+					words = append(words, label+":")
+				}
 			}
-			words = append(words, r.Arm)
+			words = append(words, b.armLabel(r.Arm))
 		}
 		parts = append(parts, fmt.Sprintf("%d) %s", n, strings.Join(words, " ")))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// duration writes a time as people do: "90m", "1h30m", "10s".
+func duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func inParens(s string) string {

@@ -1,0 +1,282 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// A scene is a comparison to invent: what each arm on each engine is like, and what went wrong.
+type scene struct {
+	arms, engines []string
+	names         map[string]string // of the engines
+	blocks        int
+	capacity      map[string]float64 // by engine/arm
+	slower        map[string]float64 // factor on latencies, by engine/arm
+	bounded       bool
+	unbounded     bool
+	atLeast       func(engine, arm string, block int) bool
+	invalid       func(block, order int) bool
+	stopAfter     int // runs, 0 for all
+	graphs        []string
+	plan          *plan.Plan
+	hostile       string
+	seconds       int // of the search
+}
+
+const planText = `
+name: quickstart
+seed: 7
+target: {driver: refchat, instances: 1}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster, pace: 0.1}
+bounded: {users: {postgresql: 400, mysql: 300}, ramp: 5s, settle: 3s, measure: 10s}
+unbounded:
+  max_users: 5000
+  slo: ["p99(op) < 2s", "mean(op) < 100ms", "rate(5xx) < 0.025% min 8000", "cpu(app) < 85%"]
+compare:
+  arms: {base: {}, new: {args: ["-fault=cpu:25%"]}}
+  combine: true
+  blocks: 6
+setup: {note: "a planted slowdown"}
+`
+
+func mustPlan(text string) *plan.Plan {
+	p, err := plan.Parse([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// full is the comparison of two arms on two databases: new is worse on PostgreSQL and the same on MariaDB.
+func full() scene {
+	return scene{
+		arms: []string{"base", "new"}, engines: []string{"postgresql", "mysql"},
+		names:    map[string]string{"postgresql": "PostgreSQL 15.18", "mysql": "MariaDB 10.11.19"},
+		blocks:   6,
+		capacity: map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150, "mysql/base": 1240, "mysql/new": 1243},
+		slower:   map[string]float64{"postgresql/base": 1, "postgresql/new": 1.3, "mysql/base": 1.1, "mysql/new": 1.1},
+		bounded:  true, unbounded: true, plan: mustPlan(planText), seconds: 40,
+		graphs: []string{"avg-api-times", "p99-api-times", "cpu-utilization", "rps"},
+	}
+}
+
+func endpoints(s scene) []verdict.Endpoint {
+	var out []verdict.Endpoint
+	if s.unbounded {
+		out = append(out, verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"})
+	}
+	if s.bounded {
+		out = append(out, verdict.Endpoint{Name: "p95(post)", Better: verdict.Lower, Margin: 0.1, Unit: "ms"},
+			verdict.Endpoint{Name: "errors", Better: verdict.Lower, Margin: 0.1, Absolute: true, Unit: "%"})
+	}
+	return out
+}
+
+// input invents the comparison. The same scene gives the same input.
+func (s scene) input() Input {
+	rng := rand.New(rand.NewPCG(7, uint64(s.blocks)))
+	c := &record.Comparison{
+		Format: 1, ID: "c-0001", Name: "quickstart" + s.hostile, Tool: "plimsoll v0.1.0", Arms: s.arms, Engines: s.engines, Blocks: s.blocks,
+		State: record.Sealed, Started: time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), Start: map[string]int{},
+	}
+	c.Ended = c.Started.Add(13*time.Minute + 20*time.Second)
+	if s.plan != nil {
+		c.Plan, c.PlanDigest = s.plan.String(), s.plan.Digest()
+	}
+	in := Input{Comparison: c, Plan: s.plan, EngineNames: s.names}
+	for _, name := range s.graphs {
+		in.Graphs = append(in.Graphs, GraphSpec{Name: name + s.hostile, Title: title(name) + s.hostile, Unit: "ms", Scale: 1000})
+	}
+	id := 0
+	for b := 1; b <= s.blocks; b++ {
+		order := 0
+		var cells []record.ComparisonRun
+		for _, e := range s.engines {
+			for k := range s.arms {
+				a := s.arms[(k+b)%len(s.arms)]
+				order++
+				id++
+				if s.stopAfter > 0 && id > s.stopAfter {
+					c.State, c.Why = record.Interrupted, "interrupt"
+					continue
+				}
+				cells = append(cells, record.ComparisonRun{Run: fmt.Sprintf("r-%04d", id), Digest: fmt.Sprintf("sha256:%064d", id),
+					Block: b, Order: order, Arm: a, Engine: e, Valid: s.invalid == nil || !s.invalid(b, order)})
+			}
+		}
+		bad := false
+		for _, cell := range cells {
+			bad = bad || !cell.Valid
+		}
+		for _, cell := range cells {
+			if bad {
+				cell.Dropped, cell.Why = true, "another run of the block was not valid"
+			}
+			c.Runs = append(c.Runs, cell)
+			in.Runs = append(in.Runs, s.run(rng, cell))
+		}
+	}
+	in.Arms, in.Databases = s.judge(in)
+	return in
+}
+
+func title(name string) string {
+	return map[string]string{"avg-api-times": "Avg API times", "p99-api-times": "P99 API times", "cpu-utilization": "CPU utilization", "rps": "RPS"}[name]
+}
+
+func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
+	key := cell.Engine + "/" + cell.Arm
+	slower := cmpOr(s.slower[key], 1)
+	m := record.Manifest{
+		Format: 1, ID: cell.Run, Name: "quickstart", Tool: "plimsoll v0.1.0", State: record.Sealed, Seed: 7, Arm: cell.Arm, Engine: cell.Engine,
+		Block: cell.Block, Order: cell.Order, SharedHost: true, Generator: []int{1}, TargetCPUs: []int{0}, Clock: "CLOCK_MONOTONIC (tsc)",
+		Host:   json.RawMessage(`{"os":"Debian GNU/Linux 12","kernel":"6.1.0-31-amd64","cpu_model":"Example CPU","cpus":2,"memory_bytes":8321499136,"virtualization":"kvm"}`),
+		Target: json.RawMessage(`{"driver":"refchat","database":{"name":"Example DB","version":"15.18","settings":{"fsync":"on","synchronous_commit":"on","shared_buffers":"128MB"}}}`),
+	}
+	r := RunData{Cell: cell, Validity: record.Validity{Valid: cell.Valid}, Ops: map[string]*measure.Window{}, Series: map[string]map[string]Line{}}
+	at := time.Duration(0)
+	phase := func(name string, d time.Duration, users int) {
+		m.Phases = append(m.Phases, record.Phase{Name: name, From: at, To: at + d, Users: users})
+		at += d
+	}
+	noise := func(sd float64) float64 { return math.Exp(sd * rng.NormFloat64()) }
+	if s.bounded {
+		phase("ramp", 5*time.Second, 400)
+		phase("settle", 3*time.Second, 400)
+		phase("measure", 10*time.Second, 400)
+		r.Ops["post"+s.hostile] = window(rng, "post"+s.hostile, 2000, 8*slower, uint64(rng.IntN(5)))
+		r.Ops["view"] = window(rng, "view", 400, 2*slower, 0)
+		r.Ops["delivery"] = window(rng, "delivery", 4000, 12*slower, 0)
+		r.Ops["schedule"] = window(rng, "schedule", 2400, 0.1, 0)
+		if cell.Arm == s.arms[0] {
+			r.Ops["typing"] = window(rng, "typing", 60, 1, 0)
+		}
+		r.Series[Bounded] = s.series(rng, slower, 18)
+		r.Events = append(r.Events,
+			record.Event{At: 18 * time.Second, Kind: "slo", Rule: "p99(op) < 2s", Value: 0.030 * slower * noise(0.05), Limit: 2, Count: 2400, Phase: measuredPhase},
+			record.Event{At: 18 * time.Second, Kind: "slo", Rule: "cpu(app) < 85%", Value: 0.31 * slower * noise(0.03), Limit: 0.85, Phase: measuredPhase})
+	}
+	if s.unbounded {
+		from := at
+		phase("search", time.Duration(s.seconds)*time.Second, 0)
+		users := s.capacity[key] * noise(0.012)
+		m.Capacity = &record.Capacity{Kind: record.Estimate, Users: math.Round(users), Lo: users * 0.98, Hi: users * 1.02, Rule: "cpu(app) < 85%", Stopped: "precision: the interval is narrow enough",
+			Margins: []record.RuleMargin{{Rule: "cpu(app) < 85%", Value: noise(0.01), Limit: 1}, {Rule: "p99(op) < 2s", Value: 0.06 * noise(0.1), Limit: 1}}}
+		if s.atLeast != nil && s.atLeast(cell.Engine, cell.Arm, cell.Block) {
+			m.Capacity = &record.Capacity{Kind: record.AtLeast, Users: 5000, Lo: 5000, Stopped: "max users: 5000 were reached", Rule: ""}
+		}
+		for t := range s.seconds {
+			n := int(users * (0.6 + 0.42*float64(t)/float64(s.seconds)))
+			load := float64(n) / s.capacity[key]
+			r.Events = append(r.Events, record.Event{At: from + time.Duration(t)*time.Second, Kind: "users", Users: n, Phase: "search"})
+			cpu := 0.85 * load * noise(0.01)
+			r.Events = append(r.Events,
+				record.Event{At: from + time.Duration(t)*time.Second, Kind: "slo", Rule: "p99(op) < 2s", Value: 0.05 * slower / (1.05 - math.Min(load, 1)) * noise(0.05), Limit: 2, Count: 300, Phase: "search"},
+				record.Event{At: from + time.Duration(t)*time.Second, Kind: "slo", Rule: "cpu(app) < 85%", Value: cpu, Limit: 0.85, Phase: "search", Violated: cpu > 0.85})
+		}
+		r.Series[Unbounded] = s.series(rng, slower, s.seconds)
+	}
+	if !cell.Valid {
+		r.Validity.Findings = []record.Finding{{Gate: "lag", Level: record.Red, Value: 31, Limit: 20, Unit: "ms", Text: "the generator began 1 % of its actions 31ms late or more (n 2400)" + s.hostile}}
+	} else if cell.Block == 2 && cell.Order == 1 {
+		r.Validity.Findings = []record.Finding{{Gate: "generator cpu", Level: record.Amber, Value: 72, Limit: 70, Unit: "%", Text: "the generator's cores were 72 % busy"}}
+	}
+	r.Manifest = m
+	return r
+}
+
+func cmpOr(v, other float64) float64 {
+	if v == 0 {
+		return other
+	}
+	return v
+}
+
+func (s scene) series(rng *rand.Rand, slower float64, seconds int) map[string]Line {
+	out := map[string]Line{}
+	for i, name := range s.graphs {
+		var l Line
+		level := slower * 12 * float64(i+1) * math.Exp(0.06*rng.NormFloat64())
+		for t := range seconds + 1 {
+			x := float64(t) / float64(seconds)
+			l.T = append(l.T, float64(t))
+			l.V = append(l.V, level*(0.4+x)*math.Exp(0.05*rng.NormFloat64()))
+		}
+		out[name+s.hostile] = l
+	}
+	return out
+}
+
+func window(rng *rand.Rand, name string, n int, ms float64, failed uint64) *measure.Window {
+	w := measure.NewWindow(name)
+	for range n {
+		w.Response.Record(time.Duration(ms * math.Exp(0.5*rng.NormFloat64()) * float64(time.Millisecond)))
+		w.Classes[measure.OK]++
+	}
+	w.Classes[measure.Status5xx] += failed
+	return w
+}
+
+// judge does what the caller of From does, on the invented runs.
+func (s scene) judge(in Input) (arms, databases []Judged) {
+	find := func(block int, engine, arm string) (RunData, bool) {
+		for _, r := range in.Runs {
+			if r.Cell.Block == block && r.Cell.Engine == engine && r.Cell.Arm == arm && r.Cell.Valid && !r.Cell.Dropped {
+				return r, true
+			}
+		}
+		return RunData{}, false
+	}
+	number := func(r RunData, e verdict.Endpoint) (v float64, censored bool) {
+		switch e.Name {
+		case "capacity":
+			return r.Manifest.Capacity.Users, r.Manifest.Capacity.Kind == record.AtLeast
+		case "errors":
+			w := r.Ops["post"+s.hostile]
+			return 100 * float64(w.Errors()) / float64(w.Count()), false
+		default:
+			return float64(r.Ops["post"+s.hostile].Response.Quantile(0.95)) / 1e6, false
+		}
+	}
+	judge := func(name, e1, a1, e2, a2, l1, l2 string) Judged {
+		var results []verdict.Result
+		for _, e := range endpoints(s) {
+			var pairs []verdict.Pair
+			for b := 1; b <= s.blocks; b++ {
+				x, ok1 := find(b, e1, a1)
+				y, ok2 := find(b, e2, a2)
+				if !ok1 || !ok2 {
+					continue
+				}
+				p := verdict.Pair{Block: b}
+				p.Base, p.BaseCensored = number(x, e)
+				p.New, p.NewCensored = number(y, e)
+				pairs = append(pairs, p)
+			}
+			opt := verdict.Fixed(s.blocks)
+			opt.BaseName, opt.NewName = l1, l2
+			results = append(results, verdict.Judge(e, pairs, opt))
+		}
+		return Judged{Engine: e2, Arm: a2, Verdict: verdict.Combine(name, results), Skipped: map[string]string{"p95(upload)": "no such operation was measured" + s.hostile}}
+	}
+	for _, e := range s.engines {
+		for _, a := range s.arms[1:] {
+			arms = append(arms, judge(e, e, s.arms[0], e, a, s.arms[0], a))
+		}
+	}
+	for _, e := range s.engines[1:] {
+		for _, a := range s.arms {
+			databases = append(databases, judge(e, s.engines[0], a, e, a, s.engines[0], e))
+		}
+	}
+	return arms, databases
+}

@@ -1,0 +1,220 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A Graph is one picture of a document: all arms on the same clock. It is a value and may be drawn any number of
+// times, as PNG or SVG.
+type Graph struct {
+	// File is the name under which reports look for the PNG, below their directory graphs.
+	File string
+	data GraphData
+	name string // of the database, for the title
+}
+
+// Graphs returns the pictures of a document in the order in which it shows them.
+func Graphs(d Document) []Graph {
+	out := make([]Graph, 0, len(d.Graphs))
+	for _, g := range d.Graphs {
+		out = append(out, Graph{File: g.File, data: g, name: d.engineLabel(g.Engine)})
+	}
+	return out
+}
+
+// title names what the graph shows.
+func (g Graph) title() string {
+	t := g.data.Title
+	if t == "" {
+		t = g.data.Name
+	}
+	if g.name != "" {
+		t += " · " + g.name
+	}
+	return t + " · " + g.data.Test
+}
+
+// yLabel names the vertical axis.
+func (g Graph) yLabel() string {
+	t := g.data.Title
+	if t == "" {
+		t = g.data.Name
+	}
+	if g.data.Rule != "" {
+		t = g.data.Rule
+		for _, sign := range []string{" < ", " > "} { // the value, not the rule
+			t, _, _ = strings.Cut(t, sign)
+		}
+	}
+	if g.data.Unit != "" {
+		t += " (" + g.data.Unit + ")"
+	}
+	return t
+}
+
+// top returns the largest value that is drawn.
+func (g Graph) top() float64 {
+	top := g.data.Limit
+	for _, a := range g.data.Arms {
+		for _, v := range [][]float64{a.Mean, a.Hi} {
+			for _, y := range v {
+				top = max(top, y)
+			}
+		}
+	}
+	if !(top > 0) {
+		return 1
+	}
+	return top
+}
+
+// bottom returns the lowest value that is drawn, at most 0.
+func (g Graph) bottom() float64 {
+	low := 0.0
+	for _, a := range g.data.Arms {
+		for _, v := range [][]float64{a.Mean, a.Lo} {
+			for _, y := range v {
+				low = min(low, y)
+			}
+		}
+	}
+	return low
+}
+
+// end returns the last instant, in seconds.
+func (g Graph) end() float64 {
+	end := 0.0
+	for _, a := range g.data.Arms {
+		if n := len(a.T); n > 0 {
+			end = max(end, a.T[n-1])
+		}
+	}
+	if end <= 0 {
+		return 1
+	}
+	return end
+}
+
+// A tick is a labeled place on an axis.
+type tick struct {
+	at    float64
+	label string
+}
+
+// ticks returns about n round places from lo to hi or just above it, both included.
+func ticks(lo, hi float64, n int) []tick {
+	step := roundStep((hi - lo) / float64(n))
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	if s := step * math.Pow(10, float64(decimals)); decimals < 9 && math.Abs(s-math.Round(s)) > 1e-6 {
+		decimals++ // 2.5, 0.25
+	}
+	var out []tick
+	for k := math.Floor(lo/step + 1e-9); ; k++ {
+		v := k * step
+		out = append(out, tick{v, axisNumber(v, step, decimals)})
+		if v >= hi-1e-9*step || len(out) > 4*n {
+			return out
+		}
+	}
+}
+
+// axisNumber writes a number of an axis: thousands get a k, millions an M, so that no label is wider than six signs.
+func axisNumber(v, step float64, decimals int) string {
+	if v == 0 {
+		return "0"
+	}
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
+		size := u.size
+		if u.name == "k" {
+			size = 1e3
+		}
+		if math.Abs(v) >= u.size || step >= u.size/10 && math.Abs(v) >= size {
+			return trim(fixed(v/size, 2)) + u.name
+		}
+	}
+	return fixed(v, decimals)
+}
+
+// roundStep returns the next of 1, 2, 2.5, 5 times a power of ten that is not below raw.
+func roundStep(raw float64) float64 {
+	if !(raw > 0) || math.IsInf(raw, 0) {
+		return 1
+	}
+	p := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, m := range []float64{1, 2, 2.5, 5} {
+		if raw <= m*p*(1+1e-9) {
+			return m * p
+		}
+	}
+	return 10 * p
+}
+
+// clock returns the ticks of the time axis up to end seconds, none beyond it, and the unit of their labels.
+func clock(end float64) (marks []tick, unit string) {
+	size, unit := 1.0, "s"
+	switch {
+	case end > 3*3600:
+		size, unit = 3600, "h"
+	case end > 180:
+		size, unit = 60, "min"
+	}
+	steps := []float64{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600}
+	step := steps[len(steps)-1]
+	for _, s := range steps {
+		if end/size/s <= 10 {
+			step = s
+			break
+		}
+	}
+	if end/size < 4 {
+		step = roundStep(end / size / 5)
+	}
+	if n := end / size / step; n > 50 {
+		step = roundStep(end / size / 8)
+	}
+	for k := 0.0; k*step*size <= end*(1+1e-9); k++ {
+		marks = append(marks, tick{k * step * size, strconv.FormatFloat(tidy(k*step), 'f', -1, 64)})
+	}
+	return marks, unit
+}
+
+// A piece is a stretch of a curve without a gap: indexes from (included) to (excluded).
+type piece struct{ from, to int }
+
+// pieces splits the instants of a curve where they jump by more than one and a half steps of the grid.
+func pieces(t []float64, step float64) []piece {
+	var out []piece
+	from := 0
+	for i := 1; i <= len(t); i++ {
+		if i == len(t) || t[i]-t[i-1] > 1.5*step {
+			out = append(out, piece{from, i})
+			from = i
+		}
+	}
+	if len(t) == 0 {
+		return nil
+	}
+	return out
+}
+
+// limitText labels the line of a rule's limit.
+func (g Graph) limitText() string {
+	t := "limit " + trim(sig(g.data.Limit, 3))
+	if g.data.Unit != "" {
+		t += " " + g.data.Unit
+	}
+	return t
+}
+
+// keyText is the legend's entry of an arm.
+func keyText(a ArmLine) string {
+	if a.N == 1 {
+		return a.Arm + " (1 run)"
+	}
+	return a.Arm + " (mean of " + strconv.Itoa(a.N) + " runs, band: lowest to highest)"
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Markdown writes the document in GitHub's dialect of Markdown. Graphs are referred to as graphs/<file>; the caller
+// puts the PNG files there.
+func Markdown(w io.Writer, d Document) error {
+	var b strings.Builder
+	labels := make([]string, len(d.Arms))
+	for i, a := range d.Arms {
+		labels[i] = code(a.Label)
+	}
+	b.WriteString(strings.TrimSpace("# Performance Comparison "+strings.Join(labels, " vs ")) + "\n\n")
+	if !d.State.Complete {
+		text := "**Not complete** (" + stateWord(d.State.State)
+		if d.State.Why != "" {
+			text += ": " + md(d.State.Why)
+		}
+		fmt.Fprintf(&b, "%s): %d of %d blocks can be judged.\n\n", text, d.State.Judged, d.State.Planned)
+	}
+	if len(d.Verdicts) == 0 {
+		b.WriteString("**Nothing was judged.**\n\n")
+	}
+	for _, f := range d.Verdicts {
+		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
+	}
+	if len(d.Verdicts) > 0 {
+		b.WriteByte('\n')
+	}
+	if len(d.Warnings) > 0 {
+		b.WriteString("Warnings:\n\n")
+		for _, t := range d.Warnings {
+			b.WriteString("- " + md(t) + "\n")
+		}
+		b.WriteByte('\n')
+	}
+	for _, s := range d.sections() {
+		writeSection(&b, d, s)
+	}
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+func writeSection(b *strings.Builder, d Document, s section) {
+	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", s.Level), md(s.Title))
+	for _, t := range s.Items {
+		if s.Raw {
+			b.WriteString("- " + strings.ReplaceAll(strings.TrimSpace(t), "\n", "\n  ") + "\n")
+		} else {
+			b.WriteString("- " + md(t) + "\n")
+		}
+	}
+	if len(s.Items) > 0 {
+		b.WriteByte('\n')
+	}
+	if s.Table != nil {
+		writeTable(b, s.Table)
+	}
+	for _, n := range s.Notes {
+		b.WriteString(md(n) + "\n\n")
+	}
+	for i := 0; i < len(s.Graphs); i += 2 {
+		if i == 0 {
+			writeGraphs(b, d, s.Graphs[i:min(i+2, len(s.Graphs))])
+			b.WriteString("| --- | --- |\n")
+			continue
+		}
+		writeGraphs(b, d, s.Graphs[i:min(i+2, len(s.Graphs))])
+	}
+	if len(s.Graphs) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+func writeGraphs(b *strings.Builder, d Document, pair []int) {
+	b.WriteByte('|')
+	for k := range 2 {
+		if k < len(pair) {
+			file := d.Graphs[pair[k]].File
+			fmt.Fprintf(b, " ![%s](graphs/%s) |", strings.TrimSuffix(file, ".png"), file)
+		} else {
+			b.WriteString("  |")
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// writeTable writes a table whose columns line up in the source too.
+func writeTable(b *strings.Builder, t *table) {
+	rows := make([][]string, 0, len(t.Rows)+1)
+	for _, r := range append([][]string{t.Head}, t.Rows...) {
+		cells := make([]string, len(r))
+		for i, c := range r {
+			cells[i] = md(c)
+		}
+		rows = append(rows, cells)
+	}
+	widths := make([]int, len(t.Head))
+	for _, r := range rows {
+		for i, c := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c), 4)
+		}
+	}
+	for n, r := range rows {
+		b.WriteByte('|')
+		for i, c := range r {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			if t.Right[i] {
+				b.WriteString(" " + pad + c + " |")
+			} else {
+				b.WriteString(" " + c + pad + " |")
+			}
+		}
+		b.WriteByte('\n')
+		if n > 0 {
+			continue
+		}
+		b.WriteByte('|')
+		for i, width := range widths {
+			if t.Right[i] {
+				b.WriteString(" " + strings.Repeat("-", width-1) + ": |")
+			} else {
+				b.WriteString(" " + strings.Repeat("-", width) + " |")
+			}
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// md writes a text so that Markdown shows it as it is, on one line.
+func md(s string) string {
+	s = oneLine(s)
+	var b strings.Builder
+	r := []rune(s)
+	word := func(i int) bool {
+		return i >= 0 && i < len(r) && (r[i] >= 'a' && r[i] <= 'z' || r[i] >= 'A' && r[i] <= 'Z' || r[i] >= '0' && r[i] <= '9')
+	}
+	for i, c := range r {
+		switch c {
+		case '\\', '`', '*', '|', '~':
+			b.WriteByte('\\')
+		case '_':
+			if !word(i-1) || !word(i+1) { // inside a word it means nothing
+				b.WriteByte('\\')
+			}
+		case '<':
+			if i+1 < len(r) && (word(i+1) || strings.ContainsRune("/!?", r[i+1])) {
+				b.WriteByte('\\')
+			}
+		case '&':
+			if word(i+1) || i+1 < len(r) && r[i+1] == '#' {
+				b.WriteByte('\\')
+			}
+		case ']':
+			if i+1 < len(r) && (r[i+1] == '(' || r[i+1] == '[' || r[i+1] == ':') {
+				b.WriteByte('\\')
+			}
+		case '#', '+', '-', '>', '=':
+			if i == 0 && len(r) > 1 && (r[1] == ' ' || r[1] == c) {
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// code writes a text as a code span.
+func code(s string) string {
+	s = oneLine(s)
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 || s == "" {
+		return fence + " " + s + " " + fence
+	}
+	return fence + s + fence
+}
+
+// oneLine replaces line breaks and other control characters, and what reverses the direction of text, by spaces.
+func oneLine(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�")))
+}

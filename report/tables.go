@@ -1,0 +1,491 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// A table is what Markdown and HTML show alike. Right says which columns hold numbers. A cell of column Kind (-1 for
+// none) is a conclusion, a level or a yes or no, which a form may color.
+type table struct {
+	Head  []string
+	Right []bool
+	Kind  int
+	Rows  [][]string
+}
+
+func newTable(kind int, head ...string) *table {
+	t := &table{Kind: kind, Right: make([]bool, len(head))}
+	for i, h := range head {
+		t.Right[i] = strings.HasPrefix(h, ">")
+		t.Head = append(t.Head, strings.TrimPrefix(h, ">"))
+	}
+	return t
+}
+
+func (t *table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+// A section is a heading with what stands below it, in the order of the fields.
+type section struct {
+	Level  int // 2 or 3
+	Title  string
+	Items  []string // a list
+	Table  *table
+	Notes  []string // paragraphs
+	Graphs []int    // indexes into Document.Graphs, two beside each other
+	// Raw says that Items are a person's own words, which may hold markup.
+	Raw bool
+}
+
+// sections lays the document out. Title and verdicts stand above.
+func (d Document) sections() []section {
+	var out []section
+	add := func(s section) { out = append(out, s) }
+	add(section{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments})
+	add(section{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions})
+	setup := newTable(-1, "Setting", "Value")
+	for _, r := range d.Setup {
+		setup.add(r.Name, r.Value)
+	}
+	add(section{Level: 2, Title: "Setup", Table: setup})
+	add(section{Level: 2, Title: "Results"})
+	out = append(out, d.capacitySections()...)
+	out = append(out, d.limiterSections()...)
+	out = append(out, d.endpointSections()...)
+	out = append(out, d.opSections()...)
+	out = append(out, d.ruleSections()...)
+	out = append(out, d.validitySection())
+	return append(out, d.graphSections()...)
+}
+
+// deltaLabel names the rows that compare an engine with the first.
+func (d Document) deltaLabel(engine string) string {
+	if len(d.Engines) == 2 {
+		return fmt.Sprintf("Delta (%s against %s)", d.Engines[1].Label, d.Engines[0].Label)
+	}
+	return fmt.Sprintf("Delta (%s against %s)", d.engineLabel(engine), d.Engines[0].Label)
+}
+
+// capacityHead is the head of both tables of supported users, after its first columns.
+func (d Document) capacityHead(first ...string) *table {
+	head := first
+	for _, a := range d.Arms {
+		head = append(head, ">"+a.Label)
+		if !a.Base {
+			head = append(head, ">"+d.deltaHead(a))
+		}
+	}
+	return newTable(-1, head...)
+}
+
+func (d Document) deltaHead(a Arm) string {
+	if len(d.Arms) > 2 {
+		return "Delta " + a.Label
+	}
+	return "Delta"
+}
+
+// test names a row of an engine; a target whose database is not ours has no name for it.
+func test(label string) string {
+	if label == "" {
+		return "target"
+	}
+	return label
+}
+
+func (d Document) capacitySections() []section {
+	if len(d.Capacity) == 0 {
+		return nil
+	}
+	pooled := d.capacityHead("Test")
+	for _, c := range d.Capacity {
+		row := []string{test(d.engineLabel(c.Engine))}
+		for i, cell := range c.Cells {
+			row = append(row, cell.users())
+			if !d.Arms[i].Base {
+				row = append(row, cell.Delta.text())
+			}
+		}
+		pooled.add(row...)
+	}
+	for _, c := range d.Capacity[1:] {
+		row := []string{d.deltaLabel(c.Engine)}
+		for i, cell := range c.Cells {
+			row = append(row, cell.ByDatabase.text())
+			if !d.Arms[i].Base {
+				row = append(row, "")
+			}
+		}
+		pooled.add(row...)
+	}
+	level := "95 %"
+	for _, f := range d.Verdicts {
+		if r, ok := f.result(capacityName); ok {
+			level = trim(fixed(100*(1-r.Alpha), 1)) + " %"
+			break
+		}
+	}
+	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled, Notes: []string{
+		"Geometric means over the judged runs. In brackets the " + level + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+	per := d.capacityHead("Block", "Test")
+	for _, b := range d.Blocks {
+		for i, cells := range b.Users {
+			per.add(d.blockRow(b.Block, test(d.Engines[i].Label), cells)...)
+		}
+		for i := range b.Users[min(1, len(b.Users)):] {
+			row := []string{strconv.Itoa(b.Block), d.deltaLabel(d.Engines[i+1].Key)}
+			for k := range d.Arms {
+				row = append(row, ratio(b.Users[0][k], b.Users[i+1][k]).text())
+				if !d.Arms[k].Base {
+					row = append(row, "")
+				}
+			}
+			per.add(row...)
+		}
+	}
+	return append(out, section{Level: 3, Title: "Supported users by block", Table: per})
+}
+
+func (d Document) blockRow(block int, name string, cells []RunCell) []string {
+	row := []string{strconv.Itoa(block), name}
+	for k, c := range cells {
+		row = append(row, c.users())
+		if !d.Arms[k].Base {
+			row = append(row, ratio(cells[0], c).text())
+		}
+	}
+	return row
+}
+
+func (d Document) limiterSections() []section {
+	if len(d.Limiters) == 0 {
+		return nil
+	}
+	t := newTable(-1, "Test", "Arm", "Stopped by", "How the searches ended", "Use of the other rules' limits at the capacity")
+	for _, l := range d.Limiters {
+		var ended, others []string
+		for _, c := range l.Stopped {
+			ended = append(ended, fmt.Sprintf("%s (%d)", c.Name, c.N))
+		}
+		for _, m := range l.Margins {
+			stopper := false
+			for _, c := range l.Rules {
+				stopper = stopper || c.Name == m.Rule
+			}
+			if !stopper {
+				others = append(others, fmt.Sprintf("%s: %s %%", m.Rule, sig(100*float64(m.Used), 2)))
+			}
+		}
+		t.add(test(d.engineLabel(l.Engine)), d.armLabel(l.Arm), stopText(l), orDash(strings.Join(ended, ", ")), orDash(strings.Join(others, "; ")))
+	}
+	return []section{{Level: 3, Title: "What stopped the searches", Table: t, Notes: []string{
+		"The rule that was violated, with the number of searches. It says which limit came first, not why the target reached it. Uses are medians over the runs."}}}
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return dash
+	}
+	return s
+}
+
+func (d Document) endpointSections() []section {
+	var out []section
+	for i, f := range d.Verdicts {
+		title := "Primary endpoints"
+		if f.Engine != "" || len(d.Arms) > 2 {
+			title += " - " + f.Name
+		}
+		base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
+		notes := skippedNotes(f)
+		if i == 0 {
+			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
+				"Needed: how many pairs numbers like these need for a verdict. One verdict per database holds its level over all endpoints (Holm).")
+		}
+		out = append(out, section{Level: 3, Title: title, Table: endpointTable(f, base, fresh), Notes: notes})
+	}
+	for _, f := range d.Databases {
+		title := fmt.Sprintf("Databases - %s against %s, %s", d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
+		out = append(out, section{Level: 3, Title: title, Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: skippedNotes(f)})
+	}
+	return out
+}
+
+func endpointTable(f Finding, base, fresh string) *table {
+	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find", ">Pairs", ">Needed", "Why")
+	for _, r := range f.Verdict.Results {
+		needed := dash
+		if r.PairsNeeded > 0 {
+			needed = strconv.Itoa(r.PairsNeeded)
+		}
+		t.add(r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r),
+			size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), strconv.Itoa(r.N), needed, r.Reason)
+	}
+	return t
+}
+
+// kindText is a conclusion as tables show it.
+func kindText(k verdict.Kind, indicative bool) string {
+	if indicative && k == verdict.Inconclusive {
+		return "indicative"
+	}
+	return string(k)
+}
+
+func skippedNotes(f Finding) []string {
+	var out []string
+	for _, s := range f.Skipped {
+		out = append(out, fmt.Sprintf("Not judged: %s (%s).", s.Name, s.Value))
+	}
+	return out
+}
+
+func (d Document) opSections() []section {
+	var out []section
+	for _, o := range d.Ops {
+		t := newTable(-1, "Operation", "Arm", ">Count", ">per s", ">Errors", ">p50 ms", ">p95 ms", ">p99 ms")
+		for _, row := range o.Rows {
+			for i, c := range row.Arms {
+				name := row.Name
+				if c.Count == 0 {
+					t.add(name, d.Arms[i].Label, "absent", dash, dash, dash, dash, dash)
+					continue
+				}
+				t.add(name, d.Arms[i].Label, strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), ms(c.P50), ms(c.P95), ms(c.P99))
+			}
+		}
+		s := section{Level: 3, Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
+		if len(o.Gone) > 0 {
+			s.Notes = append(s.Notes, "Only the base has: "+list(o.Gone)+".")
+		}
+		if len(o.New) > 0 {
+			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
+		}
+		s.Notes = append(s.Notes, "All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		out = append(out, s)
+	}
+	return out
+}
+
+func dashLabel(label string) string {
+	if label == "" {
+		return ""
+	}
+	return " - " + label
+}
+
+func errorText(c OpCell) string {
+	if c.Failed == 0 {
+		return "0"
+	}
+	parts := make([]string, len(c.Classes))
+	for i, k := range c.Classes {
+		parts[i] = fmt.Sprintf("%s %d", k.Name, k.N)
+	}
+	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Errors), 2), strings.Join(parts, ", "))
+}
+
+// limitValue writes the limit of a rule as it was meant: "2 s", not "2.00 s".
+func limitValue(r RuleRow) string {
+	number, unit, ok := strings.Cut(ruleValue(r.Unit, r.Limit), " ")
+	if !ok {
+		return trim(number)
+	}
+	return trim(number) + " " + unit
+}
+
+// mostBlocks is up to how many blocks a table has a column for each.
+const mostBlocks = 12
+
+func (d Document) ruleSections() []section {
+	var bounded, unbounded []section
+	for _, rt := range d.Rules {
+		label := dashLabel(d.engineLabel(rt.Engine))
+		if s, ok := d.measuredRules(rt); ok {
+			s.Title = "Rules in the bounded test" + label
+			bounded = append(bounded, s)
+		}
+		t := newTable(-1, "Rule", "Arm", ">Limit", ">Evaluations", ">Violated", ">No data", ">First violated at")
+		for _, r := range rt.Rows {
+			if r.Search == nil {
+				continue
+			}
+			first := dash
+			if r.Search.FirstRuns > 0 && r.Search.FirstUsers.Known() {
+				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers, count(r.Search.FirstRuns, "run", "runs"))
+			}
+			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), strconv.Itoa(r.Search.Evaluations), strconv.Itoa(r.Search.Violated), strconv.Itoa(r.Search.NoData), first)
+		}
+		if len(t.Rows) > 0 {
+			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t, Graphs: d.graphIndexes(rt.Engine, Unbounded, true)}
+			s.Notes = []string{"First violated at: the median over the runs in which the rule was violated at all."}
+			unbounded = append(unbounded, s)
+		}
+	}
+	return append(bounded, unbounded...)
+}
+
+// measuredRules shows each rule's value in each run of the bounded test.
+func (d Document) measuredRules(rt RuleTable) (section, bool) {
+	var blocks []int
+	seen := map[int]bool{}
+	for _, r := range rt.Rows {
+		for _, v := range r.Measured {
+			if !seen[v.Block] {
+				seen[v.Block] = true
+				blocks = append(blocks, v.Block)
+			}
+		}
+	}
+	if len(blocks) == 0 {
+		return section{}, false
+	}
+	head := []string{"Rule", "Arm", ">Limit", "Held"}
+	each := len(blocks) <= mostBlocks
+	if each {
+		for _, b := range blocks {
+			head = append(head, fmt.Sprintf(">Block %d", b))
+		}
+	} else {
+		head = append(head, ">Lowest", ">Highest")
+	}
+	t := newTable(3, head...)
+	for _, r := range rt.Rows {
+		if len(r.Measured) == 0 {
+			continue
+		}
+		broken, missing := 0, 0
+		lo, hi := unknown, unknown
+		byBlock := map[int]string{}
+		for _, v := range r.Measured {
+			text := ruleValue(r.Unit, v.Value)
+			switch {
+			case v.NoData:
+				missing++
+				text = "no data"
+			case v.Violated:
+				broken++
+				text += " !"
+			}
+			byBlock[v.Block] = text
+			if v.Value.Known() {
+				if !lo.Known() || v.Value < lo {
+					lo = v.Value
+				}
+				if !hi.Known() || v.Value > hi {
+					hi = v.Value
+				}
+			}
+		}
+		held := "yes"
+		if broken > 0 {
+			held = fmt.Sprintf("no (%d of %d)", broken, len(r.Measured))
+		} else if missing > 0 {
+			held = fmt.Sprintf("no data (%d of %d)", missing, len(r.Measured))
+		}
+		row := []string{r.Rule, d.armLabel(r.Arm), limitValue(r), held}
+		if each {
+			for _, b := range blocks {
+				row = append(row, orDash(byBlock[b]))
+			}
+		} else {
+			row = append(row, ruleValue(r.Unit, lo), ruleValue(r.Unit, hi))
+		}
+		t.add(row...)
+	}
+	return section{Level: 3, Table: t}, true
+}
+
+func (d Document) validitySection() section {
+	t := newTable(6, "Run", ">Block", ">Order", "Test", "Arm", "Part", "Valid", "Findings")
+	for _, r := range d.Runs {
+		valid := "yes"
+		if !r.Valid {
+			valid = "no"
+		}
+		var texts []string
+		for _, f := range r.Finding {
+			texts = append(texts, findingText(f))
+		}
+		if r.Why != "" {
+			texts = append(texts, r.Why)
+		}
+		block := strconv.Itoa(r.Block)
+		if r.Part == "pilot" {
+			block = dash
+		}
+		t.add(r.ID, block, strconv.Itoa(r.Order), test(d.engineLabel(r.Engine)), d.armLabel(r.Arm), r.Part, valid, orDash(strings.Join(texts, "; ")))
+	}
+	s := section{Level: 3, Title: "Validity", Table: t}
+	judged, invalid := 0, 0
+	for _, r := range d.Runs {
+		if r.Part == "judged" {
+			judged++
+		}
+		if !r.Valid {
+			invalid++
+		}
+	}
+	s.Items = append(s.Items, fmt.Sprintf("%s: %d judged, %d not valid.", count(len(d.Runs), "run", "runs"), judged, invalid))
+	for _, v := range d.Voided {
+		again := "It was not run again."
+		if v.Repeated {
+			again = "It was run again."
+		}
+		s.Items = append(s.Items, fmt.Sprintf("Block %d was voided: %s. %s", v.Block, v.Why, again))
+	}
+	if len(d.Runs) == 0 {
+		s.Table = nil
+	}
+	return s
+}
+
+func findingText(f record.Finding) string {
+	t := f.Level + " " + f.Gate
+	if f.Text != "" {
+		t += ": " + f.Text
+	}
+	if f.Limit != 0 {
+		unit := ""
+		if f.Unit != "" {
+			unit = " " + f.Unit
+		}
+		t += fmt.Sprintf(" (limit %s%s)", trim(sig(f.Limit, 3)), unit)
+	}
+	return t
+}
+
+func (d Document) graphIndexes(engine, testName string, rules bool) []int {
+	var out []int
+	for i, g := range d.Graphs {
+		if g.Engine == engine && g.Test == testName && (g.Rule != "") == rules {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (d Document) graphSections() []section {
+	var out []section
+	for _, name := range []string{Bounded, Unbounded} {
+		for _, e := range d.Engines {
+			s := section{Level: 3, Title: "Graphs - " + strings.ToUpper(name[:1]) + name[1:], Graphs: d.graphIndexes(e.Key, name, false)}
+			if e.Label != "" {
+				s.Title += " " + e.Label
+			}
+			for _, a := range d.Absent {
+				if a.Engine == e.Key && a.Test == name {
+					s.Notes = append(s.Notes, "Left out, because no judged run has data for "+verb(len(a.Names), "it", "them")+": "+list(a.Names)+".")
+				}
+			}
+			if len(s.Graphs)+len(s.Notes) > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
