@@ -1,0 +1,318 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+const (
+	anID    = "abcdefghijklmnopqrstuvwxyz"
+	otherID = "zyxwvutsrqponmlkjihgfedcba"
+)
+
+// tally is a Recorder that keeps what it hears.
+type tally struct {
+	reg *measure.Registry
+	mu  sync.Mutex
+	ops []string // name:class
+}
+
+func (r *tally) Done(n measure.Name, sent, done time.Time, class measure.Class, _ int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for o, name := range opNames {
+		if r.reg.Name(name) == n {
+			if sent.IsZero() || done.Before(sent) {
+				class = measure.NumClasses
+			}
+			r.ops = append(r.ops, opNames[o]+":"+class.String())
+		}
+	}
+}
+
+func (r *tally) take() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := strings.Join(r.ops, " ")
+	r.ops = nil
+	return s
+}
+
+func newTestClient(t *testing.T, url string) (*Client, *tally) {
+	t.Helper()
+	rec := &tally{reg: measure.NewRegistry(1)}
+	c, err := NewClient(ClientConfig{URL: url, Token: "tok", Timeout: 300 * time.Millisecond, Recorder: rec, Table: NewTable(rec.reg, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c, rec
+}
+
+// silent answers nothing for as long as the client is there.
+func silent(_ http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body) // net/http notices that a client has gone only after it has read the request
+	<-r.Context().Done()
+}
+
+// Every way in which a post can fail ends in exactly one class, and the error says what happened.
+func TestClasses(t *testing.T) {
+	answer := func(status int, contentType, body string, header ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			for i := 0; i+1 < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}
+	}
+	hijack := func(raw string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, raw)
+			conn.Close()
+		}
+	}
+	page := `<html><title>Just a moment...</title><script src="/cdn-cgi/challenge-platform/x"></script></html>`
+	for _, tt := range []struct {
+		name  string
+		h     http.HandlerFunc
+		class measure.Class
+		text  string
+	}{
+		{"ok", answer(201, "application/json", `{"id":"`+anID+`","channel_id":"c"}`), measure.OK, ""},
+		{"200 is not 201", answer(200, "application/json", `{"id":"`+anID+`","channel_id":"c"}`), measure.Decode, "status 200"},
+		{"another channel", answer(201, "application/json", `{"id":"`+anID+`","channel_id":"d"}`), measure.Decode, "does not show"},
+		{"no id", answer(201, "application/json", `{"channel_id":"c"}`), measure.Decode, "does not show"},
+		{"not an object", answer(201, "application/json", `"ok"`), measure.Decode, "malformed"},
+		{"cut", answer(201, "application/json", `{"id":"`+anID+`","chan`), measure.Decode, "malformed"},
+		{"empty", answer(201, "application/json", ``), measure.Decode, "malformed"},
+		{"forbidden", answer(403, "application/json", `{"id":"api.context.permissions.app_error","message":"secret"}`), measure.Status4xx, "status 403 api.context.permissions.app_error"},
+		{"rate limit", answer(429, "text/plain", `limit exceeded`), measure.Status4xx, "too many requests"},
+		{"proxy's 403", answer(403, "text/html", `<html>nginx</html>`), measure.Status4xx, "forbidden by a proxy"},
+		{"challenge 403", answer(403, "text/html; charset=UTF-8", page), measure.Status4xx, "challenge page"},
+		{"challenge 503", answer(503, "text/html", page), measure.Status5xx, "challenge page"},
+		{"challenge by header", answer(403, "text/html", "", "cf-mitigated", "challenge"), measure.Status4xx, "challenge page"},
+		{"challenge 201", answer(201, "text/html", page), measure.Decode, "challenge page"},
+		{"bad gateway", answer(502, "text/html", `<html>nginx</html>`), measure.Status5xx, "could not reach"},
+		{"server error", answer(500, "application/json", `{"id":"app.post.save.app_error"}`), measure.Status5xx, "app.post.save"},
+		{"redirect", answer(302, "text/html", ``), measure.Decode, "status 302"},
+		{"closed", hijack(""), measure.Header, "without a response"},
+		{"not http", hijack("hello\r\n\r\n"), measure.Header, "status line"},
+		{"short body", hijack("HTTP/1.1 201 Created\r\nContent-Length: 99\r\n\r\n{}"), measure.Body, "EOF"},
+		{"slow", silent, measure.Timeout, "timed out"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			srv := httptest.NewServer(tt.h)
+			defer srv.Close()
+			c, rec := newTestClient(t, srv.URL)
+			p, err := c.Post(t.Context(), Draft{ChannelID: "c", Message: "m"})
+			if got := rec.take(); got != "post:"+tt.class.String() {
+				t.Errorf("recorded %q, want one post:%s", got, tt.class)
+			}
+			if tt.class == measure.OK {
+				if err != nil || p.ID != anID || p.Sent.IsZero() {
+					t.Errorf("got %+v, %v", p, err)
+				}
+				return
+			}
+			e, ok := errors.AsType[*OpError](err)
+			if !ok || e.Class != tt.class || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "tok") {
+				t.Errorf("got %v, want %s with %q", err, tt.class, tt.text)
+			}
+		})
+	}
+	t.Run("dial", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		c, rec := newTestClient(t, "http://"+l.Addr().String())
+		c.Post(t.Context(), Draft{ChannelID: "c"})
+		if got := rec.take(); got != "post:dial" {
+			t.Errorf("recorded %q", got)
+		}
+	})
+	t.Run("tls", func(t *testing.T) {
+		srv := httptest.NewTLSServer(http.NotFoundHandler())
+		srv.Config.ErrorLog = nil
+		defer srv.Close()
+		c, rec := newTestClient(t, srv.URL)
+		c.Post(t.Context(), Draft{ChannelID: "c"})
+		if got := rec.take(); got != "post:tls" {
+			t.Errorf("recorded %q", got)
+		}
+	})
+	t.Run("end of the run", func(t *testing.T) {
+		srv := httptest.NewServer(http.HandlerFunc(silent))
+		defer srv.Close()
+		c, rec := newTestClient(t, srv.URL)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		over := errors.New("over")
+		time.AfterFunc(30*time.Millisecond, func() { cancel(over) })
+		if _, err := c.Post(ctx, Draft{ChannelID: "c"}); !errors.Is(err, over) {
+			t.Errorf("got %v, want the cause", err)
+		}
+		if got := rec.take(); got != "" {
+			t.Errorf("recorded %q, want nothing", got)
+		}
+	})
+}
+
+func TestReadPosts(t *testing.T) {
+	got, err := readPosts([]byte(`{"order":["b","a"],"posts":{"a":{"id":"a","root_id":"","user_id":"u"},"b":{"id":"b","root_id":"a","user_id":"v"},"x":{"id":"x"}},"next_post_id":""}`))
+	if err != nil || len(got) != 2 || got[0] != (Seen{"b", "a", "v"}) || got[1] != (Seen{"a", "", "u"}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, bad := range []string{`{}`, `{"order":["a"],"posts":{}}`, `{"order":["a"],"posts":{"b":{}}}`, `{"order":["a"],"posts":{"a":{}`, `[]`} {
+		if got, err := readPosts([]byte(bad)); err == nil {
+			t.Errorf("%s: got %+v, want an error", bad, got)
+		}
+	}
+	if got, err := readPosts([]byte(`{"order":[],"posts":{}}`)); err != nil || len(got) != 0 {
+		t.Errorf("empty channel: %+v, %v", got, err)
+	}
+}
+
+func TestCallsProveTheirEffect(t *testing.T) {
+	body := ""
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))
+	defer srv.Close()
+	c, rec := newTestClient(t, srv.URL)
+	ctx := t.Context()
+	for _, tt := range []struct {
+		name, good string
+		bad        []string
+		call       func() error
+	}{
+		{"view_channel", `{"status":"OK","last_viewed_at_times":{"c":7}}`, []string{`{"status":"OK"}`, `{"status":"OK","last_viewed_at_times":{"d":7}}`, `{"status":"OK","last_viewed_at_times":null}`},
+			func() error { _, err := c.ViewChannel(ctx, "u", "c", ""); return err }},
+		{"react", `{"post_id":"p"}`, []string{`{}`, `{"post_id":"q"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
+		{"channel_stats", `{"member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c"); return err }},
+		{"status_ids", `[{}]`, []string{`{}`, ``}, func() error { _, err := c.Statuses(ctx, []string{"u"}); return err }},
+		{"me", `{"id":"u","username":"n"}`, []string{`{}`, `[]`}, func() error { _, err := c.Me(ctx); return err }},
+		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`}, func() error { _, err := c.TeamChannels(ctx, "u", "t"); return err }},
+		{"login", ``, []string{`{"id":"u","username":"n"}`}, func() error { _, err := c.Login(ctx, "n", "p"); return err }}, // no Token header
+	} {
+		if body = tt.good; body != "" {
+			if err := tt.call(); err != nil || rec.take() != tt.name+":ok" {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		}
+		for _, body = range tt.bad {
+			if err := tt.call(); err == nil || rec.take() != tt.name+":decode" {
+				t.Errorf("%s: %s passed: %v", tt.name, body, err)
+			}
+		}
+	}
+}
+
+// The poster must offer exactly what the Locust file of the study offers.
+func TestPosterOnTheWire(t *testing.T) {
+	var mu sync.Mutex
+	var posts, uploads int
+	var last string
+	post := regexp.MustCompile(`^\{"channel_id":"` + anID + `","message":"(Test message: [a-zA-Z0-9 ]{10}|File upload test (\d+)","file_ids":\["` + otherID + `"\]\})`)
+	file := regexp.MustCompile(`^Test file (\d+)\n[a-zA-Z0-9 ]{100}$`)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Header.Get("Authorization") != "Bearer bot-secret" || r.Header.Get("User-Agent") != posterAgent || r.Method != "POST" {
+			t.Errorf("request %s %s with headers %v", r.Method, r.URL, r.Header)
+		}
+		switch r.URL.Path {
+		case "/api/v4/posts":
+			b, _ := io.ReadAll(r.Body)
+			m := post.FindSubmatch(b)
+			if m == nil || r.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("post %s", b)
+				return
+			}
+			if (last != "") != (len(m[2]) > 0) || last != string(m[2]) {
+				t.Errorf("post %s after upload %q", b, last)
+			}
+			files := ""
+			if last != "" {
+				files = `,"file_ids":["` + otherID + `"]`
+			} else {
+				posts++
+			}
+			last = ""
+			w.WriteHeader(201)
+			io.WriteString(w, `{"id":"`+anID+`","channel_id":"`+anID+`"`+files+`}`)
+		case "/api/v4/files":
+			_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+			part, err := multipart.NewReader(r.Body, params["boundary"]).NextPart()
+			if err != nil || r.URL.RawQuery != "channel_id="+anID {
+				t.Errorf("upload to %s: %v", r.URL, err)
+				return
+			}
+			b, _ := io.ReadAll(part)
+			m := file.FindSubmatch(b)
+			if m == nil || part.FormName() != "files" || part.FileName() != "test_"+string(m[1])+".txt" || part.Header.Get("Content-Type") != "text/plain" {
+				t.Errorf("upload %q as %q %q", b, part.FormName(), part.FileName())
+				return
+			}
+			last = string(m[1])
+			uploads++
+			w.WriteHeader(201)
+			io.WriteString(w, `{"file_infos":[{"id":"`+otherID+`","size":`+itoa(len(b))+`}],"client_ids":[]}`)
+		default:
+			w.WriteHeader(404)
+		}
+	}))
+	defer srv.Close()
+	reg := measure.NewRegistry(1)
+	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: 5 * time.Second, Deliveries: workload.NewDeliveries(0)}
+	p := &Poster{channels: []string{anID}, token: "bot-secret"}
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	a, err := p.NewActor(env, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const acts = 2500
+	for range acts {
+		if d := a.Think(); d < 4*time.Second || d >= 6*time.Second {
+			t.Fatalf("think time %v, want 4s to 6s", d)
+		}
+		if err := a.Act(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// 100 expected, standard deviation 9.8.
+	if posts+uploads != acts || uploads < 60 || uploads > 140 {
+		t.Errorf("%d posts and %d uploads in %d actions, want 24:1", posts, uploads, acts)
+	}
+	counts := map[string]uint64{}
+	for _, w := range reg.Cut() {
+		counts[w.Name] = w.Classes[measure.OK]
+		if w.Errors() != 0 {
+			t.Errorf("%s: %d errors", w.Name, w.Errors())
+		}
+	}
+	if counts["post"] != acts || counts["upload"] != uint64(uploads) || len(counts) != 2 {
+		t.Errorf("recorded %v", counts)
+	}
+}
+
+func itoa(n int) string { return millis(int64(n)) }

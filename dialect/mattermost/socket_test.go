@@ -1,0 +1,269 @@
+package mattermost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
+func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw string))) string {
+	t.Helper()
+	var wg sync.WaitGroup
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v4/websocket" || r.Header.Get("Authorization") != "Bearer tok" {
+			w.WriteHeader(401)
+			return
+		}
+		c, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		wg.Add(1)
+		defer wg.Done()
+		defer c.Close()
+		c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		serve(c, func(raw string) { c.WriteMessage(websocket.TextMessage, []byte(raw+"\n")) })
+	}))
+	t.Cleanup(func() { srv.Close(); wg.Wait() })
+	return srv.URL
+}
+
+const hello = `{"event":"hello","data":{"connection_id":"","server_version":"5.37.0"},"broadcast":{"omit_users":null,"user_id":"u"},"seq":0}`
+
+// posted is an event as the real server writes it: the post is a string.
+func posted(seq int, id, author, message string) string {
+	post, _ := json.Marshal(map[string]any{"id": id, "user_id": author, "channel_id": "c", "root_id": "", "message": message,
+		"metadata": map[string]any{"files": []any{map[string]any{"id": "wrong", "user_id": "wrong"}}}})
+	data, _ := json.Marshal(map[string]any{"channel_type": "O", "post": string(post), "sender_name": "@x", "mentions": `["u"]`})
+	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`, data, seq)
+}
+
+func TestSocketEvents(t *testing.T) {
+	tricky := `{"id":"no"} \"id\":\"no\" é😀 ` + "\n\t\\"
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		send(hello)
+		send(posted(1, "p1", "a", tricky))
+		send(`{"event":"typing","data":{"parent_id":"","user_id":"a"},"broadcast":{},"seq":2}`)
+		send(`{"status":"OK","seq_reply":9}`)
+		send(`{"event":"reaction_added","data":{},"seq":5}`)
+		send(posted(5, "p2", "b", strings.Repeat("long ", 3000)))
+		send(`{"event":"status_change","data":{},"seq":6}`)
+		send(`{"event":"posted","data":{"post":"{\"id\":"},"seq":7}`)
+		c.ReadMessage()
+	})
+	c, rec := newTestClient(t, url)
+	s, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := rec.take(); got != "websocket:ok" {
+		t.Errorf("recorded %q", got)
+	}
+	for i, want := range []struct {
+		kind     EventKind
+		lost     int64
+		id, user string
+	}{
+		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""}, {EventPosted, -1, "p2", "b"}, {EventOther, 0, "", ""},
+	} {
+		ev, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind != want.kind || ev.Lost != want.lost || string(ev.PostID) != want.id || string(ev.UserID) != want.user || ev.At.IsZero() ||
+			want.id != "" && string(ev.ChannelID) != "c" {
+			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost, ev.PostID, ev.UserID, ev.ChannelID, want)
+		}
+	}
+	if _, err := s.Next(t.Context()); err == nil || classOf(err) != measure.WS {
+		t.Errorf("a broken event passed: %v", err)
+	}
+}
+
+func TestConnectFailures(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		serve func(*websocket.Conn, func(string))
+		class measure.Class
+	}{
+		{"no hello", func(c *websocket.Conn, _ func(string)) { c.ReadMessage() }, measure.Timeout},
+		{"closed instead", func(*websocket.Conn, func(string)) {}, measure.WS},
+		{"something else first", func(c *websocket.Conn, send func(string)) { send(posted(0, "p", "a", "")); c.ReadMessage() }, measure.WS},
+		{"not JSON", func(c *websocket.Conn, send func(string)) { send("hello"); c.ReadMessage() }, measure.WS},
+	} {
+		c, rec := newTestClient(t, socketServer(t, tt.serve))
+		_, err := c.Connect(t.Context())
+		if got := rec.take(); err == nil || got != "websocket:"+tt.class.String() {
+			t.Errorf("%s: recorded %q, %v; want %s", tt.name, got, err, tt.class)
+		}
+	}
+	c, rec := newTestClient(t, socketServer(t, nil))
+	c.SetToken("wrong")
+	if _, err := c.Connect(t.Context()); err == nil || rec.take() != "websocket:4xx" {
+		t.Errorf("refused: %v", err)
+	}
+}
+
+func TestTyping(t *testing.T) {
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		send(hello)
+		for {
+			var req struct {
+				Action string
+				Seq    int
+				Data   map[string]string
+			}
+			if c.ReadJSON(&req) != nil {
+				return
+			}
+			if req.Action != "user_typing" || req.Data["channel_id"] != "c" {
+				send(`{"status":"FAIL","seq_reply":0}`)
+				return
+			}
+			switch req.Data["parent_id"] {
+			case "bad":
+				send(fmt.Sprintf(`{"status":"FAIL","seq_reply":%d,"error":{"id":"x"}}`, req.Seq))
+			case "mute":
+			case "gone":
+				return
+			default:
+				send(fmt.Sprintf(`{"status":"OK","seq_reply":%d}`, req.Seq))
+			}
+		}
+	})
+	c, rec := newTestClient(t, url)
+	s, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.take()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, err := s.Next(t.Context()); err != nil {
+				s.Close()
+				return
+			}
+		}
+	}()
+	for _, tt := range []struct{ parent, want string }{
+		{"", "typing:ok"}, {"bad", "typing:ws"}, {"root", "typing:ok"}, {"mute", "typing:timeout"}, {"", "typing:ok"}, {"gone", "typing:ws"}, {"", "typing:ws"},
+	} {
+		err := c.Typing(t.Context(), s, "c", tt.parent)
+		if got := rec.take(); got != tt.want || (err == nil) != (tt.want == "typing:ok") {
+			t.Errorf("parent %q: recorded %q, %v; want %s", tt.parent, got, err, tt.want)
+		}
+	}
+	<-ended
+}
+
+// A lost connection, a gap and a repeated event are counted, deliveries are recorded for others' posts only, and the user reconnects.
+func TestListen(t *testing.T) {
+	var mu sync.Mutex
+	conns := 0
+	second := make(chan struct{})
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		mu.Lock()
+		conns++
+		n := conns
+		mu.Unlock()
+		send(hello)
+		if n == 2 {
+			send(posted(1, "p4", "other", ""))
+			close(second)
+			c.ReadMessage()
+			return
+		}
+		send(posted(1, "p1", "other", ""))
+		send(posted(2, "mine", "me", ""))
+		send(posted(4, "p2", "other", "")) // one is missing
+		send(posted(4, "p2", "other", "")) // and one comes twice
+	})
+	reg := measure.NewRegistry(1)
+	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
+	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Deliveries: workload.NewDeliveries(0)}
+	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}}
+	actor, err := b.NewActor(env, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := actor.(*person)
+	a.places, a.current = []place{{id: "c"}}, 0
+	for _, id := range []string{"p1", "mine", "p2", "p4"} {
+		env.Deliveries.Sent(id, time.Now())
+	}
+	sock, err := a.c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.sock = sock
+	a.again.SetToken("tok")
+	ctx, cancel := context.WithCancel(t.Context())
+	a.stop = cancel
+	a.wg.Go(func() { a.listen(ctx, sock) })
+	defer a.Close()
+	<-second
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		a.mu.Lock()
+		n := len(a.posts)
+		a.mu.Unlock()
+		if n == 3 || time.Now().After(deadline) {
+			break
+		}
+	}
+	a.mu.Lock()
+	var kept []string
+	for _, p := range a.posts {
+		kept = append(kept, p.ID)
+	}
+	a.mu.Unlock()
+	if fmt.Sprint(kept) != "[p1 p2 p4]" {
+		t.Errorf("kept %v, want [p1 p2 p4]", kept)
+	}
+	for _, w := range reg.Cut() {
+		switch w.Name {
+		case workload.Delivery:
+			if w.Classes[measure.OK] != 3 {
+				t.Errorf("%d deliveries, want 3 (p1, p2, p4)", w.Classes[measure.OK])
+			}
+		case "websocket": // gap, repetition, loss; one reconnection
+			if w.Classes[measure.WS] != 3 || w.Classes[measure.OK] != 1 {
+				t.Errorf("websocket: %d ws, %d ok; want 3 and 1", w.Classes[measure.WS], w.Classes[measure.OK])
+			}
+		case "login_websocket":
+		default:
+			t.Errorf("unexpected series %s", w.Name)
+		}
+	}
+}
+
+func TestProvisionNeedsAnAdministrator(t *testing.T) {
+	for _, b := range []workload.Behavior{&Poster{}, &Person{}} {
+		err := b.Provision(t.Context(), workload.Env{URL: "http://127.0.0.1:1"}, 1)
+		if err == nil || !strings.Contains(err.Error(), "admin_password") {
+			t.Errorf("%T: got %v, want a hint at the secret", b, err)
+		}
+		err = b.Provision(t.Context(), workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"admin_password": "hunter2"}}, 1)
+		if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Dial || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%T: got %v, want a dial error without the password", b, err)
+		}
+		if _, err := b.NewActor(workload.Env{}, workload.NewUser(0, 0, 1, 1, nil, time.Now())); err == nil {
+			t.Errorf("%T: an actor without provisioning", b)
+		}
+	}
+}
