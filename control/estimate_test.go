@@ -179,3 +179,23 @@ func TestStridesShrinkAndGrow(t *testing.T) {
 		t.Errorf("on a long march the longest stride is %.2f %%, want 2.5 %%", 100*after)
 	}
 }
+
+// However well the ramp alone shows the crossing, precision asks for four windows of the tracker.
+func TestPrecisionNeedsTrackingWindows(t *testing.T) {
+	for tracked := range 7 {
+		var w [][2]float64
+		for i := range 40 {
+			u := 85 + 0.5*float64(i)
+			w = append(w, [2]float64{u, math.Pow(u/100, 2)})
+		}
+		for i := range tracked {
+			u := 99 + float64(i%3)
+			w = append(w, [2]float64{u, math.Pow(u/100, 2)})
+		}
+		s := windows(40, w...)
+		s.cfg.Precision = 0.02
+		if r, ok := s.precise(); ok != (tracked >= 4) {
+			t.Errorf("%d tracking windows: got %v (%s)", tracked, ok, r.Stopped)
+		}
+	}
+}
