@@ -186,7 +186,7 @@ func TestPrecisionNeedsTrackingWindows(t *testing.T) {
 		var w [][2]float64
 		for i := range 40 {
 			u := 85 + 0.5*float64(i)
-			w = append(w, [2]float64{u, math.Pow(u/100, 2)})
+			w = append(w, [2]float64{u, math.Pow(u/100, 2) * (1 + 0.002*math.Pow(-1, float64(i)))})
 		}
 		for i := range tracked {
 			u := 99 + float64(i%3)
