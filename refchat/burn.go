@@ -13,9 +13,10 @@ import (
 // burner makes every request cost a given share of CPU time more than it does: a planted slowdown of known size.
 //
 // It measures the process's CPU time continuously, subtracts what it burnt itself, and divides by the requests of the
-// same interval; the running mean (time constant two seconds) times the share is what each request then spins for, in
-// thread CPU time, so that being preempted does not shorten the burn. Garbage collection, event delivery and database
-// drivers are in the mean, the database's own process is not.
+// same time: both sums fade with a time constant of two seconds, so the mean follows the load and busy moments weigh as
+// much as they are. The mean times the share is what each request then spins for, in thread CPU time, so that being
+// preempted does not shorten the burn. Garbage collection, event delivery and database drivers are in the mean, the
+// database's own process is not.
 type burner struct {
 	share    float64
 	met      *metrics
@@ -23,11 +24,13 @@ type burner struct {
 	burnt    atomic.Int64  // ns of CPU so far
 	cost     atomic.Uint64 // float64 bits: ns of CPU per request, burns excluded; 0 until known
 
-	mu    sync.Mutex // guards the last reading
-	last  time.Time
+	mu    sync.Mutex // guards the last reading and the fading sums
+	last  time.Time  // zero before the first request
 	cpu   int64
 	reqs  int64
 	spent int64
+	sumNS float64
+	sumN  float64
 }
 
 const (
@@ -37,9 +40,7 @@ const (
 )
 
 func newBurner(share float64, met *metrics) *burner {
-	b := &burner{share: share, met: met, last: time.Now()}
-	b.cpu = processCPU()
-	return b
+	return &burner{share: share, met: met}
 }
 
 // request accounts for one request and burns its share.
@@ -62,19 +63,19 @@ func (b *burner) measure(now time.Time) {
 		return
 	}
 	defer b.mu.Unlock()
-	dt := now.Sub(b.last)
+	dt := now.Sub(b.last) // of ages before the first request
 	reqs := b.requests.Load()
 	n := reqs - b.reqs
-	if dt < burnInterval || n < burnMinimum {
+	if !b.last.IsZero() && (dt < burnInterval || n < burnMinimum) {
 		return
 	}
 	cpu, spent := processCPU(), b.burnt.Load()
-	mean := max(0, float64((cpu-b.cpu)-(spent-b.spent))/float64(n))
-	if old := math.Float64frombits(b.cost.Load()); old > 0 {
+	if !b.last.IsZero() { // what the process did before its first request was not a request's cost
 		keep := math.Exp(-float64(dt) / float64(burnMemory))
-		mean = keep*old + (1-keep)*mean
+		b.sumNS = keep*b.sumNS + float64((cpu-b.cpu)-(spent-b.spent))
+		b.sumN = keep*b.sumN + float64(n)
+		b.cost.Store(math.Float64bits(max(0, b.sumNS/b.sumN)))
 	}
-	b.cost.Store(math.Float64bits(mean))
 	b.last, b.cpu, b.reqs, b.spent = now, cpu, reqs, spent
 }
 

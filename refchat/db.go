@@ -40,6 +40,8 @@ type store struct {
 	faults *faults
 	met    *metrics
 
+	later func(func(ctx context.Context)) // runs work that outlives its request
+
 	texts      sync.Map // statement text → *statement
 	prepared   atomic.Int32
 	statements atomic.Int64 // executed, BEGIN and COMMIT included
@@ -50,7 +52,6 @@ type store struct {
 type statement struct {
 	text string
 	uses atomic.Int32
-	once sync.Mutex
 	stmt atomic.Pointer[sql.Stmt]
 }
 
@@ -139,28 +140,23 @@ type runner interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// ready returns the prepared statement to use, or nil to send the text.
-func (st *store) ready(ctx context.Context, s *statement) *sql.Stmt {
+// ready returns the prepared statement to use, or nil to send the text. Preparing takes a connection of its own, so it
+// is not done by a caller that may hold one already: a small pool would wait for itself.
+func (st *store) ready(s *statement) *sql.Stmt {
 	if st.eng != mysqlEngine {
 		return nil
 	}
 	if p := s.stmt.Load(); p != nil {
 		return p
 	}
-	if s.uses.Add(1) < prepareAfter || st.prepared.Load() >= maxPrepared || !s.once.TryLock() {
-		return nil
+	if s.uses.Add(1) == prepareAfter && st.prepared.Add(1) <= maxPrepared {
+		st.later(func(ctx context.Context) {
+			if p, err := st.db.PrepareContext(ctx, s.text); err == nil { // else the statement itself will say what is wrong
+				s.stmt.Store(p)
+			}
+		})
 	}
-	defer s.once.Unlock()
-	if p := s.stmt.Load(); p != nil {
-		return p
-	}
-	p, err := st.db.PrepareContext(ctx, s.text)
-	if err != nil {
-		return nil // the statement itself will say what is wrong
-	}
-	st.prepared.Add(1)
-	s.stmt.Store(p)
-	return p
+	return nil
 }
 
 // begin picks where a statement runs and applies the slow-query fault while a connection is held, as a slow statement would.
@@ -193,7 +189,7 @@ func (st *store) exec(ctx context.Context, tx *sql.Tx, text string, args ...any)
 		return nil, err
 	}
 	defer done()
-	if p := st.ready(ctx, s); p != nil && r == runner(st.db) {
+	if p := st.ready(s); p != nil && r == runner(st.db) {
 		return p.ExecContext(ctx, args...)
 	} else if p != nil && tx != nil {
 		return tx.StmtContext(ctx, p).ExecContext(ctx, args...)
@@ -210,7 +206,7 @@ func (st *store) query(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) err
 	}
 	defer done()
 	var rows *sql.Rows
-	if p := st.ready(ctx, s); p != nil && r == runner(st.db) {
+	if p := st.ready(s); p != nil && r == runner(st.db) {
 		rows, err = p.QueryContext(ctx, args...)
 	} else if p != nil && tx != nil {
 		rows, err = tx.StmtContext(ctx, p).QueryContext(ctx, args...)

@@ -109,7 +109,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.met = newMetrics(db)
-	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met} // the set-up is spared the faults
+	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background} // the set-up is spared the faults
 	s.burn = newBurner(f.cpu, s.met)
 	s.router = newRouter(routes())
 	s.client = newClientConfig(cfg.Version)

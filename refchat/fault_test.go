@@ -1,0 +1,232 @@
+package refchat_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/refchat"
+)
+
+func TestCheckFault(t *testing.T) {
+	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s",
+		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost"} {
+		if err := refchat.CheckFault(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for bad, why := range map[string]string{
+		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
+		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-post:20ms@0%": "share", "slow-query:1ms@200%": "share",
+		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "drop-event:x": "share", "dup-event:0": "share",
+		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
+		err := refchat.CheckFault(bad)
+		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want one line about %q", bad, err, why)
+		}
+	}
+	if _, err := refchat.New(t.Context(), refchat.Config{DSN: "postgres://u:hunter2@127.0.0.1:1/x", Faults: []string{"sloth"}}); err == nil || !strings.Contains(err.Error(), "sloth") {
+		t.Errorf("New with a bad fault: %v", err)
+	}
+}
+
+// TestSecretsStayOut reads errors about DSNs for the password.
+func TestSecretsStayOut(t *testing.T) {
+	for _, dsn := range []string{"postgres://u:hunter2@127.0.0.1:1/x", "mysql://u:hunter2@tcp(127.0.0.1:1)/x", "mysql://u:hunter2", "postgres://u:hunter2@[", "hunter2"} {
+		_, err := refchat.New(t.Context(), refchat.Config{DSN: dsn})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestFaultFree is the control of the tests below: no fault, no effect.
+func TestFaultFree(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	sock := w.bob.dial()
+	for i := range 200 {
+		w.ann.post(w.channel, fmt.Sprint(i))
+	}
+	got := messages(t, sock.sync(1))
+	for i, m := range got {
+		if m != fmt.Sprint(i) {
+			t.Fatalf("message %d is %s", i, m)
+		}
+	}
+	if len(got) != 200 {
+		t.Errorf("%d of 200 messages", len(got))
+	}
+	if n := w.anon.metric("refchat_fault_cpu_seconds_total"); n != 0 {
+		t.Errorf("burnt %v s", n)
+	}
+}
+
+// eventFault posts n messages under a fault and returns what bob's connection got.
+func eventFault(t *testing.T, fault string, n int) []string {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{fault}, FaultSeed: 7})
+	sock := w.bob.dialRaw()
+	for i := range n {
+		w.ann.post(w.channel, fmt.Sprint(i))
+	}
+	time.Sleep(100 * time.Millisecond) // an event held back by reorder goes out after 50 ms
+	return messages(t, sock.sync(1))
+}
+
+func TestFaultDropEvent(t *testing.T) {
+	if got := eventFault(t, "drop-event:20%", 200); len(got) > 185 || len(got) < 130 {
+		t.Errorf("%d of 200 messages with a fifth dropped", len(got))
+	}
+}
+
+func TestFaultDupEvent(t *testing.T) {
+	got := eventFault(t, "dup-event:20%", 200)
+	count := map[string]int{}
+	dups := 0
+	for _, m := range got {
+		if count[m]++; count[m] == 2 {
+			dups++
+		}
+	}
+	if len(count) != 200 || dups < 15 || dups > 70 {
+		t.Errorf("%d different messages, %d of them twice", len(count), dups)
+	}
+}
+
+func TestFaultReorderEvent(t *testing.T) {
+	got := eventFault(t, "reorder-event:20%", 200)
+	late := 0
+	last := -1
+	seen := map[string]bool{}
+	for _, m := range got {
+		var i int
+		fmt.Sscan(m, &i)
+		if i < last {
+			late++
+		}
+		last = max(last, i)
+		seen[m] = true
+	}
+	if len(got) != 200 || len(seen) != 200 || late < 5 {
+		t.Errorf("%d messages, %d different, %d late", len(got), len(seen), late)
+	}
+}
+
+func TestFaultError(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"error:20%@getChannel"}, FaultSeed: 7})
+	failed := 0
+	for range 200 {
+		switch a := w.ann.send("GET", "/channels/"+w.channel, nil); a.status {
+		case 500:
+			failed++
+		case 200:
+		default:
+			t.Fatalf("status %d", a.status)
+		}
+		if a := w.ann.send("GET", "/users/me", nil); a.status != 200 {
+			t.Fatalf("another handler: %d", a.status)
+		}
+	}
+	if failed < 20 || failed > 65 {
+		t.Errorf("%d of 200 failed", failed)
+	}
+	if n := w.anon.metric("mattermost_api_time", "handler=getChannel", "status_code=500"); n != float64(failed) {
+		t.Errorf("metrics count %v failures, clients %d", n, failed)
+	}
+}
+
+// shortest returns the least time of n calls: what a fault adds to each is seen even on a busy machine.
+func shortest(n int, fn func()) time.Duration {
+	best := time.Hour
+	for range n {
+		start := time.Now()
+		fn()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+func TestFaultSlowPost(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"slow-post:60ms"}})
+	if d := shortest(3, func() { w.ann.post(w.channel, "x") }); d < 60*time.Millisecond {
+		t.Errorf("a post took %v", d)
+	}
+	if d := shortest(10, func() { w.ann.send("GET", "/users/me", nil) }); d >= 60*time.Millisecond {
+		t.Errorf("another request took %v", d)
+	}
+}
+
+func TestFaultSlowQuery(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"slow-query:20ms"}})
+		before := w.anon.metric("refchat_db_statements_total")
+		w.ann.send("GET", "/users/me/teams", nil)
+		if n := w.anon.metric("refchat_db_statements_total") - before; n != 1 {
+			t.Fatalf("my teams took %v statements, want 1", n)
+		}
+		if d := shortest(3, func() { w.ann.send("GET", "/users/me/teams", nil) }); d < 20*time.Millisecond {
+			t.Errorf("a statement took %v", d)
+		}
+		if d := shortest(10, func() { w.ann.send("GET", "/system/ping", nil) }); d >= 20*time.Millisecond {
+			t.Errorf("a request without statements took %v", d)
+		}
+	})
+}
+
+func TestFaultPool(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"pool:1", "slow-query:5ms"}})
+		if n := w.anon.metric("go_sql_max_open_connections"); n != 1 {
+			t.Errorf("max open %v", n)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { w.ann.send("GET", "/users/me/teams", nil) })
+		}
+		wg.Wait()
+		if n := w.anon.metric("go_sql_wait_count_total"); n == 0 {
+			t.Error("nobody waited for the only connection")
+		}
+	})
+}
+
+func TestFaultStall(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"stall:300ms/1s"}})
+	stalled := 0
+	for start := time.Now(); time.Since(start) < 2500*time.Millisecond; {
+		before := time.Now()
+		w.anon.send("GET", "/system/ping", nil)
+		if time.Since(before) > 150*time.Millisecond {
+			stalled++
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if stalled < 2 {
+		t.Errorf("%d stalls in 2.5 s, want one per second", stalled)
+	}
+}
+
+// TestFaultCPU checks the share by the server's own accounts: what was burnt against what this process used besides.
+// This process is also the client and more, which the burner cannot tell from the server; the share holds all the same.
+func TestFaultCPU(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"cpu:50%"}})
+	load := func(d time.Duration) {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for start := time.Now(); time.Since(start) < d; {
+					w.ann.send("GET", "/users/me/teams", nil)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	load(2 * time.Second) // the mean finds its level
+	cpu, burnt := w.anon.metric("process_cpu_seconds_total"), w.anon.metric("refchat_fault_cpu_seconds_total")
+	load(3 * time.Second)
+	cpu, burnt = w.anon.metric("process_cpu_seconds_total")-cpu, w.anon.metric("refchat_fault_cpu_seconds_total")-burnt
+	if share := burnt / (cpu - burnt); share < 0.40 || share > 0.60 {
+		t.Errorf("burnt %.3f s of %.3f s: %.1f %% on top, want 50 %%", burnt, cpu, 100*share)
+	}
+}
