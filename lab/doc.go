@@ -11,8 +11,9 @@
 //     grandchild that starts its own process group escapes the guard; a database server's own workers
 //     watch their parent by themselves.)
 //   - An optional undo journal ([Spec].Journal) remembers what was started, so that [Sweep] in a later
-//     program can end what a crash of the machine's own process table left. It recognizes a process by
-//     pid, start time and boot, so a pid that was given to somebody else is never touched.
+//     program can end what the other two missed. It recognizes a process by
+//     pid, start time and boot, so a pid that was given to somebody else is never touched, and it keeps off
+//     while the program that wrote the journal runs.
 //
 // # Placement
 //

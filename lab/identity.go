@@ -112,11 +112,17 @@ func procStat(pid int) (start uint64, state byte, err error) {
 type journalLine struct {
 	Name string `json:"name"`
 	Identity
-	Ended bool `json:"ended,omitempty"`
+	Owner Identity `json:"owner"` // the program that started it
+	Ended bool     `json:"ended,omitempty"`
 }
 
 // journalAppend adds a line. One write to a file opened for appending is atomic among processes.
 func journalAppend(path string, line journalLine) error {
+	owner, err := Identify(os.Getpid())
+	if err != nil {
+		return fmt.Errorf("undo journal: %w", err)
+	}
+	line.Owner = owner
 	b, err := json.Marshal(line)
 	if err != nil {
 		return fmt.Errorf("undo journal: %w", err)
@@ -139,6 +145,7 @@ func journalAppend(path string, line journalLine) error {
 type Leftover struct {
 	Name string
 	Identity
+	Owner Identity // the program that started it
 }
 
 // Leftovers reads an undo journal and returns the processes that still run, oldest first. No journal, and
@@ -160,19 +167,28 @@ func Leftovers(journal string) ([]Leftover, error) {
 		}
 		left = slices.DeleteFunc(left, func(l Leftover) bool { return l.Identity == line.Identity })
 		if !line.Ended {
-			left = append(left, Leftover{line.Name, line.Identity})
+			left = append(left, Leftover{line.Name, line.Identity, line.Owner})
 		}
 	}
 	return slices.DeleteFunc(left, func(l Leftover) bool { return !l.Alive() }), nil
 }
 
+// ErrInUse is what Sweep returns when the program that wrote the journal still runs.
+var ErrInUse = errors.New("the state directory is in use")
+
 // Sweep ends all processes that an undo journal remembers, newest first, each with SIGTERM and after
-// grace with SIGKILL; then it removes the journal. It must not be used on the journal of a program that
-// still runs. It returns what it ended.
+// grace with SIGKILL; then it removes the journal. It returns what it ended. When a program that still
+// runs, this one included, owns one of the processes, it ends nothing and returns ErrInUse.
 func Sweep(ctx context.Context, journal string, grace time.Duration) ([]Leftover, error) {
 	left, err := Leftovers(journal)
 	if err != nil {
 		return nil, err
+	}
+	for _, l := range left {
+		if l.Owner.Alive() {
+			return nil, fmt.Errorf("%w: process %d runs %s (pid %d) there, says %s; stop it or choose another directory",
+				ErrInUse, l.Owner.PID, l.Name, l.PID, journal)
+		}
 	}
 	slices.Reverse(left)
 	for _, l := range left {

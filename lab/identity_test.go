@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +19,13 @@ func TestIdentity(t *testing.T) {
 	if err := os.Symlink("/bin/sleep", odd); err != nil {
 		t.Fatal(err)
 	}
+	before := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
 	p := start(t, lab.Spec{Path: odd, Args: []string{"300"}})
+	after := start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
 	id := identify(t, p.PID())
+	if id.Start < before.Identity().Start || id.Start > after.Identity().Start {
+		t.Errorf("start time %d is not between those of its neighbors, %d and %d", id.Start, before.Identity().Start, after.Identity().Start)
+	}
 	if id != p.Identity() || id.PID != p.PID() || id.Start == 0 || len(id.Boot) != 36 {
 		t.Errorf("identity %+v of the process, want %+v", id, p.Identity())
 	}
@@ -94,13 +100,16 @@ func TestSweep(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "sub", "journal")
 	ended := start(t, lab.Spec{Name: "ended", Path: "/bin/true", Journal: journal})
 	waitDone(t, ended)
-	left := start(t, lab.Spec{Name: "left", Path: "/bin/sleep", Args: []string{"300"}, Journal: journal})
+	left := start(t, lab.Spec{Name: "left", Path: "/bin/sleep", Args: []string{"300"}})
 	bystander := start(t, lab.Spec{Name: "bystander", Path: "/bin/sleep", Args: []string{"300"}})
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := bystander.Identity()
+	id, owner := left.Identity(), ended.Identity() // a program that is gone
+	fmt.Fprintf(f, `{"name":"left","pid":%d,"start":%d,"boot":%q,"owner":{"pid":%d,"start":%d,"boot":%q}}`+"\n",
+		id.PID, id.Start, id.Boot, owner.PID, owner.Start, owner.Boot)
+	id = bystander.Identity()
 	fmt.Fprintf(f, `{"name":"reused","pid":%d,"start":%d,"boot":%q}`+"\n", id.PID, id.Start-1, id.Boot)
 	fmt.Fprint(f, `{"name":"cut","pid":`)
 	if err := f.Close(); err != nil {
@@ -119,6 +128,19 @@ func TestSweep(t *testing.T) {
 	}
 	if swept, err := lab.Sweep(t.Context(), filepath.Join(t.TempDir(), "none"), time.Second); err != nil || len(swept) != 0 {
 		t.Errorf("without a journal: %v, %v", swept, err)
+	}
+}
+
+// TestSweepKeepsOffTheLiving sweeps a journal whose owner, this program, runs.
+func TestSweepKeepsOffTheLiving(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "journal")
+	p := start(t, lab.Spec{Name: "mine", Path: "/bin/sleep", Args: []string{"300"}, Journal: journal})
+	_, err := lab.Sweep(t.Context(), journal, time.Second)
+	if !errors.Is(err, lab.ErrInUse) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+		t.Errorf("Sweep() = %v, want ErrInUse and this program's pid", err)
+	}
+	if !p.Identity().Alive() {
+		t.Error("the process was ended")
 	}
 }
 

@@ -145,6 +145,22 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestSecondServer starts a second server on a directory whose server runs, and expects the first to stay.
+func TestSecondServer(t *testing.T) {
+	dir := t.TempDir()
+	_, s := startServer(t, mysql.Config{Dir: dir})
+	second, err := mysql.Start(t.Context(), mysql.Config{Dir: dir})
+	if err == nil {
+		_ = second.Stop(t.Context())
+	}
+	if !errors.Is(err, lab.ErrInUse) {
+		t.Errorf("second Start() = %v, want ErrInUse", err)
+	}
+	if len(s.PIDs()) != 1 {
+		t.Error("the first server is gone")
+	}
+}
+
 func TestStateOutlivesTheServer(t *testing.T) {
 	dir := t.TempDir()
 	ctx, s := startServer(t, mysql.Config{Dir: dir})

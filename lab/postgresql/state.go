@@ -87,8 +87,13 @@ func (s *Server) Describe(ctx context.Context) (lab.Description, error) {
 		names := []string{
 			"fsync", "synchronous_commit", "full_page_writes", "wal_sync_method", "wal_level", "shared_buffers",
 			"work_mem", "effective_cache_size", "max_wal_size", "checkpoint_timeout", "max_connections",
-			"autovacuum", "random_page_cost", "jit", "huge_pages", "lc_collate", "data_checksums",
+			"autovacuum", "random_page_cost", "jit", "huge_pages", "data_checksums",
 		}
+		var collate string // a setting up to version 15 only
+		if err := conn.QueryRow(ctx, "SELECT datcollate FROM pg_database WHERE datname = 'template0'").Scan(&collate); err != nil {
+			return err
+		}
+		d.Settings["lc_collate"] = collate
 		for k := range s.conf.Settings {
 			names = append(names, k)
 		}
