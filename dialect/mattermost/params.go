@@ -52,6 +52,8 @@ type settings struct {
 	speed                   float64 // 0 means mixed
 }
 
+const maxName = 22
+
 var (
 	teamName    = regexp.MustCompile(`^[a-z][a-z0-9-]{1,30}[a-z0-9]$`)
 	accountName = regexp.MustCompile(`^[a-z][a-z0-9._-]{1,40}$`)
@@ -98,6 +100,13 @@ func parse(params map[string]string) (settings, error) {
 	s.users, s.bot = s.team+"-user-", s.team+"-bot"
 	str("users", accountName, &s.users)
 	str("bot", accountName, &s.bot)
+	// The server allows user names of 22 characters.
+	if len(s.bot) > maxName {
+		errs = append(errs, fmt.Errorf("setting bot: %q is longer than %d characters", s.bot, maxName))
+	}
+	if len(s.users)+6 > maxName {
+		errs = append(errs, fmt.Errorf("setting users: %q is longer than %d characters, which leaves no room for a number", s.users, maxName-6))
+	}
 	num("channels", &s.channels)
 	num("memberships", &s.memberships)
 	if v := params["channel"]; v != "" {

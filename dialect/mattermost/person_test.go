@@ -110,7 +110,7 @@ func TestMessages(t *testing.T) {
 func TestParams(t *testing.T) {
 	for _, bad := range []map[string]string{
 		{"chanels": "1"}, {"channels": "0"}, {"channels": "x"}, {"channels": "1001"}, {"channel": "short"}, {"team": "Bad Name"},
-		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"},
+		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"}, {"bot": "a-name-of-23-characters"}, {"users": "a-name-of-17-char"},
 	} {
 		err := Check(bad)
 		if err == nil {

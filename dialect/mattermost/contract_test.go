@@ -1,0 +1,209 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/lab/postgresql"
+	"plimsoll/measure"
+	"plimsoll/refchat"
+	"plimsoll/workload"
+)
+
+// server returns the URL and the administrator's password of a server: the reference server on a fresh PostgreSQL, or, when
+// PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real one, so that both can be held to the same contract.
+func server(t *testing.T, faults ...string) (url, password string) {
+	t.Helper()
+	if url := os.Getenv("PLIMSOLL_CONTRACT_URL"); url != "" && len(faults) == 0 {
+		return url, os.Getenv("PLIMSOLL_CONTRACT_PASSWORD")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	dir := t.TempDir()
+	for d := dir; strings.HasPrefix(d, os.TempDir()) && d != os.TempDir(); d = d[:strings.LastIndexByte(d, '/')] {
+		if err := os.Chmod(d, 0o755); err != nil { // the database runs as another user
+			t.Fatal(err)
+		}
+	}
+	db, err := postgresql.Start(ctx, postgresql.Config{Dir: dir + "/pg"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	password = "Contract-1"
+	s, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: db.DSN("chat"), AdminPassword: password, Hash: "bcrypt:4", Faults: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(run) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + s.Addr(), password
+}
+
+func contractEnv(url, password string) workload.Env {
+	return workload.Env{
+		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Deliveries: workload.NewDeliveries(0),
+		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2", "memberships": "2"},
+		Secret: func(name string) string {
+			if name == "admin_password" {
+				return password
+			}
+			return ""
+		},
+	}
+}
+
+// counts returns the ops of a registry, by name, and complains about failures that are not expected.
+func counts(t *testing.T, reg *measure.Registry, mayFail ...string) map[string]uint64 {
+	t.Helper()
+	got := map[string]uint64{}
+	for _, w := range reg.Cut() {
+		got[w.Name] = w.Classes[measure.OK]
+		if w.Errors() > 0 && !strings.Contains(strings.Join(mayFail, " "), w.Name) {
+			t.Errorf("%s: %d of %d failed: %v", w.Name, w.Errors(), w.Count(), w.Classes)
+		}
+	}
+	return got
+}
+
+// Both behaviors, cold and warm, do all that they can do, without a failure, and each post arrives at the others.
+func TestContract(t *testing.T) {
+	url, password := server(t)
+	env := contractEnv(url, password)
+	posters, persons := &Poster{}, &Person{}
+	const n = 3
+	provision := func() {
+		for _, b := range []workload.Behavior{posters, persons} {
+			if err := b.Provision(t.Context(), env, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	provision()
+	first := counts(t, env.Registry, "setup_team_by_name", "setup_channel_by_name")
+	if first["setup_create_user"] != n || first["setup_create_channel"] != 2 || first["setup_create_bot"] != 1 || first["setup_join_channel"] != 2*(n+1) {
+		t.Errorf("first provisioning: %v", first)
+	}
+	provision()
+	for name, k := range counts(t, env.Registry) {
+		if k > 0 && (strings.HasPrefix(name, "setup_create") || strings.Contains(name, "join") || strings.Contains(name, "add_")) {
+			t.Errorf("second provisioning: %d %s", k, name)
+		}
+	}
+	for _, cold := range []bool{false, true} {
+		env.Cold = cold
+		var actors []workload.Actor
+		for rank := range n {
+			u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), time.Now())
+			a, err := persons.NewActor(env, u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			if err := a.Login(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			actors = append(actors, a)
+		}
+		p, err := posters.NewActor(env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		const acts = 60
+		for range acts {
+			if err := p.Act(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := actors[0].Act(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, a := range actors[1:] { // each of the rare actions, at least once
+			a := a.(*person)
+			a.u.Schedule(0, a.u.Now())
+			for _, do := range []func(context.Context) error{
+				a.switchChannel, a.scroll, a.unreadCheck, a.react,
+				func(ctx context.Context) error { return a.typing(ctx, "") },
+				func(ctx context.Context) error { return a.post(ctx, false) },
+				func(ctx context.Context) error { return a.post(ctx, true) },
+				func(ctx context.Context) error { _, err := a.c.Thread(ctx, a.posts[0].ID); return err },
+			} {
+				if err := do(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		all := map[string]uint64{}
+		want := uint64(1)
+		for deadline := time.Now().Add(5 * time.Second); all[workload.Delivery] < want && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for name, k := range counts(t, env.Registry) {
+				all[name] += k
+			}
+			// The bot posts into one channel, of which all persons are members; a person's posts reach the others.
+			want = (all["post"]+all["reply"]-acts)*(n-1) + acts*n
+		}
+		if all[workload.Delivery] != want {
+			t.Errorf("cold %v: %d deliveries of %d posts and %d replies, want %d", cold, all[workload.Delivery], all["post"], all["reply"], want)
+		}
+		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel", "get_posts", "get_posts_before", "get_posts_unread",
+			"get_thread", "channel_stats", "team_channels", "team_channel_members", "login_websocket", "login_me"} {
+			if all[name] == 0 {
+				t.Errorf("cold %v: no op %s", cold, name)
+			}
+		}
+		if (all["login"] > 0) != cold {
+			t.Errorf("cold %v: %d logins with a password", cold, all["login"])
+		}
+		for _, a := range actors {
+			a.Close()
+		}
+	}
+}
+
+// A server that fails is measured as failing, and users go on.
+func TestContractWithFaults(t *testing.T) {
+	url, password := server(t, "error:100%@createPost")
+	env := contractEnv(url, password)
+	posters, persons := &Poster{}, &Person{}
+	for _, b := range []workload.Behavior{posters, persons} {
+		if err := b.Provision(t.Context(), env, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env.Registry.Cut()
+	p, err := posters.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range 5 {
+		if err := p.Act(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, w := range env.Registry.Cut() {
+		if w.Name == "post" && (w.Classes[measure.OK] != 0 || w.Classes[measure.Status5xx] == 0) {
+			t.Errorf("posts: %v, want 5xx only", w.Classes)
+		}
+	}
+}
