@@ -84,7 +84,7 @@ func (s *Server) stopCleanly(ctx context.Context) error {
 }
 
 // Restore makes the whole server equal to its snapshot and starts it anew on the same port. Connections
-// are cut.
+// are cut. A stopped server is started.
 func (s *Server) Restore(ctx context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,7 +41,7 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 }
 
 // Restore makes a database equal to its snapshot, then restarts the server on the same port. Connections
-// are ended.
+// are ended. A stopped server is started.
 func (s *Server) Restore(ctx context.Context, name string) error {
 	if err := s.wake(ctx); err != nil {
 		return fmt.Errorf("restoring database %s: %w", name, err)

@@ -24,8 +24,8 @@ import (
 const (
 	DefaultDatabase     = "chat"
 	DefaultReadyTimeout = 2 * time.Minute
-	stopTimeout         = 4 * time.Second
-	maxTries            = 4
+	stopTimeout         = 3 * time.Second // of an instance; with the database's, Stop stays within 7 seconds
+	maxTries            = 4               // first starts, when other programs take the ports first
 )
 
 // A Command is how one instance is started.

@@ -371,6 +371,38 @@ func TestDeployErrors(t *testing.T) {
 	}
 }
 
+// TestHalt halts a deployment, as a comparison does while another arm is measured, and expects Reset to
+// bring it back in the state of the first run.
+func TestHalt(t *testing.T) {
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
+			h, ok := dep.(interface{ Halt(context.Context) error })
+			if !ok {
+				t.Fatal("the deployment cannot be halted")
+			}
+			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
+				t.Errorf("visit %s, want 1", got)
+			}
+			for range 2 {
+				if err := h.Halt(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if left := running(t, dir); len(left) != 0 || len(dep.PIDs()) != 0 {
+					t.Errorf("%v run while halted; PIDs() = %v", left, dep.PIDs())
+				}
+			}
+			if err := dep.Reset(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
+				t.Errorf("visit %s after halt and reset, want 1", got)
+			}
+		})
+	}
+}
+
 // running returns the processes whose command line, working directory or environment names a directory.
 func running(t *testing.T, dir string) (found []string) {
 	t.Helper()
