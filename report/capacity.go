@@ -114,16 +114,13 @@ func (b *builder) limiters() {
 	for _, e := range b.d.Engines {
 		for _, a := range b.d.Arms {
 			l := Limiter{Engine: e.Key, Arm: a.Name}
-			rules, stopped, used := map[string]int{}, map[string]int{}, map[string][]float64{}
+			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
 			for _, r := range b.of(e.Key, a.Name) {
 				c := r.Manifest.Capacity
 				if c == nil {
 					continue
 				}
 				l.Searches++
-				if c.Kind == record.AtLeast {
-					l.AtLeast++
-				}
 				if c.Rule != "" {
 					rules[c.Rule]++
 				}
@@ -131,6 +128,10 @@ func (b *builder) limiters() {
 				kind, _, _ := strings.Cut(c.Stopped, ":")
 				if kind != "" {
 					stopped[kind]++
+				}
+				if c.Kind == record.AtLeast {
+					l.AtLeast++
+					own[orDash(kind)]++
 				}
 				for _, m := range c.Margins {
 					if m.Limit > 0 {
@@ -141,7 +142,7 @@ func (b *builder) limiters() {
 			if l.Searches == 0 {
 				continue
 			}
-			l.Rules, l.Stopped = counts(rules), counts(stopped)
+			l.Rules, l.Stopped, l.AtLeastBy = counts(rules), counts(stopped), counts(own)
 			for rule, v := range used {
 				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(median(v)), Runs: len(v)})
 			}

@@ -121,9 +121,8 @@ func (b *builder) lines(g *GraphData, of func(RunData) Line) {
 	for i, a := range b.d.Arms {
 		var lines []Line
 		for _, r := range b.of(g.Engine, a.Name) {
-			l := of(r)
-			if n := min(len(l.T), len(l.V)); n >= 2 {
-				l = Line{l.T[:n], l.V[:n]}
+			l := of(r).usable()
+			if n := len(l.T); n >= 2 {
 				lines = append(lines, l)
 				end, step = max(end, l.T[n-1]), max(step, (l.T[n-1]-l.T[0])/float64(n-1))
 			}
@@ -141,6 +140,17 @@ func (b *builder) lines(g *GraphData, of func(RunData) Line) {
 		l.Arm, l.Index = b.d.Arms[a.index].Label, a.index
 		g.Arms = append(g.Arms, l)
 	}
+}
+
+// usable returns the points that can be drawn: finite, not before the start.
+func (l Line) usable() Line {
+	var out Line
+	for i := range min(len(l.T), len(l.V)) {
+		if t, v := l.T[i], l.V[i]; known(t) && known(v) && t >= 0 {
+			out.T, out.V = append(out.T, t), append(out.V, v)
+		}
+	}
+	return out
 }
 
 // overlay puts the runs of one arm on a grid of width step. A point of the grid is kept where at least half of the

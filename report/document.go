@@ -187,13 +187,14 @@ type RunCell struct {
 
 // Limiter says what stopped the searches of one arm on one engine.
 type Limiter struct {
-	Engine   string   `json:"engine"`
-	Arm      string   `json:"arm"`
-	Searches int      `json:"searches"`
-	Rules    []Count  `json:"rules"`             // most frequent first
-	AtLeast  int      `json:"at_least"`          // searches that ended at a limit of their own
-	Stopped  []Count  `json:"stopped"`           // stop rules, in words
-	Margins  []Margin `json:"margins,omitempty"` // of all rules at the capacity
+	Engine    string   `json:"engine"`
+	Arm       string   `json:"arm"`
+	Searches  int      `json:"searches"`
+	Rules     []Count  `json:"rules"`                 // most frequent first
+	AtLeast   int      `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
+	AtLeastBy []Count  `json:"at_least_by,omitempty"` // the stop rules of those
+	Stopped   []Count  `json:"stopped"`               // stop rules, in words
+	Margins   []Margin `json:"margins,omitempty"`     // of all rules at the capacity
 }
 
 // Count is how often something was seen.

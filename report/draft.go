@@ -48,10 +48,10 @@ func (b *builder) comments() []string {
 	}
 	for _, t := range d.Ops {
 		if len(t.Gone) > 0 {
-			add("%sOnly the base has %s.", prefix(d.engineLabel(t.Engine)), list(t.Gone))
+			add("%sonly the base has %s.", prefix(d.engineLabel(t.Engine)), list(t.Gone))
 		}
 		if len(t.New) > 0 {
-			add("%sThe base does not have %s.", prefix(d.engineLabel(t.Engine)), list(t.New))
+			add("%sthe base does not have %s.", prefix(d.engineLabel(t.Engine)), list(t.New))
 		}
 	}
 	return out
@@ -111,8 +111,8 @@ func headline(d Document, f Finding) string {
 	case len(v.Results) == 0:
 		return name + "invalid: there was no endpoint to judge"
 	case v.Indicative:
-		return fmt.Sprintf("%s%s is indicative only, at least %d are needed for a verdict (%s)", name,
-			count(fewest(v), "pair", "pairs"), stats.MinPairs, effects(v.Results))
+		return fmt.Sprintf("%s%s indicative only, at least %d are needed for a verdict (%s)", name,
+			count(fewest(v), "pair is", "pairs are"), stats.MinPairs, effects(v.Results))
 	case v.Kind == verdict.Same:
 		return fmt.Sprintf("%s%s is the same as %s within the margins (%s)", name, fresh, base, effects(v.Results))
 	case v.Kind == verdict.Worse || v.Kind == verdict.Better:
@@ -178,11 +178,11 @@ func changed(r verdict.Result) string {
 	if r.Effect < 0 {
 		word = "fewer"
 	}
-	n := 1
+	text := percent(r.Effect)
 	if r.HasInterval() {
-		n = spanDecimals(100*r.Lo, 100*r.Hi)
+		text = signed(100*r.Effect, spanDecimals(100*r.Lo, 100*r.Hi)) + " %"
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(signed(100*r.Effect, n), "-"), "+") + " % " + word
+	return strings.TrimLeft(text, "+-") + " " + word
 }
 
 func spread(r verdict.Result) string {
@@ -229,7 +229,7 @@ func stopText(l Limiter) string {
 	}
 	text := list(parts)
 	if l.AtLeast > 0 {
-		text += fmt.Sprintf("; %d of %d ended at a limit of their own, so their capacity is a lower bound", l.AtLeast, l.Searches)
+		text += fmt.Sprintf(", lower bounds: %d of %d", l.AtLeast, l.Searches)
 	}
 	return text
 }
@@ -283,14 +283,8 @@ func (b *builder) actions() []string {
 	if !d.State.Complete {
 		add("Resume or repeat the comparison: what is here is a part of it.")
 	}
-	for _, l := range d.Limiters {
-		if l.AtLeast > 0 && d.State.Complete {
-			names := make([]string, 0, len(l.Stopped))
-			for _, s := range l.Stopped {
-				names = append(names, s.Name)
-			}
-			add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).", where(d, l), list(names)))
-		}
+	if names, stops := b.ownLimits(); len(names) > 0 && d.State.Complete {
+		add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).", list(names), list(stops)))
 	}
 	for _, v := range d.Voided {
 		if !v.Repeated && d.State.Complete {
@@ -309,6 +303,22 @@ func (b *builder) actions() []string {
 	return out
 }
 
+// ownLimits names the arms whose searches ended at a limit of their own, and those limits.
+func (b *builder) ownLimits() (names, stops []string) {
+	for _, l := range b.d.Limiters {
+		if l.AtLeast == 0 {
+			continue
+		}
+		names = append(names, where(b.d, l))
+		for _, s := range l.AtLeastBy {
+			if !slices.Contains(stops, s.Name) {
+				stops = append(stops, s.Name)
+			}
+		}
+	}
+	return names, stops
+}
+
 func where(d *Document, l Limiter) string {
 	if e := d.engineLabel(l.Engine); e != "" {
 		return d.armLabel(l.Arm) + " on " + e
@@ -325,9 +335,11 @@ func nameOr(f Finding, other string) string {
 
 // more says how many blocks an inconclusive comparison needs.
 func more(f Finding) string {
-	need, open, unreachable := 0, []string{}, []string{}
+	need, open, unreachable, bounds := 0, []string{}, []string{}, []string{}
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
+		case r.Censored():
+			bounds = append(bounds, r.Name)
 		case r.PairsNeeded > r.N:
 			need = max(need, r.PairsNeeded)
 			open = append(open, r.Name)
@@ -343,6 +355,9 @@ func more(f Finding) string {
 	}
 	if len(open) > 0 {
 		text += ": " + list(open) + " " + verb(len(open), "is", "are") + " open"
+	}
+	if len(bounds) > 0 {
+		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds), "is", "are") + " open"
 	}
 	if len(unreachable) > 0 {
 		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), stats.MaxPairs)

@@ -153,7 +153,7 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 		phase("ramp", 5*time.Second, 400)
 		phase("settle", 3*time.Second, 400)
 		phase("measure", 10*time.Second, 400)
-		r.Ops["post"+s.hostile] = window(rng, "post"+s.hostile, 2000, 8*slower, uint64(rng.IntN(5)))
+		r.Ops["post"+s.hostile] = window(rng, "post"+s.hostile, 2000, 8*slower, uint64(rng.IntN(2)))
 		r.Ops["view"] = window(rng, "view", 400, 2*slower, 0)
 		r.Ops["delivery"] = window(rng, "delivery", 4000, 12*slower, 0)
 		r.Ops["schedule"] = window(rng, "schedule", 2400, 0.1, 0)

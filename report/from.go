@@ -288,14 +288,8 @@ func (b *builder) warnings() {
 		}
 		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, again))
 	}
-	for _, list := range [][]Finding{d.Verdicts, d.Databases} {
-		for _, f := range list {
-			for _, r := range f.Verdict.Results {
-				for _, w := range r.Warnings {
-					add(fmt.Sprintf("%s, %s: %s", f.Name, r.Name, w))
-				}
-			}
-		}
+	for _, w := range b.resultWarnings() {
+		add(w)
 	}
 	amber := 0
 	for _, r := range d.Runs {
@@ -306,6 +300,38 @@ func (b *builder) warnings() {
 	if amber > 0 {
 		add(fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))
 	}
+}
+
+// resultWarnings are those of the verdicts: each text once, followed by the endpoints that it is about.
+func (b *builder) resultWarnings() []string {
+	var texts []string
+	about := map[string][]string{}
+	note := func(f Finding, name string) {
+		for _, r := range f.Verdict.Results {
+			for _, w := range r.Warnings {
+				if about[w] == nil {
+					texts = append(texts, w)
+				}
+				last := len(about[w]) - 1
+				if last >= 0 && strings.HasPrefix(about[w][last], name+" ") {
+					about[w][last] += ", " + r.Name
+				} else {
+					about[w] = append(about[w], name+" "+r.Name)
+				}
+			}
+		}
+	}
+	for _, f := range b.d.Verdicts {
+		note(f, f.Name)
+	}
+	for _, f := range b.d.Databases {
+		note(f, b.engineLabel(f.Engine)+" against "+b.d.Engines[0].Label+" with "+b.armLabel(f.Arm))
+	}
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = t + " (" + strings.Join(about[t], "; ") + ")"
+	}
+	return out
 }
 
 func stateWord(s record.State) string {

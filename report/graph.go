@@ -54,18 +54,36 @@ func (g Graph) yLabel() string {
 	return t
 }
 
+// farLimit is how many times the largest value a limit may be to be drawn: beyond, it would press the curves to the
+// bottom, and the legend tells it.
+const farLimit = 3
+
+// hasLimit reports whether the line of a rule's limit is drawn.
+func (g Graph) hasLimit() bool {
+	return g.data.Rule != "" && g.data.Limit > 0 && g.data.Limit <= farLimit*g.highest()
+}
+
 // top returns the largest value that is drawn.
 func (g Graph) top() float64 {
-	top := g.data.Limit
+	top := g.highest()
+	if g.hasLimit() {
+		top = max(top, g.data.Limit)
+	}
+	if !(top > 0) {
+		return 1
+	}
+	return top
+}
+
+// highest returns the largest value of the curves, at least 0.
+func (g Graph) highest() float64 {
+	top := 0.0
 	for _, a := range g.data.Arms {
 		for _, v := range [][]float64{a.Mean, a.Hi} {
 			for _, y := range v {
 				top = max(top, y)
 			}
 		}
-	}
-	if !(top > 0) {
-		return 1
 	}
 	return top
 }
@@ -207,6 +225,9 @@ func (g Graph) limitText() string {
 	t := "limit " + trim(sig(g.data.Limit, 3))
 	if g.data.Unit != "" {
 		t += " " + g.data.Unit
+	}
+	if !g.hasLimit() {
+		t += ", above this graph"
 	}
 	return t
 }

@@ -19,9 +19,9 @@ var pageScript string
 // policy forbids the browser to fetch anything. Every text is escaped.
 func HTML(w io.Writer, d Document) error {
 	var b bytes.Buffer
-	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
-		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">` + "\n" +
-		`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n")
+	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
+		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"/>` + "\n" +
+		`<meta name="viewport" content="width=device-width, initial-scale=1"/>` + "\n")
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", esc(d.Title), pageStyle)
 	writeHeader(&b, d)
 	sections := d.sections()
@@ -80,7 +80,7 @@ func writeHeader(b *bytes.Buffer, d Document) {
 	}
 	b.WriteString("</div>\n")
 	if len(d.Warnings) > 0 {
-		b.WriteString(`<details class="alert" open><summary><b>` + count(len(d.Warnings), "warning", "warnings") + "</b></summary><ul>")
+		b.WriteString(`<details class="alert" open=""><summary><b>` + count(len(d.Warnings), "warning", "warnings") + "</b></summary><ul>")
 		for _, t := range d.Warnings {
 			b.WriteString("<li>" + esc(t) + "</li>")
 		}
@@ -104,9 +104,9 @@ func writeCard(b *bytes.Buffer, d Document, f Finding) {
 			}
 			value, interval, _ := strings.Cut(cell.users(), " [")
 			if interval != "" {
-				interval = " [" + interval
+				interval = "[" + interval
 			}
-			fmt.Fprintf(b, "<div><b>%s</b><span>users, %s%s</span></div>", esc(value), esc(d.Arms[i].Label), esc(interval))
+			fmt.Fprintf(b, "<div><b>%s</b><span>users, %s %s</span></div>", esc(value), esc(d.Arms[i].Label), esc(interval))
 			if cell.Delta != nil {
 				value, interval, _ = strings.Cut(cell.Delta.text(), " [")
 				if interval != "" {

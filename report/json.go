@@ -6,11 +6,9 @@ import (
 	"io"
 )
 
-// JSON writes the document, indented. Numbers that are not known are null; the same document gives the same bytes.
+// JSON writes the document on one line. Numbers that are not known are null; the same document gives the same bytes.
 func JSON(w io.Writer, d Document) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(d); err != nil {
+	if err := json.NewEncoder(w).Encode(d); err != nil {
 		return fmt.Errorf("writing report as JSON: %w", err)
 	}
 	return nil

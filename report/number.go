@@ -73,7 +73,8 @@ func sig(v float64, n int) string {
 	if a == 0 {
 		return "0"
 	}
-	digits := n - 1 - int(math.Floor(math.Log10(a)))
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(a, 'e', n-1, 64), 64) // 0.0999 is 0.10 with two digits
+	digits := n - 1 - int(math.Floor(math.Log10(rounded)))
 	if digits <= 0 {
 		return fixed(v, 0)
 	}
@@ -144,7 +145,7 @@ func size(e verdict.Endpoint, v float64) string {
 	case !known(v) || v == 0: // numbers that do not vary could find anything, which says nothing
 		return dash
 	case e.Absolute:
-		return trim(fixed(v, 3)) + " pp"
+		return trim(sig(v, 2)) + " pp"
 	case v >= 10:
 		return "> 1000 %"
 	default:

@@ -123,7 +123,7 @@ func (g Graph) addArms(p *plot.Plot) error {
 		}
 	}
 	dashes := []vg.Length{5, 4}
-	if g.data.Rule != "" && g.data.Limit > 0 {
+	if g.hasLimit() {
 		style := draw.LineStyle{Color: alarm, Width: 1.4, Dashes: dashes}
 		if err := addLine(p, []float64{0, g.end()}, []float64{g.data.Limit, g.data.Limit}, math.Inf(1), style); err != nil {
 			return err

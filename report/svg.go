@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"strconv"
@@ -48,8 +47,8 @@ func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 	lo, hi := ys[0].at, ys[len(ys)-1].at
 	x := func(t float64) float64 { return t / end * areaW }
 	y := func(v float64) float64 { return areaH - (v-lo)/(hi-lo)*areaH }
-	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, svgWidth, svgHeight, html.EscapeString(g.title()), style)
-	fmt.Fprintf(b, `<text class="title" x="8" y="18">%s</text>`+"\n", html.EscapeString(g.title()))
+	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, svgWidth, svgHeight, esc(g.title()), style)
+	fmt.Fprintf(b, `<text class="title" x="8" y="18">%s</text>`+"\n", esc(g.title()))
 	for _, t := range ys {
 		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%[3]s" y2="%[3]s"/><text x="%d" y="%[5]s" text-anchor="end">%s</text>`+"\n",
 			areaX, areaX+areaW, coord(areaY+y(t.at)), areaX-6, coord(areaY+y(t.at)+4), t.label)
@@ -61,11 +60,11 @@ func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 	b.WriteString("</g>\n")
 	fmt.Fprintf(b, `<line class="axis" x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`, areaX, areaX+areaW, areaY+areaH)
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">time since the start of the test (%s)</text>`, areaX+areaW/2, svgHeight-8, unit)
-	fmt.Fprintf(b, `<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", areaY+areaH/2, html.EscapeString(short(g.yLabel(), 34)))
+	fmt.Fprintf(b, `<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", areaY+areaH/2, esc(short(g.yLabel(), 34)))
 	fmt.Fprintf(b, `<svg class="area" x="%d" y="%d" width="%[3]d" height="%[4]d" viewBox="0 0 %[3]d %[4]d" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`+"\n",
-		areaX, areaY, areaW, areaH, plain(end), plain(lo), plain(hi), html.EscapeString(g.data.Unit))
+		areaX, areaY, areaW, areaH, plain(end), plain(lo), plain(hi), esc(g.data.Unit))
 	for _, a := range g.data.Arms {
-		fmt.Fprintf(b, `<g class="arm a%d" data-arm="%s">`+"\n", a.Index%len(palette), html.EscapeString(a.Arm))
+		fmt.Fprintf(b, `<g class="arm a%d" data-arm="%s">`+"\n", a.Index%len(palette), esc(a.Arm))
 		for _, s := range pieces(a.T, a.Step) {
 			if len(a.Lo) == 0 || s.to-s.from < 2 {
 				continue
@@ -82,7 +81,7 @@ func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 		polylines(b, "mean", a.T, a.Mean, a.Step, x, y)
 		b.WriteString("</g>\n")
 	}
-	if g.data.Rule != "" && g.data.Limit > 0 {
+	if g.hasLimit() {
 		fmt.Fprintf(b, `<line class="limit" x1="0" x2="%d" y1="%[2]s" y2="%[2]s" vector-effect="non-scaling-stroke"/>`, areaW, coord(y(g.data.Limit)))
 	}
 	if m := g.data.MeasuredFrom; m > 0 && m < end {
@@ -99,7 +98,7 @@ func (g Graph) svgKeys(b *bytes.Buffer, end float64) {
 	key := func(class, attributes, line, label string) {
 		label = short(label, 30)
 		fmt.Fprintf(b, `<g class="key %s"%s><line class="%s" x1="%d" x2="%d" y1="34" y2="34"/><text x="%d" y="38">%s</text></g>`+"\n",
-			class, attributes, line, at, at+20, at+25, html.EscapeString(label))
+			class, attributes, line, at, at+20, at+25, esc(label))
 		at += 25 + 7*len([]rune(label)) + 14
 	}
 	for i, a := range g.data.Arms {
@@ -153,7 +152,7 @@ func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // short cuts a text to n signs.
 func short(s string, n int) string {
-	r := []rune(strings.TrimSpace(s))
+	r := []rune(strings.TrimRight(s, " "))
 	if len(r) <= n {
 		return string(r)
 	}

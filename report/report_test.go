@@ -1,0 +1,412 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// nasty is a name that tries to get out of every form.
+const nasty = "\"'><script>alert(1)</script><img src=x onerror=alert(1)> | `a` **b** [x](javascript:alert(1)) &lt; <!-- \n# head\x1b[31m\u202e"
+
+// scenes are the situations that a reader can meet.
+func scenes() map[string]scene {
+	small := full()
+	small.seconds, small.graphs = 12, small.graphs[:2]
+
+	aa := small
+	aa.capacity = map[string]float64{"postgresql/base": 1320, "postgresql/new": 1320, "mysql/base": 1240, "mysql/new": 1240}
+	aa.slower = nil
+
+	one := small
+	one.blocks = 1
+
+	interrupted := small
+	interrupted.stopAfter = 15
+	interrupted.invalid = func(block, order int) bool { return block == 2 && order == 3 }
+
+	censored := small
+	censored.atLeast = func(_, arm string, block int) bool { return arm == "base" || block == 3 }
+
+	search := small
+	search.bounded, search.plan = false, nil
+
+	external := small
+	external.engines, external.names, external.plan = []string{""}, nil, nil
+	external.capacity = map[string]float64{"/base": 900, "/new": 905}
+	external.slower = nil
+
+	hostile := small
+	hostile.hostile = nasty
+	hostile.engines = []string{"postgresql"}
+	hostile.names = map[string]string{"postgresql": "Postgre" + nasty}
+	hostile.arms = []string{"base" + nasty, "new" + nasty}
+	hostile.capacity = map[string]float64{"postgresql/" + hostile.arms[0]: 1000, "postgresql/" + hostile.arms[1]: 990}
+	hostile.invalid = func(block, order int) bool { return block == 1 && order == 1 }
+
+	three := small
+	three.arms = []string{"base", "new", "tuned"}
+	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150, "postgresql/tuned": 1500}
+	return map[string]scene{"full": small, "aa": aa, "one-block": one, "interrupted": interrupted, "censored": censored,
+		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from line %d on (rewrite with -update and read the diff)", file, firstDifference(got, want))
+	}
+}
+
+func firstDifference(a, b []byte) int {
+	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range min(len(x), len(y)) {
+		if !bytes.Equal(x[i], y[i]) {
+			return i + 1
+		}
+	}
+	return min(len(x), len(y)) + 1
+}
+
+func render(t *testing.T, f func(io.Writer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestGolden(t *testing.T) {
+	for name, s := range scenes() {
+		t.Run(name, func(t *testing.T) {
+			d := From(s.input())
+			golden(t, name+".md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+			golden(t, name+".txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
+			golden(t, name+".svg", render(t, Graphs(d)[0].SVG))
+			d.Graphs = d.Graphs[:1] // one is enough to see their form
+			var indented bytes.Buffer
+			if err := json.Indent(&indented, render(t, func(w io.Writer) error { return JSON(w, d) }), "", " "); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", indented.Bytes())
+		})
+	}
+}
+
+// TestSameInputSameBytes draws every form twice from inputs that were made twice: nothing may depend on the order of a map.
+func TestSameInputSameBytes(t *testing.T) {
+	for name, s := range scenes() {
+		forms := func() []byte {
+			d := From(s.input())
+			return bytes.Join([][]byte{
+				render(t, func(w io.Writer) error { return Markdown(w, d) }),
+				render(t, func(w io.Writer) error { return HTML(w, d) }),
+				render(t, func(w io.Writer) error { return JSON(w, d) }),
+			}, nil)
+		}
+		first := forms()
+		for range 3 {
+			if !bytes.Equal(first, forms()) {
+				t.Fatalf("%s: the second report differs from the first", name)
+			}
+		}
+	}
+}
+
+// TestJSONReadsBack reads a document back and writes it again.
+func TestJSONReadsBack(t *testing.T) {
+	for name, s := range scenes() {
+		d := From(s.input())
+		first := render(t, func(w io.Writer) error { return JSON(w, d) })
+		var again Document
+		if err := json.Unmarshal(first, &again); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first, render(t, func(w io.Writer) error { return JSON(w, again) })) {
+			t.Errorf("%s: the document changes when it is read back", name)
+		}
+		md := render(t, func(w io.Writer) error { return Markdown(w, d) })
+		if !bytes.Equal(md, render(t, func(w io.Writer) error { return Markdown(w, again) })) {
+			t.Errorf("%s: the document that was read back makes another report", name)
+		}
+	}
+}
+
+// TestNothingIsLeftOut looks for the warnings, the skipped endpoints, the invalid runs and the voided blocks in every form.
+func TestNothingIsLeftOut(t *testing.T) {
+	d := From(scenes()["interrupted"].input())
+	if d.State.Complete || len(d.Voided) != 1 || len(d.Warnings) < 2 {
+		t.Fatalf("the scene is not what the test needs: %+v %v %v", d.State, d.Voided, d.Warnings)
+	}
+	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	data := string(render(t, func(w io.Writer) error { return JSON(w, d) }))
+	screen := string(render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
+	for _, want := range append([]string{"p95(upload)", "Block 2", "r-0007", "interrupt"}, d.Warnings...) {
+		jsonText, _ := json.Marshal(want)
+		for form, text := range map[string]struct{ have, want string }{
+			"Markdown": {md, want}, "HTML": {page, strings.ReplaceAll(want, "'", "&#39;")}, "JSON": {data, strings.Trim(string(jsonText), `"`)},
+		} {
+			if want == "Block 2" && form == "JSON" {
+				continue // there it is voided_blocks
+			}
+			if !strings.Contains(text.have, text.want) {
+				t.Errorf("%s does not tell %q", form, want)
+			}
+		}
+	}
+	for _, want := range []string{"p95(upload)", "interrupt", "1 voided block", "r-0007", "warning"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the screen does not tell %q:\n%s", want, screen)
+		}
+	}
+}
+
+func TestScreenFits(t *testing.T) {
+	for name, s := range scenes() {
+		d := From(s.input())
+		for _, width := range []int{0, 100, 72, 20} {
+			text := string(render(t, func(w io.Writer) error { return Screen(w, d, width) }))
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			if width != 20 && len(lines) > 26 {
+				t.Errorf("%s at %d: %d lines:\n%s", name, width, len(lines), text)
+			}
+			limit := max(width, 40)
+			if width == 0 {
+				limit = 100
+			}
+			for _, l := range lines {
+				if n := utf8.RuneCountInString(l); n > limit {
+					t.Errorf("%s at %d: %d signs: %s", name, width, n, l)
+				}
+				if strings.ContainsAny(l, "\x1b\u202e\r") {
+					t.Errorf("%s: control signs in %q", name, l)
+				}
+			}
+		}
+	}
+}
+
+// TestHTMLIsClosed parses the page: only known elements, no handler, no address but places in the page itself.
+func TestHTMLIsClosed(t *testing.T) {
+	elements := strings.Fields("html head meta title style body header h1 h2 h3 code div nav a main p b span ul li table thead tbody tr th td " +
+		"details summary figure svg g line polyline path text rect footer script")
+	attributes := strings.Fields("lang charset http-equiv content name class id href open viewBox role aria-label x y x1 x2 y1 y2 d points transform " +
+		"text-anchor width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key tabindex vector-effect")
+	for name, s := range scenes() {
+		page := string(render(t, func(w io.Writer) error { return HTML(w, From(s.input())) }))
+		if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
+			t.Errorf("%s: the page holds an address", name)
+		}
+		for _, raw := range []string{pageStyle, pageScript} {
+			if !strings.Contains(page, raw) {
+				t.Fatalf("%s: style or script is missing", name)
+			}
+			page = strings.Replace(page, raw, "", 1)
+		}
+		page = strings.ReplaceAll(page, "<!DOCTYPE html>", "")
+		dec := xml.NewDecoder(strings.NewReader(page))
+		dec.Entity = xml.HTMLEntity
+		for {
+			tok, err := dec.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			switch e := tok.(type) {
+			case xml.StartElement:
+				if !slices.Contains(elements, e.Name.Local) {
+					t.Errorf("%s: element %s", name, e.Name.Local)
+				}
+				for _, a := range e.Attr {
+					if !slices.Contains(attributes, a.Name.Local) {
+						t.Errorf("%s: attribute %s of %s", name, a.Name.Local, e.Name.Local)
+					}
+					if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
+						t.Errorf("%s: a link to %s", name, a.Value)
+					}
+				}
+			case xml.Comment, xml.ProcInst, xml.Directive:
+				t.Errorf("%s: %T in the page", name, e)
+			}
+		}
+	}
+}
+
+// TestMarkdownTablesHold counts the columns of every table: no text may add or break a row.
+func TestMarkdownTablesHold(t *testing.T) {
+	for name, s := range scenes() {
+		columns := 0
+		for i, line := range strings.Split(string(render(t, func(w io.Writer) error { return Markdown(w, From(s.input())) })), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				columns = 0
+				continue
+			}
+			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+			if columns == 0 {
+				columns = n
+			}
+			if n != columns || !strings.HasSuffix(line, "|") {
+				t.Errorf("%s, line %d has %d columns, want %d: %s", name, i+1, n, columns, line)
+			}
+		}
+	}
+	for in, want := range map[string]string{
+		"a|b": `a\|b`, "<script>": `\<script>`, "p99(op) < 2s": "p99(op) < 2s", "a_b": "a_b", "_a_": `\_a\_`, "[x](y)": `[x\](y)`,
+		"# x": `\# x`, "-12 %": "-12 %", "a\nb": "a b", "&lt;": `\&lt;`, "*": `\*`,
+	} {
+		if got := md(in); got != want {
+			t.Errorf("md(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := code("a`b"); got != "`` a`b ``" {
+		t.Errorf("code span %q", got)
+	}
+}
+
+// TestReleaseContinues drafts it only when everything is complete and the same or better.
+func TestReleaseContinues(t *testing.T) {
+	const text = "Release can continue as planned."
+	for name, want := range map[string]bool{"aa": true, "full": false, "one-block": false, "interrupted": false, "censored": false, "external": true} {
+		d := From(scenes()[name].input())
+		if got := slices.Contains(d.Actions, text); got != want {
+			t.Errorf("%s (%s): %v", name, d.Kind, d.Actions)
+		}
+	}
+	in := scenes()["aa"].input()
+	in.Comparison.State, in.Comparison.Why = record.Interrupted, "interrupt"
+	if d := From(in); slices.Contains(d.Actions, text) {
+		t.Errorf("an interrupted comparison: %v", d.Actions)
+	}
+	in.Actions, in.Comments = []string{"Mine."}, []string{"My *own* words."}
+	d := From(in)
+	if len(d.Actions) != 1 || d.Actions[0] != "Mine." || d.DraftedActions || d.DraftedComments {
+		t.Errorf("a person's words were replaced: %v", d.Actions)
+	}
+	if md := render(t, func(w io.Writer) error { return Markdown(w, d) }); !bytes.Contains(md, []byte("- My *own* words.\n")) {
+		t.Error("a person's Markdown was escaped")
+	}
+}
+
+// TestWorseOnOne holds the numbers of the full scene against the verdicts they come from.
+func TestWorseOnOne(t *testing.T) {
+	in := full().input()
+	d := From(in)
+	if d.Kind != verdict.Worse || d.Verdicts[0].Verdict.Kind != verdict.Worse || d.Verdicts[1].Verdict.Kind != verdict.Same {
+		t.Fatalf("got %s: %s, %s", d.Kind, d.Verdicts[0].Verdict.Reason, d.Verdicts[1].Verdict.Reason)
+	}
+	for i, c := range d.Capacity {
+		r := in.Arms[i].Verdict.Results[0]
+		if float64(c.Cells[0].Users) != r.Base.Mean || float64(c.Cells[1].Users) != r.New.Mean || float64(c.Cells[1].Delta.Value) != r.Effect || c.Cells[0].Delta != nil {
+			t.Errorf("%s: %+v", c.Engine, c.Cells)
+		}
+		if i == 1 && (c.Cells[0].ByDatabase == nil || float64(c.Cells[1].ByDatabase.Value) != in.Databases[1].Verdict.Results[0].Effect) {
+			t.Errorf("by database: %+v", c.Cells)
+		}
+	}
+	if l := d.Limiters[0]; l.Searches != 6 || l.Rules[0] != (Count{"cpu(app) < 85%", 6}) {
+		t.Errorf("limiter %+v", l)
+	}
+	if o := d.Ops[0]; len(o.Gone) != 1 || o.Gone[0] != "typing" || len(o.New) != 0 {
+		t.Errorf("gone %v, new %v", o.Gone, o.New)
+	}
+	for _, row := range d.Ops[0].Rows {
+		if row.Name == "schedule" {
+			t.Error("the generator's own series is shown as an operation")
+		}
+	}
+}
+
+// TestPoor makes documents of inputs that are nearly nothing.
+func TestPoor(t *testing.T) {
+	for name, in := range map[string]Input{
+		"nothing":    {},
+		"comparison": {Comparison: &record.Comparison{Arms: []string{"base", "new"}, Engines: []string{"postgresql", "mysql"}, Blocks: 6}},
+		"verdicts":   {Arms: []Judged{{Engine: "x", Arm: "y", Verdict: verdict.Combine("x", nil)}}},
+		"run": {Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Runs: []record.ComparisonRun{{Run: "r", Valid: true, Arm: "base", Block: 1}}},
+			Runs: []RunData{{Cell: record.ComparisonRun{Run: "r", Valid: true, Arm: "base", Block: 1}, Ops: map[string]*measure.Window{"post": nil},
+				Series: map[string]map[string]Line{Bounded: {"rps": {T: []float64{-1, 5, 5, 1}, V: []float64{1, 2, 3}}}}}}, Graphs: []GraphSpec{{Name: "rps"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := From(in)
+			for _, f := range []func(io.Writer) error{
+				func(w io.Writer) error { return Markdown(w, d) }, func(w io.Writer) error { return HTML(w, d) },
+				func(w io.Writer) error { return JSON(w, d) }, func(w io.Writer) error { return Screen(w, d, 100) },
+			} {
+				if len(render(t, f)) == 0 {
+					t.Error("an empty report")
+				}
+			}
+			for _, g := range Graphs(d) {
+				render(t, g.PNG)
+			}
+			if slices.Contains(d.Actions, "Release can continue as planned.") {
+				t.Errorf("nothing was judged: %v", d.Actions)
+			}
+		})
+	}
+}
+
+func TestPNG(t *testing.T) {
+	for _, g := range Graphs(From(scenes()["full"].input()))[:2] {
+		m, err := png.Decode(bytes.NewReader(render(t, g.PNG)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := m.Bounds(); b.Dx() != 1200 || b.Dy() != 560 {
+			t.Errorf("%s is %v", g.File, b)
+		}
+		found := map[int]int{}
+		for y := range 560 {
+			for x := range 1200 {
+				r, gr, b, _ := m.At(x, y).RGBA()
+				for i, c := range palette[:2] {
+					if uint8(r>>8) == c.R && uint8(gr>>8) == c.G && uint8(b>>8) == c.B {
+						found[i]++
+					}
+				}
+			}
+		}
+		if found[0] < 500 || found[1] < 500 {
+			t.Errorf("%s: the curves have %v pixels", g.File, found)
+		}
+	}
+}
+
+func BenchmarkPNG(b *testing.B) {
+	g := Graphs(From(full().input()))[0]
+	for b.Loop() {
+		if err := g.PNG(io.Discard); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
