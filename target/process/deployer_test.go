@@ -1,0 +1,127 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/target"
+	"plimsoll/target/process"
+)
+
+// deployAndWait deploys with both engines' supervisors around and waits to be killed or told to end.
+func deployAndWait() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	dir := os.Getenv("DEPLOY_DIR")
+	dep, err := driver(process.Config{}).Deploy(ctx, spec(dir, os.Getenv("DEPLOY_ENGINE")))
+	if err == nil {
+		err = target.Save(dir, dep, "/ready", time.Now())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("up")
+	<-ctx.Done()
+	if err := dep.Stop(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// deployer starts this test binary as a program that deploys a target.
+func deployer(t *testing.T, dir, engine string) (*lab.Process, target.State) {
+	t.Helper()
+	p, err := lab.Start(t.Context(), lab.Spec{
+		Name: "deployer", Path: os.Args[0],
+		Env: append(os.Environ(), "PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR="+dir, "DEPLOY_ENGINE="+engine),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Kill() })
+	limit := time.Now().Add(deadline)
+	for !strings.Contains(p.Tail(), "up\n") {
+		select {
+		case <-p.Done():
+			t.Fatalf("the deployer ended: %v\n%s", p.Err(), p.Tail())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(limit) {
+			t.Fatal("the deployer does not get ready")
+		}
+	}
+	s, err := target.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, s
+}
+
+// TestKilledDeployer kills a deploying program with SIGKILL and expects no process of the target to
+// survive, database workers included; then the same directory must work again.
+func TestKilledDeployer(t *testing.T) {
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			dir := t.TempDir()
+			p, s := deployer(t, dir, engine)
+			if len(s.Processes["app"]) != 1 || len(s.Processes["db"]) != 1 {
+				t.Fatalf("processes %v, want one app and one db", s.Processes)
+			}
+			if len(running(t, dir)) < 2 {
+				t.Fatalf("only %v seem to run", running(t, dir))
+			}
+			// Not p.Kill, which would kill the group: only the one process.
+			if err := p.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			gone(t, append(s.Processes["app"], s.Processes["db"]...))
+			limit := time.Now().Add(20 * time.Second)
+			for len(running(t, dir)) > 0 {
+				if time.Now().After(limit) {
+					t.Fatalf("%v survived", running(t, dir))
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			st := s.Status(t.Context())
+			if st.Owned || st.Ready || len(st.PIDs) != 0 {
+				t.Errorf("status after the kill: %+v", st)
+			}
+			if err := target.Down(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+			ctx, dep := deploy(t, process.Config{}, spec(dir, engine))
+			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
+				t.Errorf("first visit after the kill is %s, want 1", got)
+			}
+		})
+	}
+}
+
+// TestDown finds and stops a target that another program deployed.
+func TestDown(t *testing.T) {
+	dir := t.TempDir()
+	p, s := deployer(t, dir, "postgresql")
+	st := s.Status(t.Context())
+	want := target.Status{Owned: true, Ready: true, PIDs: map[string][]int{
+		"app": {s.Processes["app"][0].PID}, "db": {s.Processes["db"][0].PID},
+	}}
+	if !reflect.DeepEqual(st, want) {
+		t.Errorf("status %+v, want %+v", st, want)
+	}
+	if err := target.Down(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, append(append(s.Processes["app"], s.Processes["db"]...), p.Identity()))
+	if err := target.Down(t.Context(), dir); !errors.Is(err, target.ErrNotUp) {
+		t.Errorf("second Down() = %v, want ErrNotUp", err)
+	}
+}
