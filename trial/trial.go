@@ -360,6 +360,9 @@ func (r *run) search(ctx context.Context) error {
 			if r.now()-redSince >= r.Window {
 				r.out.Capacity = atLeast(healthy, f)
 				r.out.Validity.Findings = append(r.out.Validity.Findings, f)
+				if r.out.Capacity.Kind == record.Invalid {
+					r.out.Validity.Valid = false
+				}
 				return nil
 			}
 		} else {

@@ -18,7 +18,7 @@ func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	better := fs.String("better", "higher", "which numbers are good: higher or lower")
 	margin := fs.String("margin", "5%", "the difference that does not matter")
 	unit := fs.String("unit", "", "unit of the numbers, for the text")
-	name := fs.String("name", "", "what the numbers are, for the text")
+	name := fs.String("name", "capacity", "what the numbers are, for the text")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {

@@ -228,9 +228,9 @@ func (a *app) printRun(s shown) {
 		fmt.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end\n", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
 	}
 	if c := m.Capacity; c != nil {
-		fmt.Fprintf(w, "  capacity: %s users", capacityText(c.Kind, c.Users))
+		fmt.Fprintf(w, "  capacity: %s", capacityText(c.Kind, c.Users))
 		if c.Kind == record.Estimate {
-			fmt.Fprintf(w, " [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
+			fmt.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
 		fmt.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/verdict"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"plimsoll": main})
+}
+
+// The command line is tested as its users see it: output, exit status and silence.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// status N: the program that ran last ended with exit status N; written as: status N plimsoll ...
+			"status": func(ts *testscript.TestScript, neg bool, args []string) {
+				err := ts.Exec(args[1], args[2:]...)
+				got := "0"
+				if err != nil {
+					got = strings.TrimPrefix(err.Error(), "exit status ")
+				}
+				if (got == args[0]) == neg {
+					ts.Fatalf("exit status %s, want %s", got, args[0])
+				}
+			},
+		},
+	})
+}
+
+func TestExitStatusPrecedence(t *testing.T) {
+	all := []int{exitUsage, exitTool, exitWorse, exitInvalid, exitSLO, exitInconclusive, exitOK}
+	for i, a := range all {
+		for _, b := range all[i:] {
+			if got := worst(b, a); got != a {
+				t.Errorf("of %d and %d, %d won", a, b, got)
+			}
+		}
+	}
+	for k, want := range map[verdict.Kind]int{verdict.Better: 0, verdict.Same: 0, verdict.Worse: 3, verdict.Inconclusive: 4, verdict.Invalid: 5} {
+		if got := statusOfKind(k); got != want {
+			t.Errorf("%s exits with %d, want %d", k, got, want)
+		}
+	}
+}
+
+// Plans name error classes that package plan cannot import: both lists must agree.
+func TestErrorClassesAgree(t *testing.T) {
+	want := []string{"errors"}
+	for c := measure.Class(1); c < measure.NumClasses; c++ {
+		want = append(want, c.String())
+	}
+	if got := plan.ErrorClasses(); !slices.Equal(got, want) {
+		t.Errorf("plan knows %v, measure has %v", got, want)
+	}
+}
+
+func TestQuickstartIsTheExample(t *testing.T) {
+	example, err := os.ReadFile("../../examples/quickstart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(example) != string(quickstart) {
+		t.Error("cmd/plimsoll/quickstart.yaml and examples/quickstart.yaml differ; copy the one that is right")
+	}
+	p, err := known().Parse(quickstart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(withDefaultRules(p).Unbounded.SLO) == 0 {
+		t.Error("no rules")
+	}
+}
+
+func TestDefaultRulesParse(t *testing.T) {
+	for _, driver := range []string{"refchat", "external"} {
+		p := &plan.Plan{Target: plan.Target{Driver: driver}, Unbounded: &plan.Unbounded{MaxUsers: 1}}
+		if n := len(withDefaultRules(p).Unbounded.SLO); n < 4 {
+			t.Errorf("%s: %d rules", driver, n)
+		}
+		if len(p.Unbounded.SLO) != 0 {
+			t.Error("the caller's plan was changed")
+		}
+	}
+}
+
+func TestCoreTimes(t *testing.T) {
+	const stat = "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 0 50 800 40 0 10 0 7 0\ncpu1 1000 100 0 0 0 0 0 100 0 0\nintr 1\n"
+	for _, tt := range []struct {
+		cores       []int
+		busy, total float64
+	}{
+		{[]int{0}, 1.6, 10},
+		{[]int{1}, 12, 12},
+		{[]int{0, 1}, 13.6, 22},
+	} {
+		busy, total, err := coreTimes([]byte(stat), tt.cores)
+		if err != nil || fmt.Sprintf("%.3f %.3f", busy, total) != fmt.Sprintf("%.3f %.3f", tt.busy, tt.total) {
+			t.Errorf("cores %v: %v of %v (%v), want %v of %v", tt.cores, busy, total, err, tt.busy, tt.total)
+		}
+	}
+	if _, _, err := coreTimes([]byte(stat), []int{0, 7}); err == nil {
+		t.Error("a core that is not there went unnoticed")
+	}
+}
+
+func TestSecretsComeFromTheEnvironmentOnly(t *testing.T) {
+	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "from-env", "MY_TOKEN": "tok"}
+	s := &session{app: &app{env: func(k string) string { return env[k] }}}
+	p := &plan.Plan{Target: plan.Target{Driver: "external"}, Workload: plan.Workload{Params: map[string]string{"bot_token": "${ENV:MY_TOKEN}", "team": "t"}}}
+	get := s.secretsOf(p)
+	if get("admin_password") != "from-env" || get("bot_token") != "tok" || get("user_password") != "" {
+		t.Errorf("%q %q %q", get("admin_password"), get("bot_token"), get("user_password"))
+	}
+	if got := params(p); got["bot_token"] != "" || got["team"] != "t" {
+		t.Errorf("params %v", got)
+	}
+	p.Target.Driver = "refchat"
+	if pw := s.secretsOf(p)("admin_password"); len(pw) < 20 || pw == "from-env" {
+		t.Errorf("the password of our own server is %q", pw)
+	}
+}
+
+func TestUnknownVerb(t *testing.T) {
+	var out, errOut strings.Builder
+	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
+	if got := a.run(context.Background(), []string{"conquer"}); got != exitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), "conquer") {
+		t.Errorf("status %d, stdout %q, stderr %q", got, out.String(), errOut.String())
+	}
+}
