@@ -29,21 +29,21 @@ setup: ## install what tests and demo need, where that is possible
 	@scripts/setup.sh
 
 build: ## bin/plimsoll
-	$(GO) build -trimpath -o bin/plimsoll ./cmd/plimsoll
+	$(GO) build -o bin/plimsoll ./cmd/plimsoll
 
 test: setup ## set up and run all tests
 	$(GO) test $(TESTFLAGS) ./...
 
-check: format lint arch current ## everything but the tests: format, vet, lint, shape, generated files
+check: format lint arch current ## everything but the tests: format, lint with vet, shape, generated files
 
 format: ## every Go file is formatted
 	@bad=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) || exit 1; \
 	if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
 
-vet:
+vet: ## go vet alone, which lint contains
 	$(GO) vet ./...
 
-lint: vet $(LINT) ## go vet and golangci-lint, pinned
+lint: $(LINT) ## golangci-lint, pinned; go vet is one of its parts
 	$(LINT) run ./...
 
 # go install knows no other name than the program's own, so it is renamed to carry its version.
