@@ -41,6 +41,7 @@ func (b *builder) comments() []string {
 		}
 		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine), changed(r), d.Engines[0].Label, spread(r))
 	}
+	out = append(out, b.brokenRules()...)
 	out = append(out, b.limiterComments()...)
 	out = append(out, b.resolution()...)
 	if n := len(d.Voided); n > 0 {
@@ -199,6 +200,32 @@ func spread(r verdict.Result) string {
 	return " (" + text + ")"
 }
 
+// brokenRules says which rules the bounded tests broke, or could not evaluate.
+func (b *builder) brokenRules() []string {
+	var out []string
+	for _, t := range b.d.Rules {
+		for _, r := range t.Rows {
+			broken, missing := 0, 0
+			for _, v := range r.Measured {
+				switch {
+				case v.NoData:
+					missing++
+				case v.Violated:
+					broken++
+				}
+			}
+			name := prefix(b.engineLabel(t.Engine)) + "in the bounded test " + b.armLabel(r.Arm)
+			if broken > 0 {
+				out = append(out, fmt.Sprintf("%s broke %s in %d of %d runs.", name, r.Rule, broken, len(r.Measured)))
+			}
+			if missing > 0 {
+				out = append(out, fmt.Sprintf("%s gave no data for %s in %d of %d runs.", name, r.Rule, missing, len(r.Measured)))
+			}
+		}
+	}
+	return out
+}
+
 // limiterComments say what stopped the searches, one sentence per engine.
 func (b *builder) limiterComments() []string {
 	var out []string
@@ -290,6 +317,10 @@ func (b *builder) actions() []string {
 		if !v.Repeated && d.State.Complete {
 			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
 		}
+	}
+	if len(b.brokenRules()) > 0 {
+		fine = false
+		add("Look at the rules that did not hold in the bounded test, whichever arm broke them.")
 	}
 	if fine {
 		out = slices.Insert(out, 0, "Release can continue as planned.")

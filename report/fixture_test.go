@@ -28,7 +28,8 @@ type scene struct {
 	graphs        []string
 	plan          *plan.Plan
 	hostile       string
-	seconds       int // of the search
+	seconds       int  // of the search
+	broken        bool // the bounded test breaks a rule
 }
 
 const planText = `
@@ -164,6 +165,9 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 		r.Events = append(r.Events,
 			record.Event{At: 18 * time.Second, Kind: "slo", Rule: "p99(op) < 2s", Value: 0.030 * slower * noise(0.05), Limit: 2, Count: 2400, Phase: measuredPhase},
 			record.Event{At: 18 * time.Second, Kind: "slo", Rule: "cpu(app) < 85%", Value: 0.31 * slower * noise(0.03), Limit: 0.85, Phase: measuredPhase})
+		if s.broken {
+			r.Events[len(r.Events)-1].Violated = true
+		}
 	}
 	if s.unbounded {
 		from := at

@@ -20,8 +20,8 @@ func From(in Input) Document {
 	}
 	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []Run{}}
 	b.d = &d
-	b.names()
 	b.sortRuns()
+	b.names()
 	b.state()
 	b.verdicts()
 	b.runs()
@@ -82,19 +82,31 @@ func (b *builder) names() {
 	}
 }
 
+// version returns what the plan calls the build of an arm, or else what the target says of itself.
 func (b *builder) version(arm string) string {
 	if p := b.in.Plan; p != nil && p.Compare != nil {
-		if a, ok := p.Compare.Arm(arm); ok {
+		if a, ok := p.Compare.Arm(arm); ok && a.Version != "" {
 			return a.Version
+		}
+	}
+	for _, e := range b.c.Engines {
+		if v := b.described(e, arm).Version; v != "" {
+			return v
 		}
 	}
 	return ""
 }
 
-// fullName returns what the server of an engine says of itself.
+// fullName returns what the server of an engine says of itself, or else the usual name of the engine.
 func (b *builder) fullName(engine string) string {
 	if n := b.in.EngineNames[engine]; n != "" {
 		return n
+	}
+	if engine == "" {
+		return "" // not ours, and not what is compared
+	}
+	if db := b.described(engine, "").Database; db != nil && db.Name != "" {
+		return strings.TrimSpace(db.Name + " " + db.Version)
 	}
 	switch engine {
 	case "postgresql":

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"image"
 	"image/color"
 	"image/png"
 	"io"
@@ -76,7 +77,48 @@ func (g Graph) PNG(w io.Writer) error {
 	p.Draw(draw.Crop(dc, 8, -18, 6, -head))
 	g.drawHead(dc)
 	enc := png.Encoder{CompressionLevel: png.BestSpeed}
-	return enc.Encode(w, c.Image())
+	return enc.Encode(w, paletted(c.Image()))
+}
+
+// paletted returns the picture with one byte per pixel, which makes files a third as large and several times faster
+// to write. A graph has few colors but for the soft edges of its lines; these are rounded until 256 colors are enough.
+func paletted(m image.Image) image.Image {
+	src, ok := m.(*image.RGBA)
+	if !ok || src.Stride != 4*src.Rect.Dx() {
+		return m
+	}
+	for _, mask := range []uint32{0xffffff, 0xfcfcfc, 0xf8f8f8, 0xf0f0f0} {
+		if out := reduce(src, mask); out != nil {
+			return out
+		}
+	}
+	return m
+}
+
+// reduce returns src with the bits of mask of each color, or nil if these are more than 256 colors. A color that is
+// used first in its class stands for the class, so that white and the colors of the arms stay what they are.
+func reduce(src *image.RGBA, mask uint32) *image.Paletted {
+	out := image.NewPaletted(src.Rect, make(color.Palette, 0, 256))
+	index := make(map[uint32]uint8, 256)
+	last, at := uint32(1<<31), uint8(0) // no color
+	for i := range out.Pix {
+		p := src.Pix[4*i : 4*i+4 : 4*i+4]
+		rgb := uint32(p[0])<<16 | uint32(p[1])<<8 | uint32(p[2])
+		if key := rgb & mask; key != last {
+			k, seen := index[key]
+			if !seen {
+				if len(out.Palette) == 256 {
+					return nil
+				}
+				k = uint8(len(out.Palette))
+				out.Palette = append(out.Palette, color.RGBA{p[0], p[1], p[2], 0xff})
+				index[key] = k
+			}
+			last, at = key, k
+		}
+		out.Pix[i] = at
+	}
+	return out
 }
 
 // constant is the ticks as the plotting library wants them.

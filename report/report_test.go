@@ -302,6 +302,11 @@ func TestReleaseContinues(t *testing.T) {
 			t.Errorf("%s (%s): %v", name, d.Kind, d.Actions)
 		}
 	}
+	broken := scenes()["aa"]
+	broken.broken = true
+	if d := From(broken.input()); d.Kind != verdict.Same || slices.Contains(d.Actions, text) || !strings.Contains(strings.Join(d.Comments, " "), "broke cpu(app) < 85% in 6 of 6 runs") {
+		t.Errorf("a broken rule: %v %v", d.Actions, d.Comments)
+	}
 	in := scenes()["aa"].input()
 	in.Comparison.State, in.Comparison.Why = record.Interrupted, "interrupt"
 	if d := From(in); slices.Contains(d.Actions, text) {

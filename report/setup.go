@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,38 @@ func (b *builder) planRows() []record.Row {
 		text += ", pace " + strconv.FormatFloat(w.Pace, 'g', -1, 64)
 	}
 	rows = append(rows, record.Row{Name: "Workload", Value: text})
+	return append(rows, b.armRows()...)
+}
+
+// armRows say what each arm is: only what makes it differ from the target as planned. A secret is a reference here.
+func (b *builder) armRows() []record.Row {
+	var rows []record.Row
+	for _, arm := range b.c.Arms {
+		var parts []string
+		add := func(name, value string) {
+			if value != "" {
+				parts = append(parts, name+" "+value)
+			}
+		}
+		add("version", b.version(arm))
+		if b.in.Plan.Compare != nil {
+			a, _ := b.in.Plan.Compare.Arm(arm)
+			add("binary", a.Binary)
+			add("arguments", strings.Join(a.Args, " "))
+			for _, key := range slices.Sorted(maps.Keys(a.Env)) {
+				add("environment", key+"="+a.Env[key])
+			}
+			add("database", a.Database)
+			add("deployment", a.Deployment)
+		}
+		if e := b.c.Engines; len(e) > 0 {
+			add("digest", short(b.described(e[0], arm).Digest, 20))
+		}
+		if len(parts) == 0 {
+			parts = []string{"the target as planned"}
+		}
+		rows = append(rows, record.Row{Name: "Arm " + arm, Value: strings.Join(parts, "; ")})
+	}
 	return rows
 }
 

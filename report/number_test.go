@@ -1,0 +1,168 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"plimsoll/plan"
+	"plimsoll/verdict"
+)
+
+func TestDeltaText(t *testing.T) {
+	nan := unknown
+	for _, tt := range []struct {
+		d    *Delta
+		want string
+	}{
+		{nil, "–"},
+		{&Delta{Value: nan, Lo: nan, Hi: nan}, "–"},
+		// Published differences of single runs.
+		{&Delta{Value: 16007.0/14186 - 1, Lo: nan, Hi: nan}, "+12.8 %"},
+		{&Delta{Value: 16301.0/16347 - 1, Lo: nan, Hi: nan}, "-0.28 %"},
+		{&Delta{Value: 16378.0/16997 - 1, Lo: nan, Hi: nan}, "-3.6 %"},
+		{&Delta{Value: -0.00001, Lo: nan, Hi: nan}, "+0.00 %"},
+		{&Delta{Value: 0.128, Lo: 0.109, Hi: 0.1471}, "+12.8 % [+10.9, +14.7]"},
+		{&Delta{Value: 0.128, Lo: -0.3, Hi: 0.6}, "+13 % [-30, +60]"},
+		{&Delta{Value: 0.0012, Lo: 0.0008, Hi: 0.0016}, "+0.12 % [+0.08, +0.16]"},
+		{&Delta{Value: 0.0012, Lo: 0.00118, Hi: 0.00122}, "+0.120 % [+0.118, +0.122]"},
+		{&Delta{Value: -0.18, Lo: nan, Hi: nan, Bound: "<="}, "<= -18.0 %"},
+	} {
+		if got := tt.d.text(); got != tt.want {
+			t.Errorf("%+v: got %q, want %q", tt.d, got, tt.want)
+		}
+	}
+}
+
+func TestSignificantDigits(t *testing.T) {
+	for _, tt := range []struct {
+		v    float64
+		n    int
+		want string
+	}{
+		{0, 3, "0"}, {0.5123, 3, "0.512"}, {1.234, 3, "1.23"}, {12.34, 3, "12.3"}, {123.4, 3, "123"}, {1234.5, 3, "1234"}, {99.96, 3, "100"},
+		{0.09999, 2, "0.10"}, {-2.5, 2, "-2.5"}, {1e-9, 3, "0.000000"}, {math.NaN(), 3, "–"}, {math.Inf(1), 3, "–"},
+	} {
+		if got := sig(tt.v, tt.n); got != tt.want {
+			t.Errorf("sig(%v, %d) = %q, want %q", tt.v, tt.n, got, tt.want)
+		}
+	}
+	users := verdict.Endpoint{Unit: "users"}
+	errors := verdict.Endpoint{Unit: "%", Absolute: true}
+	for _, tt := range []struct{ got, want string }{
+		{measured(users, 1310.4), "1310"}, {measured(errors, 0.0334), "0.033 %"}, {measured(verdict.Endpoint{Unit: "ms"}, 18.53), "18.5 ms"},
+		{size(users, 0.05), "5 %"}, {size(errors, 0.1), "0.1 pp"}, {size(users, 0), "–"}, {size(users, math.NaN()), "–"},
+		{ruleValue(plan.Seconds, 2), "2 s"}, {ruleValue(plan.Seconds, 0.0304), "30.4 ms"}, {ruleValue(plan.Fraction, 0.85), "85.0 %"},
+		{ruleValue("", unknown), "–"}, {ArmCell{Users: 1310, Lo: 1289, Hi: 1331}.users(), "1310 [1289, 1331]"},
+		{ArmCell{Users: 5000, Lo: unknown, Hi: unknown, AtLeast: true}.users(), ">= 5000"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func TestRatioOfBounds(t *testing.T) {
+	known, bound := RunCell{Users: 1000}, RunCell{Users: 1000, AtLeast: true}
+	for _, tt := range []struct {
+		base, fresh RunCell
+		want        string
+	}{
+		{known, RunCell{Users: 1100}, "+10.0 %"},
+		{bound, RunCell{Users: 900}, "<= -10.0 %"},
+		{known, RunCell{Users: 1100, AtLeast: true}, ">= +10.0 %"},
+		{bound, bound, "–"},
+		{RunCell{Users: unknown}, known, "–"},
+	} {
+		if got := ratio(tt.base, tt.fresh).text(); got != tt.want {
+			t.Errorf("%+v against %+v: got %q, want %q", tt.fresh, tt.base, got, tt.want)
+		}
+	}
+}
+
+func TestNumberJSON(t *testing.T) {
+	for in, want := range map[Number]string{1.5: "1.5", Number(math.Inf(1)): "null", unknown: "null"} {
+		b, err := json.Marshal(in)
+		if err != nil || string(b) != want {
+			t.Errorf("%v: %s, %v", in, b, err)
+		}
+	}
+	var n Number
+	if err := json.Unmarshal([]byte("null"), &n); err != nil || n.Known() {
+		t.Errorf("null is %v, %v", n, err)
+	}
+}
+
+// TestTicks asks of any range: it is covered, in few steps of one size, with labels that differ.
+func TestTicks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		hi := math.Pow(10, 14*rng.Float64()-5)
+		lo := 0.0
+		if rng.IntN(4) == 0 {
+			lo = -hi * rng.Float64()
+		}
+		ts := ticks(lo, hi, 5)
+		if ts[0].at > lo || ts[len(ts)-1].at < hi*(1-1e-9) || len(ts) < 3 || len(ts) > 9 {
+			t.Fatalf("%v to %v: %v", lo, hi, ts)
+		}
+		seen := map[string]bool{}
+		for i, k := range ts {
+			if seen[k.label] || len(k.label) > 9 {
+				t.Fatalf("%v to %v: label %q in %v", lo, hi, k.label, ts)
+			}
+			seen[k.label] = true
+			if i > 1 && math.Abs((k.at-ts[i-1].at)/(ts[1].at-ts[0].at)-1) > 1e-6 {
+				t.Fatalf("%v to %v: uneven %v", lo, hi, ts)
+			}
+		}
+	}
+	for range 2000 {
+		end := math.Pow(10, 7*rng.Float64()-1)
+		ts, unit := clock(end)
+		if len(ts) < 3 || len(ts) > 52 || ts[0].at != 0 || ts[len(ts)-1].at > end*(1+1e-9) {
+			t.Fatalf("%v s: %v %s", end, ts, unit)
+		}
+	}
+	if ts, unit := clock(5400); unit != "min" || ts[len(ts)-1].label != "90" {
+		t.Errorf("90 minutes: %v %s", ts, unit)
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	a := Line{T: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, V: []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}
+	b := Line{T: []float64{0, 1, 2, 3}, V: []float64{3, 3, 3, 3}}
+	c := Line{T: []float64{0, 1, 2, 3}, V: []float64{5, 5, 5, 5}}
+	l := overlay([]Line{a, b, c}, 1)
+	if l.N != 3 || len(l.T) != 4 || l.Mean[0] != 3 || l.Lo[0] != 1 || l.Hi[0] != 5 {
+		t.Errorf("a curve where one of three runs goes on: %+v", l)
+	}
+	if len(l.Each) != 3 || len(l.Each[0].T) != 10 {
+		t.Errorf("single runs: %+v", l.Each)
+	}
+	if one := overlay([]Line{a}, 1); one.Lo != nil || one.Each != nil || len(one.T) != 10 {
+		t.Errorf("one run has a band: %+v", one)
+	}
+	gap := overlay([]Line{{T: []float64{0, 1, 3, 20, 21}, V: []float64{0, 1, 3, 20, 21}}}, 1)
+	if got := pieces(gap.T, gap.Step); len(got) != 2 || got[0] != (piece{0, 4}) || got[1] != (piece{4, 6}) || gap.Mean[2] != 2 {
+		t.Errorf("a short gap is bridged, a long one is not: %+v %v", gap, got)
+	}
+	long := Line{}
+	for i := range 5400 {
+		long.T, long.V = append(long.T, float64(i)), append(long.V, float64(i%2))
+	}
+	d := Document{Arms: []Arm{{Name: "base", Label: "base"}}}
+	builder := builder{d: &d, judged: []RunData{{}}}
+	builder.judged[0].Cell.Arm = "base"
+	var g GraphData
+	builder.lines(&g, func(RunData) Line { return long })
+	if n := len(g.Arms[0].T); n < 200 || n > gridPoints+1 {
+		t.Errorf("5400 points became %d", n)
+	}
+	for _, v := range g.Arms[0].Mean[1 : len(g.Arms[0].Mean)-1] {
+		if v < 0.4 || v > 0.6 {
+			t.Fatalf("the mean of 0 and 1 is %v", v)
+		}
+	}
+}
