@@ -56,7 +56,7 @@ arch: ## the shape of the repository
 	$(GO) test ./internal/arch
 
 # Packages whose tests keep a generated file declare the flag -update; see gen.
-GOLDEN = $(shell git grep -lE 'flag\.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+GOLDEN = $(shell git grep -lE 'flag\.Bool."update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 current: ## generated files are current
 	$(GO) test -run 'Golden|Schema|Canonical|Calibration|Print' $(GOLDEN)
