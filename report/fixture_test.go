@@ -270,7 +270,7 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 			opt.BaseName, opt.NewName = l1, l2
 			results = append(results, verdict.Judge(e, pairs, opt))
 		}
-		return Judged{Engine: e2, Arm: a2, Verdict: verdict.Combine(name, results), Skipped: map[string]string{"p95(upload)": "no such operation was measured" + s.hostile}}
+		return Judged{Engine: e2, Arm: a2, Verdict: verdict.Combine(name, results), Skipped: map[string]string{"p95(upload)": "no such operation was measured" + s.hostile, "p99(login)": "12 operations are too few for p99: want 459"}}
 	}
 	for _, e := range s.engines {
 		for _, a := range s.arms[1:] {

@@ -2,11 +2,15 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/verdict"
 )
 
@@ -164,5 +168,43 @@ func TestOverlay(t *testing.T) {
 		if v < 0.4 || v > 0.6 {
 			t.Fatalf("the mean of 0 and 1 is %v", v)
 		}
+	}
+}
+
+func TestCounts(t *testing.T) {
+	want := []Count{{"c", 3}, {"a", 1}, {"b", 1}}
+	for range 20 { // the order of a map differs from time to time
+		if got := counts(map[string]int{"a": 1, "b": 1, "c": 3}); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// TestSearchRules follows one rule through two searches: the first violation of each counts, with its users.
+func TestSearchRules(t *testing.T) {
+	const rule = "p99(op) < 2s"
+	run := func(block, users int, violated ...int) RunData {
+		r := RunData{Cell: record.ComparisonRun{Run: fmt.Sprint("r", block), Block: block, Arm: "base", Valid: true}}
+		r.Manifest.Phases = []record.Phase{{Name: "measure", From: 0, To: 10 * time.Second}, {Name: "search", From: 10 * time.Second, To: 20 * time.Second}}
+		r.Events = append(r.Events, record.Event{At: 10 * time.Second, Kind: "slo", Rule: rule, Value: 0.5, Limit: 2, Phase: "measured"})
+		for k := range 10 {
+			at := time.Duration(10+k) * time.Second
+			r.Events = append(r.Events, record.Event{At: at, Kind: "users", Users: users + k},
+				record.Event{At: at, Kind: "slo", Rule: rule, Value: float64(k), Limit: 2, Phase: "search", Violated: slices.Contains(violated, k), NoData: k == 0})
+		}
+		return r
+	}
+	in := Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 2}, Runs: []RunData{run(1, 100, 4, 7, 8), run(2, 200, 6)}}
+	d := From(in)
+	row := d.Rules[0].Rows[0]
+	if want := (RuleSearch{Evaluations: 20, Violated: 4, NoData: 2, FirstUsers: (104 + 206) / 2, FirstRuns: 2}); *row.Search != want {
+		t.Errorf("got %+v, want %+v", *row.Search, want)
+	}
+	if len(row.Measured) != 2 || row.Measured[1].Block != 2 || row.Measured[1].Value != 0.5 {
+		t.Errorf("measured %+v", row.Measured)
+	}
+	g := d.Graphs[0]
+	if g.Rule != rule || g.Limit != 2000 || g.Unit != "ms" || g.Arms[0].T[0] != 1 || g.Arms[0].Mean[0] != 1000 {
+		t.Errorf("the graph of the rule begins %v %v, limit %v %s", g.Arms[0].T[0], g.Arms[0].Mean[0], g.Limit, g.Unit)
 	}
 }

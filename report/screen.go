@@ -58,10 +58,12 @@ func Screen(w io.Writer, d Document, width int) error {
 	if text := skippedText(d); text != "" {
 		s.entry("not judged", text, 2)
 	}
-	s.warnings(d.Warnings)
+	next := screen{width: s.width}
 	for _, a := range d.Actions[:min(len(d.Actions), 2)] {
-		s.entry("next", a, 2)
+		next.entry("next", a, 2)
 	}
+	s.warnings(d.Warnings, screenLines-len(next.lines))
+	s.lines = append(s.lines, next.lines...)
 	_, err := io.WriteString(w, strings.Join(s.lines, "\n")+"\n")
 	return err
 }
@@ -133,13 +135,15 @@ func (s *screen) capacity(d Document) {
 	}
 }
 
-func (s *screen) warnings(warnings []string) {
-	n := screenWarning
-	if left := screenLines - len(s.lines) - 3; left < n {
-		n = max(left, 1)
+// warnings writes as many warnings as there is room for up to line most, at least one, and says how many more there
+// are. The most serious come first.
+func (s *screen) warnings(warnings []string, most int) {
+	n := min(screenWarning, most-len(s.lines))
+	if len(warnings) > n {
+		n = max(min(screenWarning, n-1), 1)
 	}
 	for i, t := range warnings {
-		if i == n && len(warnings) > n {
+		if i == n {
 			s.entry("", fmt.Sprintf("and %d more in the report", len(warnings)-n), 1)
 			return
 		}
