@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -208,11 +209,12 @@ func (p *Process) Err() error {
 // Tail returns the last lines of the child's output, for error messages; at most 16 KiB from memory and
 // from each log file. Of a log file it shows only what was written since the start.
 func (p *Process) Tail() string {
-	out := p.tail.String()
+	var out strings.Builder
+	out.WriteString(p.tail.String())
 	for _, l := range p.logs {
-		out += l.tail()
+		out.WriteString(l.tail())
 	}
-	return out
+	return out.String()
 }
 
 // Signal sends sig to the child, not to its group. An ended child is no error.

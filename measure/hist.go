@@ -136,8 +136,10 @@ func (h *Histogram) Count() uint64 {
 	return h.n
 }
 
-// Over and Under return how many values were outside [0, MaxValue].
-func (h *Histogram) Over() uint64  { return h.over }
+// Over returns how many values were above [MaxValue].
+func (h *Histogram) Over() uint64 { return h.over }
+
+// Under returns how many values were below 0.
 func (h *Histogram) Under() uint64 { return h.under }
 
 // Min returns the smallest value, exactly; 0 when h is empty.

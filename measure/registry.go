@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -176,7 +177,7 @@ func (r *Registry) Cut() []*Window {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()
 	r.mu.Lock()
-	names := r.names[:len(r.names):len(r.names)]
+	names := slices.Clip(r.names)
 	r.mu.Unlock()
 	out := make([]*Window, len(names))
 	for _, s := range r.shards {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -68,9 +69,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 	if c := p.Compare; c != nil {
 		fill(d, "compare.blocks", &c.Blocks, 6)
 		margin := DefaultMargin()
-		for k, v := range c.Margin {
-			margin[k] = v
-		}
+		maps.Copy(margin, c.Margin)
 		c.Margin = margin
 	}
 }

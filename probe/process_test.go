@@ -21,11 +21,11 @@ type fake struct {
 func newFake(t *testing.T) fake { return fake{t, t.TempDir()} }
 
 type fakeProc struct {
-	ppid                               int
-	user, system, cuser, csystem       int
-	start, threads, resident, shared   int
-	state, comm                        string
-	voluntary, involuntary, fds, limit int
+	ppid                             int
+	user, system, cuser, csystem     int
+	start, threads, resident, shared int
+	state, comm                      string
+	voluntary, involuntary, limit    int
 }
 
 // set writes one process; files that the probe holds open change with it.

@@ -106,8 +106,7 @@ func (s *Scrape) Close() error {
 
 // bare takes the URL off an HTTP client's error: its query may hold a token.
 func bare(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

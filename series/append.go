@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/storage"
@@ -86,7 +87,6 @@ type writer struct {
 	texts   map[string]map[string]*entry // by extra labels and format, then by text as exposed
 	batch   uint64
 	points  []point // scratch of the batch at hand
-	fresh   []*entry
 	key     []byte
 	names   []string
 	body    []byte
@@ -327,9 +327,9 @@ func appendRaw(buf []byte, s *Sample) []byte {
 
 func sampleLabels(s *Sample) (labels.Labels, error) {
 	b := labels.NewScratchBuilder(len(s.Labels) + 1)
-	b.Add(labels.MetricName, s.Name)
+	b.Add(model.MetricNameLabel, s.Name)
 	for _, l := range s.Labels {
-		if l.Name == labels.MetricName {
+		if l.Name == model.MetricNameLabel {
 			return labels.EmptyLabels(), fmt.Errorf("sample %q has a label %q", s.Name, l.Name)
 		}
 		if l.Value != "" {
@@ -347,7 +347,7 @@ func withExtra(lset labels.Labels, extra map[string]string) (labels.Labels, erro
 	}
 	b := labels.NewBuilder(lset)
 	for n := range extra {
-		if n == labels.MetricName {
+		if n == model.MetricNameLabel {
 			return lset, fmt.Errorf("extra label %q would rename the metric", n)
 		}
 		if own := lset.Get(n); own != "" {
@@ -362,7 +362,7 @@ func withExtra(lset labels.Labels, extra map[string]string) (labels.Labels, erro
 
 // check refuses labels that cannot be stored or asked for.
 func check(lset labels.Labels) error {
-	name := lset.Get(labels.MetricName)
+	name := lset.Get(model.MetricNameLabel)
 	if name == "" {
 		return errors.New("metric has no name")
 	}

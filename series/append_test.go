@@ -148,8 +148,7 @@ func TestCachesKeepApart(t *testing.T) {
 		}
 	}
 	err := db.Append(at(2), []Sample{{Name: "x", Labels: []Label{{"instance", "a"}}, Value: 2}})
-	var r *RejectedError
-	if !errors.As(err, &r) {
+	if _, ok := errors.AsType[*RejectedError](err); !ok {
 		t.Errorf("the same series by the other way at the same time: %v", err)
 	}
 }

@@ -92,8 +92,7 @@ func (db *DB) replay() error {
 	head, err := tsdb.NewHead(nil, listen, log, nil, headOptions(box), nil)
 	if err == nil {
 		err = head.Init(math.MinInt64)
-		var torn *wlog.CorruptionErr
-		if errors.As(err, &torn) {
+		if torn, ok := errors.AsType[*wlog.CorruptionErr](err); ok {
 			// What came before the torn record is in the head.
 			db.damage, err = fmt.Errorf("the log ends in a damaged record, samples after it are missing: %w", torn), nil
 		}

@@ -60,6 +60,7 @@ func (b *body) next() error {
 		if b.left == 0 {
 			b.err = b.nextChunk()
 		}
+	default: // bodyEOF ends with the connection
 	}
 	return b.err
 }

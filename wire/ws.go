@@ -373,8 +373,9 @@ func (w *WS) control(op Opcode, payload []byte) error {
 		}
 		_ = w.sendClose(code, "") // the server may be gone already
 		return e
+	default:
+		return nil // a pong
 	}
-	return nil // a pong
 }
 
 // WriteText sends one text message. It is safe to call from several goroutines, also while another reads.

@@ -54,7 +54,7 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 		}
 	}
 	if last != nil {
-		in.Setup = setupOf(c, p, last.Manifest)
+		in.Setup = setupOf(last.Manifest)
 	}
 	if c.Outcome, err = json.Marshal(verdicts); err != nil {
 		return none, nil, err
@@ -87,7 +87,7 @@ func targetOf(m record.Manifest) (target.Description, bool) {
 }
 
 // setupOf are the rows of the Setup table that the runs can tell, in the order of the release reports.
-func setupOf(c *record.Comparison, p *plan.Plan, m record.Manifest) []record.Row {
+func setupOf(m record.Manifest) []record.Row {
 	var rows []record.Row
 	row := func(name, format string, args ...any) {
 		rows = append(rows, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})

@@ -139,7 +139,7 @@ func obtain(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("obtaining MySQL: %w", err)
 	}
 	defer os.RemoveAll(tmp)
-	ctx, cancel := context.WithTimeoutCause(ctx, obtainTimeout, fmt.Errorf("Maven did not end within %v", obtainTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, obtainTimeout, fmt.Errorf("mvn did not end within %v", obtainTimeout))
 	defer cancel()
 	if err := lab.Run(ctx, lab.Spec{
 		Name: "mvn", Path: mvn, Dir: tmp,

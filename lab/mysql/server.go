@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -249,7 +247,7 @@ func (s *Server) admin(ctx context.Context, do func(*sql.Conn) error) error {
 	defer cancel()
 	conf := driver.NewConfig()
 	conf.Net, conf.Addr, conf.User, conf.Timeout = "unix", s.socket(), "root", 5*time.Second
-	conf.Logger = log.New(io.Discard, "", 0) // what matters comes back as an error
+	conf.Logger = &driver.NopLogger{} // what matters comes back as an error
 	connector, err := driver.NewConnector(conf)
 	if err != nil {
 		return err

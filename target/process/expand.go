@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -53,9 +54,7 @@ func (in Instance) variables() (map[string]string, error) {
 		return nil, err
 	}
 	vars["DB_ENGINE"] = in.Engine
-	for k, v := range db {
-		vars[k] = v
-	}
+	maps.Copy(vars, db)
 	return vars, nil
 }
 
