@@ -489,7 +489,11 @@ func TestDialFailures(t *testing.T) {
 }
 
 func TestContextEndsDo(t *testing.T) {
-	url := script(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	ends := make(chan error, 2)
+	url := script(t, func(c net.Conn) {
+		_, err := io.Copy(io.Discard, c)
+		ends <- err
+	})
 	c := newClient(t, Config{URL: url, Timeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
@@ -505,6 +509,11 @@ func TestContextEndsDo(t *testing.T) {
 	_, err = c.Do(ctx, &Request{Path: "/"})
 	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout || e.Phase != PhaseHeader {
 		t.Errorf("context's deadline: got %v", err)
+	}
+	for range 2 {
+		if err := <-ends; err != nil {
+			t.Errorf("the server gave up first: %v", err)
+		}
 	}
 }
 

@@ -92,13 +92,34 @@ func TestWSEcho(t *testing.T) {
 	}
 }
 
+// echoFragments echoes long messages in several frames.
+func echoFragments(c *websocket.Conn, _ *http.Request) {
+	for {
+		kind, data, err := c.ReadMessage()
+		if err != nil {
+			return
+		}
+		w, err := c.NextWriter(kind)
+		if err != nil {
+			return
+		}
+		for ; len(data) > 0; data = data[min(len(data), 1000):] {
+			w.Write(data[:min(len(data), 1000)])
+		}
+		w.Close()
+	}
+}
+
 func TestWSIdleHoldsNoBuffer(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		url, conf := gorilla(t, secure, echo)
+		url, conf := gorilla(t, secure, echoFragments)
 		w := dialWS(t, WSConfig{URL: url, TLS: conf})
 		w.WriteText(pattern(100_000))
-		if _, _, _, err := w.Read(t.Context()); err != nil {
-			t.Fatal(err)
+		if _, data, _, err := w.Read(t.Context()); err != nil || !bytes.Equal(data, pattern(100_000)) {
+			t.Fatalf("%d bytes, %v", len(data), err)
+		}
+		if w.kept == nil {
+			t.Fatal("the message did not come in fragments")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 		_, _, _, err := w.Read(ctx)

@@ -195,7 +195,9 @@ func TestReadPosts(t *testing.T) {
 
 func TestCallsProveTheirEffect(t *testing.T) {
 	body := ""
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))
+	code := 200
+	status := func(w http.ResponseWriter) { w.WriteHeader(code) }
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { status(w); io.WriteString(w, body) }))
 	defer srv.Close()
 	c, rec := newTestClient(t, srv.URL)
 	ctx := t.Context()
@@ -206,6 +208,13 @@ func TestCallsProveTheirEffect(t *testing.T) {
 	}{
 		{"view_channel", `{"status":"OK","last_viewed_at_times":{"c":7}}`, []string{`{"status":"OK"}`, `{"status":"OK","last_viewed_at_times":{"d":7}}`, `{"status":"OK","last_viewed_at_times":null}`},
 			func() error { _, err := c.ViewChannel(ctx, "u", "c", ""); return err }},
+		{"post", `{"id":"p","channel_id":"c","file_ids":["f"]}`, []string{`{"id":"p","channel_id":"c"}`, `{"id":"p","channel_id":"c","file_ids":[]}`},
+			func() error {
+				_, err := c.Post(ctx, Draft{ChannelID: "c", FileIDs: []string{"f"}})
+				return err
+			}},
+		{"upload", "", []string{`{"file_infos":[]}`, `{"file_infos":[{"id":"f","size":3}]}`, `{"file_infos":[{"size":4}]}`},
+			func() error { _, err := c.Upload(ctx, "c", "n", "text/plain", []byte("1234")); return err }},
 		{"react", `{"post_id":"p"}`, []string{`{}`, `{"post_id":"q"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
 		{"channel_stats", `{"member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c"); return err }},
 		{"status_ids", `[{}]`, []string{`{}`, ``}, func() error { _, err := c.Statuses(ctx, []string{"u"}); return err }},
@@ -213,6 +222,10 @@ func TestCallsProveTheirEffect(t *testing.T) {
 		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`}, func() error { _, err := c.TeamChannels(ctx, "u", "t"); return err }},
 		{"login", ``, []string{`{"id":"u","username":"n"}`}, func() error { _, err := c.Login(ctx, "n", "p"); return err }}, // no Token header
 	} {
+		code = 200
+		if tt.name == "upload" || tt.name == "post" {
+			code = 201
+		}
 		if body = tt.good; body != "" {
 			if err := tt.call(); err != nil || rec.take() != tt.name+":ok" {
 				t.Errorf("%s: %v", tt.name, err)

@@ -60,6 +60,7 @@ func TestSocketEvents(t *testing.T) {
 		send(`{"status":"OK","seq_reply":9}`)
 		send(`{"event":"reaction_added","data":{},"seq":5}`)
 		send(posted(5, "p2", "b", strings.Repeat("long ", 3000)))
+		send(`{"event":"typing","data":{},"seq":2}`)
 		send(`{"event":"status_change","data":{},"seq":6}`)
 		send(`{"event":"posted","data":{"post":"{\"id\":"},"seq":7}`)
 		c.ReadMessage()
@@ -78,7 +79,7 @@ func TestSocketEvents(t *testing.T) {
 		lost     int64
 		id, user string
 	}{
-		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""}, {EventPosted, -1, "p2", "b"}, {EventOther, 0, "", ""},
+		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""}, {EventPosted, -1, "p2", "b"}, {EventTyping, -4, "", ""}, {EventOther, 0, "", ""},
 	} {
 		ev, err := s.Next(t.Context())
 		if err != nil {
