@@ -81,37 +81,37 @@ func (g Graph) PNG(w io.Writer) error {
 }
 
 // paletted returns the picture with one byte per pixel, which makes files a third as large and several times faster
-// to write. A graph has few colors but for the soft edges of its lines; these are rounded until 256 colors are enough.
+// to write. The colors of lines and text are kept as they are; of their soft edges so many as fit, and the nearest
+// one for the rest.
 func paletted(m image.Image) image.Image {
 	src, ok := m.(*image.RGBA)
 	if !ok || src.Stride != 4*src.Rect.Dx() {
 		return m
 	}
-	for _, mask := range []uint32{0xffffff, 0xfcfcfc, 0xf8f8f8, 0xf0f0f0} {
-		if out := reduce(src, mask); out != nil {
-			return out
-		}
-	}
-	return m
-}
-
-// reduce returns src with the bits of mask of each color, or nil if these are more than 256 colors. A color that is
-// used first in its class stands for the class, so that white and the colors of the arms stay what they are.
-func reduce(src *image.RGBA, mask uint32) *image.Paletted {
 	out := image.NewPaletted(src.Rect, make(color.Palette, 0, 256))
-	index := make(map[uint32]uint8, 256)
+	index := make(map[uint32]uint8, 1024) // by color without its lowest bits
+	const bits = 0xf8f8f8
+	add := func(r, g, b uint8, key uint32) uint8 {
+		k := uint8(len(out.Palette))
+		out.Palette = append(out.Palette, color.RGBA{r, g, b, 0xff})
+		index[key] = k
+		return k
+	}
+	for _, c := range append([]color.NRGBA{{0xff, 0xff, 0xff, 0xff}, ink, gray, pale, alarm}, palette[:]...) {
+		add(c.R, c.G, c.B, (uint32(c.R)<<16|uint32(c.G)<<8|uint32(c.B))&bits)
+	}
 	last, at := uint32(1<<31), uint8(0) // no color
 	for i := range out.Pix {
 		p := src.Pix[4*i : 4*i+4 : 4*i+4]
-		rgb := uint32(p[0])<<16 | uint32(p[1])<<8 | uint32(p[2])
-		if key := rgb & mask; key != last {
+		key := (uint32(p[0])<<16 | uint32(p[1])<<8 | uint32(p[2])) & bits
+		if key != last {
 			k, seen := index[key]
-			if !seen {
-				if len(out.Palette) == 256 {
-					return nil
-				}
-				k = uint8(len(out.Palette))
-				out.Palette = append(out.Palette, color.RGBA{p[0], p[1], p[2], 0xff})
+			switch {
+			case seen:
+			case len(out.Palette) < 256:
+				k = add(p[0], p[1], p[2], key)
+			default:
+				k = uint8(out.Palette.Index(color.RGBA{p[0], p[1], p[2], 0xff}))
 				index[key] = k
 			}
 			last, at = key, k
@@ -179,8 +179,18 @@ func (g Graph) addArms(p *plot.Plot) error {
 	return nil
 }
 
+// chunk is how many points of a curve are drawn in one stroke: the time for a stroke grows with the square.
+const chunk = 40
+
 func addLine(p *plot.Plot, t, v []float64, step float64, style draw.LineStyle) error {
+	var parts []piece
 	for _, s := range pieces(t, step) {
+		for ; s.to-s.from > chunk; s.from += chunk - 1 {
+			parts = append(parts, piece{s.from, s.from + chunk})
+		}
+		parts = append(parts, s)
+	}
+	for _, s := range parts {
 		xy := make(plotter.XYs, 0, s.to-s.from)
 		for i := s.from; i < s.to; i++ {
 			xy = append(xy, plotter.XY{X: t[i], Y: v[i]})

@@ -1,0 +1,36 @@
+package report_test
+
+import (
+	"os"
+
+	"plimsoll/record"
+	"plimsoll/report"
+	"plimsoll/verdict"
+)
+
+// A comparison with one pair of runs is shown, and judged to be what it is.
+func Example() {
+	e := verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}
+	r := verdict.Judge(e, []verdict.Pair{{Block: 1, Base: 16997, New: 16378}}, verdict.Fixed(1))
+	d := report.From(report.Input{
+		Comparison:  &record.Comparison{State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1},
+		Arms:        []report.Judged{{Engine: "postgresql", Arm: "new", Verdict: verdict.Combine("postgresql", []verdict.Result{r})}},
+		EngineNames: map[string]string{"postgresql": "PostgreSQL 15.18"},
+	})
+	if err := report.Screen(os.Stdout, d, 90); err != nil {
+		panic(err)
+	}
+	// Output:
+	// Performance Comparison base vs new · complete, 0 of 1 blocks judged
+	//
+	// INDICATIVE    PostgreSQL: 1 pair is indicative only, at least 6 are needed for a verdict
+	//               (capacity -3.6 %)
+	//
+	// supported users   base    new     delta
+	// PostgreSQL        16997   16378   -3.6 %
+	//
+	// validity      0 runs: 0 judged, none invalid
+	// warning       0 blocks were judged: below 6 everything is indicative only
+	// warning       too few values for an interval: 1 given, 3 needed (PostgreSQL capacity)
+	// next          Repeat with at least 6 blocks: fewer carry no verdict.
+}
