@@ -151,12 +151,13 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON
 		return err
 	}
 	s.prog.say("rendering the report")
-	status, err := a.conclude(ctx, st, c, asJSON)
+	status, verdicts, err := a.conclude(ctx, st, c, asJSON)
 	if err != nil {
 		return err
 	}
 	if !asJSON {
 		fmt.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
+		fmt.Fprintf(a.stdout, "verdict: %s\n", summary(verdicts))
 	}
 	if status != exitOK {
 		return statusError(status)
@@ -191,38 +192,47 @@ func setupRows(p *plan.Plan) []record.Row {
 }
 
 // conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
-func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, error) {
+func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, []verdict.Verdict, error) {
 	p, err := plan.Parse([]byte(c.Plan))
 	if err != nil {
-		return exitTool, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+		return exitTool, nil, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
 	doc, verdicts, err := a.document(ctx, st, c, p)
 	if err != nil {
-		return exitTool, err
+		return exitTool, nil, err
 	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc); err != nil {
-		return exitTool, err
+		return exitTool, nil, err
 	}
 	if err := st.SaveComparison(c); err != nil {
-		return exitTool, err
+		return exitTool, nil, err
 	}
 	if asJSON {
 		if err := writeJSONDocument(a.stdout, doc); err != nil {
-			return exitTool, err
+			return exitTool, nil, err
 		}
 	} else {
 		if err := screen(a.stdout, doc); err != nil {
-			return exitTool, err
+			return exitTool, nil, err
 		}
 		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 		fmt.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
 	}
 	if c.State == record.Interrupted {
 		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s\n", c.Why)
-		return exitTool, nil
+		return exitTool, verdicts, nil
 	}
-	return statusOfKind(verdict.Worst(verdicts...)), nil
+	return statusOfKind(verdict.Worst(verdicts...)), verdicts, nil
+}
+
+// summary is the line for scripts: each database with its verdict.
+func summary(verdicts []verdict.Verdict) string {
+	var parts []string
+	for _, v := range verdicts {
+		parts = append(parts, dash(v.Database)+"="+string(v.Kind))
+	}
+	return strings.Join(parts, " ")
 }
 
 // report renders a stored comparison again.
@@ -244,7 +254,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err != nil {
 		return usageError{err}
 	}
-	status, err := a.conclude(ctx, st, c, *asJSON)
+	status, _, err := a.conclude(ctx, st, c, *asJSON)
 	if err != nil {
 		return err
 	}

@@ -332,7 +332,8 @@ func (f *fleet) close() {
 }
 
 // secretsOf returns where behaviors find their secrets: the plan's own references under their names, then the
-// environment as PLIMSOLL_NAME. The administrator of a server that we start gets a password of its own.
+// environment as PLIMSOLL_NAME. The administrator of a server that we start gets a password of its own, unless the
+// environment has one for people who want to log in.
 func (s *session) secretsOf(p *plan.Plan) func(string) string {
 	own := ""
 	if p.Target.Driver == "refchat" {
@@ -348,7 +349,7 @@ func (s *session) secretsOf(p *plan.Plan) func(string) string {
 				return full
 			}
 		}
-		if v := s.env("PLIMSOLL_" + strings.ToUpper(name)); v != "" && p.Target.Driver != "refchat" {
+		if v := s.env("PLIMSOLL_" + strings.ToUpper(name)); v != "" {
 			return v
 		}
 		if name == "admin_password" {
