@@ -3,6 +3,7 @@ package refchat_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -195,6 +196,7 @@ func (c *client) upload(channel, name string, data []byte) answer {
 // socket is a WebSocket whose messages come through a channel.
 type socket struct {
 	t    testing.TB
+	c    *client
 	conn *websocket.Conn
 	msgs chan obj
 }
@@ -218,7 +220,7 @@ func (c *client) dialRaw() *socket {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	s := &socket{t: c.t, conn: conn, msgs: make(chan obj, 100000)}
+	s := &socket{t: c.t, c: c, conn: conn, msgs: make(chan obj, 100000)}
 	go func() {
 		defer close(s.msgs)
 		for {
@@ -258,21 +260,35 @@ func (s *socket) event(name string) obj {
 	}
 }
 
-// sync waits until the server has sent all events that it had for this connection when sync was called: a ping comes back
-// through the same queue. It returns the names or messages of what came before.
-func (s *socket) sync(seq int) []obj {
+// sync returns the messages up to now: the events of all requests that were answered before it was called. A change of
+// preferences marks the place, as its event takes the same way; it is repeated in case a fault ate it. n makes the mark
+// unique among this socket's.
+func (s *socket) sync(n int) []obj {
 	s.t.Helper()
-	if err := s.conn.WriteJSON(obj{"seq": seq, "action": "ping"}); err != nil {
-		s.t.Fatal(err)
-	}
 	var before []obj
-	for {
-		m := s.next()
-		if m["seq_reply"] == float64(seq) {
-			return before
+	for try := range 50 {
+		mark := fmt.Sprintf("mark-%d-%d", n, try)
+		want[obj](s.c, 200, "PUT", "/users/me/preferences", []obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
+		wait := time.After(300 * time.Millisecond)
+	reading:
+		for {
+			select {
+			case m, ok := <-s.msgs:
+				if !ok {
+					s.t.Fatal("the connection ended")
+				}
+				if m["event"] != "preferences_changed" {
+					before = append(before, m)
+				} else if strings.Contains(text(m["data"].(obj)["preferences"]), mark) {
+					return before
+				}
+			case <-wait:
+				break reading
+			}
 		}
-		before = append(before, m)
 	}
+	s.t.Fatal("50 marks did not come back")
+	return nil
 }
 
 // messages returns the texts of the posted events among events.
