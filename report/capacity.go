@@ -41,7 +41,7 @@ func (b *builder) capacities() {
 					cell.Delta = deltaOf(r)
 				}
 				cell.Runs, cell.Users, cell.Lo, cell.Hi, cell.AtLeast = s.N, Number(s.Mean), Number(s.Lo), Number(s.Hi), s.AtLeast
-				any = true
+				any = any || cell.Users.Known()
 				break
 			}
 			for _, f := range d.Databases {
@@ -83,10 +83,13 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 		if r.Cell.Block != block || c == nil || c.Kind == record.Invalid {
 			continue
 		}
-		return RunCell{Run: r.Cell.Run, Users: Number(c.Users), AtLeast: c.Kind == record.AtLeast}
+		return RunCell{Run: r.Cell.Run, Users: Number(c.Users), AtLeast: isBound(c)}
 	}
 	return RunCell{Users: unknown}
 }
+
+// isBound reports whether a capacity is a lower bound: anything that is not said to be an estimate is no estimate.
+func isBound(c *record.Capacity) bool { return c.Kind != record.Estimate && c.Kind != record.Invalid }
 
 func deltaOf(r verdict.Result) *Delta {
 	return &Delta{Value: Number(r.Effect), Lo: Number(r.Lo), Hi: Number(r.Hi)}
@@ -129,7 +132,7 @@ func (b *builder) limiters() {
 				if kind != "" {
 					stopped[kind]++
 				}
-				if c.Kind == record.AtLeast {
+				if isBound(c) {
 					l.AtLeast++
 					own[orDash(kind)]++
 				}

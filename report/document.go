@@ -259,20 +259,23 @@ type RuleRow struct {
 	Search *RuleSearch `json:"search,omitempty"`
 }
 
-// RuleValue is one evaluation. NoData says that there was nothing to evaluate.
+// RuleValue is one evaluation. NoData says that there was nothing to evaluate, TooFew that there were fewer operations
+// than the rule asks for, so that it decided nothing.
 type RuleValue struct {
 	Block    int    `json:"block"`
 	Value    Number `json:"value"`
 	Violated bool   `json:"violated,omitempty"`
 	NoData   bool   `json:"no_data,omitempty"`
+	TooFew   bool   `json:"too_few,omitempty"`
 }
 
-// RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated it or had no
-// data, and the median over the runs of the users at its first violation (NaN if it never was).
+// RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated it, had no
+// data or too few operations, and the median over the runs of the users at its first violation (NaN if it never was).
 type RuleSearch struct {
 	Evaluations int    `json:"evaluations"`
 	Violated    int    `json:"violated"`
 	NoData      int    `json:"no_data"`
+	TooFew      int    `json:"too_few"`
 	FirstUsers  Number `json:"first_users"`
 	FirstRuns   int    `json:"first_runs"` // runs in which it was violated at all
 }

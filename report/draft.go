@@ -67,7 +67,7 @@ func (b *builder) testComments(f Finding) []string {
 		if known(r.Effect) {
 			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
 		} else {
-			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users, %s: %s.", name, r.Kind, r.Reason))
+			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", name, kindText(r.Kind, r.Indicative), r.Reason))
 		}
 	}
 	var parts []string
@@ -150,25 +150,40 @@ func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
 	return out
 }
 
-// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %".
+// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %"; one without a size has
+// its reason.
 func effects(results []verdict.Result) string {
 	parts := make([]string, len(results))
 	for i, r := range results {
-		parts[i] = r.Name + " " + effect(r)
-		if !known(r.Effect) {
-			parts[i] = r.Name + ": " + r.Reason
+		switch {
+		case known(r.Effect):
+			parts[i] = r.Name + " " + effect(r)
+		case r.Indicative:
+			parts[i] = r.Name + " of unknown size"
+		default:
+			parts[i] = r.Name + " (" + r.Reason + ")"
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
+// reasons lists endpoints with why they are of their kind; those with the same reason share it.
 func reasons(results []verdict.Result) string {
-	parts := make([]string, len(results))
-	for i, r := range results {
-		parts[i] = fmt.Sprintf("%s (%s)", r.Name, r.Reason)
-		if known(r.Effect) {
-			parts[i] = fmt.Sprintf("%s %s (%s)", r.Name, effect(r), r.Reason)
+	var texts []string
+	about := map[string][]string{}
+	for _, r := range results {
+		if about[r.Reason] == nil {
+			texts = append(texts, r.Reason)
 		}
+		name := r.Name
+		if known(r.Effect) {
+			name += " " + effect(r)
+		}
+		about[r.Reason] = append(about[r.Reason], name)
+	}
+	parts := make([]string, len(texts))
+	for i, t := range texts {
+		parts[i] = fmt.Sprintf("%s (%s)", list(about[t]), t)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -300,7 +315,7 @@ func (b *builder) actions() []string {
 		case v.Kind == verdict.Worse:
 			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", nameOr(f, "the target"), effects(ofKind(v, v.Kind))))
 		case v.Kind == verdict.Invalid:
-			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", nameOr(f, "the target"), v.Reason))
+			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", nameOr(f, "the target"), invalidText(v)))
 		case v.Indicative:
 			add(fmt.Sprintf("Repeat with at least %d blocks: fewer carry no verdict.", stats.MinPairs))
 		case v.Kind == verdict.Inconclusive:
@@ -332,6 +347,14 @@ func (b *builder) actions() []string {
 		out = append(out, "Nothing was judged: look at Validity.")
 	}
 	return out
+}
+
+// invalidText says what an invalid verdict lacks.
+func invalidText(v verdict.Verdict) string {
+	if bad := ofKind(v, verdict.Invalid); len(bad) > 0 {
+		return reasons(bad)
+	}
+	return v.Reason
 }
 
 // ownLimits names the arms whose searches ended at a limit of their own, and those limits.

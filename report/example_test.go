@@ -13,7 +13,13 @@ func Example() {
 	e := verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}
 	r := verdict.Judge(e, []verdict.Pair{{Block: 1, Base: 16997, New: 16378}}, verdict.Fixed(1))
 	d := report.From(report.Input{
-		Comparison:  &record.Comparison{State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1},
+		Comparison: &record.Comparison{
+			State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1,
+			Runs: []record.ComparisonRun{
+				{Run: "r1", Block: 1, Order: 1, Arm: "base", Engine: "postgresql", Valid: true},
+				{Run: "r2", Block: 1, Order: 2, Arm: "new", Engine: "postgresql", Valid: true},
+			},
+		},
 		Arms:        []report.Judged{{Engine: "postgresql", Arm: "new", Verdict: verdict.Combine("postgresql", []verdict.Result{r})}},
 		EngineNames: map[string]string{"postgresql": "PostgreSQL 15.18"},
 	})
@@ -21,7 +27,7 @@ func Example() {
 		panic(err)
 	}
 	// Output:
-	// Performance Comparison base vs new · complete, 0 of 1 blocks judged
+	// Performance Comparison base vs new · complete, 1 of 1 blocks judged
 	//
 	// INDICATIVE    PostgreSQL: 1 pair is indicative only, at least 6 are needed for a verdict
 	//               (capacity -3.6 %)
@@ -29,8 +35,8 @@ func Example() {
 	// supported users   base    new     delta
 	// PostgreSQL        16997   16378   -3.6 %
 	//
-	// validity      0 runs: 0 judged, none invalid
-	// warning       0 blocks were judged: below 6 everything is indicative only
+	// validity      2 runs: 2 judged, none invalid
+	// warning       1 block was judged: below 6 everything is indicative only
 	// warning       too few values for an interval: 1 given, 3 needed (PostgreSQL capacity)
 	// next          Repeat with at least 6 blocks: fewer carry no verdict.
 }

@@ -290,7 +290,10 @@ func (b *builder) warnings() {
 		}
 		add(fmt.Sprintf("%s): %d of %d blocks can be judged", text, d.State.Judged, d.State.Planned))
 	}
-	if d.State.Judged < stats.MinPairs && d.State.Complete {
+	switch {
+	case d.State.Judged == 0 && d.State.Complete:
+		add("no block could be judged")
+	case d.State.Judged < stats.MinPairs && d.State.Complete:
 		add(fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
 	for _, v := range d.Voided {
@@ -303,11 +306,19 @@ func (b *builder) warnings() {
 	for _, w := range b.resultWarnings() {
 		add(w)
 	}
-	amber := 0
+	amber, red := 0, 0
 	for _, r := range d.Runs {
-		if r.Part == "judged" && len(r.Finding) > 0 {
+		if r.Part != "judged" || len(r.Finding) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(r.Finding, func(f record.Finding) bool { return f.Level == record.Red }) {
+			red++
+		} else {
 			amber++
 		}
+	}
+	if red > 0 {
+		add(fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity", count(red, "judged run has", "judged runs have")))
 	}
 	if amber > 0 {
 		add(fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))

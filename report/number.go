@@ -90,11 +90,14 @@ func decimalsFor(half float64) int {
 	return min(max(0, int(math.Ceil(-math.Log10(half)))), 4)
 }
 
-// percent writes a difference of ratios: "+12.8 %". Differences below 1 % without interval have two decimals.
+// percent writes a difference of ratios: "+12.8 %", "-0.28 %", "+356 %".
 func percent(v float64) string {
 	decimals := 1
-	if math.Abs(v) < 0.01 {
+	switch a := math.Abs(v); {
+	case a < 0.01:
 		decimals = 2
+	case a >= 1:
+		decimals = 0
 	}
 	return signed(100*v, decimals) + " %"
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func TestDeltaText(t *testing.T) {
 		{&Delta{Value: 16007.0/14186 - 1, Lo: nan, Hi: nan}, "+12.8 %"},
 		{&Delta{Value: 16301.0/16347 - 1, Lo: nan, Hi: nan}, "-0.28 %"},
 		{&Delta{Value: 16378.0/16997 - 1, Lo: nan, Hi: nan}, "-3.6 %"},
+		{&Delta{Value: 3.56, Lo: nan, Hi: nan}, "+356 %"},
 		{&Delta{Value: -0.00001, Lo: nan, Hi: nan}, "+0.00 %"},
 		{&Delta{Value: 0.128, Lo: 0.109, Hi: 0.1471}, "+12.8 % [+10.9, +14.7]"},
 		{&Delta{Value: 0.128, Lo: -0.3, Hi: 0.6}, "+13 % [-30, +60]"},
@@ -206,5 +208,33 @@ func TestSearchRules(t *testing.T) {
 	g := d.Graphs[0]
 	if g.Rule != rule || g.Limit != 2000 || g.Unit != "ms" || g.Arms[0].T[0] != 1 || g.Arms[0].Mean[0] != 1000 {
 		t.Errorf("the graph of the rule begins %v %v, limit %v %s", g.Arms[0].T[0], g.Arms[0].Mean[0], g.Limit, g.Unit)
+	}
+}
+
+// TestTooFew holds that a rate of fewer operations than its rule asks for is not shown as healthy.
+func TestTooFew(t *testing.T) {
+	const rule = "rate(5xx) < 0.025% min 8000"
+	r := RunData{Cell: record.ComparisonRun{Run: "r", Block: 1, Arm: "base", Valid: true}, Events: []record.Event{
+		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 7999, Phase: "measured"},
+		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 600, Phase: "search"},
+		{Kind: "slo", Rule: rule, Limit: 0.00025, Count: 8000, Phase: "search"},
+	}}
+	d := From(Input{Comparison: &record.Comparison{Arms: []string{"base"}, Engines: []string{""}, Blocks: 1}, Runs: []RunData{r}})
+	row := d.Rules[0].Rows[0]
+	if !row.Measured[0].TooFew || row.Search.TooFew != 1 || row.Search.Evaluations != 2 {
+		t.Errorf("got %+v, %+v", row.Measured, row.Search)
+	}
+	var b strings.Builder
+	if err := Markdown(&b, d); err != nil || !strings.Contains(b.String(), "undecided: too few (1 of 1)") {
+		t.Errorf("the report says that the rule held, or %v", err)
+	}
+}
+
+// TestBoundsFailClosed takes every kind of capacity that is not said to be an estimate for a lower bound.
+func TestBoundsFailClosed(t *testing.T) {
+	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.AtLeast: true, "at-least": true, "": true} {
+		if got := isBound(&record.Capacity{Kind: kind}); got != want {
+			t.Errorf("%q: %v", kind, got)
+		}
 	}
 }

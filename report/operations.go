@@ -143,7 +143,11 @@ func (b *builder) rules() {
 }
 
 func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
-	row := RuleRow{Rule: rule, Arm: arm, Unit: ruleUnit(rule)}
+	row := RuleRow{Rule: rule, Arm: arm}
+	least := uint64(0)
+	if r, err := plan.ParseSLO(rule); err == nil {
+		row.Unit, least = r.Unit, uint64(r.Min)
+	}
 	search := RuleSearch{FirstUsers: unknown}
 	var first []float64
 	for _, r := range b.of(engine, arm) {
@@ -153,7 +157,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 				continue
 			}
 			if ev.Phase == measuredPhase {
-				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData}
+				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: !ev.NoData && ev.Count < least}
 				if ev.NoData {
 					v.Value = unknown
 				}
@@ -167,6 +171,8 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 			switch {
 			case ev.NoData:
 				search.NoData++
+			case ev.Count < least:
+				search.TooFew++
 			case ev.Violated:
 				search.Violated++
 				if !seen {
@@ -208,13 +214,4 @@ func usersAt(events []record.Event, at time.Duration) int {
 		}
 	}
 	return n
-}
-
-// ruleUnit returns the unit of a rule's numbers, "" for one that cannot be read.
-func ruleUnit(rule string) string {
-	r, err := plan.ParseSLO(rule)
-	if err != nil {
-		return ""
-	}
-	return r.Unit
 }

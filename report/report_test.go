@@ -60,11 +60,15 @@ func scenes() map[string]scene {
 	hostile.capacity = map[string]float64{"postgresql/" + hostile.arms[0]: 1000, "postgresql/" + hostile.arms[1]: 990}
 	hostile.invalid = func(block, order int) bool { return block == 1 && order == 1 }
 
+	invalid := small
+	invalid.blocks = 2
+	invalid.invalid = func(_, order int) bool { return order == 2 }
+
 	three := small
 	three.arms = []string{"base", "new", "tuned"}
 	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150, "postgresql/tuned": 1500}
 	return map[string]scene{"full": small, "aa": aa, "one-block": one, "interrupted": interrupted, "censored": censored,
-		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three}
+		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid}
 }
 
 func golden(t *testing.T, name string, got []byte) {
@@ -109,8 +113,10 @@ func TestGolden(t *testing.T) {
 			d := From(s.input())
 			golden(t, name+".md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
 			golden(t, name+".txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
-			golden(t, name+".svg", render(t, Graphs(d)[0].SVG))
-			d.Graphs = d.Graphs[:1] // one is enough to see their form
+			if len(d.Graphs) > 0 { // none when no run is valid
+				golden(t, name+".svg", render(t, Graphs(d)[0].SVG))
+			}
+			d.Graphs = d.Graphs[:min(1, len(d.Graphs))] // one is enough to see their form
 			var indented bytes.Buffer
 			if err := json.Indent(&indented, render(t, func(w io.Writer) error { return JSON(w, d) }), "", " "); err != nil {
 				t.Fatal(err)
@@ -296,7 +302,7 @@ func TestMarkdownTablesHold(t *testing.T) {
 // TestReleaseContinues drafts it only when everything is complete and the same or better.
 func TestReleaseContinues(t *testing.T) {
 	const text = "Release can continue as planned."
-	for name, want := range map[string]bool{"aa": true, "full": false, "one-block": false, "interrupted": false, "censored": false, "external": true} {
+	for name, want := range map[string]bool{"aa": true, "full": false, "one-block": false, "interrupted": false, "censored": false, "external": true, "invalid": false} {
 		d := From(scenes()[name].input())
 		if got := slices.Contains(d.Actions, text); got != want {
 			t.Errorf("%s (%s): %v", name, d.Kind, d.Actions)

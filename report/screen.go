@@ -138,9 +138,10 @@ func (s *screen) capacity(d Document) {
 // warnings writes as many warnings as there is room for up to line most, at least one, and says how many more there
 // are. The most serious come first.
 func (s *screen) warnings(warnings []string, most int) {
-	n := min(screenWarning, most-len(s.lines))
+	room := most - len(s.lines)
+	n := min(screenWarning, room)
 	if len(warnings) > n {
-		n = max(min(screenWarning, n-1), 1)
+		n = max(min(screenWarning, room-1), 1)
 	}
 	for i, t := range warnings {
 		if i == n {

@@ -152,7 +152,8 @@ func (b *builder) repeatRows() []record.Row {
 	}
 	if m, ok := b.first(); ok {
 		var h host
-		if len(m.Host) > 0 && json.Unmarshal(m.Host, &h) == nil {
+		given := slices.ContainsFunc(b.in.Setup, func(r record.Row) bool { return strings.EqualFold(r.Name, "Host") })
+		if !given && len(m.Host) > 0 && json.Unmarshal(m.Host, &h) == nil {
 			add("Host CPUs", cpuText(h))
 			if h.MemoryBytes > 0 {
 				add("Host memory", sig(float64(h.MemoryBytes)/(1<<30), 3)+" GiB")

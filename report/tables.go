@@ -131,6 +131,9 @@ func (d Document) capacitySections() []section {
 	}
 	out := []section{{Level: 3, Title: "Supported users in unbounded tests", Table: pooled, Notes: []string{
 		"Geometric means over the judged runs. In brackets the " + level + " interval; a difference is judged from the pairs of runs within blocks, not from the intervals of the arms."}}}
+	if len(d.Blocks) == 0 {
+		return out
+	}
 	per := d.capacityHead("Block", "Test")
 	for _, b := range d.Blocks {
 		for i, cells := range b.Users {
@@ -309,7 +312,7 @@ func (d Document) ruleSections() []section {
 			s.Title = "Rules in the bounded test" + label
 			bounded = append(bounded, s)
 		}
-		t := newTable(-1, "Rule", "Arm", ">Limit", ">Evaluations", ">Violated", ">No data", ">First violated at")
+		t := newTable(-1, "Rule", "Arm", ">Limit", ">Evaluations", ">Violated", ">No data", ">Too few", ">First violated at")
 		for _, r := range rt.Rows {
 			if r.Search == nil {
 				continue
@@ -318,11 +321,11 @@ func (d Document) ruleSections() []section {
 			if r.Search.FirstRuns > 0 && r.Search.FirstUsers.Known() {
 				first = fmt.Sprintf("%.0f users (%s)", r.Search.FirstUsers, count(r.Search.FirstRuns, "run", "runs"))
 			}
-			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), strconv.Itoa(r.Search.Evaluations), strconv.Itoa(r.Search.Violated), strconv.Itoa(r.Search.NoData), first)
+			t.add(r.Rule, d.armLabel(r.Arm), limitValue(r), strconv.Itoa(r.Search.Evaluations), strconv.Itoa(r.Search.Violated), strconv.Itoa(r.Search.NoData), strconv.Itoa(r.Search.TooFew), first)
 		}
 		if len(t.Rows) > 0 {
 			s := section{Level: 3, Title: "Rules in the unbounded test" + label, Table: t, Graphs: d.graphIndexes(rt.Engine, Unbounded, true)}
-			s.Notes = []string{"First violated at: the median over the runs in which the rule was violated at all."}
+			s.Notes = []string{"First violated at: the median over the runs in which the rule was violated at all. Too few: evaluations with fewer operations than the rule asks for, which decide nothing."}
 			unbounded = append(unbounded, s)
 		}
 	}
@@ -358,7 +361,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		if len(r.Measured) == 0 {
 			continue
 		}
-		broken, missing := 0, 0
+		broken, missing, few := 0, 0, 0
 		lo, hi := unknown, unknown
 		byBlock := map[int]string{}
 		for _, v := range r.Measured {
@@ -370,6 +373,8 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 			case v.Violated:
 				broken++
 				text += " !"
+			case v.TooFew:
+				few++
 			}
 			byBlock[v.Block] = text
 			if v.Value.Known() {
@@ -381,11 +386,14 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 				}
 			}
 		}
-		held := "yes"
-		if broken > 0 {
-			held = fmt.Sprintf("no (%d of %d)", broken, len(r.Measured))
-		} else if missing > 0 {
-			held = fmt.Sprintf("no data (%d of %d)", missing, len(r.Measured))
+		held, n := "yes", len(r.Measured)
+		switch {
+		case broken > 0:
+			held = fmt.Sprintf("no (%d of %d)", broken, n)
+		case missing > 0:
+			held = fmt.Sprintf("no data (%d of %d)", missing, n)
+		case few > 0:
+			held = fmt.Sprintf("undecided: too few (%d of %d)", few, n)
 		}
 		row := []string{r.Rule, d.armLabel(r.Arm), limitValue(r), held}
 		if each {
@@ -411,7 +419,7 @@ func (d Document) validitySection() section {
 		for _, f := range r.Finding {
 			texts = append(texts, findingText(f))
 		}
-		if r.Why != "" {
+		if r.Why != "" && !strings.Contains(strings.Join(texts, "; "), strings.TrimSpace(r.Why)) {
 			texts = append(texts, r.Why)
 		}
 		block := strconv.Itoa(r.Block)
