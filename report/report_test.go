@@ -47,6 +47,9 @@ func scenes() map[string]scene {
 	search := small
 	search.bounded, search.plan = false, nil
 
+	plateau := small
+	plateau.unbounded = false
+
 	external := small
 	external.engines, external.names, external.plan = []string{""}, nil, nil
 	external.capacity = map[string]float64{"/base": 900, "/new": 905}
@@ -68,7 +71,7 @@ func scenes() map[string]scene {
 	three.arms = []string{"base", "new", "tuned"}
 	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150, "postgresql/tuned": 1500}
 	return map[string]scene{"full": small, "aa": aa, "one-block": one, "interrupted": interrupted, "censored": censored,
-		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid}
+		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid, "bounded-only": plateau}
 }
 
 func golden(t *testing.T, name string, got []byte) {
