@@ -8,7 +8,7 @@ FUZZTIME       ?= 15s
 BENCHTIME      ?= 1s
 TESTFLAGS      ?= -timeout=20m
 # The slowdown that the demo plants in the arm "new"; FAULT=none compares a build with itself.
-FAULT          ?= cpu:25%
+FAULT          ?= cpu:100%
 DEMOFLAGS      ?=
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
@@ -22,7 +22,7 @@ endif
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 14
 
-demo: ## set up, build, and compare two builds of the reference chat server (FAULT=cpu:25% or none)
+demo: ## set up, build, and compare two builds of the reference chat server (FAULT=cpu:100% or none)
 	@GO='$(GO)' FAULT='$(FAULT)' scripts/demo.sh $(DEMOFLAGS)
 
 setup: ## install what tests and demo need, where that is possible

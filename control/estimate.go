@@ -13,6 +13,10 @@ const level = 0.975 // upper quantile of a two-sided 95 % interval
 // near is how far from the crossing, in log users, a window may be and still count: 25 %.
 var near = math.Log(1.25)
 
+// wide is the same for a search whose time is over before six windows are that near: the slope of a rule that is
+// nearly a power of the users, as CPU is, may come from farther away.
+var wide = math.Log(1.8)
+
 // estimate returns the capacity from the windows seen so far, and false if they cannot carry one. The last resort
 // is only for a search whose time is over.
 func (s *Search) estimate(lastResort bool) (Result, bool) {
@@ -21,7 +25,12 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 		return Result{}, false
 	}
 	center := s.center()
-	f, why := s.regress(binding, center)
+	f, why := s.regress(binding, center, near)
+	if why != "" && lastResort {
+		if g, whyWide := s.regress(binding, center, wide); whyWide == "" {
+			f, why = g, ""
+		}
+	}
 	if why == "" {
 		return Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.x - f.half), Hi: math.Exp(f.x + f.half),
 			Rule: s.rules[binding[0]].name, Estimator: Regression, Windows: f.n, eff: f.eff,
@@ -108,7 +117,7 @@ type point struct {
 
 // regress fits y = log(value/limit) of the binding rules over x = log(users) near the crossing, and solves y = 0.
 // It returns why it refuses, or "".
-func (s *Search) regress(binding []int, center float64) (fit, string) {
+func (s *Search) regress(binding []int, center, width float64) (fit, string) {
 	var pts []point
 	turn := s.turn(center)
 	for k, w := range s.samples {
@@ -135,7 +144,7 @@ func (s *Search) regress(binding []int, center float64) (fit, string) {
 	var why string
 	c := center
 	for range 8 {
-		f, why = line(pts, c)
+		f, why = line(pts, c, width)
 		if why != "" {
 			return fit{}, why
 		}
@@ -156,14 +165,14 @@ func (s *Search) regress(binding []int, center float64) (fit, string) {
 
 // line is one fit around the crossing c. The slope comes from the windows that were not yet steered by the
 // tracker (early); then every window near says where the crossing is, x - y/slope, and the fit is the mean of that.
-func line(pts []point, c float64) (fit, string) {
+func line(pts []point, c, width float64) (fit, string) {
 	const least = 6
 	var sw, sx, sy float64
 	early := 0
 	for i := range pts {
 		p := &pts[i]
 		p.w = 0
-		if u := math.Abs(p.x-c) / near; u < 1 {
+		if u := math.Abs(p.x-c) / width; u < 1 {
 			p.w = math.Pow(1-u*u*u, 3) / (1 + p.y*p.y)
 		}
 		if p.early && p.w > 0 {

@@ -32,7 +32,7 @@ func TestRegressionFindsALine(t *testing.T) {
 			w = append(w, [2]float64{u, math.Pow(u/100, slope)})
 		}
 		s := windows(6, w...)
-		f, why := s.regress([]int{0}, s.center())
+		f, why := s.regress([]int{0}, s.center(), near)
 		if why != "" || math.Abs(math.Exp(f.x)-100) > 1e-6 || math.Abs(f.slope-slope) > 1e-6 || f.half > 1e-6 {
 			t.Errorf("slope %v: got %.4f users, slope %.4f, half-width %g, %q", slope, math.Exp(f.x), f.slope, f.half, why)
 		}
@@ -56,7 +56,7 @@ func TestRegressionRefuses(t *testing.T) {
 		{"one load", windows(9, [2]float64{100, 0.9}, [2]float64{100, 1}, [2]float64{100, 1.1}, [2]float64{100, 1}, [2]float64{100, 1},
 			[2]float64{100, 1}), "same users"},
 	} {
-		if f, why := tt.s.regress([]int{0}, math.Log(100)); !strings.Contains(why, tt.why) || why == "" {
+		if f, why := tt.s.regress([]int{0}, math.Log(100), near); !strings.Contains(why, tt.why) || why == "" {
 			t.Errorf("%s: got %.1f users and %q, want it refused: %s", tt.name, math.Exp(f.x), why, tt.why)
 		}
 	}
@@ -74,7 +74,7 @@ func TestSteeredWindowsDoNotBendTheSlope(t *testing.T) {
 		w = append(w, [2]float64{u, 1 - 3*(u/100-1)})
 	}
 	s := windows(7, w...)
-	f, why := s.regress([]int{0}, math.Log(100))
+	f, why := s.regress([]int{0}, math.Log(100), near)
 	if why != "" || math.Abs(f.slope-2) > 0.3 || math.Abs(math.Exp(f.x)-100) > 1 {
 		t.Errorf("got %.1f users and slope %.2f, want 100 and 2: %s", math.Exp(f.x), f.slope, why)
 	}

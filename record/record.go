@@ -90,7 +90,7 @@ type RuleMargin struct {
 // The kinds of capacity.
 const (
 	Estimate = "estimate"
-	AtLeast  = "at least"
+	AtLeast  = "at-least"
 	Invalid  = "invalid"
 )
 

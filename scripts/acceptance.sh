@@ -14,7 +14,7 @@ failed=0
 echo 'acceptance: calibrations on simulations'
 "$go" test -count=1 ./stats ./verdict ./control || failed=1
 
-for fault in cpu:25% none; do
+for fault in cpu:100% none; do
   stamp=$(date -u +%Y%m%d-%H%M%S)
   file=$kept/$stamp-demo-${fault//[^a-z0-9]/}.txt
   echo "acceptance: demo with fault $fault, kept in $file"

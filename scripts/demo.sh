@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
-fault=${FAULT-cpu:25%}
+fault=${FAULT-cpu:100%}
 
 began=$SECONDS
 scripts/setup.sh || exit 1

@@ -24,7 +24,7 @@ var quickstart []byte
 // demo is compare with the built-in quickstart plan.
 func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
-	fault := fs.String("fault", "cpu:25%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
+	fault := fs.String("fault", "cpu:100%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
 	blocks := fs.Int("blocks", 0, "number of blocks instead of the plan's; below 6 a verdict is only indicative")
 	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
@@ -121,7 +121,6 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON
 				left = time.Duration(cells+cell.Of-cell.Index) * (s.length(base) + between)
 				// A pilot only has to find where the searches begin.
 				pt.bounded = false
-				pt.start = pilotStart(p, cell.Engine)
 			}
 			s.prog.what(cellText(cell, p.Compare.Blocks), left)
 			sys, err := fleet.system(ctx, cell.Arm, cell.Engine)
@@ -163,15 +162,6 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON
 		return statusError(status)
 	}
 	return nil
-}
-
-// pilotStart is where a pilot begins: at the bounded level, where there is one.
-func pilotStart(p *plan.Plan, engine string) int {
-	if p.Bounded == nil {
-		return 0
-	}
-	n, _ := p.Bounded.UsersFor(engine)
-	return n
 }
 
 func cellText(c comparison.Cell, blocks int) string {

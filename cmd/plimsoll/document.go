@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"plimsoll/comparison"
@@ -94,7 +95,11 @@ func setupOf(m record.Manifest) []record.Row {
 	}
 	row("Load-test version", "plimsoll %s", m.Tool)
 	if d, ok := targetOf(m); ok {
-		row("App instances", "%d × %s (%s)", max(d.Instances, 1), d.Driver, strings.Join(d.Command, " "))
+		cmd := slices.Clone(d.Command)
+		if len(cmd) > 0 {
+			cmd[0] = filepath.Base(cmd[0])
+		}
+		row("App instances", "%d × %s (%s)", max(d.Instances, 1), d.Driver, strings.Join(cmd, " "))
 		if d.Driver == "external" {
 			row("Reset between runs", "none: the target is not ours")
 		}

@@ -10,8 +10,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"plimsoll/control"
 	"plimsoll/measure"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/verdict"
 )
 
@@ -64,6 +66,15 @@ func TestErrorClassesAgree(t *testing.T) {
 	}
 	if got := plan.ErrorClasses(); !slices.Equal(got, want) {
 		t.Errorf("plan knows %v, measure has %v", got, want)
+	}
+}
+
+// The kinds of a capacity are written by one package and read by another, which do not know each other.
+func TestCapacityKindsAgree(t *testing.T) {
+	for c, r := range map[control.Kind]string{control.Estimate: record.Estimate, control.AtLeast: record.AtLeast, control.Invalid: record.Invalid} {
+		if string(c) != r {
+			t.Errorf("control says %q, record says %q", c, r)
+		}
 	}
 }
 

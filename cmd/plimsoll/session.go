@@ -184,8 +184,11 @@ func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial
 			if n, ok := u.StartFor(pt.engine); ok && start == 0 {
 				start = n
 			}
-			if start == 0 && spec.Bounded != nil {
-				start = spec.Bounded.Users
+			if b := s.plan.Bounded; b != nil && start == 0 {
+				start, _ = b.UsersFor(pt.engine)
+			}
+			if start == 0 {
+				start = u.MaxUsers / 20 // nothing is known; a ramp from one user would take for ever
 			}
 			pace := s.plan.Workload.Pace
 			spec.Search = &trial.Search{
