@@ -359,10 +359,11 @@ func (r *run) search(ctx context.Context) error {
 			}
 			if r.now()-redSince >= r.Window {
 				r.out.Capacity = atLeast(healthy, f)
-				r.out.Validity.Findings = append(r.out.Validity.Findings, f)
-				if r.out.Capacity.Kind == record.Invalid {
-					r.out.Validity.Valid = false
+				// The search's answer is a bound that is true; only one without any sound window voids the run.
+				if r.out.Capacity.Kind != record.Invalid {
+					f.Level, f.Text = record.Amber, f.Text+"; this ended the search"
 				}
+				r.out.Validity.Add(f)
 				return nil
 			}
 		} else {

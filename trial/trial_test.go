@@ -285,6 +285,9 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 		if c.Kind != record.AtLeast || c.Rule != "generator" || c.Users < 480 || c.Users > 620 {
 			t.Fatalf("capacity %+v", c)
 		}
+		if !out.Validity.Valid || gates(out.Validity) != "amber lag" {
+			t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+		}
 	})
 }
 
