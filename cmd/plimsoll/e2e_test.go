@@ -320,10 +320,36 @@ func TestKilledProgramLeavesNothingRunning(t *testing.T) {
 	}
 }
 
+// A target by itself: up prints its address, status finds it, down stops it and everything it started.
+func TestTargetUpAndDown(t *testing.T) {
+	cmd, root, output := startProgram(t, "2s", "target", "up")
+	plimsoll := func(args ...string) (string, int) {
+		c := exec.Command(cmd.Path, append([]string{"target"}, args...)...)
+		out, _ := c.CombinedOutput()
+		return string(out), c.ProcessState.ExitCode()
+	}
+	store := "-store=" + filepath.Join(root, "store")
+	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), "up: http") && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if out, status := plimsoll("status", store); status != 0 || !strings.Contains(out, "  ready, up since") || !strings.Contains(out, "db: pids") {
+		t.Errorf("status %d: %s\n%s", status, out, output.String())
+	}
+	if out, status := plimsoll("down", store); status != 0 {
+		t.Errorf("down %d: %s", status, out)
+	}
+	if status := wait(t, cmd, 10*time.Second, output); status != 0 {
+		t.Errorf("up ended with %d\n%s", status, output.String())
+	}
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+}
+
 // One block of everything: two databases, two arms, both tests, report, and the same report again from the store.
 func TestCompareEndToEnd(t *testing.T) {
 	cmd, root, output := startProgram(t, "2s", "compare")
-	status := wait(t, cmd, 4*time.Minute, output)
+	status := wait(t, cmd, 8*time.Minute, output)
 	if status != exitInconclusive && status != exitInvalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output.String())
 	}

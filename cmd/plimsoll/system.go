@@ -86,6 +86,7 @@ func databases() map[string]target.StartDatabase {
 // cores nor the memory of the system that is under test.
 type system struct {
 	dep     target.Deployment
+	ready   string // URL or path that says that it is
 	mix     []engine.Part
 	secrets func(string) string
 }
@@ -216,6 +217,7 @@ func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
 		}
 		return nil
 	}
+	sys.ready = spec.Ready
 	f.s.prog.doing("deploying", 0)
 	if sys.dep, err = f.driver(t.Driver, provision).Deploy(ctx, spec); err != nil {
 		return nil, err

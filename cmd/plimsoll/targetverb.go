@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -67,7 +68,10 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir str
 		return err
 	}
 	s.prog.end()
-	if err := target.Save(dir, sys.dep, "", time.Now()); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := target.Save(dir, sys.dep, sys.ready, time.Now()); err != nil {
 		return err
 	}
 	defer func() { _ = target.Forget(dir) }()
