@@ -55,7 +55,8 @@ func secretValue(key, value string) string {
 	if len(openRefRE.FindAllString(value, -1)) != len(referenceRE.FindAllString(value, -1)) {
 		return "holds a reference that is not complete; write ${ENV:NAME} or ${FILE:PATH}"
 	}
-	if secretKeyRE.MatchString(key) && value != "" && !hasReference(value) {
+	// A switch that says whether there are tokens is no token.
+	if secretKeyRE.MatchString(key) && value != "" && value != "true" && value != "false" && !hasReference(value) {
 		return "looks like a secret, and plans are stored and printed; " + secretRemedy
 	}
 	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE, queryRE, bearerRE} {

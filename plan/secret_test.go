@@ -93,3 +93,14 @@ func TestExpand(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
+
+// A switch that says whether there are tokens is no token: servers name their settings so.
+func TestSwitchesAreNoSecrets(t *testing.T) {
+	const src = "name: x\ntarget: {driver: process, binary: b, env: {ENABLEUSERACCESSTOKENS: %s}}\nworkload: {behavior: poster}\nbounded: {users: 1, measure: 5s}\n"
+	for value, good := range map[string]bool{`"true"`: true, `"false"`: true, `"truetrue"`: false} {
+		_, err := plan.Parse([]byte(strings.Replace(src, "%s", value, 1)))
+		if (err == nil) != good {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}

@@ -232,7 +232,7 @@ func TestTooFew(t *testing.T) {
 
 // TestBoundsFailClosed takes every kind of capacity that is not said to be an estimate for a lower bound.
 func TestBoundsFailClosed(t *testing.T) {
-	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.AtLeast: true, "at-least": true, "": true} {
+	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.AtLeast: true, "": true} {
 		if got := isBound(&record.Capacity{Kind: kind}); got != want {
 			t.Errorf("%q: %v", kind, got)
 		}
