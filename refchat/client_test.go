@@ -123,12 +123,11 @@ func (c *client) login(name, password string) *client {
 
 // world is a server with an administrator, two users ann and bob in one team and an open channel with both.
 type world struct {
-	s              *refchat.Server
-	anon           *client
-	admin          *client
-	ann, bob       *client
-	team, channel  string
-	teamName, name string
+	s             *refchat.Server
+	anon          *client
+	admin         *client
+	ann, bob      *client
+	team, channel string
 }
 
 func newWorld(t testing.TB, cfg refchat.Config) *world {

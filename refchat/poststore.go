@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 )
 
@@ -237,9 +238,7 @@ func (st *store) deletePost(ctx context.Context, p *post, at int64, by string) (
 	defer st.timed("PostStore.Delete", &err)()
 	return st.transact(ctx, func(tx *sql.Tx) error {
 		props := map[string]any{}
-		for k, v := range p.Props {
-			props[k] = v
-		}
+		maps.Copy(props, p.Props)
 		props["deleteBy"] = by
 		if _, err := st.exec(ctx, tx, "UPDATE posts SET deleteat = ?, updateat = ?, props = ? WHERE id = ?", at, at, jsonText(props), p.ID); err != nil {
 			return err

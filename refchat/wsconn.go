@@ -3,6 +3,7 @@ package refchat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -251,7 +252,7 @@ func (c *wsConn) answer(r *wsRequest, data any, err error) {
 	}{Status: "OK", SeqReply: r.Seq, Data: data}
 	if err != nil {
 		out.Status, out.Data = "FAIL", nil
-		if out.Error, _ = err.(*apiError); out.Error == nil || out.Error.StatusCode >= 500 && out.Error.cause != nil {
+		if out.Error, _ = errors.AsType[*apiError](err); out.Error == nil || out.Error.StatusCode >= 500 && out.Error.cause != nil {
 			c.s.log.Error("websocket request", "action", r.Action, "err", err)
 			out.Error = newError(http.StatusInternalServerError, "api.internal.app_error", "Internal Server Error")
 		}

@@ -12,9 +12,10 @@ import (
 // capacityName is the endpoint of the unbounded test.
 const capacityName = "capacity"
 
-func (f Finding) result(endpoint string) (verdict.Result, bool) {
+// capacity returns the result of the unbounded test.
+func (f Finding) capacity() (verdict.Result, bool) {
 	for _, r := range f.Verdict.Results {
-		if r.Name == endpoint {
+		if r.Name == capacityName {
 			return r, true
 		}
 	}
@@ -30,7 +31,7 @@ func (b *builder) capacities() {
 		for _, a := range d.Arms {
 			cell := ArmCell{Arm: a.Name, Users: unknown, Lo: unknown, Hi: unknown}
 			for _, f := range d.Verdicts {
-				r, ok := f.result(capacityName)
+				r, ok := f.capacity()
 				if !ok || f.Engine != e.Key || !a.Base && f.Arm != a.Name {
 					continue
 				}
@@ -45,7 +46,7 @@ func (b *builder) capacities() {
 				break
 			}
 			for _, f := range d.Databases {
-				if r, ok := f.result(capacityName); ok && f.Engine == e.Key && f.Arm == a.Name {
+				if r, ok := f.capacity(); ok && f.Engine == e.Key && f.Arm == a.Name {
 					cell.ByDatabase = deltaOf(r)
 				}
 			}

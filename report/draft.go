@@ -35,7 +35,7 @@ func (b *builder) comments() []string {
 		add("There is nothing to judge: no new arm was compared with the base.")
 	}
 	for _, f := range d.Databases {
-		r, ok := f.result(capacityName)
+		r, ok := f.capacity()
 		if !ok || len(d.Engines) == 0 || !known(r.Effect) {
 			continue
 		}
@@ -63,7 +63,7 @@ func (b *builder) testComments(f Finding) []string {
 	var out []string
 	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
 	name := prefix(b.engineLabel(f.Engine))
-	if r, ok := f.result(capacityName); ok {
+	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
 			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
 		} else {

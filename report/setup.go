@@ -91,13 +91,14 @@ func (b *builder) planRows() []record.Row {
 	}
 	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(dbs, ", ")})
 	w := p.Workload
-	text := w.Behavior
+	mix := []string{w.Behavior}
 	if len(w.With) > 0 {
-		text += fmt.Sprintf(" %.4g %%", 100*w.Share)
+		mix[0] += fmt.Sprintf(" %.4g %%", 100*w.Share)
 		for _, name := range slices.Sorted(maps.Keys(w.With)) {
-			text += fmt.Sprintf(", %s %.4g %%", name, 100*w.With[name])
+			mix = append(mix, fmt.Sprintf("%s %.4g %%", name, 100*w.With[name]))
 		}
 	}
+	text := strings.Join(mix, ", ")
 	if w.Pace > 0 && w.Pace != 1 {
 		text += ", pace " + strconv.FormatFloat(w.Pace, 'g', -1, 64)
 	}

@@ -124,7 +124,7 @@ func (d Document) capacitySections() []section {
 	}
 	level := "95 %"
 	for _, f := range d.Verdicts {
-		if r, ok := f.result(capacityName); ok {
+		if r, ok := f.capacity(); ok {
 			level = trim(fixed(100*(1-r.Alpha), 1)) + " %"
 			break
 		}

@@ -116,11 +116,11 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	return nil
 }
 
-// send is call with a JSON body that build appends.
-func (c *Client) send(ctx context.Context, o op, method, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+// send posts a JSON body that build appends.
+func (c *Client) send(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
 	buf := bodies.Get().(*[]byte)
 	*buf = build((*buf)[:0])
-	err := c.call(ctx, o, &wire.Request{Method: method, Path: api + path, Body: *buf}, read, ok...)
+	err := c.call(ctx, o, &wire.Request{Method: "POST", Path: api + path, Body: *buf}, read, ok...)
 	if cap(*buf) <= 64<<10 {
 		bodies.Put(buf)
 	}
@@ -192,7 +192,7 @@ func profiles(b []byte) (ps []Profile, err error) {
 func (c *Client) Login(ctx context.Context, loginID, password string) (p Profile, err error) {
 	c.token = ""
 	token := ""
-	err = c.send(ctx, opLogin, "POST", "/users/login", func(b []byte) []byte {
+	err = c.send(ctx, opLogin, "/users/login", func(b []byte) []byte {
 		return object(b, "login_id", loginID, "password", password)
 	}, func(resp *wire.Response) (err error) {
 		if token = resp.Header.Get("Token"); token == "" {
@@ -221,7 +221,7 @@ func (c *Client) Me(ctx context.Context) (p Profile, err error) {
 
 // CreateUser creates an account. On a server without any it becomes the administrator.
 func (c *Client) CreateUser(ctx context.Context, username, email, password string) (p Profile, err error) {
-	err = c.send(ctx, opCreateUser, "POST", "/users", func(b []byte) []byte {
+	err = c.send(ctx, opCreateUser, "/users", func(b []byte) []byte {
 		return object(b, "username", username, "email", email, "password", password)
 	}, func(resp *wire.Response) (err error) {
 		p, err = profile(resp.Body)
@@ -232,7 +232,7 @@ func (c *Client) CreateUser(ctx context.Context, username, email, password strin
 
 // UsersByName returns those of the named users that exist.
 func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile, err error) {
-	err = c.send(ctx, opUsersByName, "POST", "/users/usernames", func(b []byte) []byte { return list(b, names) },
+	err = c.send(ctx, opUsersByName, "/users/usernames", func(b []byte) []byte { return list(b, names) },
 		func(resp *wire.Response) (err error) {
 			ps, err = profiles(resp.Body)
 			return err
@@ -242,13 +242,13 @@ func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile,
 
 // UsersByID returns the number of profiles that the server knows for these ids.
 func (c *Client) UsersByID(ctx context.Context, ids []string) (n int, err error) {
-	err = c.send(ctx, opUserIDs, "POST", "/users/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
+	err = c.send(ctx, opUserIDs, "/users/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
 	return n, err
 }
 
 // Statuses asks for the presence of users and returns how many answers came.
 func (c *Client) Statuses(ctx context.Context, ids []string) (n int, err error) {
-	err = c.send(ctx, opStatusIDs, "POST", "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
+	err = c.send(ctx, opStatusIDs, "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
 	return n, err
 }
 
@@ -262,7 +262,7 @@ func count(n *int) func(*wire.Response) error {
 
 // CreateBot creates a bot account and returns its user id.
 func (c *Client) CreateBot(ctx context.Context, username string) (id string, err error) {
-	err = c.send(ctx, opCreateBot, "POST", "/bots", func(b []byte) []byte {
+	err = c.send(ctx, opCreateBot, "/bots", func(b []byte) []byte {
 		return object(b, "username", username, "display_name", username, "description", "posts for load tests")
 	}, idIn("user_id", &id), 201)
 	return id, err
@@ -270,7 +270,7 @@ func (c *Client) CreateBot(ctx context.Context, username string) (id string, err
 
 // CreateToken creates a personal access token of a user or bot.
 func (c *Client) CreateToken(ctx context.Context, userID string) (token string, err error) {
-	err = c.send(ctx, opCreateToken, "POST", "/users/"+url.PathEscape(userID)+"/tokens", func(b []byte) []byte {
+	err = c.send(ctx, opCreateToken, "/users/"+url.PathEscape(userID)+"/tokens", func(b []byte) []byte {
 		return object(b, "description", "load test")
 	}, idIn("token", &token), 200, 201)
 	return token, err
@@ -284,7 +284,7 @@ func (c *Client) TeamByName(ctx context.Context, name string) (id string, err er
 
 // CreateTeam creates an open team and returns its id.
 func (c *Client) CreateTeam(ctx context.Context, name string) (id string, err error) {
-	err = c.send(ctx, opCreateTeam, "POST", "/teams", func(b []byte) []byte {
+	err = c.send(ctx, opCreateTeam, "/teams", func(b []byte) []byte {
 		return object(b, "name", name, "display_name", name, "type", "O")
 	}, idIn("id", &id), 201)
 	return id, err
@@ -327,7 +327,7 @@ func (c *Client) TeamMembers(ctx context.Context, teamID string, page, perPage i
 // AddTeamMembers makes users members of a team.
 func (c *Client) AddTeamMembers(ctx context.Context, teamID string, userIDs []string) error {
 	var added []string
-	return c.send(ctx, opAddTeamMembers, "POST", "/teams/"+url.PathEscape(teamID)+"/members/batch", func(b []byte) []byte {
+	return c.send(ctx, opAddTeamMembers, "/teams/"+url.PathEscape(teamID)+"/members/batch", func(b []byte) []byte {
 		b = append(b, '[')
 		for i, id := range userIDs {
 			if i > 0 {
@@ -355,7 +355,7 @@ func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id str
 
 // CreateChannel creates an open channel and returns its id.
 func (c *Client) CreateChannel(ctx context.Context, teamID, name string) (id string, err error) {
-	err = c.send(ctx, opCreateChannel, "POST", "/channels", func(b []byte) []byte {
+	err = c.send(ctx, opCreateChannel, "/channels", func(b []byte) []byte {
 		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", "O")
 	}, idIn("id", &id), 201)
 	return id, err
@@ -376,7 +376,7 @@ func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, per
 // JoinChannel makes a user a member of a channel.
 func (c *Client) JoinChannel(ctx context.Context, channelID, userID string) error {
 	got := ""
-	return c.send(ctx, opJoinChannel, "POST", "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
+	return c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
 		return object(b, "user_id", userID)
 	}, idIn("channel_id", &got), 201)
 }
@@ -445,7 +445,7 @@ func (c *Client) ChannelStats(ctx context.Context, channelID string) (members in
 // ViewChannel says that the user looks at a channel now, and at prev no longer ("" if there was none). It returns the moment, by
 // the server's clock in Unix milliseconds, up to which the channel counts as seen.
 func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
-	err = c.send(ctx, opViewChannel, "POST", "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
+	err = c.send(ctx, opViewChannel, "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
 		return object(b, "channel_id", channelID, "prev_channel_id", prev)
 	}, func(resp *wire.Response) error {
 		seen = -1
@@ -473,7 +473,7 @@ func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string
 // React adds the user's reaction, an emoji's name without colons, to a post.
 func (c *Client) React(ctx context.Context, userID, postID, emoji string) error {
 	got := ""
-	return c.send(ctx, opReact, "POST", "/reactions", func(b []byte) []byte {
+	return c.send(ctx, opReact, "/reactions", func(b []byte) []byte {
 		return object(b, "user_id", userID, "post_id", postID, "emoji_name", emoji)
 	}, func(resp *wire.Response) error {
 		if err := idIn("post_id", &got)(resp); err != nil {

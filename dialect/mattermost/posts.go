@@ -31,7 +31,7 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		o = opReply
 	}
 	channel := ""
-	err = c.send(ctx, o, "POST", "/posts", func(b []byte) []byte {
+	err = c.send(ctx, o, "/posts", func(b []byte) []byte {
 		b = object(b, "channel_id", d.ChannelID, "root_id", d.RootID)
 		b = append(b[:len(b)-1], `,"message":`...)
 		b = appendString(b, d.Message)

@@ -42,7 +42,6 @@ type Socket struct {
 	timeout time.Duration
 	next    int64  // of the server's numbering
 	scratch []byte // an unescaped post; kept small
-	helloed bool
 
 	mu      sync.Mutex
 	seq     int64 // of our requests
