@@ -73,7 +73,7 @@ func startProgram(t *testing.T, measure string, args ...string) (cmd *exec.Cmd, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err = os.MkdirTemp("", "plimsoll-e2e-")
+	root, err = os.MkdirTemp("", "plimsoll-e2e-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
 	if err != nil {
 		t.Fatal(err)
 	}
