@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -70,23 +71,13 @@ func windowOf(merged map[string]*measure.Window) func(op string) *measure.Window
 	return func(op string) *measure.Window {
 		if cache[op] == nil {
 			cache[op] = measure.NewWindow(op)
-			for _, name := range slices.Sorted(keys(merged)) {
+			for _, name := range slices.Sorted(maps.Keys(merged)) {
 				if trial.Selector(op)(name) {
 					cache[op].Merge(merged[name])
 				}
 			}
 		}
 		return cache[op]
-	}
-}
-
-func keys(m map[string]*measure.Window) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
 	}
 }
 

@@ -36,7 +36,7 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
 	p := cfg.Plan
 	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Plan: p.String(), PlanDigest: p.Digest(), Started: cfg.Now(),
-		State: record.Running, Arms: armNames(p), Engines: engines(p), Blocks: p.Compare.Blocks, Start: map[string]int{}, Setup: cfg.Setup}
+		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Start: map[string]int{}, Setup: cfg.Setup}
 	r := &runner{cfg, c}
 	if err := cfg.Save(c); err != nil {
 		return c, err
@@ -168,8 +168,8 @@ func armNames(p *plan.Plan) []string {
 	return out
 }
 
-// engines returns the database engines, or one empty name when the database is not ours.
-func engines(p *plan.Plan) []string {
+// Engines returns the database engines, or one empty name when the database is not ours.
+func Engines(p *plan.Plan) []string {
 	if len(p.Database.Engine) == 0 {
 		return []string{""}
 	}

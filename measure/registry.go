@@ -206,18 +206,7 @@ func (r *Registry) Cut() []*Window {
 		}
 	}
 	r.mu.Unlock()
-	out = compact(out)
+	out = slices.DeleteFunc(out, func(w *Window) bool { return w == nil })
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
-}
-
-func compact(ws []*Window) []*Window {
-	k := 0
-	for _, w := range ws {
-		if w != nil {
-			ws[k] = w
-			k++
-		}
-	}
-	return ws[:k]
 }

@@ -139,15 +139,20 @@ func Value(rule plan.SLO, window func(op string) *measure.Window) (v float64, n 
 	return h.Quantile(p / 100).Seconds(), h.Count(), true
 }
 
+// violated reports whether a reading with data from enough operations does not hold.
+func violated(rd control.Reading) bool {
+	over := rd.Value >= rd.Limit
+	if !rd.Less {
+		over = rd.Value <= rd.Limit
+	}
+	return rd.OK && over && rd.Count >= rd.MinCount
+}
+
 // writeReadings puts one evaluation of all rules and the search's decision on disk.
 func (r *run) writeReadings(rds []control.Reading, act control.Action) {
 	for _, rd := range rds {
-		over := rd.Value >= rd.Limit
-		if !rd.Less {
-			over = rd.Value <= rd.Limit
-		}
 		r.event(record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Value: rd.Value, Limit: rd.Limit, Count: rd.Count,
-			Violated: rd.OK && over && rd.Count >= rd.MinCount, NoData: !rd.OK, Phase: r.phase})
+			Violated: violated(rd), NoData: !rd.OK, Phase: r.phase})
 	}
 	if act.Phase != "" {
 		r.event(record.Event{At: r.now(), Kind: "decision", Phase: act.Phase, Users: act.Users, Text: act.Why})
@@ -160,16 +165,12 @@ func (r *run) judgeMeasure() {
 		return
 	}
 	for _, rd := range r.readings(context.Background(), r.measured) {
-		over := rd.Value >= rd.Limit
-		if !rd.Less {
-			over = rd.Value <= rd.Limit
-		}
 		e := record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Value: rd.Value, Limit: rd.Limit, Count: rd.Count,
 			NoData: !rd.OK, Phase: "measured"}
 		switch {
 		case !rd.OK:
 			r.out.Validity.Add(record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value in the measured phase", rd.Rule)})
-		case over && rd.Count >= rd.MinCount:
+		case violated(rd):
 			e.Violated = true
 			r.out.Broken = append(r.out.Broken, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
 		}

@@ -14,6 +14,7 @@ import (
 	"plimsoll/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/report"
 	"plimsoll/store"
 	"plimsoll/verdict"
 )
@@ -102,11 +103,7 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON
 	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest()[:19])
 	// The tests of a comparison: both in one run, or the only one.
 	base := part{comparison: id, bounded: p.Bounded != nil, unbounded: p.Unbounded != nil}
-	engines := p.Database.Engine
-	if len(engines) == 0 {
-		engines = []string{""}
-	}
-	cells := p.Compare.Blocks * len(p.Compare.Arms) * len(engines)
+	cells := p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p))
 	s.prog.say("%d blocks of %d runs, at most %v each: about %v", p.Compare.Blocks, cells/p.Compare.Blocks, s.length(base),
 		(time.Duration(cells) * (s.length(base) + between)).Round(time.Minute))
 	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
@@ -199,11 +196,11 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		return exitTool, nil, err
 	}
 	if asJSON {
-		if err := writeJSONDocument(a.stdout, doc); err != nil {
+		if err := report.JSON(a.stdout, doc); err != nil {
 			return exitTool, nil, err
 		}
 	} else {
-		if err := screen(a.stdout, doc); err != nil {
+		if err := report.Screen(a.stdout, doc, 100); err != nil {
 			return exitTool, nil, err
 		}
 		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
@@ -213,7 +210,7 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s\n", c.Why)
 		return exitTool, verdicts, nil
 	}
-	return statusOfKind(verdict.Worst(verdicts...)), verdicts, nil
+	return verdict.Worst(verdicts...).ExitStatus(), verdicts, nil
 }
 
 // summary is the line for scripts: each database with its verdict.

@@ -148,7 +148,3 @@ func writeFile(path string, write func(io.Writer) error) error {
 	}
 	return os.Rename(tmp, path)
 }
-
-func writeJSONDocument(w io.Writer, doc report.Document) error { return report.JSON(w, doc) }
-
-func screen(w io.Writer, doc report.Document) error { return report.Screen(w, doc, 100) }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"plimsoll/plan"
-	"plimsoll/verdict"
 )
 
 // Exit statuses. They are stable: scripts decide releases by them.
@@ -62,6 +61,3 @@ func statusOf(err error) int {
 	}
 	return exitTool
 }
-
-// statusOfKind returns the exit status of a conclusion.
-func statusOfKind(k verdict.Kind) int { return k.ExitStatus() }

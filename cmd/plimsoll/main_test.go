@@ -52,7 +52,7 @@ func TestExitStatusPrecedence(t *testing.T) {
 		}
 	}
 	for k, want := range map[verdict.Kind]int{verdict.Better: 0, verdict.Same: 0, verdict.Worse: 3, verdict.Inconclusive: 4, verdict.Invalid: 5} {
-		if got := statusOfKind(k); got != want {
+		if got := k.ExitStatus(); got != want {
 			t.Errorf("%s exits with %d, want %d", k, got, want)
 		}
 	}

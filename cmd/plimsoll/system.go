@@ -18,7 +18,6 @@ import (
 
 	"plimsoll/dialect/mattermost"
 	"plimsoll/engine"
-	"plimsoll/lab"
 	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
 	"plimsoll/plan"
@@ -378,4 +377,3 @@ func (s *session) lookup(kind, name string) (string, error) {
 
 var _ target.Database = (*postgresql.Server)(nil)
 var _ target.Database = (*mysql.Server)(nil)
-var _ = lab.PinSelf
