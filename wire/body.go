@@ -79,7 +79,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	var n int
 	if rd.r == rd.w && len(p) >= smallBuffer/2 {
-		n, b.err = readSome(rd.src, p)
+		n, b.err = rd.direct(p)
 	} else {
 		if rd.r == rd.w {
 			b.err = rd.fill()
@@ -220,6 +220,9 @@ func readBody(b *body, unzip bool, keep *buffer, limit int64) (int64, error) {
 	}
 	scratch := keep
 	if keep == nil {
+		if !unzip {
+			return b.discard(limit)
+		}
 		scratch = getBuffer()
 		defer putBuffer(scratch)
 	}
@@ -240,6 +243,29 @@ func readBody(b *body, unzip bool, keep *buffer, limit int64) (int64, error) {
 			return total, nil
 		}
 		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// discard reads the whole body without looking at more than its framing. It returns the length; more than limit bytes are an error.
+func (b *body) discard(limit int64) (total int64, err error) {
+	for {
+		if err := b.next(); err == io.EOF {
+			return total, nil
+		} else if err != nil {
+			return total, err
+		}
+		most := int64(1 << 20)
+		if b.mode != bodyEOF {
+			most = b.left
+		}
+		var n int
+		n, b.err = b.rd.skip(most)
+		if total += int64(n); total > limit {
+			return total, ErrBodySize
+		}
+		if err := b.took(n); err != nil && err != io.EOF {
 			return total, err
 		}
 	}

@@ -26,6 +26,9 @@ type Config struct {
 	UserAgent string // none is sent if empty
 	MaxBody   int64  // decoded bytes; 0 means DefaultMaxBody
 
+	// ProcessTime leaves the kernel's stamps out: Done is then the moment of the read.
+	ProcessTime bool
+
 	// Dial replaces net.Dialer.DialContext, for instance to choose a source address. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
@@ -39,8 +42,9 @@ type Client struct {
 	maxBody int64
 	closed  bool
 
-	conn  net.Conn // nil if there is none
-	since time.Time
+	conn  net.Conn  // nil if there is none
+	since time.Time // of the last read
+	tally *tally
 	watch watch
 	rd    reader
 	body  body
@@ -63,8 +67,8 @@ func NewClient(cfg Config) (*Client, error) {
 	if !isValue(cfg.UserAgent) {
 		return nil, errors.New("the user agent contains a control character")
 	}
-	o.dial = cfg.Dial
-	c := &Client{o: o, timeout: cfg.Timeout, maxBody: cfg.MaxBody}
+	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
+	c := &Client{o: o, timeout: cfg.Timeout, maxBody: cfg.MaxBody, tally: nextTally()}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
@@ -86,7 +90,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	resp := &c.resp
 	*resp = Response{}
 	now := time.Now()
-	resp.Sent, resp.Done = now, now
+	resp.Sent, resp.Done, resp.Read = now, now, now
 	if c.closed {
 		return resp, &Error{Err: ErrClosed}
 	}
@@ -98,6 +102,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	}
 	if e := c.do(ctx, req, now); e != nil {
 		resp.Done = time.Now()
+		resp.Read, resp.Kernel = resp.Done, false
 		c.drop()
 		return resp, e
 	}
@@ -152,7 +157,7 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 		return newError(ctx, PhaseWrite, werr), written == 0 || req.replayable()
 	}
 	// A server may answer and close before it has read the whole request. What it said counts more than the failed write.
-	c.rd.reset(c.conn)
+	c.rd.open(c.conn)
 	f, err := c.readHead()
 	if err != nil {
 		nothing := c.resp.FirstByte.IsZero()
@@ -166,8 +171,12 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 	if err := c.readBody(req, &f); err != nil {
 		return newError(ctx, PhaseBody, err), false
 	}
-	c.resp.Done = time.Now()
-	c.since = c.resp.Done
+	c.resp.Done, c.resp.Kernel = c.rd.arrival(c.resp.Sent)
+	if c.resp.Done.Before(c.resp.FirstByte) { // that one had no stamp
+		c.resp.Done = c.resp.FirstByte
+	}
+	c.resp.Read, c.since = c.rd.now, c.rd.now
+	c.tally.count(c.resp.Kernel)
 	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.closes() {
 		c.drop()
 	}
@@ -205,7 +214,7 @@ func (c *Client) readHead() (framing, error) {
 				return framing{}, err
 			}
 		}
-		c.resp.FirstByte = time.Now() // that of the last head read is the final one
+		c.resp.FirstByte, _ = c.rd.arrival(c.resp.Sent) // that of the last head read is the final one
 		head, err := c.rd.head()
 		if err != nil {
 			return framing{}, err

@@ -20,6 +20,8 @@ type dialer struct {
 	addr string      // host:port
 	tls  *tls.Config // nil for plain TCP
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	processTime bool // ask for no stamps
 }
 
 // An origin is a parsed URL.
@@ -94,10 +96,11 @@ func (d *dialer) connect(ctx context.Context, deadline time.Time) (net.Conn, *Er
 	if err != nil {
 		return nil, newError(dctx, PhaseDial, err)
 	}
+	sock := newSock(conn, !d.processTime)
 	if d.tls == nil {
-		return conn, nil
+		return sock, nil
 	}
-	tc := tls.Client(conn, d.tls)
+	tc := tls.Client(sock, d.tls)
 	if err := tc.HandshakeContext(dctx); err != nil {
 		conn.Close()
 		return nil, newError(dctx, PhaseTLS, err)
@@ -172,12 +175,4 @@ func (w *watch) unregister() {
 	w.gen++
 	w.mu.Unlock()
 	w.done, w.stop = nil, nil
-}
-
-// netConn returns the connection below TLS.
-func netConn(conn net.Conn) net.Conn {
-	if tc, ok := conn.(*tls.Conn); ok {
-		return tc.NetConn()
-	}
-	return conn
 }

@@ -10,7 +10,13 @@
 // # Clocks
 //
 // Sent is read when the connection is there and the first byte of the request is about to be written: dialing and the
-// TLS handshake lie before it. Done is read when the last byte of the body has been read and decoded. When the
+// TLS handshake lie before it. Done is the arrival of the last byte at this host, by the kernel's stamp of the segment
+// that carried it (Linux, SO_TIMESTAMPNS), converted to the monotonic clock; under TLS, of the segment that completed
+// the record. A read that returns several segments has the stamp of the newest, so FirstByte may be later than the very
+// first byte, and a WebSocket message that shares a read with later ones may seem to have arrived with them; no arrival
+// is later than the read. Without a trustworthy stamp (another system, a connection that is no plain socket, a wall
+// clock that was just set, a body that ends with the connection) the arrival is the moment the read returned.
+// Response.Kernel and [WS.LastRead] tell which it was, [Stamps] how often. Decoding counts in neither case. When the
 // connection cannot be made, Sent is the moment the attempt began and Done the moment it ended. When a request is
 // repeated (below), Sent stays that of the first attempt: it was the server that closed the connection.
 //

@@ -106,6 +106,7 @@ func FuzzFrames(f *testing.F) {
 		const limit = 1 << 16
 		read := func(r io.Reader) (msgs []string, last string) {
 			w := &WS{conn: tape{r: r}, timeout: time.Second, max: limit, watch: watch{reads: true}}
+			w.rd.open(w.conn)
 			for {
 				op, data, _, err := w.Read(t.Context())
 				if err != nil {

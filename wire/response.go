@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"io"
+	"net"
 	"time"
 )
 
@@ -13,10 +14,12 @@ type Response struct {
 	Body      []byte    // decoded; nil if the request said SkipBody; valid until the next Do or Release
 	BodyBytes int64     // decoded length of the body, kept or not
 	Sent      time.Time // see "Clocks" in the package comment
-	FirstByte time.Time // first byte of the final response; zero if none came
-	Done      time.Time
-	Dialed    bool // a new connection had to be made
-	Retried   bool // the request was repeated on a new connection
+	FirstByte time.Time // arrival of the first bytes of the final response; zero if none came
+	Done      time.Time // arrival of the last byte; with an error, the moment it was known
+	Read      time.Time // when the last byte was handed to this process; never before Done
+	Kernel    bool      // Done is the kernel's stamp
+	Dialed    bool      // a new connection had to be made
+	Retried   bool      // the request was repeated on a new connection
 }
 
 // A Header is the header of a response, as it came.
@@ -43,28 +46,90 @@ const (
 	maxChunkLine     = 4 << 10
 )
 
-// A reader is a byte source with a pooled buffer. Bytes before base are in use by a Header and stay where they are.
+// A reader is a byte source with a pooled buffer. Bytes before base are in use by a Header and stay where they are. There is
+// no buffer (nil) before the first byte, and, if src is a plain socket, none while it waits for that byte.
 type reader struct {
-	src  io.Reader
-	buf  *buffer
-	base int
-	r, w int // unread bytes are buf.b[r:w]
+	src   io.Reader
+	sock  *sock // below src; nil if src is something else, as in tests
+	buf   *buffer
+	base  int
+	r, w  int       // unread bytes are buf.b[r:w]
+	now   time.Time // when the last read returned
+	stamp int64     // what the kernel said about its newest byte; 0 for nothing
 }
 
-func (rd *reader) reset(src io.Reader) {
-	rd.src, rd.base, rd.r, rd.w = src, 0, 0, 0
-	if rd.buf == nil {
-		rd.buf = getBuffer()
-	}
+// open starts reading from conn.
+func (rd *reader) open(conn net.Conn) {
+	rd.release()
+	rd.src, rd.sock = conn, sockOf(conn)
 }
 
+// empty lets go of the buffer.
+func (rd *reader) empty() {
+	putBuffer(rd.buf)
+	rd.buf, rd.base, rd.r, rd.w = nil, 0, 0, 0
+}
+
+// release lets go of everything.
 func (rd *reader) release() {
 	putBuffer(rd.buf)
 	*rd = reader{}
 }
 
+// took notes when the bytes of the last read came.
+func (rd *reader) took() {
+	rd.now, rd.stamp = time.Now(), 0
+	if rd.sock != nil {
+		rd.stamp = rd.sock.stamp
+	}
+}
+
+// arrival returns when the bytes of the last read arrived, and whether the kernel says so. It is not before since.
+func (rd *reader) arrival(since time.Time) (time.Time, bool) {
+	if rd.stamp == 0 {
+		return rd.now, false
+	}
+	at, ok := wall.at(rd.stamp, rd.now)
+	if !ok || at.Before(since) {
+		return rd.now, false
+	}
+	return at, true
+}
+
+// direct reads past the empty buffer.
+func (rd *reader) direct(p []byte) (int, error) {
+	n, err := readSome(rd.src, p)
+	rd.took()
+	return n, err
+}
+
+// skip throws away up to n bytes, at least one, without copying them if the kernel can do that.
+func (rd *reader) skip(n int64) (int, error) {
+	if rd.r == rd.w {
+		if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
+			m, err := s.discard(int(min(n, 1<<30)))
+			rd.took()
+			return m, err
+		}
+		if err := rd.fill(); err != nil {
+			return 0, err
+		}
+	}
+	m := int(min(n, int64(rd.w-rd.r)))
+	rd.r += m
+	return m, nil
+}
+
 // fill reads at least one more byte behind the unread ones.
 func (rd *reader) fill() error {
+	if rd.buf == nil {
+		if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
+			err := s.fill(rd)
+			rd.took()
+			return err
+		}
+		rd.buf = getBuffer()
+	}
 	if rd.r == rd.w {
 		rd.r, rd.w = rd.base, rd.base
 	}
@@ -76,7 +141,7 @@ func (rd *reader) fill() error {
 			rd.buf.grow(rd.w, rd.w+1)
 		}
 	}
-	n, err := readSome(rd.src, rd.buf.b[rd.w:])
+	n, err := rd.direct(rd.buf.b[rd.w:])
 	rd.w += n
 	return err
 }
@@ -111,6 +176,11 @@ func readSome(src io.Reader, p []byte) (int, error) {
 // head returns the next status line and header, with the empty line that ends them, and moves behind it. The bytes stay
 // valid until the reader is reset: base moves, too.
 func (rd *reader) head() ([]byte, error) {
+	if rd.r == rd.w {
+		if err := rd.fill(); err != nil {
+			return nil, err
+		}
+	}
 	for scan := 0; ; { // counted from r: fill may move everything
 		unread := rd.buf.b[rd.r:rd.w]
 		if len(unread) > maxHeader {

@@ -3,13 +3,14 @@ package wire
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
+	crand "crypto/rand"
 	"crypto/sha1"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ type WSConfig struct {
 	Timeout    time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
 	Idle       time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
 	MaxMessage int64         // bytes of one message; 0 means DefaultMaxMessage
+
+	// ProcessTime leaves the kernel's stamps out: a message arrives when it is read.
+	ProcessTime bool
 
 	// Dial replaces net.Dialer.DialContext. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -71,12 +75,13 @@ type WS struct {
 	// Of the reader:
 	watch watch
 	rd    reader
-	ready *readiness // nil if the connection is not a plain socket
 	first [maxServerHead]byte
-	at    time.Time // of the last read
-	kept  *buffer   // a fragmented message
-	skip  int       // bytes of rd that the last message occupied
-	err   *Error    // final
+	at    time.Time // arrival of the last message
+	kern  bool      // that is the kernel's stamp
+	tally *tally
+	kept  *buffer // a fragmented message
+	skip  int     // bytes of rd that the last message occupied
+	err   *Error  // final
 
 	wmu    sync.Mutex
 	werr   error // final
@@ -90,8 +95,8 @@ func DialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	if err != nil {
 		return nil, &Error{Err: err}
 	}
-	o.dial = cfg.Dial
-	w := &WS{timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}}
+	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
+	w := &WS{timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}, tally: nextTally()}
 	if w.timeout <= 0 {
 		w.timeout = DefaultTimeout
 	}
@@ -129,19 +134,18 @@ func DialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 		return nil, newError(ctx, PhaseWS, err)
 	}
 	_ = conn.SetDeadline(time.Time{}) // fails only on a closed connection, which the first read reports
-	w.ready = newReadiness(conn, &w.rd)
 	return w, nil
 }
 
 func (w *WS) handshake(req *Request, o *origin) error {
 	var nonce [16]byte
-	rand.Read(nonce[:]) // never fails
+	crand.Read(nonce[:]) // never fails
 	key := base64.StdEncoding.EncodeToString(nonce[:])
 	fixed := "Host: " + o.host + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n"
 	if _, err := w.conn.Write(req.appendHead(nil, "", fixed, false)); err != nil {
 		return err
 	}
-	w.rd.reset(w.conn)
+	w.rd.open(w.conn)
 	head, err := w.rd.head()
 	if err != nil {
 		return noEOF(err)
@@ -162,7 +166,7 @@ func (w *WS) handshake(req *Request, o *origin) error {
 		return &HandshakeError{0, "the server chose an extension or protocol that was not offered", nil}
 	}
 	w.rd.base = 0
-	w.at = time.Now()
+	w.at, _ = w.rd.arrival(time.Time{})
 	return nil
 }
 
@@ -200,7 +204,11 @@ func hasToken(list, element string) bool {
 	return false
 }
 
-// Read returns the next text or binary message, with its fragments joined, and the moment at which its last byte was read. Pings
+// LastRead returns when the last message was handed to this process, and whether the arrival that Read returned with it was
+// the kernel's stamp. The difference is what this process was late by. Like Read, it belongs to the reading goroutine.
+func (w *WS) LastRead() (read time.Time, kernel bool) { return w.rd.now, w.kern }
+
+// Read returns the next text or binary message, with its fragments joined, and the arrival of its last byte. Pings
 // are answered on the way. The data is valid until the next Read. An error is an [*Error] with a [*CloseError] inside if the
 // server closed in order; it is final, except that of a context that is over while nothing was on the way.
 func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, err error) {
@@ -220,6 +228,8 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 	op, data, err = w.message()
 	w.watch.end()
 	if err == nil {
+		w.at, w.kern = w.rd.arrival(w.at)
+		w.tally.count(w.kern)
 		return op, data, w.at, nil
 	}
 	e := newError(ctx, PhaseWS, err)
@@ -228,7 +238,7 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 		w.err = e
 		w.fail(err)
 		w.watch.unregister()
-		w.rd.release()
+		w.rd.empty()
 		putBuffer(w.kept)
 		w.kept = nil
 	}
@@ -242,7 +252,7 @@ func (w *WS) forget() {
 	w.rd.r += w.skip
 	w.skip = 0
 	if w.rd.buf != nil && w.rd.r == w.rd.w {
-		w.rd.release()
+		w.rd.empty()
 	}
 }
 
@@ -286,7 +296,7 @@ func (w *WS) message() (Opcode, []byte, error) {
 				return 0, nil, err
 			}
 			if w.rd.r == w.rd.w {
-				w.rd.release()
+				w.rd.empty()
 			}
 			continue
 		}
@@ -332,13 +342,13 @@ func (w *WS) need(n int) error {
 			} else {
 				err = w.rd.fill()
 			}
-		case w.ready != nil:
-			err = w.ready.wait()
-		default:
+		case w.rd.sock != nil && w.rd.sock.raw != nil && net.Conn(w.rd.sock) == w.conn:
+			err = w.rd.fill()
+		default: // no buffer while waiting for TLS, either
 			var m int
-			if m, err = readSome(w.conn, w.first[:]); m > 0 {
-				w.rd.reset(w.conn)
-				w.rd.w = copy(w.rd.buf.b, w.first[:m])
+			if m, err = w.rd.direct(w.first[:]); m > 0 {
+				w.rd.buf = getBuffer()
+				w.rd.r, w.rd.w = 0, copy(w.rd.buf.b, w.first[:m])
 			}
 		}
 		if err != nil {
@@ -347,8 +357,6 @@ func (w *WS) need(n int) error {
 			}
 			return err
 		}
-		w.rd.src = w.conn
-		w.at = time.Now()
 	}
 	return nil
 }
@@ -422,7 +430,7 @@ func (w *WS) write(op Opcode, data []byte) error {
 	}
 	w.closed = op == opClose
 	var key [4]byte
-	rand.Read(key[:]) // never fails
+	binary.LittleEndian.PutUint32(key[:], rand.Uint32())
 	buf := getBuffer()
 	buf.b = appendFrame(buf.b[:0], op, key, data)
 	if err := w.conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {

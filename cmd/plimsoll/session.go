@@ -18,6 +18,7 @@ import (
 	"plimsoll/series"
 	"plimsoll/store"
 	"plimsoll/trial"
+	"plimsoll/wire"
 )
 
 // opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
@@ -106,14 +107,18 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 		Plan: s.plan.String(), PlanDigest: s.plan.Digest(), Seed: s.plan.Seed, Arm: pt.arm, Engine: pt.engine,
 		Comparison: pt.comparison, Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: ownsHost(s.plan), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: "CLOCK_MONOTONIC of the generator process, read when the system calls return (Go " + runtime.Version() + ")",
+		Clock: clock(wire.Clocks{}),
 	})
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	stamps := wire.Stamps()
 	out, err := s.carryOut(ctx, sys, pt, w, epoch)
 	// A run is sealed whatever happened: what was recorded stays readable.
-	err = errors.Join(err, w.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }))
+	err = errors.Join(err, w.Update(func(m *record.Manifest) { 
+		m.Phases, m.Capacity = out.Phases, out.Capacity
+		m.Clock = clock(wire.Stamps().Sub(stamps))
+	}))
 	why := out.Interrupted
 	if err != nil {
 		why = "the tool failed: " + err.Error()
@@ -126,6 +131,18 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	}
 	r, err := record.Open(w.Dir())
 	return r, out, err
+}
+
+// clock says in the manifest which clocks stamped the instants of a run, and how often each did (docs/time.md).
+func clock(n wire.Clocks) string {
+	s := fmt.Sprintf("CLOCK_MONOTONIC of the generator process (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
+	if total := n.Kernel + n.Process; total > 0 {
+		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
+	}
+	if n.Steps > 0 {
+		s += fmt.Sprintf("; the wall clock was set %d times, and for a second after each the read counted as the arrival", n.Steps)
+	}
+	return s
 }
 
 // carryOut is the trial between reset and seal.

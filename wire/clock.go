@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Clocks counts, over the life of the process, which clock said when responses and WebSocket messages arrived.
+type Clocks struct {
+	Kernel  int64 // the kernel's stamp of the segment that carried the last byte
+	Process int64 // the moment the read returned to this process: no stamp was to be had, or it was not to be trusted
+	Steps   int64 // times that the wall clock was seen to be set; each makes stamps untrusted for one second
+}
+
+// Stamps returns the counts so far. Any number of goroutines may call it at any time.
+func Stamps() Clocks {
+	c := Clocks{Steps: wall.steps.Load()}
+	for i := range tallies {
+		c.Kernel += tallies[i].kernel.Load()
+		c.Process += tallies[i].process.Load()
+	}
+	return c
+}
+
+// Sub returns the counts since an earlier reading.
+func (c Clocks) Sub(old Clocks) Clocks {
+	return Clocks{c.Kernel - old.Kernel, c.Process - old.Process, c.Steps - old.Steps}
+}
+
+// A tally is one stripe of the counts, on a cache line of its own; connections are dealt out over the stripes.
+type tally struct {
+	kernel, process atomic.Int64
+	_               [48]byte
+}
+
+var (
+	tallies [16]tally
+	dealt   atomic.Uint32
+)
+
+func nextTally() *tally { return &tallies[dealt.Add(1)%uint32(len(tallies))] }
+
+func (t *tally) count(kernel bool) {
+	switch {
+	case t == nil: // a connection made by a test
+	case kernel:
+		t.kernel.Add(1)
+	default:
+		t.process.Add(1)
+	}
+}
+
+const (
+	// stepLimit is how far wall and monotonic clock may move against each other before it is called a step. NTP slews both
+	// alike (clock_gettime(2)); what remains is the moment between reading the one and the other.
+	stepLimit = 100 * time.Microsecond
+	distrust  = time.Second // after a step, for bytes may have arrived before it that are read after it
+)
+
+// A wallClock relates stamps of CLOCK_REALTIME, which is what the kernel has for sockets, to the monotonic clock inside
+// every time.Time. The relation is taken anew at each read from the one time.Now that follows it, so it needs no
+// calibration and cannot drift; what it must notice is a wall clock that was set between arrival and read.
+type wallClock struct {
+	base    time.Time
+	offset  atomic.Int64 // what the wall clock has gained on the monotonic one since base, as of the last step
+	stepped atomic.Int64 // monotonic moment of the last step, after base; 0 if there was none
+	steps   atomic.Int64
+	now     func() time.Time
+	gained  func(time.Time) time.Duration // what the wall clock has gained on the monotonic one between base and then
+}
+
+var wall = newWallClock()
+
+func newWallClock() *wallClock {
+	base := time.Now()
+	return &wallClock{base: base, now: time.Now, gained: func(t time.Time) time.Duration {
+		return time.Duration(t.UnixNano()-base.UnixNano()) - t.Sub(base)
+	}}
+}
+
+// at returns the moment of a kernel stamp, in nanoseconds since 1970, for bytes whose read returned at read. It refuses
+// a stamp in the future and any stamp near a step of the wall clock.
+func (w *wallClock) at(stamp int64, read time.Time) (time.Time, bool) {
+	ref := read
+	if !w.steady(ref) {
+		// Either the wall clock was set, or this thread lost its core while time.Now read first one clock, then the other.
+		for range 3 {
+			if ref = w.now(); w.steady(ref) {
+				break
+			}
+		}
+		if gain := w.gained(ref); !w.steady(ref) {
+			w.offset.Store(int64(gain))
+			w.stepped.Store(max(int64(ref.Sub(w.base)), 1))
+			w.steps.Add(1)
+			return read, false
+		}
+	}
+	if s := w.stepped.Load(); s != 0 && ref.Sub(w.base) < time.Duration(s)+distrust {
+		return read, false
+	}
+	arrived := ref.Add(time.Duration(stamp - ref.UnixNano()))
+	if arrived.After(read) {
+		return read, false
+	}
+	return arrived, true
+}
+
+func (w *wallClock) steady(t time.Time) bool {
+	d := w.gained(t) - time.Duration(w.offset.Load())
+	return -stepLimit < d && d < stepLimit
+}
