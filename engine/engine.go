@@ -113,6 +113,7 @@ func (l *Local) start(id int, at time.Time) error {
 		class, rank := l.strata.Next()
 		u := workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id), l.cfg.Epoch)
 		u.Class = class
+		u.Buffer()
 		l.users = append(l.users, &simulated{user: u})
 	} else {
 		before = l.users[id].done
@@ -137,9 +138,11 @@ func (l *Local) start(id int, at time.Time) error {
 // live is one user's life from its start to its leaving.
 func (l *Local) live(u *workload.User, actor workload.Actor, at time.Time, leave <-chan struct{}) {
 	defer actor.Close()
+	defer u.Flush()
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
 	sleep := func(until time.Time) bool {
+		u.Flush()
 		d := time.Until(until)
 		if d <= 0 {
 			select {
@@ -187,7 +190,7 @@ func (l *Local) live(u *workload.User, actor workload.Actor, at time.Time, leave
 			return
 		}
 		due := u.Now()
-		u.Recorder().Lag(l.lag, due-intended)
+		u.Lag(l.lag, due-intended)
 		u.Schedule(intended, due)
 		if err := actor.Act(l.ctx); err != nil {
 			if l.ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {

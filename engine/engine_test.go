@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,11 @@ import (
 type fake struct {
 	service time.Duration
 	stall   time.Duration
-	stallAt int
+	stallAt int64
 	fail    error
-	logins  int
-	closed  int
-	ops     int
+	logins  atomic.Int64
+	closed  atomic.Int64
+	ops     atomic.Int64
 }
 
 type fakeActor struct {
@@ -34,17 +35,15 @@ func (f *fake) NewActor(env workload.Env, u *workload.User) (workload.Actor, err
 }
 
 func (a *fakeActor) Login(context.Context) error {
-	a.f.logins++
-	if a.f.logins == 1 && a.f.fail != nil {
+	if a.f.logins.Add(1) == 1 && a.f.fail != nil {
 		return a.f.fail
 	}
 	return nil
 }
 func (a *fakeActor) Think() time.Duration { return 5 * time.Second }
 func (a *fakeActor) Act(ctx context.Context) error {
-	a.f.ops++
 	d := a.f.service
-	if a.f.ops == a.f.stallAt {
+	if a.f.ops.Add(1) == a.f.stallAt {
 		d = a.f.stall
 	}
 	sent := time.Now()
@@ -54,7 +53,7 @@ func (a *fakeActor) Act(ctx context.Context) error {
 	a.u.Done(a.n, sent, time.Now(), measure.OK, 0)
 	return nil
 }
-func (a *fakeActor) Close() { a.f.closed++ }
+func (a *fakeActor) Close() { a.f.closed.Add(1) }
 
 func start(t *testing.T, f *fake, pace float64) (*Local, *measure.Registry) {
 	t.Helper()
@@ -98,8 +97,8 @@ func TestRateOfAClosedLoop(t *testing.T) {
 			t.Errorf("users %d %d %d", d, a, failed)
 		}
 		l.Stop(time.Second)
-		if _, a, _ := l.Users(); a != 0 || f.closed != 200 {
-			t.Errorf("%d active, %d closed after stop", a, f.closed)
+		if _, a, _ := l.Users(); a != 0 || f.closed.Load() != 200 {
+			t.Errorf("%d active, %d closed after stop", a, f.closed.Load())
 		}
 	})
 }

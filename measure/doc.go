@@ -26,7 +26,8 @@
 // # Concurrency
 //
 // A [Registry] is safe for concurrent use. A [Recorder] is a handle on one of its shards: many goroutines may
-// share one. [Registry.Cut] takes away everything recorded since the cut before.
+// share one. A [Batch] belongs to one goroutine and takes the lock once for many ops; its owner flushes it before it
+// rests. [Registry.Cut] takes away everything recorded since the cut before.
 //
 // The package knows no clock, no network and no protocol.
 package measure

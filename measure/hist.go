@@ -27,18 +27,15 @@ type Histogram struct {
 	counts   []uint32
 	n        uint64
 	sum      int64 // nanoseconds
-	min, max int64 // nanoseconds; exact; valid when n > 0
-	lo, hi   int   // touched buckets, [lo, hi]; valid when n > 0
+	min, max int64 // nanoseconds; exact; valid when n > 0. Their buckets are the first and the last in use.
 	over     uint64
 	under    uint64
 }
 
+// bucketOf returns the bucket of v. A negative v gives a number far above the last bucket, as one above MaxValue does.
 func bucketOf(v int64) int {
-	if v < subs {
-		return int(v)
-	}
-	e := bits.Len64(uint64(v)) - subBits - 1
-	return e<<subBits + int(v>>uint(e))
+	e := bits.Len64(uint64(v)|(2*subs-1)) - subBits - 1
+	return e<<subBits + int(uint64(v)>>uint(e))
 }
 
 // bucketMid returns the middle of bucket i in nanoseconds.
@@ -68,28 +65,25 @@ func (h *Histogram) RecordN(d time.Duration, n uint32) {
 		v = int64(MaxValue)
 		h.over += uint64(n)
 	}
-	i := bucketOf(v)
 	if h.n == 0 {
-		if h.counts == nil {
-			h.counts = make([]uint32, buckets)
-		}
-		h.lo, h.hi, h.min, h.max = i, i, v, v
-	} else {
-		if i < h.lo {
-			h.lo = i
-		} else if i > h.hi {
-			h.hi = i
-		}
-		if v < h.min {
-			h.min = v
-		} else if v > h.max {
-			h.max = v
-		}
+		h.begin(v)
 	}
-	h.counts[i] += n
+	h.counts[bucketOf(v)] += n
 	h.n += uint64(n)
 	h.sum += v * int64(n)
+	h.min, h.max = min(h.min, v), max(h.max, v)
 }
+
+// begin readies an empty h for its first value.
+func (h *Histogram) begin(v int64) {
+	if h.counts == nil {
+		h.counts = make([]uint32, buckets)
+	}
+	h.min, h.max = v, v
+}
+
+// used returns the first and the last bucket in use. h is not empty.
+func (h *Histogram) used() (lo, hi int) { return bucketOf(h.min), bucketOf(h.max) }
 
 // Merge adds all of o's values to h. It loses nothing: merging parts equals recording the whole.
 func (h *Histogram) Merge(o *Histogram) {
@@ -97,14 +91,11 @@ func (h *Histogram) Merge(o *Histogram) {
 		return
 	}
 	if h.n == 0 {
-		if h.counts == nil {
-			h.counts = make([]uint32, buckets)
-		}
-		h.lo, h.hi, h.min, h.max = o.lo, o.hi, o.min, o.max
+		h.begin(o.min)
 	}
-	h.lo, h.hi = min(h.lo, o.lo), max(h.hi, o.hi)
 	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
-	for i := o.lo; i <= o.hi; i++ {
+	lo, hi := o.used()
+	for i := lo; i <= hi; i++ {
 		h.counts[i] += o.counts[i]
 	}
 	h.n += o.n
@@ -123,7 +114,8 @@ func (h *Histogram) Clone() *Histogram {
 // Reset empties h and keeps its memory.
 func (h *Histogram) Reset() {
 	if h.n > 0 {
-		clear(h.counts[h.lo : h.hi+1])
+		lo, hi := h.used()
+		clear(h.counts[lo : hi+1])
 	}
 	*h = Histogram{counts: h.counts}
 }
@@ -173,7 +165,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 		return h.Max()
 	}
 	var seen uint64
-	for i := h.lo; i <= h.hi; i++ {
+	lo, hi := h.used()
+	for i := lo; i <= hi; i++ {
 		seen += uint64(h.counts[i])
 		if seen >= rank {
 			v := int64(math.Round(bucketMid(i)))
@@ -189,7 +182,8 @@ func (h *Histogram) CountOver(d time.Duration) uint64 {
 		return 0
 	}
 	var n uint64
-	for i := max(h.lo, bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1); i <= h.hi; i++ {
+	lo, hi := h.used()
+	for i := max(lo, bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1); i <= hi; i++ {
 		n += uint64(h.counts[i])
 	}
 	return n
@@ -211,14 +205,15 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(h.max))
 	b = binary.AppendUvarint(b, h.over)
 	b = binary.AppendUvarint(b, h.under)
-	b = binary.AppendUvarint(b, uint64(h.lo))
-	b = binary.AppendUvarint(b, uint64(h.hi-h.lo))
-	for i := h.lo; i <= h.hi; i++ {
+	lo, hi := h.used()
+	b = binary.AppendUvarint(b, uint64(lo))
+	b = binary.AppendUvarint(b, uint64(hi-lo))
+	for i := lo; i <= hi; i++ {
 		c := h.counts[i]
 		b = binary.AppendUvarint(b, uint64(c))
 		if c == 0 {
 			zeros := 0
-			for i+1 <= h.hi && h.counts[i+1] == 0 {
+			for i+1 <= hi && h.counts[i+1] == 0 {
 				i++
 				zeros++
 			}
@@ -256,20 +251,20 @@ func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
 	h.max = int64(next("max", uint64(MaxValue)))
 	h.over = next("over", h.n)
 	h.under = next("under", h.n)
-	h.lo = int(next("first bucket", buckets-1))
-	h.hi = h.lo + int(next("buckets", uint64(buckets-1-h.lo)))
+	lo := int(next("first bucket", buckets-1))
+	hi := lo + int(next("buckets", uint64(buckets-1-lo)))
 	if bad != nil {
 		return nil, b, bad
 	}
-	if h.min > h.max || bucketOf(h.min) != h.lo || bucketOf(h.max) != h.hi {
+	if h.min > h.max || bucketOf(h.min) != lo || bucketOf(h.max) != hi {
 		return nil, b, fmt.Errorf("%w: min and max do not fit the buckets", ErrHistogram)
 	}
 	h.counts = make([]uint32, buckets)
 	var n uint64
-	for i := h.lo; i <= h.hi; i++ {
+	for i := lo; i <= hi; i++ {
 		c := next("bucket", math.MaxUint32)
 		if bad == nil && c == 0 {
-			i += int(next("zeros", uint64(h.hi-i)))
+			i += int(next("zeros", uint64(hi-i)))
 			continue
 		}
 		if bad != nil {

@@ -134,6 +134,78 @@ func TestRecordAllocatesNothing(t *testing.T) {
 	if a := testing.AllocsPerRun(1000, func() { rec.Record(n, &op) }); a != 0 {
 		t.Fatalf("%v allocations per op", a)
 	}
+	b := rec.Batch()
+	if a := testing.AllocsPerRun(1000, func() { b.Record(n, &op); b.Lag(n, 1) }); a != 0 {
+		t.Fatalf("%v allocations per op of a batch", a)
+	}
+}
+
+// Whatever way an op takes, through a batch or not and with a wait or not, the window holds what plain histograms hold.
+func TestWindowIsWhatPlainHistogramsSay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	r := NewRegistry(2)
+	rec, batch := r.Recorder(0), r.Recorder(1).Batch()
+	n := r.Name("post")
+	want := NewWindow("post")
+	for k := range 20_000 {
+		if k%3000 == 0 {
+			batch.Flush()
+			got := r.Cut()
+			if k > 0 {
+				sameWindow(t, got[0], want)
+			}
+			want = NewWindow("post")
+		}
+		d := func(limit time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(limit))) }
+		op := Op{Intended: d(time.Second), Scheduled: k%3 == 0, Bytes: int64(k % 7), Class: Class(k % NumClasses)}
+		op.Due = op.Intended + d(time.Millisecond)
+		op.Sent = op.Due
+		if k%2 == 0 {
+			op.Sent += d(time.Second)
+		}
+		op.Done = op.Sent + time.Duration(math.Exp(rng.NormFloat64()*3+14))
+		switch k {
+		case 100:
+			op.Done += time.Hour // out of range
+		case 101:
+			op.Due = op.Intended - 1
+			op.Sent = op.Due
+		}
+		if k%4 < 2 {
+			rec.Record(n, &op)
+		} else {
+			batch.Record(n, &op)
+		}
+		want.Classes[op.Class]++
+		want.Bytes += op.Bytes
+		if op.Scheduled {
+			want.Lag.Record(op.Lag())
+		}
+		if op.Class.Timed() {
+			want.Response.Record(op.Response())
+			want.Service.Record(op.Service())
+			if op.Wait() > 0 {
+				want.Wait.Record(op.Wait())
+			}
+		}
+	}
+}
+
+func sameWindow(t *testing.T, got, want *Window) {
+	t.Helper()
+	for _, h := range []struct {
+		name      string
+		got, want *Histogram
+	}{{"response", got.Response, want.Response}, {"service", got.Service, want.Service}, {"wait", got.Wait, want.Wait}, {"lag", got.Lag, want.Lag}} {
+		a, _ := h.got.AppendBinary(nil)
+		b, _ := h.want.AppendBinary(nil)
+		if !bytes.Equal(a, b) {
+			t.Fatalf("%s: %d values with mean %v, want %d with %v", h.name, h.got.Count(), h.got.Mean(), h.want.Count(), h.want.Mean())
+		}
+	}
+	if got.Classes != want.Classes || got.Bytes != want.Bytes {
+		t.Fatalf("classes %v, %d bytes; want %v, %d", got.Classes, got.Bytes, want.Classes, want.Bytes)
+	}
 }
 
 func TestCutLosesNothing(t *testing.T) {
@@ -144,8 +216,14 @@ func TestCutLosesNothing(t *testing.T) {
 		wg.Go(func() {
 			rec := r.Recorder(i)
 			n := rec.Name([]string{"post", "view", "react"}[i%3])
+			record := rec.Record
+			if i%2 == 0 {
+				b := rec.Batch()
+				defer b.Flush()
+				record = b.Record
+			}
 			for k := range each {
-				rec.Record(n, &Op{Done: time.Duration(k), Class: Class(k % NumClasses), Bytes: 1})
+				record(n, &Op{Done: time.Duration(k), Class: Class(k % NumClasses), Bytes: 1})
 			}
 		})
 	}
@@ -195,7 +273,35 @@ func TestLatencyHasAnOwner(t *testing.T) {
 	}
 }
 
+// BenchmarkRecord is the figure of the design: one op, clock excluded, as a goroutine that is busy records it.
 func BenchmarkRecord(b *testing.B) {
+	r := NewRegistry(1)
+	rec := r.Recorder(0).Batch()
+	n := r.Name("post")
+	op := Op{Intended: 1, Due: 2, Sent: 2, Done: time.Millisecond, Scheduled: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		rec.Record(n, &op)
+	}
+	rec.Flush()
+}
+
+// BenchmarkRecordAction is a user who rests after each action: its lag, one op that waited a little, and the flush.
+func BenchmarkRecordAction(b *testing.B) {
+	r := NewRegistry(1)
+	rec := r.Recorder(0).Batch()
+	n, s := r.Name("post"), r.Name("schedule")
+	op := Op{Intended: 1, Due: 2, Sent: 2000, Done: time.Millisecond, Scheduled: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		rec.Lag(s, 1)
+		rec.Record(n, &op)
+		rec.Flush()
+	}
+}
+
+// BenchmarkRecordShared is one op through the lock of the shard, as goroutines record that share a Recorder.
+func BenchmarkRecordShared(b *testing.B) {
 	r := NewRegistry(1)
 	rec := r.Recorder(0)
 	n := rec.Name("post")

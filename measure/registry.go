@@ -48,15 +48,6 @@ func (w *Window) Count() uint64 {
 // Errors returns the number of ops of every class but OK.
 func (w *Window) Errors() uint64 { return w.Count() - w.Classes[OK] }
 
-func (w *Window) reset() {
-	w.Response.Reset()
-	w.Service.Reset()
-	w.Wait.Reset()
-	w.Lag.Reset()
-	w.Classes = [NumClasses]uint64{}
-	w.Bytes = 0
-}
-
 // A Registry collects the ops of a run, in shards so that many goroutines can record without meeting.
 // All methods are safe for concurrent use.
 type Registry struct {
@@ -69,9 +60,62 @@ type Registry struct {
 
 type shard struct {
 	mu   sync.Mutex
-	cur  []*Window // by Name; nil until used
-	free []*Window // the spare set that the next cut swaps in
-	_    [64]byte  // keeps two shards' locks off one cache line
+	cur  []*cell  // by Name; nil until used
+	free []*cell  // the spare set that the next cut swaps in
+	_    [64]byte // keeps two shards' locks off one cache line
+}
+
+// A cell is a window in the making. An op that waited for nothing has one time for response and service, and is kept
+// once: same belongs to both.
+type cell struct {
+	same, response, service, wait, lag tally
+	classes                            [NumClasses]uint64
+	bytes                              int64
+}
+
+func (c *cell) add(e *entry) {
+	c.classes[e.class]++
+	c.bytes += e.bytes
+	if e.scheduled && !c.lag.hit(e.lag) {
+		c.lag.miss(e.lag)
+	}
+	switch {
+	case !e.class.Timed():
+	case e.wait == 0:
+		if !c.same.hit(e.service) {
+			c.same.miss(e.service)
+		}
+	default:
+		if e.wait > 0 && !c.wait.hit(e.wait) {
+			c.wait.miss(e.wait)
+		}
+		if !c.service.hit(e.service) {
+			c.service.miss(e.service)
+		}
+		if r := e.wait + e.service; !c.response.hit(r) {
+			c.response.miss(r)
+		}
+	}
+}
+
+func (c *cell) empty() bool { return c.classes == [NumClasses]uint64{} && c.lag.span == 0 }
+
+// moveTo adds c to w and empties it.
+func (c *cell) moveTo(w *Window) {
+	c.same.addTo(w.Response)
+	c.response.addTo(w.Response)
+	c.same.addTo(w.Service)
+	c.service.addTo(w.Service)
+	c.wait.addTo(w.Wait)
+	c.lag.addTo(w.Lag)
+	for i, n := range c.classes {
+		w.Classes[i] += n
+	}
+	w.Bytes += c.bytes
+	for _, t := range []*tally{&c.same, &c.response, &c.service, &c.wait, &c.lag} {
+		t.reset()
+	}
+	c.classes, c.bytes = [NumClasses]uint64{}, 0
 }
 
 // NewRegistry returns a registry with n shards (at least 1; GOMAXPROCS is a good n).
@@ -101,8 +145,8 @@ func (r *Registry) Recorder(i int) *Recorder {
 	return &Recorder{reg: r, shard: r.shards[uint(i)%uint(len(r.shards))]}
 }
 
-// A Recorder records ops into one shard of its registry. It is safe for concurrent use and allocates only when
-// a name is first seen.
+// A Recorder records ops into one shard of its registry, each under the shard's lock. It is safe for concurrent use and
+// allocates only when a name is first seen. A goroutine that records often does it through a [Batch].
 type Recorder struct {
 	reg   *Registry
 	shard *shard
@@ -113,21 +157,11 @@ func (rec *Recorder) Name(name string) Name { return rec.reg.Name(name) }
 
 // Record counts op under n.
 func (rec *Recorder) Record(n Name, op *Op) {
+	var e entry
+	e.set(n, op)
 	s := rec.shard
 	s.mu.Lock()
-	w := s.window(n)
-	w.Classes[op.Class]++
-	w.Bytes += op.Bytes
-	if op.Scheduled {
-		w.Lag.Record(op.Due - op.Intended)
-	}
-	if op.Class.Timed() {
-		w.Response.Record(op.Done - op.Due)
-		w.Service.Record(op.Done - op.Sent)
-		if op.Sent > op.Due {
-			w.Wait.Record(op.Sent - op.Due)
-		}
-	}
+	s.cell(n).add(&e)
 	s.mu.Unlock()
 }
 
@@ -136,10 +170,9 @@ func (rec *Recorder) Record(n Name, op *Op) {
 func (rec *Recorder) Value(n Name, d time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
-	w := s.window(n)
-	w.Classes[OK]++
-	w.Response.Record(d)
-	w.Service.Record(d)
+	c := s.cell(n)
+	c.classes[OK]++
+	c.same.add(int64(d))
 	s.mu.Unlock()
 }
 
@@ -147,7 +180,7 @@ func (rec *Recorder) Value(n Name, d time.Duration) {
 func (rec *Recorder) Error(n Name, c Class) {
 	s := rec.shard
 	s.mu.Lock()
-	s.window(n).Classes[c]++
+	s.cell(n).classes[c]++
 	s.mu.Unlock()
 }
 
@@ -155,24 +188,24 @@ func (rec *Recorder) Error(n Name, c Class) {
 func (rec *Recorder) Lag(n Name, d time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
-	s.window(n).Lag.Record(d)
+	s.cell(n).lag.add(int64(d))
 	s.mu.Unlock()
 }
 
-func (s *shard) window(n Name) *Window {
+func (s *shard) cell(n Name) *cell {
+	if int(n) < len(s.cur) && s.cur[n] != nil {
+		return s.cur[n]
+	}
 	for int(n) >= len(s.cur) {
 		s.cur = append(s.cur, nil)
 	}
-	w := s.cur[n]
-	if w == nil {
-		w = NewWindow("")
-		s.cur[n] = w
-	}
-	return w
+	s.cur[n] = new(cell)
+	return s.cur[n]
 }
 
 // Cut returns what was recorded since the cut before, one window per name that saw anything, ordered by name.
-// The windows belong to the caller. Ops recorded while Cut runs fall into this cut or the next, never both or none.
+// The windows belong to the caller. Ops recorded while Cut runs fall into this cut or the next, never both or none;
+// those in a [Batch] fall into the cut after its Flush.
 func (r *Registry) Cut() []*Window {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()
@@ -184,8 +217,8 @@ func (r *Registry) Cut() []*Window {
 		s.mu.Lock()
 		s.cur, s.free = s.free, s.cur
 		s.mu.Unlock()
-		for i, w := range s.free {
-			if w == nil || w.Count() == 0 && w.Lag.Count() == 0 {
+		for i, c := range s.free {
+			if c == nil || c.empty() {
 				continue
 			}
 			// A name registered after the snapshot above may already have ops.
@@ -195,8 +228,7 @@ func (r *Registry) Cut() []*Window {
 			if out[i] == nil {
 				out[i] = NewWindow("")
 			}
-			out[i].Merge(w)
-			w.reset()
+			c.moveTo(out[i])
 		}
 	}
 	r.mu.Lock()

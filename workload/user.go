@@ -32,6 +32,7 @@ type User struct {
 	Action, Think, Content, Pick *rand.Rand
 
 	rec       *measure.Recorder
+	batch     *measure.Batch // nil: each op is recorded at once
 	epoch     time.Time
 	intended  time.Duration // of the next op
 	due       time.Duration
@@ -51,6 +52,36 @@ func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, epo
 // Recorder returns the user's recorder, for goroutines of the user that record on their own (a WebSocket reader).
 // It is safe for concurrent use.
 func (u *User) Recorder() *measure.Recorder { return u.rec }
+
+// heldAtMost is how slow an op, or how late an action, is held back in a batch: what a rule or a gate could mind is
+// recorded at once.
+const (
+	heldAtMost    = 50 * time.Millisecond
+	heldLagAtMost = 2 * time.Millisecond
+)
+
+// Buffer makes the user's own goroutine record in batches from here on, which is cheaper: quick ops of an action are
+// recorded when it ends, or with its next slow one. Who runs the user calls Flush before it rests.
+func (u *User) Buffer() { u.batch = u.rec.Batch() }
+
+// Flush hands what was recorded to the registry.
+func (u *User) Flush() {
+	if u.batch != nil {
+		u.batch.Flush()
+	}
+}
+
+// Lag records how late the generator was with an action, under n.
+func (u *User) Lag(n measure.Name, d time.Duration) {
+	if u.batch != nil {
+		u.batch.Lag(n, d)
+		if d > heldLagAtMost {
+			u.batch.Flush()
+		}
+	} else {
+		u.rec.Lag(n, d)
+	}
+}
 
 // Since returns t as an offset from the run's epoch.
 func (u *User) Since(t time.Time) time.Duration { return t.Sub(u.epoch) }
@@ -78,7 +109,14 @@ func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, b
 	}
 	op.Sent = max(op.Sent, op.Due)
 	op.Done = max(op.Done, op.Sent)
-	u.rec.Record(n, &op)
+	if u.batch != nil {
+		u.batch.Record(n, &op)
+		if op.Done-op.Due > heldAtMost {
+			u.batch.Flush()
+		}
+	} else {
+		u.rec.Record(n, &op)
+	}
 	u.ops.Add(1)
 	u.intended, u.due, u.scheduled = op.Done, op.Done, false
 }
@@ -91,6 +129,7 @@ func (u *User) Pause(ctx context.Context, d time.Duration) error {
 		from = u.Now()
 	}
 	until := from + time.Duration(float64(d)*u.Pace)
+	u.Flush()
 	if err := SleepUntil(ctx, u.epoch.Add(until)); err != nil {
 		return err
 	}

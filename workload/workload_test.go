@@ -116,3 +116,38 @@ func TestDeliveryInEitherOrder(t *testing.T) {
 		t.Fatalf("%d posts held", held)
 	}
 }
+
+func TestSlowOpsAreNotHeldBack(t *testing.T) {
+	reg := measure.NewRegistry(1)
+	epoch := time.Now()
+	u := NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
+	u.Buffer()
+	n, lag := reg.Name("post"), reg.Name(Schedule)
+	count := func() (ops, lags uint64) {
+		for _, w := range reg.Cut() {
+			ops += w.Count()
+			lags += w.Lag.Count()
+		}
+		return ops, lags
+	}
+	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
+	u.Schedule(0, 0)
+	u.Lag(lag, 0)
+	u.Done(n, at(0), at(1), measure.OK, 0)
+	if ops, lags := count(); ops != 0 || lags != 0 {
+		t.Errorf("%d quick ops and %d lags were recorded before the action ended", ops, lags)
+	}
+	u.Done(n, at(1), at(200), measure.OK, 0)
+	if ops, lags := count(); ops != 2 || lags != 2 {
+		t.Errorf("a slow op brought %d ops and %d lags, want 2 and 2 (its action's, and that of the first op)", ops, lags)
+	}
+	u.Lag(lag, 10*time.Millisecond)
+	if _, lags := count(); lags != 1 {
+		t.Errorf("a lag of 10 ms was held back")
+	}
+	u.Done(n, at(201), at(202), measure.OK, 0)
+	u.Flush()
+	if ops, _ := count(); ops != 1 {
+		t.Errorf("flush brought %d ops, want 1", ops)
+	}
+}

@@ -1,0 +1,70 @@
+package measure
+
+import "time"
+
+// batchSize is how many ops share one taking of the lock, which costs more than recording one of them.
+const batchSize = 32
+
+// A Batch records ops for one goroutine and hands them to the registry in groups, because the lock is the dearest part
+// of recording one. Its owner calls Flush before it rests: an op is in no cut until then. A Batch takes 1.3 KiB and
+// never allocates. It is not safe for concurrent use.
+type Batch struct {
+	shard   *shard
+	n       int
+	entries [batchSize]entry
+}
+
+// entry is an op, or with lagOnly the lateness of an action, before it is counted.
+type entry struct {
+	lag, wait, service int64
+	bytes              int64
+	name               Name
+	class              Class
+	scheduled, lagOnly bool
+}
+
+func (e *entry) set(n Name, op *Op) {
+	e.lag, e.wait, e.service = int64(op.Due-op.Intended), int64(op.Sent-op.Due), int64(op.Done-op.Sent)
+	e.bytes, e.name, e.class, e.scheduled, e.lagOnly = op.Bytes, n, op.Class, op.Scheduled, false
+}
+
+// Batch returns an empty batch of the recorder.
+func (rec *Recorder) Batch() *Batch { return &Batch{shard: rec.shard} }
+
+// Record counts op under n, at the latest with the next Flush.
+func (b *Batch) Record(n Name, op *Op) {
+	if b.n == batchSize {
+		b.Flush()
+	}
+	b.entries[b.n].set(n, op)
+	b.n++
+}
+
+// Lag is [Recorder.Lag], at the latest with the next Flush.
+func (b *Batch) Lag(n Name, d time.Duration) {
+	if b.n == batchSize {
+		b.Flush()
+	}
+	b.entries[b.n] = entry{lag: int64(d), name: n, lagOnly: true}
+	b.n++
+}
+
+// Flush counts what is still held.
+func (b *Batch) Flush() {
+	if b.n == 0 {
+		return
+	}
+	s := b.shard
+	s.mu.Lock()
+	for i := range b.entries[:b.n] {
+		e := &b.entries[i]
+		c := s.cell(e.name)
+		if e.lagOnly {
+			c.lag.add(e.lag)
+			continue
+		}
+		c.add(e)
+	}
+	s.mu.Unlock()
+	b.n = 0
+}
