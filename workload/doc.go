@@ -14,10 +14,21 @@
 // (stream, visible state). Nothing else may be used as a source of chance. Classes of users are stratified by
 // number ([Strata]), never drawn.
 //
-// # Deliveries
+// # Messages
 //
-// A message's whole way is measured from the author's Sent instant to the moment at which another user's
-// connection read the event: see [Deliveries]. Response and event may arrive in either order.
+// A message's whole way is measured from the author's Sent instant to the moment at which another user's connection
+// read the event. The [Ledger] also counts what is lost, duplicated or misordered on the way, and remembers what was
+// acknowledged, which an [Auditor] reads back at the end.
+//
+// # The mix
+//
+// The [Tally] holds what users were asked to do against what they did, per action, with the reasons for what they
+// did not do.
+//
+// # Storms
+//
+// A [Storm] is something that many users do at once. Its users are chosen by number, and its operations have series
+// of their own that begin with [StormPrefix]: they hide no more inside the steady state than logins do.
 //
 // The package knows no network and no server.
 package workload

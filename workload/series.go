@@ -17,5 +17,6 @@ const Schedule = "schedule"
 
 // Steady reports whether a series holds operations of the steady state: what the name "op" in a rule stands for.
 func Steady(series string) bool {
-	return series != Delivery && series != Schedule && !strings.HasPrefix(series, Login) && !strings.HasPrefix(series, Setup)
+	return series != Delivery && series != Schedule && !strings.HasPrefix(series, Login) &&
+		!strings.HasPrefix(series, Setup) && !strings.HasPrefix(series, StormPrefix)
 }

@@ -54,6 +54,15 @@ type Env struct {
 	Registry *measure.Registry
 	// Deliveries pairs posts with the events that they cause.
 	Deliveries *Deliveries
+	// Ledger follows each message from its author to its recipients. Nil: nobody asks.
+	Ledger *Ledger
+	// Tally counts what users were asked to do and did. Nil: nobody asks.
+	Tally *Tally
+	// Mix names where the weights come from, for reports: a named mix, or "custom". Empty means the behavior's default.
+	Mix string
+	// Weights are the weights of actions by name, for all behaviors that know an action of that name. Nil means each
+	// behavior's default; an action that is not in it has weight 0.
+	Weights map[string]float64
 	// Log reports progress of Provision to a person. It may be nil.
 	Log func(format string, args ...any)
 }

@@ -1,0 +1,34 @@
+package workload
+
+import "context"
+
+// An Auditor is a Behavior that can read back what was acknowledged.
+type Auditor interface {
+	// Audit reads every message, after the users have stopped, and says which can be read. Its operations are
+	// recorded under names that begin with Setup. It ends by ctx with what it has: messages that it did not come to
+	// are neither readable nor missing. An error means that it could not be done, not that something is missing.
+	Audit(ctx context.Context, env Env, acked []AckedMessages) (AuditResult, error)
+}
+
+// An AuditResult says what became of the acknowledged messages.
+type AuditResult struct {
+	// Expected is the number of messages that should be readable, Readable of those that were, Missing of those that
+	// were not. What is left of Expected was not looked at.
+	Expected int `json:"expected"`
+	Readable int `json:"readable"`
+	Missing  int `json:"missing"`
+	// MissingIDs names up to ten of the missing.
+	MissingIDs []string `json:"missing_ids,omitempty"`
+	// Part is the part of the acknowledged messages that Expected is: below 1 it is a sample.
+	Part float64 `json:"part"`
+	// Note says what else there is to know, such as why not all were looked at.
+	Note string `json:"note,omitempty"`
+}
+
+// Miss counts a missing message and names it if there is room.
+func (r *AuditResult) Miss(id string) {
+	r.Missing++
+	if len(r.MissingIDs) < 10 {
+		r.MissingIDs = append(r.MissingIDs, id)
+	}
+}

@@ -1,0 +1,512 @@
+package workload
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/measure"
+)
+
+// A Ledger follows each message from its author to every recipient, and remembers what was acknowledged.
+//
+// Authors report what the server accepted ([Ledger.Acked]); recipients report what their connections read
+// ([Ledger.Seen]) and when they are connected and members ([Ledger.Connected], [Ledger.Join]). Response and event may
+// arrive in either order. The time from the author's Sent instant to the event is recorded once per recipient, as
+// soon as both are known.
+//
+// # What is counted
+//
+// A message is lost to a recipient who was a member of its channel and connected without a break from before it was
+// sent until grace after it was acknowledged, and never got the event. It is late if the event came after that.
+// It is duplicated if the same recipient got it again. It is misordered if the recipient had already got a message of
+// the channel that was sent after this one had been acknowledged: messages that were under way together have no
+// order, and raise no alarm.
+//
+// Recipients are users of this process, by number; a user with several connections reports one of them. Users that
+// never report a connection only author. The author's own events are not counted.
+//
+// # Cost
+//
+// A message is kept for about half a minute, with one bit for each user. An event costs a map look-up and, for the
+// order, a look at the messages of the channel that were sent after this one's acknowledgment: none while events come
+// in order, at most 64. Nothing is allocated per event once the pools are warm. Of each acknowledged message the id
+// stays until the end for the audit, up to a million; beyond, a sample chosen by a hash of the id.
+//
+// A nil Ledger does nothing. All methods are safe for concurrent use.
+type Ledger struct {
+	base   time.Time
+	grace  time.Duration
+	keep   time.Duration
+	seed   maphash.Seed
+	salt   uint64 // of the sample
+	shards [32]ledgerShard
+
+	presence sync.RWMutex
+	since    []instants // by user
+
+	kept    atomic.Int64  // ids
+	halving atomic.Uint32 // an id is kept if as many low bits of its hash are zero
+	cap     int64
+	thin    sync.Mutex
+}
+
+// instants are nanoseconds from the ledger's base, plus one; 0 is never.
+type instants struct{ connected, before int64 }
+
+// DefaultGrace is how long after its acknowledgment a message may still arrive without being late.
+const DefaultGrace = 10 * time.Second
+
+const (
+	ledgerKeep = 3               // times the grace: how long a message is remembered
+	mostBehind = 64              // messages looked at for the order of one event
+	mostAcked  = 1_000_000       // ids kept for the audit
+	sweepEvery = time.Second     // of a shard
+	noTime     = int64(-1 << 62) // not sent yet, as far as is known
+)
+
+type ledgerShard struct {
+	mu       sync.Mutex
+	channels map[string]*ledgerChannel
+	messages map[string]*ledgerMessage
+	order    []*ledgerMessage // by birth
+	unsettle []*ledgerMessage // acknowledged and not judged yet, by acknowledgment
+	next     int64            // sweep
+	free     []*ledgerMessage
+	count    LedgerCount
+}
+
+type ledgerChannel struct {
+	name    string
+	members bitmap
+	joined  map[int32]int64  // within the time that messages are kept
+	recent  []*ledgerMessage // by birth, oldest first; ends of the list are trimmed with the messages
+	acked   []byte           // ids, each followed by a line feed
+	n       int64            // how many
+	halved  uint32
+	deleted map[string]struct{}
+}
+
+type ledgerMessage struct {
+	id          string
+	channel     *ledgerChannel
+	author      int32
+	born        int64
+	sent, acked int64 // noTime while only events were seen
+	settled     bool
+	seen        bitmap
+	missing     bitmap // judged lost; set by settle
+	waiting     []ledgerWaiting
+	after       []int64 // acknowledgments of messages that a recipient got after this one, while this one is pending
+}
+
+type ledgerWaiting struct {
+	rec  *measure.Recorder
+	at   int64
+	user int32
+	name measure.Name
+}
+
+type bitmap []uint64
+
+func (b *bitmap) set(i int32) (was bool) {
+	w := int(i >> 6)
+	for w >= len(*b) {
+		*b = append(*b, 0)
+	}
+	was = (*b)[w]&(1<<(i&63)) != 0
+	(*b)[w] |= 1 << (i & 63)
+	return was
+}
+
+func (b bitmap) clear(i int32) {
+	if w := int(i >> 6); w < len(b) {
+		b[w] &^= 1 << (i & 63)
+	}
+}
+
+func (b bitmap) has(i int32) bool {
+	w := int(i >> 6)
+	return w < len(b) && b[w]&(1<<(i&63)) != 0
+}
+
+// A LedgerCount is what a Ledger has counted.
+type LedgerCount struct {
+	// Acked is the number of messages that the server accepted.
+	Acked int64 `json:"acked"`
+	// Judged is how many of them are old enough to say who should have had them.
+	Judged int64 `json:"judged"`
+	// Seen is the number of deliveries; Late those after the grace; Lost those that should have come and did not.
+	// The deliveries expected are the sum of the three.
+	Seen int64 `json:"seen"`
+	Late int64 `json:"late"`
+	Lost int64 `json:"lost"`
+	// Duplicated counts events that repeat one, Misordered those that came after an event of a later message.
+	Duplicated int64 `json:"duplicated"`
+	Misordered int64 `json:"misordered"`
+	// Foreign counts messages with events and no acknowledgment here: the request failed or timed out and the message
+	// was delivered all the same, or somebody else wrote it.
+	Foreign int64 `json:"foreign"`
+}
+
+// Expected returns the number of deliveries that came or should have come.
+func (c LedgerCount) Expected() int64 { return c.Seen + c.Late + c.Lost }
+
+// Sub returns what was counted since an earlier count. Lost may be negative: late events that were counted as lost.
+func (c LedgerCount) Sub(o LedgerCount) LedgerCount {
+	return LedgerCount{c.Acked - o.Acked, c.Judged - o.Judged, c.Seen - o.Seen, c.Late - o.Late, c.Lost - o.Lost,
+		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Foreign - o.Foreign}
+}
+
+// Add returns the sum of two counts.
+func (c LedgerCount) Add(o LedgerCount) LedgerCount { return c.Sub(LedgerCount{}.Sub(o)) }
+
+// NewLedger returns an empty ledger. A grace of 0 means DefaultGrace. The seed chooses the sample of ids if there are
+// more than a million.
+func NewLedger(grace time.Duration, seed uint64) *Ledger {
+	if grace <= 0 {
+		grace = DefaultGrace
+	}
+	l := &Ledger{base: time.Now(), grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked}
+	for i := range l.shards {
+		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}
+	}
+	return l
+}
+
+// A Message is one that the server accepted. Instants are those of the author's client.
+type Message struct {
+	ID, Channel string
+	Author      int // the user's number
+	Sent, Acked time.Time
+}
+
+// Acked says that the server accepted a message.
+func (l *Ledger) Acked(m Message) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, m.Channel))
+	s.mu.Lock()
+	now := l.nanos(m.Acked)
+	l.sweep(s, now)
+	s.count.Acked++
+	e := s.messages[m.ID]
+	if e == nil {
+		e = s.message([]byte(m.ID), s.channel([]byte(m.Channel)), now)
+	}
+	if e.acked != noTime { // said twice
+		s.mu.Unlock()
+		return
+	}
+	e.author, e.sent, e.acked = int32(m.Author), l.nanos(m.Sent), now
+	for _, w := range e.waiting {
+		if w.user == e.author {
+			s.count.Seen-- // counted before its author was known
+			continue
+		}
+		w.rec.Value(w.name, time.Duration(w.at-e.sent))
+	}
+	e.waiting = e.waiting[:0]
+	for _, acked := range e.after {
+		if acked < e.sent {
+			s.count.Misordered++
+		}
+	}
+	e.after = e.after[:0]
+	if e.acked-e.sent < int64(l.keep) {
+		s.unsettle = append(s.unsettle, e)
+	} else {
+		e.settled = true // its events may have come and been forgotten
+	}
+	over := l.remember(e.channel, m.ID)
+	s.mu.Unlock()
+	if over {
+		l.halve()
+	}
+}
+
+// Deleted says that a message was deleted, or was asked to be: the audit does not expect it.
+func (l *Ledger) Deleted(channel, id string) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channel([]byte(channel))
+	if c.deleted == nil {
+		c.deleted = map[string]struct{}{}
+	}
+	c.deleted[id] = struct{}{}
+}
+
+// Seen says that a user's connection read the event of a new message at this instant. Events of one user are reported
+// in the order in which they came. The delivery is recorded with rec under name, unless the user is the author or had
+// it already.
+func (l *Ledger) Seen(user int, channel, id []byte, at time.Time, rec *measure.Recorder, name measure.Name) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.Bytes(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, now := int32(user), l.nanos(at)
+	e := s.messages[string(id)]
+	if e == nil {
+		l.sweep(s, now)
+		e = s.message(id, s.channel(channel), now)
+	}
+	if e.seen.set(u) {
+		if u != e.author {
+			s.count.Duplicated++
+		}
+		return
+	}
+	s.misorder(e, u)
+	if e.acked == noTime {
+		s.count.Seen++
+		e.waiting = append(e.waiting, ledgerWaiting{rec, now, u, name})
+		return
+	}
+	if u == e.author {
+		return
+	}
+	rec.Value(name, time.Duration(now-e.sent))
+	if e.missing.has(u) {
+		s.count.Lost--
+		s.count.Late++
+		return
+	}
+	s.count.Seen++
+}
+
+// misorder counts the event of e that user u has just got if u had a later message before. The shard is locked.
+func (s *ledgerShard) misorder(e *ledgerMessage, u int32) {
+	if e.acked == noTime || u == e.author {
+		return // whatever u has seen was sent before this one's acknowledgment
+	}
+	recent := e.channel.recent
+	for i, n := len(recent)-1, 0; i >= 0 && n < mostBehind; i, n = i-1, n+1 {
+		b := recent[i]
+		if b.born <= e.acked {
+			return // this one and all before it were sent before e was acknowledged
+		}
+		switch {
+		case b == e || !b.seen.has(u):
+		case b.acked == noTime:
+			b.after = append(b.after, e.acked) // decided when b's author says when it was sent
+			return
+		case b.sent > e.acked:
+			s.count.Misordered++
+			return
+		}
+	}
+}
+
+// Connected says that a user's event connection is open since this instant. With resumed, the server has promised to
+// send what was missed meanwhile, and the connection counts as unbroken.
+func (l *Ledger) Connected(user int, at time.Time, resumed bool) {
+	if l == nil {
+		return
+	}
+	l.presence.Lock()
+	defer l.presence.Unlock()
+	for user >= len(l.since) {
+		l.since = append(l.since, instants{})
+	}
+	p := &l.since[user]
+	p.connected = l.nanos(at) + 1
+	if resumed && p.before != 0 {
+		p.connected = p.before
+	}
+	p.before = 0
+}
+
+// Disconnected says that a user's event connection has ended, from whatever side.
+func (l *Ledger) Disconnected(user int) {
+	if l == nil {
+		return
+	}
+	l.presence.Lock()
+	defer l.presence.Unlock()
+	if user < len(l.since) {
+		if p := &l.since[user]; p.connected != 0 {
+			p.before, p.connected = p.connected, 0
+		}
+	}
+}
+
+// Join says that a user is a member of a channel since this instant, or longer. It may be said again.
+func (l *Ledger) Join(user int, channel string, at time.Time) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channel([]byte(channel))
+	if !c.members.set(int32(user)) {
+		if c.joined == nil {
+			c.joined = map[int32]int64{}
+		}
+		c.joined[int32(user)] = l.nanos(at)
+	}
+}
+
+// Leave says that a user is about to leave a channel: it is called before the request, so that nothing is missed
+// that could not come.
+func (l *Ledger) Leave(user int, channel string) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channel([]byte(channel))
+	c.members.clear(int32(user))
+	delete(c.joined, int32(user))
+}
+
+// Settle judges every message whose grace is over. It is called about once a second, and before the users stop.
+func (l *Ledger) Settle(now time.Time) {
+	if l == nil {
+		return
+	}
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		s.next = 0
+		l.sweep(s, l.nanos(now))
+		s.mu.Unlock()
+	}
+}
+
+// Count returns what was counted so far.
+func (l *Ledger) Count() LedgerCount {
+	var sum LedgerCount
+	if l == nil {
+		return sum
+	}
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		sum = sum.Add(s.count)
+		s.mu.Unlock()
+	}
+	return sum
+}
+
+func (l *Ledger) nanos(t time.Time) int64 { return int64(t.Sub(l.base)) }
+
+func (l *Ledger) shard(hash uint64) *ledgerShard { return &l.shards[hash%uint64(len(l.shards))] }
+
+func (s *ledgerShard) channel(name []byte) *ledgerChannel {
+	c := s.channels[string(name)]
+	if c == nil {
+		c = &ledgerChannel{name: string(name)}
+		s.channels[c.name] = c
+	}
+	return c
+}
+
+// message adds a message of which neither end is known yet.
+func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMessage {
+	var e *ledgerMessage
+	if n := len(s.free); n > 0 {
+		e, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		e = new(ledgerMessage)
+	}
+	*e = ledgerMessage{id: string(id), channel: c, author: -1, born: now, sent: noTime, acked: noTime,
+		seen: e.seen, missing: e.missing, waiting: e.waiting, after: e.after}
+	clear(e.seen)
+	clear(e.missing)
+	s.messages[e.id] = e
+	s.order = append(s.order, e)
+	c.recent = append(c.recent, e)
+	return e
+}
+
+// sweep judges what is due and forgets what is old, at most once in sweepEvery. The shard is locked.
+func (l *Ledger) sweep(s *ledgerShard, now int64) {
+	if now < s.next {
+		return
+	}
+	s.next = now + int64(sweepEvery)
+	n := 0
+	for ; n < len(s.unsettle) && s.unsettle[n].acked+int64(l.grace) <= now; n++ {
+		l.settle(s, s.unsettle[n])
+	}
+	s.unsettle = trim(s.unsettle, n)
+	for n = 0; n < len(s.order) && s.order[n].born+int64(l.keep) <= now && (s.order[n].acked == noTime || s.order[n].settled); n++ {
+		e := s.order[n]
+		c := e.channel
+		if e.acked == noTime {
+			s.count.Foreign++
+			s.count.Seen -= int64(e.seen.count())
+		}
+		c.recent = trim(c.recent, 1) // both lists are by birth
+		delete(s.messages, e.id)
+		e.waiting, e.after = e.waiting[:0], e.after[:0]
+		s.free = append(s.free, e)
+	}
+	s.order = trim(s.order, n)
+	if n > 0 {
+		for _, c := range s.channels {
+			for u, at := range c.joined {
+				if at+int64(l.keep) < now {
+					delete(c.joined, u)
+				}
+			}
+			if len(c.joined) == 0 {
+				c.joined = nil
+			}
+		}
+	}
+}
+
+// settle says who should have had a message and has not. The shard is locked.
+func (l *Ledger) settle(s *ledgerShard, e *ledgerMessage) {
+	e.settled = true
+	s.count.Judged++
+	c := e.channel
+	l.presence.RLock()
+	defer l.presence.RUnlock()
+	for w, members := range c.members {
+		if w < len(e.seen) {
+			members &^= e.seen[w]
+		}
+		for ; members != 0; members &= members - 1 {
+			u := int32(w<<6 + bits.TrailingZeros64(members))
+			if u == e.author || int(u) >= len(l.since) {
+				continue
+			}
+			p := l.since[u].connected
+			if at, ok := c.joined[u]; p == 0 || p-1 > e.sent || ok && at > e.sent {
+				continue
+			}
+			e.missing.set(u)
+			s.count.Lost++
+		}
+	}
+}
+
+func (b bitmap) count() (n int) {
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// trim drops the first n of a list and keeps its room.
+func trim[T any](s []T, n int) []T {
+	if n == 0 {
+		return s
+	}
+	k := copy(s, s[n:])
+	clear(s[k:])
+	return s[:k]
+}
