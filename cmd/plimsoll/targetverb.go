@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/refchat"
+	"plimsoll/refnull"
 	"plimsoll/store"
 	"plimsoll/target"
 )
@@ -19,6 +21,15 @@ import (
 // refchat is the verb that runs the reference server by itself.
 func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error {
 	return refchat.Main(ctx, args, a.env, a.stdout, a.stderr)
+}
+
+// refnull is the verb that runs the null server by itself.
+func (a *app) refnull(ctx context.Context, _ *flag.FlagSet, args []string) error {
+	err := refnull.Main(ctx, args, a.stdout, a.stderr)
+	if errors.Is(err, refnull.ErrUsage) && !errors.Is(err, flag.ErrHelp) {
+		return usageError{err}
+	}
+	return err
 }
 
 // target starts, stops and looks at a plan's system under test. "up" stays in the foreground: it supervises the

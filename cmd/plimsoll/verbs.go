@@ -31,6 +31,7 @@ func verbs() []verb {
 		{"target", "up|down|status PLAN.yaml", "a plan's system under test by itself", (*app).target},
 		{"plan", "check|print|schema [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors", (*app).plan},
 		{"refchat", "", "the reference chat server by itself", (*app).refchat},
+		{"refnull", "", "a server that does almost nothing, for measuring clients", (*app).refnull},
 		{"version", "", "the version of this program", (*app).version},
 	}
 }

@@ -121,9 +121,9 @@ func drivers(t *tree) (bad []string) {
 func strangers(t *tree) (bad []string) {
 	edges(t, func(from *pkg, in *file, to string) {
 		switch {
-		case slices.Contains([]string{"refchat", "newsfeed"}, top(from.dir)) && top(from.dir) != top(to) && !(in.test && slices.Contains(inTests, to)):
+		case slices.Contains([]string{"refchat", "refnull", "newsfeed"}, top(from.dir)) && top(from.dir) != top(to) && !(in.test && slices.Contains(inTests, to)):
 			bad = append(bad, fmt.Sprintf("%s: the reference server %s imports %s", in.path, top(from.dir), to))
-		case !in.test && top(from.dir) == "dialect" && slices.Contains([]string{"refchat", "newsfeed"}, top(to)):
+		case !in.test && top(from.dir) == "dialect" && slices.Contains([]string{"refchat", "refnull", "newsfeed"}, top(to)):
 			bad = append(bad, fmt.Sprintf("%s: a dialect imports the reference server %s", in.path, to))
 		}
 	})
