@@ -14,17 +14,19 @@ import (
 // busMessage is one line of JSON between servers on one database: an event to deliver, a cached value to forget, or a
 // user's connections to move. N numbers the messages of one sender to one peer; a gap is a loss.
 type busMessage struct {
-	From    string     `json:"from,omitempty"` // the first line: who is speaking
-	N       uint64     `json:"n,omitempty"`
-	Event   string     `json:"event,omitempty"`
-	To      *broadcast `json:"to,omitempty"`
-	Prefix  string     `json:"prefix,omitempty"`
-	Drop    string     `json:"drop,omitempty"`
-	Key     string     `json:"key,omitempty"`
-	User    string     `json:"user,omitempty"`
-	Channel string     `json:"channel,omitempty"`
-	Team    string     `json:"team,omitempty"`
-	Left    bool       `json:"left,omitempty"`
+	From    string          `json:"from,omitempty"` // the first line: who is speaking
+	N       uint64          `json:"n,omitempty"`
+	Event   string          `json:"event,omitempty"`
+	To      *broadcast      `json:"to,omitempty"`
+	Prefix  string          `json:"prefix,omitempty"`
+	Cut     int             `json:"cut,omitempty"`
+	Ack     map[string]bool `json:"ack,omitempty"`
+	Drop    string          `json:"drop,omitempty"`
+	Key     string          `json:"key,omitempty"`
+	User    string          `json:"user,omitempty"`
+	Channel string          `json:"channel,omitempty"`
+	Team    string          `json:"team,omitempty"`
+	Left    bool            `json:"left,omitempty"`
 }
 
 // dropAll makes a peer forget everything, after messages were lost.
@@ -272,6 +274,6 @@ func (b *bus) apply(m *busMessage) {
 	case m.User != "":
 		b.s.hub.applyJoin(m.User, m.Channel, m.Team, !m.Left)
 	case m.To != nil:
-		b.s.hub.deliver(&event{name: m.Event, to: *m.To, prefix: []byte(m.Prefix)})
+		b.s.hub.deliver(&event{name: m.Event, to: *m.To, prefix: []byte(m.Prefix), cut: min(max(m.Cut, 0), len(m.Prefix)), ack: m.Ack})
 	}
 }

@@ -209,13 +209,14 @@ func (c *client) dial() *socket {
 	return s
 }
 
-func (c *client) dialRaw() *socket {
+// dialRaw opens a WebSocket with query parameters and reads nothing yet.
+func (c *client) dialRaw(query ...string) *socket {
 	c.t.Helper()
 	h := http.Header{}
 	if c.token != "" {
 		h.Set("Authorization", "Bearer "+c.token)
 	}
-	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket", h)
+	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket?"+strings.Join(query, "&"), h)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -255,6 +256,16 @@ func (s *socket) event(name string) obj {
 	for {
 		if m := s.next(); m["event"] == name {
 			return m
+		}
+	}
+}
+
+// waitFor waits up to ten seconds until ok.
+func waitFor(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in 10 s: %s", what)
 		}
 	}
 }

@@ -196,7 +196,14 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 		fields = append(fields, eventField{"mentions", jsonText(mentions)})
 	}
 	fields = append(fields, eventField{"post", string(body)}, eventField{"sender_name", sender}, eventField{"set_online", setOnline}, eventField{"team_id", c.TeamID})
-	s.hub.publish(newEvent("posted", broadcast{ChannelID: c.ID}, fields...))
+	e := newEvent("posted", broadcast{ChannelID: c.ID}, fields...)
+	if len(mentions) > 0 {
+		e.ack = make(map[string]bool, len(mentions))
+		for _, id := range mentions {
+			e.ack[id] = true
+		}
+	}
+	s.hub.publish(e)
 	return body, nil
 }
 

@@ -34,6 +34,16 @@
 //
 // One goroutine per HTTP connection (net/http), two per WebSocket (reader, writer), one per hub shard, one per peer.
 // Every connection has a bounded queue; a consumer that lets it fill is disconnected, and what it lost is counted.
+//
+// # Reliable WebSockets
+//
+// A connection outlives its socket by five minutes, as on the real server. A client that comes back with connection_id and the
+// sequence_number that it wants next gets what it missed, as long as that is among the last 128 events that were sent and the
+// queue of 256 did not overflow; there is no hello then. Otherwise a hello with another id and the number 0 says that events
+// were lost. Another server of the same database does not know the connection.
+//
+// # Several servers
+//
 // Several servers on one database exchange events and cache invalidations over a TCP bus of their own (see bus.go); the
 // bus has no authentication and belongs on a loopback or private network.
 //

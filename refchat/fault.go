@@ -73,12 +73,12 @@ const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], po
 //	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection
 //	pool:N               at most N database connections
 //	stall:2s/30s         requests that arrive in the last 2 s of each 30 s wait for its end
-//	drop-event:1%        do not send a WebSocket event to a connection (its sequence numbers have no gap)
-//	dup-event:1%         send an event twice
-//	reorder-event:1%     send an event after the connection's next one (or 50 ms later)
+//	drop-event:1%        do not send a posted event to a connection
+//	dup-event:1%         send a posted event twice
+//	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
 //	error:1%[@handler]   answer 500, to all requests or to one handler's ("createPost")
 //
-// Shares are written as 25% or 0.25. Chance is decided by a generator with Config.FaultSeed.
+// The event faults act before events are numbered, so that the numbers do not show them. Shares are written as 25% or 0.25. Chance is decided by a generator with Config.FaultSeed.
 func CheckFault(text string) error {
 	return new(faults).add(text, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // broadcast says who an event is for: a channel's members, a team's, one user, or everybody.
@@ -20,7 +21,9 @@ type broadcast struct {
 type event struct {
 	name   string
 	to     broadcast
-	prefix []byte // the JSON up to and including `"seq": `
+	prefix []byte          // the JSON up to and including `"seq": `
+	cut    int             // where the data ends in prefix
+	ack    map[string]bool // users whose data has should_ack besides
 }
 
 // eventField is one member of an event's data, in the order of encoding.
@@ -42,10 +45,11 @@ func newEvent(name string, to broadcast, fields ...eventField) *event {
 		b = append(b, ':')
 		b = appendJSON(b, f.value)
 	}
+	cut := len(b)
 	b = append(b, `}, "broadcast": `...)
 	b = appendJSON(b, to)
 	b = append(b, `, "seq": `...)
-	return &event{name: name, to: to, prefix: b}
+	return &event{name: name, to: to, prefix: b, cut: cut}
 }
 
 func appendJSON(b []byte, v any) []byte {
@@ -70,7 +74,6 @@ type hub struct {
 	wg     sync.WaitGroup
 	quit   chan struct{}
 	once   sync.Once
-	conns  atomic.Int64
 	closed atomic.Bool
 }
 
@@ -99,10 +102,14 @@ func newHub(s *Server) *hub {
 func (h *hub) run() {
 	for _, sh := range h.shards {
 		h.wg.Go(func() {
+			reap := time.NewTicker(time.Minute)
+			defer reap.Stop()
 			for {
 				select {
 				case fn := <-sh.inbox:
 					fn(sh)
+				case now := <-reap.C:
+					sh.reap(now)
 				case <-h.quit:
 					return
 				}
@@ -132,7 +139,7 @@ func (h *hub) shard(userID string) *hubShard {
 func (h *hub) publish(e *event) {
 	h.s.met.events.WithLabelValues(e.name).Inc()
 	h.deliver(e)
-	h.s.bus.send(busMessage{Event: e.name, To: &e.to, Prefix: string(e.prefix)})
+	h.s.bus.send(busMessage{Event: e.name, To: &e.to, Prefix: string(e.prefix), Cut: e.cut, Ack: e.ack})
 }
 
 // deliver sends an event to this server's connections.
@@ -160,16 +167,73 @@ func (h *hub) deliver(e *event) {
 func (sh *hubShard) send(e *event, conns map[*wsConn]struct{}) {
 	for c := range conns {
 		if !e.to.OmitUsers[c.userID] {
-			c.offer(e)
+			sh.offer(c, e)
+		}
+	}
+}
+
+// offer queues an event, unless a fault or a full queue is in the way.
+func (sh *hubShard) offer(c *wsConn, e *event) {
+	met := c.s.met
+	n, late := 1, false
+	if e.name == "posted" {
+		f := c.s.faults
+		if f.drop.hit() {
+			met.wsDropped.WithLabelValues("fault").Inc()
+			return
+		}
+		if f.dup.hit() {
+			n = 2
+		}
+		late = f.reorder.hit()
+	}
+	if e.unimportant() && len(c.queue) > wsQueue/2 {
+		met.wsDropped.WithLabelValues("skipped").Inc()
+		return
+	}
+	for range n {
+		select {
+		case c.queue <- wsItem{ev: e, late: late}:
+		default: // too slow, or away too long: such a connection cannot be resumed
+			met.wsDropped.WithLabelValues("overflow").Add(float64(len(c.queue) + 1))
+			sh.remove(c)
+			if c.sock != nil {
+				c.sock.close()
+			}
+			return
+		}
+	}
+}
+
+// remove forgets a connection.
+func (sh *hubShard) remove(c *wsConn) {
+	drop(sh.byUser, c.userID, c)
+	for id := range c.channels {
+		drop(sh.channels, id, c)
+	}
+	for _, id := range c.teams {
+		drop(sh.teams, id, c)
+	}
+}
+
+// reap forgets the connections whose clients did not come back in time.
+func (sh *hubShard) reap(now time.Time) {
+	for _, conns := range sh.byUser {
+		for c := range conns {
+			if c.sock == nil && now.Sub(c.away) > wsAway {
+				sh.remove(c)
+			}
 		}
 	}
 }
 
 // register makes a connection known; it gets the user's own events from now on, and those of channels and teams after place.
-func (h *hub) register(c *wsConn) {
-	h.conns.Add(1)
-	h.s.met.websockets.Inc()
-	h.do(h.shard(c.userID), func(sh *hubShard) { put(sh.byUser, c.userID, c) })
+func (h *hub) register(k *wsSocket) {
+	h.count(1)
+	h.do(h.shard(k.c.userID), func(sh *hubShard) {
+		k.c.sock = k
+		put(sh.byUser, k.c.userID, k.c)
+	})
 }
 
 // place adds a connection to channels and teams. Joins that happened since register are there already.
@@ -185,26 +249,52 @@ func (h *hub) place(c *wsConn, channels, teams []string) {
 			c.teams = append(c.teams, id)
 			put(sh.teams, id, c)
 		}
-		c.offer(newEvent("hello", broadcast{UserID: c.userID}, eventField{"connection_id", ""}, eventField{"server_version", h.s.client.versionID}))
+		sh.offer(c, c.hello())
 	})
 }
 
-// unregister forgets a connection and reports through last whether it was its user's last one.
-func (h *hub) unregister(c *wsConn, last func()) {
-	h.conns.Add(-1)
-	h.s.met.websockets.Dec()
-	h.do(h.shard(c.userID), func(sh *hubShard) {
-		drop(sh.byUser, c.userID, c)
-		for id := range c.channels {
-			drop(sh.channels, id, c)
+// resume gives a socket to the user's connection of that id, if it waits for one here; see [wsConn.rejoin].
+func (h *hub) resume(k *wsSocket, userID, id string, from int64) bool {
+	found := make(chan bool, 1)
+	h.do(h.shard(userID), func(sh *hubShard) {
+		for c := range sh.byUser[userID] {
+			if c.id == id && c.sock == nil {
+				c.rejoin(k, from)
+				h.count(1)
+				found <- true
+				return
+			}
 		}
-		for _, id := range c.teams {
-			drop(sh.teams, id, c)
-		}
-		if len(sh.byUser[c.userID]) == 0 {
-			last()
-		}
+		found <- false
 	})
+	select {
+	case ok := <-found:
+		return ok
+	case <-h.quit:
+		return false
+	}
+}
+
+// leave takes a socket whose goroutines have ended from its connection, which waits for another. It reports through last
+// whether it was its user's last one.
+func (h *hub) leave(k *wsSocket, last func()) {
+	h.count(-1)
+	h.do(h.shard(k.c.userID), func(sh *hubShard) {
+		k.c.sock, k.c.away = nil, time.Now()
+		for c := range sh.byUser[k.c.userID] {
+			if c.sock != nil {
+				return
+			}
+		}
+		last()
+	})
+}
+
+func (h *hub) count(n int) { h.s.met.websockets.Add(float64(n)) }
+
+func (c *wsConn) enter(sh *hubShard, channelID string) {
+	c.channels[channelID] = struct{}{}
+	put(sh.channels, channelID, c)
 }
 
 // joinChannel tells this server's and the peers' connections of a user where the user came to or left.
@@ -242,7 +332,9 @@ func (h *hub) closeAll() {
 		h.do(sh, func(sh *hubShard) {
 			for _, conns := range sh.byUser {
 				for c := range conns {
-					c.close()
+					if c.sock != nil {
+						c.sock.close()
+					}
 				}
 			}
 		})

@@ -25,6 +25,8 @@ type metrics struct {
 	logins     prometheus.Counter
 	events     *prometheus.CounterVec
 	wsDropped  *prometheus.CounterVec
+	wsResumed  *prometheus.CounterVec
+	notifyAcks prometheus.Counter
 	busSent    prometheus.Counter
 	busGot     prometheus.Counter
 	busLost    prometheus.Counter
@@ -60,13 +62,16 @@ func newMetrics(db *sql.DB) *metrics {
 		events:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_broadcasts_total", Help: "Events published, by name."}, []string{"name"}),
 		wsDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_websocket_dropped_total",
 			Help: "Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), fault."}, []string{"reason"}),
+		wsResumed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_reconnects_total",
+			Help: "Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."}, []string{"type"}),
+		notifyAcks: prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_notifications_total_ack", Help: "Posted events that a client said it got."}),
 		busSent:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_sent_total", Help: "Messages handed to a peer's connection."}),
 		busGot:     prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_received_total", Help: "Messages received from peers."}),
 		busLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
 		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the cpu fault."}),
 	}
-	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.events, m.wsDropped,
+	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.events, m.wsDropped, m.wsResumed, m.notifyAcks,
 		m.busSent, m.busGot, m.busLost, m.statements, m.burnt,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
