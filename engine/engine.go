@@ -41,6 +41,9 @@ type Local struct {
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
+	storms    context.Context // of those under way; ended by Stop before the users
+	endStorms context.CancelFunc
+
 	mu      sync.Mutex
 	users   []*simulated // by number, those that were ever wanted
 	desired int
@@ -53,8 +56,9 @@ type Local struct {
 // simulated is one user's place. Its goroutine exists while it is wanted.
 type simulated struct {
 	user  *workload.User
-	leave chan struct{} // closed to ask it to go; nil while no goroutine runs
-	done  chan struct{} // closed when the goroutine has ended
+	leave chan struct{}  // closed to ask it to go; nil while no goroutine runs
+	done  chan struct{}  // closed when the goroutine has ended
+	inbox chan stormCall // of its part in a storm; nil while it is not acting
 }
 
 // New returns an engine without users. The users' context is derived from ctx.
@@ -75,6 +79,7 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	l.strata = workload.NewStrata(shares...)
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	l.storms, l.endStorms = context.WithCancel(l.ctx)
 	return l, nil
 }
 
@@ -130,39 +135,46 @@ func (l *Local) start(id int, at time.Time) error {
 		if before != nil {
 			<-before // the same user's earlier life; it ends by itself or with the engine
 		}
-		l.live(s.user, actor, at, leave)
+		l.live(s, actor, at, leave)
 	})
 	return nil
 }
 
 // live is one user's life from its start to its leaving.
-func (l *Local) live(u *workload.User, actor workload.Actor, at time.Time, leave <-chan struct{}) {
+func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-chan struct{}) {
+	u := s.user
+	var inbox chan stormCall // from the moment on at which it acts
 	defer actor.Close()
 	defer u.Flush()
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
-	sleep := func(until time.Time) bool {
+	// sleep returns true when the time has come, or a storm: then call says which.
+	sleep := func(until time.Time) (call stormCall, ok bool) {
 		u.Flush()
 		d := time.Until(until)
 		if d <= 0 {
 			select {
 			case <-leave:
-				return false
+				return call, false
+			case call = <-inbox:
+				return call, true
 			default:
-				return l.ctx.Err() == nil
+				return call, l.ctx.Err() == nil
 			}
 		}
 		timer.Reset(d)
 		select {
 		case <-timer.C:
-			return true
+			return call, true
+		case call = <-inbox:
+			return call, true
 		case <-leave:
-			return false
+			return call, false
 		case <-l.ctx.Done():
-			return false
+			return call, false
 		}
 	}
-	if !sleep(at) {
+	if _, ok := sleep(at); !ok {
 		return
 	}
 	for try := 1; ; try++ {
@@ -176,27 +188,44 @@ func (l *Local) live(u *workload.User, actor workload.Actor, at time.Time, leave
 		}
 		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
 		at = time.Now().Add(min(time.Duration(try)*time.Second, 10*time.Second))
-		if !sleep(at) {
+		if _, ok := sleep(at); !ok {
 			return
 		}
 	}
 	l.active.Add(1)
 	defer l.active.Add(-1)
+	inbox = l.openInbox(s)
+	defer l.closeInbox(s, inbox)
+	failed := func(err error) {
+		if l.ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
+			l.failed.Add(1)
+			l.report(u.ID, err)
+		}
+	}
 	// A user that joins is somewhere in a pause, not at the end of one.
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
 	for {
-		intended := u.Now() + think
-		if !sleep(l.cfg.Epoch.Add(intended)) {
+		free := u.Now()
+		intended := free + think
+		call, ok := sleep(l.cfg.Epoch.Add(intended))
+		for ok && call.state != nil {
+			if err := l.storm(u, actor, call, free); err != nil {
+				failed(err)
+				return
+			}
+			// The pause goes on; if it ended meanwhile, the next action is due now.
+			free = u.Now()
+			intended = max(intended, free)
+			call, ok = sleep(l.cfg.Epoch.Add(intended))
+		}
+		if !ok {
 			return
 		}
 		due := u.Now()
 		u.Lag(l.lag, due-intended)
 		u.Schedule(intended, due)
 		if err := actor.Act(l.ctx); err != nil {
-			if l.ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
-				l.failed.Add(1)
-				l.report(u.ID, err)
-			}
+			failed(err)
 			return
 		}
 		think = time.Duration(float64(actor.Think()) * u.Pace)
@@ -220,6 +249,7 @@ func (l *Local) Users() (desired, active, failed int) {
 // Stop asks all users to go, waits for them for at most grace, then ends what they are doing and waits for all
 // goroutines. It is idempotent.
 func (l *Local) Stop(grace time.Duration) {
+	l.endStorms()
 	if err := l.SetUsers(0, 0); err == nil {
 		done := make(chan struct{})
 		go func() { l.wg.Wait(); close(done) }()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 // fake is a server of one op that takes a fixed time; stallAt makes one op take stall instead.
 type fake struct {
+	mu      sync.Mutex
 	service time.Duration
 	stall   time.Duration
 	stallAt int64

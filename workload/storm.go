@@ -19,8 +19,8 @@ type Storm struct {
 	Kind string
 	// Index is the storm's place in the plan, from 0. With the seed it decides which users take part.
 	Index int
-	// Share of the users who can take part in it and do, 0 to 1. A storm that has a single actor, such as one post
-	// that mentions everybody, gives it a meaning of its own.
+	// Share of the users of behaviors that know the kind, 0 to 1. 0 is a single one of them, for what one user does to
+	// all others.
 	Share float64
 	// Over is the time from the first user to the last.
 	Over time.Duration
@@ -48,12 +48,15 @@ type StormKinds interface {
 }
 
 // StormUsers returns which of n users, numbered from 0 within their behavior, take part in a storm, in ascending
-// order: share of them, rounded. It is a function of its arguments alone; no user's stream is touched. Of every 20
+// order: share of them, rounded, or one if share is 0. It is a function of its arguments alone; no user's stream is touched. Of every 20
 // consecutive users the share takes part as closely as whole users allow, and chance decides which, so that no class
 // that is dealt by number is spared or hit.
 func StormUsers(seed uint64, index, n int, share float64) []int {
 	const block = 20
 	rnd := rand.New(rand.NewPCG(seed, 0x570f<<32|uint64(uint32(index))))
+	if share == 0 && n > 0 {
+		return []int{rnd.IntN(n)}
+	}
 	var out []int
 	for from := 0; from < n; from += block {
 		to := min(from+block, n)

@@ -6,7 +6,7 @@ import (
 )
 
 func TestStormUsersAreAShareOfEveryStretch(t *testing.T) {
-	for _, share := range []float64{0, 0.05, 0.3, 0.5, 0.77, 1} {
+	for _, share := range []float64{0.05, 0.3, 0.5, 0.77, 1} {
 		got := StormUsers(7, 2, 1010, share)
 		if want := int(share*1010 + 0.5); len(got) != want {
 			t.Errorf("share %v: %d users, want %d", share, len(got), want)
@@ -54,6 +54,9 @@ func TestStormUsersDependOnSeedAndIndexAlone(t *testing.T) {
 	a := StormUsers(1, 0, 400, 0.25)
 	if !slices.Equal(a, StormUsers(1, 0, 400, 0.25)) {
 		t.Error("not the same twice")
+	}
+	if one := StormUsers(1, 0, 400, 0); len(one) != 1 || one[0] >= 400 || len(StormUsers(1, 0, 0, 0)) != 0 {
+		t.Errorf("without a share: %v", one)
 	}
 	if slices.Equal(a, StormUsers(1, 1, 400, 0.25)) || slices.Equal(a, StormUsers(2, 0, 400, 0.25)) {
 		t.Error("another seed or storm, the same users")
