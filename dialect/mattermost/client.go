@@ -106,7 +106,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	if e != nil {
 		class = e.Class
 	}
-	c.rec.Done(c.table[o], resp.Sent, resp.Done, class, resp.BodyBytes)
+	c.rec.Done(c.table.names[o], resp.Sent, resp.Done, class, resp.BodyBytes)
 	if e != nil {
 		if c.note != nil {
 			c.note(e)
@@ -130,6 +130,35 @@ func (c *Client) send(ctx context.Context, o op, path string, build func([]byte)
 func (c *Client) get(ctx context.Context, o op, path string, read func(*wire.Response) error) error {
 	return c.call(ctx, o, &wire.Request{Path: api + path}, read, 200)
 }
+
+// The ops of this file. Those that only provisioning and logins make are no part of the steady state.
+var (
+	opLogin              = newSetupOp("login")
+	opMe                 = newSetupOp("me")
+	opCreateUser         = newSetupOp("create_user")
+	opUsersByName        = newOp("users_by_name")
+	opUserIDs            = newOp("user_ids")
+	opStatusIDs          = newOp("status_ids")
+	opCreateBot          = newSetupOp("create_bot")
+	opCreateToken        = newSetupOp("create_token")
+	opTeamByName         = newSetupOp("team_by_name")
+	opCreateTeam         = newSetupOp("create_team")
+	opMyTeams            = newSetupOp("my_teams")
+	opTeamMembers        = newSetupOp("team_members")
+	opAddTeamMembers     = newSetupOp("add_team_members")
+	opChannelByName      = newSetupOp("channel_by_name")
+	opCreateChannel      = newOp("create_channel")
+	opChannel            = newOp("channel")
+	opChannelMembers     = newSetupOp("channel_members")
+	opChannelMember      = newOp("channel_member")
+	opJoinChannel        = newOp("join_channel")
+	opTeamChannels       = newOp("team_channels")
+	opTeamChannelMembers = newOp("team_channel_members")
+	opChannelStats       = newOp("channel_stats")
+	opViewChannel        = newOp("view_channel")
+	opReact              = newOp("react")
+	opReactions          = newSetupOp("reactions")
+)
 
 // errEffect is an answer that does not show what the call was for.
 var errEffect = errors.New("the answer does not show the effect")
@@ -385,41 +414,113 @@ func (c *Client) JoinChannel(ctx context.Context, channelID, userID string) erro
 type Channel struct {
 	ID, Name string
 	Type     string // O open, P private, D direct, G group
+	TeamID   string // "" for D and G
+	Archived bool
 }
 
 // TeamChannels returns the channels of a user in a team, direct and group channels included.
 func (c *Client) TeamChannels(ctx context.Context, userID, teamID string) (chs []Channel, err error) {
 	path := "/users/" + url.PathEscape(userID) + "/teams/" + url.PathEscape(teamID) + "/channels?include_deleted=true"
 	err = c.get(ctx, opTeamChannels, path, func(resp *wire.Response) error {
-		return eachElement(resp.Body, func(v []byte) error {
-			var ch Channel
-			if err := eachField(v, func(k, v []byte) error {
-				switch string(k) {
-				case "id":
-					ch.ID = string(text(v))
-				case "name":
-					ch.Name = string(text(v))
-				case "type":
-					ch.Type = string(text(v))
-				}
-				return nil
-			}); err != nil {
-				return err
-			}
-			if ch.ID == "" {
-				return fmt.Errorf("%w: a channel without id", errEffect)
-			}
-			chs = append(chs, ch)
-			return nil
-		})
+		chs, err = channels(resp.Body)
+		return err
 	})
 	return chs, err
+}
+
+func channels(b []byte) (chs []Channel, err error) {
+	err = eachElement(b, func(v []byte) error {
+		ch, err := readChannel(v)
+		chs = append(chs, ch)
+		return err
+	})
+	return chs, err
+}
+
+func readChannel(b []byte) (ch Channel, err error) {
+	err = eachField(b, func(k, v []byte) error {
+		switch string(k) {
+		case "id":
+			ch.ID = string(text(v))
+		case "name":
+			ch.Name = string(text(v))
+		case "type":
+			ch.Type = string(text(v))
+		case "team_id":
+			ch.TeamID = string(text(v))
+		case "delete_at":
+			ch.Archived = number(v) > 0
+		}
+		return nil
+	})
+	if err == nil && ch.ID == "" {
+		err = fmt.Errorf("%w: a channel without id", errEffect)
+	}
+	return ch, err
 }
 
 // TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how many there are.
 func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (n int, err error) {
 	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", count(&n))
 	return n, err
+}
+
+// A Membership is what is needed of a user's place in a channel.
+type Membership struct {
+	Seen     int64 // server time of the last look, Unix ms
+	Messages int64 // how many of the channel's posts it has seen
+	Mentions int64 // unread
+}
+
+// ChannelMember reads a user's membership of a channel.
+func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m Membership, err error) {
+	err = c.get(ctx, opChannelMember, "/channels/"+url.PathEscape(channelID)+"/members/"+url.PathEscape(userID), func(resp *wire.Response) error {
+		got := ""
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			switch string(k) {
+			case "user_id":
+				got = string(text(v))
+			case "last_viewed_at":
+				m.Seen = number(v)
+			case "msg_count":
+				m.Messages = number(v)
+			case "mention_count":
+				m.Mentions = number(v)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if got != userID {
+			return fmt.Errorf("%w: no member", errEffect)
+		}
+		return nil
+	})
+	return m, err
+}
+
+// Reactions reads who reacted to a post: user id and emoji's name of each.
+func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []string, err error) {
+	err = c.get(ctx, opReactions, "/posts/"+url.PathEscape(postID)+"/reactions", func(resp *wire.Response) error {
+		if string(resp.Body) == "null" {
+			return nil
+		}
+		return eachElement(resp.Body, func(v []byte) error {
+			var user, emoji string
+			err := eachField(v, func(k, v []byte) error {
+				switch string(k) {
+				case "user_id":
+					user = string(text(v))
+				case "emoji_name":
+					emoji = string(text(v))
+				}
+				return nil
+			})
+			users, emojis = append(users, user), append(emojis, emoji)
+			return err
+		})
+	})
+	return users, emojis, err
 }
 
 // ChannelStats reads a channel's counts and returns that of its members.

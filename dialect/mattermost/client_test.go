@@ -3,6 +3,7 @@ package mattermost
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -179,9 +180,16 @@ func TestClasses(t *testing.T) {
 }
 
 func TestReadPosts(t *testing.T) {
-	got, err := readPosts([]byte(`{"order":["b","a"],"posts":{"a":{"id":"a","root_id":"","user_id":"u"},"b":{"id":"b","root_id":"a","user_id":"v"},"x":{"id":"x"}},"next_post_id":""}`))
-	if err != nil || len(got) != 2 || got[0] != (Seen{"b", "a", "v"}) || got[1] != (Seen{"a", "", "u"}) {
-		t.Errorf("got %+v, %v", got, err)
+	got, err := readPosts([]byte(`{"order":["b","a"],"posts":{"a":{"id":"a","root_id":"","user_id":"u","create_at":7,"delete_at":8,"reply_count":1,
+		"type":"system_x","message":"(a@b) @all"},"b":{"id":"b","root_id":"a","user_id":"v","message":"hi @eve-2. @bob","metadata":{"priority":{"requested_ack":true},
+		"files":[{"id":"f","mime_type":"image/png","has_preview_image":true},{"id":"g","mime_type":"text/plain"}]}},"x":{"id":"x"}},"next_post_id":""}`))
+	want := []Seen{
+		{ID: parseID("b"), RootID: parseID("a"), UserID: parseID("v"), mention: "eve-2", flags: postWantsAck | postHasFiles | postHasImage,
+			files: []fileSeen{{parseID("f"), true}}},
+		{ID: parseID("a"), UserID: parseID("u"), CreateAt: 7, Deleted: true, flags: postHasReplies | postSystem},
+	}
+	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 	for _, bad := range []string{`{}`, `{"order":["a"],"posts":{}}`, `{"order":["a"],"posts":{"b":{}}}`, `{"order":["a"],"posts":{"a":{}`, `[]`} {
 		if got, err := readPosts([]byte(bad)); err == nil {

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -142,11 +143,15 @@ func TestContract(t *testing.T) {
 			a := a.(*person)
 			a.u.Schedule(0, a.u.Now())
 			for _, do := range []func(context.Context) error{
-				a.switchChannel, a.scroll, a.unreadCheck, a.react,
-				func(ctx context.Context) error { return a.typing(ctx, "") },
-				func(ctx context.Context) error { return a.post(ctx, false) },
-				func(ctx context.Context) error { return a.post(ctx, true) },
-				func(ctx context.Context) error { _, err := a.c.Thread(ctx, a.posts[0].ID); return err },
+				a.switchChannel, a.scrollChannel, a.unreadCheck, a.createPost, a.addReaction,
+				func(ctx context.Context) error {
+					p, _ := a.anyPost(a.channel(), nil)
+					if err := a.post(ctx, a.channel(), Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
+						return err
+					}
+					_, err := a.c.Thread(ctx, p.id.String())
+					return err
+				},
 			} {
 				if err := do(t.Context()); err != nil {
 					t.Fatal(err)
@@ -176,6 +181,26 @@ func TestContract(t *testing.T) {
 		}
 		for _, a := range actors {
 			a.Close()
+		}
+	}
+}
+
+// Every action does what it is named: the same suite that verifies any server.
+func TestVerify(t *testing.T) {
+	url, password := server(t)
+	cfg := VerifyConfig{URL: url, Password: password, Log: t.Logf}
+	for range 2 { // it finds what an earlier one left
+		proofs, err := Verify(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(proofs) != len(actions) {
+			t.Errorf("%d proofs of %d actions", len(proofs), len(actions))
+		}
+		for _, p := range proofs {
+			if p.Outcome != OutcomeOK || p.ServerVersion == "0.0.0" {
+				t.Errorf("%+v", p)
+			}
 		}
 	}
 }

@@ -2,14 +2,10 @@
 //
 // # Operations
 //
-// Each call of a [Client] records one op. The names of the steady state are
-//
-//	post reply upload react typing view_channel get_posts get_posts_before get_posts_unread get_thread
-//	status_ids user_ids channel_stats team_channels team_channel_members websocket
-//
-// "typing" lasts from the request on the WebSocket to its reply. "websocket" is a reconnection during the run; a lost connection
-// and a gap in its events count there as class ws. What a user does before its first action is recorded as "login" (the password
-// call alone) and "login_" + name, provisioning as "setup_" + name. The series "delivery" is described in package workload.
+// Each call of a [Client] records one op; [Ops] lists the names of the steady state. "typing" lasts from the request on the WebSocket
+// to its reply. "websocket" is a reconnection during the run; a lost connection and a gap in its events count there as class ws. What a
+// user does before its first action is recorded as "login" (the password call alone) and "login_" + name, provisioning as "setup_" +
+// name. The series "delivery" is described in package workload.
 //
 // # Classes
 //
@@ -20,8 +16,14 @@
 //
 // poster is the user of a self-hoster's Locust file: it waits 4 to 6 s, then posts (24 of 25 times) or uploads a text file
 // of about 100 bytes and posts that; all users share a bot's token. mattermost is a person with a WebSocket, modeled after
-// mattermost-load-test-ng's SimulController: see [Actions]. Left out there, and so less load here: profile images, drafts, threads
-// inbox, search, the two background calls per minute, attachments and links.
+// mattermost-load-test-ng's SimulController: it draws its actions from a mix ([Mixes]). Each action is a function of the
+// person's chance and of what it sees, and each is proven: [Verify] carries it out with the code that a load uses and
+// shows its effect through another client.
+//
+// # What persons know
+//
+// A client of the real server keeps copies of users, channels and posts. Here, one directory per run holds them once; a person keeps
+// pointers and bitmaps. Of a channel that it has loaded it sees the newest 60 posts.
 //
 // # Provisioning
 //

@@ -5,74 +5,49 @@ import (
 	"plimsoll/workload"
 )
 
-// An op is a kind of call.
-type op uint8
+// An op is a kind of call. Each is registered next to the client's method that makes it.
+type op uint16
 
-const (
-	opLogin op = iota
-	opPost
-	opReply
-	opUpload
-	opReact
-	opTyping
-	opViewChannel
-	opGetPosts
-	opGetPostsBefore
-	opGetPostsUnread
-	opGetThread
-	opStatusIDs
-	opUserIDs
-	opChannelStats
-	opTeamChannels
-	opTeamChannelMembers
-	opWebSocket
-	// The rest happens only at login and in provisioning.
-	opMe
-	opMyTeams
-	opCreateUser
-	opUsersByName
-	opCreateTeam
-	opTeamByName
-	opTeamMembers
-	opAddTeamMembers
-	opCreateChannel
-	opChannelByName
-	opChannelMembers
-	opJoinChannel
-	opCreateBot
-	opCreateToken
-	opChannel
-	numOps
+var (
+	opNames  []string // by op
+	steadyOp []bool   // whether it belongs to the steady state; the others happen at login and in provisioning only
 )
 
-var opNames = [numOps]string{
-	"login", "post", "reply", "upload", "react", "typing", "view_channel", "get_posts", "get_posts_before", "get_posts_unread",
-	"get_thread", "status_ids", "user_ids", "channel_stats", "team_channels", "team_channel_members", "websocket",
-	"me", "my_teams", "create_user", "users_by_name", "create_team", "team_by_name", "team_members", "add_team_members",
-	"create_channel", "channel_by_name", "channel_members", "join_channel", "create_bot", "create_token", "channel",
+// newOp registers an op of the steady state, for a package-level variable.
+func newOp(name string) op {
+	opNames, steadyOp = append(opNames, name), append(steadyOp, true)
+	return op(len(opNames) - 1)
+}
+
+// newSetupOp registers an op that happens only before a user's first action.
+func newSetupOp(name string) op {
+	o := newOp(name)
+	steadyOp[o] = false
+	return o
 }
 
 // A Table holds the handles of the op names in one registry, for one phase of a user's life.
-type Table [numOps]measure.Name
+type Table struct{ names []measure.Name }
 
 // NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup], as prefix says; "" means the first.
 func NewTable(reg *measure.Registry, prefix string) *Table {
-	var t Table
+	t := &Table{names: make([]measure.Name, len(opNames))}
 	for o, name := range opNames {
-		switch {
-		case prefix != "" && !(prefix == workload.Login && op(o) == opLogin):
+		if prefix != "" && !(prefix == workload.Login && op(o) == opLogin) {
 			name = prefix + "_" + name
 		}
-		t[o] = reg.Name(name)
+		t.names[o] = reg.Name(name)
 	}
-	return &t
+	return t
 }
 
 // Ops returns the names of the steady state's operations, of which rules may speak.
 func Ops() []string {
 	var out []string
-	for o := opPost; o <= opWebSocket; o++ {
-		out = append(out, opNames[o])
+	for o, name := range opNames {
+		if steadyOp[o] {
+			out = append(out, name)
+		}
 	}
 	return out
 }

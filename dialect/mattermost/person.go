@@ -18,6 +18,9 @@ type Person struct {
 	channels []string
 	ids      []string // of the persons, by rank
 	tokens   []string // warm logins; "" if there is none
+	dir      *directory
+	mix      *mix
+	facts    *facts
 	notes    notes
 }
 
@@ -44,9 +47,18 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	if team != b.team { // another server, or one that was reset to an earlier state
-		b.ids, b.tokens = nil, nil
+		b.ids, b.tokens, b.dir = nil, nil, newDirectory()
 	}
 	b.team, b.channels, b.password = team, channels, personPassword(&env)
+	if err := s.with(func(c *Client) (err error) {
+		b.facts, err = describe(ctx, c)
+		return err
+	}); err != nil {
+		return fmt.Errorf("asking the server what it is: %w", err)
+	}
+	if b.mix, err = newMix(Mixes()["default"], b.facts); err != nil {
+		return err
+	}
 	names := make([]string, max(n, len(b.ids)))
 	for i := range names {
 		names[i] = personName(set.users, i)
@@ -68,6 +80,9 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	b.ids = ids
+	for i, id := range ids {
+		b.dir.profile(parseID(id), names[i])
+	}
 	if env.Cold {
 		return nil
 	}
@@ -133,7 +148,8 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	a := &person{
 		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env), deliveries: env.Deliveries,
-		delivery: env.Registry.Name(workload.Delivery), current: -1, factor: b.set.speed,
+		delivery: env.Registry.Name(workload.Delivery), current: -1, factor: b.set.speed, chance: newChance(),
+		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()},
 	}
 	if a.factor == 0 {
 		a.factor = speedOf(u.Rank)

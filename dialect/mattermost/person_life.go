@@ -14,48 +14,50 @@ import (
 	"plimsoll/workload"
 )
 
-const (
-	mostSeen  = 60  // posts of the current channel that a client keeps
-	mostKnown = 250 // other users that it knows
-	pageOf    = 30  // posts
-)
+const pageOf = 30 // posts
 
-// place is a channel that a person is a member of.
-type place struct {
-	id     string
-	seen   int64 // server time of the last look, Unix ms
-	loaded bool  // its posts were read since login
-}
-
-// person is one user.
+// person is one user. What it knows of the server lies in the behavior's directory; it keeps pointers, numbers and bitmaps.
 type person struct {
 	b             *Person
 	c             *Client
 	u             *workload.User
 	id            string
+	self          uint32 // in the directory
 	factor        float64
 	steady, login *Table
 	deliveries    *workload.Deliveries
 	delivery      measure.Name
-	places        []place
-	known         []uint64 // hashes of users whose profiles it has; a ring
-	knownAt       int
+	*chance
+	start [2]uint64 // seeds of the login's chance
+
+	team     string  // current team
+	places   []place // the channels that it is a member of, by name
+	current  int     // index of the current channel; -1 before the first
+	anchor   ID      // how far back the current channel was scrolled; none if not beyond what is seen
+	profiles bitmap  // accounts whose profiles it has
+	statuses bitmap  // accounts whose presence it has
 
 	again *Client // of the reader, for reconnecting
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
 
-	mu      sync.Mutex
-	sock    *Socket // nil while there is no connection
-	current int     // index of the current channel; -1 before the first
-	posts   []Seen  // of the current channel, newest last
-	oldest  string  // the anchor of scrolling
+	mu   sync.Mutex
+	sock *Socket // nil while there is no connection
+}
+
+// place is a channel that a person is a member of.
+type place struct {
+	ch     *channel
+	seen   int64 // server time of the last look, Unix ms
+	loaded bool  // its posts were read since login
 }
 
 // Login implements workload.Actor: what the web app asks for at its start, then the WebSocket, then the first channel.
 func (a *person) Login(ctx context.Context) error {
 	a.disconnect()
-	a.places, a.known, a.current, a.posts, a.oldest = nil, nil, -1, nil, ""
+	a.chance.renew(a.start[0], a.start[1])
+	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, ID{}, nil, nil
+	a.team = a.b.team
 	a.c.SetTable(a.login)
 	if a.c.Token() == "" {
 		if _, err := a.c.Login(ctx, personName(a.b.set.users, a.u.Rank), a.b.password); err != nil {
@@ -72,20 +74,13 @@ func (a *person) Login(ctx context.Context) error {
 	if _, err := a.c.MyTeams(ctx, a.id); err != nil {
 		return err
 	}
-	chs, err := a.c.TeamChannels(ctx, a.id, a.b.team)
-	if err != nil {
+	if err := a.loadPlaces(ctx); err != nil {
 		return err
 	}
-	slices.SortFunc(chs, func(x, y Channel) int { return cmp.Compare(x.Name, y.Name) }) // servers order them by id, and differ
-	for _, ch := range chs {
-		if ch.Type == "O" || ch.Type == "P" {
-			a.places = append(a.places, place{id: ch.ID})
-		}
-	}
-	if len(a.places) == 0 {
+	if !slices.ContainsFunc(a.places, a.inTeam) {
 		return fmt.Errorf("mattermost: user %d is in no channel of the team", a.u.Rank)
 	}
-	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.b.team); err != nil {
+	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.team); err != nil {
 		return err
 	}
 	sock, err := a.c.Connect(ctx)
@@ -97,11 +92,48 @@ func (a *person) Login(ctx context.Context) error {
 	rctx, cancel := context.WithCancel(ctx)
 	a.stop = cancel
 	a.wg.Go(func() { a.listen(rctx, sock) })
-	if err := a.enter(ctx, a.u.Pick.IntN(len(a.places))); err != nil {
-		return err
+	if k, ok := a.otherPlace(a.inTeam); ok {
+		if err := a.enter(ctx, k); err != nil {
+			return err
+		}
 	}
 	a.c.SetTable(a.steady)
 	return nil
+}
+
+// loadPlaces asks for the channels of the current team, direct and group channels included, and keeps what it knew of them.
+func (a *person) loadPlaces(ctx context.Context) error {
+	chs, err := a.c.TeamChannels(ctx, a.id, a.team)
+	if err != nil {
+		return err
+	}
+	for _, ch := range chs {
+		if !ch.Archived {
+			a.place(a.b.dir.channel(ch))
+		}
+	}
+	return nil
+}
+
+// place returns the index of a channel among the person's, to which it is added if need be. Servers list them by id, which no two
+// share; by name they are the same everywhere.
+func (a *person) place(ch *channel) int {
+	if k := slices.IndexFunc(a.places, func(p place) bool { return p.ch == ch }); k >= 0 {
+		return k
+	}
+	k, _ := slices.BinarySearchFunc(a.places, ch, func(p place, ch *channel) int {
+		return cmp.Or(cmp.Compare(p.ch.name, ch.name), slices.Compare(p.ch.id[:], ch.id[:]))
+	})
+	a.places = slices.Insert(a.places, k, place{ch: ch})
+	if a.current >= k {
+		a.current++
+	}
+	return k
+}
+
+// inTeam reports whether a place is an open or private channel of the current team.
+func (a *person) inTeam(p place) bool {
+	return (p.ch.kind == 'O' || p.ch.kind == 'P') && p.ch.team == parseID(a.team)
 }
 
 // Think implements workload.Actor.
@@ -111,28 +143,17 @@ func (a *person) Think() time.Duration {
 
 // Act implements workload.Actor.
 func (a *person) Act(ctx context.Context) error {
-	var err error
-	switch Actions[pick(a.u.Action, Actions)].Name {
-	case "switch_channel":
-		err = a.switchChannel(ctx)
-	case "scroll":
-		err = a.scroll(ctx)
-	case "unread_check":
-		err = a.unreadCheck(ctx)
-	case "post":
-		err = a.post(ctx, false)
-	case "typing":
-		err = a.typing(ctx, "")
-	case "reply":
-		err = a.post(ctx, true)
-	case "react":
-		err = a.react(ctx)
+	k := a.b.mix.draw(a.u.Action)
+	a.chance.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
+	err := a.b.mix.actions[k].do(a, ctx)
+	if ctx.Err() != nil {
+		return ended(ctx)
 	}
 	if _, ok := errors.AsType[*OpError](err); ok {
-		err = nil // recorded; the rest of the action makes no sense, the user goes on
+		return nil // recorded; the rest of the action makes no sense, the user goes on
 	}
-	if err == nil || ctx.Err() != nil {
-		return ended(ctx)
+	if _, ok := errors.AsType[skipped](err); ok {
+		return nil
 	}
 	return err
 }
@@ -204,6 +225,7 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 // events reads one connection's events until it ends, and counts its end unless the run is over.
 func (a *person) events(ctx context.Context, sock *Socket) {
 	rec := a.u.Recorder()
+	self := parseID(a.id)
 	for {
 		ev, err := sock.Next(ctx)
 		if err != nil {
@@ -212,7 +234,7 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 				if ce, ok := errors.AsType[*wire.CloseError](err); ok {
 					err = fmt.Errorf("lost: %w", ce)
 				}
-				rec.Error(a.steady[opWebSocket], class)
+				rec.Error(a.steady.names[opWebSocket], class)
 				if a.again.note != nil {
 					a.again.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
 				}
@@ -220,21 +242,19 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 			return
 		}
 		if ev.Lost != 0 {
-			rec.Error(a.steady[opWebSocket], measure.WS)
+			rec.Error(a.steady.names[opWebSocket], measure.WS)
 			if a.again.note != nil {
 				a.again.note(&OpError{Op: opNames[opWebSocket], Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
 			}
 		}
-		if ev.Kind != EventPosted || ev.Lost < 0 || string(ev.UserID) == a.id {
+		if ev.Kind != EventPosted || ev.Lost < 0 {
 			continue
 		}
-		if a.deliveries != nil {
-			a.deliveries.Received(ev.PostID, ev.At, rec, a.delivery)
+		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
+			a.b.dir.see(ch, ev.Post)
 		}
-		a.mu.Lock()
-		if a.current >= 0 && a.places[a.current].id == string(ev.ChannelID) {
-			a.remember(Seen{ID: string(ev.PostID), RootID: string(ev.RootID), UserID: string(ev.UserID)})
+		if ev.Post.UserID != self && a.deliveries != nil {
+			a.deliveries.Received(ev.Post.ID.bytes(), ev.At, rec, a.delivery)
 		}
-		a.mu.Unlock()
 	}
 }

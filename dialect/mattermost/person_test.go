@@ -58,22 +58,60 @@ func TestSpeedsAreDealt(t *testing.T) {
 	}
 }
 
-func TestActionsFollowTheirWeights(t *testing.T) {
+func TestMix(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	total := 0.0
-	for _, a := range Actions {
-		total += a.Weight
+	m, err := newMix(Mixes()["default"], &facts{version: version{99}})
+	if err != nil {
+		t.Fatal(err)
 	}
 	const n = 400_000
-	got := make([]int, len(Actions))
+	got := make([]int, len(m.actions))
 	for range n {
-		got[pick(r, Actions)]++
+		got[m.draw(r)]++
 	}
-	for i, a := range Actions {
-		p := a.Weight / total
-		if d := math.Abs(float64(got[i])/n - p); d > 5*math.Sqrt(p*(1-p)/n) {
-			t.Errorf("%s: share %.4f, want %.4f", a.Name, float64(got[i])/n, p)
+	sum := 0.0
+	for i, a := range m.actions {
+		p := m.share[i]
+		sum += p
+		if d := math.Abs(float64(got[i])/n - p); d > 5*math.Sqrt(p*(1-p)/n)+1e-9 {
+			t.Errorf("%s: share %.4f, want %.4f", a.name, float64(got[i])/n, p)
 		}
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		t.Errorf("the shares add up to %v", sum)
+	}
+	if _, err := newMix(map[string]float64{"create_post": 1, "dance": 1}, &facts{}); err == nil || !strings.Contains(err.Error(), "dance") {
+		t.Errorf("got %v, want an error that names the unknown action", err)
+	}
+	if _, err := newMix(nil, &facts{}); err == nil {
+		t.Error("an empty mix passed")
+	}
+}
+
+// Each action has a name of its own, a weight, a body and a proof.
+func TestActionsAreComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, a := range actions {
+		if a.name == "" || seen[a.name] || a.weight <= 0 || a.do == nil || a.prove == nil || a.needs >= numFeatures {
+			t.Errorf("action %q is incomplete or there twice", a.name)
+		}
+		seen[a.name] = true
+	}
+	for f, spec := range featureSpecs {
+		if spec.name == "" || spec.source == "" {
+			t.Errorf("feature %d has no name or no source", f)
+		}
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	for in, want := range map[string]version{"5.37.0.5.37.0.abc.false": {5, 37, 0}, "10.5.1": {10, 5, 1}, "": {}, "11": {11}} {
+		if got := parseVersion(in); got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
+	if !(version{5, 37}).before(version{5, 38}) || (version{10, 0}).before(version{9, 11, 2}) || (version{1, 2, 3}).before(version{1, 2, 3}) {
+		t.Error("versions in a wrong order")
 	}
 }
 

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -8,6 +9,16 @@ import (
 	"time"
 
 	"plimsoll/wire"
+)
+
+var (
+	opPost           = newOp("post")
+	opReply          = newOp("reply")
+	opUpload         = newOp("upload")
+	opGetPosts       = newOp("get_posts")
+	opGetPostsBefore = newOp("get_posts_before")
+	opGetPostsUnread = newOp("get_posts_unread")
+	opGetThread      = newOp("get_thread")
 )
 
 // A Draft is a post to be made.
@@ -20,8 +31,9 @@ type Draft struct {
 
 // A Posted is a post that the server has accepted.
 type Posted struct {
-	ID   string
-	Sent time.Time // when its request was sent: where its delivery begins
+	ID       string
+	CreateAt int64     // server time, Unix ms
+	Sent     time.Time // when its request was sent: where its delivery begins
 }
 
 // Post makes a post, or a reply, which is recorded under a name of its own.
@@ -46,6 +58,8 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 			switch string(k) {
 			case "id":
 				p.ID = string(text(v))
+			case "create_at":
+				p.CreateAt = number(v)
 			case "channel_id":
 				channel = string(text(v))
 			case "file_ids":
@@ -125,9 +139,20 @@ func (c *Client) Upload(ctx context.Context, channelID, name, contentType string
 	return id, err
 }
 
-// A Seen is a post as a user's client remembers it.
+// A Seen is a post as a user's client reads it.
 type Seen struct {
-	ID, RootID, UserID string
+	ID, RootID, UserID, ChannelID ID
+	CreateAt                      int64 // server time, Unix ms
+	Deleted                       bool
+	flags                         postFlags
+	files                         []fileSeen // of posts that were read, not of events
+	mention                       string     // the first user name that the message mentions, or ""
+}
+
+// fileSeen is a file of a post.
+type fileSeen struct {
+	id      ID
+	preview bool // the server made a smaller picture of it
 }
 
 // Posts reads the newest posts of a channel, newest first.
@@ -182,13 +207,13 @@ func readPosts(body []byte) ([]Seen, error) {
 		return nil, fmt.Errorf("%w: no order", errEffect)
 	}
 	var seen []Seen
-	at := map[string]int{}
+	at := map[ID]int{}
 	if string(order) != "null" {
 		if err := eachElement(order, func(v []byte) error {
-			id := string(text(v))
+			id, err := idOf(text(v))
 			at[id] = len(seen)
 			seen = append(seen, Seen{ID: id})
-			return nil
+			return err
 		}); err != nil {
 			return nil, err
 		}
@@ -196,20 +221,13 @@ func readPosts(body []byte) ([]Seen, error) {
 	missing := len(at)
 	if len(byID) > 0 && byID[0] == '{' {
 		if err := eachField(byID, func(k, v []byte) error {
-			i, ok := at[string(k)]
+			id, err := idOf(k)
+			i, ok := at[id]
 			if !ok { // roots of replies that lie further back
-				return nil
+				return err
 			}
 			missing--
-			return eachField(v, func(k, v []byte) error {
-				switch string(k) {
-				case "root_id":
-					seen[i].RootID = string(text(v))
-				case "user_id":
-					seen[i].UserID = string(text(v))
-				}
-				return nil
-			})
+			return seen[i].read(v, true)
 		}); err != nil {
 			return nil, err
 		}
@@ -218,4 +236,100 @@ func readPosts(body []byte) ([]Seen, error) {
 		return nil, fmt.Errorf("%w: %d posts of the order are missing", errEffect, missing)
 	}
 	return seen, nil
+}
+
+// read takes what is needed of a post. Of posts in events (not whole), which thousands hear of, what costs memory stays unread.
+func (p *Seen) read(body []byte, whole bool) error {
+	return eachField(body, func(k, v []byte) (err error) {
+		switch string(k) {
+		case "id":
+			p.ID, err = idOf(text(v))
+		case "root_id":
+			p.RootID, err = idOf(text(v))
+		case "user_id":
+			p.UserID, err = idOf(text(v))
+		case "channel_id":
+			p.ChannelID, err = idOf(text(v))
+		case "create_at":
+			p.CreateAt = number(v)
+		case "delete_at":
+			p.Deleted = number(v) > 0
+		case "reply_count":
+			if number(v) > 0 {
+				p.flags |= postHasReplies
+			}
+		case "type":
+			if len(v) > 2 {
+				p.flags |= postSystem
+			}
+		case "message":
+			if whole {
+				p.mention = mentioned(v)
+			}
+		case "metadata":
+			err = p.readMetadata(v, whole)
+		}
+		return err
+	})
+}
+
+// readMetadata takes the files, and whether an acknowledgement is wanted.
+func (p *Seen) readMetadata(v []byte, whole bool) error {
+	if len(v) == 0 || v[0] != '{' {
+		return nil
+	}
+	return eachField(v, func(k, v []byte) error {
+		switch {
+		case string(k) == "files" && v[0] == '[':
+			return eachElement(v, func(v []byte) error {
+				p.flags |= postHasFiles
+				var f fileSeen
+				picture := false
+				err := eachField(v, func(k, v []byte) (err error) {
+					switch string(k) {
+					case "id":
+						f.id, err = idOf(text(v))
+					case "mime_type":
+						picture = string(v) == `"image/png"` || string(v) == `"image/jpeg"`
+					case "has_preview_image":
+						f.preview = string(v) == "true"
+					}
+					return err
+				})
+				if picture && err == nil {
+					p.flags |= postHasImage
+					if whole {
+						p.files = append(p.files, f)
+					}
+				}
+				return err
+			})
+		case string(k) == "priority" && v[0] == '{':
+			return eachField(v, func(k, v []byte) error {
+				if string(k) == "requested_ack" && string(v) == "true" {
+					p.flags |= postWantsAck
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+// mentioned returns the first user name that a message, as it stands in JSON, mentions.
+func mentioned(v []byte) string {
+	i := bytes.IndexByte(v, '@')
+	if i < 1 || v[i-1] != ' ' && v[i-1] != '"' {
+		return ""
+	}
+	end := i + 1
+	for end < len(v) && (v[end] >= 'a' && v[end] <= 'z' || v[end] >= '0' && v[end] <= '9' || v[end] == '.' || v[end] == '-' || v[end] == '_') {
+		end++
+	}
+	switch name := string(bytes.TrimRight(v[i+1:end], ".")); name {
+	case "all", "channel", "here":
+		return ""
+	default:
+		return name
+	}
 }

@@ -12,6 +12,11 @@ import (
 	"plimsoll/wire"
 )
 
+var (
+	opWebSocket = newOp("websocket")
+	opTyping    = newOp("typing")
+)
+
 // An EventKind says what an event of the WebSocket is about.
 type EventKind uint8
 
@@ -24,15 +29,15 @@ const (
 	EventReactionAdded
 )
 
-// An Event is one event. Its byte slices are valid until the next call of Next.
+// An Event is one event.
 type Event struct {
 	Kind EventKind
 	At   time.Time // when its last byte was read
 	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came again.
 	Lost int64
-	// Of a posted event: the post's id, its channel, its author and, for a reply, its root.
-	PostID, ChannelID, UserID, RootID []byte
-	Bytes                             int
+	// Post is that of a posted event.
+	Post  Seen
+	Bytes int
 }
 
 // A Socket is a user's WebSocket after the server's hello. One goroutine calls Next all the time; Typing may be called from
@@ -68,7 +73,7 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) {
 		e = &OpError{Op: opNames[opWebSocket], Class: classOf(err), Err: err}
 		class = e.Class
 	}
-	c.rec.Done(c.table[opWebSocket], start, time.Now(), class, 0)
+	c.rec.Done(c.table.names[opWebSocket], start, time.Now(), class, 0)
 	if e != nil {
 		if c.note != nil {
 			c.note(e)
@@ -185,22 +190,10 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 			return ev, 0, err
 		}
 		s.scratch = appendUnescaped(s.scratch[:0], post)
-		if err := eachField(s.scratch, func(k, v []byte) error {
-			switch string(k) {
-			case "id":
-				ev.PostID = text(v)
-			case "channel_id":
-				ev.ChannelID = text(v)
-			case "user_id":
-				ev.UserID = text(v)
-			case "root_id":
-				ev.RootID = text(v)
-			}
-			return nil
-		}); err != nil {
+		if err := ev.Post.read(s.scratch, false); err != nil {
 			return ev, 0, fmt.Errorf("post: %w", err)
 		}
-		if len(ev.PostID) == 0 {
+		if ev.Post.ID.None() {
 			return ev, 0, errors.New("posted without a post")
 		}
 		if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
@@ -261,7 +254,7 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 			return context.Cause(ctx)
 		}
 	}
-	c.rec.Done(c.table[opTyping], sent, time.Now(), e.Class, 0)
+	c.rec.Done(c.table.names[opTyping], sent, time.Now(), e.Class, 0)
 	if e.Class == measure.OK {
 		return nil
 	}

@@ -85,9 +85,9 @@ func TestSocketEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev.Kind != want.kind || ev.Lost != want.lost || string(ev.PostID) != want.id || string(ev.UserID) != want.user || ev.At.IsZero() ||
-			want.id != "" && string(ev.ChannelID) != "c" {
-			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost, ev.PostID, ev.UserID, ev.ChannelID, want)
+		if ev.Kind != want.kind || ev.Lost != want.lost || ev.Post.ID.String() != want.id || ev.Post.UserID.String() != want.user || ev.At.IsZero() ||
+			want.id != "" && ev.Post.ChannelID.String() != "c" {
+			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost, ev.Post.ID, ev.Post.UserID, ev.Post.ChannelID, want)
 		}
 	}
 	if _, err := s.Next(t.Context()); err == nil || classOf(err) != measure.WS {
@@ -198,13 +198,14 @@ func TestListen(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
 	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Deliveries: workload.NewDeliveries(0)}
-	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}}
+	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	ch := b.dir.channel(Channel{ID: "c"})
 	actor, err := b.NewActor(env, u)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := actor.(*person)
-	a.places, a.current = []place{{id: "c"}}, 0
+	a.places, a.current = []place{{ch: ch}}, 0
 	for _, id := range []string{"p1", "mine", "p2", "p4"} {
 		env.Deliveries.Sent(id, time.Now())
 	}
@@ -220,21 +221,21 @@ func TestListen(t *testing.T) {
 	defer a.Close()
 	<-second
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		a.mu.Lock()
-		n := len(a.posts)
-		a.mu.Unlock()
-		if n == 3 || time.Now().After(deadline) {
+		ch.mu.RLock()
+		n := len(ch.posts)
+		ch.mu.RUnlock()
+		if n == 4 || time.Now().After(deadline) {
 			break
 		}
 	}
-	a.mu.Lock()
 	var kept []string
-	for _, p := range a.posts {
-		kept = append(kept, p.ID)
+	ch.mu.RLock()
+	for _, p := range ch.posts {
+		kept = append(kept, p.id.String())
 	}
-	a.mu.Unlock()
-	if fmt.Sprint(kept) != "[p1 p2 p4]" {
-		t.Errorf("kept %v, want [p1 p2 p4]", kept)
+	ch.mu.RUnlock()
+	if fmt.Sprint(kept) != "[mine p1 p2 p4]" {
+		t.Errorf("kept %v, want [mine p1 p2 p4]", kept)
 	}
 	for _, w := range reg.Cut() {
 		switch w.Name {

@@ -1,0 +1,193 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// postActions are those that write.
+var postActions = []action{
+	{name: "create_post", weight: 1, do: (*person).createPost, prove: proveCreatePost},
+	{name: "add_reaction", weight: 0.1306, do: (*person).addReaction, prove: proveAddReaction},
+}
+
+// replyShare of the posts are replies: of production's posts, as load-test-ng has it.
+const replyShare = 0.18
+
+// Messages are made of random words, 7.5 letters long on average; their number is uniform.
+const (
+	rootWords  = 68 // at most; a root has 1 to 68
+	replyWords = 46
+)
+
+var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
+
+// message draws the text of a post. One in ten ends with an emoji, one in ten mentions another of the first n persons.
+func message(r *rand.Rand, words int, prefix string, n int) string {
+	var b strings.Builder
+	count := 1 + r.IntN(words)
+	for i := range count {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		for range 3 + r.IntN(10) {
+			b.WriteByte(byte('a' + r.IntN(26)))
+		}
+	}
+	emoji, whom := r.IntN(10*len(emojis)), r.IntN(10*max(n, 1))
+	if whom < n {
+		b.WriteString(" @")
+		b.WriteString(personName(prefix, whom))
+	}
+	if emoji < len(emojis) {
+		b.WriteString(" :" + emojis[emoji] + ":")
+	}
+	return b.String()
+}
+
+// typing tells the others that the person is typing. Without a WebSocket nobody is told: the loss was counted already.
+func (a *person) typing(ctx context.Context, ch *channel, root ID) error {
+	sock := a.socket()
+	if sock == nil {
+		return nil
+	}
+	err := a.c.Typing(ctx, sock, ch.id.String(), root.String())
+	if _, ok := errors.AsType[*OpError](err); ok {
+		return nil // recorded; the message is written all the same
+	}
+	return err
+}
+
+// createPost writes into the current channel, 18 % of the time in reply to something if there is anything.
+func (a *person) createPost(ctx context.Context) error {
+	reply := a.choice.Float64() < replyShare
+	words := rootWords
+	if reply {
+		words = replyWords
+	}
+	text := message(a.content, words, a.b.set.users, len(a.b.ids))
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	ch := a.channel()
+	root := ID{}
+	if reply {
+		if p, ok := a.anyPost(ch, isUserPost); ok {
+			if root = p.root; root.None() {
+				root = p.id
+			}
+		}
+	}
+	if err := a.typing(ctx, ch, root); err != nil {
+		return err
+	}
+	return a.post(ctx, ch, Draft{Message: text, RootID: root.String()})
+}
+
+// post makes a post in a channel and remembers it.
+func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
+	d.ChannelID = ch.id.String()
+	p, err := a.c.Post(ctx, d)
+	if err != nil {
+		return err
+	}
+	if a.deliveries != nil {
+		a.deliveries.Sent(p.ID, p.Sent)
+	}
+	a.b.dir.see(ch, Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt})
+	return nil
+}
+
+// addReaction adds a reaction to a post of the current channel that the person has not reacted to with the same emoji.
+func (a *person) addReaction(ctx context.Context) error {
+	emoji := emojis[a.content.IntN(len(emojis))]
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	p, ok := a.anyPost(a.channel(), isUserPost)
+	if !ok {
+		return skipNoPost
+	}
+	return a.c.React(ctx, a.id, p.id.String(), emoji)
+}
+
+// isUserPost accepts posts that people wrote.
+func isUserPost(p *post) bool { return p.flags&postSystem == 0 }
+
+// anyPost chooses one of the posts that the person sees of a channel and keep (nil: all) accepts.
+func (a *person) anyPost(ch *channel, keep func(*post) bool) (post, bool) {
+	return ch.pick(uniform(a.pick), keep)
+}
+
+// proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.
+func proveCreatePost(ctx context.Context, s *stage) error {
+	const times = 30
+	ch := s.actor.channel()
+	replies := 0
+	for range times {
+		before, err := s.witness.c.Posts(ctx, ch.id.String(), pageOf)
+		if err != nil {
+			return err
+		}
+		if err := s.act(ctx); err != nil {
+			return err
+		}
+		after, err := s.witness.c.Posts(ctx, ch.id.String(), pageOf)
+		if err != nil {
+			return err
+		}
+		if len(after) == 0 || after[0].UserID.String() != s.actor.id || slices.ContainsFunc(before, func(p Seen) bool { return p.ID == after[0].ID }) {
+			return fmt.Errorf("another client finds no new post of the person")
+		}
+		if !after[0].RootID.None() {
+			replies++
+		}
+	}
+	if replies == 0 || replies == times {
+		return fmt.Errorf("%d of %d posts are replies", replies, times)
+	}
+	return nil
+}
+
+// proveAddReaction shows that a post has a reaction of the person that it did not have.
+func proveAddReaction(ctx context.Context, s *stage) error {
+	ch := s.actor.channel()
+	if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "what do you think?"}); err != nil {
+		return err
+	}
+	count := func() (n int, err error) {
+		posts, err := s.witness.c.Posts(ctx, ch.id.String(), seenPosts)
+		for _, p := range posts {
+			users, _, err := s.witness.c.Reactions(ctx, p.ID.String())
+			if err != nil {
+				return 0, err
+			}
+			for _, u := range users {
+				if u == s.actor.id {
+					n++
+				}
+			}
+		}
+		return n, err
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	before, err := count()
+	if err != nil {
+		return err
+	}
+	for range 3 { // one may be a reaction that is there already
+		if err := s.act(ctx); err != nil {
+			return err
+		}
+		if after, err := count(); err != nil || after == before+1 {
+			return err
+		}
+	}
+	return fmt.Errorf("still %d reactions of the person", before)
+}

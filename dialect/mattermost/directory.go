@@ -1,0 +1,238 @@
+package mattermost
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	ringPosts = 200 // newest posts that are kept of a channel
+	seenPosts = 60  // of these, what a person sees of a channel that it has loaded
+)
+
+// A directory holds what the persons of one run know of the server, once for all of them: accounts, channels and the newest posts of
+// each. A person keeps indices, pointers and bitmaps into it. It is safe for concurrent use. Nothing in it depends on who came first
+// except the numbers of accounts, by which therefore nobody may choose.
+type directory struct {
+	mu       sync.RWMutex
+	users    []account
+	userOf   map[ID]uint32
+	channels map[ID]*channel
+}
+
+// account is what is known of a user of the server.
+type account struct {
+	id   ID
+	name string // "" until a profile was read
+}
+
+// channel is one channel with its newest posts.
+type channel struct {
+	id      ID
+	kind    byte // O open, P private, D direct, G group
+	team    ID   // none for D and G
+	name    string
+	members atomic.Int32 // as last heard; 0 if never
+
+	mu    sync.RWMutex
+	posts []post // by creation, newest last
+}
+
+// post is what is known of a post.
+type post struct {
+	id, root ID     // root is none for a root post
+	author   uint32 // index in the directory
+	createAt int64  // server time, Unix ms
+	flags    postFlags
+}
+
+// postFlags are further traits of a post.
+type postFlags uint8
+
+const (
+	postHasReplies postFlags = 1 << iota
+	postWantsAck             // an acknowledgement was requested
+	postHasImage             // a file with a thumbnail
+	postHasFiles
+	postSystem // "X joined the channel" and its like
+)
+
+func newDirectory() *directory {
+	return &directory{userOf: map[ID]uint32{}, channels: map[ID]*channel{}}
+}
+
+// user returns the number of an account, a new one if it is seen for the first time.
+func (d *directory) user(id ID) uint32 {
+	d.mu.RLock()
+	n, ok := d.userOf[id]
+	d.mu.RUnlock()
+	if ok {
+		return n
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n, ok = d.userOf[id]; !ok {
+		n = uint32(len(d.users))
+		d.users = append(d.users, account{id: id})
+		d.userOf[id] = n
+	}
+	return n
+}
+
+// account returns what is known of the account with this number.
+func (d *directory) account(n uint32) account {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if int(n) >= len(d.users) {
+		return account{}
+	}
+	return d.users[n]
+}
+
+// profile remembers an account's name and returns its number.
+func (d *directory) profile(id ID, name string) uint32 {
+	n := d.user(id)
+	if d.account(n).name != name {
+		d.mu.Lock()
+		d.users[n].name = name
+		d.mu.Unlock()
+	}
+	return n
+}
+
+// size returns how many accounts are known.
+func (d *directory) size() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.users)
+}
+
+// known returns a channel, or nil if nobody has heard of it.
+func (d *directory) known(id ID) *channel {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.channels[id]
+}
+
+// channel returns the channel that c describes, and remembers it.
+func (d *directory) channel(c Channel) *channel {
+	id := parseID(c.ID)
+	if ch := d.known(id); ch != nil {
+		return ch
+	}
+	ch := &channel{id: id, team: parseID(c.TeamID), name: c.Name, kind: 'O'}
+	if c.Type != "" {
+		ch.kind = c.Type[0]
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old := d.channels[id]; old != nil {
+		return old
+	}
+	d.channels[id] = ch
+	return ch
+}
+
+// see remembers posts of a channel as they were read or announced. Only the newest are kept.
+func (d *directory) see(ch *channel, posts ...Seen) {
+	for i := range posts {
+		s := &posts[i]
+		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt, flags: s.flags})
+	}
+}
+
+func byCreation(a, b post) int {
+	return cmp.Or(cmp.Compare(a.createAt, b.createAt), slices.Compare(a.id[:], b.id[:]))
+}
+
+// add puts a post into its place. A post that is there already gets the traits that are new.
+func (ch *channel) add(p post) {
+	ch.mu.RLock()
+	i, have := slices.BinarySearchFunc(ch.posts, p, byCreation)
+	same := have && ch.posts[i].flags|p.flags == ch.posts[i].flags
+	old := !have && i == 0 && len(ch.posts) == ringPosts
+	ch.mu.RUnlock()
+	if same || old {
+		return
+	}
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	i, have = slices.BinarySearchFunc(ch.posts, p, byCreation)
+	switch {
+	case have:
+		ch.posts[i].flags |= p.flags
+	case len(ch.posts) < ringPosts:
+		ch.posts = slices.Insert(ch.posts, i, p)
+	case i > 0:
+		copy(ch.posts, ch.posts[1:i])
+		ch.posts[i-1] = p
+	}
+	if !p.root.None() {
+		for k := range ch.posts {
+			if ch.posts[k].id == p.root {
+				ch.posts[k].flags |= postHasReplies
+			}
+		}
+	}
+}
+
+// forget removes a post, and its replies if it is a root.
+func (ch *channel) forget(id ID) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.posts = slices.DeleteFunc(ch.posts, func(p post) bool { return p.id == id || p.root == id })
+}
+
+// mark sets traits of a post, if it is kept.
+func (ch *channel) mark(id ID, flags postFlags) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	for i := range ch.posts {
+		if ch.posts[i].id == id {
+			ch.posts[i].flags |= flags
+		}
+	}
+}
+
+// pick chooses one of the posts that a person sees and keep (nil: all) accepts; rank draws the place, 0 being the newest, among n. It
+// draws exactly once if there are posts to choose from.
+func (ch *channel) pick(rank func(n int) int, keep func(*post) bool) (post, bool) {
+	ch.mu.RLock()
+	defer ch.mu.RUnlock()
+	posts := ch.posts[max(0, len(ch.posts)-seenPosts):]
+	n := 0
+	for i := range posts {
+		if keep == nil || keep(&posts[i]) {
+			n++
+		}
+	}
+	if n == 0 {
+		return post{}, false
+	}
+	k := rank(n)
+	for i := range slices.Backward(posts) {
+		if keep != nil && !keep(&posts[i]) {
+			continue
+		}
+		if k--; k < 0 {
+			return posts[i], true
+		}
+	}
+	return post{}, false
+}
+
+// oldest returns the oldest post that a person sees, the anchor of scrolling.
+func (ch *channel) oldest() (post, bool) {
+	ch.mu.RLock()
+	defer ch.mu.RUnlock()
+	if len(ch.posts) == 0 {
+		return post{}, false
+	}
+	return ch.posts[max(0, len(ch.posts)-seenPosts)], true
+}
+
+// uniform draws a place from the stream r.
+func uniform(r *rand.Rand) func(n int) int { return r.IntN }

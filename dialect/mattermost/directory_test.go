@@ -1,0 +1,147 @@
+package mattermost
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+)
+
+func testID(kind string, n int) ID { return parseID(fmt.Sprintf("%s%025d", kind, n)) }
+
+// What stands in a channel is a function of what was seen, not of the order or of who saw it.
+func TestDirectoryDependsOnNoOrder(t *testing.T) {
+	const n = 350
+	var want []post
+	for round := range 5 {
+		d := newDirectory()
+		ch := d.channel(Channel{ID: "c", Type: "O", TeamID: "t", Name: "town"})
+		order := rand.New(rand.NewPCG(1, uint64(round))).Perm(n)
+		var wg sync.WaitGroup
+		for k := range 4 {
+			wg.Go(func() {
+				for j, i := range order {
+					if k == 0 || j%4 == k { // some are seen twice
+						d.see(ch, Seen{ID: testID("p", i), UserID: testID("u", 0), CreateAt: int64(i / 2)})
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if len(ch.posts) != ringPosts || !slices.IsSortedFunc(ch.posts, byCreation) {
+			t.Fatalf("%d posts are kept, want %d in order", len(ch.posts), ringPosts)
+		}
+		if want == nil {
+			want = ch.posts
+			if ch.posts[0].id != testID("p", n-ringPosts) {
+				t.Fatalf("the oldest is %s", ch.posts[0].id)
+			}
+		} else if !slices.Equal(ch.posts, want) {
+			t.Fatal("another order, other posts")
+		}
+	}
+}
+
+func TestDirectoryPosts(t *testing.T) {
+	d := newDirectory()
+	ch := d.channel(Channel{ID: "c", Type: "D"})
+	if ch.kind != 'D' || d.channel(Channel{ID: "c"}) != ch || d.known(parseID("c")) != ch || d.known(parseID("x")) != nil {
+		t.Error("a channel is not found again")
+	}
+	newest := func(int) int { return 0 }
+	if _, ok := ch.pick(newest, nil); ok {
+		t.Error("a post of an empty channel")
+	}
+	for i := range 100 {
+		s := Seen{ID: testID("p", i), UserID: testID("u", i%3), CreateAt: int64(i)}
+		if i == 99 {
+			s.RootID = testID("p", 90)
+		}
+		d.see(ch, s)
+	}
+	if d.size() != 3 {
+		t.Errorf("%d accounts, want 3", d.size())
+	}
+	if p, _ := ch.oldest(); p.id != testID("p", 100-seenPosts) {
+		t.Errorf("the oldest seen is %s", p.id)
+	}
+	if p, ok := ch.pick(newest, func(p *post) bool { return p.flags&postHasReplies != 0 }); !ok || p.id != testID("p", 90) {
+		t.Errorf("the post with a reply is %s", p.id)
+	}
+	got := map[ID]bool{}
+	r := rand.New(rand.NewPCG(1, 1))
+	mine := d.user(testID("u", 1))
+	for range 2000 {
+		p, _ := ch.pick(r.IntN, func(p *post) bool { return p.author == mine })
+		got[p.id] = true
+	}
+	if len(got) != 20 {
+		t.Errorf("%d different posts of one author were picked, want 20 of those seen", len(got))
+	}
+	ch.mark(testID("p", 98), postWantsAck)
+	if p, _ := ch.pick(func(n int) int { return 1 }, nil); p.flags != postWantsAck {
+		t.Errorf("flags %b", p.flags)
+	}
+	ch.forget(testID("p", 90))
+	if p, _ := ch.pick(newest, nil); p.id != testID("p", 98) || len(ch.posts) != 98 {
+		t.Errorf("after the deletion of a thread the newest is %s of %d", p.id, len(ch.posts))
+	}
+}
+
+func TestDirectoryAccounts(t *testing.T) {
+	d := newDirectory()
+	a, b := d.user(testID("u", 1)), d.profile(testID("u", 2), "eve")
+	if a == b || d.user(testID("u", 1)) != a || d.account(b).name != "eve" || d.account(a).id != testID("u", 1) || d.account(99).name != "" {
+		t.Errorf("accounts %d %d: %+v %+v", a, b, d.account(a), d.account(b))
+	}
+	if n := testing.AllocsPerRun(100, func() { d.user(testID2); d.known(testID2) }); n != 0 {
+		t.Errorf("%v allocations for a look", n)
+	}
+}
+
+var testID2 = testID("u", 2)
+
+func TestBitmap(t *testing.T) {
+	var m bitmap
+	for _, i := range []uint32{0, 63, 64, 5000, 5000} {
+		if m.add(i); !m.has(i) {
+			t.Errorf("%d is not in", i)
+		}
+	}
+	if m.has(1) || m.has(1<<30) || m.count() != 4 {
+		t.Errorf("%d members", m.count())
+	}
+}
+
+func TestID(t *testing.T) {
+	id, err := idOf([]byte(anID))
+	if err != nil || id.String() != anID || id.None() || id != parseID(anID) {
+		t.Errorf("%s, %v", id, err)
+	}
+	if _, err := idOf([]byte(anID + "x")); err == nil {
+		t.Error("an identifier of 27 characters passed")
+	}
+	if !(ID{}).None() || (ID{}).String() != "" || parseID("abc").String() != "abc" {
+		t.Error("short identifiers")
+	}
+}
+
+// How much one action draws does not change the next.
+func TestChance(t *testing.T) {
+	a, b := newChance(), newChance()
+	a.renew(1, 2)
+	b.renew(1, 2)
+	first := [3]uint64{a.choice.Uint64(), a.content.Uint64(), a.pick.Uint64()}
+	if first != [3]uint64{b.choice.Uint64(), b.content.Uint64(), b.pick.Uint64()} || first[0] == first[1] || first[1] == first[2] {
+		t.Errorf("draws %v", first)
+	}
+	for range 17 {
+		a.pick.Uint64()
+	}
+	a.renew(3, 4)
+	b.renew(3, 4)
+	if a.pick.Uint64() != b.pick.Uint64() {
+		t.Error("the next action depends on the draws of the one before")
+	}
+}

@@ -1,0 +1,224 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// An Outcome is what [Verify] found about one action.
+type Outcome string
+
+// The outcomes. Only OutcomeFailed is a fault: of the server, or of this package.
+const (
+	OutcomeOK      Outcome = "ok"      // it was carried out, and another client saw its effect
+	OutcomeAbsent  Outcome = "absent"  // the server does not have it
+	OutcomeLicense Outcome = "license" // the server wants a license for it
+	OutcomeFailed  Outcome = "FAILED"
+)
+
+// A Proof is the outcome of one action on one server.
+type Proof struct {
+	Action        string
+	Outcome       Outcome
+	Detail        string // the reason, unless it is ok
+	ServerVersion string
+}
+
+// A VerifyConfig says which server is verified and as whom.
+type VerifyConfig struct {
+	URL      string
+	Token    string // of an administrator; or
+	Password string // of the administrator named by the setting admin, who is created on an empty server
+	Params   map[string]string
+	Timeout  time.Duration // of one call; 0 means 10 s
+	Only     []string      // names of actions; nil means all
+	Log      func(format string, args ...any)
+}
+
+// Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves the effect of each
+// through another client. It makes a team of its own (setting team, default plimsoll-verify) with a few accounts and channels, and
+// leaves them there. The error says that this could not be done; what an action lacks is in its Proof.
+func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
+	s, err := newStage(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	var proofs []Proof
+	for i := range actions {
+		a := &actions[i]
+		if len(cfg.Only) > 0 && !strings.Contains(" "+strings.Join(cfg.Only, " ")+" ", " "+a.name+" ") {
+			continue
+		}
+		p := s.verify(ctx, a)
+		if ctx.Err() != nil {
+			return proofs, context.Cause(ctx)
+		}
+		if cfg.Log != nil {
+			cfg.Log("%s: %s %s", p.Action, p.Outcome, p.Detail)
+		}
+		proofs = append(proofs, p)
+	}
+	return proofs, nil
+}
+
+// A stage is the small world in which actions are proven. Two persons are members of the same channels: one acts, the other watches.
+type stage struct {
+	b              *Person
+	env            workload.Env
+	actor, witness *person
+	admin          *Client // of the administrator
+	ids            []string
+	doing          *action
+}
+
+// stagePersons are the accounts of a stage: the actor, the witness, and others to talk to.
+const stagePersons = 6
+
+func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
+	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4", "memberships": "4"}
+	for k, v := range cfg.Params {
+		params[k] = v
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	s := &stage{b: &Person{}, env: workload.Env{
+		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
+		Registry: measure.NewRegistry(1), Deliveries: workload.NewDeliveries(0), Log: cfg.Log,
+		Secret: func(name string) string {
+			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password}[name]
+		},
+	}}
+	if err := s.b.Provision(ctx, s.env, stagePersons); err != nil {
+		return nil, err
+	}
+	s.ids = s.b.ids
+	setup := newSetup(ctx, &s.env, s.b.set)
+	err := setup.asAdmin()
+	if err == nil {
+		s.admin, err = setup.client(setup.token)
+	}
+	if err == nil {
+		s.actor, err = s.person(ctx, 0)
+	}
+	if err == nil {
+		s.witness, err = s.person(ctx, 1)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// person logs one of the stage's persons in.
+func (s *stage) person(ctx context.Context, rank int) (*person, error) {
+	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank), time.Now())
+	actor, err := s.b.NewActor(s.env, u)
+	if err != nil {
+		return nil, err
+	}
+	a := actor.(*person)
+	u.Schedule(0, u.Now())
+	if err := a.Login(ctx); err != nil {
+		a.Close()
+		return nil, fmt.Errorf("logging in: %w", err)
+	}
+	return a, nil
+}
+
+func (s *stage) close() {
+	for _, a := range []*person{s.actor, s.witness} {
+		if a != nil {
+			a.Close()
+		}
+	}
+	if s.admin != nil {
+		s.admin.Close()
+	}
+}
+
+// proofTime ends one proof.
+const proofTime = 2 * time.Minute
+
+func (s *stage) verify(ctx context.Context, a *action) Proof {
+	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.facts.version.String()}
+	if lack := s.b.facts.lacks(a.needs); lack != "" {
+		p.Outcome, p.Detail = OutcomeAbsent, lack
+		if featureSpecs[a.needs].licensed && !s.b.facts.licensed && !s.b.facts.version.before(featureSpecs[a.needs].since) {
+			p.Outcome = OutcomeLicense
+		}
+		return p
+	}
+	ctx, cancel := context.WithTimeout(ctx, proofTime)
+	defer cancel()
+	s.doing = a
+	err := s.ready(ctx)
+	if err == nil {
+		err = a.prove(ctx, s)
+	}
+	if err != nil {
+		p.Outcome, p.Detail = OutcomeFailed, err.Error()
+		if e, ok := errors.AsType[*OpError](err); ok && e.Status == 501 && strings.Contains(e.Code, "license") {
+			p.Outcome = OutcomeLicense
+		}
+	}
+	return p
+}
+
+// ready gives every proof the same beginning: actor and witness are somewhere in the team's own channels, with fresh chance.
+func (s *stage) ready(ctx context.Context) error {
+	for _, a := range []*person{s.actor, s.witness} {
+		a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
+		a.u.Schedule(0, a.u.Now())
+		if a.socket() == nil || a.current >= 0 && a.inTeam(a.places[a.current]) {
+			continue
+		}
+		if err := a.switchChannel(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is there to make it possible.
+func (s *stage) act(ctx context.Context) error {
+	s.actor.renew(s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64())
+	if err := s.doing.do(s.actor, ctx); err != nil {
+		return fmt.Errorf("doing it: %w", err)
+	}
+	return nil
+}
+
+// refresh makes the actor see what stands in its current channel now.
+func (s *stage) refresh(ctx context.Context) error {
+	posts, err := s.actor.c.Posts(ctx, s.actor.channel().id.String(), seenPosts)
+	if err == nil {
+		s.actor.learn(s.actor.channel(), posts)
+	}
+	return err
+}
+
+// allRead shows that the actor has nothing unread in a channel, by what the witness is told of both memberships: the witness wrote last,
+// and has seen what it wrote.
+func (s *stage) allRead(ctx context.Context, ch *channel) error {
+	mine, err := s.witness.c.ChannelMember(ctx, ch.id.String(), s.actor.id)
+	if err != nil {
+		return err
+	}
+	theirs, err := s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)
+	if err != nil {
+		return err
+	}
+	if mine.Messages < theirs.Messages {
+		return fmt.Errorf("%d posts count as read, of %d", mine.Messages, theirs.Messages)
+	}
+	return nil
+}
