@@ -20,7 +20,10 @@ import (
 //	$team      the one team
 //	$now       Unix milliseconds
 //	$new       an id that was never given before
+//	$size      the size of the one file in a form
+//	$bot       whether the name $it is a bot's: it ends in bot
 //	$f:NAME;   the string that the body has under this name
+//	$l:NAME;   the array of strings that it has
 //	$hf:NAME;  the id of what has that name
 //	$it        of a list: the string from the body's array; $hit and $nit as above
 //
@@ -52,7 +55,7 @@ const (
 	posts1    = `{"order":["$p1","$q1","$r1"],"posts":{"$p1":{"id":"$p1","user_id":"$u1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$q1":{"id":"$q1","user_id":"$v1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$r1":{"id":"$r1","user_id":"$u1","channel_id":"$1","root_id":"$p1","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
 	thread1   = `{"order":["$1"],"posts":{"$1":{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
 	made      = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
-	created   = `{"id":"$new","channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
+	created   = `{"id":"$new","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
 	ok        = `{"status":"OK"}`
 	noThreads = `{"total":0,"total_unread_threads":0,"total_unread_mentions":0,"total_unread_urgent_mentions":0,"threads":[]}`
 )
@@ -132,7 +135,7 @@ var answers = []answer{
 	{route: "POST /drafts", status: 201, text: `{"user_id":"$me","channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;","create_at":$now,"update_at":$now,"delete_at":0,"props":{}}`},
 	{route: "POST /posts/schedule", text: created},
 	{route: "POST /reactions", status: 201, text: `{"user_id":"$f:user_id;","post_id":"$f:post_id;","emoji_name":"$f:emoji_name;","create_at":$now,"update_at":$now,"delete_at":0,"remote_id":"","channel_id":""}`},
-	{route: "POST /files", status: 201, text: `{"file_infos":[{"id":"$new","user_id":"$me","post_id":"","create_at":$now,"update_at":$now,"delete_at":0,"name":"null","extension":"","size":1,"mime_type":"text/plain","has_preview_image":false}],"client_ids":[""]}`},
+	{route: "POST /files", status: 201, text: `{"file_infos":[{"id":"$new","user_id":"$me","post_id":"","create_at":$now,"update_at":$now,"delete_at":0,"name":"null","extension":"","size":$size,"mime_type":"text/plain","has_preview_image":false}],"client_ids":[""]}`},
 	{route: "GET /files/*/info", text: `{"id":"$1","user_id":"$me","post_id":"","create_at":1600000000000,"name":"null","size":1,"mime_type":"text/plain"}`},
 }
 
@@ -256,7 +259,12 @@ func variable(text string) (func([]byte, *filling) []byte, int) {
 		return func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) }, 3
 	case strings.HasPrefix(text, "new"):
 		return func(b []byte, _ *filling) []byte { return appendID(b, serial.Add(1), 0x9e3779b97f4a7c15) }, 3
-	case strings.HasPrefix(text, "bot"): // the names of bots end so; nothing else tells them
+	case strings.HasPrefix(text, "l:"):
+		name, _, _ := strings.Cut(text[2:], ";")
+		return func(b []byte, f *filling) []byte { return append(b, array(f.r.body, name)...) }, 2 + len(name) + 1
+	case strings.HasPrefix(text, "size"):
+		return func(b []byte, f *filling) []byte { return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10) }, 4
+	case strings.HasPrefix(text, "bot"):
 		return func(b []byte, f *filling) []byte { return strconv.AppendBool(b, bytes.HasSuffix(f.it, []byte("bot"))) }, 3
 	}
 	if of, n := subject(text); of != nil {
@@ -404,6 +412,35 @@ func pattern(path []byte) string {
 // field returns the string that a flat JSON object has under a name, as it is written there (escapes are kept), or
 // nothing. It looks for the first such name, at any depth.
 func field(body []byte, name string) []byte {
+	v, _, _ := cutString(member(body, name))
+	return v
+}
+
+// array returns the array of strings that it has under a name, or an empty one.
+func array(body []byte, name string) []byte {
+	v := member(body, name)
+	if len(v) == 0 || v[0] != '[' {
+		return []byte("[]")
+	}
+	for i := 1; i < len(v); {
+		switch v[i] {
+		case ']':
+			return v[:i+1]
+		case '"':
+			_, rest, ok := cutString(v[i:])
+			if !ok {
+				return []byte("[]")
+			}
+			i = len(v) - len(rest)
+		default:
+			i++
+		}
+	}
+	return []byte("[]")
+}
+
+// member returns what follows "name": in a JSON text, or nothing.
+func member(body []byte, name string) []byte {
 	for len(body) > 0 {
 		at := bytes.IndexByte(body, '"')
 		if at < 0 {
@@ -415,9 +452,7 @@ func field(body []byte, name string) []byte {
 		}
 		rest = bytes.TrimLeft(rest, " \t\r\n")
 		if string(s) == name && len(rest) > 0 && rest[0] == ':' {
-			rest = bytes.TrimLeft(rest[1:], " \t\r\n")
-			v, _, _ := cutString(rest)
-			return v
+			return bytes.TrimLeft(rest[1:], " \t\r\n")
 		}
 		body = rest
 	}
@@ -464,6 +499,17 @@ func cutString(b []byte) (s, rest []byte, ok bool) {
 		}
 	}
 	return nil, b, false
+}
+
+// fileSize returns the length of the first part of a multipart form.
+func fileSize(form []byte) int {
+	boundary, rest, ok := bytes.Cut(form, []byte("\r\n"))
+	_, rest, ok2 := bytes.Cut(rest, []byte("\r\n\r\n"))
+	if !ok || !ok2 {
+		return len(form)
+	}
+	part, _, _ := bytes.Cut(rest, append([]byte("\r\n"), boundary...))
+	return len(part)
 }
 
 // own answers /refnull/...

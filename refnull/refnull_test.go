@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"regexp"
@@ -82,7 +83,7 @@ func TestTable(t *testing.T) {
 	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b", "3333333333333333333333333c"}
 	const me = "mememememememememememememe"
 	body := `{"login_id":"ann","username":"ann","name":"room","display_name":"Room","type":"O","channel_id":"cccc","root_id":"rrrr","message":"a \"b\"",` +
-		`"user_id":"uuuu","post_id":"pppp","emoji_name":"+1","list":["x","y"]}`
+		`"user_id":"uuuu","post_id":"pppp","emoji_name":"+1","file_ids":["x","y]"]}`
 	for _, a := range answers {
 		t.Run(a.route, func(t *testing.T) {
 			method, path, _ := strings.Cut(a.route, " ")
@@ -180,6 +181,27 @@ func TestIdentity(t *testing.T) {
 	}
 	if len(list.Order) != 3 || len(list.Posts) != 3 {
 		t.Errorf("%d posts, %d in order, want 3", len(list.Posts), len(list.Order))
+	}
+}
+
+func TestUpload(t *testing.T) {
+	s := start(t, Config{})
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("files", "a.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(part, "twelve bytes"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	var got struct {
+		FileInfos []struct{ Size int } `json:"file_infos"`
+	}
+	_, b := do(t, http.DefaultClient, "POST", s.URL()+"/api/v4/files?channel_id=c", "t", form.String(), "Content-Type", w.FormDataContentType())
+	if err := json.Unmarshal(b, &got); err != nil || len(got.FileInfos) != 1 || got.FileInfos[0].Size != 12 {
+		t.Errorf("%v: %s; want one file of 12 bytes", err, b)
 	}
 }
 

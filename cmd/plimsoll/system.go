@@ -31,10 +31,10 @@ import (
 // known are the names that plans may use with this program.
 func known() plan.Known {
 	return plan.Known{
-		Drivers:   []string{"refchat", "process", "external"},
+		Drivers:   []string{"refchat", "refnull", "process", "external"},
 		Behaviors: slices.Sorted(maps.Keys(mattermost.Behaviors())),
 		Ops:       mattermost.Ops(),
-		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
+		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
 	}
 }
 
@@ -237,6 +237,8 @@ func (f *fleet) driver(name string, provision func(context.Context, target.Endpo
 		return &external.Driver{}
 	case "refchat":
 		return process.New(process.Config{Name: name, Databases: databases(), Provision: provision, Command: refchatCommand})
+	case "refnull":
+		return process.New(process.Config{Name: name, Provision: provision, Command: refnullCommand})
 	}
 	return process.New(process.Config{Databases: databases(), Provision: provision})
 }
@@ -257,7 +259,7 @@ func (f *fleet) spec(t plan.Target, arm, eng, dir string, sys *system) (target.S
 		}
 	}
 	switch t.Driver {
-	case "refchat":
+	case "refchat", "refnull":
 		if spec.Binary == "" {
 			exe, err := os.Executable()
 			if err != nil {
@@ -265,8 +267,11 @@ func (f *fleet) spec(t plan.Target, arm, eng, dir string, sys *system) (target.S
 			}
 			spec.Binary = exe
 		}
-		spec.Ready, spec.MetricsURL = cmp.Or(spec.Ready, "/api/v4/system/ping"), cmp.Or(spec.MetricsURL, "/metrics")
-		spec.Secrets["REFCHAT_ADMIN_PASSWORD"] = sys.secrets("admin_password")
+		spec.Ready = cmp.Or(spec.Ready, "/api/v4/system/ping")
+		if t.Driver == "refchat" {
+			spec.MetricsURL = cmp.Or(spec.MetricsURL, "/metrics")
+			spec.Secrets["REFCHAT_ADMIN_PASSWORD"] = sys.secrets("admin_password")
+		}
 	case "process":
 		if len(t.Command) > 0 {
 			if spec.Binary != "" { // the arm's release directory, in which the command runs
@@ -306,6 +311,15 @@ func refchatCommand(spec target.Spec, in process.Instance) (process.Command, err
 	return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
 }
 
+// refnullCommand starts this program's null server.
+func refnullCommand(spec target.Spec, _ process.Instance) (process.Command, error) {
+	env := map[string]string{}
+	if n := len(spec.CPUs); n > 0 {
+		env["GOMAXPROCS"] = fmt.Sprint(n)
+	}
+	return process.Command{Path: spec.Binary, Args: append([]string{"refnull", "-listen=${HOSTPORT}"}, spec.Args...), Env: env}, nil
+}
+
 // label returns a version that a server may call itself, or "" for one that is only a text for people.
 func label(v string) string {
 	if v == "" || v[0] < '0' || v[0] > '9' {
@@ -337,7 +351,7 @@ func (f *fleet) close() {
 // environment has one for people who want to log in.
 func (s *session) secretsOf(p *plan.Plan) func(string) string {
 	own := ""
-	if p.Target.Driver == "refchat" {
+	if p.Target.Driver == "refchat" || p.Target.Driver == "refnull" {
 		var b [12]byte
 		if _, err := rand.Read(b[:]); err != nil {
 			panic(err) // crypto/rand never fails on a system that runs

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/dialect/mattermost"
+	"plimsoll/engine"
+	"plimsoll/measure"
+	"plimsoll/refnull"
+	"plimsoll/workload"
+)
+
+// Every behavior can be driven against the null server: its login and its acts find answers that they accept. A new
+// request of a behavior needs a line in refnull's table.
+func TestNullServerServesTheBehaviors(t *testing.T) {
+	for name, behavior := range mattermost.Behaviors() {
+		t.Run(name, func(t *testing.T) {
+			s, err := refnull.New(refnull.Config{Push: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := inBackground(func() error { return s.Run(ctx) })
+			defer func() {
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}()
+			reg := measure.NewRegistry(2)
+			env := workload.Env{URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
+				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
+			b := behavior()
+			const users = 40
+			if err := b.Provision(ctx, env, users); err != nil {
+				t.Fatal(err)
+			}
+			reg.Cut()
+			var mu sync.Mutex
+			var failures []string
+			local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Epoch: time.Now(), OnError: func(user int, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(failures) < 5 {
+					failures = append(failures, fmt.Sprint(user, ": ", err))
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := local.SetUsers(users, 100*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second) // real sockets; what counts below does not depend on how much was done, only that something was
+			_, active, failed := local.Users()
+			local.Stop(2 * time.Second)
+			if active == 0 || failed > 0 || len(failures) > 0 {
+				t.Errorf("%d users active, %d failed: %s", active, failed, strings.Join(failures, "; "))
+			}
+			total := uint64(0)
+			for _, w := range reg.Cut() {
+				total += w.Count()
+				for c, n := range w.Classes {
+					if c := measure.Class(c); c != measure.OK && n > 0 {
+						t.Errorf("%s: %d %v", w.Name, n, c)
+					}
+				}
+			}
+			if total == 0 {
+				t.Error("nothing was done")
+			}
+			if st := s.Stats(); len(st.Unknown) > 0 {
+				t.Errorf("the null server does not know %v; add answers to its table", st.Unknown)
+			}
+		})
+	}
+}
+
+func inBackground(f func() error) <-chan error {
+	c := make(chan error, 1)
+	go func() { c <- f() }()
+	return c
+}
