@@ -54,6 +54,11 @@ func (d *decoder) applyDefaults(p *Plan) {
 	}
 	fill(d, "workload.pace", &w.Pace, 1)
 	fill(d, "workload.login", &w.Login, LoginWarm)
+	if a := w.Arrival; a != nil {
+		fill(d, "workload.arrival.process", &a.Process, Constant)
+		fill(d, "workload.arrival.in_flight", &a.InFlight, 500)
+		fill(d, "workload.arrival.queue", &a.Queue, 10_000)
+	}
 	if b := p.Bounded; b != nil {
 		fill(d, "bounded.ramp", &b.Ramp, time.Minute)
 		fill(d, "bounded.settle", &b.Settle, time.Minute)
@@ -81,6 +86,8 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkDatabase(p)
 	d.checkPlacement(p.Placement)
 	d.checkWorkload(p.Workload, k)
+	d.checkArrival(p.Workload, k)
+	p.Gates.check(d)
 	if p.Bounded == nil && p.Unbounded == nil && d.good("bounded", "unbounded") {
 		d.at("", "has neither bounded nor unbounded; write at least one of the two tests")
 	}
@@ -282,8 +289,12 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 	if len(n) == 0 || !d.read(path) {
 		return
 	}
+	least := 1
+	if path == "bounded.users" && p.Workload.Arrival != nil {
+		least = 0
+	}
 	if one, ok := n[""]; ok {
-		between(d, path, one, 1, maxUsers, showInt)
+		between(d, path, one, least, maxUsers, showInt)
 		return
 	}
 	complete := d.good(path, "database.engine")
@@ -294,7 +305,7 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 			d.known(at, "engine", engine, engines)
 		case !d.good("database.engine"):
 		case slices.Contains(p.Database.Engine, engine):
-			between(d, at, users, 1, maxUsers, showInt)
+			between(d, at, users, least, maxUsers, showInt)
 		case len(p.Database.Engine) == 0:
 			d.at(at, "database.engine is not set; write one number instead of one for each engine")
 		default:

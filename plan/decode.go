@@ -23,6 +23,8 @@ const maxSource = 1 << 20
 type Known struct {
 	Drivers   []string
 	Behaviors []string
+	// Arrivals lists the behaviors that can serve workload.arrival.
+	Arrivals []string
 	// Ops lists the operations that a latency rule may name besides "op" and "delivery".
 	Ops []string
 	// Roles lists, by driver, the hosts or processes whose CPU is seen. A driver without an entry is not checked.
@@ -274,6 +276,18 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		decodeMap(d, path, n, (*map[string]MarginValue)(to), "a margin such as 5%, or a mapping such as {capacity: 5%}", func(path string, n *yaml.Node, to *MarginValue) {
 			decodeScalar(d, path, n, to, "a margin such as 5% or 0.1pp", parseMargin)
 		})
+	case *Gates:
+		to.decode(d, path, n)
+	case *Rate:
+		decodeScalar(d, path, n, to, "a rate such as 200/s", parseRate)
+	case **Arrival:
+		*to = new(Arrival)
+		if n.Kind == yaml.ScalarNode {
+			d.nodes[join(path, "rate")] = n
+			decodeScalar(d, path, n, &(*to).Rate, "a rate such as 200/s, or a mapping such as {rate: 200/s, process: poisson}", parseRate)
+			return
+		}
+		d.object(path, n, v.Elem())
 	case *[]Arm:
 		d.entries(path, n, "a mapping of arms such as {base: {}, new: {args: [-x]}}", func(key string, c *yaml.Node) {
 			a := Arm{Name: key}

@@ -20,8 +20,26 @@
 //   - every time constant of the search: budget, window, and "for" of the rules; the ramp rate, which is per second,
 //     is divided by it (see [Plan.Search]).
 //
-// It does not touch bounded.ramp, bounded.settle and bounded.measure, which are wall-clock time as written, nor
+// It does not touch workload.arrival.rate, bounded.ramp, bounded.settle and bounded.measure, which are wall-clock time as written, nor
 // thresholds, numbers of users, minimum counts, step and precision.
+//
+// # Arrivals
+//
+// Users are a closed model: who waits for an answer asks nothing else meanwhile. workload.arrival adds an open one, whose
+// actions come by a schedule from the start of a run to its end:
+//
+//	arrival: 200/s
+//	arrival: {rate: 200/s, process: poisson, in_flight: 500, queue: 10000}
+//
+// The k-th arrival of a plan and seed comes at the same moment on any number of agents. See [Arrival].
+//
+// # Gates
+//
+// gates changes limits on the generator's own health, by the names of [DefaultGates]:
+//
+//	gates: {lag: {amber: 10ms, red: 50ms}, fds_free: {red: 200}}
+//
+// [Plan.String] prints only the limits that a plan changes; a run stores all that held.
 //
 // # Secrets
 //

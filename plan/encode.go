@@ -74,6 +74,10 @@ func (e *encoder) field(depth int, f field) {
 		if len(v) > 0 {
 			e.line(depth, f.key, strings.ReplaceAll(fmt.Sprint(v), " ", ", "))
 		}
+	case Rate:
+		e.line(depth, f.key, v.String())
+	case Gates:
+		v.encode(e, depth, f.key)
 	case []SLO:
 		if len(v) > 0 {
 			e.line(depth, f.key, "")

@@ -28,6 +28,8 @@ type Plan struct {
 	Bounded *Bounded `yaml:"bounded"`
 	// Unbounded is the search for capacity; nil when the plan has none.
 	Unbounded *Unbounded `yaml:"unbounded"`
+	// Gates changes limits on the generator's own health.
+	Gates Gates `yaml:"gates"`
 	// Compare names the arms; nil for a plan with a single variant.
 	Compare *Compare `yaml:"compare"`
 	// Setup holds additional rows of the report's Setup table, in the order of the file.
@@ -122,6 +124,8 @@ type Workload struct {
 	Pace float64 `yaml:"pace"`
 	// Login is [LoginWarm] (default) or [LoginCold].
 	Login string `yaml:"login"`
+	// Arrival is an open model beside the users: actions of Behavior that come by a schedule. nil if there is none.
+	Arrival *Arrival `yaml:"arrival"`
 	// Params are settings of the behaviors, which give them their meaning.
 	Params map[string]string `yaml:"params"`
 }
@@ -156,7 +160,7 @@ func (p PerEngine) For(engine string) (int, bool) {
 
 // A Bounded is a test with a fixed number of users. Its durations are wall-clock time: pace does not touch them.
 type Bounded struct {
-	// Users is how many users there are, at least 1.
+	// Users is how many users there are, at least 1; at least 0 beside arrivals.
 	Users PerEngine `yaml:"users"`
 	// Ramp is the time from the first user to the last. Default 1m.
 	Ramp time.Duration `yaml:"ramp"`

@@ -34,7 +34,7 @@ func Schema() []byte {
 
 // required lists the keys that a section needs.
 var required = map[string][]string{
-	"target": {"driver"}, "workload": {"behavior"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
+	"target": {"driver"}, "workload": {"behavior"}, "workload.arrival": {"rate"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
 }
 
 // keyDoc is what an editor shows for a key, and its limits.
@@ -48,6 +48,7 @@ type keyDoc struct {
 
 const (
 	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
+	ratePattern     = `^[0-9]+(\.[0-9]+)? */s$`
 	percentPattern  = `^[0-9]+(\.[0-9]+)? *%$`
 	marginPattern   = `^[0-9]+(\.[0-9]+)? *(%|pp)$`
 	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
@@ -63,6 +64,7 @@ var keyDocs = map[string]keyDoc{
 	"workload":  {text: "What the simulated users do, and how fast."},
 	"bounded":   {text: "The test with a fixed number of users. Its times are wall-clock time; pace does not touch them."},
 	"unbounded": {text: "The search for capacity. Its times are those of pace 1."},
+	"gates":     {text: "Limits on the load generator's own health. Beyond amber a run has a finding, beyond red it is not valid."},
 	"compare":   {text: "The arms of a comparison, and which differences matter."},
 	"setup":     {text: "Further rows of the report's Setup table, in this order."},
 	"setup.*":   {text: "The value of the row."},
@@ -84,16 +86,21 @@ var keyDocs = map[string]keyDoc{
 	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
 	"placement.target":    {text: "CPUs of the target and its database.", min: 0, max: maxCPU},
 
-	"workload.behavior": {text: "What most users do.", pattern: nameRE.String()},
-	"workload.share":    {text: "Share of users that follow behavior. Default: what with leaves.", pattern: percentPattern},
-	"workload.with":     {text: "Shares of users that follow other behaviors. With share they add up to 100%."},
-	"workload.with.*":   {text: "Share of users that follow this behavior.", pattern: percentPattern},
-	"workload.pace":     {text: "Multiplies every wait of the users and every time constant of the search; 0.1 is ten times as fast.", def: 1, min: minPace, max: maxPace},
-	"workload.login":    {text: "warm: users log in before the ramp, unmeasured. cold: the login is a part of the load.", def: LoginWarm, enum: logins},
-	"workload.params":   {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
-	"workload.params.*": {text: "The value of the setting."},
+	"workload.behavior":          {text: "What most users do.", pattern: nameRE.String()},
+	"workload.share":             {text: "Share of users that follow behavior. Default: what with leaves.", pattern: percentPattern},
+	"workload.with":              {text: "Shares of users that follow other behaviors. With share they add up to 100%."},
+	"workload.with.*":            {text: "Share of users that follow this behavior.", pattern: percentPattern},
+	"workload.pace":              {text: "Multiplies every wait of the users and every time constant of the search; 0.1 is ten times as fast.", def: 1, min: minPace, max: maxPace},
+	"workload.login":             {text: "warm: users log in before the ramp, unmeasured. cold: the login is a part of the load.", def: LoginWarm, enum: logins},
+	"workload.arrival":           {text: "An open model beside the users: actions of behavior that come by a schedule, however fast the target is."},
+	"workload.arrival.rate":      {text: "How many actions come. Pace does not touch it."},
+	"workload.arrival.process":   {text: "constant: even intervals. poisson: independent ones.", def: Constant, enum: []string{Constant, Poisson}},
+	"workload.arrival.in_flight": {text: "Actions under way at most; further ones wait, and the wait counts as theirs.", def: 500, min: 1, max: maxInFlight},
+	"workload.arrival.queue":     {text: "Actions that wait at most; further ones are dropped, which counts as an error.", def: 10_000, min: 0, max: maxQueue},
+	"workload.params":            {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
+	"workload.params.*":          {text: "The value of the setting."},
 
-	"bounded.users":   {text: "Number of users, or one for each engine.", min: 1, max: maxUsers},
+	"bounded.users":   {text: "Number of users, or one for each engine; 0 only beside workload.arrival.", min: 0, max: maxUsers},
 	"bounded.ramp":    {text: "Time from the first user to the last.", def: "1m"},
 	"bounded.settle":  {text: "Time with all users that is not measured.", def: "1m"},
 	"bounded.measure": {text: "Time that counts.", def: "5m"},
@@ -157,6 +164,13 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = map[string]any{"anyOf": []any{n, map[string]any{"type": "object", "properties": each, "additionalProperties": false, "minProperties": 1}}}
 	case reflect.TypeFor[Margin]():
 		s = map[string]any{"anyOf": []any{doc.scalar("string"), named(keyDocs[path+".*"].scalar("string"), path+".*")}}
+	case reflect.TypeFor[Gates]():
+		s = gateSchema()
+	case reflect.TypeFor[Rate]():
+		s = doc.scalar("string")
+		s["pattern"] = ratePattern
+	case reflect.TypeFor[Arrival]():
+		s = map[string]any{"anyOf": []any{schemaOf(reflect.TypeFor[Rate](), path+".rate", ""), schemaOfKind(t, path, kind)}}
 	case reflect.TypeFor[[]Arm]():
 		s = named(schemaOf(reflect.TypeFor[Arm](), path+".*", ""), path+".*")
 		s["minProperties"], s["maxProperties"], s["required"] = 2, maxArms, []string{Base}

@@ -70,7 +70,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 
 // The defaults that the schema tells are those that Parse fills in.
 func TestSchemaDefaults(t *testing.T) {
-	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b}\nbounded: {users: 1}\nunbounded: {max_users: 9}\ncompare: {arms: {base: {}, new: {}}}\n"))
+	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\ncompare: {arms: {base: {}, new: {}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

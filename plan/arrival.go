@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Rate is how often per second something happens.
+type Rate float64
+
+// The processes of an [Arrival].
+const (
+	// Constant arrivals come at even intervals.
+	Constant = "constant"
+	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many people who do not
+	// know of each other.
+	Poisson = "poisson"
+)
+
+// An Arrival is an open model beside the users: actions come at moments that do not depend on how fast the target is.
+// Pace does not touch it.
+type Arrival struct {
+	// Rate is how many actions come per second, 0.001 to 1,000,000.
+	Rate Rate `yaml:"rate"`
+	// Process is [Constant] (default) or [Poisson].
+	Process string `yaml:"process"`
+	// InFlight is how many actions are under way at most. Further ones wait, and the wait counts as theirs. Default 500.
+	InFlight int `yaml:"in_flight"`
+	// Queue is how many actions wait at most; further ones are dropped, which counts as an error. Default 10,000.
+	Queue int `yaml:"queue"`
+}
+
+const (
+	maxRate     = 1e6
+	maxInFlight = 100_000
+	maxQueue    = 10_000_000
+)
+
+// parseRate reads "200/s".
+func parseRate(s string) (Rate, error) {
+	num, ok := strings.CutSuffix(s, "/s")
+	if !ok || !decimalRE.MatchString(strings.TrimRight(num, " ")) {
+		return 0, fmt.Errorf("%s is not a rate; want one such as 200/s or 0.5/s", clip(s))
+	}
+	v, err := parseNumber(strings.TrimRight(num, " "))
+	return Rate(v), err
+}
+
+// String returns "200/s".
+func (r Rate) String() string { return formatNumber(float64(r)) + "/s" }
+
+func (d *decoder) checkArrival(w Workload, k Known) {
+	a := w.Arrival
+	if a == nil {
+		return
+	}
+	if !d.given("workload.arrival.rate") && d.good("workload.arrival") {
+		d.at("workload.arrival.rate", "is missing; write how many actions come, such as 200/s")
+	}
+	if d.given("workload.arrival.rate") {
+		between(d, "workload.arrival.rate", float64(a.Rate), 0.001, maxRate, func(v float64) string { return Rate(v).String() })
+	}
+	if d.good("workload.arrival.process") && a.Process != Constant && a.Process != Poisson {
+		d.at("workload.arrival.process", "%s is not a process; want %s or %s", clip(a.Process), Constant, Poisson)
+	}
+	between(d, "workload.arrival.in_flight", a.InFlight, 1, maxInFlight, showInt)
+	between(d, "workload.arrival.queue", a.Queue, 0, maxQueue, showInt)
+	if k.Arrivals != nil && d.good("workload.behavior") && !slices.Contains(k.Arrivals, w.Behavior) {
+		can := "none can"
+		if len(k.Arrivals) > 0 {
+			can = "those that can: " + strings.Join(k.Arrivals, ", ")
+		}
+		d.at("workload.arrival", "the behavior %s cannot serve arrivals, because its actions depend on the one who does them; %s", clip(w.Behavior), can)
+	}
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const small = "name: n\ntarget: {driver: s}\nbounded: {users: 5}\n"
+
+func TestGatesOfAPlan(t *testing.T) {
+	p, err := Parse([]byte(small + "workload: {behavior: b}\ngates: {fds_free: {red: 200}, lag: {amber: 10ms, red: 50ms}, steal: {red: 7%}, bursts: {amber: 2.5x}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][2]float64{"lag": {10, 50}, "fds_free": {1000, 200}, "steal": {1, 7}, "bursts": {2.5, 10}, "core": {70, 85}}
+	for _, g := range p.Gates.All() {
+		if w, ok := want[g.Name]; ok && (g.Amber != w[0] || g.Red != w[1]) {
+			t.Errorf("%s: %v and %v, want %v", g.Name, g.Amber, g.Red, w)
+		}
+		if changed := g.Source == "plan"; changed != slices.Contains([]string{"lag", "fds_free", "steal", "bursts"}, g.Name) {
+			t.Errorf("%s: source %q", g.Name, g.Source)
+		}
+	}
+	again, err := Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() {
+		t.Errorf("canonical form\n%s\nreads as %v", p, err)
+	}
+}
+
+func TestGateLevels(t *testing.T) {
+	for _, g := range DefaultGates() {
+		beyond := func(v float64) float64 {
+			if g.Floor {
+				return v * 0.999
+			}
+			return v * 1.001
+		}
+		for _, tt := range []struct {
+			v    float64
+			want string
+		}{{g.Amber, ""}, {beyond(g.Amber), "amber"}, {g.Red, "amber"}, {beyond(g.Red), "red"}} {
+			if got := g.Level(tt.v); got != tt.want {
+				t.Errorf("%s at %v: %q, want %q", g.Name, tt.v, got, tt.want)
+			}
+		}
+		if v, err := g.parse(g.format(g.Red)); err != nil || v != g.Red {
+			t.Errorf("%s: red limit %s reads as %v, %v", g.Name, g.format(g.Red), v, err)
+		}
+		if g.Floor != (g.Amber > g.Red) {
+			t.Errorf("%s: amber %v, red %v, floor %v", g.Name, g.Amber, g.Red, g.Floor)
+		}
+	}
+}
+
+func TestArrivalOfAPlan(t *testing.T) {
+	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: 200/s}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := *p.Workload.Arrival; a != (Arrival{Rate: 200, Process: Constant, InFlight: 500, Queue: 10_000}) {
+		t.Errorf("%+v", a)
+	}
+	q, err := Parse([]byte("name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b, arrival: {rate: 200/s, process: constant}}\n"))
+	if err != nil || q.Digest() != p.Digest() {
+		t.Errorf("%v\n%s\n%s", err, p, q)
+	}
+}
+
+func TestWrongGatesAndArrivals(t *testing.T) {
+	k := Known{Arrivals: []string{"poster"}}
+	for _, tt := range []struct{ name, text, want string }{
+		{"unknown gate", "workload: {behavior: poster}\ngates: {lagg: {red: 5ms}}", `gates.lagg: unknown gate; did you mean "lag"?`},
+		{"unknown key", "workload: {behavior: poster}\ngates: {lag: {yellow: 5ms}}", "want amber or red"},
+		{"unit of another", "workload: {behavior: poster}\ngates: {lag: {red: 5%}}", "is a percentage; want a time"},
+		{"no unit", "workload: {behavior: poster}\ngates: {core: {red: 90}}", "has no unit"},
+		{"crossed", "workload: {behavior: poster}\ngates: {lag: {amber: 30ms}}", "amber 30ms lies beyond red 20ms"},
+		{"crossed floor", "workload: {behavior: poster}\ngates: {users: {red: 100%}}", "amber 99% lies beyond red 100%"},
+		{"not a mapping", "workload: {behavior: poster}\ngates: strict", "is a single value; want a mapping"},
+		{"rate without unit", "workload: {behavior: poster, arrival: 200}", `"200" is not a rate; want one such as 200/s`},
+		{"no rate", "workload: {behavior: poster, arrival: {process: poisson}}", "workload.arrival.rate: is missing"},
+		{"no arrivals", "workload: {behavior: poster, arrival: 0/s}", "out of range"},
+		{"process", "workload: {behavior: poster, arrival: {rate: 1/s, process: weibull}}", "want constant or poisson"},
+		{"in flight", "workload: {behavior: poster, arrival: {rate: 1/s, in_flight: 0}}", "in_flight: 0 is out of range"},
+		{"behavior that cannot", "workload: {behavior: mattermost, arrival: 1/s}", "the behavior \"mattermost\" cannot serve arrivals, because its actions depend on the one who does them; those that can: poster"},
+	} {
+		_, err := k.Parse([]byte(small + tt.text + "\n"))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	if _, err := Parse([]byte("name: n\ntarget: {driver: s}\nbounded: {users: 0}\nworkload: {behavior: b}\n")); err == nil {
+		t.Error("a plan without users and arrivals was accepted")
+	}
+}
