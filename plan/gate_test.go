@@ -82,7 +82,7 @@ func TestWrongGatesAndArrivals(t *testing.T) {
 		{"no arrivals", "workload: {behavior: poster, arrival: 0/s}", "out of range"},
 		{"process", "workload: {behavior: poster, arrival: {rate: 1/s, process: weibull}}", "want constant or poisson"},
 		{"in flight", "workload: {behavior: poster, arrival: {rate: 1/s, in_flight: 0}}", "in_flight: 0 is out of range"},
-		{"behavior that cannot", "workload: {behavior: mattermost, arrival: 1/s}", "the behavior \"mattermost\" cannot serve arrivals, because its actions depend on the one who does them; those that can: poster"},
+		{"behavior that cannot", "workload: {behavior: member, arrival: 1/s}", "the behavior \"member\" cannot serve arrivals, because its actions depend on the one who does them; those that can: poster"},
 	} {
 		_, err := k.Parse([]byte(small + tt.text + "\n"))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
