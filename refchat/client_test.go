@@ -169,6 +169,26 @@ func (c *client) post(channel, message string) obj {
 	return want[obj](c, 201, "POST", "/posts", obj{"channel_id": channel, "message": message})
 }
 
+// decode reads an object.
+func decode(t testing.TB, text string) obj {
+	t.Helper()
+	var v obj
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// uploaded uploads one file, with more behind the path, and returns its id.
+func (c *client) uploaded(channel, name string, data []byte, more string) string {
+	c.t.Helper()
+	a := c.upload(channel+more, name, data)
+	if a.status != 201 {
+		c.t.Fatalf("upload: %d %s", a.status, a.body)
+	}
+	return text(decode(c.t, string(a.body))["file_infos"].([]any)[0].(obj)["id"])
+}
+
 // upload sends one file as multipart.
 func (c *client) upload(channel, name string, data []byte) answer {
 	c.t.Helper()

@@ -30,6 +30,10 @@ func (s *Server) uploadFiles(q *request) error {
 	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	infos, clients := []*fileInfo{}, []string{}
 	ctx := q.r.Context()
+	owner := q.sess.UserID
+	if q.r.URL.Query().Get("bookmark") == "true" {
+		owner = bookmarkOwner
+	}
 	allowed := false
 	store := func(name string, r io.Reader) error {
 		if !allowed {
@@ -41,7 +45,7 @@ func (s *Server) uploadFiles(q *request) error {
 			}
 			allowed = true
 		}
-		f, err := s.storeFile(ctx, q.sess.UserID, channelID, name, r)
+		f, err := s.storeFile(ctx, owner, channelID, name, r)
 		if err == nil {
 			infos = append(infos, f)
 		}
@@ -233,7 +237,7 @@ func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
 	if f.CreatorID == q.sess.UserID {
 		return f, nil
 	}
-	if f.PostID == "" && !s.isAdmin(q.sess) {
+	if f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess) {
 		return nil, errPermission()
 	}
 	return f, s.mustReadChannel(q.r.Context(), q.sess, f.ChannelID)

@@ -256,10 +256,14 @@ type routerKey struct {
 	n      int
 }
 
-func newRouter(list []route) *router {
+// newRouter leaves out the operations that the release does not have yet.
+func newRouter(list []route, rel release) *router {
 	rt := &router{routes: map[routerKey][]*route{}}
 	for i := range list {
 		r := &list[i]
+		if !rel.atLeast(r.since) {
+			continue
+		}
 		r.segs = strings.Split(strings.TrimPrefix(r.path, "/"), "/")
 		k := routerKey{r.method, len(r.segs)}
 		rt.routes[k] = append(rt.routes[k], r)

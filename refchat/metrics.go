@@ -32,6 +32,7 @@ type metrics struct {
 	busLost    prometheus.Counter
 	statements prometheus.Counter
 	burnt      prometheus.Counter
+	client     map[string]*prometheus.HistogramVec // by the client's name of the measurement
 
 	api    sync.Map // apiKey → prometheus.Observer
 	stores sync.Map // storeKey → prometheus.Observer
@@ -70,6 +71,10 @@ func newMetrics(db *sql.DB) *metrics {
 		busLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
 		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the cpu fault."}),
+		client:     newClientTimes(),
+	}
+	for _, vec := range m.client {
+		m.reg.MustRegister(vec)
 	}
 	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.events, m.wsDropped, m.wsResumed, m.notifyAcks,
 		m.busSent, m.busGot, m.busLost, m.statements, m.burnt,

@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -13,11 +14,11 @@ type clientConfig struct {
 	values    map[string]string
 }
 
-func newClientConfig(version string) clientConfig {
+func newClientConfig(version string, rel release, lic license) clientConfig {
 	v := map[string]string{
 		"AllowEditPost": "always", "AndroidLatestVersion": "", "AndroidMinVersion": "", "AvailableLocales": "", "BuildDate": "",
 		"BuildEnterpriseReady": "false", "BuildHash": "", "BuildHashEnterprise": "none", "BuildNumber": version, "CloseUnusedDirectMessages": "false",
-		"CollapsedThreads": "disabled", "CustomTermsOfServiceId": "", "DefaultClientLocale": "en", "DefaultTheme": "", "DesktopLatestVersion": "",
+		"CustomTermsOfServiceId": "", "DefaultClientLocale": "en", "DefaultTheme": "", "DesktopLatestVersion": "",
 		"DiagnosticId": "", "DiagnosticsEnabled": "false", "EnableBotAccountCreation": "true", "EnableChannelViewedMessages": "true",
 		"EnableConfirmNotificationsToChannel": "true", "EnableCustomEmoji": "false", "EnableEmojiPicker": "true", "EnableFileAttachments": "true",
 		"EnableGifPicker": "false", "EnableLinkPreviews": "false", "EnableOpenServer": "true", "EnablePostIconOverride": "false",
@@ -31,33 +32,38 @@ func newClientConfig(version string) clientConfig {
 		"ThreadAutoFollow": "true", "TimeBetweenUserTypingUpdatesMilliseconds": "5000", "Version": version, "WebsocketPort": "80",
 		"WebsocketSecurePort": "443", "WebsocketURL": "",
 	}
+	for _, f := range flags {
+		if rel.atLeast(f.since) {
+			v[f.name] = f.value
+		}
+	}
+	if rel.atLeast(release{7, 7}) && lic >= professional {
+		v["PostAcknowledgements"] = "true"
+	}
 	sum := md5.Sum([]byte(jsonText(v)))
-	return clientConfig{versionID: version + "." + version + "." + hex.EncodeToString(sum[:]) + ".false", values: v}
+	id := version + "." + version + "." + hex.EncodeToString(sum[:]) + "." + strconv.FormatBool(lic > unlicensed)
+	return clientConfig{versionID: id, values: v}
 }
 
-// hasFormat answers what the real server says without format=old.
-func hasFormat(q *request) error {
+// hasFormat answers what the real server says without format=old: since 11.0 it does not ask for it any more.
+func (s *Server) hasFormat(q *request) error {
 	switch q.r.URL.Query().Get("format") {
 	case "old":
 		return nil
 	case "":
+		if s.release.atLeast(release{11, 0}) {
+			return nil
+		}
 		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error", "New format for the client configuration is not supported yet. Please specify format=old in the query string.")
 	}
 	return errURL("format")
 }
 
 func (s *Server) getClientConfig(q *request) error {
-	if err := hasFormat(q); err != nil {
+	if err := s.hasFormat(q); err != nil {
 		return err
 	}
 	return q.reply(http.StatusOK, s.client.values)
-}
-
-func (s *Server) getClientLicense(q *request) error {
-	if err := hasFormat(q); err != nil {
-		return err
-	}
-	return q.reply(http.StatusOK, map[string]string{"IsLicensed": "false"})
 }
 
 func (s *Server) ping(q *request) error {
@@ -103,38 +109,4 @@ func (s *Server) getRolesByNames(q *request) error {
 
 func (s *Server) getWebappPlugins(*request) error {
 	return newError(http.StatusNotImplemented, "app.plugin.disabled.app_error", "Plugins have been disabled.")
-}
-
-// getCategories answers with the three sidebar categories that every user has.
-func (s *Server) getCategories(q *request) error {
-	userID, err := s.own(q)
-	if err != nil {
-		return err
-	}
-	teamID, err := s.teamParam(q)
-	if err != nil {
-		return err
-	}
-	list, err := s.st.channelsOf(q.r.Context(), userID, teamID, false)
-	if err != nil {
-		return errStore("channel.sidebar_categories", err)
-	}
-	ids := map[string][]string{"favorites": {}, "channels": {}, "direct_messages": {}}
-	for _, c := range list {
-		kind := "channels"
-		if c.TeamID == "" {
-			kind = "direct_messages"
-		}
-		ids[kind] = append(ids[kind], c.ID)
-	}
-	var order []string
-	var cats []map[string]any
-	for i, kind := range []string{"favorites", "channels", "direct_messages"} {
-		id := kind + "_" + userID + "_" + teamID
-		order = append(order, id)
-		cats = append(cats, map[string]any{"id": id, "user_id": userID, "team_id": teamID, "sort_order": i * 10,
-			"sorting": map[bool]string{true: "recent", false: ""}[kind == "direct_messages"], "type": kind,
-			"display_name": []string{"Favorites", "Channels", "Direct Messages"}[i], "muted": false, "collapsed": false, "channel_ids": ids[kind]})
-	}
-	return q.reply(http.StatusOK, map[string]any{"categories": cats, "order": order})
 }

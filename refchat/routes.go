@@ -1,5 +1,7 @@
 package refchat
 
+import "slices"
+
 // route is one operation of the API. Name is the handler label in metrics, as the real server names it.
 type route struct {
 	method string
@@ -7,12 +9,14 @@ type route struct {
 	name   string
 	fn     func(*Server, *request) error
 	open   bool // needs no session
+	since  release
 	segs   []string
 }
 
-// routes returns the table of operations; literal segments come before parameters.
+// routes returns the table of operations: what the themes' files declare, then the basic ones. Literal segments come
+// before parameters.
 func routes() []route {
-	return []route{
+	return slices.Concat(draftRoutes, scheduledRoutes, bookmarkRoutes, profileRoutes, sidebarRoutes, reportRoutes, []route{
 		{method: "GET", path: "/system/ping", name: "getSystemPing", fn: (*Server).ping, open: true},
 		{method: "GET", path: "/config/client", name: "getClientConfig", fn: (*Server).getClientConfig, open: true},
 		{method: "GET", path: "/license/client", name: "getClientLicense", fn: (*Server).getClientLicense, open: true},
@@ -41,7 +45,6 @@ func routes() []route {
 		{method: "GET", path: "/users/{user_id}/teams/unread", name: "getTeamsUnreadForUser", fn: (*Server).getTeamsUnread},
 		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels", name: "getChannelsForTeamForUser", fn: (*Server).getChannelsForTeamForUser},
 		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels/members", name: "getChannelMembersForUser", fn: (*Server).getChannelMembersForUser},
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels/categories", name: "getCategoriesForTeamForUser", fn: (*Server).getCategories},
 		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/unread", name: "getChannelUnread", fn: (*Server).getChannelUnread},
 		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/posts/unread", name: "getPostsForChannelAroundLastUnread", fn: (*Server).getPostsAroundUnread},
 
@@ -90,7 +93,7 @@ func routes() []route {
 
 		{method: "POST", path: "/roles/names", name: "getRolesByNames", fn: (*Server).getRolesByNames},
 		{method: "GET", path: "/plugins/webapp", name: "getWebappPlugins", fn: (*Server).getWebappPlugins},
-	}
+	})
 }
 
 // isHandler reports whether an operation has this name.

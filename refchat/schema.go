@@ -9,7 +9,7 @@ import (
 )
 
 // schemaVersion is written to the systems table; a database with another version is refused.
-const schemaVersion = "1"
+const schemaVersion = "2"
 
 // table is one table with columns as the real schema types them on both engines: the words BOOL, TEXT and PROPS stand for
 // what differs (see columns).
@@ -81,6 +81,7 @@ var tables = []table{
 	{"sidebarcategories", `id varchar(128) NOT NULL PRIMARY KEY, userid varchar(26), teamid varchar(26), sortorder bigint, sorting varchar(64),
 		type varchar(64), displayname varchar(64), muted BOOL, collapsed BOOL`,
 		[]string{"idx_sidebarcategories_userid_teamid: userid, teamid"}},
+	sidebarChannelTable, draftTable, scheduledTable, bookmarkTable, propertyFieldTable, propertyValueTable,
 	{"schemes", `id varchar(26) NOT NULL PRIMARY KEY, defaultchanneluserrole varchar(64), defaultchanneladminrole varchar(64)`, nil},
 	{"usertermsofservice", `userid varchar(26) NOT NULL PRIMARY KEY, termsofserviceid varchar(26), createat bigint`, nil},
 	{"outgoingwebhooks", `id varchar(26) NOT NULL PRIMARY KEY, deleteat bigint, channelid varchar(26), teamid varchar(26), triggerwords varchar(1024),

@@ -20,7 +20,8 @@ import (
 const (
 	DefaultListen        = "127.0.0.1:8065"
 	DefaultHash          = "bcrypt:10"
-	DefaultVersion       = "5.37.0"
+	DefaultVersion       = "11.0.0"
+	DefaultLicense       = "enterprise"
 	DefaultMaxOpenConns  = 100
 	DefaultAdminUser     = "sysadmin"
 	DefaultAdminPassword = "Sys@dmin-sample1" // of a server that listens on loopback; set another elsewhere
@@ -33,7 +34,8 @@ type Config struct {
 	Hash          string       // of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
 	Faults        []string     // see CheckFault
 	FaultSeed     uint64       // of the faults' chance
-	Version       string       // the version the server says it is, default DefaultVersion
+	Version       string       // of the real server that is played: what came later is not there; default DefaultVersion
+	License       string       // that is played: none, professional or enterprise; default DefaultLicense
 	BusListen     string       // address for other servers' events; "" for none
 	BusPeers      []string     // BusListen addresses of the other servers on this database
 	FilesDir      string       // for uploaded files, shared by all servers on this database; "" for a temporary one
@@ -62,6 +64,9 @@ type Server struct {
 	id     string // of this process, for the bus
 	client clientConfig
 
+	release release
+	license license
+
 	sessions *cache[*session]
 	users    *cache[*user]
 	teams    *cache[*team]
@@ -85,6 +90,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.Listen = cmp.Or(cfg.Listen, DefaultListen)
 	cfg.Hash = cmp.Or(cfg.Hash, DefaultHash)
 	cfg.Version = cmp.Or(cfg.Version, DefaultVersion)
+	cfg.License = cmp.Or(cfg.License, DefaultLicense)
 	cfg.MaxOpenConns = cmp.Or(cfg.MaxOpenConns, DefaultMaxOpenConns)
 	cfg.AdminUser = cmp.Or(cfg.AdminUser, DefaultAdminUser)
 	cfg.AdminPassword = cmp.Or(cfg.AdminPassword, DefaultAdminPassword)
@@ -96,6 +102,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	rel, err := parseRelease(cfg.Version)
+	if err != nil {
+		return nil, err
+	}
+	lic, err := parseLicense(cfg.License)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.MaxOpenConns < 0 {
 		return nil, fmt.Errorf("max open connections %d: want 1 or more", cfg.MaxOpenConns)
 	}
@@ -104,15 +118,15 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID()}
+	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID(), release: rel, license: lic}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.met = newMetrics(db)
 	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background} // the set-up is spared the faults
 	s.burn = newBurner(f.cpu, s.met)
-	s.router = newRouter(routes())
-	s.client = newClientConfig(cfg.Version)
+	s.router = newRouter(routes(), rel)
+	s.client = newClientConfig(cfg.Version, rel, lic)
 	s.makeCaches()
 	s.bgCtx, s.bgCancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.hub = newHub(s)
@@ -214,6 +228,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.hub.run()
 	s.bus.run()
+	s.bg.Go(func() { s.sendScheduled(s.bgCtx) })
 	served := make(chan error, 1)
 	s.bg.Go(func() { served <- hs.Serve(s.ln) })
 	var err error

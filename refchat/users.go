@@ -31,7 +31,7 @@ func (u *user) self() *user {
 // public returns the user as others see it.
 func (u *user) public() *user {
 	c := *u.self()
-	c.NotifyProps, c.Props = nil, nil
+	c.NotifyProps = nil
 	c.EmailVerified, c.AllowMarketing = false, false
 	c.LastPasswordUpdate = 0
 	return &c
