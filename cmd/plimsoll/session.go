@@ -115,7 +115,7 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	stamps := wire.Stamps()
 	out, err := s.carryOut(ctx, sys, pt, w, epoch)
 	// A run is sealed whatever happened: what was recorded stays readable.
-	err = errors.Join(err, w.Update(func(m *record.Manifest) { 
+	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
 		m.Clock = clock(wire.Stamps().Sub(stamps))
 	}))
