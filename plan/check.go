@@ -59,14 +59,10 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "workload.arrival.in_flight", &a.InFlight, 500)
 		fill(d, "workload.arrival.queue", &a.Queue, 10_000)
 	}
-	fill(d, "workload.mix", &w.ActionMix, MixDefault)
 	if b := p.Bounded; b != nil {
 		fill(d, "bounded.ramp", &b.Ramp, time.Minute)
 		fill(d, "bounded.settle", &b.Settle, time.Minute)
 		fill(d, "bounded.measure", &b.Measure, 5*time.Minute)
-		for i := range b.Stages {
-			fill(d, fmt.Sprintf("bounded.stages[%d].over", i), &b.Stages[i].Over, time.Second)
-		}
 	}
 	if u := p.Unbounded; u != nil {
 		fill(d, "unbounded.budget", &u.Budget, time.Hour)
@@ -96,7 +92,7 @@ func (d *decoder) check(p *Plan, k Known) {
 		d.at("", "has neither bounded nor unbounded; write at least one of the two tests")
 	}
 	if p.Bounded != nil {
-		d.checkBounded(p, k)
+		d.checkBounded(p)
 	}
 	if p.Unbounded != nil {
 		d.checkUnbounded(p, k)
@@ -228,7 +224,21 @@ func (d *decoder) checkDatabase(p *Plan) {
 	}
 }
 
+// sourceRE is the form of IPv4 addresses, and roughly that of IPv6 addresses; whether this host has it is known when
+// the plan is run.
+var sourceRE = regexp.MustCompile(`^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}|[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7})$`)
+
 func (d *decoder) checkPlacement(p Placement) {
+	for i, text := range p.Source {
+		path := fmt.Sprintf("placement.source[%d]", i)
+		switch {
+		case !d.good(path):
+		case !sourceRE.MatchString(text):
+			d.at(path, "%s is no address; want one of this host, such as 10.0.0.7", clip(text))
+		case slices.Contains(p.Source[:i], text):
+			d.at(path, "%s is there twice; keep one", clip(text))
+		}
+	}
 	sides := map[int]string{}
 	for _, side := range []struct {
 		path string
@@ -283,7 +293,6 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 	if d.good("workload.login") && !slices.Contains(logins, w.Login) {
 		d.at("workload.login", "%s is not a way to log in; want %s", clip(w.Login), strings.Join(logins, " or "))
 	}
-	d.checkMix(w, k)
 	for key, value := range w.Params {
 		d.secret("workload.params."+key, key, value)
 	}
@@ -324,14 +333,13 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 	}
 }
 
-func (d *decoder) checkBounded(p *Plan, k Known) {
+func (d *decoder) checkBounded(p *Plan) {
 	b := p.Bounded
 	if len(b.Users) == 0 && d.good("bounded.users") {
 		d.at("bounded.users", "is missing; write the number of users")
 	}
 	d.perEngine("bounded.users", b.Users, p)
 	between(d, "bounded.measure", b.Measure, 100*time.Millisecond, longest, formatDuration)
-	d.checkStages(p, k)
 }
 
 func (d *decoder) checkUnbounded(p *Plan, k Known) {

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	"plimsoll/measure"
@@ -33,6 +34,11 @@ type Actor interface {
 	Close()
 }
 
+// Connected is a Behavior that says how many connections each of its users keeps; others keep one.
+type Connected interface {
+	Sockets() int
+}
+
 // Env is what all users of a run share.
 type Env struct {
 	// URL is the server's base URL, without a slash at the end. A run gets it anew: a target may move between
@@ -50,6 +56,8 @@ type Env struct {
 	Secret func(name string) string
 	// Timeout ends an operation.
 	Timeout time.Duration
+	// Dial makes the users' connections, for instance from several source addresses. Nil means the usual way.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Registry receives the operations.
 	Registry *measure.Registry
 	// Deliveries pairs posts with the events that they cause.

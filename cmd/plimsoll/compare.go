@@ -57,13 +57,15 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if p, err = known().Parse([]byte(p.String())); err != nil {
 		return usagef("-fault %s: %w", *fault, err)
 	}
-	return a.comparePlan(ctx, p, *root, *asJSON)
+	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
+	return a.comparePlan(ctx, p, *root, false, *asJSON)
 }
 
 // compare runs arms × databases in blocks.
 func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	rate := a.calibrateFlag(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -78,7 +80,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	if p.Bounded != nil && p.Unbounded != nil && !p.Compare.Combine {
 		return usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
 	}
-	return a.comparePlan(ctx, p, *root, *asJSON)
+	return a.comparePlan(ctx, p, *root, *rate, *asJSON)
 }
 
 // repeats is how many voided blocks a comparison may run again: one for every three planned.
@@ -87,7 +89,7 @@ func repeats(blocks int) int { return (blocks + 2) / 3 }
 // between is about how long a reset and the end of a run take, for the time that is left.
 const between = 6 * time.Second
 
-func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON bool) error {
+func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, asJSON bool) error {
 	began := time.Now()
 	p = withDefaultRules(p)
 	st, err := store.Open(root)
@@ -99,6 +101,7 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, asJSON
 		return err
 	}
 	defer s.prog.end()
+	s.rate(ctx, rate)
 	id := store.NewID(began, p.Name)
 	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest()[:19])
 	// The tests of a comparison: both in one run, or the only one.

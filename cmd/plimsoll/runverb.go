@@ -29,6 +29,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	users := fs.Int("users", 0, "users of the bounded test, or start of the search, instead of the plan's")
+	rate := a.calibrateFlag(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -50,6 +51,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return err
 	}
 	defer s.prog.end()
+	s.rate(ctx, *rate)
 	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
 	defer fleet.close()
 	s.prog.what(rest[0], 0)

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/control"
 	"plimsoll/engine"
+	"plimsoll/engine/calibration"
 	"plimsoll/lab"
 	"plimsoll/measure"
 	"plimsoll/plan"
@@ -33,6 +34,8 @@ type session struct {
 	host  json.RawMessage
 	// generator and targets are the cores of both sides when they share this host; empty when they are not placed.
 	generator, targets []int
+	// rating is what this host's generator can do; nil when nobody measured it.
+	rating *calibration.Result
 }
 
 // newSession reads what the host is and pins this process to the generator's cores.
@@ -177,6 +180,9 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	env := sys.env(s.plan, sys.dep.URL())
 	env.Registry = reg
+	if env.Dial, err = s.dialer(ctx, env.URL, sys.mix, s.users(pt)); err != nil {
+		return out, err
+	}
 	local, err := engine.New(ctx, engine.Config{Env: env, Mix: sys.mix, Epoch: epoch, OnError: func(user int, err error) {
 		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
 	}})

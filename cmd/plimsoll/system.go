@@ -34,9 +34,6 @@ func known() plan.Known {
 		Drivers:   []string{"refchat", "refnull", "process", "external"},
 		Behaviors: slices.Sorted(maps.Keys(mattermost.Behaviors())),
 		Ops:       mattermost.Ops(),
-		Mixes:     mixNames(),
-		Actions:   actionNames(),
-		Storms:    stormKinds(mattermost.Behaviors()),
 		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
 	}
 }
@@ -132,7 +129,6 @@ func (s *system) env(p *plan.Plan, url string) workload.Env {
 	return workload.Env{
 		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: params(p),
 		Secret: s.secrets, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
-		Mix: p.Workload.ActionMix, Weights: weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}
 }
 
@@ -209,6 +205,9 @@ func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
 		return nil, err
 	}
 	users := f.s.users(part{arm: arm, engine: eng, bounded: true, unbounded: true})
+	if _, err := f.s.dialer(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
+		return nil, err
+	}
 	provision := func(ctx context.Context, at target.Endpoint) error {
 		f.s.prog.doing("provisioning", 0)
 		env := sys.env(p, at.URL())

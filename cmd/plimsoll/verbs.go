@@ -30,6 +30,7 @@ func verbs() []verb {
 		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
 		{"target", "up|down|status PLAN.yaml", "a plan's system under test by itself", (*app).target},
 		{"plan", "check|print|schema [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors", (*app).plan},
+		{"calibrate", "", "rate this host: how many operations and users its generator can drive", (*app).calibrate},
 		{"refchat", "", "the reference chat server by itself", (*app).refchat},
 		{"refnull", "", "a server that does almost nothing, for measuring clients", (*app).refnull},
 		{"version", "", "the version of this program", (*app).version},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type Client struct {
 	rec     Recorder
 	table   *Table
 	note    func(error) // hears of every failed op; may be nil
+	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // A ClientConfig describes a [Client].
@@ -43,17 +45,18 @@ type ClientConfig struct {
 	Recorder  Recorder // required
 	Table     *Table   // required
 	Note      func(error)
+	Dial      func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
 }
 
 // NewClient returns a client without a connection.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, UserAgent: cfg.UserAgent})
+	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
 	if err != nil {
 		return nil, err
 	}
 	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + api + "/websocket"
 	return &Client{
-		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note,
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial,
 	}, nil
 }
 

@@ -154,7 +154,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if a.factor == 0 {
 		a.factor = speedOf(u.Rank)
 	}
-	cfg := ClientConfig{URL: env.URL, Token: token, Timeout: env.Timeout, UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env)}
+	cfg := ClientConfig{URL: env.URL, Token: token, Timeout: env.Timeout, UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env), Dial: env.Dial}
 	c, err := NewClient(cfg)
 	if err != nil {
 		return nil, err

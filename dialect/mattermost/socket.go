@@ -93,7 +93,7 @@ func (c *Client) connect(ctx context.Context) (*Socket, error) {
 		fields = []wire.Field{{Name: "User-Agent", Value: c.agent}}
 	}
 	start := time.Now()
-	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: c.wsURL, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS})
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: c.wsURL, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Dial: c.dial})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"plimsoll/dialect/mattermost"
+	"plimsoll/engine"
+	"plimsoll/probe"
+)
+
+func TestSockets(t *testing.T) {
+	mix := []engine.Part{{Behavior: &mattermost.Person{}, Share: 0.9}, {Behavior: &mattermost.Poster{}, Share: 0.1}}
+	if got := sockets(mix, 1000); got != 900*2+100 {
+		t.Errorf("%d sockets, want 1900", got)
+	}
+}
+
+func TestEnoughFiles(t *testing.T) {
+	l := probe.Limits{Files: 20_000, FilesOpen: 20}
+	if err := enoughFiles(9000, 18_000, l); err != nil {
+		t.Error(err)
+	}
+	err := enoughFiles(10_000, 20_000, l)
+	if statusOf(err) != exitUsage {
+		t.Fatalf("%v: status %d, want %d", err, statusOf(err), exitUsage)
+	}
+	for _, want := range []string{"20000 connections", "20500 open files", "19980 more", "ulimit -n 20520", "at most 9740 users"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q lacks %q", err, want)
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	l := probe.Limits{PortFirst: 32768, PortLast: 60999} // 28,232 ports, of which 25,408 count
+	loop, far := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("192.0.2.7")
+	two := []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
+	for _, tt := range []struct {
+		name   string
+		conns  int
+		target netip.Addr
+		own    []netip.Addr
+		want   string
+		err    string
+	}{
+		{"few", 18_000, far, nil, "[]", ""},
+		{"few, listed", 18_000, far, two, "[192.0.2.1 192.0.2.2]", ""},
+		{"many on loopback", 60_000, loop, nil, "[127.0.0.2 127.0.0.3 127.0.0.4]", ""},
+		{"many, far", 60_000, far, nil, "[]", "3 source addresses"},
+		{"many, listed", 50_000, far, two, "[192.0.2.1 192.0.2.2]", ""},
+		{"too many, listed", 60_000, far, two, "[]", "list 3 addresses"},
+		{"unknown target", 60_000, netip.Addr{}, nil, "[]", "ip_local_port_range"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := sources(tt.conns, tt.target, tt.own, l)
+			var texts []string
+			for _, a := range got {
+				texts = append(texts, a.String())
+			}
+			if s := "[" + strings.Join(texts, " ") + "]"; s != tt.want {
+				t.Errorf("got %s, want %s", s, tt.want)
+			}
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package calibration
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is the name of the file in a store's directory that keeps the results of all hosts that used the store.
+const File = "calibration.json"
+
+// file is its form.
+type file struct {
+	Format int               `json:"format"`
+	Hosts  map[string]Result `json:"hosts"` // by digest
+}
+
+const format = 1
+
+// Load returns the result for a host, and false if there is none. A file that cannot be understood is an error.
+func Load(dir, digest string) (Result, bool, error) {
+	f, err := read(dir)
+	if err != nil {
+		return Result{}, false, err
+	}
+	r, ok := f.Hosts[digest]
+	return r, ok && r.Digest == digest && r.PacedOps > 0 && r.OpsPerSecond > 0, nil
+}
+
+// Save keeps a result beside those of other hosts. Of two programs that save at once, one wins.
+func Save(dir string, r Result) error {
+	f, err := read(dir)
+	if err != nil {
+		f = file{Hosts: map[string]Result{}} // nothing in it can be used
+	}
+	f.Format = format
+	f.Hosts[r.Digest] = r
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return fmt.Errorf("calibration: %w", err)
+	}
+	tmp, err := os.CreateTemp(dir, File+".*")
+	if err != nil {
+		return fmt.Errorf("keeping the calibration: %w", err)
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), filepath.Join(dir, File))
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+		return fmt.Errorf("keeping the calibration: %w", err)
+	}
+	return nil
+}
+
+func read(dir string) (file, error) {
+	path := filepath.Join(dir, File)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file{Hosts: map[string]Result{}}, nil
+	}
+	if err != nil {
+		return file{}, fmt.Errorf("reading the calibration: %w", err)
+	}
+	var f file
+	if err := json.Unmarshal(b, &f); err != nil {
+		return file{}, fmt.Errorf("%s: %w; remove the file, or measure again with calibrate -force", path, err)
+	}
+	if f.Format != format {
+		return file{}, fmt.Errorf("%s has format %d, want %d; measure again with calibrate -force", path, f.Format, format)
+	}
+	if f.Hosts == nil {
+		f.Hosts = map[string]Result{}
+	}
+	return f, nil
+}
