@@ -309,7 +309,7 @@ const (
 	ReadOld                  // 10 %: up to the last five percent of the posts, at most 50,000
 )
 
-// ReadTo returns how far the k-th member of channel c has read; see [Totals.Unread] for who posted since.
+// ReadTo returns how far the k-th member of channel c has read, unless they posted since: [Totals.Seat] knows.
 func (p *Population) ReadTo(c, k int) ReadTo {
 	r := newStream(p.spec.Seed, kindMember, uint64(c)<<24^uint64(k)|1<<63)
 	switch x := r.below(100); {

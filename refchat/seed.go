@@ -295,3 +295,19 @@ func (b *rowBatch) flush(ctx context.Context) error {
 	}
 	return nil
 }
+
+// SchemaVersion is what a database's systems table says of its schema under the name "schema"; with another version the
+// server refuses it.
+const SchemaVersion = schemaVersion
+
+// HashPassword returns what the users table holds for a password. hash is as in [Config]; "" means DefaultHash.
+func HashPassword(hash, password string) (string, error) {
+	if hash == "" {
+		hash = DefaultHash
+	}
+	h, err := parseHash(hash)
+	if err != nil {
+		return "", err
+	}
+	return h.hash(password)
+}
