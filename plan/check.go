@@ -59,10 +59,14 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "workload.arrival.in_flight", &a.InFlight, 500)
 		fill(d, "workload.arrival.queue", &a.Queue, 10_000)
 	}
+	fill(d, "workload.mix", &w.ActionMix, MixDefault)
 	if b := p.Bounded; b != nil {
 		fill(d, "bounded.ramp", &b.Ramp, time.Minute)
 		fill(d, "bounded.settle", &b.Settle, time.Minute)
 		fill(d, "bounded.measure", &b.Measure, 5*time.Minute)
+		for i := range b.Stages {
+			fill(d, fmt.Sprintf("bounded.stages[%d].over", i), &b.Stages[i].Over, time.Second)
+		}
 	}
 	if u := p.Unbounded; u != nil {
 		fill(d, "unbounded.budget", &u.Budget, time.Hour)
@@ -92,7 +96,7 @@ func (d *decoder) check(p *Plan, k Known) {
 		d.at("", "has neither bounded nor unbounded; write at least one of the two tests")
 	}
 	if p.Bounded != nil {
-		d.checkBounded(p)
+		d.checkBounded(p, k)
 	}
 	if p.Unbounded != nil {
 		d.checkUnbounded(p, k)
@@ -293,6 +297,7 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 	if d.good("workload.login") && !slices.Contains(logins, w.Login) {
 		d.at("workload.login", "%s is not a way to log in; want %s", clip(w.Login), strings.Join(logins, " or "))
 	}
+	d.checkMix(w, k)
 	for key, value := range w.Params {
 		d.secret("workload.params."+key, key, value)
 	}
@@ -333,13 +338,14 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 	}
 }
 
-func (d *decoder) checkBounded(p *Plan) {
+func (d *decoder) checkBounded(p *Plan, k Known) {
 	b := p.Bounded
 	if len(b.Users) == 0 && d.good("bounded.users") {
 		d.at("bounded.users", "is missing; write the number of users")
 	}
 	d.perEngine("bounded.users", b.Users, p)
 	between(d, "bounded.measure", b.Measure, 100*time.Millisecond, longest, formatDuration)
+	d.checkStages(p, k)
 }
 
 func (d *decoder) checkUnbounded(p *Plan, k Known) {

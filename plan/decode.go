@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,10 @@ type Known struct {
 	Ops []string
 	// Roles lists, by driver, the hosts or processes whose CPU is seen. A driver without an entry is not checked.
 	Roles map[string][]string
+	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom], and Actions what may have a weight.
+	Mixes, Actions []string
+	// Storms lists, by behavior, the kinds of storms that its users can take part in.
+	Storms map[string][]string
 }
 
 // Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value
@@ -61,6 +66,7 @@ type decoder struct {
 	bad      map[string]bool       // paths with a problem, and all paths above them
 	unread   map[string]bool       // paths whose value could not be read; nothing below them can be judged
 	checking bool                  // reading is over
+	empty    string                // what to say of an empty file, if it is no plan
 }
 
 // fail notes a problem at a node.
@@ -127,7 +133,7 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		return nil
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
-		d.fail(nil, "", "the plan is empty; it needs at least name, target, workload, and bounded or unbounded")
+		d.fail(nil, "", "%s", cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded or unbounded"))
 		return nil
 	}
 	var more yaml.Node
@@ -255,6 +261,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 	case *map[string]float64:
 		decodeMap(d, path, n, to, "a mapping such as {reader: 10%}", func(path string, n *yaml.Node, to *float64) {
 			d.value(path, n, reflect.ValueOf(to).Elem(), kind)
+		})
+	case *[]Stage:
+		*to = decodeList(d, path, n, "a list of storms such as [{at: 60s, storm: KIND, share: 50%}]", func(path string, n *yaml.Node, to *Stage) {
+			d.value(path, n, reflect.ValueOf(to).Elem(), "")
 		})
 	case *PerEngine:
 		if n.Kind == yaml.ScalarNode {

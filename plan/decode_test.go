@@ -109,6 +109,18 @@ func TestParseErrors(t *testing.T) {
 		{"pace not a number", strings.Replace(minimal, "behavior: poster", "behavior: poster, pace: .nan", 1), `3:36: workload.pace: ".nan" is not a number`},
 		{"login", strings.Replace(minimal, "behavior: poster", "behavior: poster, login: hot", 1), `3:37: workload.login: "hot" is not a way to log in; want warm or cold`},
 
+		{"mix of nothing", strings.Replace(minimal, "behavior: poster", "behavior: poster, mix: custom, weights: {a: 0}", 1), "3:35: workload.mix: custom is nothing but workload.weights"},
+		{"mix no name", strings.Replace(minimal, "behavior: poster", "behavior: poster, mix: a b", 1), `3:35: workload.mix: "a b" is neither the name of a mix nor a file`},
+		{"negative weight", strings.Replace(minimal, "behavior: poster", "behavior: poster, weights: {a: -1}", 1), `3:43: workload.weights.a: "-1" is not a number`},
+		{"huge weight", strings.Replace(minimal, "behavior: poster", "behavior: poster, weights: {a: 2000000}", 1), "3:43: workload.weights.a: 2000000 is out of range; want 0 to 1000000"},
+		{"storm without a time", strings.Replace(minimal, "users: 5", "users: 5, stages: [{storm: x}]", 1), "4:30: bounded.stages[0]: has no at; write when"},
+		{"storm without a kind", strings.Replace(minimal, "users: 5", "users: 5, stages: [{at: 5s}]", 1), "4:30: bounded.stages[0]: has no storm; write its kind"},
+		{"storm of nobody", strings.Replace(minimal, "users: 5", "users: 5, stages: [{at: 5s, storm: x, share: 0%}]", 1), "4:56: bounded.stages[0].share: 0% is out of range"},
+		{"storm of too many", strings.Replace(minimal, "users: 5", "users: 5, stages: [{at: 5s, storm: x, share: 101%}]", 1), "4:56: bounded.stages[0].share: 101% is out of range"},
+		{"storm after the end", strings.Replace(minimal, "users: 5", "users: 5, measure: 10s, stages: [{at: 9s, storm: x, over: 1s}]", 1), "4:44: bounded.stages[0]: from 9s over 1s ends beyond bounded.measure 10s"},
+		{"storms at once", strings.Replace(minimal, "users: 5", "users: 5, stages: [{at: 5s, storm: x, over: 3s}, {at: 7s, storm: y}]", 1), "4:60: bounded.stages[1]: begins at 7s, before the storm above it ends at 8s"},
+		{"storm key", strings.Replace(minimal, "users: 5", "users: 5, stages: [{at: 5s, storm: x, shaer: 5%}]", 1), `4:49: bounded.stages[0].shaer: unknown key; did you mean "share"?`},
+
 		{"max_users missing", minimal + "unbounded: {budget: 5m}\n", "5:12: unbounded.max_users: is missing"},
 		{"max_users too small", minimal + "unbounded: {max_users: 5}\n", "5:24: unbounded.max_users: 5 leaves no room above bounded.users 5"},
 		{"start too large", minimal + "unbounded: {max_users: 9, start: 10}\n", "5:34: unbounded.start: 10 is more than unbounded.max_users 9"},
@@ -196,6 +208,9 @@ func TestKnown(t *testing.T) {
 		Behaviors: []string{"poster", "reader"},
 		Ops:       []string{"post", "login"},
 		Roles:     map[string][]string{"server": {"app", "db"}},
+		Mixes:     []string{"busy"},
+		Actions:   []string{"post", "react"},
+		Storms:    map[string][]string{"poster": nil, "reader": {"reconnect", "join"}},
 	}
 	const src = `name: n
 target: {driver: %s}
@@ -216,6 +231,71 @@ unbounded: {max_users: 9, slo: [p99(%s) < 2s, cpu(%s) < 85%%, p99(delivery) < 1s
 	if _, err := k.Parse(fmt.Appendf(nil, src, "sever", "poster", "reader", "post", "ap")); err == nil ||
 		err.Error() != `2:18: target.driver: "sever" is not a known driver; did you mean "server"? known: server, external` {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestKnownMixesAndStorms(t *testing.T) {
+	k := plan.Known{Mixes: []string{"busy"}, Actions: []string{"post", "react"}, Storms: map[string][]string{"poster": nil, "reader": {"reconnect", "join"}}}
+	const src = `name: n
+target: {driver: server}
+workload: {behavior: %s, mix: %s, weights: {%s: 1}}
+bounded: {users: 5, stages: [{at: 5s, storm: %s}]}
+`
+	for _, tt := range []struct {
+		behavior, mix, action, storm string
+		want                         string
+	}{
+		{"reader", "default", "post", "join", ""},
+		{"reader", "busy", "post", "join", ""},
+		{"reader", "custom", "react", "join", ""},
+		{"reader", "./mine.yaml", "react", "join", ""},
+		{"reader", "mine.yml", "react", "join", ""},
+		{"reader", "bussy", "post", "join", `3:35: workload.mix: "bussy" is not a known mix; did you mean "busy"? known: default, custom, busy`},
+		{"reader", "busy", "raect", "join", `3:58: workload.weights.raect: "raect" is not a known action; did you mean "react"? known: post, react`},
+		{"reader", "busy", "post", "reconect", `4:46: bounded.stages[0].storm: "reconect" is not a known storm of these behaviors; did you mean "reconnect"? known: join, reconnect`},
+		{"poster", "busy", "post", "join", `4:46: bounded.stages[0].storm: no behavior of this plan knows a storm; remove`},
+	} {
+		_, err := k.Parse(fmt.Appendf(nil, src, tt.behavior, tt.mix, tt.action, tt.storm))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%+v:\n%v", tt, err)
+		}
+	}
+}
+
+func TestParseWeights(t *testing.T) {
+	k := plan.Known{Actions: []string{"post", "react"}}
+	got, err := k.ParseWeights([]byte("# measured\npost: 1\nreact: 0.13\n"))
+	if err != nil || got["post"] != 1 || got["react"] != 0.13 || len(got) != 2 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for _, tt := range []struct{ src, want string }{
+		{"", "1:1: the file is empty"},
+		{"- 1\n", "1:1: weights: is a list; want a mapping"},
+		{"post: 1\npots: 2\n", `2:7: weights.pots: "pots" is not a known action; did you mean "post"?`},
+		{"post: x\n", `1:7: weights.post: "x" is not a number`},
+		{"post: 1000000000\n", `1:7: weights.post: 1000000000 is out of range; want 0 to 1000000`},
+		{"post: 0\n", "1:1: weights: gives no action a weight above 0"},
+		{"post: 1\npost: 2\n", "2:1: weights.post: is there twice"},
+	} {
+		if _, err := k.ParseWeights([]byte(tt.src)); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%q: %v, want %s", tt.src, err, tt.want)
+		}
+	}
+}
+
+// A plan that was run says everything by itself: not a word of the file is missing from its digest.
+func TestWithWeights(t *testing.T) {
+	p := mustParse(t, strings.Replace(minimal, "behavior: poster", "behavior: poster, mix: mixes/a.yaml, weights: {post: 3}", 1))
+	if p.Workload.MixFile() != "mixes/a.yaml" {
+		t.Fatalf("file %q", p.Workload.MixFile())
+	}
+	q := p.WithWeights(map[string]float64{"post": 1, "react": 2})
+	if w := q.Workload; w.ActionMix != plan.MixCustom || w.Weights["post"] != 3 || w.Weights["react"] != 2 || p.Workload.Weights["react"] != 0 {
+		t.Errorf("%+v", w)
+	}
+	again := mustParse(t, q.String())
+	if again.Digest() != q.Digest() || q.Digest() == p.WithWeights(map[string]float64{"post": 1}).Digest() {
+		t.Error("the digest does not hold the weights")
 	}
 }
 

@@ -61,6 +61,9 @@ func (e *encoder) field(depth int, f field) {
 	case uint64:
 		e.line(depth, f.key, strconv.FormatUint(v, 10))
 	case float64:
+		if v == 0 && f.kind == "percent" {
+			return // a share that may be left out; none may be 0
+		}
 		if f.kind == "percent" {
 			e.line(depth, f.key, formatPercent(v))
 		} else {
@@ -88,7 +91,20 @@ func (e *encoder) field(depth int, f field) {
 	case map[string]string:
 		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), quote)
 	case map[string]float64:
-		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), formatPercent)
+		show := formatNumber
+		if f.kind == "percent" {
+			show = formatPercent
+		}
+		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), show)
+	case []Stage:
+		if len(v) > 0 {
+			e.line(depth, f.key, "")
+		}
+		for _, s := range v {
+			var stage encoder
+			stage.object(depth+2, reflect.ValueOf(&s).Elem())
+			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strings.TrimLeft(stage.b.String(), " "))
+		}
 	case PerEngine:
 		if one, ok := v[""]; ok {
 			e.line(depth, f.key, strconv.Itoa(one))

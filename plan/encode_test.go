@@ -50,15 +50,26 @@ func oddPlan(r *rand.Rand) *Plan {
 		panic(err)
 	}
 	p := &Plan{
-		Name:     names[r.IntN(len(names))],
-		Seed:     r.Uint64(),
-		Target:   Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: texts(), Env: env(), Version: oddText(r)},
-		Workload: Workload{Behavior: "b", Share: share, With: map[string]float64{"yes": rest}, Pace: float64(1+r.IntN(99_999)) / 1000, Login: LoginCold},
+		Name:   names[r.IntN(len(names))],
+		Seed:   r.Uint64(),
+		Target: Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: texts(), Env: env(), Version: oddText(r)},
+		Workload: Workload{Behavior: "b", Share: share, With: map[string]float64{"yes": rest}, Pace: float64(1+r.IntN(99_999)) / 1000, Login: LoginCold,
+			ActionMix: names[r.IntN(len(names))], Weights: map[string]float64{"yes": float64(r.IntN(1e6)) / 1000, "1e3": 0}},
+		Bounded: &Bounded{Users: PerEngine{"": 1 + r.IntN(50)}, Ramp: time.Second, Measure: time.Hour},
 		Unbounded: &Unbounded{
 			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
 			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
 		},
 		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: texts(), Env: env(), Database: oddText(r)}, {Name: Base}}, Blocks: 1 + r.IntN(100), Margin: DefaultMargin()},
+	}
+	at := time.Duration(0)
+	for r.IntN(3) != 0 && len(p.Bounded.Stages) < 20 {
+		s := Stage{At: at + time.Duration(r.Int64N(1e9)), Storm: names[r.IntN(len(names))], Over: time.Duration(r.Int64N(1e9)), Params: env()}
+		if r.IntN(2) == 0 {
+			s.Share = float64(1+r.IntN(100)) / 100
+		}
+		at = s.At + s.Over
+		p.Bounded.Stages = append(p.Bounded.Stages, s)
 	}
 	p.Unbounded.Budget = 2*p.Unbounded.Window + time.Duration(1e9+r.Int64N(1e14))
 	p.Compare.Margin["mean(no)"] = MarginValue{Value: float64(1+r.IntN(999)) / 1000}

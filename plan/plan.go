@@ -129,6 +129,11 @@ type Workload struct {
 	Login string `yaml:"login"`
 	// Arrival is an open model beside the users: actions of Behavior that come by a schedule. nil if there is none.
 	Arrival *Arrival `yaml:"arrival"`
+	// ActionMix names where the weights of the users' actions come from: [MixDefault], [MixCustom], a name known to the
+	// caller (see [Known]), or the path of a file; see [Workload.MixFile].
+	ActionMix string `yaml:"mix"`
+	// Weights replaces the weights of single actions, or with MixCustom is all of them. Only their ratios count.
+	Weights map[string]float64 `yaml:"weights"`
 	// Params are settings of the behaviors, which give them their meaning.
 	Params map[string]string `yaml:"params"`
 }
@@ -171,6 +176,22 @@ type Bounded struct {
 	Settle time.Duration `yaml:"settle"`
 	// Measure is the time that counts, above 0. Default 5m.
 	Measure time.Duration `yaml:"measure"`
+	// Stages are storms in the measured phase, in the order of their times.
+	Stages []Stage `yaml:"stages"`
+}
+
+// A Stage is a storm: what some of the users do at nearly the same time.
+type Stage struct {
+	// At is when it begins, counted from the beginning of the measured phase.
+	At time.Duration `yaml:"at"`
+	// Storm is its kind. Which kinds a behavior has is known to the caller; see [Known].
+	Storm string `yaml:"storm"`
+	// Share is the fraction of the users who take part, above 0 and at most 1; 0 is one single user.
+	Share float64 `yaml:"share" kind:"percent"`
+	// Over is the time from the first of them to the last. Default 1s.
+	Over time.Duration `yaml:"over"`
+	// Params are settings of the kind, which gives them their meaning.
+	Params map[string]string `yaml:"params"`
 }
 
 // UsersFor returns how many users the test has on an engine and whether the plan says it.

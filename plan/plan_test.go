@@ -82,8 +82,13 @@ seed: 7
 target:   {driver: server, instances: 1}
 database: {engine: [postgresql, mysql]}
 placement: {generator: [1], target: [0]}
-workload: {behavior: poster, share: 90%, with: {reader: 10%}, pace: 0.1, login: warm}
-bounded:  {users: {postgresql: 400, mysql: 300}, ramp: 5s, settle: 3s, measure: 10s}
+workload: {behavior: poster, share: 90%, with: {reader: 10%}, pace: 0.1, login: warm, mix: busy, weights: {post: 2.5, react: 0}}
+bounded:
+  users: {postgresql: 400, mysql: 300}
+  ramp: 5s
+  settle: 3s
+  measure: 10s
+  stages: [{at: 2s, storm: reconnect, share: 50%, over: 2s}, {at: 5s, storm: mention, params: {posts: 5}}]
 unbounded:
   max_users: 5000
   slo: ["p99(op) < 2s", "mean(op) < 100ms", "rate(5xx) < 0.025% min 8000", "cpu(app) < 85% for 30s", "promql: rate(x[1m]) < 0.5"]
@@ -104,10 +109,15 @@ func TestParseFull(t *testing.T) {
 		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}},
 		Workload: plan.Workload{
 			Behavior: "poster", Share: 0.9, With: map[string]float64{"reader": 0.1}, Pace: 0.1, Login: "warm",
+			ActionMix: "busy", Weights: map[string]float64{"post": 2.5, "react": 0},
 		},
 		Bounded: &plan.Bounded{
 			Users: plan.PerEngine{"postgresql": 400, "mysql": 300},
 			Ramp:  5 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second,
+			Stages: []plan.Stage{
+				{At: 2 * time.Second, Storm: "reconnect", Share: 0.5, Over: 2 * time.Second},
+				{At: 5 * time.Second, Storm: "mention", Over: time.Second, Params: map[string]string{"posts": "5"}},
+			},
 		},
 		Unbounded: &plan.Unbounded{
 			MaxUsers: 5000,

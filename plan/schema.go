@@ -35,6 +35,7 @@ func Schema() []byte {
 // required lists the keys that a section needs.
 var required = map[string][]string{
 	"target": {"driver"}, "workload": {"behavior"}, "workload.arrival": {"rate"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
+	"bounded.stages.*": {"at", "storm"},
 }
 
 // keyDoc is what an editor shows for a key, and its limits.
@@ -106,6 +107,19 @@ var keyDocs = map[string]keyDoc{
 	"bounded.settle":  {text: "Time with all users that is not measured.", def: "1m"},
 	"bounded.measure": {text: "Time that counts.", def: "5m"},
 
+	"workload.mix":       {text: "Where the weights of the users' actions come from: default, custom (weights alone), another known name, or the path of a file.", def: MixDefault},
+	"workload.weights":   {text: "Weights of single actions instead of those of the mix. Only their ratios count."},
+	"workload.weights.*": {text: "The weight of this action; 0 leaves it out.", min: 0, max: maxWeight},
+
+	"bounded.stages":            {text: "Storms in the measured phase: what some of the users do at nearly the same time."},
+	"bounded.stages.*":          {text: "One storm."},
+	"bounded.stages.*.at":       {text: "When it begins, counted from the beginning of the measured phase."},
+	"bounded.stages.*.storm":    {text: "Its kind, such as reconnect.", pattern: nameRE.String()},
+	"bounded.stages.*.share":    {text: "Share of the users who take part. Without it: one single user.", pattern: percentPattern},
+	"bounded.stages.*.over":     {text: "Time from the first of them to the last. Default 1s."},
+	"bounded.stages.*.params":   {text: "Settings of the kind."},
+	"bounded.stages.*.params.*": {text: "The value of the setting."},
+
 	"unbounded.max_users": {text: "More users than this are never simulated.", min: 1, max: maxUsers},
 	"unbounded.slo":       {text: "Rules that must hold: STAT(op|role) < VALUE [for D] [min N], or promql: EXPR < VALUE [for D]. Default: those of the behavior.", pattern: rulePattern},
 	"unbounded.start":     {text: "Number of users at which the search starts, or one for each engine.", min: 1, max: maxUsers},
@@ -155,7 +169,14 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]Row]():
 		s = named(keyDocs[path+".*"].textual(), path+".*")
 	case reflect.TypeFor[map[string]float64]():
-		s = named(keyDocs[path+".*"].scalar("string"), path+".*")
+		typ := "number"
+		if kind == "percent" {
+			typ = "string"
+		}
+		s = named(keyDocs[path+".*"].scalar(typ), path+".*")
+	case reflect.TypeFor[[]Stage]():
+		s = list(schemaOf(reflect.TypeFor[Stage](), path+".*", ""))
+		s["maxItems"] = maxStages
 	case reflect.TypeFor[PerEngine]():
 		n := doc.scalar("integer")
 		each := map[string]any{}

@@ -44,6 +44,9 @@ func paths(t reflect.Type, at string) []string {
 		case ft == reflect.TypeFor[[]Arm]():
 			all = append(all, path+".*")
 			all = append(all, paths(reflect.TypeFor[Arm](), path+".*")...)
+		case ft == reflect.TypeFor[[]Stage]():
+			all = append(all, path+".*")
+			all = append(all, paths(reflect.TypeFor[Stage](), path+".*")...)
 		case ft == reflect.TypeFor[PerEngine]():
 		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]Row]():
 			all = append(all, path+".*")

@@ -19,6 +19,10 @@ func ErrorClasses() []string {
 	}
 }
 
+// MessageFaults lists what else rate() can be taken of: deliveries that did not come, came twice or in the wrong
+// order, as a part of those that were expected.
+func MessageFaults() []string { return []string{"lost", "duplicated", "misordered"} }
+
 // Units of [SLO.Threshold].
 const (
 	Seconds  = "s"
@@ -38,7 +42,7 @@ var (
 //	promql: EXPR < VALUE [for D]
 //
 // STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
-// an error class with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
+// an error class or a message fault with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
 // service.STAT asks for the service time. promql may also ask for more than VALUE, a plain number.
 //
 // A rate is not computed from fewer than N operations. Without min, N is the number at which a rate at the
@@ -128,8 +132,8 @@ func (r *SLO) setStat(stat, arg string) error {
 	if !argRE.MatchString(arg) {
 		return fmt.Errorf("%s(%s) names nothing; write the operation (\"op\" for all), error class or role in the parentheses", r.Stat, arg)
 	}
-	if r.Stat == "rate" && !slices.Contains(ErrorClasses(), arg) {
-		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg), hint(arg, ErrorClasses()), strings.Join(ErrorClasses(), ", "))
+	if classes := append(ErrorClasses(), MessageFaults()...); r.Stat == "rate" && !slices.Contains(classes, arg) {
+		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg), hint(arg, classes), strings.Join(classes, ", "))
 	}
 	return nil
 }
