@@ -30,8 +30,10 @@ type Known struct {
 	Ops []string
 	// Roles lists, by driver, the hosts or processes whose CPU is seen. A driver without an entry is not checked.
 	Roles map[string][]string
-	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom], and Actions what may have a weight.
-	Mixes, Actions []string
+	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom].
+	Mixes []string
+	// Actions lists, by behavior, what may have a weight.
+	Actions map[string][]string
 	// Storms lists, by behavior, the kinds of storms that its users can take part in.
 	Storms map[string][]string
 }

@@ -51,7 +51,7 @@ func (k Known) ParseWeights(src []byte) (map[string]float64, error) {
 	if root := d.document(src); root != nil {
 		d.value("weights", root, reflect.ValueOf(&w.Weights).Elem(), "")
 		d.checking = true
-		d.checkWeights("weights", w.Weights, k)
+		d.checkWeights("weights", w.Weights, of(k.Actions, slices.Collect(maps.Keys(k.Actions))))
 		if d.good("weights") && !someWeight(w.Weights) {
 			d.at("weights", "gives no action a weight above 0; write some")
 		}
@@ -73,6 +73,15 @@ func someWeight(w map[string]float64) bool {
 
 func (d *decoder) checkMix(w Workload, k Known) {
 	const path = "workload.mix"
+	actions := of(k.Actions, slices.Collect(maps.Keys(w.Mix())))
+	if actions != nil && len(actions) == 0 && d.good("workload.behavior", "workload.with") {
+		for _, at := range []string{path, "workload.weights"} {
+			if d.given(at) && d.good(at) && !(at == path && w.ActionMix == MixDefault) {
+				d.at(at, "has no effect, because no behavior of this plan draws its actions by weight; remove it")
+			}
+		}
+		return
+	}
 	switch {
 	case !d.good(path) || w.MixFile() != "":
 	case w.ActionMix == MixCustom:
@@ -84,17 +93,30 @@ func (d *decoder) checkMix(w Workload, k Known) {
 	case !nameRE.MatchString(w.ActionMix):
 		d.at(path, "%s is neither the name of a mix nor a file; want a name, or a path with a slash", clip(w.ActionMix))
 	}
-	d.checkWeights("workload.weights", w.Weights, k)
+	d.checkWeights("workload.weights", w.Weights, actions)
 }
 
-func (d *decoder) checkWeights(path string, w map[string]float64, k Known) {
+// of returns what a table by behavior holds for some of them, sorted; nil if there is no table.
+func of(table map[string][]string, behaviors []string) []string {
+	if table == nil {
+		return nil
+	}
+	list := []string{}
+	for _, b := range behaviors {
+		list = append(list, table[b]...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (d *decoder) checkWeights(path string, w map[string]float64, actions []string) {
 	for name, x := range w {
 		at := join(path, name)
 		if !nameRE.MatchString(name) {
 			d.at(at, "%s cannot be the name of an action; want letters, digits, dot, underscore and dash", clip(name))
 			continue
 		}
-		d.known(at, "action", name, k.Actions)
+		d.known(at, "action", name, actions)
 		if d.good(at) && !(x >= 0 && x <= maxWeight) || math.IsNaN(x) {
 			d.at(at, "%s is out of range; want 0 to %d", formatNumber(x), maxWeight)
 		}
@@ -143,13 +165,10 @@ func (d *decoder) stormKind(path, kind string, p *Plan, k Known) {
 	if k.Storms == nil || kind == "" || !d.good(path, "workload.behavior", "workload.with") {
 		return
 	}
-	var kinds []string
-	for name := range p.Workload.Mix() {
-		kinds = append(kinds, k.Storms[name]...)
-	}
-	if slices.Sort(kinds); len(kinds) == 0 {
+	kinds := of(k.Storms, slices.Collect(maps.Keys(p.Workload.Mix())))
+	if len(kinds) == 0 {
 		d.at(path, "no behavior of this plan knows a storm; remove the stage, or use another behavior")
 		return
 	}
-	d.known(path, "storm of these behaviors", kind, slices.Compact(kinds))
+	d.known(path, "storm of these behaviors", kind, kinds)
 }

@@ -76,5 +76,5 @@ func (a *app) readPlan(path string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, usagef("%s is no good plan:\n%w", path, err)
 	}
-	return p, nil
+	return inline(p, path)
 }

@@ -34,6 +34,9 @@ func known() plan.Known {
 		Drivers:   []string{"refchat", "refnull", "process", "external"},
 		Behaviors: slices.Sorted(maps.Keys(mattermost.Behaviors())),
 		Ops:       mattermost.Ops(),
+		Mixes:     mixNames(),
+		Actions:   actionNames(),
+		Storms:    stormKinds(mattermost.Behaviors()),
 		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
 	}
 }
@@ -129,6 +132,7 @@ func (s *system) env(p *plan.Plan, url string) workload.Env {
 	return workload.Env{
 		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: params(p),
 		Secret: s.secrets, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
+		Mix: p.Workload.ActionMix, Weights: weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}
 }
 

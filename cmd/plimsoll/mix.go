@@ -1,0 +1,77 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/dialect"
+	"plimsoll/dialect/mattermost"
+	"plimsoll/plan"
+	"plimsoll/workload"
+)
+
+// weighted is the behavior whose users draw their actions by weight.
+const weighted = "mattermost"
+
+// mixNames are the mixes that a plan can name, besides default and custom.
+func mixNames() []string {
+	names := []string{}
+	for name := range mattermost.Mixes() {
+		if name != plan.MixDefault {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// actionNames are what can have a weight, by behavior.
+func actionNames() map[string][]string {
+	return map[string][]string{weighted: slices.Sorted(maps.Keys(mattermost.Mixes()[plan.MixDefault]))}
+}
+
+// stormKinds are the storms that each behavior knows.
+func stormKinds(behaviors dialect.Registry) map[string][]string {
+	kinds := map[string][]string{}
+	for name, make := range behaviors {
+		if b, ok := make().(workload.StormKinds); ok {
+			kinds[name] = b.StormKinds()
+		}
+	}
+	return kinds
+}
+
+// inline reads the file of weights that a plan names, found from the plan's own directory.
+func inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
+	file := p.Workload.MixFile()
+	if file == "" {
+		return p, nil
+	}
+	if !filepath.IsAbs(file) && planFile != "-" {
+		file = filepath.Join(filepath.Dir(planFile), file)
+	}
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usagef("workload.mix: %w", err)
+	}
+	weights, err := known().ParseWeights(src)
+	if err != nil {
+		return nil, usagef("%s, named in workload.mix, is no good:\n%w", file, err)
+	}
+	return p.WithWeights(weights), nil
+}
+
+// weights returns the weights that a plan asks for; nil for those of the behavior itself.
+func weights(w plan.Workload) map[string]float64 {
+	if w.ActionMix == plan.MixDefault && len(w.Weights) == 0 {
+		return nil
+	}
+	out := map[string]float64{}
+	if w.ActionMix != plan.MixCustom {
+		maps.Copy(out, mattermost.Mixes()[w.ActionMix])
+	}
+	maps.Copy(out, w.Weights)
+	return out
+}
