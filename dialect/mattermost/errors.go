@@ -48,6 +48,9 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
+// lacksLicense reports whether the server refused for want of a license, which it does with various statuses.
+func (e *OpError) lacksLicense() bool { return e.Status >= 400 && strings.Contains(e.Code, "license") }
+
 // classOf maps a failure of package wire to its class.
 func classOf(err error) measure.Class {
 	e, ok := errors.AsType[*wire.Error](err)
@@ -95,8 +98,8 @@ func over(ctx context.Context, err error) bool {
 
 // refusal explains an answer with an unwanted status: the application's own error, or someone in between.
 func refusal(e *OpError, resp *wire.Response) {
-	isJSON := strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json")
-	if isJSON {
+	// Old servers type the answer for an unknown path as plain text.
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || bytes.HasPrefix(resp.Body, []byte(`{"id":"`)) {
 		_ = eachField(resp.Body, func(key, value []byte) error { // a half-read error is still an error
 			if string(key) == "id" && len(value) < 200 {
 				e.Code = string(text(value))

@@ -13,21 +13,87 @@ import (
 type feature uint8
 
 const (
-	always feature = iota // every server that this package can talk to
+	always          feature = iota // every server that this package can talk to
+	hasSidebar                     // sidebar categories
+	hasThreads                     // followed threads, of which each user has an inbox
+	hasCustomStatus                // a status in the user's own words
+	hasReminders                   // of posts
+	hasDrafts                      // kept by the server
+	hasAcks                        // urgent posts that want to be acknowledged
+	hasPersistent                  // urgent posts that notify again and again
+	hasBookmarks                   // of channels
+	hasReports                     // on users, for administrators
+	hasClientPerf                  // what clients measure
+	hasScheduled                   // posts for later
+	hasAttributes                  // custom profile attributes
+	hasAllTeams                    // search in all teams at once
 	numFeatures
 )
 
-// A featureSpec says when a server has a feature.
-type featureSpec struct {
-	name     string
-	since    version // of the server's first release with the API
-	config   string  // key of the client configuration that must be "true" ("" if none)
-	licensed bool
-	source   string // where since was read
+// A license is a tier of the server's licenses; each includes those before it.
+type license uint8
+
+const (
+	unlicensed license = iota
+	anyLicense         // also the retired E10 and E20
+	professional
+	enterprise // also Enterprise Advanced and Entry
+)
+
+// String names the tier as an error message needs it.
+func (l license) String() string {
+	return [...]string{"no license", "any license", "a Professional license", "an Enterprise license"}[l]
 }
 
+// licenseOf reads what a server says of its license. A licensed server that does not name the tier has at least one that counts as any.
+func licenseOf(values map[string]string) license {
+	if values["IsLicensed"] != "true" {
+		return unlicensed
+	}
+	switch values["SkuShortName"] {
+	case "professional":
+		return professional
+	case "enterprise", "advanced", "entry":
+		return enterprise
+	}
+	return anyLicense
+}
+
+// A featureSpec says when a server has a feature.
+type featureSpec struct {
+	name    string
+	since   version // of the server's first release with the API
+	config  string  // key of the client configuration that switches it off by "false" or "disabled" ("" if there is none)
+	license license
+	source  string // where since, config and license were read
+}
+
+// Sources: "reference" is the public API reference (api/v4/source of mattermost/mattermost and v4/source of mattermost-api-reference),
+// "server" the public source of the server, release-5.37 and before in mattermost-server, later ones in mattermost/mattermost.
 var featureSpecs = [numFeatures]featureSpec{
-	always: {name: "the API itself", source: "API v4 reference"},
+	always:     {name: "the API itself", source: "API v4 reference"},
+	hasSidebar: {name: "sidebar categories", since: version{5, 26}, source: "reference: channels.yaml, minimum server version 5.26"},
+	hasThreads: {name: "followed threads", since: version{5, 29}, config: "CollapsedThreads",
+		source: "reference: users.yaml, minimum server version 5.29; server: config/client.go has CollapsedThreads disabled, default_off, default_on or always_on"},
+	hasCustomStatus: {name: "custom status", since: version{5, 33}, config: "EnableCustomUserStatuses",
+		source: "server: api4/status.go has the routes in release-5.33, not in release-5.32; config/client.go has the switch"},
+	hasReminders: {name: "post reminders", since: version{7, 2}, source: "reference: posts.yaml, minimum server version 7.2"},
+	hasDrafts: {name: "synced drafts", since: version{7, 7}, config: "AllowSyncedDrafts",
+		source: "reference: upsert-draft (501 when switched off); mattermost/docs#6118 names 7.7; server: api4/drafts.go"},
+	hasAcks: {name: "acknowledgements", since: version{7, 7}, config: "PostPriority", license: professional,
+		source: "reference: posts.yaml, minimum server version 7.7; server: config/client.go sets PostAcknowledgements with a Professional license and PostPriority"},
+	hasPersistent: {name: "persistent notifications", since: version{8, 0}, config: "AllowPersistentNotifications", license: professional,
+		source: "server: config/client.go; load-test-ng's gate for the action (8.0.0)"},
+	hasBookmarks: {name: "channel bookmarks", since: version{9, 5}, config: "FeatureFlagChannelBookmarks", license: anyLicense,
+		source: "reference: bookmarks.yaml, minimum server version 9.5; server: api4/channel_bookmark.go answers 501 without a license"},
+	hasReports: {name: "user reports", since: version{9, 5},
+		source: "server: api4/report.go since mattermost/mattermost#25713 (merged 2023-12-13); the user interface since 9.6 (mattermost/docs#6968)"},
+	hasClientPerf: {name: "client performance", since: version{9, 9}, config: "EnableClientMetrics", source: "reference: metrics.yaml, minimum server version 9.9.0"},
+	hasScheduled: {name: "scheduled posts", since: version{10, 3}, config: "ScheduledPosts", license: anyLicense,
+		source: "reference: scheduled_post.yaml, minimum server version 10.3; server: api4/scheduled_post.go answers 400 without a license"},
+	hasAttributes: {name: "custom profile attributes", since: version{10, 5}, config: "FeatureFlagCustomProfileAttributes", license: enterprise,
+		source: "reference: custom_profile_attributes.yaml, minimum server version 10.5, Entry, Enterprise or Enterprise Advanced license (403 otherwise)"},
+	hasAllTeams: {name: "search in all teams", since: version{10, 7}, source: "load-test-ng's gate for the action (10.7.0); not in the reference"},
 }
 
 // A version is a release of the server: major, minor, patch.
@@ -56,23 +122,31 @@ func (v version) before(w version) bool {
 
 // facts are what one server says of itself.
 type facts struct {
-	version  version
-	config   map[string]string // its configuration for clients
-	licensed bool
+	version version
+	config  map[string]string // its configuration for clients
+	license license
 }
 
-// lacks returns why the server does not have a feature, or "".
+// lacks returns why the server does not have a feature, or "". A switch that the server does not mention is no reason: it is a release
+// that does not have it any more, or a stranger was told only a part.
 func (s *facts) lacks(f feature) string {
 	spec := &featureSpecs[f]
-	switch {
+	switch v := s.config[spec.config]; {
 	case s.version.before(spec.since):
 		return fmt.Sprintf("%s: since %s, the server is %s", spec.name, spec.since, s.version)
-	case spec.licensed && !s.licensed:
-		return fmt.Sprintf("%s: needs a license", spec.name)
-	case spec.config != "" && s.config[spec.config] != "true":
-		return fmt.Sprintf("%s: the server has %s off", spec.name, spec.config)
+	case spec.config != "" && (v == "false" || v == "disabled"):
+		return fmt.Sprintf("%s: %s is %s on the server", spec.name, spec.config, v)
+	case s.license < spec.license:
+		return fmt.Sprintf("%s: needs %s, the server has %s", spec.name, spec.license, s.license)
 	}
 	return ""
+}
+
+// wantsLicense reports whether the server would have the feature if it had the license.
+func (s *facts) wantsLicense(f feature) bool {
+	with := *s
+	with.license = enterprise
+	return s.lacks(f) != "" && with.lacks(f) == ""
 }
 
 var (
@@ -80,8 +154,8 @@ var (
 	opClientLicense = newOp("client_license")
 )
 
-// ClientConfig reads what the server tells its clients about itself. A server that cannot do without the parameter format=old
-// (those before 11) gets it: all accept it.
+// ClientConfig reads what the server tells its clients about itself; without a session it is only a part. A server that cannot do
+// without the parameter format=old (those before 11) gets it: all accept it.
 func (c *Client) ClientConfig(ctx context.Context) (map[string]string, error) {
 	config := map[string]string{}
 	err := c.get(ctx, opClientConfig, "/config/client?format=old", pairs(config))
@@ -113,9 +187,13 @@ func describe(ctx context.Context, c *Client) (*facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	license, err := c.ClientLicense(ctx)
+	values, err := c.ClientLicense(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &facts{version: parseVersion(config["Version"]), config: config, licensed: license["IsLicensed"] == "true"}, nil
+	f := &facts{version: parseVersion(config["Version"]), config: config, license: licenseOf(values)}
+	if f.version == (version{}) {
+		return nil, fmt.Errorf("%w: the server names no version (%q)", errEffect, config["Version"])
+	}
+	return f, nil
 }

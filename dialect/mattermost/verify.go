@@ -152,7 +152,7 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 	p := Proof{Action: a.name, Outcome: OutcomeOK, ServerVersion: s.b.facts.version.String()}
 	if lack := s.b.facts.lacks(a.needs); lack != "" {
 		p.Outcome, p.Detail = OutcomeAbsent, lack
-		if featureSpecs[a.needs].licensed && !s.b.facts.licensed && !s.b.facts.version.before(featureSpecs[a.needs].since) {
+		if s.b.facts.wantsLicense(a.needs) {
 			p.Outcome = OutcomeLicense
 		}
 		return p
@@ -166,7 +166,7 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 	}
 	if err != nil {
 		p.Outcome, p.Detail = OutcomeFailed, err.Error()
-		if e, ok := errors.AsType[*OpError](err); ok && e.Status == 501 && strings.Contains(e.Code, "license") {
+		if e, ok := errors.AsType[*OpError](err); ok && e.lacksLicense() {
 			p.Outcome = OutcomeLicense
 		}
 	}
