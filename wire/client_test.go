@@ -274,6 +274,17 @@ func TestNastyServers(t *testing.T) {
 			io.Copy(io.Discard, conn) // until the client gives up
 		}
 	}
+	loris := func(first, drop string) func(net.Conn) {
+		return func(conn net.Conn) {
+			readRequest(conn)
+			for out := first; ; out = drop {
+				if _, err := io.WriteString(conn, out); err != nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+	}
 	big := strings.Repeat("x", 70<<10)
 	for _, tt := range []struct {
 		name    string
@@ -290,6 +301,27 @@ func TestNastyServers(t *testing.T) {
 		{"folded header", say("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n"), PhaseHeader, false, "malformed header line"},
 		{"no colon", say("HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), PhaseHeader, false, "malformed header line"},
 		{"space before colon", say("HTTP/1.1 200 OK\r\nA : b\r\n\r\n"), PhaseHeader, false, "malformed header line"},
+		{"NUL in a value", say("HTTP/1.1 200 OK\r\nA: b\x00c\r\n\r\n"), PhaseHeader, false, "control character"},
+		{"NUL in a name", say("HTTP/1.1 200 OK\r\nA\x00: b\r\n\r\n"), PhaseHeader, false, "malformed header line"},
+		{"NUL in the status line", say("HTTP/1.1 200 O\x00K\r\n\r\n"), PhaseHeader, false, "malformed status line"},
+		{"fold at the first line", say("HTTP/1.1 200 OK\r\n A: b\r\n\r\n"), PhaseHeader, false, "malformed header line"},
+		{"two lengths in one line", say("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nhello"), PhaseHeader, false, "Content-Length"},
+		{"chunked twice", say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), PhaseHeader, false, "Transfer-Encoding"},
+		{"chunked in HTTP/1.0", say("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), PhaseHeader, false, "HTTP/1.0"},
+		{"endless trailers", say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: b\r\n", 20_000)), PhaseBody, false, "too large"},
+		{"malformed trailer", say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nnonsense\r\n\r\n"), PhaseBody, false, "trailer"},
+		{"chunk line without CR", say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n"), PhaseBody, false, "chunked body"},
+		{"slow loris in the header", loris("HTTP/1.1 200 OK\r\n", "A: b\r\n"), PhaseHeader, true, "timed out"},
+		{"slow loris in a line", loris("HTTP/1.1 200 OK\r\nA: ", "b"), PhaseHeader, true, "timed out"},
+		{"slow loris in the body", loris("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "b"), PhaseBody, true, "timed out"},
+		{"slow loris in chunks", loris("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nb\r\n"), PhaseBody, true, "timed out"},
+		{"slow loris of 1xx", loris("", "HTTP/1.1 102 Processing\r\n\r\n"), PhaseHeader, true, "timed out"},
+		{"half closed in the body", func(c net.Conn) {
+			readRequest(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello")
+			c.(*net.TCPConn).CloseWrite()
+			io.Copy(io.Discard, c)
+		}, PhaseBody, false, "unexpected EOF"},
 		{"bare CR", say("HTTP/1.1 200 OK\r\nA: b\rc\r\n\r\n"), PhaseHeader, false, "control character"},
 		{"length not a number", say("HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello"), PhaseHeader, false, "Content-Length"},
 		{"length too long", say("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"), PhaseHeader, false, "Content-Length"},
@@ -331,7 +363,7 @@ func TestNastyServers(t *testing.T) {
 			if tt.timeout {
 				timeout = 150 * time.Millisecond
 			}
-			c := newClient(t, Config{URL: script(t, tt.server), Timeout: timeout, MaxBody: 100 << 10})
+			c := newClient(t, Config{URL: script(t, tt.server, ok(9)), Timeout: timeout, MaxBody: 100 << 10})
 			resp, err := c.Do(t.Context(), &Request{Path: "/"})
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
@@ -345,6 +377,10 @@ func TestNastyServers(t *testing.T) {
 			}
 			if c.conn != nil {
 				t.Error("the connection was kept")
+			}
+			// Nothing of it is left for the next one, whose server behaves.
+			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
+				t.Errorf("afterwards: %q, %v", resp.Body, err)
 			}
 		})
 	}
@@ -445,6 +481,62 @@ func TestRetry(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond) // for the FIN to arrive
 			c.since = c.since.Add(-idleCheck)
+		}
+	})
+}
+
+// The server's end of a kept connection may be half closed, or have said too much, before the next request.
+func TestReuse(t *testing.T) {
+	half := func(conn net.Conn) {
+		ok(1)(conn)
+		conn.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, conn)
+	}
+	t.Run("half closed", func(t *testing.T) {
+		for _, method := range []string{"GET", "POST"} {
+			c := newClient(t, Config{URL: script(t, half, ok(9))})
+			c.Do(t.Context(), &Request{Path: "/"})
+			for !stale(c.conn) { // until the FIN is there
+				time.Sleep(time.Millisecond)
+			}
+			resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/"})
+			if method == "GET" && (err != nil || !resp.Retried) {
+				t.Errorf("GET: %+v, %v; want it repeated", resp, err)
+			}
+			// A POST on a connection that was used a moment ago has gone out before the end is seen: it may have been done.
+			if e, ok := errors.AsType[*Error](err); method == "POST" && (!ok || e.Phase != PhaseHeader || e.Timeout) {
+				t.Errorf("POST: %+v, %v; want an error in the header phase", resp, err)
+			}
+		}
+	})
+	t.Run("too much was said", func(t *testing.T) {
+		c := newClient(t, Config{URL: script(t, func(conn net.Conn) {
+			readRequest(conn)
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+			readRequest(conn)
+		}, ok(9))})
+		for range 2 {
+			if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || string(resp.Body) != "ok" || !resp.Dialed {
+				t.Errorf("got %q, dialed %v, %v", resp.Body, resp.Dialed, err)
+			}
+		}
+	})
+	t.Run("something was said while idle", func(t *testing.T) {
+		read := make(chan bool)
+		c := newClient(t, Config{URL: script(t, func(conn net.Conn) {
+			ok(1)(conn)
+			<-read
+			io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			readRequest(conn)
+		}, ok(9))})
+		c.Do(t.Context(), &Request{Path: "/"})
+		close(read)
+		for !stale(c.conn) {
+			time.Sleep(time.Millisecond)
+		}
+		c.since = c.since.Add(-idleCheck)
+		if resp, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil || resp.Status != 200 || !resp.Dialed {
+			t.Errorf("got %d, dialed %v, %v; want a fresh connection", resp.Status, resp.Dialed, err)
 		}
 	})
 }

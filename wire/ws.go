@@ -14,6 +14,7 @@ import (
 	"net"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // DefaultMaxMessage limits a WebSocket message if the configuration says nothing.
@@ -62,6 +63,7 @@ const (
 	CloseNormal   = 1000
 	closeProtocol = 1002
 	closeNoStatus = 1005
+	closeNotText  = 1007
 	closeTooBig   = 1009
 )
 
@@ -260,11 +262,24 @@ func (w *WS) forget() {
 func (w *WS) fail(err error) {
 	if _, ok := errors.AsType[ProtocolError](err); ok {
 		_ = w.sendClose(closeProtocol, "") // the connection goes down either way
+	} else if err == errUTF8 {
+		_ = w.sendClose(closeNotText, "")
 	} else if err == errMessageSize {
 		_ = w.sendClose(closeTooBig, "")
 	}
 	w.conn.Close()
 }
+
+// closeCode reports whether a code may stand in a close frame (RFC 6455, 7.4).
+func closeCode(code int) bool {
+	switch {
+	case code < 1000, code == 1004, code == closeNoStatus, code == 1006, 1015 <= code && code < 3000, code >= 5000:
+		return false
+	}
+	return true
+}
+
+var errUTF8 = errors.New("text is not UTF-8")
 
 var errMessageSize = errors.New("message is larger than allowed")
 
@@ -304,6 +319,9 @@ func (w *WS) message() (Opcode, []byte, error) {
 			op = h.op
 			if h.fin { // by far the most common case: the message stays where it is
 				w.skip = h.size + len(payload)
+				if op == OpText && !utf8.Valid(payload) {
+					return 0, nil, errUTF8
+				}
 				return op, payload, nil
 			}
 			w.kept = getBuffer()
@@ -312,6 +330,9 @@ func (w *WS) message() (Opcode, []byte, error) {
 		kept += copy(w.kept.b[kept:], payload)
 		w.rd.r += h.size + len(payload)
 		if h.fin {
+			if op == OpText && !utf8.Valid(w.kept.b[:kept]) {
+				return 0, nil, errUTF8
+			}
 			return op, w.kept.b[:kept], nil
 		}
 	}
@@ -372,7 +393,12 @@ func (w *WS) control(op Opcode, payload []byte) error {
 			return ProtocolError("close frame with half a code")
 		}
 		if len(payload) >= 2 {
-			e.Code = int(binary.BigEndian.Uint16(payload))
+			if e.Code = int(binary.BigEndian.Uint16(payload)); !closeCode(e.Code) {
+				return ProtocolError(fmt.Sprintf("close frame with the code %d, which must not be sent", e.Code))
+			}
+			if !utf8.Valid(payload[2:]) {
+				return errUTF8
+			}
 			e.Reason = string(payload[2:])
 		}
 		code := e.Code
