@@ -218,11 +218,16 @@ func readBody(b *body, unzip bool, keep *buffer, limit int64) (int64, error) {
 		}
 		src = gz
 	}
+	if keep == nil && !unzip {
+		return b.discard(limit)
+	}
+	return readAll(src, keep, limit)
+}
+
+// readAll is readBody for a body that has been decoded.
+func readAll(src io.Reader, keep *buffer, limit int64) (int64, error) {
 	scratch := keep
 	if keep == nil {
-		if !unzip {
-			return b.discard(limit)
-		}
 		scratch = getBuffer()
 		defer putBuffer(scratch)
 	}

@@ -26,6 +26,10 @@ type Config struct {
 	UserAgent string // none is sent if empty
 	MaxBody   int64  // decoded bytes; 0 means DefaultMaxBody
 
+	// HTTP2 offers HTTP/2 over TLS, and speaks it without asking (prior knowledge) to an http URL. See "HTTP/2" in the package
+	// comment.
+	HTTP2 bool
+
 	// ProcessTime leaves the kernel's stamps out: Done is then the moment of the read.
 	ProcessTime bool
 
@@ -37,12 +41,14 @@ type Config struct {
 // It is not safe for concurrent use, except that a context may end a Do at any time. The zero Client is not usable.
 type Client struct {
 	o       origin
+	agent   string
 	fixed   string // header lines that never change
 	timeout time.Duration
 	maxBody int64
 	closed  bool
 
 	conn  net.Conn  // nil if there is none
+	h2    *h2conn   // nil if HTTP/1.1 is spoken on conn
 	since time.Time // of the last read
 	tally *tally
 	watch watch
@@ -68,7 +74,11 @@ func NewClient(cfg Config) (*Client, error) {
 		return nil, errors.New("the user agent contains a control character")
 	}
 	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
-	c := &Client{o: o, timeout: cfg.Timeout, maxBody: cfg.MaxBody, tally: nextTally()}
+	if o.http2 = cfg.HTTP2; o.http2 && o.tls != nil {
+		o.tls = o.tls.Clone()
+		o.tls.NextProtos = []string{"h2", "http/1.1"}
+	}
+	c := &Client{o: o, agent: cfg.UserAgent, timeout: cfg.Timeout, maxBody: cfg.MaxBody, tally: nextTally()}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
@@ -115,7 +125,7 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
-	if c.conn != nil && now.Sub(c.since) >= idleCheck && stale(c.conn) {
+	if c.conn != nil && c.outdated(now) {
 		c.drop()
 	}
 	for {
@@ -130,14 +140,26 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 			}
 			c.conn = conn
 			c.resp.Dialed = true
+			if c.o.http2 && spokenH2(conn) {
+				var err error
+				if c.h2, err = newH2(conn); err != nil {
+					return newError(ctx, PhaseWrite, err)
+				}
+			}
 			now = time.Now()
 		}
 		if !c.resp.Retried {
 			c.resp.Sent = now
 		}
-		c.watch.begin(ctx, c.conn, deadline)
-		e, untouched := c.exchange(ctx, req)
-		c.watch.end()
+		var e *Error
+		var untouched bool
+		if c.h2 != nil {
+			e, untouched = c.exchange2(ctx, deadline, req)
+		} else {
+			c.watch.begin(ctx, c.conn, deadline)
+			e, untouched = c.exchange(ctx, req)
+			c.watch.end()
+		}
 		if e == nil {
 			return nil
 		}
@@ -148,6 +170,20 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 		c.resp.Retried = true
 		c.resp.FirstByte, c.resp.Status = time.Time{}, 0
 	}
+}
+
+// outdated reports whether the idle connection is not to be used again.
+func (c *Client) outdated(now time.Time) bool {
+	if c.h2 != nil {
+		return !c.h2.cc.CanTakeNewRequest()
+	}
+	return now.Sub(c.since) >= idleCheck && stale(c.conn)
+}
+
+// spokenH2 reports whether a new connection speaks HTTP/2: over TLS if the server chose it, without TLS by prior knowledge.
+func spokenH2(conn net.Conn) bool {
+	tc, ok := conn.(*tls.Conn)
+	return !ok || tc.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 // exchange writes req and reads the response. With an error, untouched says that the request may be sent again.
@@ -171,16 +207,21 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 	if err := c.readBody(req, &f); err != nil {
 		return newError(ctx, PhaseBody, err), false
 	}
-	c.resp.Done, c.resp.Kernel = c.rd.arrival(c.resp.Sent)
-	if c.resp.Done.Before(c.resp.FirstByte) { // that one had no stamp
-		c.resp.Done = c.resp.FirstByte
-	}
-	c.resp.Read, c.since = c.rd.now, c.rd.now
-	c.tally.count(c.resp.Kernel)
+	c.finish(c.rd.last)
 	if werr != nil || !f.keepAlive || c.body.mode == bodyEOF || c.rd.r != c.rd.w || req.closes() {
 		c.drop()
 	}
 	return nil, false
+}
+
+// finish notes when the last byte came.
+func (c *Client) finish(last moment) {
+	c.resp.Done, c.resp.Kernel = last.arrival(c.resp.Sent)
+	if c.resp.Done.Before(c.resp.FirstByte) { // that one had no stamp
+		c.resp.Done = c.resp.FirstByte
+	}
+	c.resp.Read, c.since = last.now, last.now
+	c.tally.count(c.resp.Kernel)
 }
 
 // write sends head and body, in one piece if they are small, and returns how many bytes the connection took.
@@ -214,7 +255,7 @@ func (c *Client) readHead() (framing, error) {
 				return framing{}, err
 			}
 		}
-		c.resp.FirstByte, _ = c.rd.arrival(c.resp.Sent) // that of the last head read is the final one
+		c.resp.FirstByte, _ = c.rd.last.arrival(c.resp.Sent) // that of the last head read is the final one
 		head, err := c.rd.head()
 		if err != nil {
 			return framing{}, err
@@ -288,7 +329,7 @@ func (c *Client) Close() error {
 // drop closes the connection, if there is one. The next Do makes a new one.
 func (c *Client) drop() {
 	if c.conn != nil {
-		_ = c.conn.Close() // nothing can be done about it, and nothing depends on it
-		c.conn = nil
+		_ = c.conn.Close() // nothing can be done about it, and nothing depends on it; with HTTP/2 it ends the transport's goroutine
+		c.conn, c.h2 = nil, nil
 	}
 }

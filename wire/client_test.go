@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -105,18 +104,14 @@ func TestConformance(t *testing.T) {
 	defer plain.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(handler))
 	defer secure.Close()
-	for _, srv := range []*httptest.Server{plain, secure} {
-		var conf *tls.Config
-		if srv.TLS != nil {
-			conf = srv.Client().Transport.(*http.Transport).TLSClientConfig
-		}
-		c := newClient(t, Config{URL: srv.URL + "/base/", TLS: conf})
+	for _, srv := range []*httptest.Server{plain, secure, serverH2(t, false), serverH2(t, true)} {
+		c := newClient(t, clientConfig(srv, "/base/"))
 		ops := 0
 		for _, mode := range []string{"length", "chunked", "trailer", "gzip", "close", "early"} {
 			for _, n := range []int{0, 1, 100, 3000, 4095, 4096, 5000, 70_000, 1 << 20} {
 				for _, method := range []string{"GET", "HEAD"} {
 					for _, skip := range []bool{false, true} {
-						name := fmt.Sprintf("%s %s %s n=%d skip=%v", srv.URL[:5], method, mode, n, skip)
+						name := fmt.Sprintf("%s h2=%v %s %s n=%d skip=%v", srv.URL[:5], c.o.http2, method, mode, n, skip)
 						resp, err := c.Do(t.Context(), &Request{Method: method, Path: fmt.Sprintf("/x?mode=%s&n=%d", mode, n), SkipBody: skip})
 						if err != nil {
 							t.Fatalf("%s: %v", name, err)
@@ -141,14 +136,49 @@ func TestConformance(t *testing.T) {
 					}
 				}
 			}
+			if c.o.http2 && c.h2 == nil && c.conn != nil {
+				t.Fatalf("%s: HTTP/2 was not spoken", srv.URL[:5])
+			}
 		}
 	}
+}
+
+// serverH2 serves with net/http over HTTP/2 alone.
+func serverH2(t testing.TB, secure bool) *httptest.Server {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(handler))
+	srv.EnableHTTP2 = true
+	if secure {
+		srv.StartTLS()
+	} else {
+		srv.Config.Protocols = new(http.Protocols)
+		srv.Config.Protocols.SetUnencryptedHTTP2(true)
+		srv.Start()
+	}
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// clientConfig is how to talk to srv.
+func clientConfig(srv *httptest.Server, path string) Config {
+	cfg := Config{URL: srv.URL + path, HTTP2: srv.EnableHTTP2}
+	if srv.TLS != nil {
+		cfg.TLS = srv.Client().Transport.(*http.Transport).TLSClientConfig
+	}
+	return cfg
 }
 
 func TestRequestOnTheWire(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(handler))
 	defer srv.Close()
-	c := newClient(t, Config{URL: srv.URL, UserAgent: "ua/1"})
+	for _, srv := range []*httptest.Server{srv, serverH2(t, false), serverH2(t, true)} {
+		requestOnTheWire(t, srv)
+	}
+}
+
+func requestOnTheWire(t *testing.T, srv *httptest.Server) {
+	cfg := clientConfig(srv, "")
+	cfg.UserAgent = "ua/1"
+	c := newClient(t, cfg)
 	for _, n := range []int{0, 10, 5000, 200_000} {
 		resp, err := c.Do(t.Context(), &Request{Method: "POST", Path: "/?mode=echo&status=201", Body: pattern(n), ContentType: "text/x",
 			Token: "secret", Header: []Field{{"X-Own", "v"}}})
@@ -157,7 +187,8 @@ func TestRequestOnTheWire(t *testing.T) {
 		}
 		h := resp.Header
 		got := []string{h.Get("x-method"), h.Get("X-Auth"), h.Get("X-TYPE"), h.Get("X-Agent"), h.Get("X-Own"), h.Get("X-Host"), h.Get("X-Length"), h.Get("X-None")}
-		want := []string{"POST", "Bearer secret", "text/x", "ua/1", "v", strings.TrimPrefix(srv.URL, "http://"), strconv.Itoa(n), ""}
+		_, host, _ := strings.Cut(srv.URL, "://")
+		want := []string{"POST", "Bearer secret", "text/x", "ua/1", "v", host, strconv.Itoa(n), ""}
 		if fmt.Sprint(got) != fmt.Sprint(want) || resp.Status != 201 || !bytes.Equal(resp.Body, pattern(n)) {
 			t.Errorf("n=%d: got %q (status %d, %d bytes), want %q", n, got, resp.Status, len(resp.Body), want)
 		}

@@ -50,6 +50,33 @@ func (t *tally) count(kernel bool) {
 	}
 }
 
+// A moment is when the bytes of one read came.
+type moment struct {
+	now   time.Time // when the read returned
+	stamp int64     // what the kernel said about its newest byte, see wallClock; 0 for nothing
+}
+
+// momentOf is to be called when a read from the connection over s, which may be nil, has just returned.
+func momentOf(s *sock) moment {
+	m := moment{now: time.Now()}
+	if s != nil {
+		m.stamp = s.stamp
+	}
+	return m
+}
+
+// arrival returns when the bytes arrived, and whether the kernel says so. It is not before since.
+func (m moment) arrival(since time.Time) (time.Time, bool) {
+	if m.stamp == 0 {
+		return m.now, false
+	}
+	at, ok := wall.at(m.stamp, m.now)
+	if !ok || at.Before(since) {
+		return m.now, false
+	}
+	return at, true
+}
+
 const (
 	// stepLimit is how far wall and monotonic clock may move against each other before it is called a step. NTP slews both
 	// alike (clock_gettime(2)); what remains is the moment between reading the one and the other.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type dialer struct {
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	processTime bool // ask for no stamps
+	http2       bool // offer it
 }
 
 // An origin is a parsed URL.
@@ -30,6 +32,8 @@ type origin struct {
 	host string // as sent in the Host header
 	path string // base path (and, for WebSocket, query) without a final slash
 }
+
+var onlyHTTP1 = []string{"http/1.1"}
 
 // parseOrigin reads a URL of one of the schemes plain and secure.
 func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
@@ -48,9 +52,9 @@ func parseOrigin(raw, plain, secure string, conf *tls.Config) (origin, error) {
 			conf = new(tls.Config)
 		}
 		o.tls = conf
-		if conf.ServerName == "" && !conf.InsecureSkipVerify || len(conf.NextProtos) == 0 {
+		if conf.ServerName == "" && !conf.InsecureSkipVerify || !slices.Equal(conf.NextProtos, onlyHTTP1) {
 			o.tls = conf.Clone()
-			o.tls.NextProtos = []string{"http/1.1"}
+			o.tls.NextProtos = onlyHTTP1
 			if o.tls.ServerName == "" {
 				o.tls.ServerName = u.Hostname()
 			}

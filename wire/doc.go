@@ -32,6 +32,14 @@
 // A POST of which even one byte was accepted is never repeated: the server may have carried it out, and a message
 // posted twice would be a lie about the load. It fails in [PhaseHeader] or [PhaseWrite].
 //
+// # HTTP/2
+//
+// Config.HTTP2 gives a client one HTTP/2 connection with one stream at a time, behind the same Do: as a comparison of
+// protocols, at three times the cost per request and a goroutine of the transport (golang.org/x/net/http2) per connection. Over
+// TLS a server that does not choose h2 gets HTTP/1.1. FirstByte and Done are the arrival of the frames HEADERS and
+// END_STREAM; Response.Header has no order; a request that could not be written whole fails in [PhaseHeader]; and a stream that the
+// server refused is repeated whatever its method, since the server says that it did nothing.
+//
 // # Memory
 //
 // Buffers come from pools and are held while an operation is under way and as long as its result may be looked at:
@@ -39,7 +47,7 @@
 //
 // # What it refuses to know
 //
-// Redirects, cookies, caches, proxies by environment, HTTP/2, WebSocket extensions, what a status code means to a
+// Redirects, cookies, caches, proxies by environment, WebSocket extensions, what a status code means to a
 // measurement, and every API built on top. It follows RFC 9110, RFC 9112 and RFC 6455 strictly where laxness would
 // hide a broken server: folded header lines, conflicting lengths, masked server frames and the like are errors.
 package wire

@@ -49,13 +49,12 @@ const (
 // A reader is a byte source with a pooled buffer. Bytes before base are in use by a Header and stay where they are. There is
 // no buffer (nil) before the first byte, and, if src is a plain socket, none while it waits for that byte.
 type reader struct {
-	src   io.Reader
-	sock  *sock // below src; nil if src is something else, as in tests
-	buf   *buffer
-	base  int
-	r, w  int       // unread bytes are buf.b[r:w]
-	now   time.Time // when the last read returned
-	stamp int64     // what the kernel said about its newest byte; 0 for nothing
+	src  io.Reader
+	sock *sock // below src; nil if src is something else, as in tests
+	buf  *buffer
+	base int
+	r, w int // unread bytes are buf.b[r:w]
+	last moment
 }
 
 // open starts reading from conn.
@@ -76,30 +75,10 @@ func (rd *reader) release() {
 	*rd = reader{}
 }
 
-// took notes when the bytes of the last read came.
-func (rd *reader) took() {
-	rd.now, rd.stamp = time.Now(), 0
-	if rd.sock != nil {
-		rd.stamp = rd.sock.stamp
-	}
-}
-
-// arrival returns when the bytes of the last read arrived, and whether the kernel says so. It is not before since.
-func (rd *reader) arrival(since time.Time) (time.Time, bool) {
-	if rd.stamp == 0 {
-		return rd.now, false
-	}
-	at, ok := wall.at(rd.stamp, rd.now)
-	if !ok || at.Before(since) {
-		return rd.now, false
-	}
-	return at, true
-}
-
 // direct reads past the empty buffer.
 func (rd *reader) direct(p []byte) (int, error) {
 	n, err := readSome(rd.src, p)
-	rd.took()
+	rd.last = momentOf(rd.sock)
 	return n, err
 }
 
@@ -108,7 +87,7 @@ func (rd *reader) skip(n int64) (int, error) {
 	if rd.r == rd.w {
 		if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
 			m, err := s.discard(int(min(n, 1<<30)))
-			rd.took()
+			rd.last = momentOf(rd.sock)
 			return m, err
 		}
 		if err := rd.fill(); err != nil {
@@ -125,7 +104,7 @@ func (rd *reader) fill() error {
 	if rd.buf == nil {
 		if s := rd.sock; s != nil && s.raw != nil && io.Reader(s) == rd.src {
 			err := s.fill(rd)
-			rd.took()
+			rd.last = momentOf(rd.sock)
 			return err
 		}
 		rd.buf = getBuffer()

@@ -168,7 +168,7 @@ func (w *WS) handshake(req *Request, o *origin) error {
 		return &HandshakeError{0, "the server chose an extension or protocol that was not offered", nil}
 	}
 	w.rd.base = 0
-	w.at, _ = w.rd.arrival(time.Time{})
+	w.at, _ = w.rd.last.arrival(time.Time{})
 	return nil
 }
 
@@ -208,7 +208,7 @@ func hasToken(list, element string) bool {
 
 // LastRead returns when the last message was handed to this process, and whether the arrival that Read returned with it was
 // the kernel's stamp. The difference is what this process was late by. Like Read, it belongs to the reading goroutine.
-func (w *WS) LastRead() (read time.Time, kernel bool) { return w.rd.now, w.kern }
+func (w *WS) LastRead() (read time.Time, kernel bool) { return w.rd.last.now, w.kern }
 
 // Read returns the next text or binary message, with its fragments joined, and the arrival of its last byte. Pings
 // are answered on the way. The data is valid until the next Read. An error is an [*Error] with a [*CloseError] inside if the
@@ -230,7 +230,7 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 	op, data, err = w.message()
 	w.watch.end()
 	if err == nil {
-		w.at, w.kern = w.rd.arrival(w.at)
+		w.at, w.kern = w.rd.last.arrival(w.at)
 		w.tally.count(w.kern)
 		return op, data, w.at, nil
 	}
