@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,9 +54,13 @@ func (r *run) readings(ctx context.Context, st stretch) []control.Reading {
 				r.note(rule.Source, err)
 			}
 			rd.Value, rd.OK = v, ok && err == nil
+		case "rate":
+			if rd.Value, rd.Count, rd.OK = Value(rule, window); slices.Contains(plan.MessageFaults(), rule.Arg) {
+				rd.Value, rd.Count, rd.OK = st.faults(rule.Arg)
+			}
+			rd.MinCount, rd.Rate = uint64(rule.Min), true
 		default:
 			rd.Value, rd.Count, rd.OK = Value(rule, window)
-			rd.MinCount, rd.Rate = uint64(rule.Min), rule.Stat == "rate"
 		}
 		if rule.For > r.Window && rd.OK {
 			rd.Value = r.hold(rule, rd.Value)

@@ -15,6 +15,7 @@ type slice struct {
 	desired, active int
 	windows         []*measure.Window
 	busy            map[string][2]float64 // role -> cumulative busy and total seconds at its end
+	messages        workload.LedgerCount  // cumulative, at its end
 }
 
 // A trail holds the last slices, oldest first, and one more than the longest window asks for: the state at the

@@ -44,6 +44,7 @@ type Failure struct {
 type Bounded struct {
 	Users                 int
 	Ramp, Settle, Measure time.Duration // rounded up to whole seconds
+	Storms                []TimedStorm  // of the measured phase, by time
 }
 
 // A Search looks for the capacity.
@@ -66,6 +67,7 @@ type Spec struct {
 	Signals  Signals
 	Writer   *record.Writer
 	Gates    Gates
+	Conduct
 	// Progress is called about once a second, if it is set.
 	Progress func(Progress)
 }
@@ -99,7 +101,12 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 	r.out.Validity.Valid = true
 	r.sec = measureSecond{}
 	err := r.all(ctx)
+	r.endConduct()
+	r.Ledger.Settle(time.Now())
 	r.Driver.Stop(2 * time.Second)
+	if err == nil && ctx.Err() == nil {
+		err = r.audit(ctx)
+	}
 	if err == nil || ctx.Err() != nil {
 		r.flush(true)
 	}
@@ -109,6 +116,7 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 		r.endPhase()
 		err = nil
 	}
+	r.keepConduct()
 	r.overall()
 	if err != nil {
 		return r.out, err
@@ -128,18 +136,19 @@ func tickOf(window time.Duration) time.Duration {
 
 type run struct {
 	Spec
-	tick  time.Duration
-	n     int64 // ticks so far
-	trail trail
-	sec   measureSecond
-	out   Outcome
-	phase string
-	from  time.Duration
-	werr  error // of the writer; kept, so that a full disk ends in one clear error
-	errs  uint64
-	total time.Duration // planned
-	rules map[string]*ruleState
-	seen  map[string]bool // what was noted already
+	tick    time.Duration
+	n       int64 // ticks so far
+	trail   trail
+	sec     measureSecond
+	out     Outcome
+	phase   string
+	from    time.Duration
+	werr    error // of the writer; kept, so that a full disk ends in one clear error
+	errs    uint64
+	total   time.Duration // planned
+	rules   map[string]*ruleState
+	seen    map[string]bool // what was noted already
+	conduct conductState
 	// measured gathers the measured phase: one slice per second.
 	measured stretch
 }
@@ -158,11 +167,13 @@ func (r *run) all(ctx context.Context) error {
 			var each func() bool
 			if ph.name == "measure" {
 				each = r.gather()
+				r.beginConduct()
 			}
 			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
 				return err
 			}
 			if ph.name == "measure" {
+				r.endConduct()
 				r.judgeMeasure()
 			}
 			r.endPhase()
@@ -246,6 +257,9 @@ func (r *run) stay(ctx context.Context, d time.Duration, each func() bool) error
 
 // advance waits for the next tick and takes in what was recorded.
 func (r *run) advance(ctx context.Context) error {
+	if err := r.storm(ctx); err != nil {
+		return err
+	}
 	if err := workload.SleepUntil(ctx, r.Epoch.Add(r.now()+r.tick)); err != nil {
 		return err
 	}
@@ -265,6 +279,11 @@ func (r *run) advance(ctx context.Context) error {
 			r.errs += w.Errors()
 		}
 	}
+	if r.now()%time.Second == 0 {
+		r.Ledger.Settle(time.Now())
+	}
+	sl.messages = r.Ledger.Count()
+	r.back()
 	r.trail.push(sl, r.Window)
 	r.sec.add(sl.windows)
 	if r.now()%time.Second == 0 {
@@ -328,6 +347,10 @@ func (r *run) progress(sl slice) {
 func (r *run) search(ctx context.Context) error {
 	r.beginPhase("search")
 	defer r.endPhase()
+	if r.Bounded == nil {
+		r.beginConduct()
+		defer r.endConduct()
+	}
 	if err := r.Driver.SetUsers(r.Search.Start, r.Search.Rush); err != nil {
 		return err
 	}

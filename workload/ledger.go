@@ -176,6 +176,14 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	return l
 }
 
+// Grace returns how long after its acknowledgment a message may arrive without being late.
+func (l *Ledger) Grace() time.Duration {
+	if l == nil {
+		return 0
+	}
+	return l.grace
+}
+
 // A Message is one that the server accepted. Instants are those of the author's client.
 type Message struct {
 	ID, Channel string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/plan"
+	"plimsoll/trial"
 	"plimsoll/workload"
 )
 
@@ -74,4 +76,36 @@ func weights(w plan.Workload) map[string]float64 {
 	}
 	maps.Copy(out, w.Weights)
 	return out
+}
+
+// storms translates a plan's stages.
+func storms(stages []plan.Stage) []trial.TimedStorm {
+	var out []trial.TimedStorm
+	for _, s := range stages {
+		out = append(out, trial.TimedStorm{At: s.At, Storm: workload.Storm{Kind: s.Storm, Share: s.Share, Over: s.Over, Params: s.Params}})
+	}
+	return out
+}
+
+// conduct is what a trial watches of the users: the mix, the messages, and with the first behavior that can, the audit
+// of what was acknowledged.
+func conduct(sys *system, env workload.Env) trial.Conduct {
+	c := trial.Conduct{Tally: env.Tally, Ledger: env.Ledger}
+	for _, part := range sys.mix {
+		auditor, ok := part.Behavior.(workload.Auditor)
+		if !ok {
+			continue
+		}
+		c.Audit = func(ctx context.Context) (workload.AuditResult, error) {
+			acked, share := env.Ledger.Messages()
+			if len(acked) == 0 {
+				return workload.AuditResult{Part: 1, Note: "nothing was acknowledged"}, nil
+			}
+			res, err := auditor.Audit(ctx, env, acked)
+			res.Part = share
+			return res, err
+		}
+		break
+	}
+	return c
 }

@@ -189,7 +189,9 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	if err != nil {
 		return out, err
 	}
-	return trial.Run(ctx, s.spec(pt, local, reg, sig, w, epoch))
+	spec := s.spec(pt, local, reg, sig, w, epoch)
+	spec.Conduct = conduct(sys, env)
+	return trial.Run(ctx, spec)
 }
 
 // spec translates the plan for one part.
@@ -198,7 +200,7 @@ func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial
 	spec.Window = 15 * time.Second
 	if b := s.plan.Bounded; b != nil && pt.bounded {
 		n, _ := b.UsersFor(pt.engine)
-		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure}
+		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages)}
 	}
 	if u, ok := s.plan.Search(); ok {
 		spec.Rules, spec.Window = u.SLO, u.Window

@@ -1,0 +1,132 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// UsersFile holds what the users of a run did, besides the operations that windows.hdr has.
+const UsersFile = "users.json"
+
+// UsersVersion is the version of that file which this package writes.
+const UsersVersion = 1
+
+// Users says what the users were asked to do and did, what became of their messages, and which storms there were.
+type Users struct {
+	Format int `json:"format"`
+	// Phase is the phase of which Mixes and Messages are: "measure" or "search".
+	Phase    string               `json:"phase"`
+	Mixes    []workload.Mix       `json:"mixes,omitempty"`
+	Messages workload.LedgerCount `json:"messages"`
+	// Whole counts messages over the whole run.
+	Whole workload.LedgerCount `json:"messages_whole_run"`
+	// Grace is how long after its acknowledgment a message may arrive without being late, in nanoseconds.
+	Grace  time.Duration `json:"grace"`
+	Audit  *Audit        `json:"audit,omitempty"`
+	Storms []Storm       `json:"storms,omitempty"`
+}
+
+// An Audit is the reading back of acknowledged messages at the end of a run.
+type Audit struct {
+	workload.AuditResult
+	Took time.Duration `json:"took"`
+	// Error says why it could not be done; then the counts are of what was done before.
+	Error string `json:"error,omitempty"`
+}
+
+// A Storm is what became of one storm. From and To are offsets from the run's epoch: To is when its users were all
+// back, or the end of the phase if they were not.
+type Storm struct {
+	Kind   string            `json:"kind"`
+	Share  float64           `json:"share"` // 0: one user
+	Over   time.Duration     `json:"over"`
+	Params map[string]string `json:"params,omitempty"`
+	From   time.Duration     `json:"from"`
+	To     time.Duration     `json:"to"`
+	// Affected users took part; of them Done came back and Missed did not, or were not there.
+	Affected int `json:"affected"`
+	Done     int `json:"done"`
+	Missed   int `json:"missed"`
+	// Back is how long after From the last of Done came back.
+	Back time.Duration `json:"back"`
+}
+
+// Users writes UsersFile.
+func (w *Writer) Users(u Users) error {
+	u.Format = UsersVersion
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return os.ErrClosed
+	}
+	return WriteJSON(filepath.Join(w.dir, UsersFile), u)
+}
+
+// Users reads what the users did; nil for a run that did not come so far, or is older than the file.
+func (r *Run) Users() (*Users, error) {
+	b, err := os.ReadFile(filepath.Join(r.Dir, UsersFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	u := new(Users)
+	if err := json.Unmarshal(b, u); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", r.Dir, UsersFile, err)
+	}
+	if u.Format != UsersVersion {
+		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, UsersFile, u.Format, UsersVersion)
+	}
+	return u, nil
+}
+
+// Outside is what happened beside the steady state: operations of logins over the whole run, by name, and of each
+// storm of Users.Storms, by name.
+type Outside struct {
+	Login  map[string]*measure.Window
+	Storms []map[string]*measure.Window
+}
+
+// Outside reads the operations of logins and of these storms. A storm's operations are those of its kind from the
+// second of its beginning to the next storm of that kind.
+func (r *Run) Outside(storms []Storm) (Outside, error) {
+	out := Outside{Login: map[string]*measure.Window{}, Storms: make([]map[string]*measure.Window, len(storms))}
+	for i := range storms {
+		out.Storms[i] = map[string]*measure.Window{}
+	}
+	merge := func(into map[string]*measure.Window, w *measure.Window) {
+		if into[w.Name] == nil {
+			into[w.Name] = measure.NewWindow(w.Name)
+		}
+		into[w.Name].Merge(w)
+	}
+	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
+		end := time.Duration(second+1) * time.Second
+		for _, w := range ws {
+			if strings.HasPrefix(w.Name, workload.Login) {
+				merge(out.Login, w)
+			}
+			if !strings.HasPrefix(w.Name, workload.StormPrefix) {
+				continue
+			}
+			for i := len(storms) - 1; i >= 0; i-- {
+				if storms[i].From < end && strings.HasPrefix(w.Name, workload.StormPrefix+storms[i].Kind+"_") {
+					merge(out.Storms[i], w)
+					break
+				}
+			}
+		}
+		return true
+	})
+	return out, err
+}

@@ -1,0 +1,222 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// A Stormer is a Driver whose users can take part in storms.
+type Stormer interface {
+	// Storm begins a storm and returns at once.
+	Storm(workload.Storm) *workload.StormState
+}
+
+// A TimedStorm is a storm of the measured phase.
+type TimedStorm struct {
+	At time.Duration // from the beginning of the phase
+	workload.Storm
+}
+
+// Conduct is what a trial watches of its users besides their operations. All fields may be empty.
+type Conduct struct {
+	Tally  *workload.Tally
+	Ledger *workload.Ledger
+	// Audit reads back what was acknowledged, after the users have stopped. It is given AuditTime, a minute if that
+	// is 0.
+	Audit     func(context.Context) (workload.AuditResult, error)
+	AuditTime time.Duration
+}
+
+// conductState is the state of what a trial watches.
+type conductState struct {
+	users  record.Users
+	tally  workload.Snapshot // at the beginning of the phase that counts
+	ledger workload.LedgerCount
+	storms []TimedStorm // to come, with At from the epoch
+	under  []underway
+	ended  bool
+}
+
+type underway struct {
+	index int // of users.Storms
+	state *workload.StormState
+}
+
+// beginConduct opens the phase that counts.
+func (r *run) beginConduct() {
+	r.conduct.users.Phase = r.phase
+	r.conduct.users.Grace = r.Ledger.Grace()
+	r.conduct.tally, r.conduct.ledger = r.Tally.Snapshot(), r.Ledger.Count()
+	if r.Bounded == nil || r.phase != "measure" {
+		return
+	}
+	for i, s := range r.Bounded.Storms {
+		s.Index = i
+		s.At += r.now()
+		r.conduct.storms = append(r.conduct.storms, s)
+	}
+}
+
+// endConduct closes it, and says so if users did not do what they were asked to.
+func (r *run) endConduct() {
+	c := &r.conduct
+	if c.users.Phase == "" || c.ended {
+		return
+	}
+	c.ended = true
+	c.users.Mixes = r.Tally.Snapshot().Sub(c.tally).Mixes()
+	c.users.Messages = r.Ledger.Count().Sub(c.ledger)
+	for _, m := range c.users.Mixes {
+		if !m.Flagged {
+			continue
+		}
+		text := fmt.Sprintf("the users of behavior %s did another mix than they were asked to: %.1f percentage points apart (chance alone: %.1f on average, %.1f in one run of a hundred)",
+			m.Behavior, m.Distance*100, m.Chance*100, m.Chance99*100)
+		if m.OK == 0 {
+			text = fmt.Sprintf("the users of behavior %s succeeded in nothing that they tried", m.Behavior)
+		} else if far := m.Deviations(3); len(far) > 0 {
+			text += "; farthest off: " + strings.Join(far, ", ")
+		}
+		r.out.Validity.Add(record.Finding{Gate: "mix", Level: record.Amber, Value: m.Distance * 100, Limit: max(workload.MixTolerance, m.Chance99) * 100, Unit: "pp", Text: text})
+	}
+	for _, u := range c.under { // not all back
+		s := &c.users.Storms[u.index]
+		s.Done, s.Missed, s.Back = u.state.Progress()
+		s.To = r.now()
+	}
+	c.under = nil
+}
+
+// storm begins the storms that are due before the next tick, each at its time.
+func (r *run) storm(ctx context.Context) error {
+	c := &r.conduct
+	for len(c.storms) > 0 && c.storms[0].At < r.now()+r.tick {
+		s := c.storms[0]
+		c.storms = c.storms[1:]
+		if err := workload.SleepUntil(ctx, r.Epoch.Add(s.At)); err != nil {
+			return err
+		}
+		d, ok := r.Driver.(Stormer)
+		if !ok {
+			return errors.New("this driver's users take part in no storms")
+		}
+		state := d.Storm(s.Storm)
+		c.under = append(c.under, underway{len(c.users.Storms), state})
+		c.users.Storms = append(c.users.Storms, record.Storm{Kind: s.Kind, Share: s.Share, Over: s.Over, Params: s.Params, From: s.At, Affected: state.Affected})
+		r.event(record.Event{At: s.At, Kind: "storm", Rule: s.Kind, Users: state.Affected, Phase: r.phase,
+			Text: fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over)})
+	}
+	return nil
+}
+
+// back notices storms that are over.
+func (r *run) back() {
+	c := &r.conduct
+	left := c.under[:0]
+	for _, u := range c.under {
+		done, missed, back := u.state.Progress()
+		if done+missed < u.state.Affected {
+			left = append(left, u)
+			continue
+		}
+		s := &c.users.Storms[u.index]
+		s.Done, s.Missed, s.Back, s.To = done, missed, back, r.now()
+		r.event(record.Event{At: r.now(), Kind: "storm over", Rule: s.Kind, Users: done, Phase: r.phase,
+			Text: fmt.Sprintf("%s: %d users back after %v, %d missed", s.Kind, done, back.Round(time.Millisecond), missed)})
+	}
+	c.under = left
+}
+
+// audit reads back what was acknowledged, while the seconds go on.
+func (r *run) audit(ctx context.Context) error {
+	if r.Audit == nil {
+		return nil
+	}
+	limit := r.AuditTime
+	if limit == 0 {
+		limit = time.Minute
+	}
+	r.beginPhase("audit")
+	defer r.endPhase()
+	type answer struct {
+		res workload.AuditResult
+		err error
+	}
+	began := time.Now()
+	actx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan answer, 1)
+	go func() {
+		res, err := r.Audit(actx)
+		done <- answer{res, err}
+	}()
+	for {
+		err := r.advance(ctx)
+		select {
+		case a := <-done:
+			r.audited(a.res, a.err, time.Since(began))
+			return err
+		default:
+		}
+		if err != nil {
+			cancel()
+			a := <-done
+			r.audited(a.res, errors.Join(a.err, err), time.Since(began))
+			return err
+		}
+	}
+}
+
+// audited records the outcome. Missing messages break a promise of the target; they say nothing against the run.
+func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
+	a := &record.Audit{AuditResult: res, Took: took}
+	e := record.Event{At: r.now(), Kind: "audit", Value: float64(res.Missing), Count: uint64(res.Expected),
+		Text: fmt.Sprintf("%d of %d acknowledged messages can be read, %d cannot", res.Readable, res.Expected, res.Missing)}
+	if err != nil {
+		a.Error = err.Error()
+		e.Text += ": " + a.Error
+	}
+	r.conduct.users.Audit = a
+	if res.Missing > 0 {
+		e.Violated = true
+		text := fmt.Sprintf("the target lost messages that it had acknowledged: %d of %d cannot be read", res.Missing, res.Expected)
+		if len(res.MissingIDs) > 0 {
+			text += " (" + strings.Join(res.MissingIDs, ", ") + ")"
+		}
+		r.out.Broken = append(r.out.Broken, text)
+	}
+	r.event(e)
+}
+
+// keepConduct writes what there is.
+func (r *run) keepConduct() {
+	if r.Tally == nil && r.Ledger == nil && r.Audit == nil && len(r.conduct.users.Storms) == 0 {
+		return
+	}
+	r.conduct.users.Whole = r.Ledger.Count()
+	r.keep(r.Writer.Users(r.conduct.users))
+}
+
+// messages returns what the ledger counted over a stretch.
+func (s stretch) messages() (workload.LedgerCount, bool) {
+	if s.before == nil || len(s.in) == 0 {
+		return workload.LedgerCount{}, false
+	}
+	return s.in[len(s.in)-1].messages.Sub(s.before.messages), true
+}
+
+// faults returns a message fault's part of the deliveries that were expected, and how many these were.
+func (s stretch) faults(kind string) (v float64, n uint64, ok bool) {
+	c, ok := s.messages()
+	if !ok || c.Expected() <= 0 {
+		return 0, 0, false
+	}
+	bad := map[string]int64{"lost": c.Lost, "duplicated": c.Duplicated, "misordered": c.Misordered}[kind]
+	return float64(max(bad, 0)) / float64(c.Expected()), uint64(c.Expected()), true
+}
