@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests and the demo need and the host lacks: PostgreSQL and a server of the MySQL family. It does so
+# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, and nginx. It does so
 # through apt, as root, without starting any service; elsewhere it says what the program will do instead. It may be run
 # again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
 set -euo pipefail
@@ -20,6 +20,8 @@ have_mysql() {
   return 1
 }
 
+have_nginx() { command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; }
+
 if ! command -v go >/dev/null; then
   say "go is not in PATH; install the version that go.mod names"
   exit 1
@@ -28,6 +30,7 @@ fi
 packages=()
 have_postgres || packages+=(postgresql)
 have_mysql || packages+=(mariadb-server)
+have_nginx || packages+=(nginx-light) # the tests of package wire
 
 # No service may start: the program supervises its own servers. A policy file says so to the packages' scripts, for as long
 # as the installation takes, unless the host has one already.
@@ -71,6 +74,10 @@ if ! have_mysql; then
     say "no MySQL or MariaDB on this host and no mvn to obtain one: install mariadb-server, mysql-server or maven"
     failed=1
   fi
+fi
+if ! have_nginx; then
+  say "no nginx on this host: the tests of package wire do without, except in CI; install nginx"
+  failed=1
 fi
 if [ "$failed" = 1 ] && [ "${CI:-}" = true ]; then
   exit 1
