@@ -18,13 +18,8 @@ var reportRoutes = []route{
 
 // userReport is one row of an administrator's report.
 type userReport struct {
-	ID           string `json:"id"`
-	CreateAt     int64  `json:"create_at"`
-	Username     string `json:"username"`
-	Email        string `json:"email"`
-	DisplayName  string `json:"display_name"`
-	Roles        string `json:"roles"`
-	LastLoginAt  int64  `json:"last_login_at"`
+	*user
+	LastLogin    int64  `json:"last_login,omitempty"`
 	LastStatusAt *int64 `json:"last_status_at,omitempty"`
 	LastPostDate *int64 `json:"last_post_date,omitempty"`
 	DaysActive   *int   `json:"days_active,omitempty"`
@@ -59,15 +54,11 @@ func (st *store) userReports(ctx context.Context, column, fromValue, fromID stri
 	}
 	list = []*userReport{}
 	err = st.query(ctx, nil, func(r *sql.Rows) error {
-		x := &userReport{}
-		var first, last, nick string
+		x := &userReport{user: &user{}}
 		var seen, posted sql.NullInt64
 		var days, posts int
 		list = append(list, x)
-		err := r.Scan(&x.ID, &x.CreateAt, &x.Username, &x.Email, &first, &last, &nick, &x.Roles, &x.LastLoginAt, &seen, &posted, &days, &posts)
-		if x.DisplayName = strings.TrimSpace(first + " " + last); x.DisplayName == "" {
-			x.DisplayName = nick
-		}
+		err := r.Scan(&x.ID, &x.CreateAt, &x.UpdateAt, &x.Username, &x.Email, &x.FirstName, &x.LastName, &x.Nickname, &x.Roles, &x.LastLogin, &seen, &posted, &days, &posts)
 		if seen.Valid {
 			x.LastStatusAt = &seen.Int64
 		}
@@ -76,7 +67,7 @@ func (st *store) userReports(ctx context.Context, column, fromValue, fromID stri
 		}
 		x.DaysActive, x.TotalPosts = &days, &posts
 		return err
-	}, `SELECT u.id, u.createat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
+	}, `SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
 		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.`+day+`) FROM posts p WHERE p.userid = u.id),
 		(SELECT COUNT(*) FROM posts p WHERE p.userid = u.id)
 		FROM users u LEFT JOIN bots b ON b.userid = u.id LEFT JOIN status s ON s.userid = u.id
