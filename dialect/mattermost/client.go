@@ -121,9 +121,14 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 
 // send posts a JSON body that build appends.
 func (c *Client) send(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+	return c.sendAs(ctx, "POST", o, path, build, read, ok...)
+}
+
+// sendAs is send with another method.
+func (c *Client) sendAs(ctx context.Context, method string, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
 	buf := bodies.Get().(*[]byte)
 	*buf = build((*buf)[:0])
-	err := c.call(ctx, o, &wire.Request{Method: "POST", Path: api + path, Body: *buf}, read, ok...)
+	err := c.call(ctx, o, &wire.Request{Method: method, Path: api + path, Body: *buf}, read, ok...)
 	if cap(*buf) <= 64<<10 {
 		bodies.Put(buf)
 	}
@@ -163,6 +168,11 @@ var (
 	opReactions          = newSetupOp("reactions")
 )
 
+// remove deletes what the path names.
+func (c *Client) remove(ctx context.Context, o op, path string, read func(*wire.Response) error, ok ...int) error {
+	return c.call(ctx, o, &wire.Request{Method: "DELETE", Path: api + path}, read, ok...)
+}
+
 // errEffect is an answer that does not show what the call was for.
 var errEffect = errors.New("the answer does not show the effect")
 
@@ -183,6 +193,41 @@ func idIn(key string, dst *string) func(*wire.Response) error {
 		}
 		return nil
 	}
+}
+
+// texts copies the string members of an object with these keys, each to its destination. Those that are not there become "".
+func texts(b []byte, keys []string, dst ...*string) error {
+	for _, d := range dst {
+		*d = ""
+	}
+	return eachField(b, func(k, v []byte) error {
+		for i, key := range keys {
+			if string(k) == key {
+				*dst[i] = string(text(v))
+			}
+		}
+		return nil
+	})
+}
+
+// eachIn is eachElement for answers that may say null for an empty list.
+func eachIn(b []byte, f func(v []byte) error) error {
+	if string(b) == "null" || string(b) == "null\n" {
+		return nil
+	}
+	return eachElement(b, f)
+}
+
+// done requires the answer {"status":"OK"}.
+func done(resp *wire.Response) error {
+	status := ""
+	if err := texts(resp.Body, []string{"status"}, &status); err != nil {
+		return err
+	}
+	if status != "OK" {
+		return fmt.Errorf("%w: status %q", errEffect, status)
+	}
+	return nil
 }
 
 // A Profile is what is needed of a user.

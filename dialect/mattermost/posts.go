@@ -86,6 +86,10 @@ const boundary = "plimsoll-9b7f1c2d4e6a8053"
 // Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the contents not the
 // boundary of the form.
 func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
+	return c.upload(ctx, "/files?channel_id="+url.QueryEscape(channelID), name, contentType, data)
+}
+
+func (c *Client) upload(ctx context.Context, path, name, contentType string, data []byte) (id string, err error) {
 	buf := bodies.Get().(*[]byte)
 	b := append((*buf)[:0], "--"+boundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
 	b = append(b, name...)
@@ -95,7 +99,7 @@ func (c *Client) Upload(ctx context.Context, channelID, name, contentType string
 	b = append(b, data...)
 	b = append(b, "\r\n--"+boundary+"--\r\n"...)
 	err = c.call(ctx, opUpload, &wire.Request{
-		Method: "POST", Path: api + "/files?channel_id=" + url.QueryEscape(channelID), Body: b,
+		Method: "POST", Path: api + path, Body: b,
 		ContentType: "multipart/form-data; boundary=" + boundary,
 	}, func(resp *wire.Response) error {
 		var ids []string
