@@ -1,0 +1,11 @@
+//go:build !linux
+
+package probe
+
+import "errors"
+
+var errNotLinux = errors.New("only Linux tells")
+
+func ringsOf(string) (ring, error)               { return ring{}, errNotLinux }
+func offloadsOf(string) (map[string]bool, error) { return nil, errNotLinux }
+func clockSynced() (bool, error)                 { return false, errNotLinux }
