@@ -49,7 +49,9 @@ func seed001() patient {
 			return ring{}, fmt.Errorf("asked for %s", dev)
 		}
 		return ring{rx: 1024, rxMax: 8192, tx: 1024, txMax: 1024}, nil
-	}, offloads: func(string) (map[string]bool, error) { return map[string]bool{"tso": true, "gso": true, "gro": true}, nil },
+	}, offloads: func(string) (map[string]bool, error) {
+		return map[string]bool{"tso": true, "gso": true, "gro": true}, nil
+	},
 		synced: func() (bool, error) { return true, nil }}
 }
 
@@ -142,7 +144,9 @@ func TestDoctorFaults(t *testing.T) {
 func TestDoctorDevices(t *testing.T) {
 	p := seed001()
 	p.rings = func(string) (ring, error) { return ring{}, errors.New("operation not supported") }
-	p.offloads = func(string) (map[string]bool, error) { return map[string]bool{"tso": false, "gso": true, "gro": false}, nil }
+	p.offloads = func(string) (map[string]bool, error) {
+		return map[string]bool{"tso": false, "gso": true, "gro": false}, nil
+	}
 	p.synced = func() (bool, error) { return false, nil }
 	bad := ill(examine(p, "proxy"))
 	if f := bad["ring of enp39s0"]; f.Severity != Unknown || !strings.Contains(f.Have, "not supported") {
