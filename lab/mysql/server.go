@@ -38,6 +38,7 @@ type Config struct {
 	Settings map[string]string // server options without dashes, such as innodb_buffer_pool_size; they win over ours
 	UID      int               // user to run as; 0 means: when root, mysql or nobody; else ourselves
 	Binary   string            // mariadbd or mysqld; empty means to find one
+	Data     string            // a directory that Export made; the server's data becomes a copy of it, whatever was there
 }
 
 // A Server is a running private server. Its methods may be called by several goroutines; those that
@@ -105,6 +106,9 @@ func (s *Server) snapshot() string { return filepath.Join(s.dir, "snapshot") }
 // initialize makes the data directory, unless a finished one of the same program is there.
 func (s *Server) initialize(ctx context.Context) error {
 	mark := filepath.Join(s.dir, initMark)
+	if s.conf.Data != "" {
+		return s.adopt(ctx, mark)
+	}
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin.path {
 		return s.mendData()
 	}
@@ -127,12 +131,25 @@ func (s *Server) initialize(ctx context.Context) error {
 	return os.WriteFile(mark, []byte(s.bin.path), 0o644)
 }
 
+// adopt begins with data that Export made.
+func (s *Server) adopt(ctx context.Context, mark string) error {
+	for _, old := range []string{mark, s.snapshot()} {
+		if err := os.RemoveAll(old); err != nil {
+			return fmt.Errorf("removing the data of before: %w", err)
+		}
+	}
+	if err := lab.ReplaceTree(ctx, s.data(), s.conf.Data, &lab.Owner{UID: s.uid, GID: s.gid}); err != nil {
+		return err
+	}
+	return os.WriteFile(mark, []byte(s.bin.path), 0o644)
+}
+
 // mendData puts the snapshot in place of a data directory that a kill in the middle of Restore left out.
 func (s *Server) mendData() error {
 	if _, err := os.Stat(s.data()); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return replaceTree(s.data(), s.snapshot())
+	return lab.ReplaceTree(context.Background(), s.data(), s.snapshot(), nil)
 }
 
 // start starts the server and waits until it answers. It holds mu.

@@ -288,3 +288,32 @@ func TestStartErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestExport takes the data out of one server and begins two others with it, one of which had data of its own.
+func TestExport(t *testing.T) {
+	ctx, s := startServer(t, mysql.Config{Dir: t.TempDir()})
+	if err := s.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, ctx, s.DSN("chat"), "CREATE TABLE posts (id int PRIMARY KEY)", "INSERT INTO posts VALUES (1), (2), (3)")
+	dump := filepath.Join(t.TempDir(), "data")
+	if err := s.Export(ctx, dump); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, ctx, s.DSN("chat"), "INSERT INTO posts VALUES (4)") // it goes on, and the export does not
+	dir := t.TempDir()
+	for range 2 {
+		ctx, other := startServer(t, mysql.Config{Dir: dir, Data: dump})
+		if got := count(t, ctx, other.DSN("chat"), "SELECT count(*) FROM posts"); got != 3 {
+			t.Errorf("the other server has %d rows, want 3", got)
+		}
+		exec(t, ctx, other.DSN("chat"), "DELETE FROM posts WHERE id = 1")
+		if err := other.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := mysql.Start(ctx, mysql.Config{Dir: t.TempDir(), Data: filepath.Join(dump, "none")}); err == nil {
+		t.Error("a server starts on data that is not there")
+		_ = s.Stop(ctx)
+	}
+}

@@ -36,8 +36,25 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 	if err := s.stopCleanly(ctx); err != nil {
 		return fmt.Errorf("snapshot of database %s: %w", name, err)
 	}
-	if err := replaceTree(s.snapshot(), s.data()); err != nil {
+	if err := lab.ReplaceTree(ctx, s.snapshot(), s.data(), nil); err != nil {
 		return fmt.Errorf("snapshot of database %s: %w", name, err)
+	}
+	return s.start(ctx)
+}
+
+// Export copies the data of the whole server to dst, which Config.Data takes, and restarts the server on the same port. It
+// shuts it down cleanly for that. When it fails, there is no dst, and the server may be stopped.
+func (s *Server) Export(ctx context.Context, dst string) error {
+	if err := s.exec(ctx, "exporting the data", "SET GLOBAL innodb_fast_shutdown = 0"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopCleanly(ctx); err != nil {
+		return fmt.Errorf("exporting the data: %w", err)
+	}
+	if err := lab.ReplaceTree(ctx, dst, s.data(), nil); err != nil {
+		return fmt.Errorf("exporting the data: %w", err)
 	}
 	return s.start(ctx)
 }
@@ -102,7 +119,7 @@ func (s *Server) Restore(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("restoring database %s: %w", name, context.Cause(ctx))
 	}
-	if err := replaceTree(s.data(), s.snapshot()); err != nil {
+	if err := lab.ReplaceTree(ctx, s.data(), s.snapshot(), nil); err != nil {
 		return fmt.Errorf("restoring database %s: %w", name, err)
 	}
 	return s.start(ctx)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ const (
 	role         = "plimsoll"        // the superuser of a private server
 	readyTimeout = 60 * time.Second  // includes a recovery after a kill
 	stopTimeout  = 3 * time.Second   // a killed server recovers at its next start
+	cleanTimeout = 2 * time.Minute   // a clean shutdown before an export
 	adminTimeout = 2 * time.Minute   // one administrative statement, a file copy of a large database included
 	maxTries     = 4                 // starts, when other programs take the port first
 	templateMark = "_snapshot"       // suffix of the template made from a database
@@ -38,6 +40,7 @@ type Config struct {
 	Settings map[string]string // server settings, such as shared_buffers; they win over ours
 	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
 	BinDir   string            // directory of postgres and initdb; empty means to find them
+	Data     string            // a directory that Export made; the server's data becomes a copy of it, whatever was there
 }
 
 // A Server is a running private server. Its methods may be called by several goroutines; those that
@@ -105,6 +108,9 @@ func (s *Server) data() string    { return filepath.Join(s.dir, "data") }
 // initdb makes the data directory, unless a finished one of the same major version is there.
 func (s *Server) initdb(ctx context.Context) error {
 	mark := filepath.Join(s.dir, settingsFile)
+	if s.conf.Data != "" {
+		return s.adopt(ctx, mark)
+	}
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin {
 		return nil
 	}
@@ -123,6 +129,29 @@ func (s *Server) initdb(ctx context.Context) error {
 		Env: environment(), Dir: s.dir, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs,
 	})
 	if err != nil {
+		return err
+	}
+	return os.WriteFile(mark, []byte(s.bin), 0o644)
+}
+
+// adopt begins with data that Export made. The programs must be of the same major version as those that wrote it.
+func (s *Server) adopt(ctx context.Context, mark string) error {
+	wrote, err := os.ReadFile(filepath.Join(s.conf.Data, "PG_VERSION"))
+	if err != nil {
+		return fmt.Errorf("reading the data to begin with: %w", err)
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(s.bin, "postgres"), "--version").Output()
+	if err != nil {
+		return fmt.Errorf("asking PostgreSQL for its version: %w", err)
+	}
+	want := strings.TrimSpace(string(wrote))
+	if have := strings.Fields(string(out)); len(have) < 3 || have[2] != want && !strings.HasPrefix(have[2], want+".") {
+		return fmt.Errorf("the data to begin with is of PostgreSQL %s, but %s is here; install that version, or make the data again", want, strings.TrimSpace(string(out)))
+	}
+	if err := os.RemoveAll(mark); err != nil {
+		return fmt.Errorf("removing the data of before: %w", err)
+	}
+	if err := lab.ReplaceTree(ctx, s.data(), s.conf.Data, &lab.Owner{UID: s.uid, GID: s.gid}); err != nil {
 		return err
 	}
 	return os.WriteFile(mark, []byte(s.bin), 0o644)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -65,6 +68,51 @@ func (s *Server) Restore(ctx context.Context, name string) error {
 		return err
 	}
 	return s.start(ctx)
+}
+
+// Export copies the data of the whole server, of all databases, to dst, which Config.Data takes, and restarts the server on the
+// same port. It shuts it down cleanly for that. When it fails, there is no dst, and the server may be stopped.
+func (s *Server) Export(ctx context.Context, dst string) error {
+	// What a clean shutdown has to write is written before sessions end.
+	if err := s.exec(ctx, "exporting the data", "CHECKPOINT"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopCleanly(ctx); err != nil {
+		return fmt.Errorf("exporting the data: %w", err)
+	}
+	if err := lab.ReplaceTree(ctx, dst, s.data(), nil); err != nil {
+		return fmt.Errorf("exporting the data: %w", err)
+	}
+	return s.start(ctx)
+}
+
+// stopCleanly waits longer for the server's end than Stop, and fails when the end was not clean.
+func (s *Server) stopCleanly(ctx context.Context) error {
+	if s.proc == nil {
+		return errors.New("the server is stopped")
+	}
+	if err := s.proc.Signal(syscall.SIGINT); err != nil {
+		return err
+	}
+	t := time.NewTimer(cleanTimeout)
+	defer t.Stop()
+	select {
+	case <-s.proc.Done():
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), s.stop(ctx))
+	case <-t.C:
+		return errors.Join(fmt.Errorf("the server does not shut down within %v", cleanTimeout), s.stop(ctx))
+	}
+	if err := s.proc.Err(); err != nil {
+		return fmt.Errorf("no clean shutdown: %w\n%s", err, lastLines(s.proc.Tail(), 15))
+	}
+	s.proc = nil
+	if err := os.RemoveAll(s.sockets); err != nil {
+		return fmt.Errorf("removing the socket: %w", err)
+	}
+	return nil
 }
 
 // wake starts a server that was stopped.

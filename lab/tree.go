@@ -1,6 +1,7 @@
-package mysql
+package lab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,15 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replaceTree makes dst a copy of src, as if in one step: a copy cut short leaves no dst.
-func replaceTree(dst, src string) error {
+// An Owner is a user and a group.
+type Owner struct{ UID, GID uint32 }
+
+// ReplaceTree makes dst a copy of src, as if in one step: a copy cut short leaves no dst. It copies directories and regular
+// files with their modes, and for root with their owners, or to an owner that is given; whatever else there is, such as a socket,
+// belongs to a running server and is left out. It returns when the data is on disk, and early when ctx ends.
+func ReplaceTree(ctx context.Context, dst, src string, owner *Owner) error {
 	tmp := dst + ".new"
 	for _, dir := range []string{tmp, dst} {
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("copying a data directory: %w", err)
 		}
 	}
-	if err := copyTree(tmp, src); err != nil {
+	if err := copyTree(ctx, tmp, src, owner); err != nil {
 		return errors.Join(fmt.Errorf("copying a data directory: %w", err), os.RemoveAll(tmp))
 	}
 	if err := os.Rename(tmp, dst); err != nil {
@@ -29,10 +35,12 @@ func replaceTree(dst, src string) error {
 	return nil
 }
 
-// copyTree copies directories and regular files with their owners and modes; whatever else there is, such
-// as a socket, belongs to a running server and is left out. It returns when the data is on disk.
-func copyTree(dst, src string) error {
+// copyTree is ReplaceTree in place.
+func copyTree(ctx context.Context, dst, src string, owner *Owner) error {
 	err := filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -59,7 +67,13 @@ func copyTree(dst, src string) error {
 		if err := os.Chmod(to, info.Mode().Perm()); err != nil {
 			return err
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+		if os.Geteuid() != 0 {
+			return nil
+		}
+		if owner != nil {
+			return os.Lchown(to, int(owner.UID), int(owner.GID))
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			return os.Lchown(to, int(st.Uid), int(st.Gid))
 		}
 		return nil

@@ -1,4 +1,4 @@
-package mysql
+package lab
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func TestReplaceTree(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dst, "old"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceTree(dst, src); err != nil {
+	if err := ReplaceTree(t.Context(), dst, src, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, f := range files {
@@ -78,7 +78,7 @@ func TestReplaceTree(t *testing.T) {
 			t.Errorf("%s is in the copy (%v)", name, err)
 		}
 	}
-	if err := replaceTree(dst, filepath.Join(dir, "none")); err == nil {
+	if err := ReplaceTree(t.Context(), dst, filepath.Join(dir, "none"), nil); err == nil {
 		t.Error("a copy of nothing was made")
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.new")); len(left) != 0 {
