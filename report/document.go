@@ -50,6 +50,9 @@ type RunData struct {
 	// Ops holds the measured phase by name; Events all events.
 	Ops    map[string]*measure.Window
 	Events []record.Event
+	// Users says what the users did; nil for runs that do not say it. Outside holds operations beside the steady state.
+	Users   *record.Users
+	Outside record.Outside
 	// Series holds the lines by test (Bounded, Unbounded) and name of graph.
 	Series map[string]map[string]Line
 }
@@ -102,9 +105,13 @@ type Document struct {
 	Limiters []Limiter   `json:"limiters,omitempty"` // one per engine and arm
 	Ops      []OpTable   `json:"operations,omitempty"`
 	Rules    []RuleTable `json:"rules,omitempty"`
-	Runs     []Run       `json:"runs"`
-	Voided   []Voided    `json:"voided_blocks,omitempty"`
-	Graphs   []GraphData `json:"graphs,omitempty"`
+	Users    []UsersOf   `json:"users,omitempty"` // one per engine and arm
+	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.
+	Login  string      `json:"login,omitempty"`
+	Mix    string      `json:"mix,omitempty"`
+	Runs   []Run       `json:"runs"`
+	Voided []Voided    `json:"voided_blocks,omitempty"`
+	Graphs []GraphData `json:"graphs,omitempty"`
 	// Absent names the graphs that the target cannot give, by test.
 	Absent []Absent `json:"absent_graphs,omitempty"`
 }

@@ -29,6 +29,7 @@ func From(in Input) Document {
 	b.limiters()
 	b.operations()
 	b.rules()
+	b.users()
 	b.graphs()
 	b.setup()
 	b.warnings()
@@ -206,6 +207,14 @@ func (d *Document) engineLabel(key string) string {
 	return key
 }
 
+// userLabel names an arm on an engine.
+func (d *Document) userLabel(u UsersOf) string {
+	if e := d.engineLabel(u.Engine); e != "" {
+		return e + ", " + d.armLabel(u.Arm)
+	}
+	return d.armLabel(u.Arm)
+}
+
 func (d *Document) armLabel(name string) string {
 	for _, a := range d.Arms {
 		if a.Name == name {
@@ -302,6 +311,9 @@ func (b *builder) warnings() {
 			again = "it was run again"
 		}
 		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, again))
+	}
+	for _, w := range userWarnings(d.Users, d.userLabel) {
+		add(w)
 	}
 	for _, w := range b.resultWarnings() {
 		add(w)

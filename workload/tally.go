@@ -299,6 +299,15 @@ func (s Snapshot) Mixes() []Mix {
 	return out
 }
 
+// Count returns what the mix was made of.
+func (m Mix) Count() BehaviorCount {
+	b := BehaviorCount{Behavior: m.Behavior}
+	for _, a := range m.Actions {
+		b.Actions = append(b.Actions, a.ActionCount)
+	}
+	return b
+}
+
 // Deviations names the n actions whose achieved share is farthest from the requested one, as in
 // "react 1.2 % instead of 4.0 %", the farthest first.
 func (m Mix) Deviations(n int) []string {

@@ -1,0 +1,452 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// UsersOf is what the users of one arm on one engine did besides the operations of the steady state: the judged runs
+// together. Durations are nanoseconds in JSON.
+type UsersOf struct {
+	Engine string `json:"engine"`
+	Arm    string `json:"arm"`
+	Runs   int    `json:"runs"`
+	// Mixes compares what was asked for with what was done, by behavior, in the measured phase.
+	Mixes []workload.Mix `json:"mixes,omitempty"`
+	// Messages counts the whole runs, Grace is how long a message may take.
+	Messages workload.LedgerCount `json:"messages"`
+	Grace    time.Duration        `json:"grace"`
+	// Audit adds up what was read back; nil if nobody could. AuditErrors says where it went wrong.
+	Audit       *workload.AuditResult `json:"audit,omitempty"`
+	AuditErrors []string              `json:"audit_errors,omitempty"`
+	Login       []OpLine              `json:"login,omitempty"`
+	Storms      []StormOf             `json:"storms,omitempty"`
+}
+
+// An OpLine is one series.
+type OpLine struct {
+	Name string `json:"name"`
+	OpCell
+}
+
+// A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is the longest.
+type StormOf struct {
+	record.Storm
+	// Begin is counted from the beginning of the measured phase.
+	Begin time.Duration `json:"begin"`
+	All   OpCell        `json:"all"`
+	Ops   []OpLine      `json:"operations,omitempty"`
+}
+
+// users fills Document.Users.
+func (b *builder) users() {
+	for _, e := range b.d.Engines {
+		for _, a := range b.d.Arms {
+			if u, ok := usersOf(b.of(e.Key, a.Name)); ok {
+				u.Engine, u.Arm = e.Key, a.Name
+				b.d.Users = append(b.d.Users, u)
+			}
+		}
+	}
+	if b.in.Plan != nil {
+		b.d.Login, b.d.Mix = b.in.Plan.Workload.Login, mixText(b.in.Plan.Workload)
+	}
+}
+
+// mixText names the mix of a plan.
+func mixText(w plan.Workload) string {
+	if n := len(w.Weights); n > 0 && w.ActionMix != plan.MixCustom {
+		return fmt.Sprintf("%s, with %s of the plan's own", w.ActionMix, count(n, "weight", "weights"))
+	}
+	return w.ActionMix
+}
+
+// usersOf adds up runs; false if there is nothing to say about them.
+func usersOf(runs []RunData) (UsersOf, bool) {
+	var u UsersOf
+	var did workload.Snapshot
+	login := map[string]*measure.Window{}
+	var storms []map[string]*measure.Window
+	for _, r := range runs {
+		merge(login, r.Outside.Login)
+		x := r.Users
+		if x == nil {
+			continue
+		}
+		u.Runs++
+		u.Grace = max(u.Grace, x.Grace)
+		for _, m := range x.Mixes {
+			did = did.Add(workload.Snapshot{m.Count()})
+		}
+		u.Messages = u.Messages.Add(x.Whole)
+		if a := x.Audit; a != nil {
+			u.audit(*a, r.Manifest.ID)
+		}
+		measured, _ := r.Manifest.Phase("measure")
+		for i, s := range x.Storms {
+			if i == len(u.Storms) {
+				u.Storms = append(u.Storms, StormOf{Storm: s, Begin: s.From - measured.From})
+				storms = append(storms, map[string]*measure.Window{})
+			} else {
+				t := &u.Storms[i]
+				t.Affected, t.Done, t.Missed, t.Back = t.Affected+s.Affected, t.Done+s.Done, t.Missed+s.Missed, max(t.Back, s.Back)
+				t.To = max(t.To, s.To)
+			}
+			if i < len(r.Outside.Storms) {
+				merge(storms[i], r.Outside.Storms[i])
+			}
+		}
+	}
+	u.Mixes = did.Mixes()
+	u.Login, _ = lines(login)
+	for i := range u.Storms {
+		u.Storms[i].Ops, u.Storms[i].All = lines(storms[i])
+	}
+	return u, len(u.Mixes) > 0 || u.Messages != (workload.LedgerCount{}) || len(u.Login) > 0 || len(u.Storms) > 0
+}
+
+func (u *UsersOf) audit(a record.Audit, run string) {
+	if u.Audit == nil {
+		u.Audit = &workload.AuditResult{Part: 1}
+	}
+	t := u.Audit
+	t.Expected, t.Readable, t.Missing = t.Expected+a.Expected, t.Readable+a.Readable, t.Missing+a.Missing
+	t.MissingIDs = append(t.MissingIDs, a.MissingIDs[:min(len(a.MissingIDs), 10-len(t.MissingIDs))]...)
+	t.Part = min(t.Part, a.Part)
+	t.Note = cmp.Or(t.Note, a.Note)
+	if a.Error != "" {
+		u.AuditErrors = append(u.AuditErrors, run+": "+a.Error)
+	}
+}
+
+func merge(into, from map[string]*measure.Window) {
+	for name, w := range from {
+		if into[name] == nil {
+			into[name] = measure.NewWindow(name)
+		}
+		into[name].Merge(w)
+	}
+}
+
+// lines returns the series by name, and all of them together.
+func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
+	all := measure.NewWindow("")
+	var out []OpLine
+	for _, name := range slices.Sorted(maps.Keys(ws)) {
+		all.Merge(ws[name])
+		out = append(out, OpLine{name, opCell(ws[name], 0)})
+	}
+	if all.Count() == 0 {
+		return out, opCell(nil, 0)
+	}
+	return out, opCell(all, 0)
+}
+
+// userWarnings is what a reader must not overlook.
+func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
+	var out []string
+	for _, u := range us {
+		at := ""
+		if l := label(u); l != "" {
+			at = " (" + l + ")"
+		}
+		if a := u.Audit; a != nil && a.Missing > 0 {
+			out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged%s: %d of %d cannot be read", at, a.Missing, a.Expected))
+		}
+		if m := u.Messages; m.Lost > 0 || m.Duplicated > 0 || m.Misordered > 0 {
+			out = append(out, fmt.Sprintf("not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
+				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered))
+		}
+		for _, m := range u.Mixes {
+			if m.Flagged {
+				out = append(out, fmt.Sprintf("users of behavior %s did another mix than they were asked to%s: %s percentage points apart", m.Behavior, at, fixed(100*m.Distance, 1)))
+			}
+		}
+	}
+	return out
+}
+
+// mostActions is how many actions a table shows; the others are added up.
+const mostActions = 12
+
+// userSections lays out what the users did. label names an arm; "" for all when there is only one.
+func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) []section {
+	if len(us) == 0 {
+		return nil
+	}
+	named := len(us) > 1 || label(us[0]) != ""
+	head := func(first string, rest ...string) *table {
+		h := []string{first}
+		if named {
+			h = append(h, "Arm")
+		}
+		return newTable(-1, append(h, rest...)...)
+	}
+	row := func(first string, u UsersOf, rest ...string) []string {
+		r := []string{first}
+		if named {
+			r = append(r, label(u))
+		}
+		return append(r, rest...)
+	}
+	out := mixSections(us, mix, head, row, label)
+	out = append(out, messageSection(us, head, row, label)...)
+	out = append(out, loginSection(us, login, head, row)...)
+	return append(out, stormSection(us, head, row)...)
+}
+
+type (
+	headFunc func(first string, rest ...string) *table
+	rowFunc  func(first string, u UsersOf, rest ...string) []string
+)
+
+func mixSections(us []UsersOf, mix string, head headFunc, row rowFunc, label func(UsersOf) string) []section {
+	t := head("Action", ">Requested", ">Achieved", ">Attempts", ">Done", ">Failed", ">Skipped", "Why skipped")
+	var notes []string
+	for _, u := range us {
+		for _, m := range u.Mixes {
+			top, others := fold(m)
+			for _, a := range append(top, others...) {
+				n, why := skips(a.Skipped)
+				t.add(row(a.Name, u, share(a.Requested), share(a.Achieved), fmt.Sprint(a.Attempts), fmt.Sprint(a.OK), fmt.Sprint(a.Failed), fmt.Sprint(n), why)...)
+			}
+			at := m.Behavior
+			if l := label(u); l != "" {
+				at += ", " + l
+			}
+			text := fmt.Sprintf("%s: %s percentage points between the requested and the achieved mix (total variation), %d actions done; chance alone would bring %s on average and %s in one run of a hundred.",
+				at, fixed(100*m.Distance, 1), m.OK, fixed(100*m.Chance, 1), fixed(100*m.Chance99, 1))
+			if m.OK == 0 {
+				text = at + ": nothing was done."
+			}
+			if m.Flagged {
+				text += " NOT the requested mix: " + strings.Join(m.Deviations(3), "; ") + "."
+			}
+			notes = append(notes, text)
+			if absent := absences(m); absent != "" {
+				notes = append(notes, at+": this server cannot "+absent+".")
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	title := "What the users did"
+	if mix != "" {
+		title += " (mix: " + mix + ")"
+	}
+	return []section{{Level: 3, Title: title, Table: t, Notes: notes}}
+}
+
+func share(x float64) string { return fixed(100*x, 2) + " %" }
+
+// fold returns the actions with the largest requested shares and the largest deviations, and the others added up.
+func fold(m workload.Mix) (top, others []workload.MixAction) {
+	var can []workload.MixAction
+	for _, a := range m.Actions {
+		if a.Absent == "" && (a.Requested > 0 || a.Attempts > 0) {
+			can = append(can, a)
+		}
+	}
+	slices.SortStableFunc(can, func(a, b workload.MixAction) int { return cmp.Compare(b.Requested, a.Requested) })
+	if len(can) <= mostActions+1 {
+		return can, nil
+	}
+	rest := workload.MixAction{}
+	rest.Skipped = map[string]int64{}
+	n := 0
+	far := m.Deviations(3)
+	for i, a := range can {
+		if i < mostActions || m.Flagged && slices.ContainsFunc(far, func(s string) bool { return strings.HasPrefix(s, a.Name+" ") }) {
+			top = append(top, a)
+			continue
+		}
+		n++
+		rest.Requested += a.Requested
+		rest.Achieved += a.Achieved
+		rest.Attempts += a.Attempts
+		rest.OK += a.OK
+		rest.Failed += a.Failed
+		for why, k := range a.Skipped {
+			rest.Skipped[why] += k
+		}
+	}
+	rest.Name = count(n, "other", "others")
+	return top, []workload.MixAction{rest}
+}
+
+func skips(by map[string]int64) (n int64, why string) {
+	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), cmp.Compare(a, b)) })
+	var texts []string
+	for _, r := range reasons {
+		n += by[r]
+		texts = append(texts, fmt.Sprintf("%s %d", r, by[r]))
+	}
+	if len(texts) > 3 {
+		texts = append(texts[:3], "…")
+	}
+	return n, strings.Join(texts, ", ")
+}
+
+func absences(m workload.Mix) string {
+	var texts []string
+	for _, a := range m.Actions {
+		if a.Absent != "" {
+			texts = append(texts, fmt.Sprintf("%s (%s)", a.Name, a.Absent))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func messageSection(us []UsersOf, head headFunc, row rowFunc, label func(UsersOf) string) []section {
+	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
+	var notes []string
+	grace := time.Duration(0)
+	for _, u := range us {
+		m := u.Messages
+		if m.Acked == 0 && m.Expected() == 0 && u.Audit == nil {
+			continue
+		}
+		grace = max(grace, u.Grace)
+		back := dash
+		if a := u.Audit; a != nil {
+			back = fmt.Sprintf("%d of %d", a.Readable, a.Expected)
+			if a.Missing > 0 {
+				back += fmt.Sprintf(", %d MISSING", a.Missing)
+				notes = append(notes, "Accepted and not there at the end: "+strings.Join(a.MissingIDs, ", ")+".")
+			}
+			if a.Part < 1 {
+				back += fmt.Sprintf(" (a sample of 1 in %d)", int(1/a.Part+0.5))
+			}
+			if a.Note != "" {
+				back += "; " + a.Note
+			}
+		}
+		for _, e := range u.AuditErrors {
+			notes = append(notes, "Reading back failed: "+e+".")
+		}
+		t.add(row(strconv.FormatInt(m.Acked, 10), u, strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m), faultText(m.Duplicated, m), faultText(m.Misordered, m), back)...)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	notes = append(notes, fmt.Sprintf("Whole runs. Lost: the recipient was a member and connected from before the message was sent until %v after the server accepted it, and no event came. "+
+		"Late: it came after that. Misordered: an event of a message came after that of one that was sent when it had already been accepted.", grace))
+	return []section{{Level: 3, Title: "Messages", Table: t, Notes: notes}}
+}
+
+func faultText(n int64, m workload.LedgerCount) string {
+	if n <= 0 || m.Expected() <= 0 {
+		return strconv.FormatInt(max(n, 0), 10)
+	}
+	return fmt.Sprintf("%d (%s %%)", n, sig(100*float64(n)/float64(m.Expected()), 2))
+}
+
+func loginSection(us []UsersOf, login string, head headFunc, row rowFunc) []section {
+	t := head("Operation", ">Count", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
+	for _, u := range us {
+		for _, l := range u.Login {
+			t.add(row(l.Name, u, fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+		}
+	}
+	title, note := "Login and sign-up", ""
+	switch login {
+	case plan.LoginWarm:
+		title, note = title+" (warm)", "Warm: users had their tokens before the ramp; what is here is what a client does at its start. "
+	case plan.LoginCold:
+		title, note = title+" (cold)", "Cold: users log in with their password during the run. "
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []section{{Level: 3, Title: title, Table: t, Notes: []string{note + "Over the whole runs; none of it is in the operations of the steady state."}}}
+}
+
+func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
+	t := head("Storm", ">Seconds", ">Users", ">Missed", ">All back after", ">Operations", ">p50 ms", ">p95 ms", ">p99 ms", ">Errors")
+	for _, u := range us {
+		for _, s := range u.Storms {
+			secs := fmt.Sprintf("%s to %s", sig(s.Begin.Seconds(), 3), sig((s.Begin+s.To-s.From).Seconds(), 3))
+			back := "not in the phase"
+			if s.Done+s.Missed >= s.Affected {
+				back = sig(s.Back.Seconds(), 3) + " s"
+			}
+			t.add(row(s.Kind, u, secs, fmt.Sprint(s.Affected), fmt.Sprint(s.Missed), back, fmt.Sprint(s.All.Count), ms(s.All.P50), ms(s.All.P95), ms(s.All.P99), errorText(s.All))...)
+			for _, l := range s.Ops {
+				t.add(row("  "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return []section{{Level: 3, Title: "Storms", Table: t, Notes: []string{
+		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test."}}}
+}
+
+// RunText writes what the users of one run did, for people, as plain text; nothing if there is nothing to say. p may
+// be nil.
+func RunText(w io.Writer, r RunData, p *plan.Plan) error {
+	u, ok := usersOf([]RunData{r})
+	if !ok {
+		return nil
+	}
+	login, mix := "", ""
+	if p != nil {
+		login, mix = p.Workload.Login, mixText(p.Workload)
+	}
+	none := func(UsersOf) string { return "" }
+	var b strings.Builder
+	for _, t := range userWarnings([]UsersOf{u}, none) {
+		b.WriteString("\nATTENTION: " + oneLine(t) + "\n")
+	}
+	for _, s := range userSections([]UsersOf{u}, login, mix, none) {
+		b.WriteString("\n" + oneLine(s.Title) + ":\n")
+		widths := make([]int, len(s.Table.Head))
+		rows := append([][]string{s.Table.Head}, s.Table.Rows...)
+		for _, r := range rows {
+			for i, c := range r {
+				widths[i] = max(widths[i], utf8.RuneCountInString(textCell(c)))
+			}
+		}
+		for _, r := range rows {
+			var line strings.Builder
+			for i, c := range r {
+				c = textCell(c)
+				space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+				if s.Table.Right[i] {
+					c = space + c
+				} else {
+					c += space
+				}
+				line.WriteString("  " + c)
+			}
+			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		}
+		for _, n := range s.Notes {
+			for _, l := range wrap(oneLine(n), 118, 20) {
+				b.WriteString("  " + l + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// textCell keeps the indentation of a cell, which oneLine would trim.
+func textCell(s string) string {
+	rest := strings.TrimLeft(s, " ")
+	return s[:len(s)-len(rest)] + oneLine(rest)
+}
