@@ -334,7 +334,11 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc, label func(UsersOf
 				back += "; " + a.Note
 			}
 		}
-		for _, e := range u.AuditErrors {
+		for i, e := range u.AuditErrors {
+			if i == 3 {
+				notes = append(notes, fmt.Sprintf("Reading back failed in %d more runs.", len(u.AuditErrors)-i))
+				break
+			}
 			notes = append(notes, "Reading back failed: "+e+".")
 		}
 		t.add(row(strconv.FormatInt(m.Acked, 10), u, strconv.FormatInt(m.Expected(), 10), faultText(m.Late, m), faultText(m.Lost, m), faultText(m.Duplicated, m), faultText(m.Misordered, m), back)...)
@@ -384,8 +388,11 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 				back = sig(s.Back.Seconds(), 3) + " s"
 			}
 			t.add(row(s.Kind, u, secs, fmt.Sprint(s.Affected), fmt.Sprint(s.Missed), back, fmt.Sprint(s.All.Count), ms(s.All.P50), ms(s.All.P95), ms(s.All.P99), errorText(s.All))...)
+			if len(s.Ops) == 1 {
+				continue
+			}
 			for _, l := range s.Ops {
-				t.add(row("  "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
+				t.add(row(s.Kind+": "+strings.TrimPrefix(l.Name, workload.StormPrefix+s.Kind+"_"), u, "", "", "", "", fmt.Sprint(l.Count), ms(l.P50), ms(l.P95), ms(l.P99), errorText(l.OpCell))...)
 			}
 		}
 	}
@@ -418,13 +425,13 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 		rows := append([][]string{s.Table.Head}, s.Table.Rows...)
 		for _, r := range rows {
 			for i, c := range r {
-				widths[i] = max(widths[i], utf8.RuneCountInString(textCell(c)))
+				widths[i] = max(widths[i], utf8.RuneCountInString(oneLine(c)))
 			}
 		}
 		for _, r := range rows {
 			var line strings.Builder
 			for i, c := range r {
-				c = textCell(c)
+				c = oneLine(c)
 				space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
 				if s.Table.Right[i] {
 					c = space + c
@@ -443,10 +450,4 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// textCell keeps the indentation of a cell, which oneLine would trim.
-func textCell(s string) string {
-	rest := strings.TrimLeft(s, " ")
-	return s[:len(s)-len(rest)] + oneLine(rest)
 }

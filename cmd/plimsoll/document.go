@@ -65,8 +65,11 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 
 // runData reads one run for the report.
 func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *plan.Plan) (report.RunData, error) {
-	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
-	var err error
+	d, err := usersData(r)
+	if err != nil {
+		return d, err
+	}
+	d.Cell, d.Validity = cell, r.Validity
 	if ph, ok := r.Manifest.Phase("measure"); ok {
 		if d.Ops, err = r.Merged(ph.From, ph.To); err != nil {
 			return d, err

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/report"
 	"plimsoll/store"
 	"plimsoll/workload"
 )
@@ -95,6 +97,10 @@ type shown struct {
 	Ops      []opRow         `json:"operations"`
 	Events   []record.Event  `json:"findings_and_errors"`
 	Changed  []string        `json:"changed_files"` // since the run was sealed
+	Users    *record.Users   `json:"users,omitempty"`
+	Login    []opRow         `json:"login,omitempty"`            // over the whole run
+	Storms   [][]opRow       `json:"storm_operations,omitempty"` // of each of Users.Storms
+	data     report.RunData
 }
 
 // An opRow is one series of a phase. Latencies are response times in milliseconds.
@@ -205,6 +211,13 @@ func look(r *record.Run) (shown, error) {
 			s.Events = append(s.Events, e)
 		}
 	}
+	if s.data, err = usersData(r); err != nil {
+		return s, err
+	}
+	s.Users, s.Login = s.data.Users, rowsOf(s.data.Outside.Login, 0)
+	for _, ops := range s.data.Outside.Storms {
+		s.Storms = append(s.Storms, rowsOf(ops, 0))
+	}
 	if r.Manifest.State != record.Running {
 		if s.Changed, err = r.Verify(); err != nil {
 			return s, err
@@ -263,6 +276,27 @@ func (a *app) printRun(s shown) {
 			fmt.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}
 	}
+	p, err := plan.Parse([]byte(m.Plan))
+	if err != nil {
+		p = nil // of another version; then the report names neither mix nor login
+	}
+	if err := report.RunText(w, s.data, p); err != nil {
+		fmt.Fprintln(a.stderr, "plimsoll:", err)
+	}
+}
+
+// usersData reads what the users of a run did.
+func usersData(r *record.Run) (d report.RunData, err error) {
+	d.Manifest = r.Manifest
+	if d.Users, err = r.Users(); err != nil {
+		return d, err
+	}
+	var storms []record.Storm
+	if d.Users != nil {
+		storms = d.Users.Storms
+	}
+	d.Outside, err = r.Outside(storms)
+	return d, err
 }
 
 func validText(v record.Validity) string {

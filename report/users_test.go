@@ -1,0 +1,129 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// live gives a run users that did something: 16 actions, storms, logins, messages. bad is how wrong it went.
+func live(r *RunData, bad int, hostile string) {
+	rng := rand.New(rand.NewPCG(11, uint64(r.Cell.Block)))
+	b := workload.BehaviorCount{Behavior: "person" + hostile}
+	for k := range 16 {
+		n := int64(8000 / (k + 1))
+		a := workload.ActionCount{Name: fmt.Sprintf("action_%02d%s", k, hostile), Weight: 8 / float64(k+1), Attempts: n, OK: n}
+		switch k {
+		case 3:
+			a.Skipped = map[string]int64{"no post in view" + hostile: 7, "no other channel": 9}
+			a.OK -= 16
+		case 5:
+			a.Failed = int64(bad) * n
+			a.OK -= a.Failed
+		case 15:
+			a.Absent, a.Attempts, a.OK = "needs version 10.5"+hostile, 0, 0
+		}
+		b.Actions = append(b.Actions, a)
+	}
+	r.Users = &record.Users{
+		Format: record.UsersVersion, Phase: "measure", Grace: 10 * time.Second, Mixes: workload.Snapshot{b}.Mixes(),
+		Whole: workload.LedgerCount{Acked: 2000, Judged: 1900, Seen: 60000 - int64(bad)*3, Late: 2, Lost: int64(bad) * 3, Duplicated: int64(bad) * 5, Misordered: int64(bad)},
+		Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 2000 - bad, Part: 1}, Took: time.Second},
+		Storms: []record.Storm{
+			{Kind: "reconnect", Share: 0.5, Over: 2 * time.Second, From: 10 * time.Second, To: 13 * time.Second, Affected: 200, Done: 200 - bad, Missed: bad, Back: 2600 * time.Millisecond},
+			{Kind: "mention", From: 16 * time.Second, To: 18 * time.Second, Affected: 1},
+		},
+	}
+	if bad > 0 {
+		r.Users.Audit.MissingIDs, r.Users.Audit.Missing = []string{"id" + hostile}, bad
+		r.Users.Audit.Error = "ran out of time" + hostile
+	}
+	r.Outside = record.Outside{
+		Login: map[string]*measure.Window{"login_me": window(rng, "login_me", 400, 3, 0), "login": window(rng, "login", 5, 80, 1)},
+		Storms: []map[string]*measure.Window{
+			{"storm_reconnect_websocket": window(rng, "storm_reconnect_websocket", 200, 9, 2), "storm_reconnect_posts": window(rng, "storm_reconnect_posts", 198, 4, 0)},
+			{"storm_mention_post": window(rng, "storm_mention_post", 5, 40, 0)},
+		},
+	}
+}
+
+// liveInput is a comparison in which the new arm's server loses messages.
+func liveInput(hostile string) Input {
+	s := scenes()["full"]
+	s.engines = []string{"postgresql"}
+	s.plan = mustPlan(strings.NewReplacer("[postgresql, mysql]", "postgresql", "{postgresql: 400, mysql: 300}", "400",
+		"behavior: poster", "behavior: poster, mix: busy, weights: {a: 1}, login: cold").Replace(planText))
+	in := s.input()
+	for i := range in.Runs {
+		live(&in.Runs[i], b2i(in.Runs[i].Cell.Arm == "new"), hostile)
+	}
+	return in
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func TestUsersGolden(t *testing.T) {
+	d := From(liveInput(""))
+	golden(t, "users.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	golden(t, "users.txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
+	golden(t, "users.json", render(t, func(w io.Writer) error { return JSON(w, d) }))
+	for i, r := range liveInput("").Runs[:2] {
+		golden(t, fmt.Sprintf("users-run-%d.txt", i), render(t, func(w io.Writer) error { return RunText(w, r, mustPlan(planText)) }))
+	}
+}
+
+// Every part of an action, message or storm that a person may not overlook is a warning, in every form.
+func TestUserWarnings(t *testing.T) {
+	d := From(liveInput(""))
+	for _, want := range []string{
+		"the target lost messages that it had acknowledged (PostgreSQL, new): 6 of 12000 cannot be read",
+		"not every message came once and in order (PostgreSQL, new): of 360012 deliveries 18 lost, 30 duplicated, 6 misordered",
+		"users of behavior person did another mix than they were asked to (PostgreSQL, new)",
+	} {
+		if !strings.Contains(strings.Join(d.Warnings, "\n"), want) {
+			t.Errorf("no warning %q in\n%s", want, strings.Join(d.Warnings, "\n"))
+		}
+	}
+	if strings.Contains(strings.Join(d.Warnings, "\n"), "base)") {
+		t.Errorf("a warning about base, where all is well: %q", d.Warnings)
+	}
+}
+
+func TestUsersOfHostileNames(t *testing.T) {
+	d := From(liveInput(nasty))
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") {
+		t.Error("a name got out of the page")
+	}
+	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	for _, bad := range []string{"\n# head", "\x1b", "\u202e", " <script>"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("a name got out of the Markdown: %q", bad)
+		}
+	}
+	var b bytes.Buffer
+	if err := RunText(&b, liveInput(nasty).Runs[0], nil); err != nil || strings.ContainsAny(b.String(), "\x1b\u202e") {
+		t.Errorf("a name got out of the text (%v)", err)
+	}
+}
+
+func TestRunTextOfNothing(t *testing.T) {
+	var b bytes.Buffer
+	if err := RunText(&b, RunData{}, &plan.Plan{}); err != nil || b.Len() > 0 {
+		t.Errorf("%v, %q", err, b.String())
+	}
+}
