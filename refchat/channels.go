@@ -218,8 +218,7 @@ func (s *Server) createDirectChannel(q *request) error {
 	if !slices.Contains(ids, q.sess.UserID) && !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	slices.Sort(ids)
-	c := &channel{Type: directChannel, Name: ids[0] + "__" + ids[1], CreatorID: q.sess.UserID}
+	c := &channel{Type: directChannel, Name: directName(ids[0], ids[1]), CreatorID: q.sess.UserID}
 	other := ids[0]
 	if other == q.sess.UserID {
 		other = ids[1]
@@ -227,8 +226,12 @@ func (s *Server) createDirectChannel(q *request) error {
 	event := func(c *channel) *event {
 		return newEvent("direct_added", broadcast{ChannelID: c.ID}, eventField{"creator_id", q.sess.UserID}, eventField{"teammate_id", other})
 	}
+	slices.Sort(ids)
 	return s.createPersonal(q, c, slices.Compact(ids), event)
 }
+
+// directName is the name of the direct channel of two users.
+func directName(a, b string) string { return min(a, b) + "__" + max(a, b) }
 
 func (s *Server) createGroupChannel(q *request) error {
 	var ids []string
@@ -468,6 +471,7 @@ func (s *Server) viewChannel(q *request) error {
 	var in struct {
 		ChannelID     string `json:"channel_id"`
 		PrevChannelID string `json:"prev_channel_id"`
+		Collapsed     bool   `json:"collapsed_threads_supported"`
 	}
 	if err := q.decode(&in, "channel_view"); err != nil {
 		return err
@@ -488,7 +492,7 @@ func (s *Server) viewChannel(q *request) error {
 	}
 	times := map[string]int64{}
 	if len(ids) > 0 {
-		times, err = s.markViewed(ctx, ids, userID)
+		times, err = s.markViewed(ctx, ids, userID, in.Collapsed)
 		if errors.Is(err, sql.ErrNoRows) {
 			return newError(http.StatusBadRequest, "app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time.")
 		}
@@ -500,14 +504,27 @@ func (s *Server) viewChannel(q *request) error {
 	return q.reply(http.StatusOK, map[string]any{"status": "OK", "last_viewed_at_times": times})
 }
 
-// markViewed is what both viewing and posting do: mark channels and their threads as read, tell the user's own connections.
-func (s *Server) markViewed(ctx context.Context, ids []string, userID string) (map[string]int64, error) {
+// markViewed is what both viewing and posting do: mark channels as read, tell the user's own connections. For a client that does not
+// know collapsed threads, the channels' threads count as read, too.
+func (s *Server) markViewed(ctx context.Context, ids []string, userID string, collapsed bool) (map[string]int64, error) {
 	times, err := s.st.markViewed(ctx, ids, userID)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
 		s.hub.publish(newEvent("channel_viewed", broadcast{UserID: userID}, eventField{"channel_id", id}))
+	}
+	if collapsed && s.collapsed() {
+		return times, nil
+	}
+	if err := s.st.viewThreads(ctx, ids, userID); err != nil {
+		return nil, err
+	}
+	if s.collapsed() {
+		now := millis()
+		for _, id := range ids {
+			s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, ChannelID: id}, eventField{"timestamp", now}))
+		}
 	}
 	return times, nil
 }

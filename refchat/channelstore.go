@@ -195,8 +195,7 @@ func (st *store) unread(ctx context.Context, channelID, userID string) (x channe
 	return x, err
 }
 
-// markViewed sets what a user has read in channels to all of it and returns the channels' times of last post, then does
-// the same to the threads that the user follows there.
+// markViewed sets what a user has read in channels to all of it and returns the channels' times of last post.
 func (st *store) markViewed(ctx context.Context, ids []string, userID string) (times map[string]int64, err error) {
 	defer st.timed("ChannelStore.UpdateLastViewedAt", &err)()
 	times = map[string]int64{}
@@ -239,7 +238,7 @@ func (st *store) markViewed(ctx context.Context, ids []string, userID string) (t
 	if err != nil {
 		return nil, err
 	}
-	return times, st.viewThreads(ctx, ids, userID)
+	return times, nil
 }
 
 // viewThreads marks the threads that a user follows in channels as read.

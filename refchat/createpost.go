@@ -42,6 +42,10 @@ func (s *Server) createPost(q *request) error {
 	case utf8.RuneCountInString(p.Message) > maxMessage:
 		return newError(http.StatusBadRequest, "model.post.is_valid.msg.app_error", "Invalid message.")
 	}
+	p.UserID = q.sess.UserID
+	if err := s.checkPriority(ctx, &p); err != nil {
+		return err
+	}
 	old, err := s.claimPending(ctx, &p)
 	if err != nil {
 		return err
@@ -49,7 +53,6 @@ func (s *Server) createPost(q *request) error {
 	if old != nil {
 		return q.reply(http.StatusCreated, old)
 	}
-	p.UserID = q.sess.UserID
 	setOnline := q.r.URL.Query().Get("set_online") != "false"
 	body, err := s.storePost(ctx, &p, c, setOnline)
 	if err != nil {
@@ -116,7 +119,7 @@ func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline b
 		})
 	}
 	if _, hook := p.Props["from_webhook"]; !hook && !u.IsBot {
-		if _, err := s.markViewed(ctx, []string{c.ID}, u.ID); err != nil {
+		if _, err := s.markViewed(ctx, []string{c.ID}, u.ID, true); err != nil {
 			s.log.Warn("marking a channel as viewed", "err", err)
 		}
 	}
@@ -156,7 +159,11 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 		return nil, errStore("post.save", err)
 	}
 	s.met.posts.Inc()
-	p.Metadata = &postMetadata{}
+	meta := &postMetadata{}
+	if p.Metadata != nil { // what else clients send there is the server's to know
+		meta.Priority = p.Metadata.Priority
+	}
+	p.Metadata = meta
 	if len(p.FileIDs) > 0 {
 		if err := s.attachFiles(ctx, p); err != nil {
 			return nil, err
@@ -204,6 +211,11 @@ func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, 
 		}
 	}
 	s.hub.publish(e)
+	if p.RootID != "" && s.collapsed() {
+		if err := s.threadUpdated(ctx, p.RootID, c.TeamID, mentions); err != nil {
+			return nil, err
+		}
+	}
 	return body, nil
 }
 

@@ -7,7 +7,8 @@
 // # Statements per post
 //
 // Creating a post does the work of the real server (5.37, no license), statement by statement, with warm caches (session,
-// user, permissions, members of the channel). A user's root post in an open channel takes twelve:
+// user, permissions, members of the channel); from version 7.0 on (see Config.Version) collapsed threads are always on,
+// the default of those releases. A user's root post in an open channel then takes ten:
 //
 //	 1  SELECT channels               each post drops the channel from the cache, there as here
 //	 2  SELECT channelmembers         joined with channels, teams and schemes: may the author mention the channel?
@@ -16,15 +17,22 @@
 //	 7  SELECT teams
 //	 8  SELECT channelmembers         as 2; then the event goes out
 //	 9  UPDATE channelmembers         the author has seen it: one CTE on PostgreSQL, SELECT + UPDATE on MySQL
-//	10  SELECT threadmemberships      the threads that the author follows in the channel
-//	11  UPDATE threadmemberships      even if there are none; then the answer
-//	12  SELECT outgoingwebhooks       meanwhile; in open channels only
+//	10  SELECT outgoingwebhooks       meanwhile; in open channels only
 //
+// Before 7.0 the author's threads in the channel are marked as read, too: a SELECT and an UPDATE of threadmemberships, twelve in all.
 // A bot's post marks nothing as viewed (9 statements). A mention adds three per mentioned user. A reply adds the SELECT of
 // its root, the SELECT of the whole thread (each row with a subquery that counts replies: quadratic in the thread, there as
 // here), in the transaction SELECT and UPDATE (or INSERT) of the thread's row, UPDATE of the root, a count of replies, and
 // per follower (author, root's author, mentioned) one SELECT and a transaction of SELECT and INSERT or UPDATE. Files add one
-// UPDATE each and a SELECT. Status (every 120 s) and session (every 300 s) of the author are written besides.
+// UPDATE each and a SELECT. With collapsed threads a reply also asks for the followers, and for each of them for the membership and
+// the thread with its unread replies, for an event of its own. A priority adds one INSERT, or two. Status (every 120 s) and session
+// (every 300 s) of the author are written besides.
+//
+// Reading posts adds to the posts themselves one statement for the whole threads of replies, one for files, one for reactions (each if
+// there are any), two for priorities and acknowledgements of roots (as since 7.7), and two for the cursors. The inbox of threads takes
+// three for its totals and one for a page. A search of posts takes one for words and one for hashtags, each over the full-text index
+// (GIN on PostgreSQL, FULLTEXT on MySQL), and one per name in a modifier; as there, its words that InnoDB does not index are left out
+// on MySQL, it finds at most 100, and has no second page. Unlike there, a search that the database fails is an error.
 // TestStatementsPerOperation holds this account to what is executed.
 //
 // Other than the real server, this one prepares statements once per connection (there: twice the round trips) and keeps

@@ -185,8 +185,10 @@ type post struct {
 }
 
 type postMetadata struct {
-	Files     []*fileInfo `json:"files,omitempty"`
-	Reactions []*reaction `json:"reactions,omitempty"`
+	Files            []*fileInfo        `json:"files,omitempty"`
+	Reactions        []*reaction        `json:"reactions,omitempty"`
+	Priority         *postPriority      `json:"priority,omitempty"`
+	Acknowledgements []*acknowledgement `json:"acknowledgements,omitempty"`
 }
 
 type postList struct {
@@ -194,6 +196,7 @@ type postList struct {
 	Posts      map[string]*post `json:"posts"`
 	NextPostID string           `json:"next_post_id"`
 	PrevPostID string           `json:"prev_post_id"`
+	HasNext    *bool            `json:"has_next,omitempty"` // of a thread
 }
 
 type reaction struct {

@@ -43,9 +43,10 @@ func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted boo
 	return l, s.addMetadata(ctx, all)
 }
 
-// addMetadata fills in files and reactions of posts that have some.
+// addMetadata fills in files and reactions of posts that have some, and asks for priorities and acknowledgements of all roots, as the
+// real server does since 7.7.
 func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
-	var files, reacted []string
+	var files, reacted, roots []string
 	by := make(map[string]*post, len(posts))
 	for _, p := range posts {
 		p.Metadata = &postMetadata{}
@@ -55,6 +56,9 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 		}
 		if p.HasReactions {
 			reacted = append(reacted, p.ID)
+		}
+		if p.RootID == "" {
+			roots = append(roots, p.ID)
 		}
 	}
 	if len(files) > 0 {
@@ -74,6 +78,23 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 		for _, r := range list {
 			by[r.PostID].Metadata.Reactions = append(by[r.PostID].Metadata.Reactions, r)
 		}
+	}
+	if len(roots) == 0 || !s.priorities() {
+		return nil
+	}
+	priorities, err := s.st.priorities(ctx, roots)
+	if err != nil {
+		return errStore("post.get_priority", err)
+	}
+	for id, x := range priorities {
+		by[id].Metadata.Priority = x
+	}
+	acks, err := s.st.acknowledgements(ctx, roots)
+	if err != nil {
+		return errStore("post.get_acknowledgements", err)
+	}
+	for _, x := range acks {
+		by[x.PostID].Metadata.Acknowledgements = append(by[x.PostID].Metadata.Acknowledgements, x)
 	}
 	return nil
 }
@@ -239,16 +260,41 @@ func (s *Server) getPostThread(q *request) error {
 	if root == "" {
 		root = p.ID
 	}
-	list, err := s.st.thread(q.r.Context(), root)
-	if err != nil {
-		return errStore("post.get_thread", err)
-	}
-	l, err := s.listOf(q.r.Context(), list, false, true)
+	page, all, err := threadPageOf(q)
 	if err != nil {
 		return err
 	}
-	l.Order = append(l.Order, root) // the root twice, a habit of the real server that clients know
+	ctx := q.r.Context()
+	var list []*post
+	more := false
+	if all {
+		list, err = s.st.thread(ctx, root)
+	} else {
+		list, more, err = s.threadPage(ctx, p, page)
+	}
+	if err != nil {
+		return errStore("post.get_thread", err)
+	}
+	l, err := s.listOf(ctx, list, false, true)
+	if err != nil {
+		return err
+	}
+	if all {
+		l.Order = append(l.Order, root) // the root twice, a habit of the real server that clients know
+	}
+	l.HasNext = &more
 	return q.reply(http.StatusOK, l)
+}
+
+// threadPage returns one page of the thread that a post is in.
+func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*post, bool, error) {
+	if p.RootID != "" {
+		var err error
+		if p, err = s.st.postByID(ctx, p.RootID); err != nil {
+			return nil, false, err
+		}
+	}
+	return s.st.threadPage(ctx, p, page)
 }
 
 func (s *Server) patchPost(q *request) error {

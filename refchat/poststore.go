@@ -116,7 +116,10 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 			return err
 		}
 		if p.RootID == "" {
-			return nil
+			if p.Metadata == nil || p.Metadata.Priority == nil {
+				return nil
+			}
+			return st.savePriority(ctx, tx, p, p.Metadata.Priority)
 		}
 		return st.countReply(ctx, tx, p)
 	})

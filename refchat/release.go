@@ -81,10 +81,12 @@ var flags = []struct {
 	name, value string
 }{
 	{release{5, 33}, "EnableCustomUserStatuses", "true"},
-	{release{5, 37}, "CollapsedThreads", "default_off"},
+	{release{5, 37}, "CollapsedThreads", "disabled"},
+	{release{7, 0}, "CollapsedThreads", "always_on"},
 	{release{7, 7}, "AllowSyncedDrafts", "true"},
 	{release{7, 7}, "PostPriority", "true"},
 	{release{8, 0}, "AllowPersistentNotifications", "true"},
+	{release{8, 0}, "PersistentNotificationMaxRecipients", "5"},
 	{release{9, 5}, "FeatureFlagChannelBookmarks", "true"},
 	{release{9, 9}, "EnableClientMetrics", "true"},
 	{release{10, 3}, "ScheduledPosts", "true"},

@@ -229,6 +229,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.hub.run()
 	s.bus.run()
 	s.bg.Go(func() { s.sendScheduled(s.bgCtx) })
+	s.bg.Go(func() { s.remind(s.bgCtx) })
 	served := make(chan error, 1)
 	s.bg.Go(func() { served <- hs.Serve(s.ln) })
 	var err error

@@ -248,14 +248,23 @@ func (s *Server) autocompleteUsers(q *request) error {
 	if err != nil {
 		return errStore("user.search", err)
 	}
-	return q.reply(http.StatusOK, map[string]any{"users": publicUsers(list)})
+	out := map[string]any{"users": publicUsers(list)}
+	if teamID != "" && channelID != "" { // then also those whom the author could invite
+		others, err := s.st.usersBeside(ctx, v.Get("name"), teamID, channelID, limit)
+		if err != nil {
+			return errStore("user.search", err)
+		}
+		out["out_of_channel"] = publicUsers(others)
+	}
+	return q.reply(http.StatusOK, out)
 }
 
 func (s *Server) searchUsers(q *request) error {
 	var in struct {
-		Term   string `json:"term"`
-		TeamID string `json:"team_id"`
-		Limit  int    `json:"limit"`
+		Term      string `json:"term"`
+		TeamID    string `json:"team_id"`
+		ChannelID string `json:"in_channel_id"`
+		Limit     int    `json:"limit"`
 	}
 	if err := q.decode(&in, "props"); err != nil {
 		return err
@@ -272,7 +281,12 @@ func (s *Server) searchUsers(q *request) error {
 			return err
 		}
 	}
-	list, err := s.st.usersLike(ctx, in.Term, in.TeamID, "", in.Limit)
+	if in.ChannelID != "" {
+		if err := s.mustReadChannel(ctx, q.sess, in.ChannelID); err != nil {
+			return err
+		}
+	}
+	list, err := s.st.usersLike(ctx, in.Term, in.TeamID, in.ChannelID, in.Limit)
 	if err != nil {
 		return errStore("user.search", err)
 	}

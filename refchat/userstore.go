@@ -90,10 +90,9 @@ func (st *store) userPage(ctx context.Context, teamID, channelID string, page, p
 	return st.selectUsers(ctx, "ORDER BY u.username LIMIT ? OFFSET ?", per, page*per)
 }
 
-// usersLike lists active users whose name, first or last name or nickname begins with term.
+// usersLike lists active users with a name, first or last name or nickname that begins with each word of the term.
 func (st *store) usersLike(ctx context.Context, term, teamID, channelID string, limit int) (list []*user, err error) {
 	defer st.timed("UserStore.Search", &err)()
-	term = strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(term)) + "%"
 	clause, args := "", []any{}
 	if channelID != "" {
 		clause, args = "JOIN channelmembers c ON c.userid = u.id AND c.channelid = ? ", append(args, channelID)
@@ -101,9 +100,26 @@ func (st *store) usersLike(ctx context.Context, term, teamID, channelID string, 
 	if teamID != "" {
 		clause, args = clause+"JOIN teammembers t ON t.userid = u.id AND t.deleteat = 0 AND t.teamid = ? ", append(args, teamID)
 	}
-	args = append(args, term, term, term, term, limit)
-	return st.selectUsers(ctx, clause+`WHERE u.deleteat = 0 AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.firstname) LIKE ? ESCAPE '!'
-		OR lower(u.lastname) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') ORDER BY u.username LIMIT ?`, args...)
+	cond, more := named(term)
+	return st.selectUsers(ctx, clause+"WHERE u.deleteat = 0"+cond+" ORDER BY u.username LIMIT ?", append(append(args, more...), limit)...)
+}
+
+// usersBeside is usersLike for the members of a team who are not in a channel.
+func (st *store) usersBeside(ctx context.Context, term, teamID, channelID string, limit int) (list []*user, err error) {
+	defer st.timed("UserStore.AutocompleteUsersInChannel", &err)()
+	cond, more := named(term)
+	return st.selectUsers(ctx, `JOIN teammembers t ON t.userid = u.id AND t.deleteat = 0 AND t.teamid = ? LEFT JOIN channelmembers c ON c.userid = u.id AND c.channelid = ?
+		WHERE u.deleteat = 0 AND c.userid IS NULL`+cond+" ORDER BY u.username LIMIT ?", append(append([]any{teamID, channelID}, more...), limit)...)
+}
+
+// named returns the condition of usersLike.
+func named(term string) (cond string, args []any) {
+	for word := range strings.FieldsSeq(term) {
+		like := likeTerm(strings.TrimLeft(word, "@")) + "%"
+		cond += ` AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.firstname) LIKE ? ESCAPE '!' OR lower(u.lastname) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!')`
+		args = append(args, like, like, like, like)
+	}
+	return cond, args
 }
 
 func (st *store) insertUser(ctx context.Context, tx *sql.Tx, u *user) (err error) {

@@ -19,6 +19,31 @@ import (
 // TestStatementsPerOperation holds doc.go's account of the database work to what is executed. The numbers are the real
 // server's where doc.go does not say otherwise.
 func TestStatementsPerOperation(t *testing.T) {
+	t.Run("5.37", func(t *testing.T) { // the account of the release whose source was read, without collapsed threads and priorities
+		w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Version: "5.37.0"})
+		root := w.ann.post(w.channel, "warm")
+		reply := func() { w.ann.reply(w.channel, root["id"], "aye") }
+		reply()
+		for _, op := range []struct {
+			name string
+			fn   func()
+			want float64
+		}{
+			{"post by a user", func() { w.ann.post(w.channel, "x") }, 12},
+			{"reply to oneself", reply, 12 + 6 + 5},
+			{"thread, a page", func() {
+				want[obj](w.ann, 200, "GET", "/posts/"+text(root["id"])+"/thread?perPage=60&direction=down", nil)
+			}, 2},
+		} {
+			w.settle()
+			before := w.anon.metric("refchat_db_statements_total")
+			op.fn()
+			w.settle()
+			if n := w.anon.metric("refchat_db_statements_total") - before; n != op.want {
+				t.Errorf("%s: %v statements, want %v", op.name, n, op.want)
+			}
+		}
+	})
 	for engine, extra := range map[string]float64{"postgresql": 0, "mysql": 1} { // MySQL marks as viewed by two statements
 		t.Run(engine, func(t *testing.T) {
 			w := newWorld(t, refchat.Config{DSN: database(t, engine)})
@@ -34,17 +59,45 @@ func TestStatementsPerOperation(t *testing.T) {
 				}
 			}
 			reply(w.ann)()
+			team := "/users/me/teams/" + w.team + "/threads"
+			thread := team + "/" + text(root["id"])
+			get := func(path string) func() { return func() { want[obj](w.ann, 200, "GET", path, nil) } }
+			put := func(path string) func() { return func() { want[obj](w.ann, 200, "PUT", path, nil) } }
+			search := func(path, terms string) func() {
+				return func() { want[obj](w.ann, 200, "POST", path, obj{"terms": terms}) }
+			}
 			for _, op := range []struct {
 				name string
 				fn   func()
 				want float64
 			}{
-				{"post by a user", func() { w.ann.post(w.channel, "x") }, 12 + extra},
-				{"post by a user in a private channel", func() { w.ann.post(private, "x") }, 11 + extra},
+				{"post by a user", func() { w.ann.post(w.channel, "x") }, 10 + extra},
+				{"post by a user in a private channel", func() { w.ann.post(private, "x") }, 9 + extra},
 				{"post by a bot", func() { bot.post(w.channel, "x") }, 9},
-				{"post with a mention", func() { w.ann.post(w.channel, "@bob") }, 15 + extra},
-				{"reply to oneself", reply(w.ann), 12 + extra + 6 + 5},
+				{"post with a mention", func() { w.ann.post(w.channel, "@bob") }, 13 + extra},
+				{"reply to oneself", reply(w.ann), 10 + extra + 6 + 5 + 3},
 				{"view", func() { want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel}) }, 3 + extra},
+				{"view with collapsed threads", func() {
+					want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
+				}, 1 + extra},
+				{"threads", get(team), 4},
+				{"threads, totals", get(team + "?totalsOnly=true"), 3},
+				{"threads, without totals", get(team + "?threadsOnly=true"), 1},
+				{"thread as its follower sees it", get(thread), 2},
+				{"thread, a page", get("/posts/" + text(root["id"]) + "/thread?perPage=60&direction=down"), 2 + 2},
+				{"read a thread", put(thread + "/read/1"), 1 + 3 + 2 + 2 + 1},
+				{"follow a thread", put(thread + "/following"), 1 + 4 + 1},
+				{"read all threads", put(team + "/read"), 2},
+				{"search", search("/teams/"+w.team+"/posts/search", "warm"), 1 + 2},
+				{"search for words and hashtags", search("/teams/"+w.team+"/posts/search", "warm #warm"), 2 + 2},
+				{"search with modifiers", search("/teams/"+w.team+"/posts/search", "warm from:ann in:deck"), 3 + 2},
+				{"acknowledge", func() { want[obj](w.ann, 200, "POST", "/users/me/posts/"+text(root["id"])+"/ack", nil) }, 1 + 4},
+				{"remind", func() {
+					want[obj](w.ann, 200, "POST", "/users/me/posts/"+text(root["id"])+"/reminder", obj{"target_time": 1 << 40})
+				}, 1 + 4 + 1},
+				{"channel search", func() { want[[]obj](w.ann, 200, "POST", "/teams/"+w.team+"/channels/search", obj{"term": "de"}) }, 1},
+				{"group search", func() { want[[]obj](w.ann, 200, "POST", "/channels/group/search", obj{"term": "de"}) }, 1},
+				{"user search", func() { want[[]obj](w.ann, 200, "POST", "/users/search", obj{"term": "bo"}) }, 1},
 				{"who am I", func() { want[obj](w.ann, 200, "GET", "/users/me", nil) }, 1},
 				{"ping", func() { want[obj](w.ann, 200, "GET", "/system/ping", nil) }, 0},
 				{"statuses", func() { want[[]obj](w.ann, 200, "POST", "/users/status/ids", []string{w.ann.id}) }, 0},
