@@ -1,0 +1,350 @@
+// Command truth asks whether load generators tell the truth when they have hardly a core to themselves.
+//
+// A null server (package refnull, in its own process on core 0) keeps each answer back for 1 to 100 ms, log-uniformly distributed, and
+// measures by its own clock how long that took. A generator on core 1 is held at 95 % of that core and says what it saw. The table
+// compares the quantiles of both, for the very same requests:
+//
+//   - plimsoll, kernel stamps: wire.Response.Done - Sent
+//   - plimsoll, process clock: wire.Response.Read - Sent, of the same run
+//   - vegeta and Locust, if -vegeta and -locust name their programs
+//
+// Package wire needs too little CPU to be brought to 95 % by a load that the server could carry on one core, so every user spins
+// after each answer, in the same process, for as long as a controller finds necessary. vegeta and Locust are brought there by their rate
+// alone; the rate is searched first.
+//
+// The exit status is 1 if p50 or p99 by kernel stamps is farther than 5 % from the server's, and 3 if the generator was not within
+// 90 to 99 % of its core.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/refnull"
+)
+
+const (
+	goal          = 0.95 // share of the core
+	shortest      = time.Millisecond
+	longest       = 100 * time.Millisecond
+	serverCore    = "0"
+	generatorCore = "1"
+)
+
+// delay picks a service time.
+func delay(r *rand.Rand) time.Duration {
+	return time.Duration(float64(shortest) * math.Pow(float64(longest)/float64(shortest), r.Float64())).Round(time.Microsecond)
+}
+
+// A row is what one generator said of one run. Times are seconds.
+type row struct {
+	Name                                 string
+	N                                    int
+	CPU                                  float64 // share of the core that the generator used
+	TruthP50, TruthP99, SeenP50, SeenP99 float64
+	KernelShare                          float64 // of the responses that had the kernel's stamp
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+func run(ctx context.Context, args []string) int {
+	if len(args) > 0 && args[0] == "serve" { // the server's process
+		if err := refnull.Main(ctx, args[1:], os.Stdout, os.Stderr); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
+	fs := flag.NewFlagSet("truth", flag.ExitOnError)
+	d := fs.Duration("d", 10*time.Second, "`length` of each measurement")
+	rate := fs.Float64("rate", 1000, "`requests` per second of plimsoll's users")
+	users := fs.Int("users", 200, "plimsoll's `users`")
+	vegeta := fs.String("vegeta", "", "`program`; empty leaves it out")
+	locust := fs.String("locust", "", "`program`; empty leaves it out")
+	generate := fs.String("generate", "", "be the generator for the server at this `URL` (used by the program itself)")
+	_ = fs.Parse(args) // exits
+	if *generate != "" {
+		res, err := load(ctx, *generate, *users, *rate, *d)
+		if err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(res)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "generator:", err)
+			return 1
+		}
+		return 0
+	}
+	rows, err := measure(ctx, *d, *rate, *users, *vegeta, *locust)
+	print(os.Stdout, rows)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "truth:", err)
+		return 1
+	}
+	return judge(rows[0])
+}
+
+func judge(r row) int {
+	if r.CPU < 0.90 || r.CPU > 0.99 {
+		fmt.Fprintf(os.Stderr, "truth: the generator used %.0f %% of its core, not 90 to 99 %%\n", 100*r.CPU)
+		return 3
+	}
+	if math.Abs(r.SeenP50/r.TruthP50-1) > 0.05 || math.Abs(r.SeenP99/r.TruthP99-1) > 0.05 {
+		fmt.Fprintln(os.Stderr, "truth: kernel stamps are farther than 5 % from the server's clock")
+		return 1
+	}
+	return 0
+}
+
+func measure(ctx context.Context, d time.Duration, rate float64, users int, vegeta, locust string) ([]row, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	url, stop, err := startServer(ctx, self)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	out, _, err := pinned(ctx, self, "-generate", url, "-d", d.String(), "-rate", fmt.Sprint(rate), "-users", fmt.Sprint(users))
+	if err != nil {
+		return nil, err
+	}
+	var res result
+	if err := json.Unmarshal(out, &res); err != nil {
+		return nil, err
+	}
+	rows := []row{
+		{Name: "plimsoll, kernel stamps", N: res.N, CPU: res.CPU, TruthP50: res.Truth[0], TruthP99: res.Truth[1], SeenP50: res.Kernel[0], SeenP99: res.Kernel[1], KernelShare: res.Share},
+		{Name: "plimsoll, process clock", N: res.N, CPU: res.CPU, TruthP50: res.Truth[0], TruthP99: res.Truth[1], SeenP50: res.Process[0], SeenP99: res.Process[1]},
+	}
+	dir, err := os.MkdirTemp("", "truth")
+	if err != nil {
+		return rows, err
+	}
+	defer os.RemoveAll(dir)
+	if vegeta != "" {
+		r, err := atGoal(func(rate float64, d time.Duration) (row, error) { return runVegeta(ctx, vegeta, dir, url, rate, d) }, 2000, 60_000, d)
+		if err != nil {
+			return rows, fmt.Errorf("vegeta: %w", err)
+		}
+		rows = append(rows, r)
+	}
+	if locust != "" {
+		r, err := atGoal(func(rate float64, d time.Duration) (row, error) { return runLocust(ctx, locust, dir, url, rate, d) }, 100, 10_000, d)
+		if err != nil {
+			return rows, fmt.Errorf("locust: %w", err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// startServer runs the null server on its core.
+func startServer(ctx context.Context, self string) (url string, stop func(), err error) {
+	cmd := exec.CommandContext(ctx, "taskset", "-c", serverCore, self, "serve", "-listen", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	i := strings.Index(line, "http://")
+	if err != nil || i < 0 {
+		stop()
+		return "", nil, fmt.Errorf("the server said %q, %v", line, err)
+	}
+	return strings.TrimSpace(line[i:]), stop, nil
+}
+
+// pinned runs a program on the generator's core and returns its output and the CPU time that it took.
+func pinned(ctx context.Context, name string, args ...string) ([]byte, time.Duration, error) {
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", generatorCore, name}, args...)...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, errs.String())
+	}
+	return out, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
+}
+
+// atGoal searches the rate at which a generator uses the wanted share of its core, and measures there.
+func atGoal(try func(rate float64, d time.Duration) (row, error), lo, hi float64, d time.Duration) (r row, err error) {
+	rate := lo
+	for range 8 {
+		if r, err = try(rate, 3*time.Second); err != nil {
+			return r, err
+		}
+		if r.CPU > goal-0.03 && r.CPU < goal+0.03 {
+			break
+		}
+		if r.CPU >= goal+0.03 {
+			hi = rate
+			rate = (lo + hi) / 2
+		} else {
+			lo = rate
+			rate = min(rate*min(goal/r.CPU, 4), (lo+hi)/2*1.2, hi)
+		}
+	}
+	return try(rate, d)
+}
+
+// truth asks the server and makes it forget.
+func truth(ctx context.Context, url string) (refnull.Stats, error) {
+	var st refnull.Stats
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/refnull/stats?reset", http.NoBody)
+	if err != nil {
+		return st, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return st, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return st, err
+	}
+	return st, json.Unmarshal(b, &st)
+}
+
+func runVegeta(ctx context.Context, program, dir, url string, rate float64, d time.Duration) (row, error) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var targets strings.Builder
+	for range 5000 {
+		fmt.Fprintf(&targets, "GET %s/\nX-Refnull-Delay: %v\n\n", url, delay(r))
+	}
+	file, out := filepath.Join(dir, "targets"), filepath.Join(dir, "vegeta.bin")
+	if err := os.WriteFile(file, []byte(targets.String()), 0o644); err != nil {
+		return row{}, err
+	}
+	if _, err := truth(ctx, url); err != nil {
+		return row{}, err
+	}
+	start := time.Now()
+	_, cpu, err := pinned(ctx, program, "attack", "-targets", file, "-rate", strconv.Itoa(int(rate)), "-duration", d.String(), "-output", out)
+	if err != nil {
+		return row{}, err
+	}
+	took := time.Since(start)
+	st, err := truth(ctx, url)
+	if err != nil {
+		return row{}, err
+	}
+	text, err := exec.CommandContext(ctx, program, "report", "-type", "json", out).Output()
+	if err != nil {
+		return row{}, err
+	}
+	var rep struct {
+		Latencies map[string]float64 `json:"latencies"`
+		Requests  int                `json:"requests"`
+		Success   float64            `json:"success"`
+	}
+	if err := json.Unmarshal(text, &rep); err != nil {
+		return row{}, err
+	}
+	if rep.Success < 0.999 {
+		return row{}, fmt.Errorf("at %.0f/s only %.1f %% of the requests succeeded", rate, 100*rep.Success)
+	}
+	return row{Name: fmt.Sprintf("vegeta at %.0f/s", rate), N: rep.Requests, CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
+		SeenP50: rep.Latencies["50th"] / 1e9, SeenP99: rep.Latencies["99th"] / 1e9}, nil
+}
+
+const locustfile = `
+import random
+from locust import FastHttpUser, task, constant_throughput
+class U(FastHttpUser):
+    wait_time = constant_throughput(5)
+    @task
+    def get(self):
+        self.client.get("/", name="get", headers={"X-Refnull-Delay": "%dus" % int(1000 * 100 ** random.random())})
+`
+
+func runLocust(ctx context.Context, program, dir, url string, rate float64, d time.Duration) (row, error) {
+	file, prefix := filepath.Join(dir, "locustfile.py"), filepath.Join(dir, "locust")
+	if err := os.WriteFile(file, []byte(locustfile), 0o644); err != nil {
+		return row{}, err
+	}
+	if _, err := truth(ctx, url); err != nil {
+		return row{}, err
+	}
+	users := strconv.Itoa(max(int(rate/5), 1))
+	start := time.Now()
+	_, cpu, err := pinned(ctx, program, "-f", file, "--headless", "-u", users, "-r", users, "-t", fmt.Sprintf("%ds", int(d.Seconds())), "--csv", prefix, "--only-summary", "-H", url)
+	if err != nil {
+		return row{}, err
+	}
+	took := time.Since(start)
+	st, err := truth(ctx, url)
+	if err != nil {
+		return row{}, err
+	}
+	f, err := os.Open(prefix + "_stats.csv")
+	if err != nil {
+		return row{}, err
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return row{}, err
+	}
+	col := func(name string) (float64, error) {
+		for i, h := range lines[0] {
+			if h == name {
+				return strconv.ParseFloat(lines[len(lines)-1][i], 64)
+			}
+		}
+		return 0, fmt.Errorf("no column %q", name)
+	}
+	n, err1 := col("Request Count")
+	p50, err2 := col("50%")
+	p99, err3 := col("99%")
+	return row{Name: fmt.Sprintf("Locust FastHttpUser, %s users", users), N: int(n), CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
+		SeenP50: p50 / 1e3, SeenP99: p99 / 1e3}, errors.Join(err1, err2, err3)
+}
+
+// print writes the table.
+func print(w io.Writer, rows []row) {
+	fmt.Fprintln(w, "| generator | requests | of its core | p50: server | seen | error | p99: server | seen | error |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+	for _, r := range rows {
+		fmt.Fprintf(w, "| %s | %d | %.0f %% | %.2f ms | %.2f ms | %+.1f %% | %.2f ms | %.2f ms | %+.1f %% |\n", r.Name, r.N, 100*r.CPU,
+			1e3*r.TruthP50, 1e3*r.SeenP50, 100*(r.SeenP50/r.TruthP50-1), 1e3*r.TruthP99, 1e3*r.SeenP99, 100*(r.SeenP99/r.TruthP99-1))
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(w, "\n%.2f %% of plimsoll's responses had the kernel's stamp.\n", 100*rows[0].KernelShare)
+	}
+}
