@@ -49,6 +49,7 @@ type Local struct {
 	desired int
 	stopped bool
 
+	count  counter
 	active atomic.Int64
 	failed atomic.Int64
 }
@@ -209,11 +210,14 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 		intended := free + think
 		call, ok := sleep(l.cfg.Epoch.Add(intended))
 		for ok && call.state != nil {
+			began := u.Now()
 			if err := l.storm(u, actor, call, free); err != nil {
 				failed(err)
 				return
 			}
 			// The pause goes on; if it ended meanwhile, the next action is due now.
+			l.count.begin(began)
+			l.count.end(u.ID, began-free, u.Now()-began)
 			free = u.Now()
 			intended = max(intended, free)
 			call, ok = sleep(l.cfg.Epoch.Add(intended))
@@ -224,10 +228,12 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 		due := u.Now()
 		u.Lag(l.lag, due-intended)
 		u.Schedule(intended, due)
+		l.count.begin(due)
 		if err := actor.Act(l.ctx); err != nil {
 			failed(err)
 			return
 		}
+		l.count.end(u.ID, intended-free, u.Now()-due)
 		think = time.Duration(float64(actor.Think()) * u.Pace)
 	}
 }

@@ -189,6 +189,19 @@ func (h *Histogram) CountOver(d time.Duration) uint64 {
 	return n
 }
 
+// SumOver returns the sum of the values in buckets wholly above d, within 0.4 %.
+func (h *Histogram) SumOver(d time.Duration) time.Duration {
+	if h.Count() == 0 {
+		return 0
+	}
+	sum := 0.0
+	lo, hi := h.used()
+	for i := max(lo, bucketOf(min(max(int64(d), 0), int64(MaxValue)))+1); i <= hi; i++ {
+		sum += float64(h.counts[i]) * bucketMid(i)
+	}
+	return time.Duration(math.Round(sum))
+}
+
 // ErrHistogram reports bytes that are no histogram.
 var ErrHistogram = errors.New("bad histogram encoding")
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"runtime/metrics"
 	"syscall"
 	"time"
@@ -20,6 +22,7 @@ import (
 //	plimsoll_generator_cpu_seconds_total           user and system time of the process
 //	plimsoll_generator_cpu_ratio                   cores in use since the last sample
 //	plimsoll_generator_goroutines, plimsoll_generator_heap_bytes (live and not yet swept objects),
+//	plimsoll_generator_open_fds, plimsoll_generator_fds_limit (soft limit; both absent where /proc has no fd)
 //	plimsoll_generator_memory_bytes (all that the runtime took), plimsoll_generator_gc_cycles_total
 //
 // The latency comes from a sample of one in eight transitions (the runtime's choice) and is the upper
@@ -108,6 +111,17 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	k.add("plimsoll_generator_memory_bytes", nil, float64(s.m[selfMemory].Value.Uint64()))
 	k.add("plimsoll_generator_gc_cycles_total", nil, float64(s.m[selfCycles].Value.Uint64()))
 
+	if n, err := openFDs(); err == nil {
+		k.add("plimsoll_generator_open_fds", nil, float64(n))
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return k.s, fmt.Errorf("this program's open files: %w", err)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return k.s, fmt.Errorf("this program's limit of open files: %w", err)
+	}
+	k.add("plimsoll_generator_fds_limit", nil, float64(limit.Cur))
+
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return k.s, fmt.Errorf("this program's CPU time: %w", err)
@@ -122,6 +136,24 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	}
 	s.cpu, s.lastT = cpu, t
 	return k.s, nil
+}
+
+// openFDs counts this program's open files.
+func openFDs() (int, error) {
+	info, err := os.Stat("/proc/self/fd")
+	if err != nil {
+		return 0, err
+	}
+	if n := info.Size(); n > 0 { // since Linux 6.2 the size is the count
+		return int(n), nil
+	}
+	d, err := os.Open("/proc/self/fd")
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	return max(len(names)-1, 0), err // but for the directory itself
 }
 
 // window is what was added to a cumulative histogram since the last look.

@@ -97,7 +97,7 @@ const (
 // An Event is a line of events.jsonl.
 type Event struct {
 	At   time.Duration `json:"at"`
-	Kind string        `json:"kind"` // "phase", "users", "slo", "decision", "finding", "error", "note"
+	Kind string        `json:"kind"` // "phase", "users", "slo", "decision", "finding", "error", "note", "gates"
 	Text string        `json:"text,omitempty"`
 	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.
 	Rule     string  `json:"rule,omitempty"`
@@ -109,12 +109,37 @@ type Event struct {
 	Users    int     `json:"users,omitempty"`
 	Level    string  `json:"level,omitempty"` // of a finding: "amber" or "red"
 	Phase    string  `json:"phase,omitempty"`
+	// Readings holds what each gate read in the second that ends at At; one that is not there was not measured.
+	Readings map[string]float64 `json:"readings,omitempty"`
 }
 
 // Validity says whether a run may be believed. A run with a red finding is not valid.
 type Validity struct {
 	Valid    bool      `json:"valid"`
 	Findings []Finding `json:"findings"`
+	// Gates holds every gate of the generator's health, in one order, whether it had anything to say or not.
+	Gates []Gate `json:"gates,omitempty"`
+}
+
+// A Gate is what one gate read over a run, and its limits, all in Unit.
+type Gate struct {
+	Name  string  `json:"name"`
+	What  string  `json:"what"`
+	Unit  string  `json:"unit,omitempty"`
+	Amber float64 `json:"amber"`
+	Red   float64 `json:"red"`
+	// Floor says that readings should stay above the limits.
+	Floor  bool   `json:"floor,omitempty"`
+	Source string `json:"source"`
+	Level  string `json:"level"` // "green", "amber", "red" or "not measured"
+	// Value is of the measured phase, or the mean over the seconds of a search; nil when the gate was not measured.
+	Value *float64 `json:"value"`
+	// Worst is of the seconds that were read, AmberSeconds and RedSeconds of which lay beyond a limit.
+	Worst        *float64 `json:"worst"`
+	Seconds      int      `json:"seconds"`
+	AmberSeconds int      `json:"amber_seconds"`
+	RedSeconds   int      `json:"red_seconds"`
+	Why          string   `json:"why,omitempty"` // it was not measured
 }
 
 // A Finding is one gate that was amber or red.
@@ -127,10 +152,12 @@ type Finding struct {
 	Text  string  `json:"text"`
 }
 
-// The levels of a finding.
+// The levels of a finding, and the others of a gate.
 const (
-	Amber = "amber"
-	Red   = "red"
+	Amber       = "amber"
+	Red         = "red"
+	Green       = "green"
+	NotMeasured = "not measured"
 )
 
 // Add appends f and clears Valid when it is red.

@@ -2,108 +2,309 @@ package trial
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/workload"
 )
 
-// Gates are the limits of the generator's own health. The zero value means the defaults of [DefaultGates]. Each pair
-// is amber, red.
-type Gates struct {
-	Lag   [2]time.Duration // p99 of lag
-	Late  [2]float64       // share of actions that began more than 10 ms late
-	CPU   [2]float64       // busy share of the generator's cores
-	Users [2]float64       // active over wanted users in the measured phase, below
-	Grace time.Duration    // how long a signal may be without data
+// A Reading is what a gate read. With a Why there is no Value: the gate is not measured, which is never green.
+type Reading struct {
+	Value float64
+	Why   string
 }
 
-// DefaultGates returns the limits of the validity table that the project's statistics are built on
-// (amber and red): lag p99 5 and 20 ms, cores 70 and 85 %, users 99 and 97 %.
-func DefaultGates() Gates {
-	return Gates{
-		Lag:   [2]time.Duration{5 * time.Millisecond, 20 * time.Millisecond},
-		Late:  [2]float64{0.01, 0.05},
-		CPU:   [2]float64{0.70, 0.85},
-		Users: [2]float64{0.99, 0.97},
-		Grace: 5 * time.Second,
-	}
+// A Counter is a [Driver] that knows what its users do with their time. One goroutine calls it.
+type Counter interface{ Activity() workload.Activity }
+
+const (
+	lateBy    = 10 * time.Millisecond // when an action counts as late
+	realWait  = time.Millisecond      // a shorter wait is the client's own work of preparing a request
+	grace     = 5 * time.Second       // how long a signal may be without data
+	fewest    = 100                   // actions of which a p99 can be taken
+	tolerated = 10                    // one second in so many may be beyond a limit, and three of a short phase
+)
+
+// readers take a reading over a stretch from what the trial itself has recorded; all other gates are read by [Signals].
+var readers = map[string]func(stretch) Reading{
+	"lag":    readLag,
+	"late":   readLate,
+	"users":  readUsers,
+	"wait":   readWait,
+	"inbox":  readInbox,
+	"rate":   readRate,
+	"bursts": readBursts,
+	"little": readLittle,
 }
 
-// lateBy is when an action counts as late.
-const lateBy = 10 * time.Millisecond
+// long are the gates whose readings need a stretch of some length: they are read over the measured phase so far.
+var long = []string{"rate", "bursts", "little"}
 
-func (r *run) gates() Gates {
-	if r.Gates == (Gates{}) {
-		return DefaultGates()
+// peaks are the gates of something that is used up: the worst moment counts, not the mean.
+var peaks = []string{"fds", "fds_free", "ports", "memory", "clock", "headroom"}
+
+func readLag(st stretch) Reading {
+	lag := st.merged(isSchedule).Lag
+	if lag.Count() < fewest {
+		return Reading{Why: fmt.Sprintf("%d actions are too few for a p99, want %d", lag.Count(), fewest)}
 	}
-	return r.Gates
+	return Reading{Value: lag.Quantile(0.99).Seconds() * 1e3}
 }
 
-// generatorFindings judges the generator over a stretch: lag and cores.
-func (r *run) generatorFindings(st stretch) []record.Finding {
-	g := r.gates()
-	var out []record.Finding
-	lag := st.merged(func(s string) bool { return s == workload.Schedule }).Lag
-	if n := lag.Count(); n > 0 {
-		p99 := lag.Quantile(0.99)
-		if l := level(p99.Seconds(), g.Lag[0].Seconds(), g.Lag[1].Seconds()); l != "" && n >= 100 {
-			out = append(out, record.Finding{Gate: "lag", Level: l, Value: p99.Seconds() * 1e3, Limit: limitOf(l, g.Lag[0].Seconds(), g.Lag[1].Seconds()) * 1e3, Unit: "ms",
-				Text: fmt.Sprintf("the generator began 1 %% of its actions %v late or more (n %d)", p99.Round(100*time.Microsecond), n)})
-		}
-		late := float64(lag.CountOver(lateBy)) / float64(n)
-		if l := level(late, g.Late[0], g.Late[1]); l != "" && n >= 100 {
-			out = append(out, record.Finding{Gate: "late actions", Level: l, Value: late * 100, Limit: limitOf(l, g.Late[0], g.Late[1]) * 100, Unit: "%",
-				Text: fmt.Sprintf("%.2f %% of the actions began more than %v late", late*100, lateBy)})
+func readLate(st stretch) Reading {
+	lag := st.merged(isSchedule).Lag
+	if lag.Count() < fewest {
+		return Reading{Why: fmt.Sprintf("%d actions are too few for a share of 1 %%, want %d", lag.Count(), fewest)}
+	}
+	return Reading{Value: 100 * float64(lag.CountOver(lateBy)) / float64(lag.Count())}
+}
+
+func isSchedule(series string) bool { return series == workload.Schedule }
+
+func readUsers(st stretch) Reading {
+	worst, any := 100.0, false
+	for _, sl := range st.in {
+		if sl.desired > 0 {
+			worst, any = min(worst, 100*float64(sl.active)/float64(sl.desired)), true
 		}
 	}
-	if cpu, ok := st.cpu("generator"); ok {
-		if l := level(cpu, g.CPU[0], g.CPU[1]); l != "" {
-			out = append(out, record.Finding{Gate: "generator cpu", Level: l, Value: cpu * 100, Limit: limitOf(l, g.CPU[0], g.CPU[1]) * 100, Unit: "%",
-				Text: fmt.Sprintf("the generator's cores were %.0f %% busy", cpu*100)})
+	if !any {
+		return Reading{Why: "no users are wanted"}
+	}
+	return Reading{Value: worst}
+}
+
+func readWait(st stretch) Reading {
+	if st.counts().Wanted > 0 {
+		return Reading{Why: "beside arrivals, waits are for a place among those in flight"}
+	}
+	w := st.steady()
+	if w.Response.Count() < fewest {
+		return Reading{Why: fmt.Sprintf("%d operations are too few, want %d", w.Response.Count(), fewest)}
+	}
+	return Reading{Value: 100 * w.Wait.SumOver(realWait).Seconds() / max(w.Response.Sum().Seconds(), 1e-9)}
+}
+
+func readInbox(st stretch) Reading {
+	h := st.merged(func(s string) bool { return s == workload.Inbox }).Response
+	if h.Count() == 0 {
+		return Reading{Why: "no WebSocket event came with the kernel's stamp"}
+	}
+	return Reading{Value: h.Quantile(0.99).Seconds() * 1e3}
+}
+
+func readRate(st stretch) Reading {
+	c := st.counts()
+	if c.Wanted == 0 {
+		return Reading{Why: "the plan has no arrivals; the rate of users follows from their number, see users and little"}
+	}
+	return Reading{Value: 100 * float64(c.Served) / float64(c.Wanted)}
+}
+
+// readBursts compares the fullest 100 ms with the mean. Activity of independent actions vary by their root; four times
+// that is more than any of some thousand bins shows by chance (Poisson), and is taken off the peak.
+func readBursts(st stretch) Reading {
+	b := st.counts().Begun
+	sum, peak := 0.0, 0.0
+	for _, n := range b {
+		sum += float64(n)
+		peak = max(peak, float64(n))
+	}
+	mean := sum / max(float64(len(b)), 1)
+	if len(b) < 20 || mean < 1 {
+		return Reading{Why: "fewer than 10 actions began per second, or for less than 2 s"}
+	}
+	return Reading{Value: max(peak-4*math.Sqrt(mean), mean) / mean}
+}
+
+// readLittle adds up where the users' time went. Over many cycles, users × time = Σ (pause + action); what is missing
+// was spent late, stuck or lost. Cycles that the stretch cuts at its ends cancel only when there are many.
+func readLittle(st stretch) Reading {
+	c, have := st.counts(), st.userSeconds()
+	if have == 0 || float64(c.Actions) < 3*st.meanActive() {
+		return Reading{Why: fmt.Sprintf("%d actions ended, want three of each user", c.Actions)}
+	}
+	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy).Seconds()) / have}
+}
+
+// read takes one gate's reading over a stretch.
+func (r *run) read(g plan.Gate, st stretch) Reading {
+	if f := readers[g.Name]; f != nil {
+		if _, ok := r.Driver.(Counter); !ok && slices.Contains(long, g.Name) {
+			return Reading{Why: "this driver does not count actions"}
 		}
+		return f(st)
+	}
+	return st.health(g)
+}
+
+// watch takes all readings over the last second, writes them as an event, and counts the seconds beyond a limit in the
+// phases that count.
+func (r *run) watch() {
+	second := r.trail.last(time.Second)
+	ev := record.Event{At: r.now(), Kind: "gates", Phase: r.phase, Readings: map[string]float64{}}
+	for i := range r.gates {
+		g := &r.gates[i]
+		st := second
+		if slices.Contains(long, g.Name) {
+			if r.phase != "measure" || len(r.measured.in) == 0 {
+				continue
+			}
+			st = r.measured
+		}
+		rd := r.read(g.Gate, st)
+		if rd.Why != "" {
+			g.why = rd.Why
+			continue
+		}
+		ev.Readings[g.Name] = rd.Value
+		if r.phase != "measure" && (r.phase != "search" || !g.Search) {
+			continue
+		}
+		if g.seconds == 0 || g.Floor == (rd.Value < g.worst) && rd.Value != g.worst {
+			g.worst = rd.Value
+		}
+		g.seconds++
+		g.sum += rd.Value
+		switch g.Gate.Level(rd.Value) {
+		case record.Red:
+			g.red++
+		case record.Amber:
+			g.amber++
+		}
+	}
+	r.event(ev)
+}
+
+// watched is a gate and what was seen of it.
+type watched struct {
+	plan.Gate
+	seconds, amber, red int
+	sum, worst          float64
+	why                 string   // the last reason why there was no reading
+	value               *float64 // over the measured phase
+	level               string
+}
+
+func newWatched(gates []plan.Gate) []watched {
+	if gates == nil {
+		gates = plan.DefaultGates()
+	}
+	out := make([]watched, len(gates))
+	for i, g := range gates {
+		out[i] = watched{Gate: g, why: "nothing was measured"}
 	}
 	return out
 }
 
-// generatorFault returns the first red finding of the generator.
+// judge decides a gate over the measured phase: by its reading of the whole phase, and by the seconds beyond a limit
+// when those are more than one in ten.
+func (g *watched) judge(rd Reading) (record.Finding, bool) {
+	if rd.Why != "" {
+		g.why = rd.Why
+		return record.Finding{}, false
+	}
+	g.value = &rd.Value
+	g.level = g.Gate.Level(rd.Value)
+	text := fmt.Sprintf("%s: %s in the measured phase", g.What, g.Format(rd.Value))
+	value := rd.Value
+	many := max(3, g.seconds/tolerated)
+	switch {
+	case g.red > many && g.level != record.Red:
+		g.level = record.Red
+		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s", g.What, g.red, g.seconds, g.Format(g.worst)), g.worst
+	case g.red+g.amber > many && g.level == "":
+		g.level = record.Amber
+		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)), g.worst
+	}
+	if g.level == "" {
+		return record.Finding{}, false
+	}
+	return g.finding(g.level, value, text), true
+}
+
+func (g *watched) finding(level string, value float64, text string) record.Finding {
+	limit := g.Amber
+	if level == record.Red {
+		limit = g.Red
+	}
+	return record.Finding{Gate: g.Name, Level: level, Value: value, Limit: limit, Unit: g.Unit, Text: text}
+}
+
+// summary is the gate's line in validity.json.
+func (g *watched) summary() record.Gate {
+	out := record.Gate{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Floor: g.Floor, Source: g.Source,
+		Seconds: g.seconds, AmberSeconds: g.amber, RedSeconds: g.red, Value: g.value, Level: g.level}
+	if g.seconds > 0 {
+		worst := g.worst
+		out.Worst = &worst
+		if g.value == nil && g.Search {
+			mean := g.sum / float64(g.seconds)
+			out.Value = &mean
+		}
+	}
+	switch {
+	case out.Value == nil:
+		out.Level, out.Why = record.NotMeasured, g.why
+	case out.Level == "" && g.red+g.amber > max(3, g.seconds/tolerated):
+		out.Level = record.Amber // of a search, which went on
+	case out.Level == "":
+		out.Level = record.Green
+	}
+	return out
+}
+
+// generatorFault returns the first red gate of those that watch a search.
 func (r *run) generatorFault(st stretch) (record.Finding, bool) {
-	for _, f := range r.generatorFindings(st) {
-		if f.Level == record.Red {
-			return f, true
+	for i := range r.gates {
+		g := &r.gates[i]
+		if !g.Search || slices.Contains(long, g.Name) {
+			continue
+		}
+		if rd := r.read(g.Gate, st); rd.Why == "" && g.Gate.Level(rd.Value) == record.Red {
+			return g.finding(record.Red, rd.Value, fmt.Sprintf("%s: %s", g.What, g.Format(rd.Value))), true
 		}
 	}
 	return record.Finding{}, false
 }
 
+// mark notes in the gates' table that one ended the search.
+func (r *run) mark(f record.Finding) {
+	for i := range r.gates {
+		if g := &r.gates[i]; g.Name == f.Gate && g.level == "" {
+			g.level = f.Level
+		}
+	}
+}
+
 // gateMeasure judges the measured phase.
 func (r *run) gateMeasure(st stretch) {
 	v := &r.out.Validity
-	for _, f := range r.generatorFindings(st) {
-		v.Add(f)
-	}
-	if _, ok := st.cpu("generator"); !ok {
-		v.Add(record.Finding{Gate: "generator cpu", Level: record.Red, Text: "the CPU use of the generator's cores was not measured"})
-	}
-	g := r.gates()
-	worst := 1.0
-	for _, sl := range st.in {
-		if sl.desired > 0 {
-			worst = min(worst, float64(sl.active)/float64(sl.desired))
+	busy := false
+	for i := range r.gates {
+		g := &r.gates[i]
+		f, bad := g.judge(r.read(g.Gate, st))
+		if bad {
+			v.Add(f)
 		}
+		busy = busy || g.value != nil && (g.Name == "core" || g.Name == "cpu")
 	}
-	if l := level(-worst, -g.Users[0], -g.Users[1]); l != "" {
-		v.Add(record.Finding{Gate: "users", Level: l, Value: worst * 100, Limit: -limitOf(l, -g.Users[0], -g.Users[1]) * 100, Unit: "%",
-			Text: fmt.Sprintf("only %.1f %% of the wanted users were active at some moment of the measured phase; fewer users, or a longer ramp, may help", worst*100)})
+	if !busy {
+		v.Add(record.Finding{Gate: "core", Level: record.Red, Text: "the CPU use of the generator was not measured"})
 	}
 	if st.steady().Count() == 0 {
 		v.Add(record.Finding{Gate: "operations", Level: record.Red, Text: "not one operation ended in the measured phase"})
 	}
 }
 
-// overall adds the findings that are of the whole run.
+// overall adds the findings that are of the whole run, and the table of the gates.
 func (r *run) overall() {
+	for i := range r.gates {
+		r.out.Validity.Gates = append(r.out.Validity.Gates, r.gates[i].summary())
+	}
 	if r.Signals == nil {
 		return
 	}
@@ -119,7 +320,7 @@ func (r *run) overall() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if f := fails[name]; time.Since(f.Since) > r.gates().Grace {
+		if f := fails[name]; time.Since(f.Since) > grace {
 			r.out.Validity.Add(record.Finding{Gate: "signals", Level: record.Red,
 				Text: fmt.Sprintf("%s has had no data since %s: %s", name, f.Since.UTC().Format(time.TimeOnly), f.Why)})
 		}
@@ -127,22 +328,4 @@ func (r *run) overall() {
 	for _, f := range r.out.Validity.Findings {
 		r.event(record.Event{At: r.now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text})
 	}
-}
-
-// level returns "", amber or red for a value that should stay below both limits.
-func level(v, amber, red float64) string {
-	switch {
-	case v > red:
-		return record.Red
-	case v > amber:
-		return record.Amber
-	}
-	return ""
-}
-
-func limitOf(level string, amber, red float64) float64 {
-	if level == record.Red {
-		return red
-	}
-	return amber
 }

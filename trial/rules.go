@@ -22,11 +22,11 @@ type ruleState struct {
 	values []float64
 }
 
-// roles returns the roles whose CPU rules and gates ask for.
+// roles returns the roles whose CPU rules ask for.
 func (r *run) roles() []string {
-	roles := []string{"generator"}
+	var roles []string
 	for _, rule := range r.Rules {
-		if rule.Stat == "cpu" && rule.Arg != "generator" {
+		if rule.Stat == "cpu" && !slices.Contains(roles, rule.Arg) {
 			roles = append(roles, rule.Arg)
 		}
 	}

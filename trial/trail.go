@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plan"
 	"plimsoll/workload"
 )
 
@@ -16,6 +17,52 @@ type slice struct {
 	windows         []*measure.Window
 	busy            map[string][2]float64 // role -> cumulative busy and total seconds at its end
 	messages        workload.LedgerCount  // cumulative, at its end
+	counts          workload.Activity
+	userSeconds     float64
+	health          map[string]health // by gate
+}
+
+// health is one gate's readings by [Signals].
+type health struct {
+	n             int
+	sum, low, top float64
+	why           string // the last reason why there was none
+}
+
+func (h health) with(o health) health {
+	switch {
+	case o.n == 0:
+		h.why = o.why
+		return h
+	case h.n == 0:
+		o.why = h.why
+		return o
+	}
+	return health{n: h.n + o.n, sum: h.sum + o.sum, low: min(h.low, o.low), top: max(h.top, o.top), why: h.why}
+}
+
+func healthOf(readings map[string]Reading) map[string]health {
+	out := make(map[string]health, len(readings))
+	for name, rd := range readings {
+		if rd.Why != "" {
+			out[name] = health{why: rd.Why}
+			continue
+		}
+		out[name] = health{n: 1, sum: rd.Value, low: rd.Value, top: rd.Value}
+	}
+	return out
+}
+
+// fold adds what is counted, not sampled, of a later slice.
+func (s *slice) fold(o slice) {
+	s.counts = s.counts.Add(o.counts)
+	s.userSeconds += o.userSeconds
+	if s.health == nil {
+		s.health = map[string]health{}
+	}
+	for name, h := range o.health {
+		s.health[name] = s.health[name].with(h)
+	}
 }
 
 // A trail holds the last slices, oldest first, and one more than the longest window asks for: the state at the
@@ -82,6 +129,45 @@ func (s stretch) merged(keep func(string) bool) *measure.Window {
 }
 
 func (s stretch) steady() *measure.Window { return s.merged(workload.Steady) }
+
+func (s stretch) counts() workload.Activity {
+	var c workload.Activity
+	for _, sl := range s.in {
+		c = c.Add(sl.counts)
+	}
+	return c
+}
+
+// userSeconds is how long users were active, added up over the users.
+func (s stretch) userSeconds() float64 {
+	sum := 0.0
+	for _, sl := range s.in {
+		sum += sl.userSeconds
+	}
+	return sum
+}
+
+// meanActive is how many users were active on average.
+func (s stretch) meanActive() float64 { return s.userSeconds() / s.span().Seconds() }
+
+// health returns a gate's reading by Signals: the mean of the stretch, or the worst of something that is used up.
+func (s stretch) health(g plan.Gate) Reading {
+	var all health
+	for _, sl := range s.in {
+		all = all.with(sl.health[g.Name])
+	}
+	switch {
+	case all.n == 0 && all.why == "":
+		return Reading{Why: "nothing reads it here"}
+	case all.n == 0:
+		return Reading{Why: all.why}
+	case !slices.Contains(peaks, g.Name):
+		return Reading{Value: all.sum / float64(all.n)}
+	case g.Floor:
+		return Reading{Value: all.low}
+	}
+	return Reading{Value: all.top}
+}
 
 func (s stretch) users() int {
 	if len(s.in) == 0 {

@@ -30,6 +30,9 @@ type Signals interface {
 	Busy(role string) (busy, total float64, err error)
 	// Query evaluates a PromQL expression on the run's series at present. ok is false when it has no value.
 	Query(ctx context.Context, expr string) (v float64, ok bool, err error)
+	// Health reads the gates of package plan that the trial cannot read from its own operations, at present. users and
+	// ops are how many users are wanted and how many operations ended in the last second, for a gate that rates the load.
+	Health(users int, ops float64) map[string]Reading
 	// Failing returns the signals that have no data at present and since when, with the reason.
 	Failing() map[string]Failure
 }
@@ -66,7 +69,8 @@ type Spec struct {
 	Registry *measure.Registry
 	Signals  Signals
 	Writer   *record.Writer
-	Gates    Gates
+	// Gates are the limits of the generator's own health; nil for plan.DefaultGates.
+	Gates []plan.Gate
 	Conduct
 	// Progress is called about once a second, if it is set.
 	Progress func(Progress)
@@ -99,6 +103,7 @@ type Outcome struct {
 func Run(ctx context.Context, s Spec) (Outcome, error) {
 	r := &run{Spec: s, tick: tickOf(s.Window)}
 	r.out.Validity.Valid = true
+	r.gates = newWatched(s.Gates)
 	r.sec = measureSecond{}
 	err := r.all(ctx)
 	r.endConduct()
@@ -149,6 +154,7 @@ type run struct {
 	rules   map[string]*ruleState
 	seen    map[string]bool // what was noted already
 	conduct conductState
+	gates   []watched
 	// measured gathers the measured phase: one slice per second.
 	measured stretch
 }
@@ -196,6 +202,7 @@ func (r *run) gather() func() bool {
 	}
 	all := map[string]*measure.Window{}
 	worst := slice{desired: -1}
+	var sum slice
 	return func() bool {
 		sl := r.trail.slices[len(r.trail.slices)-1]
 		sec := measureSecond(all)
@@ -203,7 +210,9 @@ func (r *run) gather() func() bool {
 		if worst.desired < 0 || sl.active*worst.desired < worst.active*sl.desired {
 			worst.desired, worst.active = sl.desired, sl.active
 		}
+		sum.fold(sl)
 		sl.desired, sl.active, sl.windows = worst.desired, worst.active, sec.sorted()
+		sl.counts, sl.userSeconds, sl.health = sum.counts, sum.userSeconds, sum.health
 		r.measured.in = []slice{sl}
 		return true
 	}
@@ -266,6 +275,14 @@ func (r *run) advance(ctx context.Context) error {
 	r.n++
 	desired, active, _ := r.Driver.Users()
 	sl := slice{at: r.now(), desired: desired, active: active, windows: r.Registry.Cut(), busy: map[string][2]float64{}}
+	sl.userSeconds = float64(active) * r.tick.Seconds()
+	if n := len(r.trail.slices); n > 0 {
+		sl.userSeconds = float64(active+r.trail.slices[n-1].active) / 2 * r.tick.Seconds()
+	}
+	if c, ok := r.Driver.(Counter); ok {
+		sl.counts = c.Activity()
+	}
+	sl.health = healthOf(r.Signals.Health(desired, r.opsPerSecond(sl)))
 	for _, role := range r.roles() {
 		busy, total, err := r.Signals.Busy(role)
 		if err != nil {
@@ -290,8 +307,27 @@ func (r *run) advance(ctx context.Context) error {
 		r.flush(false)
 		r.progress(sl)
 		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})
+		r.watch()
 	}
 	return r.werr
+}
+
+// opsPerSecond is the rate of all operations that ended in about the last second.
+func (r *run) opsPerSecond(sl slice) float64 {
+	n, from := uint64(0), sl.at-r.tick
+	count := func(sl slice) {
+		for _, w := range sl.windows {
+			if w.Name != workload.Delivery && w.Name != workload.Inbox {
+				n += w.Count()
+			}
+		}
+	}
+	count(sl)
+	for i := len(r.trail.slices) - 1; i > 0 && sl.at-from < time.Second; i-- {
+		from = r.trail.slices[i].at - r.tick
+		count(r.trail.slices[i])
+	}
+	return float64(n) / (sl.at - from).Seconds()
 }
 
 // flush writes the second that has just ended, or with last what there is of the one that has not.
@@ -387,6 +423,7 @@ func (r *run) search(ctx context.Context) error {
 					f.Level, f.Text = record.Amber, f.Text+"; this ended the search"
 				}
 				r.out.Validity.Add(f)
+				r.mark(f)
 				return nil
 			}
 		} else {

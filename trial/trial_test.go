@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,11 @@ type lab struct {
 	failing  map[string]Failure
 	reg      *measure.Registry
 	busy     map[string][2]float64
+	healthy  map[string]Reading // besides a core at 30 %
+	health   func(users int) map[string]Reading
+	counts   workload.Activity // of each tick
+	wait     time.Duration
+	inbox    time.Duration // of an event with each action; 0: none
 	stop     chan struct{}
 	wg       sync.WaitGroup
 	max      int
@@ -43,7 +49,7 @@ func newLab(capacity float64) *lab {
 	l.latency = func(int) time.Duration { return 10 * time.Millisecond }
 	l.wg.Go(func() {
 		rec := l.reg.Recorder(0)
-		post, sched := rec.Name("post"), rec.Name(workload.Schedule)
+		post, sched, inbox := rec.Name("post"), rec.Name(workload.Schedule), rec.Name(workload.Inbox)
 		for {
 			select {
 			case <-l.stop:
@@ -55,7 +61,10 @@ func newLab(capacity float64) *lab {
 			for range (n + 9) / 10 {
 				lag, lat := l.lag(n), l.latency(n)
 				rec.Lag(sched, lag)
-				rec.Record(post, &measure.Op{Due: lag, Sent: lag, Done: lag + lat, Scheduled: true})
+				rec.Record(post, &measure.Op{Due: lag, Sent: lag + l.wait, Done: lag + lat, Scheduled: true})
+				if l.inbox > 0 {
+					rec.Value(inbox, l.inbox)
+				}
 			}
 			for role, share := range map[string]float64{"app": float64(n) / l.capacity * 0.85, "generator": 0.3} {
 				b := l.busy[role]
@@ -100,7 +109,22 @@ func (l *lab) Busy(role string) (float64, float64, error) {
 	return b[0], b[1], nil
 }
 func (l *lab) Query(context.Context, string) (float64, bool, error) { return 0, false, nil }
-func (l *lab) Failing() map[string]Failure                          { return l.failing }
+func (l *lab) Health(int, float64) map[string]Reading {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[string]Reading{"core": {Value: 30}}
+	maps.Copy(out, l.healthy)
+	if l.health != nil {
+		maps.Copy(out, l.health(l.users))
+	}
+	return out
+}
+func (l *lab) Activity() workload.Activity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counts
+}
+func (l *lab) Failing() map[string]Failure { return l.failing }
 
 func rules(t *testing.T, texts ...string) []plan.SLO {
 	t.Helper()

@@ -15,8 +15,11 @@ const (
 // Schedule is the series that holds the lag of every action.
 const Schedule = "schedule"
 
+// Inbox is the series of how long WebSocket events lay in the kernel before they were read.
+const Inbox = "inbox"
+
 // Steady reports whether a series holds operations of the steady state: what the name "op" in a rule stands for.
 func Steady(series string) bool {
-	return series != Delivery && series != Schedule && !strings.HasPrefix(series, Login) &&
+	return series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Login) &&
 		!strings.HasPrefix(series, Setup) && !strings.HasPrefix(series, StormPrefix)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -178,7 +180,7 @@ func (a *app) show(_ context.Context, fs *flag.FlagSet, args []string) error {
 	if *asJSON {
 		return a.json(s)
 	}
-	a.printRun(s)
+	a.printRun(s, true)
 	return nil
 }
 
@@ -226,7 +228,8 @@ func look(r *record.Run) (shown, error) {
 	return s, nil
 }
 
-func (a *app) printRun(s shown) {
+// printRun shows a run; with all, every gate with its readings.
+func (a *app) printRun(s shown, all bool) {
 	m := s.Manifest
 	w := a.stdout
 	fmt.Fprintf(w, "run %s: %s, %s\n", m.ID, m.State, validText(s.Validity))
@@ -250,6 +253,7 @@ func (a *app) printRun(s shown) {
 	for _, f := range s.Validity.Findings {
 		fmt.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
+	printGates(w, s.Validity.Gates, all)
 	fmt.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "NAME\tCOUNT\t/S\tERRORS\tMEAN\tP50\tP95\tP99\tMAX\t")
@@ -297,6 +301,41 @@ func usersData(r *record.Run) (d report.RunData, err error) {
 	}
 	d.Outside, err = r.Outside(storms)
 	return d, err
+}
+
+// printGates shows the gates of the generator's health: each with all, otherwise how many were in which state.
+func printGates(w io.Writer, gates []record.Gate, all bool) {
+	if len(gates) == 0 {
+		return
+	}
+	if !all {
+		names := map[string][]string{}
+		for _, g := range gates {
+			names[g.Level] = append(names[g.Level], g.Name)
+		}
+		fmt.Fprintf(w, "  gates of the generator: %d green", len(names[record.Green]))
+		for _, level := range []string{record.Amber, record.Red, record.NotMeasured} {
+			if n := names[level]; len(n) > 0 {
+				fmt.Fprintf(w, "; %d %s (%s)", len(n), level, strings.Join(n, ", "))
+			}
+		}
+		fmt.Fprintln(w)
+		return
+	}
+	fmt.Fprintln(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):")
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "GATE\tSTATE\tREADING\tWORST\tAMBER\tRED\tREAD\tAMBER\tRED\t")
+	for _, g := range gates {
+		show := func(v *float64) string {
+			if v == nil {
+				return "-"
+			}
+			return plan.Gate{Unit: g.Unit}.Format(*v)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", g.Name, g.Level, show(g.Value), show(g.Worst), show(&g.Amber), show(&g.Red),
+			g.Seconds, g.AmberSeconds, g.RedSeconds, g.Why)
+	}
+	tw.Flush()
 }
 
 func validText(v record.Validity) string {

@@ -72,7 +72,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if *asJSON {
 		err = a.json(sh)
 	} else {
-		a.printRun(sh)
+		a.printRun(sh, false)
 		_, err = fmt.Fprintf(a.stdout, "\nrun: %s\n", r.Dir)
 	}
 	if err != nil {

@@ -167,7 +167,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	if len(s.targets) > 0 {
 		cores["app"], cores["target"] = s.targets, s.targets
 	}
-	sig, err := newSignals(cores, db, runner)
+	sig, err := newSignals(cores, newHealth(runner.Last, s.generator, ownsHost(s.plan)), db, runner)
 	if err != nil {
 		return out, err
 	}
@@ -196,7 +196,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 
 // spec translates the plan for one part.
 func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, epoch time.Time) trial.Spec {
-	spec := trial.Spec{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.prog.trial, Gates: trial.DefaultGates()}
+	spec := trial.Spec{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.prog.trial, Gates: s.plan.Gates.All()}
 	spec.Window = 15 * time.Second
 	if b := s.plan.Bounded; b != nil && pt.bounded {
 		n, _ := b.UsersFor(pt.engine)

@@ -20,6 +20,7 @@ import (
 
 // signals is what a trial may ask of hosts and series.
 type signals struct {
+	*health
 	cores  map[string][]int // of the roles that have cores of their own on this host
 	stat   *os.File
 	db     *series.DB
@@ -29,12 +30,12 @@ type signals struct {
 
 // newSignals opens /proc/stat for the roles. A role without cores is not known, except "generator", which then is
 // this process.
-func newSignals(cores map[string][]int, db *series.DB, runner *probe.Runner) (*signals, error) {
+func newSignals(cores map[string][]int, h *health, db *series.DB, runner *probe.Runner) (*signals, error) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {
 		return nil, err
 	}
-	return &signals{cores: cores, stat: f, db: db, runner: runner, began: time.Now()}, nil
+	return &signals{health: h, cores: cores, stat: f, db: db, runner: runner, began: time.Now()}, nil
 }
 
 func (s *signals) close() { _ = s.stat.Close() }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/trial"
+)
+
+// fresh is how old a sample may be that a gate is read from; the probes sample every second.
+const fresh = 3 * time.Second
+
+// health reads the gates of the generator's health from the probes.
+type health struct {
+	last func(key string) (v float64, at time.Time, ok bool)
+	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may use all and the
+	// target is elsewhere, "" when both use the same.
+	role  string
+	cores int
+	ports float64 // in the ephemeral range; 0 if unknown
+	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
+	headroom func(users int, ops float64) (share float64, ok bool)
+
+	throttled, rate float64
+	throttledAt     time.Time
+}
+
+func newHealth(last func(string) (float64, time.Time, bool), placed []int, sharedHost bool) *health {
+	h := &health{last: last, cores: len(placed)}
+	switch {
+	case len(placed) > 0:
+		h.role = "generator"
+	case !sharedHost:
+		h.role = "host"
+	}
+	if h.cores == 0 {
+		cpus, _ := lab.AllowedCPUs(0) // without it the gate cpu is not measured
+		h.cores = len(cpus)
+	}
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // without it the gate ports is not measured
+	var from, to float64
+	if n, _ := fmt.Sscan(string(b), &from, &to); n == 2 && to >= from {
+		h.ports = to - from + 1
+	}
+	return h
+}
+
+// read returns a sample times scale.
+func (h *health) read(key string, scale float64) trial.Reading {
+	v, at, ok := h.last(key)
+	name, _, _ := strings.Cut(key, "{")
+	switch {
+	case !ok:
+		return trial.Reading{Why: "there is no sample of " + name}
+	case time.Since(at) > fresh:
+		return trial.Reading{Why: fmt.Sprintf("the last sample of %s is older than %v", name, fresh)}
+	}
+	return trial.Reading{Value: v * scale}
+}
+
+// ofRole is read for the cores that are watched.
+func (h *health) ofRole(metric string, role string, scale float64) trial.Reading {
+	if role == "" {
+		return trial.Reading{Why: "generator and target share their cores; see cpu, sched and steal"}
+	}
+	return h.read(metric+`{role="`+role+`"}`, scale)
+}
+
+// both combines two readings, if there are both.
+func both(a, b trial.Reading, f func(a, b float64) float64) trial.Reading {
+	switch {
+	case a.Why != "":
+		return a
+	case b.Why != "":
+		return b
+	}
+	return trial.Reading{Value: f(a.Value, b.Value)}
+}
+
+// Health returns the readings at present.
+func (h *health) Health(users int, ops float64) map[string]trial.Reading {
+	steal := h.role
+	if steal == "" {
+		steal = "host"
+	}
+	fds, limit := h.read("plimsoll_generator_open_fds", 1), h.read("plimsoll_generator_fds_limit", 1)
+	out := map[string]trial.Reading{
+		"cpu":       {Why: "the cores that this process may use are not known"},
+		"core":      h.ofRole("plimsoll_cpu_busy_hottest_ratio", h.role, 100),
+		"sched":     h.read("plimsoll_generator_sched_latency_p99_seconds", 1e3),
+		"pause":     h.read("plimsoll_generator_pause_max_seconds", 1e3),
+		"gc":        h.read("plimsoll_generator_gc_cpu_ratio", 100),
+		"steal":     h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
+		"throttled": h.throttling(),
+		"fds":       both(fds, limit, func(n, most float64) float64 { return 100 * n / most }),
+		"fds_free":  both(fds, limit, func(n, most float64) float64 { return most - n }),
+		"ports":     {Why: "the range of ephemeral ports is not known"},
+		"memory": both(h.read("node_memory_MemAvailable_bytes", 1), h.read("node_memory_MemTotal_bytes", 1),
+			func(free, all float64) float64 { return 100 * (1 - free/all) }),
+		"clock":    {Value: 0}, // the users are in the process that judges: one clock
+		"headroom": {Why: "this host was not calibrated"},
+	}
+	if h.cores > 0 {
+		out["cpu"] = h.read("plimsoll_generator_cpu_ratio", 100/float64(h.cores))
+	}
+	if h.ports > 0 {
+		// Every open file of this process may be a connection, and every socket in TIME_WAIT may have been one: an upper bound.
+		out["ports"] = both(fds, h.read("node_sockstat_TCP_tw", 1), func(n, tw float64) float64 { return 100 * (n + tw) / h.ports })
+	}
+	if h.headroom != nil {
+		if share, ok := h.headroom(users, ops); ok {
+			out["headroom"] = trial.Reading{Value: 100 * share}
+		}
+	}
+	return out
+}
+
+// throttling is the share of time in which a quota held this process back, since the sample before.
+func (h *health) throttling() trial.Reading {
+	v, at, ok := h.last(`container_cpu_cfs_throttled_seconds_total{role="self"}`)
+	switch {
+	case !ok || time.Since(at) > fresh:
+		return trial.Reading{Why: "no CPU quota holds for this process, or its counters are not seen"}
+	case h.throttledAt.IsZero():
+		h.throttled, h.throttledAt = v, at
+		return trial.Reading{Why: "one sample is not a rate"}
+	case at.After(h.throttledAt):
+		h.rate = (v - h.throttled) / at.Sub(h.throttledAt).Seconds()
+		h.throttled, h.throttledAt = v, at
+	}
+	return trial.Reading{Value: 100 * h.rate}
+}
