@@ -28,7 +28,7 @@ func (b *builder) operations() {
 					seconds[i] += (ph.To - ph.From).Seconds()
 				}
 				for name, w := range r.Ops {
-					if name == workload.Schedule || w == nil || w.Count() == 0 {
+					if name == workload.Schedule || w == nil || w.Count() == 0 { // the generator's own
 						continue
 					}
 					if merged[i][name] == nil {

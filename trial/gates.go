@@ -89,7 +89,7 @@ func readWait(st stretch) Reading {
 }
 
 func readInbox(st stretch) Reading {
-	h := st.merged(func(s string) bool { return s == workload.Inbox }).Response
+	h := st.merged(func(s string) bool { return s == workload.Inbox }).Lag
 	if h.Count() == 0 {
 		return Reading{Why: "no WebSocket event came with the kernel's stamp"}
 	}

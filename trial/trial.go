@@ -317,7 +317,7 @@ func (r *run) opsPerSecond(sl slice) float64 {
 	n, from := uint64(0), sl.at-r.tick
 	count := func(sl slice) {
 		for _, w := range sl.windows {
-			if w.Name != workload.Delivery && w.Name != workload.Inbox {
+			if w.Name != workload.Delivery {
 				n += w.Count()
 			}
 		}

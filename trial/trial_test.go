@@ -63,7 +63,7 @@ func newLab(capacity float64) *lab {
 				rec.Lag(sched, lag)
 				rec.Record(post, &measure.Op{Due: lag, Sent: lag + l.wait, Done: lag + lat, Scheduled: true})
 				if l.inbox > 0 {
-					rec.Value(inbox, l.inbox)
+					rec.Lag(inbox, l.inbox)
 				}
 			}
 			for role, share := range map[string]float64{"app": float64(n) / l.capacity * 0.85, "generator": 0.3} {

@@ -15,7 +15,7 @@ const (
 // Schedule is the series that holds the lag of every action.
 const Schedule = "schedule"
 
-// Inbox is the series of how long WebSocket events lay in the kernel before they were read.
+// Inbox is the series of how long WebSocket events lay in the kernel before they were read: lags, as of Schedule.
 const Inbox = "inbox"
 
 // Steady reports whether a series holds operations of the steady state: what the name "op" in a rule stands for.

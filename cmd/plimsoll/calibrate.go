@@ -31,6 +31,9 @@ func (a *app) calibrateFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("calibrate", def, "rate this host's generator for 20 s when it has not been (environment PLIMSOLL_CALIBRATE=false: never)")
 }
 
+// calibrated is the behavior of the users that the generator is rated with.
+const calibrated = "mattermost"
+
 // calibrate is the verb that rates the generator on this host.
 func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
@@ -103,7 +106,7 @@ func (s *session) calibrated(ctx context.Context, force bool, length time.Durati
 			}
 			return ""
 		}},
-		Behavior: mattermost.Behaviors()["mattermost"](), Cores: cores, Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
+		Behavior: mattermost.Behaviors()[calibrated](), Cores: cores, Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
 		Memory: host.MemoryBytes / 2, Length: length, Progress: func(what string) { s.prog.doing("calibrating: "+what, 0) },
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ type health struct {
 	cores int
 	ports float64 // in the ephemeral range; 0 if unknown
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
-	headroom func(users int, ops float64) (share float64, ok bool)
+	headroom func(users int, ops float64) float64
 
 	throttled, rate float64
 	throttledAt     time.Time
@@ -111,9 +111,7 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		out["ports"] = both(fds, h.read("node_sockstat_TCP_tw", 1), func(n, tw float64) float64 { return 100 * (n + tw) / h.ports })
 	}
 	if h.headroom != nil {
-		if share, ok := h.headroom(users, ops); ok {
-			out["headroom"] = trial.Reading{Value: 100 * share}
-		}
+		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}
 	}
 	return out
 }

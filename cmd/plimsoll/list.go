@@ -124,7 +124,7 @@ func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
 	var rows []opRow
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		w := merged[name]
-		if name == workload.Schedule {
+		if w.Count() == 0 { // only lags, of the generator
 			continue
 		}
 		if workload.Steady(name) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -167,7 +168,18 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	if len(s.targets) > 0 {
 		cores["app"], cores["target"] = s.targets, s.targets
 	}
-	sig, err := newSignals(cores, newHealth(runner.Last, s.generator, ownsHost(s.plan)), db, runner)
+	h := newHealth(runner.Last, s.generator, ownsHost(s.plan))
+	if s.rating != nil {
+		h.headroom = func(users int, ops float64) float64 {
+			pace := s.plan.Workload.Pace
+			if s.plan.Workload.Behavior != calibrated {
+				pace = math.Inf(1) // the rating's users are of another kind: only sockets and operations compare
+			}
+			share, _ := s.rating.Headroom(users, pace, ops)
+			return share
+		}
+	}
+	sig, err := newSignals(cores, h, db, runner)
 	if err != nil {
 		return out, err
 	}

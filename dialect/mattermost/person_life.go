@@ -27,6 +27,7 @@ type person struct {
 	steady, login *Table
 	deliveries    *workload.Deliveries
 	delivery      measure.Name
+	inbox         measure.Name
 	*chance
 	start [2]uint64 // seeds of the login's chance
 
@@ -240,6 +241,9 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 				}
 			}
 			return
+		}
+		if ev.Late >= 0 {
+			rec.Lag(a.inbox, ev.Late)
 		}
 		if ev.Lost != 0 {
 			rec.Error(a.steady.names[opWebSocket], measure.WS)

@@ -32,7 +32,9 @@ const (
 // An Event is one event.
 type Event struct {
 	Kind EventKind
-	At   time.Time // when its last byte was read
+	At   time.Time // when its last byte arrived
+	// Late is how long it lay in the kernel until it was read; negative where the kernel does not say when it arrived.
+	Late time.Duration
 	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came again.
 	Lost int64
 	// Post is that of a posted event.
@@ -132,7 +134,10 @@ func (s *Socket) Next(ctx context.Context) (Event, error) {
 		if seq < 0 {
 			continue // a reply
 		}
-		ev.At = at
+		ev.At, ev.Late = at, -1
+		if read, kernel := s.ws.LastRead(); kernel {
+			ev.Late = max(read.Sub(at), 0)
+		}
 		ev.Bytes = len(data)
 		ev.Lost = seq - s.next
 		s.next = max(s.next, seq+1)
