@@ -134,17 +134,8 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 			if !c.resp.Retried {
 				c.resp.Sent = now
 			}
-			conn, e := c.o.connect(ctx, deadline)
-			if e != nil {
+			if e := c.connect(ctx, deadline); e != nil {
 				return e
-			}
-			c.conn = conn
-			c.resp.Dialed = true
-			if c.o.http2 && spokenH2(conn) {
-				var err error
-				if c.h2, err = newH2(conn); err != nil {
-					return newError(ctx, PhaseWrite, err)
-				}
 			}
 			now = time.Now()
 		}
@@ -170,6 +161,24 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 		c.resp.Retried = true
 		c.resp.FirstByte, c.resp.Status = time.Time{}, 0
 	}
+}
+
+// connect makes the connection.
+func (c *Client) connect(ctx context.Context, deadline time.Time) (e *Error) {
+	aside(func() {
+		if c.conn, e = c.o.connect(ctx, deadline); e != nil {
+			c.conn = nil
+			return
+		}
+		c.resp.Dialed = true
+		if c.o.http2 && spokenH2(c.conn) {
+			var err error
+			if c.h2, err = newH2(c.conn); err != nil {
+				e = newError(ctx, PhaseWrite, err)
+			}
+		}
+	})
+	return e
 }
 
 // outdated reports whether the idle connection is not to be used again.

@@ -111,7 +111,7 @@ func TestWSKernelArrival(t *testing.T) {
 				c.WriteMessage(websocket.TextMessage, []byte("hi"))
 			}
 		})
-		w := dialWS(t, WSConfig{URL: url, TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url, TLS: conf})
 		for range 3 {
 			s := sockOf(w.conn)
 			send <- true

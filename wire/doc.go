@@ -5,7 +5,7 @@
 // A [Client] is one user's keep-alive connection to one origin: [Client.Do] writes a request, reads the whole
 // response and says when the request was sent, when the first byte came back and when the last one did. A [WS] is one
 // user's WebSocket connection. Both sit directly on a net.Conn or a tls.Conn; there is no pool of connections and no
-// goroutine of its own, so a user that does nothing costs its connection and little else.
+// goroutine of its own after dialing, so a user that does nothing costs its connection and little else.
 //
 // # Clocks
 //

@@ -92,7 +92,12 @@ type WS struct {
 
 // DialWS connects and shakes hands. A server that answers with anything but a good 101 is reported as a [*HandshakeError]
 // inside the [*Error]; ctx limits the handshake only.
-func DialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
+func DialWS(ctx context.Context, cfg WSConfig) (w *WS, err error) {
+	aside(func() { w, err = dialWS(ctx, cfg) })
+	return w, err
+}
+
+func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	o, err := parseOrigin(cfg.URL, "ws", "wss", cfg.TLS)
 	if err != nil {
 		return nil, &Error{Err: err}

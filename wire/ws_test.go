@@ -19,7 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-func dialWS(t *testing.T, cfg WSConfig) *WS {
+func mustDialWS(t *testing.T, cfg WSConfig) *WS {
 	t.Helper()
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
@@ -75,7 +75,7 @@ func echo(c *websocket.Conn, _ *http.Request) {
 func TestWSEcho(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		url, conf := gorilla(t, secure, echo)
-		w := dialWS(t, WSConfig{URL: url + "/ws?a=b", TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url + "/ws?a=b", TLS: conf})
 		for _, n := range []int{0, 1, 125, 126, 4000, 4096, 65535, 65536, 300_000, 1} {
 			before := time.Now()
 			if err := w.WriteText(pattern(n)); err != nil {
@@ -113,7 +113,7 @@ func echoFragments(c *websocket.Conn, _ *http.Request) {
 func TestWSIdleHoldsNoBuffer(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		url, conf := gorilla(t, secure, echoFragments)
-		w := dialWS(t, WSConfig{URL: url, TLS: conf})
+		w := mustDialWS(t, WSConfig{URL: url, TLS: conf})
 		w.WriteText(pattern(100_000))
 		if _, data, _, err := w.Read(t.Context()); err != nil || !bytes.Equal(data, pattern(100_000)) {
 			t.Fatalf("%d bytes, %v", len(data), err)
@@ -157,7 +157,7 @@ func TestWSControlFrames(t *testing.T) {
 		c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4001, "bye"), time.Now().Add(time.Second))
 		c.ReadMessage()
 	})
-	w := dialWS(t, WSConfig{URL: url, Token: "tok", Header: []Field{{"X-Own", "v"}}})
+	w := mustDialWS(t, WSConfig{URL: url, Token: "tok", Header: []Field{{"X-Own", "v"}}})
 	if _, data, _, err := w.Read(t.Context()); err != nil || string(data) != "after ping" {
 		t.Fatalf("got %q, %v", data, err)
 	}
@@ -184,7 +184,7 @@ func TestWSCloseEndsRead(t *testing.T) {
 		_, _, err := c.ReadMessage()
 		closed <- err
 	})
-	w := dialWS(t, WSConfig{URL: url})
+	w := mustDialWS(t, WSConfig{URL: url})
 	got := make(chan error, 1)
 	go func() { _, _, _, err := w.Read(t.Context()); got <- err }()
 	time.Sleep(20 * time.Millisecond)
@@ -201,7 +201,7 @@ func TestWSCloseEndsRead(t *testing.T) {
 
 func TestWSConcurrentWrites(t *testing.T) {
 	url, _ := gorilla(t, false, echo)
-	w := dialWS(t, WSConfig{URL: url})
+	w := mustDialWS(t, WSConfig{URL: url})
 	const writers, each = 4, 50
 	var wg sync.WaitGroup
 	for range writers {
@@ -284,7 +284,7 @@ func TestWSFrames(t *testing.T) {
 			if piece == 1 && len(tt.raw) > 60_000 {
 				continue
 			}
-			w := dialWS(t, WSConfig{URL: frames(t, tt.raw, piece), MaxMessage: 100_000})
+			w := mustDialWS(t, WSConfig{URL: frames(t, tt.raw, piece), MaxMessage: 100_000})
 			for i, want := range tt.want {
 				_, data, _, err := w.Read(t.Context())
 				if err != nil || string(data) != want {
@@ -332,7 +332,7 @@ func TestWSHandshakeRefused(t *testing.T) {
 
 func TestWSIdleTimeout(t *testing.T) {
 	url, _ := gorilla(t, false, echo)
-	w := dialWS(t, WSConfig{URL: url, Idle: 50 * time.Millisecond})
+	w := mustDialWS(t, WSConfig{URL: url, Idle: 50 * time.Millisecond})
 	_, _, _, err := w.Read(t.Context())
 	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
 		t.Fatalf("got %v, want a time-out", err)
@@ -356,7 +356,7 @@ func TestMaskAndAppendFrame(t *testing.T) {
 
 func TestWSAllocations(t *testing.T) {
 	raw := strings.Repeat("\x81\x02hi", 30_000)
-	w := dialWS(t, WSConfig{URL: frames(t, raw, 1000)})
+	w := mustDialWS(t, WSConfig{URL: frames(t, raw, 1000)})
 	if got := testing.AllocsPerRun(20_000, func() {
 		if _, _, _, err := w.Read(t.Context()); err != nil {
 			t.Fatal(err)
