@@ -99,7 +99,7 @@ func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 		a.deliveries.Sent(p.ID, p.Sent)
 	}
 	a.b.dir.see(ch, Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt})
-	return nil
+	return a.dropDraft(ctx, ch, parseID(d.RootID))
 }
 
 // addReaction adds a reaction to a post of the current channel that the person has not reacted to with the same emoji.

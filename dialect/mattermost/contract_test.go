@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
 	"plimsoll/measure"
 	"plimsoll/refchat"
@@ -23,6 +24,19 @@ func server(t *testing.T, faults ...string) (url, password string) {
 	if url := os.Getenv("PLIMSOLL_CONTRACT_URL"); url != "" && len(faults) == 0 {
 		return url, os.Getenv("PLIMSOLL_CONTRACT_PASSWORD")
 	}
+	return reference(t, "postgresql", refchat.Config{Faults: faults})
+}
+
+// engine is a database server of a test.
+type engine interface {
+	DSN(db string) string
+	CreateDatabase(ctx context.Context, name string) error
+	Stop(ctx context.Context) error
+}
+
+// reference runs the reference server on a fresh database server and returns its URL and the administrator's password.
+func reference(t *testing.T, on string, cfg refchat.Config) (url, password string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
@@ -31,7 +45,13 @@ func server(t *testing.T, faults ...string) (url, password string) {
 			t.Fatal(err)
 		}
 	}
-	db, err := postgresql.Start(ctx, postgresql.Config{Dir: dir + "/pg"})
+	var db engine
+	var err error
+	if on == "mysql" {
+		db, err = mysql.Start(ctx, mysql.Config{Dir: dir + "/my"})
+	} else {
+		db, err = postgresql.Start(ctx, postgresql.Config{Dir: dir + "/pg"})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +63,8 @@ func server(t *testing.T, faults ...string) (url, password string) {
 	if err := db.CreateDatabase(ctx, "chat"); err != nil {
 		t.Fatal(err)
 	}
-	password = "Contract-1"
-	s, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: db.DSN("chat"), AdminPassword: password, Hash: "bcrypt:4", Faults: faults})
+	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN("chat"), "Contract-1", "bcrypt:4"
+	s, err := refchat.New(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +77,7 @@ func server(t *testing.T, faults ...string) (url, password string) {
 			t.Error(err)
 		}
 	})
-	return "http://" + s.Addr(), password
+	return "http://" + s.Addr(), cfg.AdminPassword
 }
 
 func contractEnv(url, password string) workload.Env {

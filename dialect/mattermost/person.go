@@ -22,6 +22,9 @@ type Person struct {
 	mix      *mix
 	facts    *facts
 	notes    notes
+
+	adminToken string // of reports
+	attribute  string // id of the custom profile attribute that persons change; "" if the server has none
 }
 
 // personName is the user name of the person with this rank.
@@ -58,6 +61,12 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	}
 	if b.mix, err = newMix(Mixes()["default"], b.facts); err != nil {
 		return err
+	}
+	b.adminToken = s.token
+	if b.facts.lacks(hasAttributes) == "" {
+		if b.attribute, err = s.attribute(); err != nil {
+			return fmt.Errorf("custom profile attribute: %w", err)
+		}
 	}
 	names := make([]string, max(n, len(b.ids)))
 	for i := range names {

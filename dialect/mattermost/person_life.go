@@ -37,6 +37,7 @@ type person struct {
 	anchor   ID      // how far back the current channel was scrolled; none if not beyond what is seen
 	profiles bitmap  // accounts whose profiles it has
 	statuses bitmap  // accounts whose presence it has
+	has      *belongings
 
 	again *Client // of the reader, for reconnecting
 	stop  context.CancelFunc
@@ -58,6 +59,7 @@ func (a *person) Login(ctx context.Context) error {
 	a.disconnect()
 	a.chance.renew(a.start[0], a.start[1])
 	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, ID{}, nil, nil
+	a.has = nil
 	a.team = a.b.team
 	a.c.SetTable(a.login)
 	if a.c.Token() == "" {

@@ -336,6 +336,29 @@ func (s *setup) bot() (id, token string, err error) {
 	return id, token, nil
 }
 
+// attributeName is the custom profile attribute that is used or created.
+const attributeName = "load_test"
+
+// attribute finds or creates the custom profile attribute and returns its id.
+func (s *setup) attribute() (id string, err error) {
+	err = s.with(func(c *Client) error {
+		fields, err := c.AttributeFields(s.ctx)
+		if err != nil {
+			return err
+		}
+		for _, f := range fields {
+			if f.Name == attributeName {
+				id = f.ID
+				return nil
+			}
+		}
+		f, err := c.CreateAttributeField(s.ctx, attributeName)
+		id = f.ID
+		return err
+	})
+	return id, err
+}
+
 // valid reports whether a token obtained earlier still opens a session: false after a reset to a state before it.
 func (s *setup) valid(token string) (bool, error) {
 	c, err := s.client(token)

@@ -1,0 +1,316 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// bookmarkActions are about what channels show at their heads, and about the person's sidebar.
+var bookmarkActions = []action{
+	{name: "update_sidebar_category", weight: 0.004, needs: hasSidebar, do: (*person).updateSidebarCategory, prove: proveUpdateSidebarCategory},
+	{name: "add_channel_bookmark", weight: 0.0003, needs: hasBookmarks, do: (*person).addChannelBookmark, prove: proveAddChannelBookmark},
+	{name: "update_channel_bookmark", weight: 0.0002, needs: hasBookmarks, do: (*person).updateChannelBookmark, prove: proveUpdateChannelBookmark},
+	{name: "update_channel_bookmark_sort_order", weight: 0.0002, needs: hasBookmarks, do: (*person).sortChannelBookmark, prove: proveSortChannelBookmark},
+	{name: "create_sidebar_category", weight: 0.0001, needs: hasSidebar, do: (*person).createSidebarCategory, prove: proveCreateSidebarCategory},
+	{name: "delete_channel_bookmark", weight: 0.0001, needs: hasBookmarks, do: (*person).deleteChannelBookmark, prove: proveDeleteChannelBookmark},
+}
+
+const (
+	mostBookmarks = 50 // in one channel: the server's limit
+	skipFull      = skipped("the channel has as many bookmarks as it may")
+)
+
+// addChannelBookmark adds a link or, as often, a file to the head of the current channel.
+func (a *person) addChannelBookmark(ctx context.Context) error {
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	list, err := a.c.Bookmarks(ctx, a.channel().id.String())
+	if err != nil {
+		return err
+	}
+	if len(list) >= mostBookmarks {
+		return skipFull
+	}
+	return a.addBookmark(ctx)
+}
+
+func (a *person) addBookmark(ctx context.Context) error {
+	ch := a.channel().id.String()
+	file := a.choice.IntN(2) == 1
+	name := message(a.content, 2, a.b.set.users, 0)
+	b := Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
+	if file {
+		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
+		if err != nil {
+			return err
+		}
+		b.URL, b.FileID = "", id
+	}
+	_, err := a.c.AddBookmark(ctx, ch, b)
+	return err
+}
+
+// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds what is missing first.
+func (a *person) bookmarks(ctx context.Context, n int) ([]Bookmark, error) {
+	if err := a.somewhere(ctx); err != nil {
+		return nil, err
+	}
+	ch := a.channel().id.String()
+	list, err := a.c.Bookmarks(ctx, ch)
+	if err != nil || len(list) >= n {
+		return list, err
+	}
+	for range n - len(list) {
+		if err := a.addBookmark(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return a.c.Bookmarks(ctx, ch)
+}
+
+// updateChannelBookmark gives one of the channel's bookmarks another name.
+func (a *person) updateChannelBookmark(ctx context.Context) error {
+	list, err := a.bookmarks(ctx, 1)
+	if err != nil {
+		return err
+	}
+	name := message(a.content, 2, a.b.set.users, 0)
+	_, err = a.c.RenameBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
+	return err
+}
+
+// sortChannelBookmark puts one of the channel's bookmarks to another place.
+func (a *person) sortChannelBookmark(ctx context.Context) error {
+	list, err := a.bookmarks(ctx, 2)
+	if err != nil {
+		return err
+	}
+	from := a.pick.IntN(len(list))
+	to := a.pick.IntN(len(list) - 1)
+	if to >= from {
+		to++
+	}
+	return a.c.MoveBookmark(ctx, a.channel().id.String(), list[from].ID, to)
+}
+
+// deleteChannelBookmark takes one of the channel's bookmarks away.
+func (a *person) deleteChannelBookmark(ctx context.Context) error {
+	list, err := a.bookmarks(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return a.c.DeleteBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID)
+}
+
+// createSidebarCategory groups some of the person's channels, and reads the new sidebar.
+func (a *person) createSidebarCategory(ctx context.Context) error {
+	name := message(a.content, 2, a.b.set.users, 0)
+	cat := Category{Name: name[:min(len(name), 20)], Type: "custom"}
+	for k, p := range a.places {
+		if a.inTeam(p) && len(cat.Channels) < 3 && (k == a.current || a.pick.IntN(4) == 0) {
+			cat.Channels = append(cat.Channels, p.ch.id.String())
+		}
+	}
+	if _, err := a.c.CreateCategory(ctx, a.id, a.team, cat); err != nil {
+		return err
+	}
+	_, err := a.c.Categories(ctx, a.id, a.team)
+	return err
+}
+
+// updateSidebarCategory drags a channel of the team into another section, and reads the new sidebar.
+func (a *person) updateSidebarCategory(ctx context.Context) error {
+	cats, err := a.c.Categories(ctx, a.id, a.team)
+	if err != nil {
+		return err
+	}
+	type spot struct{ cat, at int }
+	var from []spot // channels that may be moved
+	var to []int    // sections that take them
+	for k := range cats {
+		if cats[k].Type == "direct_messages" {
+			continue
+		}
+		to = append(to, k)
+		for i := range cats[k].Channels {
+			from = append(from, spot{k, i})
+		}
+	}
+	if len(from) == 0 || len(to) < 2 {
+		return skipNoChannel
+	}
+	s := from[a.pick.IntN(len(from))]
+	to = slices.DeleteFunc(to, func(k int) bool { return k == s.cat })
+	src, dst := &cats[s.cat], &cats[to[a.pick.IntN(len(to))]]
+	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
+	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
+	if err := a.c.UpdateCategories(ctx, a.id, a.team, []Category{*src, *dst}); err != nil {
+		return err
+	}
+	_, err = a.c.Categories(ctx, a.id, a.team)
+	return err
+}
+
+// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that the witness sees
+// before and after.
+func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []Bookmark, err error) {
+	ch := s.actor.channel().id.String()
+	list, err := s.witness.c.Bookmarks(ctx, ch)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, b := range list {
+		if err := s.witness.c.DeleteBookmark(ctx, ch, b.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range n {
+		if _, err := s.witness.c.AddBookmark(ctx, ch, Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}); err != nil {
+			return nil, nil, err
+		}
+	}
+	if before, err = s.witness.c.Bookmarks(ctx, ch); err != nil {
+		return nil, nil, err
+	}
+	if err := s.act(ctx); err != nil {
+		return nil, nil, err
+	}
+	after, err = s.witness.c.Bookmarks(ctx, ch)
+	return before, after, err
+}
+
+// proveAddChannelBookmark shows that another client sees one more, a link or a file; of twelve, some are of each kind.
+func proveAddChannelBookmark(ctx context.Context, s *stage) error {
+	before, after, err := proveBookmarks(ctx, s, 0)
+	if err != nil {
+		return err
+	}
+	if len(before) != 0 || len(after) != 1 || after[0].OwnerID != s.actor.id {
+		return fmt.Errorf("another client sees %d bookmarks, want one of the person", len(after))
+	}
+	for range 11 {
+		if err := s.act(ctx); err != nil {
+			return err
+		}
+	}
+	list, err := s.witness.c.Bookmarks(ctx, s.actor.channel().id.String())
+	if err != nil {
+		return err
+	}
+	files := 0
+	for _, b := range list {
+		if b.FileID == "" {
+			continue
+		}
+		if files++; files == 1 {
+			if err := s.witness.c.File(ctx, b.FileID); err != nil {
+				return fmt.Errorf("the file of a bookmark: %w", err)
+			}
+		}
+	}
+	if len(list) != 12 || files == 0 || files == 12 {
+		return fmt.Errorf("%d bookmarks, %d of them files", len(list), files)
+	}
+	return nil
+}
+
+// proveUpdateChannelBookmark shows that another client sees a bookmark with another name.
+func proveUpdateChannelBookmark(ctx context.Context, s *stage) error {
+	before, after, err := proveBookmarks(ctx, s, 1)
+	if err == nil && (len(after) != 1 || after[0].Name == before[0].Name) {
+		err = fmt.Errorf("another client sees no bookmark with another name")
+	}
+	return err
+}
+
+// proveSortChannelBookmark shows that another client sees the same bookmarks in another order.
+func proveSortChannelBookmark(ctx context.Context, s *stage) error {
+	before, after, err := proveBookmarks(ctx, s, 3)
+	if err != nil {
+		return err
+	}
+	moved := 0
+	for i, b := range before {
+		k := slices.IndexFunc(after, func(c Bookmark) bool { return c.ID == b.ID })
+		if k < 0 {
+			return fmt.Errorf("a bookmark is gone")
+		}
+		if k != i {
+			moved++
+		}
+	}
+	if len(after) != len(before) || moved == 0 {
+		return fmt.Errorf("another client sees the same order as before")
+	}
+	return nil
+}
+
+// proveDeleteChannelBookmark shows that another client sees one less.
+func proveDeleteChannelBookmark(ctx context.Context, s *stage) error {
+	before, after, err := proveBookmarks(ctx, s, 2)
+	if err == nil && len(after) != len(before)-1 {
+		err = fmt.Errorf("another client sees %d bookmarks, before there were %d", len(after), len(before))
+	}
+	return err
+}
+
+// sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there are.
+func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int, err error) {
+	in = map[string]string{}
+	err = s.device(func(c *Client) error {
+		cats, err := c.Categories(ctx, s.actor.id, s.actor.team)
+		for _, cat := range cats {
+			for _, ch := range cat.Channels {
+				in[ch] = cat.ID
+			}
+		}
+		n = len(cats)
+		return err
+	})
+	return in, n, err
+}
+
+// proveUpdateSidebarCategory shows that another device finds one channel, and only that, in another section.
+func proveUpdateSidebarCategory(ctx context.Context, s *stage) error {
+	before, _, err := s.sidebar(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	after, _, err := s.sidebar(ctx)
+	if err != nil {
+		return err
+	}
+	moved := 0
+	for ch, cat := range before {
+		if after[ch] != cat {
+			moved++
+		}
+	}
+	if moved != 1 || len(after) != len(before) {
+		return fmt.Errorf("%d channels are in another section, want 1; %d channels, before there were %d", moved, len(after), len(before))
+	}
+	return nil
+}
+
+// proveCreateSidebarCategory shows that another device finds one more section, with the current channel in it.
+func proveCreateSidebarCategory(ctx context.Context, s *stage) error {
+	before, n, err := s.sidebar(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	after, m, err := s.sidebar(ctx)
+	ch := s.actor.channel().id.String()
+	if err == nil && (m != n+1 || after[ch] == before[ch]) {
+		err = fmt.Errorf("%d sections, before there were %d; the current channel is in %s", m, n, after[ch])
+	}
+	return err
+}

@@ -1,0 +1,459 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// draftActions are about messages that are not sent yet: drafts, and posts for later.
+var draftActions = []action{
+	{name: "delete_draft", weight: 1.41, needs: hasDrafts, do: (*person).deleteDraft, prove: proveDeleteDraft},
+	{name: "upsert_draft", weight: 0.504, needs: hasDrafts, do: (*person).upsertDraft, prove: proveUpsertDraft},
+	{name: "get_drafts", weight: 0.037, needs: hasDrafts, do: (*person).getDrafts, prove: proveGetDrafts},
+	{name: "create_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).createScheduledPost, prove: proveCreateScheduledPost},
+	{name: "update_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).updateScheduledPost, prove: proveUpdateScheduledPost},
+	{name: "delete_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).deleteScheduledPost, prove: proveDeleteScheduledPost},
+	{name: "send_scheduled_post", weight: 0.001, needs: hasScheduled, do: (*person).sendScheduledPost, prove: proveSendScheduledPost},
+}
+
+const (
+	draftReplyShare     = 0.87 // of the drafts are in threads, as load-test-ng has it
+	scheduledReplyShare = 0.25
+	mostDrafts          = 50 // that a person remembers; more are on the server only
+)
+
+// belongings are what a person has on the server besides posts. Most have none at a time.
+type belongings struct {
+	drafts    []unsent
+	scheduled []unsent
+	reported  int // accounts in the last report
+	looked    look
+}
+
+// An unsent is where a draft or a scheduled post would go.
+type unsent struct {
+	ch   *channel
+	root ID
+	id   ID    // of a scheduled post
+	at   int64 // its time, Unix ms
+}
+
+// own returns the person's belongings.
+func (a *person) own() *belongings {
+	if a.has == nil {
+		a.has = &belongings{}
+	}
+	return a.has
+}
+
+// threadOf returns the thread in which a message to a channel belongs, with this probability one of those that the person sees.
+func (a *person) threadOf(ch *channel, share float64) (root ID) {
+	if a.choice.Float64() >= share {
+		return root
+	}
+	if p, ok := a.anyPost(ch, isUserPost); ok {
+		if root = p.root; root.None() {
+			root = p.id
+		}
+	}
+	return root
+}
+
+// words returns a text for a message to a channel or thread.
+func (a *person) words(root ID) string {
+	n := rootWords
+	if !root.None() {
+		n = replyWords
+	}
+	return message(a.content, n, a.b.set.users, len(a.b.ids))
+}
+
+// upsertDraft writes something and leaves it.
+func (a *person) upsertDraft(ctx context.Context) error {
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	ch := a.channel()
+	root := a.threadOf(ch, draftReplyShare)
+	text := a.words(root)
+	if err := a.typing(ctx, ch, root); err != nil {
+		return err
+	}
+	if err := a.c.UpsertDraft(ctx, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}); err != nil {
+		return err
+	}
+	own := a.own()
+	if !slices.ContainsFunc(own.drafts, unsentTo(ch, root)) && len(own.drafts) < mostDrafts {
+		own.drafts = append(own.drafts, unsent{ch: ch, root: root})
+	}
+	return nil
+}
+
+func unsentTo(ch *channel, root ID) func(unsent) bool {
+	return func(d unsent) bool { return d.ch == ch && d.root == root }
+}
+
+// dropDraft deletes a draft that the person has, if it has one there: the message was sent, or given up.
+func (a *person) dropDraft(ctx context.Context, ch *channel, root ID) error {
+	if a.has == nil {
+		return nil
+	}
+	k := slices.IndexFunc(a.has.drafts, unsentTo(ch, root))
+	if k < 0 {
+		return nil
+	}
+	if err := a.c.DeleteDraft(ctx, a.id, ch.id.String(), root.String()); err != nil {
+		return err
+	}
+	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
+	return nil
+}
+
+// deleteDraft gives up one of the person's drafts. A person without any clears what stands in the current channel: the web app says so
+// to the server whether there is a draft or not, which is why this is done almost three times as often as drafts are saved.
+func (a *person) deleteDraft(ctx context.Context) error {
+	if a.has != nil && len(a.has.drafts) > 0 {
+		d := a.has.drafts[a.pick.IntN(len(a.has.drafts))]
+		return a.dropDraft(ctx, d.ch, d.root)
+	}
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	return a.c.DeleteDraft(ctx, a.id, a.channel().id.String(), "")
+}
+
+// getDrafts opens the list of drafts.
+func (a *person) getDrafts(ctx context.Context) error {
+	list, err := a.c.Drafts(ctx, a.id, a.team)
+	if err != nil {
+		return err
+	}
+	own := a.own()
+	own.drafts = own.drafts[:0]
+	for _, d := range list {
+		if ch := a.b.dir.known(parseID(d.ChannelID)); ch != nil && len(own.drafts) < mostDrafts {
+			own.drafts = append(own.drafts, unsent{ch: ch, root: parseID(d.RootID)})
+		}
+	}
+	return nil
+}
+
+// later draws the time of a scheduled post: 2 to 12 days from now.
+func later(r *rand.Rand) int64 {
+	return time.Now().Add(48*time.Hour + time.Duration(r.Int64N(int64(240*time.Hour)))).UnixMilli()
+}
+
+// createScheduledPost writes something for later into the current channel.
+func (a *person) createScheduledPost(ctx context.Context) error {
+	_, err := a.schedule(ctx)
+	return err
+}
+
+func (a *person) schedule(ctx context.Context) (unsent, error) {
+	if err := a.somewhere(ctx); err != nil {
+		return unsent{}, err
+	}
+	ch := a.channel()
+	root := a.threadOf(ch, scheduledReplyShare)
+	text, at := a.words(root), later(a.choice)
+	if err := a.typing(ctx, ch, root); err != nil {
+		return unsent{}, err
+	}
+	s, err := a.c.Schedule(ctx, a.id, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}, at)
+	if err != nil {
+		return unsent{}, err
+	}
+	p := unsent{ch: ch, root: root, id: parseID(s.ID), at: at}
+	a.own().scheduled = append(a.own().scheduled, p)
+	return p, nil
+}
+
+// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who has none writes one first.
+func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
+	own := a.own()
+	if len(own.scheduled) == 0 {
+		list, err := a.c.ScheduledPosts(ctx, a.team)
+		if err != nil {
+			return unsent{}, err
+		}
+		for _, s := range list {
+			if ch := a.b.dir.known(parseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
+				own.scheduled = append(own.scheduled, unsent{ch: ch, root: parseID(s.RootID), id: parseID(s.ID), at: s.At})
+			}
+		}
+	}
+	if len(own.scheduled) == 0 {
+		return a.schedule(ctx)
+	}
+	return own.scheduled[a.pick.IntN(len(own.scheduled))], nil
+}
+
+// updateScheduledPost writes a scheduled post anew, for another time.
+func (a *person) updateScheduledPost(ctx context.Context) error {
+	p, err := a.anyScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	text, at := a.words(p.root), later(a.choice)
+	return a.c.Reschedule(ctx, a.id, Scheduled{Draft: Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
+}
+
+// deleteScheduledPost thinks better of a scheduled post.
+func (a *person) deleteScheduledPost(ctx context.Context) error {
+	p, err := a.anyScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	return a.unschedule(ctx, p)
+}
+
+func (a *person) unschedule(ctx context.Context, p unsent) error {
+	if err := a.c.Unschedule(ctx, p.id.String()); err != nil {
+		return err
+	}
+	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool { return q.id == p.id })
+	return nil
+}
+
+// sendScheduledPost sends a scheduled post now: the web app makes a post of it and then deletes it.
+func (a *person) sendScheduledPost(ctx context.Context) error {
+	p, err := a.anyScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.post(ctx, p.ch, Draft{Message: a.words(p.root), RootID: p.root.String()}); err != nil {
+		return err
+	}
+	return a.unschedule(ctx, p)
+}
+
+// device calls f with a client of the actor's own on another device: what only the actor may see is proven by it.
+func (s *stage) device(f func(c *Client) error) error {
+	cfg := ClientConfig{URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady}
+	c, err := NewClient(cfg)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(c)
+}
+
+// drafts lists the actor's drafts as another device sees them.
+func (s *stage) drafts(ctx context.Context) (list []Draft, err error) {
+	err = s.device(func(c *Client) error {
+		list, err = c.Drafts(ctx, s.actor.id, s.actor.team)
+		return err
+	})
+	return list, err
+}
+
+// noDrafts begins a proof without drafts.
+func (s *stage) noDrafts(ctx context.Context) error {
+	list, err := s.drafts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if err := s.actor.c.DeleteDraft(ctx, s.actor.id, d.ChannelID, d.RootID); err != nil {
+			return err
+		}
+	}
+	s.actor.own().drafts = nil
+	return nil
+}
+
+// proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
+func proveUpsertDraft(ctx context.Context, s *stage) error {
+	if _, err := s.witness.c.Post(ctx, Draft{ChannelID: s.actor.channel().id.String(), Message: "answer me"}); err != nil {
+		return err
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	const times = 20
+	replies := 0
+	for range times {
+		if err := s.noDrafts(ctx); err != nil {
+			return err
+		}
+		if err := s.act(ctx); err != nil {
+			return err
+		}
+		list, err := s.drafts(ctx)
+		if err != nil {
+			return err
+		}
+		if len(list) != 1 || list[0].ChannelID != s.actor.channel().id.String() || list[0].Message == "" {
+			return fmt.Errorf("another device finds %d drafts, want the one that was written", len(list))
+		}
+		if list[0].RootID != "" {
+			replies++
+		}
+	}
+	if replies <= times/2 {
+		return fmt.Errorf("%d of %d drafts are in threads", replies, times)
+	}
+	return s.noDrafts(ctx)
+}
+
+// proveDeleteDraft shows that a draft is gone on another device, and that there may be none.
+func proveDeleteDraft(ctx context.Context, s *stage) error {
+	a := s.actor
+	if err := s.noDrafts(ctx); err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return fmt.Errorf("without a draft: %w", err)
+	}
+	if err := a.upsertDraft(ctx); err != nil {
+		return err
+	}
+	list, err := s.drafts(ctx)
+	if err == nil && len(list) != 1 {
+		err = fmt.Errorf("%d drafts before, want 1", len(list))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	list, err = s.drafts(ctx)
+	if err == nil && len(list) != 0 {
+		err = fmt.Errorf("%d drafts are left", len(list))
+	}
+	return err
+}
+
+// proveGetDrafts shows that the person knows of a draft that another device has saved.
+func proveGetDrafts(ctx context.Context, s *stage) error {
+	ch := s.actor.channel()
+	if err := s.noDrafts(ctx); err != nil {
+		return err
+	}
+	if err := s.device(func(c *Client) error {
+		return c.UpsertDraft(ctx, Draft{ChannelID: ch.id.String(), Message: "from my phone"})
+	}); err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	if d := s.actor.own().drafts; len(d) != 1 || d[0].ch != ch {
+		return fmt.Errorf("the person knows of %d drafts, want the one of another device", len(d))
+	}
+	return s.noDrafts(ctx)
+}
+
+// scheduled lists the actor's scheduled posts as another device sees them.
+func (s *stage) scheduled(ctx context.Context) (list []Scheduled, err error) {
+	err = s.device(func(c *Client) error {
+		list, err = c.ScheduledPosts(ctx, s.actor.team)
+		return err
+	})
+	return list, err
+}
+
+// oneScheduled begins a proof with one scheduled post, of which the person does not know yet.
+func (s *stage) oneScheduled(ctx context.Context) (p Scheduled, err error) {
+	list, err := s.scheduled(ctx)
+	if err != nil {
+		return p, err
+	}
+	for _, p := range list {
+		if err := s.actor.c.Unschedule(ctx, p.ID); err != nil {
+			return p, err
+		}
+	}
+	s.actor.own().scheduled = nil
+	err = s.device(func(c *Client) (err error) {
+		p, err = c.Schedule(ctx, s.actor.id, Draft{ChannelID: s.actor.channel().id.String(), Message: "from my phone"}, time.Now().Add(50*time.Hour).UnixMilli())
+		return err
+	})
+	return p, err
+}
+
+// proveCreateScheduledPost shows that another device finds one more, for a time between 2 and 12 days from now.
+func proveCreateScheduledPost(ctx context.Context, s *stage) error {
+	before, err := s.oneScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	list, err := s.scheduled(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if in := time.Until(time.UnixMilli(p.At)); p.ID != before.ID && len(list) == 2 && in > 47*time.Hour && in <= 288*time.Hour {
+			return nil
+		}
+	}
+	return fmt.Errorf("another device finds %d scheduled posts, want 2", len(list))
+}
+
+// proveUpdateScheduledPost shows that another device finds the same post with another text and time.
+func proveUpdateScheduledPost(ctx context.Context, s *stage) error {
+	before, err := s.oneScheduled(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	list, err := s.scheduled(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) != 1 || list[0].ID != before.ID || list[0].Message == before.Message || list[0].At == before.At {
+		return fmt.Errorf("the scheduled post is unchanged, or is not the only one (of %d)", len(list))
+	}
+	return nil
+}
+
+// proveDeleteScheduledPost shows that another device finds it no more.
+func proveDeleteScheduledPost(ctx context.Context, s *stage) error {
+	if _, err := s.oneScheduled(ctx); err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	list, err := s.scheduled(ctx)
+	if err == nil && len(list) != 0 {
+		err = fmt.Errorf("%d scheduled posts are left", len(list))
+	}
+	return err
+}
+
+// proveSendScheduledPost shows that the message stands in the channel, and is scheduled no more.
+func proveSendScheduledPost(ctx context.Context, s *stage) error {
+	ch := s.actor.channel()
+	if _, err := s.oneScheduled(ctx); err != nil {
+		return err
+	}
+	mark, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "before"})
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	posts, err := s.witness.c.Posts(ctx, ch.id.String(), 2)
+	if err != nil {
+		return err
+	}
+	if len(posts) < 2 || posts[0].UserID.String() != s.actor.id || posts[1].ID.String() != mark.ID {
+		return fmt.Errorf("another client finds no new post of the person")
+	}
+	list, err := s.scheduled(ctx)
+	if err == nil && len(list) != 0 {
+		err = fmt.Errorf("it is still scheduled")
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// profileActions are about what persons tell of themselves and look up about others.
+var profileActions = []action{
+	{name: "click_user_profile", weight: 0.03, do: (*person).clickUserProfile, prove: proveClickUserProfile},
+	{name: "update_custom_attribute", weight: 0.004, needs: hasAttributes, do: (*person).updateCustomAttribute, prove: proveUpdateCustomAttribute},
+	{name: "update_custom_status", weight: 0.0028, needs: hasCustomStatus, do: (*person).updateCustomStatus, prove: proveUpdateCustomStatus},
+	{name: "remove_custom_status", weight: 0.0026, needs: hasCustomStatus, do: (*person).removeCustomStatus, prove: proveRemoveCustomStatus},
+	{name: "generate_user_report", weight: 0.0001, needs: hasReports, do: (*person).generateUserReport, prove: proveGenerateUserReport},
+}
+
+// A look is what a person last read in another's profile.
+type look struct {
+	user       uint32 // in the directory
+	messages   int64  // that the other has read of the channel
+	roles      string // in the team
+	attributes int
+}
+
+// clickUserProfile opens the profile of somebody who wrote in the current channel: membership of channel and team, and custom attributes.
+func (a *person) clickUserProfile(ctx context.Context) error {
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	ch := a.channel()
+	var who uint32
+	if p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && p.author != a.self }); ok {
+		who = p.author
+	} else {
+		ids, err := a.c.ChannelMembers(ctx, ch.id.String(), 0, pageOf)
+		if err != nil {
+			return err
+		}
+		if ids = slices.DeleteFunc(ids, func(id string) bool { return id == a.id }); len(ids) == 0 {
+			return skipNoUser
+		}
+		who = a.b.dir.user(parseID(ids[a.pick.IntN(len(ids))]))
+	}
+	id := a.b.dir.account(who).id.String()
+	m, err := a.c.ChannelMember(ctx, ch.id.String(), id)
+	if missing(err) {
+		return skipNoUser // has left the channel since
+	}
+	if err != nil {
+		return err
+	}
+	l := look{user: who, messages: m.Messages}
+	if a.b.facts.lacks(hasAttributes) == "" {
+		values, err := a.c.Attributes(ctx, id)
+		if err != nil {
+			return err
+		}
+		l.attributes = len(values)
+	}
+	if l.roles, err = a.c.TeamMember(ctx, a.team, id); err != nil {
+		return err
+	}
+	a.own().looked = l
+	return nil
+}
+
+// Custom statuses last half an hour, as the web app's first offer.
+const statusTime = 30 * time.Minute
+
+// updateCustomStatus tells everybody what the person is up to.
+func (a *person) updateCustomStatus(ctx context.Context) error {
+	emoji := emojis[a.content.IntN(len(emojis))]
+	text := message(a.content, 4, a.b.set.users, 0)
+	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
+}
+
+// removeCustomStatus takes it back. The server does not mind if there is none.
+func (a *person) removeCustomStatus(ctx context.Context) error {
+	return a.c.ClearCustomStatus(ctx, a.id)
+}
+
+// updateCustomAttribute changes one of the person's attributes.
+func (a *person) updateCustomAttribute(ctx context.Context) error {
+	return a.c.SetAttribute(ctx, a.b.attribute, message(a.content, 2, a.b.set.users, 0))
+}
+
+const reportPage = 50 // users
+
+// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the person's own.
+func (a *person) generateUserReport(ctx context.Context) error {
+	mine := a.c.Token()
+	defer a.c.SetToken(mine)
+	a.c.SetToken(a.b.adminToken)
+	n := 0
+	var last Profile
+	for {
+		page, err := a.c.UserReport(ctx, last.Username, last.ID, reportPage)
+		if err != nil {
+			return err
+		}
+		n += len(page)
+		if len(page) < reportPage {
+			a.own().reported = n
+			return nil
+		}
+		last = page[len(page)-1]
+	}
+}
+
+// proveClickUserProfile shows that what the person read of the witness is what the witness reads of itself.
+func proveClickUserProfile(ctx context.Context, s *stage) error {
+	ch := s.actor.channel()
+	for range seenPosts { // so that it is the witness whom the person picks
+		if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "who am I?"}); err != nil {
+			return err
+		}
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.actor.own().looked = look{}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	want := look{user: s.witness.self}
+	m, err := s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)
+	if err != nil {
+		return err
+	}
+	want.messages = m.Messages
+	if s.b.facts.lacks(hasAttributes) == "" {
+		values, err := s.witness.c.Attributes(ctx, s.witness.id)
+		if err != nil {
+			return err
+		}
+		want.attributes = len(values)
+	}
+	if want.roles, err = s.witness.c.TeamMember(ctx, s.actor.team, s.witness.id); err != nil {
+		return err
+	}
+	if s.actor.own().looked != want {
+		return fmt.Errorf("the profile says %+v, its owner %+v", s.actor.own().looked, want)
+	}
+	return nil
+}
+
+// proveUpdateCustomStatus shows that another client sees the status.
+func proveUpdateCustomStatus(ctx context.Context, s *stage) error {
+	if err := s.actor.c.ClearCustomStatus(ctx, s.actor.id); err != nil {
+		return err
+	}
+	before, err := s.witness.c.CustomStatus(ctx, s.actor.id)
+	if err == nil && before != "" {
+		err = fmt.Errorf("another client sees %q of a status that was cleared", before)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	after, err := s.witness.c.CustomStatus(ctx, s.actor.id)
+	if err == nil && after == "" {
+		err = fmt.Errorf("another client sees no status")
+	}
+	return err
+}
+
+// proveRemoveCustomStatus shows that another client sees none any more.
+func proveRemoveCustomStatus(ctx context.Context, s *stage) error {
+	if err := s.actor.updateCustomStatus(ctx); err != nil {
+		return err
+	}
+	before, err := s.witness.c.CustomStatus(ctx, s.actor.id)
+	if err == nil && before == "" {
+		err = fmt.Errorf("another client sees no status that could be removed")
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	after, err := s.witness.c.CustomStatus(ctx, s.actor.id)
+	if err == nil && after != "" {
+		err = fmt.Errorf("another client still sees %q", after)
+	}
+	return err
+}
+
+// proveUpdateCustomAttribute shows that another client sees the new value.
+func proveUpdateCustomAttribute(ctx context.Context, s *stage) error {
+	const before = "as before"
+	if err := s.device(func(c *Client) error { return c.SetAttribute(ctx, s.b.attribute, before) }); err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	after, err := s.witness.c.Attributes(ctx, s.actor.id)
+	if v := after[s.b.attribute]; err == nil && (v == "" || v == before) {
+		err = fmt.Errorf("another client sees %q, before it was %q", v, before)
+	}
+	return err
+}
+
+// proveGenerateUserReport shows that the report has every account that the server counts.
+func proveGenerateUserReport(ctx context.Context, s *stage) error {
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	n, err := s.admin.UsersStats(ctx)
+	if err == nil && int64(s.actor.own().reported) < n {
+		err = fmt.Errorf("%d accounts in the report, %d on the server", s.actor.own().reported, n)
+	}
+	return err
+}

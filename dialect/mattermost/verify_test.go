@@ -1,0 +1,165 @@
+package mattermost
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/refchat"
+)
+
+// The actions do what they are named on the other engine, too.
+func TestVerifyOnMySQL(t *testing.T) {
+	url, password := reference(t, "mysql", refchat.Config{})
+	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range proofs {
+		if p.Outcome != OutcomeOK {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// On a server without a license, and on an old one, what is not there is told from what fails.
+func TestVerifyWithoutFeatures(t *testing.T) {
+	for version, want := range map[string]map[string]Outcome{
+		"11.0.0": {"upsert_draft": OutcomeOK, "create_scheduled_post": OutcomeLicense, "add_channel_bookmark": OutcomeLicense,
+			"update_custom_attribute": OutcomeLicense, "update_custom_status": OutcomeOK, "generate_user_report": OutcomeOK},
+		"5.37.0": {"upsert_draft": OutcomeAbsent, "create_scheduled_post": OutcomeAbsent, "add_channel_bookmark": OutcomeAbsent,
+			"update_custom_attribute": OutcomeAbsent, "update_custom_status": OutcomeOK, "generate_user_report": OutcomeAbsent,
+			"update_sidebar_category": OutcomeOK, "click_user_profile": OutcomeOK},
+	} {
+		t.Run(version, func(t *testing.T) {
+			url, password := reference(t, "postgresql", refchat.Config{Version: version, License: "none"})
+			proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range proofs {
+				if p.Outcome == OutcomeFailed || want[p.Action] != "" && p.Outcome != want[p.Action] || p.ServerVersion != version || (p.Detail == "") != (p.Outcome == OutcomeOK) {
+					t.Errorf("%+v, want %s", p, want[p.Action])
+				}
+			}
+		})
+	}
+}
+
+// A lie is an answer to a call that has no effect.
+type lie struct {
+	action string
+	call   string // method and path, a regular expression
+	status int
+	answer func(path string, body []byte) string
+}
+
+// echo answers with the request, as if it had been done.
+func echo(_ string, body []byte) string { return string(body) }
+
+// echoID is echo with an identifier at its beginning.
+func echoID(_ string, body []byte) string { return `{"id":"` + otherID + `",` + string(body[1:]) }
+
+func says(s string) func(string, []byte) string { return func(string, []byte) string { return s } }
+
+// lastID answers with the last segment of the path as a deleted thing.
+func lastID(path string, _ []byte) string {
+	return `{"id":"` + path[strings.LastIndexByte(path, '/')+1:] + `","delete_at":1}`
+}
+
+var lies = []lie{
+	{"upsert_draft", "POST /drafts", 201, echo},
+	{"delete_draft", "DELETE /users/.*/drafts.*", 200, says(`{"status":"OK"}`)},
+	{"get_drafts", "GET /users/.*/drafts", 200, says("[]")},
+	{"create_scheduled_post", "POST /posts/schedule", 201, echoID},
+	{"update_scheduled_post", "PUT /posts/schedule/.*", 201, echo},
+	{"delete_scheduled_post", "DELETE /posts/schedule/.*", 200, lastID},
+	{"send_scheduled_post", "DELETE /posts/schedule/.*", 200, lastID},
+	{"click_user_profile", "GET /teams/[^/]*/members/[^/]*", 200, nil}, // see liar
+	{"update_custom_attribute", "PATCH /custom_profile_attributes/values", 200, echo},
+	{"update_custom_status", "PUT /users/.*/status/custom", 200, says(`{"status":"OK"}`)},
+	{"remove_custom_status", "DELETE /users/.*/status/custom", 200, says(`{"status":"OK"}`)},
+	{"generate_user_report", "GET /reports/users", 200, says("[]")},
+	{"update_sidebar_category", "PUT /users/.*/categories", 200, echo},
+	{"create_sidebar_category", "POST /users/.*/categories", 200, echoID},
+	{"add_channel_bookmark", "POST /channels/.*/bookmarks", 201, echoID},
+	{"update_channel_bookmark", "PATCH /channels/.*/bookmarks/.*", 200, func(_ string, body []byte) string { return `{"updated":` + echoID("", body) + "}" }},
+	{"update_channel_bookmark_sort_order", "POST /channels/.*/sort_order", 200, nil},
+	{"delete_channel_bookmark", "DELETE /channels/.*/bookmarks/.*", 200, lastID},
+}
+
+// liar is a proxy that tells one lie.
+func liar(t *testing.T, target string, l lie) *httptest.Server {
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(u)
+	call := regexp.MustCompile("^" + l.call + "$")
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimPrefix(r.URL.Path, "/api/v4")
+		if !call.MatchString(r.Method + " " + path) {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		answer := ""
+		switch {
+		case l.answer != nil:
+			answer = l.answer(path, body)
+		case l.action == "click_user_profile": // another answer each time
+			n++
+			answer = `{"roles":"role_` + string(rune('a'+n)) + `"}`
+		default: // the order that was asked for
+			parts := strings.Split(path, "/")
+			req, _ := http.NewRequest("GET", target+"/api/v4/channels/"+parts[2]+"/bookmarks", nil)
+			req.Header = r.Header
+			req.Header.Del("Content-Length")
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			var list []map[string]any
+			var to int
+			if json.NewDecoder(resp.Body).Decode(&list) != nil || json.Unmarshal(bytes.TrimSpace(body), &to) != nil {
+				t.Errorf("sort_order %s", body)
+			}
+			from := slices.IndexFunc(list, func(b map[string]any) bool { return b["id"] == parts[4] })
+			b := list[from]
+			list = slices.Insert(slices.Delete(list, from, from+1), to, b)
+			j, _ := json.Marshal(list)
+			answer = string(j)
+		}
+		w.WriteHeader(l.status)
+		io.WriteString(w, answer)
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// A server that says that it has done something and has not is found out: no proof is satisfied with an answer.
+func TestProofsWantTheEffect(t *testing.T) {
+	target, password := reference(t, "postgresql", refchat.Config{})
+	for _, l := range lies {
+		t.Run(l.action, func(t *testing.T) {
+			proofs, err := Verify(t.Context(), VerifyConfig{URL: liar(t, target, l).URL, Password: password, Only: []string{l.action}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(proofs) != 1 || proofs[0].Outcome != OutcomeFailed || strings.HasPrefix(proofs[0].Detail, "doing it") {
+				t.Errorf("%+v, want a proof that fails for want of the effect", proofs)
+			}
+		})
+	}
+}
