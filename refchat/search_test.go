@@ -137,6 +137,7 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=gal", nil, "display_name", []string{"Galley", "Galley secrets"}},
 			{"GET", "/teams/" + w.team + "/channels/search_autocomplete?name=bo", nil, "display_name", []string{"ann, bob, eve_100", "bob"}},
 			{"POST", "/channels/search?system_console=false", obj{"term": "gang"}, "name", []string{"gangway"}},
+			{"POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name", []string{"galley", "galley-secrets"}},
 			{"POST", "/channels/group/search", obj{"term": "bob ev"}, "id", []string{text(group["id"])}},
 			{"POST", "/channels/group/search", obj{"term": "bob sysadmin"}, "id", []string{}},
 			{"POST", "/users/search", obj{"term": "ev"}, "username", []string{"eve_100"}},
@@ -149,6 +150,9 @@ func TestSearchChannelsAndUsers(t *testing.T) {
 			}
 		}
 		w.ann.fails(403, "api.context.permissions.app_error", "POST", "/channels/search", obj{"term": "gang"})
+		if got := w.bob.names("POST", "/channels/search?system_console=false", obj{"term": "gal"}, "name"); !slices.Equal(got, []string{"galley"}) {
+			t.Errorf("bob finds %v", got)
+		}
 		if got := w.admin.names("POST", "/channels/search", obj{"term": "gang"}, "name"); !slices.Equal(got, []string{"gangway"}) {
 			t.Errorf("the administrator finds %v", got)
 		}

@@ -41,6 +41,20 @@ func (st *store) channelsLike(ctx context.Context, teamID, term string, limit in
 	return st.selectChannels(ctx, "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
 }
 
+// allChannelsLike finds open and private channels of all teams; with a user, those of the user's teams without the private ones that
+// the user is not in.
+func (st *store) allChannelsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
+	defer st.timed("ChannelStore.SearchAllChannels", &err)()
+	clause, args := "WHERE c.type IN ('O', 'P') AND c.deleteat = 0", []any{}
+	if userID != "" {
+		clause += ` AND c.teamid IN (SELECT tm.teamid FROM teammembers tm WHERE tm.userid = ? AND tm.deleteat = 0)
+			AND (c.type = 'O' OR c.id IN (SELECT m.channelid FROM channelmembers m WHERE m.userid = ?))`
+		args = append(args, userID, userID)
+	}
+	cond, more := st.matching(term)
+	return st.selectChannels(ctx, clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
+}
+
 // myChannelsLike finds channels of a team that a user is in, and group channels.
 func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) (list []*channel, err error) {
 	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
@@ -107,29 +121,23 @@ func (s *Server) searchTeamChannels(q *request) error {
 	return q.reply(http.StatusOK, list)
 }
 
-// searchAllChannels is for administrators, unless the answer is restricted to the caller's own channels (system_console=false).
+// searchAllChannels is for administrators, and with system_console=false for everybody.
 func (s *Server) searchAllChannels(q *request) error {
 	term, err := searchTerm(q)
 	if err != nil {
 		return err
 	}
-	ctx := q.r.Context()
-	teams, err := s.teamsOfUser(ctx, q.sess.UserID)
-	if err != nil {
-		return err
-	}
-	if q.r.URL.Query().Get("system_console") != "false" && !s.isAdmin(q.sess) {
+	userID := ""
+	if q.r.URL.Query().Get("system_console") == "false" {
+		userID = q.sess.UserID
+	} else if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	out := []*channel{}
-	for id := range teams {
-		list, err := s.st.channelsLike(ctx, id, term, 100)
-		if err != nil {
-			return errStore("channel.search", err)
-		}
-		out = append(out, list...)
+	list, err := s.st.allChannelsLike(q.r.Context(), userID, term)
+	if err != nil {
+		return errStore("channel.search", err)
 	}
-	return q.reply(http.StatusOK, out)
+	return q.reply(http.StatusOK, list)
 }
 
 func (s *Server) searchGroupChannels(q *request) error {
