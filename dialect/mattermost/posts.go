@@ -27,6 +27,7 @@ type Draft struct {
 	Message   string
 	RootID    string // not empty: a reply to that post, which must not be a reply itself
 	FileIDs   []string
+	Priority  Priority // of a root post; drafts do not keep it here
 }
 
 // A Posted is a post that the server has accepted.
@@ -44,17 +45,15 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	}
 	channel := ""
 	err = c.send(ctx, o, "/posts", func(b []byte) []byte {
-		b = object(b, "channel_id", d.ChannelID, "root_id", d.RootID)
-		b = append(b[:len(b)-1], `,"message":`...)
-		b = appendString(b, d.Message)
-		if len(d.FileIDs) > 0 {
-			b = append(b, `,"file_ids":`...)
-			b = list(b, d.FileIDs)
+		b = d.appendTo(b)
+		if d.Priority != (Priority{}) {
+			b = d.Priority.appendTo(append(b, ','))
 		}
 		return append(b, '}')
 	}, func(resp *wire.Response) error {
 		files := 0
-		if err := eachField(resp.Body, func(k, v []byte) error {
+		priority := Priority{}
+		if err := eachField(resp.Body, func(k, v []byte) (err error) {
 			switch string(k) {
 			case "id":
 				p.ID = string(text(v))
@@ -62,16 +61,20 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 				p.CreateAt = number(v)
 			case "channel_id":
 				channel = string(text(v))
+			case "metadata":
+				if d.Priority != (Priority{}) {
+					priority, err = readPriority(v)
+				}
 			case "file_ids":
 				if v[0] == '[' {
 					return eachElement(v, func([]byte) error { files++; return nil })
 				}
 			}
-			return nil
+			return err
 		}); err != nil {
 			return err
 		}
-		if p.ID == "" || channel != d.ChannelID || files != len(d.FileIDs) {
+		if p.ID == "" || channel != d.ChannelID || files != len(d.FileIDs) || priority != d.Priority {
 			return fmt.Errorf("%w: no such post", errEffect)
 		}
 		p.Sent = resp.Sent
