@@ -12,8 +12,15 @@ import (
 )
 
 // plan is the verb that validates and prints plans.
-func (a *app) plan(_ context.Context, fs *flag.FlagSet, args []string) error {
+func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	var mix mixSource
+	fs.StringVar(&mix.prometheus, "prometheus", "", "mix: address of the Prometheus server that scrapes a production server")
+	fs.StringVar(&mix.file, "file", "", "mix: saved answer of that server to the query, instead of asking it")
+	fs.StringVar(&mix.tokenFile, "token-file", "", "mix: file with a bearer token for that server")
+	fs.StringVar(&mix.at, "at", "", "mix: end of the window, such as 2026-05-07T18:00:00Z (default now)")
+	fs.StringVar(&mix.window, "window", "2h", "mix: the time over which calls are counted; best the busiest hours of a week")
+	fs.StringVar(&mix.out, "o", "", "mix: file to write (default standard output)")
 	rest, err := parse(fs, args, 1, 2)
 	if err != nil {
 		return err
@@ -22,8 +29,11 @@ func (a *app) plan(_ context.Context, fs *flag.FlagSet, args []string) error {
 		_, err := a.stdout.Write(plan.Schema())
 		return err
 	}
+	if rest[0] == "mix" && len(rest) == 1 {
+		return a.importMix(ctx, mix)
+	}
 	if (rest[0] != "check" && rest[0] != "print") || len(rest) != 2 {
-		return usagef("want check FILE, print FILE or schema; see plimsoll plan -h")
+		return usagef("want check FILE, print FILE, schema or mix; see plimsoll plan -h")
 	}
 	p, err := a.readPlan(rest[1])
 	if *asJSON {
