@@ -236,7 +236,7 @@ func (c *Client) finish(last moment) {
 // write sends head and body, in one piece if they are small, and returns how many bytes the connection took.
 func (c *Client) write(req *Request) (int, error) {
 	buf := getBuffer()
-	b := req.appendHead(buf.b[:0], c.o.path, c.fixed, !req.has("accept-encoding"))
+	b := req.appendHead(buf.b[:0], c.o.path, c.fixed)
 	rest := req.Body
 	if len(b)+len(rest) <= keepBuffer {
 		b = append(b, rest...)
@@ -288,7 +288,7 @@ func (c *Client) readBody(req *Request, f *framing) error {
 	if c.body.mode == bodyNone {
 		return nil
 	}
-	unzip := f.gzip && !req.has("accept-encoding")
+	unzip := f.gzip && !req.asksEncoding()
 	if left := c.body.left; c.body.mode == bodyLength && !unzip && left <= int64(len(c.rd.buf.b)-c.rd.r) && left <= c.maxBody {
 		for int64(c.rd.w-c.rd.r) < left {
 			if err := c.rd.fill(); err != nil {

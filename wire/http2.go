@@ -148,16 +148,16 @@ func (c *Client) request2(ctx context.Context, req *Request) *http.Request {
 	if c.agent != "" {
 		h["User-Agent"] = []string{c.agent}
 	}
-	if !req.has("accept-encoding") {
+	if !req.asksEncoding() {
 		h["Accept-Encoding"] = []string{"gzip"}
 	}
 	if req.Token != "" {
 		h["Authorization"] = []string{"Bearer " + req.Token}
 	}
-	if req.ContentType != "" {
-		h["Content-Type"] = []string{req.ContentType}
+	if ct := req.contentType(); ct != "" {
+		h["Content-Type"] = []string{ct}
 	}
-	for _, f := range req.Header {
+	for _, f := range req.headers() {
 		h.Add(f.Name, f.Value)
 	}
 	scheme := "http"
@@ -191,7 +191,7 @@ func (c *Client) keepHeader(h http.Header) {
 func (c *Client) readBody2(req *Request, resp *http.Response) (err error) {
 	var src io.Reader = resp.Body
 	unzip := false
-	if coding := resp.Header["Content-Encoding"]; len(coding) == 1 && !req.has("accept-encoding") && req.method() != "HEAD" {
+	if coding := resp.Header["Content-Encoding"]; len(coding) == 1 && !req.asksEncoding() && req.method() != "HEAD" {
 		unzip = strings.EqualFold(coding[0], "gzip") || strings.EqualFold(coding[0], "x-gzip")
 	}
 	if unzip {

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -17,13 +19,58 @@ type Request struct {
 	ContentType string  // of Body
 	Token       string  // if not empty, sent as "Authorization: Bearer Token"
 	SkipBody    bool    // read, decode and count the response's body, but do not keep it
+
+	// Template, if not nil, stands for Method, Header and ContentType, which must be empty.
+	Template *Template
+}
+
+// A Template is what many requests have in common, checked and encoded once. It may be shared by any number of clients.
+type Template struct {
+	method string
+	header []Field
+	ctype  string
+	lines  string // with Accept-Encoding
+	has    bool   // Accept-Encoding is the template's own
+	close  bool
+}
+
+// NewTemplate returns a template with the Method, Header and ContentType of r; the rest of r must be empty.
+func NewTemplate(r Request) (*Template, error) {
+	if r.Path != "" || r.Body != nil || r.Token != "" || r.SkipBody || r.Template != nil {
+		return nil, errors.New("a template has no other fields than Method, Header and ContentType")
+	}
+	r.Path = "/"
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	t := &Template{method: r.method(), header: slices.Clone(r.Header), ctype: r.ContentType, has: r.asksEncoding(), close: r.closes()}
+	t.lines = string(r.appendLines(nil))
+	return t, nil
 }
 
 func (r *Request) method() string {
-	if r.Method == "" {
+	switch {
+	case r.Template != nil:
+		return r.Template.method
+	case r.Method == "":
 		return "GET"
 	}
 	return r.Method
+}
+
+// headers returns the further header lines.
+func (r *Request) headers() []Field {
+	if r.Template != nil {
+		return r.Template.header
+	}
+	return r.Header
+}
+
+func (r *Request) contentType() string {
+	if r.Template != nil {
+		return r.Template.ctype
+	}
+	return r.ContentType
 }
 
 // replayable reports whether the request may be sent twice without a second effect (RFC 9110, 9.2.1: safe methods).
@@ -37,6 +84,9 @@ func (r *Request) replayable() bool {
 
 // check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.
 func (r *Request) check() error {
+	if r.Template != nil && (r.Method != "" || r.Header != nil || r.ContentType != "") {
+		return errors.New("a request with a template has its own Method, Header or ContentType")
+	}
 	for i := 0; i < len(r.Method); i++ {
 		if !isToken(r.Method[i]) {
 			return fmt.Errorf("method %q is not a token", r.Method)
@@ -85,8 +135,19 @@ func (r *Request) has(name string) bool {
 	return false
 }
 
+// asksEncoding reports whether the caller chose an Accept-Encoding and so decodes the body.
+func (r *Request) asksEncoding() bool {
+	if r.Template != nil {
+		return r.Template.has
+	}
+	return r.has("accept-encoding")
+}
+
 // closes reports whether the request asks the server to close the connection.
 func (r *Request) closes() bool {
+	if r.Template != nil {
+		return r.Template.close
+	}
 	for _, f := range r.Header {
 		if equalFold(f.Name, "connection") && equalFold(f.Value, "close") {
 			return true
@@ -95,8 +156,19 @@ func (r *Request) closes() bool {
 	return false
 }
 
-// appendHead appends request line and header. fixed holds the lines that never change; gzip says whether to ask for it.
-func (r *Request) appendHead(b []byte, base, fixed string, gzip bool) []byte {
+// appendLines appends what of the header does not depend on token and body.
+func (r *Request) appendLines(b []byte) []byte {
+	if !r.has("accept-encoding") {
+		b = append(b, "Accept-Encoding: gzip\r\n"...)
+	}
+	if r.ContentType != "" {
+		b = appendField(b, "Content-Type: ", r.ContentType)
+	}
+	return appendFields(b, r.Header)
+}
+
+// appendHead appends request line and header. fixed holds the lines of the client.
+func (r *Request) appendHead(b []byte, base, fixed string) []byte {
 	method := r.method()
 	b = append(b, method...)
 	b = append(b, ' ')
@@ -104,21 +176,19 @@ func (r *Request) appendHead(b []byte, base, fixed string, gzip bool) []byte {
 	b = append(b, r.Path...)
 	b = append(b, " HTTP/1.1\r\n"...)
 	b = append(b, fixed...)
-	if gzip {
-		b = append(b, "Accept-Encoding: gzip\r\n"...)
+	if r.Template != nil {
+		b = append(b, r.Template.lines...)
+	} else {
+		b = r.appendLines(b)
 	}
 	if r.Token != "" {
 		b = appendField(b, "Authorization: Bearer ", r.Token)
-	}
-	if r.ContentType != "" {
-		b = appendField(b, "Content-Type: ", r.ContentType)
 	}
 	if len(r.Body) > 0 || method == "POST" || method == "PUT" || method == "PATCH" {
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, int64(len(r.Body)), 10)
 		b = append(b, "\r\n"...)
 	}
-	b = appendFields(b, r.Header)
 	return append(b, "\r\n"...)
 }
 

@@ -149,15 +149,17 @@ func (w *WS) handshake(req *Request, o *origin) error {
 	crand.Read(nonce[:]) // never fails
 	key := base64.StdEncoding.EncodeToString(nonce[:])
 	fixed := "Host: " + o.host + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n"
-	if _, err := w.conn.Write(req.appendHead(nil, "", fixed, false)); err != nil {
+	// No Accept-Encoding: a refusal is to be read as it is.
+	head := Request{Path: req.Path, Token: req.Token, Template: &Template{method: "GET", lines: string(appendFields(nil, req.Header))}}
+	if _, err := w.conn.Write(head.appendHead(nil, "", fixed)); err != nil {
 		return err
 	}
 	w.rd.open(w.conn)
-	head, err := w.rd.head()
+	answer, err := w.rd.head()
 	if err != nil {
 		return noEOF(err)
 	}
-	f, err := parseHead(head)
+	f, err := parseHead(answer)
 	if err != nil {
 		return err
 	}
