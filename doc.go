@@ -7,8 +7,10 @@
 // # What is done
 //
 //   - plan: what will be offered to which target under which seed; immutable, with a digest.
-//   - stage: a stretch of a plan with one rule for the number of users.
+//   - stage: a part of a plan with a time of its own: a stretch with one rule for the number of users, or a storm.
 //   - behavior: what one simulated user does.
+//   - mix: how often the users of a behavior do each action. Requested by the plan, achieved in a run.
+//   - storm: what some of the users do at nearly the same time, apart from what they do by themselves.
 //   - trial: doing it: one plan, one target.
 //   - bounded test: a trial with a fixed number of users.
 //   - unbounded test: a trial that searches for the capacity.
@@ -24,6 +26,7 @@
 //   - service: done - sent. The target.
 //   - response: wait + service. What "latency" means in a rule.
 //   - delivery: from a post accepted by its author's client to its event received by another user's.
+//   - ledger: which message was accepted, who should have had its event, who did, and whether it can be read at the end.
 //   - window: all ops of one name in one interval, as a histogram.
 //
 // # What is concluded

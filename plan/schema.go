@@ -176,7 +176,6 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = named(keyDocs[path+".*"].scalar(typ), path+".*")
 	case reflect.TypeFor[[]Stage]():
 		s = list(schemaOf(reflect.TypeFor[Stage](), path+".*", ""))
-		s["maxItems"] = maxStages
 	case reflect.TypeFor[PerEngine]():
 		n := doc.scalar("integer")
 		each := map[string]any{}
