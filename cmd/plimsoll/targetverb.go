@@ -32,13 +32,19 @@ func (a *app) refnull(ctx context.Context, _ *flag.FlagSet, args []string) error
 	return err
 }
 
-// target starts, stops and looks at a plan's system under test. "up" stays in the foreground: it supervises the
+// target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the foreground: it supervises the
 // programs, which never outlive it.
 func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
-	asJSON := fs.Bool("json", false, "status: write it as JSON")
+	asJSON := fs.Bool("json", false, "status, verify: write it as JSON")
+	var vf verifyFlags
+	fs.StringVar(&vf.tokenFile, "token-file", "", "verify: `file` with an administrator's token (environment: PLIMSOLL_ADMIN_TOKEN, or PLIMSOLL_ADMIN_PASSWORD)")
+	fs.StringVar(&vf.admin, "admin", "", "verify: login `name` of the administrator, with a password (default sysadmin)")
+	fs.StringVar(&vf.team, "team", "", "verify: `name` of the team that is used or created (default plimsoll-verify)")
+	fs.StringVar(&vf.only, "only", "", "verify: only these `actions`, separated by commas")
+	fs.DurationVar(&vf.timeout, "timeout", 10*time.Second, "verify: of one call")
 	rest, err := parse(fs, args, 1, 2)
 	if err != nil {
 		return err
@@ -59,8 +65,11 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return target.Down(ctx, dir)
 	case rest[0] == "status" && len(rest) == 1:
 		return a.targetStatus(ctx, dir, *asJSON)
+	case rest[0] == "verify" && len(rest) == 2:
+		vf.asJSON = *asJSON
+		return a.verify(ctx, &vf, rest[1])
 	}
-	return usagef("want up PLAN.yaml, down or status; see plimsoll target -h")
+	return usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
 }
 
 func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir string) error {

@@ -24,10 +24,10 @@ const (
 
 // A Proof is the outcome of one action on one server.
 type Proof struct {
-	Action        string
-	Outcome       Outcome
-	Detail        string // the reason, unless it is ok
-	ServerVersion string
+	Action        string  `json:"action"`
+	Outcome       Outcome `json:"outcome"`
+	Detail        string  `json:"detail,omitempty"` // the reason, unless it is ok
+	ServerVersion string  `json:"server_version"`
 }
 
 // A VerifyConfig says which server is verified and as whom.
@@ -35,10 +35,13 @@ type VerifyConfig struct {
 	URL      string
 	Token    string // of an administrator; or
 	Password string // of the administrator named by the setting admin, who is created on an empty server
-	Params   map[string]string
-	Timeout  time.Duration // of one call; 0 means 10 s
-	Only     []string      // names of actions; nil means all
-	Log      func(format string, args ...any)
+	// UserPassword is that of the accounts it makes; derived from the administrator's secret if empty, and so another one with
+	// another token.
+	UserPassword string
+	Params       map[string]string
+	Timeout      time.Duration // of one call; 0 means 10 s
+	Only         []string      // names of actions; nil means all
+	Log          func(format string, args ...any)
 }
 
 // Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves the effect of each
@@ -93,7 +96,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
 		Registry: measure.NewRegistry(1), Deliveries: workload.NewDeliveries(0), Log: cfg.Log,
 		Secret: func(name string) string {
-			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password}[name]
+			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
 		},
 	}}
 	if err := s.b.Provision(ctx, s.env, stagePersons); err != nil {

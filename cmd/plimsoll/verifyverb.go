@@ -1,0 +1,120 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/dialect/mattermost"
+)
+
+// verifyFlags are what "target verify" is told.
+type verifyFlags struct {
+	tokenFile, admin, team, only string
+	timeout                      time.Duration
+	asJSON                       bool
+}
+
+// verification is the result of "target verify" as JSON.
+type verification struct {
+	URL     string             `json:"url"`
+	Version string             `json:"server_version"`
+	Counts  map[string]int     `json:"counts"` // by outcome
+	Actions []mattermost.Proof `json:"actions"`
+}
+
+// verify is "target verify": every action of the simulated users is carried out on a server and proven by another client.
+func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return usagef("target verify %q: want the server's URL, as http://chat.example.com", server)
+	}
+	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
+		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD")}
+	if f.tokenFile != "" {
+		b, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return usagef("-token-file: %w", err)
+		}
+		if cfg.Token = strings.TrimSpace(string(b)); cfg.Token == "" {
+			return usagef("-token-file %s: the file is empty", f.tokenFile)
+		}
+	}
+	if cfg.Token == "" && cfg.Password == "" {
+		return usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+	}
+	if f.admin != "" {
+		cfg.Params["admin"] = f.admin
+	}
+	if f.team != "" {
+		cfg.Params["team"] = f.team
+	}
+	if err := mattermost.Check(cfg.Params); err != nil {
+		return usageError{err}
+	}
+	if f.only != "" {
+		cfg.Only = strings.Split(f.only, ",")
+		known := actionNames()[weighted]
+		for _, name := range cfg.Only {
+			if !slices.Contains(known, name) {
+				return usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
+			}
+		}
+	}
+	cfg.Log = func(format string, args ...any) {
+		if a.terminal {
+			fmt.Fprintf(a.stderr, format+"\n", args...)
+		}
+	}
+	proofs, err := mattermost.Verify(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("verifying %s: %w", u.Redacted(), err)
+	}
+	v := verification{URL: u.Redacted(), Counts: map[string]int{}, Actions: proofs}
+	for _, o := range outcomes {
+		v.Counts[string(o)] = 0
+	}
+	for _, p := range proofs {
+		v.Version = p.ServerVersion
+		v.Counts[string(p.Outcome)]++
+	}
+	if f.asJSON {
+		err = a.json(v)
+	} else {
+		err = a.verifyTable(&v)
+	}
+	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
+		return statusError(exitInvalid) // so would be a run that counts these actions as done
+	}
+	return err
+}
+
+var outcomes = []mattermost.Outcome{mattermost.OutcomeOK, mattermost.OutcomeAbsent, mattermost.OutcomeLicense, mattermost.OutcomeFailed}
+
+// verifyTable writes what is not ok last, where it is seen.
+func (a *app) verifyTable(v *verification) error {
+	list := slices.Clone(v.Actions)
+	slices.SortStableFunc(list, func(p, q mattermost.Proof) int {
+		return cmp.Compare(slices.Index(outcomes, p.Outcome), slices.Index(outcomes, q.Outcome))
+	})
+	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "ACTION\tOUTCOME\tDETAIL")
+	for _, p := range list {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", p.Action, p.Outcome, p.Detail)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	var parts []string
+	for _, o := range outcomes {
+		parts = append(parts, fmt.Sprintf("%d %s", v.Counts[string(o)], o))
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version, len(v.Actions), strings.Join(parts, ", "))
+	return err
+}

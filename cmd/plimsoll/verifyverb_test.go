@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/lab/postgresql"
+	"plimsoll/refchat"
+)
+
+// startRefchat runs the reference server on a database of its own and returns its URL.
+func startRefchat(t *testing.T, cfg refchat.Config) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	dir, err := os.MkdirTemp("", "plimsoll-verify-")
+	if err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		err = os.Chmod(dir, 0o755) // the database runs as another user
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(dir, "pg")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Listen, cfg.DSN, cfg.Hash = "127.0.0.1:0", db.DSN("chat"), "bcrypt:4"
+	s, err := refchat.New(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(run) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + s.Addr()
+}
+
+// target verify tells what works from what fails, what is not there and what wants a license, and exits accordingly.
+func TestTargetVerify(t *testing.T) {
+	url := startRefchat(t, refchat.Config{License: "none", AdminPassword: "Very-secret-1", Faults: []string{"error:100%@updateUserCustomStatus"}})
+	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
+	verify := func(args ...string) (status int, out, talk string) {
+		var stdout, stderr bytes.Buffer
+		a := &app{stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: true}
+		status = a.run(t.Context(), append([]string{"target", "verify"}, append(args, url)...))
+		if strings.Contains(stdout.String()+stderr.String(), "Very-secret") {
+			t.Error("the password was printed")
+		}
+		return status, stdout.String(), stderr.String()
+	}
+	const only = "-only=upsert_draft,update_custom_status,add_channel_bookmark"
+	status, out, talk := verify(only)
+	if status != exitInvalid || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
+		t.Errorf("status %d\n%s%s", status, out, talk)
+	}
+	for line := range strings.Lines(out) {
+		line = strings.Join(strings.Fields(line), " ")
+		switch {
+		case strings.HasPrefix(line, "upsert_draft ") && !strings.Contains(line, " ok"),
+			strings.HasPrefix(line, "add_channel_bookmark ") && !strings.Contains(line, " license channel bookmarks: needs any license, the server has no license"),
+			strings.HasPrefix(line, "update_custom_status ") && !strings.Contains(line, " FAILED doing it: set_custom_status: status 500 refchat.fault.app_error"):
+			t.Error(line)
+		}
+	}
+	status, out, _ = verify(only, "-json")
+	var v verification
+	if err := json.Unmarshal([]byte(out), &v); err != nil || status != exitInvalid {
+		t.Fatalf("status %d, %v in %s", status, err, out)
+	}
+	if v.URL != url || v.Version != "11.0.0" || len(v.Actions) != 3 || v.Counts["ok"] != 1 || v.Counts["absent"] != 0 || v.Counts["FAILED"] != 1 {
+		t.Errorf("%+v", v)
+	}
+	if status, out, _ = verify("-only=upsert_draft"); status != exitOK {
+		t.Errorf("status %d of what works\n%s", status, out)
+	}
+	env["PLIMSOLL_ADMIN_PASSWORD"] = "wrong"
+	if status, out, talk = verify("-only=upsert_draft"); status != exitTool || out != "" || !strings.Contains(talk, "administrator") {
+		t.Errorf("status %d with a wrong password\n%s%s", status, out, talk)
+	}
+}
