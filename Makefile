@@ -10,6 +10,8 @@ TESTFLAGS      ?= -timeout=20m
 # The slowdown that the demo plants in the arm "new"; FAULT=none compares a build with itself.
 FAULT          ?= cpu:100%
 DEMOFLAGS      ?=
+SHORT          ?=
+BENCHFLAGS     ?=
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
 ifneq ($(shell git rev-parse --verify -q HEAD >/dev/null 2>&1 && echo yes),yes)
@@ -17,7 +19,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch current bench fuzz gen acceptance build setup clean
+.PHONY: help demo test check format vet lint arch current bench microbench fuzz gen acceptance build setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 14
@@ -65,7 +67,13 @@ gen: ## write generated and golden files anew; read the diff
 	@for p in $(GOLDEN); do echo "$(GO) test $$p -update"; $(GO) test $$p -update || exit 1; done
 	@git status --short
 
-bench: ## all benchmarks
+bench: build ## this generator and its peers side by side, written to docs/benchmarks.md (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks
+	@scripts/peers.sh || echo "the rows of these peers will say FAILED"
+	$(GO) build -C bench -o ../bin/bench .
+	cd bench && ../bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
+	$(if $(SHORT),,@$(MAKE) --no-print-directory microbench)
+
+microbench: ## the Go benchmarks alone
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...
 
 fuzz: ## every fuzz target for FUZZTIME

@@ -19,6 +19,7 @@ const module = "plimsoll"
 type tree struct {
 	fset     *token.FileSet
 	packages map[string]*pkg   // by directory; the root is "."
+	modules  []string          // directories of other modules, whose packages are none of ours
 	texts    map[string][]byte // Markdown, YAML, shell and make files, by path
 	paths    map[string]bool   // every file and directory
 }
@@ -56,9 +57,14 @@ func load(fsys fs.FS) (*tree, error) {
 			if name != "." && (strings.HasPrefix(base, ".") && base != ".ci" || slices.Contains(skipped, base) || slices.Contains(skipped, name)) {
 				return fs.SkipDir
 			}
+			if _, err := fs.Stat(fsys, path.Join(name, "go.mod")); name != "." && err == nil {
+				t.modules = append(t.modules, name+"/")
+			}
 			return nil
 		}
 		switch {
+		case strings.HasSuffix(name, ".go") && slices.ContainsFunc(t.modules, func(m string) bool { return strings.HasPrefix(name, m) }):
+			return nil
 		case strings.HasSuffix(name, ".go"):
 			return t.add(fsys, name)
 		case slices.Contains([]string{".md", ".yaml", ".yml", ".sh"}, path.Ext(name)), base == "Makefile", path.Dir(name) == ".ci":

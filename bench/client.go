@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"plimsoll/dialect/mattermost"
+	"plimsoll/engine"
+	"plimsoll/measure"
+	"plimsoll/wire"
+	"plimsoll/workload"
+)
+
+// client is one of our clients, or one that is a library, in its own process. It runs until it is stopped, or for the
+// time of -length and then writes what it saw to stdout.
+func client(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("bench client", flag.ContinueOnError)
+	kind := fs.String("engine", "", "plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost")
+	url := fs.String("url", "", "of the null server")
+	n := fs.Int("n", 64, "connections or users")
+	interval := fs.Duration("interval", 100*time.Millisecond, "paced: between two requests of a user")
+	pace := fs.Float64("pace", 1, "users: pace")
+	ramp := fs.Duration("ramp", time.Second, "paced, users: ramp")
+	length := fs.Duration("length", 0, "users: measure for so long after the ramp")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
+	// As in a run, somebody takes the windows away each second.
+	go func() {
+		for *kind != "users" && pause(ctx, time.Second) == nil {
+			reg.Cut()
+		}
+	}()
+	switch *kind {
+	case "plimsoll":
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return wireDo(ctx, *url) })
+	case "fasthttp":
+		c := &fasthttp.HostClient{Addr: (*url)[len("http://"):], MaxConns: *n}
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return fastDo(c, *url), nil })
+	case "nethttp":
+		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *n, MaxConnsPerHost: *n, DisableCompression: true}}
+		return loop(ctx, *n, reg, func() (func() (time.Time, time.Time, error), error) { return netDo(c, *url), nil })
+	case "paced":
+		return simulate(ctx, *url, &getter{*interval}, *n, 1, *ramp, *length, reg)
+	case "users":
+		return simulate(ctx, *url, &mattermost.Person{}, *n, *pace, *ramp, *length, reg)
+	}
+	return fmt.Errorf("-engine %q is unknown", *kind)
+}
+
+// loop makes requests on n connections as fast as they go, and records each.
+func loop(ctx context.Context, n int, reg *measure.Registry, connect func() (func() (time.Time, time.Time, error), error)) error {
+	name, epoch := reg.Name("op"), time.Now()
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			do, err := connect()
+			rec := reg.Recorder(i)
+			for err == nil && ctx.Err() == nil {
+				var sent, done time.Time
+				if sent, done, err = do(); err == nil {
+					at := sent.Sub(epoch)
+					rec.Record(name, &measure.Op{Intended: at, Due: at, Sent: at, Done: max(at, done.Sub(epoch))})
+				}
+			}
+			if ctx.Err() == nil {
+				errs[i] = err
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func wireDo(ctx context.Context, url string) (func() (time.Time, time.Time, error), error) {
+	c, err := wire.NewClient(wire.Config{URL: url, UserAgent: "bench"})
+	req := &wire.Request{Path: "/", SkipBody: true}
+	return func() (time.Time, time.Time, error) {
+		resp, err := c.Do(ctx, req)
+		if err == nil && resp.Status != 200 {
+			err = fmt.Errorf("status %d", resp.Status)
+		}
+		return resp.Sent, resp.Done, err
+	}, err
+}
+
+func fastDo(c *fasthttp.HostClient, url string) func() (time.Time, time.Time, error) {
+	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	req.SetRequestURI(url + "/")
+	req.Header.SetUserAgent("bench")
+	return func() (time.Time, time.Time, error) {
+		sent := time.Now()
+		err := c.Do(req, resp)
+		if err == nil && resp.StatusCode() != 200 {
+			err = fmt.Errorf("status %d", resp.StatusCode())
+		}
+		return sent, time.Now(), err
+	}
+}
+
+func netDo(c *http.Client, url string) func() (time.Time, time.Time, error) {
+	return func() (time.Time, time.Time, error) {
+		sent := time.Now()
+		resp, err := c.Get(url + "/")
+		if err != nil {
+			return sent, sent, err
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if err == nil && resp.StatusCode != 200 {
+			err = fmt.Errorf("status %d", resp.StatusCode)
+		}
+		return sent, time.Now(), err
+	}
+}
+
+// getter is a behavior of one request per interval.
+type getter struct{ interval time.Duration }
+
+type getting struct {
+	g *getter
+	u *workload.User
+	c *wire.Client
+	n measure.Name
+	r wire.Request
+}
+
+func (g *getter) Provision(context.Context, workload.Env, int) error { return nil }
+
+func (g *getter) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	c, err := wire.NewClient(wire.Config{URL: env.URL, UserAgent: "bench", Timeout: env.Timeout})
+	return &getting{g, u, c, env.Registry.Name("get"), wire.Request{Path: "/", SkipBody: true}}, err
+}
+
+func (a *getting) Login(context.Context) error { return nil }
+func (a *getting) Think() time.Duration        { return a.g.interval }
+func (a *getting) Close()                      { a.c.Close() }
+
+func (a *getting) Act(ctx context.Context) error {
+	resp, err := a.c.Do(ctx, &a.r)
+	class := measure.OK
+	if err != nil || resp.Status != 200 {
+		class = measure.Header
+	}
+	a.u.Done(a.n, resp.Sent, resp.Done, class, resp.BodyBytes)
+	return nil
+}
+
+// outcome is what simulated users saw.
+type outcome struct {
+	Users, Active, Failed int
+	KiBPerUser            float64
+	Ops, Errors           uint64
+	OpsPerSecond          float64
+	LagP99, LagMax        float64 // ms
+	P50, P99              float64 // response, ms
+	LagN                  uint64
+	FirstError            string `json:",omitempty"`
+}
+
+// simulate runs simulated users of a behavior until ctx ends, or for the length and then says what they saw.
+func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace float64, ramp, length time.Duration, reg *measure.Registry) error {
+	env := workload.Env{URL: url, Seed: 7, Pace: pace, Registry: reg, Timeout: 10 * time.Second, Deliveries: workload.NewDeliveries(0), Secret: func(k string) string {
+		if k == "admin_password" {
+			return "Aa1!null-server"
+		}
+		return ""
+	}}
+	if err := b.Provision(ctx, env, n); err != nil {
+		return err
+	}
+	runtime.GC()
+	before, err := rss()
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var first error
+	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Epoch: time.Now(), OnError: func(user int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if first == nil {
+			first = fmt.Errorf("user %d: %w", user, err)
+		}
+	}})
+	if err != nil {
+		return err
+	}
+	if err := local.SetUsers(n, ramp); err != nil {
+		return err
+	}
+	if length <= 0 {
+		<-ctx.Done()
+		local.Stop(time.Second)
+		return nil
+	}
+	if err := pause(ctx, ramp+ramp/4+time.Second); err != nil {
+		return err
+	}
+	reg.Cut()
+	began := time.Now()
+	if err := pause(ctx, length); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	o := outcome{Users: n}
+	lag, response := new(measure.Histogram), new(measure.Histogram)
+	for _, w := range reg.Cut() {
+		switch w.Name {
+		case workload.Schedule:
+			lag.Merge(w.Lag)
+			continue
+		case workload.Delivery:
+			continue
+		}
+		response.Merge(w.Response)
+		o.Ops += w.Count()
+		o.Errors += w.Errors()
+	}
+	after, err := rss()
+	if err != nil {
+		return err
+	}
+	_, o.Active, o.Failed = local.Users()
+	o.KiBPerUser = (after - before) / float64(n)
+	o.OpsPerSecond = float64(o.Ops) / took.Seconds()
+	ms := func(d time.Duration) float64 { return d.Seconds() * 1000 }
+	o.LagP99, o.LagMax, o.LagN = ms(lag.Quantile(0.99)), ms(lag.Max()), lag.Count()
+	o.P50, o.P99 = ms(response.Quantile(0.5)), ms(response.Quantile(0.99))
+	mu.Lock()
+	if first != nil {
+		o.FirstError = first.Error()
+	}
+	mu.Unlock()
+	if err := json.NewEncoder(os.Stdout).Encode(o); err != nil {
+		return err
+	}
+	local.Stop(time.Second)
+	return nil
+}

@@ -1,0 +1,160 @@
+// Command bench measures this generator and its peers side by side, on the same null server in one run.
+//
+// The server (package refnull, in a process of its own) has one core, each client in turn another. Rounds are interleaved and
+// begin with another client each time, so that what changes on the machine meanwhile strikes all alike. A client is
+// measured in a window after it has warmed up: requests as the server counted them, CPU time as the kernel charged it to
+// the client's process tree. What the ratios say is therefore the same question, asked in the same way, of each.
+//
+// The outcome is docs/benchmarks.md and docs/benchmarks.json. A peer that is not installed, or fails, is named in its
+// row, and the exit status is 1; scripts/peers.sh installs them. With -short everything takes about two minutes.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/lab"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == "client" {
+		err = client(ctx, os.Args[2:])
+	} else {
+		err = run(ctx, os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// A setup is what all measurements share.
+type setup struct {
+	root         string // of the repository
+	peers        string // directory with the programs of peers
+	program      string // bin/plimsoll
+	self         string // this program
+	server, core int    // cores of server and client
+	rounds       int
+	short        bool
+	only         []string
+	sockets      int // users of the test of many sockets
+}
+
+func run(ctx context.Context, args []string) error {
+	var s setup
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.StringVar(&s.root, "root", "..", "`directory` of the repository")
+	fs.StringVar(&s.peers, "peers", "../.plimsoll/peers", "`directory` of the peers' programs, as scripts/peers.sh installs them")
+	fs.IntVar(&s.server, "server-core", 0, "`core` of the null server")
+	fs.IntVar(&s.core, "client-core", 1, "`core` of the clients")
+	fs.IntVar(&s.rounds, "rounds", 5, "interleaved rounds, 1 to 50")
+	fs.BoolVar(&s.short, "short", false, "short windows and fewer rounds: about two minutes")
+	fs.IntVar(&s.sockets, "users", 9000, "simulated users of the test at default pace")
+	only := fs.String("only", "", "comma-separated `rows`: closed, paced, memory, users, record, truth (default all)")
+	out := fs.String("out", "", "`directory` for benchmarks.md and benchmarks.json (default docs)")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if s.rounds < 1 || s.rounds > 50 {
+		return fmt.Errorf("-rounds %d: want 1 to 50", s.rounds)
+	}
+	if s.short {
+		s.rounds = min(s.rounds, 3)
+	}
+	if *only != "" {
+		s.only = strings.Split(*only, ",")
+		for _, o := range s.only {
+			if !slices.Contains([]string{"closed", "paced", "memory", "users", "record", "truth"}, o) {
+				return fmt.Errorf("-only %s: no such row", o)
+			}
+		}
+	}
+	for _, p := range []*string{&s.root, &s.peers} {
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return err
+		}
+		*p = abs
+	}
+	s.program = filepath.Join(s.root, "bin", "plimsoll")
+	var err error
+	if s.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.program); err != nil {
+		return fmt.Errorf("%w; run make build first", err)
+	}
+	if err := lab.CheckCPUs([]int{s.server, s.core}); err != nil {
+		return err
+	}
+	if s.server == s.core {
+		return errors.New("server and client need a core each")
+	}
+	began := time.Now()
+	r := report{Date: began.UTC().Truncate(time.Second), Machine: machine(), Short: s.short, Rounds: s.rounds, Command: "make bench"}
+	if s.short {
+		r.Command = "make bench SHORT=1"
+	}
+	if err := s.measure(ctx, &r); err != nil {
+		return err
+	}
+	r.Seconds = time.Since(began).Seconds()
+	dir := *out
+	if dir == "" {
+		dir = filepath.Join(s.root, "docs")
+	}
+	text := r.markdown()
+	fmt.Print(text)
+	if len(s.only) == 0 || *out != "" { // a part of the table does not replace the whole
+		b, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "benchmarks.json"), append(b, '\n'), 0o644); err != nil {
+			return err
+		}
+		if err := insert(filepath.Join(dir, "benchmarks.md"), text); err != nil {
+			return err
+		}
+	}
+	if n := r.failed(); n > 0 {
+		return fmt.Errorf("%d measurements failed; the table names them", n)
+	}
+	return nil
+}
+
+// wants reports whether a row was asked for.
+func (s *setup) wants(row string) bool { return len(s.only) == 0 || slices.Contains(s.only, row) }
+
+func (s *setup) measure(ctx context.Context, r *report) error {
+	for _, part := range []struct {
+		name string
+		f    func(context.Context, *report) error
+	}{{"closed", s.closed}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"record", s.record}, {"truth", s.truth}} {
+		if !s.wants(part.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s\n", part.name)
+		if err := part.f(ctx, r); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			r.Figures = append(r.Figures, figure{Name: part.name, Failure: err.Error()})
+		}
+	}
+	return nil
+}

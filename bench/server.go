@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"plimsoll/lab"
+)
+
+// A null is the null server in its own process.
+type null struct {
+	url string
+	p   *lab.Process
+}
+
+func (s *setup) serve(ctx context.Context, args ...string) (*null, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	p, err := lab.Start(ctx, lab.Spec{Name: "refnull", Path: s.program, Args: append([]string{"refnull", "-listen=127.0.0.1:0"}, args...),
+		Env: append(os.Environ(), "GOMAXPROCS=1"), CPUs: []int{s.server}, Stdout: w})
+	w.Close()
+	if err != nil {
+		return nil, err
+	}
+	n := &null{p: p}
+	if err := r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		n.stop()
+		return nil, err
+	}
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	_, at, ok := bytes.Cut(bytes.TrimSpace(line), []byte(" on "))
+	if err != nil || !ok {
+		n.stop()
+		return nil, errors.Join(fmt.Errorf("the null server does not say where it listens: %s", p.Tail()), err)
+	}
+	n.url = string(at)
+	return n, nil
+}
+
+func (n *null) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_ = n.p.Stop(ctx) // a child that does not end dies with us
+}
+
+// counts are what the server counted.
+type counts struct {
+	Requests int64            `json:"requests"`
+	Sockets  int              `json:"websockets"`
+	Unknown  map[string]int64 `json:"unknown"`
+}
+
+func (n *null) stats(ctx context.Context) (c counts, err error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", n.url+"/refnull/stats", nil)
+	if err != nil {
+		return c, err
+	}
+	resp, err := (&http.Client{Timeout: 10 * time.Second}).Do(req)
+	if err != nil {
+		return c, err
+	}
+	defer resp.Body.Close()
+	return c, json.NewDecoder(resp.Body).Decode(&c)
+}
+
+// start starts a client on its core. Its environment keeps Go programs to one thread of execution.
+func (s *setup) start(ctx context.Context, stdin string, path string, args ...string) (*lab.Process, error) {
+	spec := lab.Spec{Name: path, Path: path, Args: args, CPUs: []int{s.core}, Env: append(os.Environ(), "GOMAXPROCS=1"), StopTimeout: 2 * time.Second}
+	if stdin != "" {
+		spec.Stdin = strings.NewReader(stdin)
+	}
+	return lab.Start(ctx, spec)
+}
+
+func halt(p *lab.Process) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = p.Stop(ctx) // likewise
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A window is what happened between two looks at a client.
+type window struct {
+	requests float64
+	cpu      float64 // seconds
+	wall     float64 // seconds
+}
+
+// watch measures a client that runs already.
+func (n *null) watch(ctx context.Context, p *lab.Process, warm, length time.Duration) (w window, err error) {
+	if err := pause(ctx, warm); err != nil {
+		return w, err
+	}
+	look := func() (counts, float64, time.Time, error) {
+		c, err := n.stats(ctx)
+		if err != nil {
+			return c, 0, time.Time{}, err
+		}
+		cpu, err := cpuOf(p.PID())
+		return c, cpu, time.Now(), err
+	}
+	a, cpuA, atA, err := look()
+	if err != nil {
+		return w, fmt.Errorf("%w\n%s", err, p.Tail())
+	}
+	if err := pause(ctx, length); err != nil {
+		return w, err
+	}
+	b, cpuB, atB, err := look()
+	if err != nil {
+		return w, fmt.Errorf("%w\n%s", err, p.Tail())
+	}
+	w = window{requests: float64(b.Requests - a.Requests - 1), cpu: cpuB - cpuA, wall: atB.Sub(atA).Seconds()}
+	if w.requests < 10 || w.cpu <= 0 {
+		return w, fmt.Errorf("%.0f requests and %.2f s of CPU in %.1f s: %s", w.requests, w.cpu, w.wall, p.Tail())
+	}
+	return w, nil
+}
