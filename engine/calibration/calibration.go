@@ -44,8 +44,9 @@ type Result struct {
 	Sockets   int    `json:"sockets"`    // that may be open
 }
 
-// Headroom returns which share of the host's rated ability a load needs, and of what: "users", "sockets" or "ops". It
-// is 1 where the rating ends; ops is the rate of all operations, and 0 if it is not known.
+// Headroom returns which share of the host's rated ability a load needs, and of what: "users" or "ops". It is 1
+// where the rating ends; ops is the rate of all operations, and 0 if it is not known. Files and memory are no part of
+// it: how much of them is left shows at every moment of a run.
 func (r *Result) Headroom(users int, pace, ops float64) (share float64, of string) {
 	more := func(s float64, name string) {
 		if s > share {
@@ -55,9 +56,6 @@ func (r *Result) Headroom(users int, pace, ops float64) (share float64, of strin
 	if r.PacedOps > 0 {
 		more(float64(users)/pace*r.OpsPerUserSecond/r.PacedOps, "users")
 		more(ops/r.PacedOps, "ops")
-	}
-	if r.Sockets > 0 {
-		more(float64(2*users)/float64(r.Sockets), "sockets")
 	}
 	return share, of
 }

@@ -112,10 +112,10 @@ func TestHeadroom(t *testing.T) {
 		share float64
 		of    string
 	}{
-		{1000, 1, 0, 0.2, "sockets"}, // CPU: 0.05
+		{1000, 1, 0, 0.05, "users"},
 		{1000, 0.1, 0, 0.5, "users"}, // ten times as fast
 		{1000, 1, 900, 0.9, "ops"},   // more than the pace explains
-		{6000, 1, 0, 1.2, "sockets"}, // too many
+		{30_000, 1, 0, 1.5, "users"}, // too many
 	} {
 		if share, of := r.Headroom(tt.users, tt.pace, tt.ops); share < tt.share-1e-9 || share > tt.share+1e-9 || of != tt.of {
 			t.Errorf("%d users at pace %v, %v ops/s: %v of %s, want %v of %s", tt.users, tt.pace, tt.ops, share, of, tt.share, tt.of)
