@@ -285,7 +285,7 @@ func (s *setup) truth(ctx context.Context, r *report) error {
 	}
 	args := []string{"run", "./truth"}
 	if s.short {
-		args = append(args, "-length=20s")
+		args = append(args, "-d=4s")
 	}
 	for _, p := range []string{"vegeta", "locust"} {
 		if path := filepath.Join(s.peers, p); exists(path) {

@@ -33,10 +33,9 @@ except ValueError:
 status = int(sys.argv[2])
 validity = run["validity"]
 print(f"run {run['manifest']['id']}: {'valid' if validity['valid'] else 'NOT VALID'}")
-for f in validity.get("findings") or []:
-    print(f"  {f['level']} {f['name']}: {f['text']}")
 for g in validity.get("gates") or []:
-    print(f"  gate {json.dumps(g)}")
+    value = "not measured" if g["value"] is None else f"{g['value']:.3g}{g.get('unit', '')}"
+    print(f"  {g['level']:12} {g['name']:10} {value} (red {g['red']:g})")
 all_ops = [o for o in run["operations"] if o["name"] == "op"]
 errors, count = sum(o["errors"] for o in all_ops), sum(o["count"] for o in all_ops)
 print(f"  {count} operations, {errors} errors")
