@@ -56,4 +56,11 @@ func (c *counter) take(now time.Duration) workload.Activity {
 }
 
 // Activity returns what the users did since the call before. One goroutine calls it.
-func (l *Local) Activity() workload.Activity { return l.count.take(time.Since(l.cfg.Epoch)) }
+func (l *Local) Activity() workload.Activity {
+	now := time.Since(l.cfg.Epoch)
+	a := l.count.take(now)
+	if l.open != nil {
+		a.Wanted, a.Served = l.open.counts(now)
+	}
+	return a
+}

@@ -22,11 +22,13 @@ type Part struct {
 	Share    float64 // of all users, 0 to 1
 }
 
-// Config is what an engine needs. All fields but OnError are required.
+// Config is what an engine needs. All fields but Arrivals and OnError are required.
 type Config struct {
 	Env   workload.Env
 	Mix   []Part // shares add up to 1
 	Epoch time.Time
+	// Arrivals is an open model beside the users; nil if there is none.
+	Arrivals *Arrivals
 	// OnError hears of users that failed: at login (they try again) or for good.
 	OnError func(user int, err error)
 }
@@ -49,6 +51,7 @@ type Local struct {
 	desired int
 	stopped bool
 
+	open   *open // nil without arrivals
 	count  counter
 	active atomic.Int64
 	failed atomic.Int64
@@ -81,6 +84,14 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	l.storms, l.endStorms = context.WithCancel(l.ctx)
+	if cfg.Arrivals != nil {
+		var err error
+		if l.open, err = newOpen(l, *cfg.Arrivals); err != nil {
+			l.cancel(err)
+			return nil, err
+		}
+		l.wg.Go(func() { l.open.run(l.storms) })
+	}
 	return l, nil
 }
 

@@ -50,6 +50,9 @@ func (g Gate) Format(v float64) string {
 	case "%":
 		return fmt.Sprintf("%.4g%%", v)
 	}
+	if g.Unit == "" {
+		return fmt.Sprintf("%.0f", v)
+	}
 	return fmt.Sprintf("%.4g%s", v, g.Unit)
 }
 

@@ -124,7 +124,10 @@ func readBursts(st stretch) Reading {
 // was spent late, stuck or lost. Cycles that the stretch cuts at its ends cancel only when there are many.
 func readLittle(st stretch) Reading {
 	c, have := st.counts(), st.userSeconds()
-	if have == 0 || float64(c.Actions) < 3*st.meanActive() {
+	if have == 0 {
+		return Reading{Why: "there are no users"}
+	}
+	if float64(c.Actions) < 3*st.meanActive() {
 		return Reading{Why: fmt.Sprintf("%d actions ended, want three of each user", c.Actions)}
 	}
 	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy).Seconds()) / have}

@@ -31,6 +31,8 @@ type User struct {
 	// Action, Think, Content and Pick are independent streams, a function of the seed and ID alone.
 	Action, Think, Content, Pick *rand.Rand
 
+	seed      uint64
+	sources   [4]*rand.PCG // of the streams, in their order
 	rec       *measure.Recorder
 	batch     *measure.Batch // nil: each op is recorded at once
 	epoch     time.Time
@@ -42,11 +44,12 @@ type User struct {
 
 // NewUser returns user id whose instants are counted from epoch.
 func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, epoch time.Time) *User {
-	stream := func(k uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(id)<<8|k)) }
-	return &User{
-		ID: id, Rank: rank, Pace: pace, rec: rec, epoch: epoch,
-		Action: stream(streamAction), Think: stream(streamThink), Content: stream(streamContent), Pick: stream(streamPick),
+	u := &User{ID: id, Rank: rank, Pace: pace, rec: rec, epoch: epoch, seed: seed}
+	for i, r := range []**rand.Rand{&u.Action, &u.Think, &u.Content, &u.Pick} {
+		u.sources[i] = rand.NewPCG(seed, uint64(id)<<8|uint64(i+1))
+		*r = rand.New(u.sources[i])
 	}
+	return u
 }
 
 // Recorder returns the user's recorder, for goroutines of the user that record on their own (a WebSocket reader).

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,5 +150,43 @@ func TestSlowOpsAreNotHeldBack(t *testing.T) {
 	u.Flush()
 	if ops, _ := count(); ops != 1 {
 		t.Errorf("flush brought %d ops, want 1", ops)
+	}
+}
+
+func TestArrivalsAreOneSequence(t *testing.T) {
+	for _, poisson := range []bool{false, true} {
+		whole := NewArrivals(37, poisson, 5, 0, 1)
+		const n = 7 * 300
+		type arrival struct {
+			k  int64
+			at time.Duration
+		}
+		var want []arrival
+		sum, squares, last := 0.0, 0.0, 0.0
+		for range n {
+			k, at := whole.Next()
+			want = append(want, arrival{k, at})
+			if k > 0 {
+				gap := at.Seconds() - last
+				sum += gap
+				squares += gap * gap
+			}
+			last = at.Seconds()
+		}
+		mean := sum / (n - 1)
+		cv := math.Sqrt(squares/(n-1)-mean*mean) / mean
+		if math.Abs(mean*37-1) > 0.06 || poisson && math.Abs(cv-1) > 0.06 || !poisson && cv > 1e-6 {
+			t.Errorf("poisson %v: mean gap %v s at 37/s, coefficient of variation %v", poisson, mean, cv)
+		}
+		for _, agents := range []int{1, 2, 3, 7} {
+			for agent := range agents {
+				a := NewArrivals(37, poisson, 5, agent, agents)
+				for i := agent; i < n; i += agents {
+					if k, at := a.Next(); k != want[i].k || at != want[i].at {
+						t.Fatalf("poisson %v, agent %d of %d: arrival %d at %v, want %+v", poisson, agent, agents, k, at, want[i])
+					}
+				}
+			}
+		}
 	}
 }

@@ -43,7 +43,11 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			reg.Cut()
 			var mu sync.Mutex
 			var failures []string
-			local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Epoch: time.Now(), OnError: func(user int, err error) {
+			var arrivals *engine.Arrivals
+			if open, ok := b.(workload.ArrivalBehavior); ok {
+				arrivals = &engine.Arrivals{Behavior: open, Rate: 50, Poisson: true, InFlight: 5, Queue: 1000}
+			}
+			local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Arrivals: arrivals, Epoch: time.Now(), OnError: func(user int, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if len(failures) < 5 {
@@ -58,7 +62,11 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second) // real sockets; what counts below does not depend on how much was done, only that something was
 			_, active, failed := local.Users()
+			act := local.Activity()
 			local.Stop(2 * time.Second)
+			if arrivals != nil && (act.Wanted < 50 || act.Served == 0) {
+				t.Errorf("%d arrivals wanted, %d begun", act.Wanted, act.Served)
+			}
 			if active == 0 || failed > 0 || len(failures) > 0 {
 				t.Errorf("%d users active, %d failed: %s", active, failed, strings.Join(failures, "; "))
 			}

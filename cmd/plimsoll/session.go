@@ -192,10 +192,11 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	env := sys.env(s.plan, sys.dep.URL())
 	env.Registry = reg
-	if env.Dial, err = s.dialer(ctx, env.URL, sys.mix, s.users(pt)); err != nil {
+	arrivals, most := s.arrivals(sys.mix)
+	if env.Dial, err = s.dialer(ctx, env.URL, sys.mix, s.users(pt)+most); err != nil {
 		return out, err
 	}
-	local, err := engine.New(ctx, engine.Config{Env: env, Mix: sys.mix, Epoch: epoch, OnError: func(user int, err error) {
+	local, err := engine.New(ctx, engine.Config{Env: env, Mix: sys.mix, Arrivals: arrivals, Epoch: epoch, OnError: func(user int, err error) {
 		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
 	}})
 	if err != nil {

@@ -36,6 +36,7 @@ func known() plan.Known {
 		Ops:       mattermost.Ops(),
 		Mixes:     mixNames(),
 		Actions:   actionNames(),
+		Arrivals:  arrivalBehaviors(mattermost.Behaviors()),
 		Storms:    stormKinds(mattermost.Behaviors()),
 		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
 	}

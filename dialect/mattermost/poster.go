@@ -104,8 +104,27 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	return &poster{c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], deliveries: env.Deliveries}, nil
 }
 
+// NewServer implements workload.ArrivalBehavior.
+func (p *Poster) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
+	a, err := p.NewActor(env, u)
+	if err != nil {
+		return nil, err
+	}
+	s := a.(*poster)
+	s.all = p.channels
+	return s, nil
+}
+
+// Serve implements workload.Server: one post in a channel that the arrival picks.
+func (a *poster) Serve(ctx context.Context, k int64) error {
+	a.channel = a.all[a.u.Pick.IntN(len(a.all))]
+	a.files = int(k)
+	return a.Act(ctx)
+}
+
 // poster is one user.
 type poster struct {
+	all        []string // channels, of one that serves arrivals
 	c          *Client
 	u          *workload.User
 	channel    string

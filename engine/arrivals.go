@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// Arrivals is an open model beside the users: actions that come by a schedule, from the epoch until Stop.
+type Arrivals struct {
+	Behavior workload.ArrivalBehavior
+	Rate     float64 // per second, of all agents together
+	Poisson  bool    // otherwise at even intervals
+	InFlight int     // actions under way at most; further ones wait
+	Queue    int     // actions that wait at most; further ones are dropped
+	// Agent of Agents serves every Agents-th arrival. 0 of 0 means the only one.
+	Agent, Agents int
+}
+
+// An arrival is one that has come. What it waits for a server is charged as wait.
+type arrival struct {
+	k             int64
+	intended, due time.Duration
+}
+
+// open serves arrivals. One goroutine waits for their moments and hands each to a server that is free, a new one, the
+// queue, or nobody.
+type open struct {
+	Arrivals
+	l       *Local
+	drop    measure.Name
+	dropped *measure.Recorder
+
+	mu      sync.Mutex
+	idle    []chan arrival // of servers that wait, the last one first: few connections stay busy
+	queue   []arrival      // those before head have gone
+	head    int
+	servers int
+	begun   uint64
+
+	ahead  *workload.Arrivals // for wanted, which looks at the clock by itself
+	wanted uint64
+	next   time.Duration
+}
+
+func newOpen(l *Local, a Arrivals) (*open, error) {
+	if a.Agents == 0 {
+		a.Agents = 1
+	}
+	if a.Behavior == nil || a.Rate <= 0 || a.InFlight < 1 || a.Queue < 0 || a.Agent < 0 || a.Agent >= a.Agents {
+		return nil, fmt.Errorf("arrivals: rate %v, in flight %d, queue %d, agent %d of %d is not possible", a.Rate, a.InFlight, a.Queue, a.Agent, a.Agents)
+	}
+	o := &open{Arrivals: a, l: l, drop: l.cfg.Env.Registry.Name(workload.Arrival), dropped: l.cfg.Env.Registry.Recorder(0)}
+	o.ahead = o.schedule()
+	_, o.next = o.ahead.Next()
+	return o, nil
+}
+
+func (o *open) schedule() *workload.Arrivals {
+	return workload.NewArrivals(o.Rate, o.Poisson, o.l.cfg.Env.Seed, o.Agent, o.Agents)
+}
+
+// run hands out arrivals until ctx ends.
+func (o *open) run(ctx context.Context) {
+	s := o.schedule()
+	lag := o.l.cfg.Env.Registry.Recorder(0).Batch()
+	defer lag.Flush()
+	for {
+		k, at := s.Next()
+		now := time.Since(o.l.cfg.Epoch)
+		if at > now {
+			lag.Flush()
+			if workload.SleepUntil(ctx, o.l.cfg.Epoch.Add(at)) != nil {
+				return
+			}
+			now = time.Since(o.l.cfg.Epoch)
+		} else if ctx.Err() != nil {
+			return
+		}
+		lag.Lag(o.l.lag, now-at)
+		o.hand(ctx, arrival{k, at, now})
+	}
+}
+
+// hand gives an arrival to a server, to the queue, or drops it.
+func (o *open) hand(ctx context.Context, a arrival) {
+	o.l.count.begin(a.due)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun++
+	switch n := len(o.idle); {
+	case n > 0:
+		o.idle[n-1] <- a // it has room for one
+		o.idle = o.idle[:n-1]
+	case o.servers < o.InFlight:
+		i := o.servers
+		o.servers++
+		o.l.wg.Go(func() { o.serve(ctx, i, a) })
+	case len(o.queue)-o.head < o.Queue:
+		o.queue = append(o.queue, a)
+	default:
+		o.dropped.Error(o.drop, measure.Dropped)
+	}
+}
+
+// free returns the next arrival that waits; otherwise the server in is idle from now on.
+func (o *open) free(in chan arrival) (a arrival, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.head == len(o.queue) {
+		o.idle = append(o.idle, in)
+		return a, false
+	}
+	a = o.queue[o.head]
+	if o.head++; 2*o.head >= len(o.queue) {
+		o.queue = o.queue[:copy(o.queue, o.queue[o.head:])]
+		o.head = 0
+	}
+	return a, true
+}
+
+// serve is the life of the i-th server, whose first arrival is a.
+func (o *open) serve(ctx context.Context, i int, a arrival) {
+	u := workload.NewServerUser(i, o.l.cfg.Env, o.l.cfg.Epoch)
+	u.Buffer()
+	defer u.Flush()
+	failed := func(err error) {
+		if ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
+			o.l.failed.Add(1)
+			o.l.report(u.ID, err)
+		}
+	}
+	actor, err := o.Behavior.NewServer(o.l.cfg.Env, u)
+	if err != nil {
+		failed(err)
+		return
+	}
+	defer actor.Close()
+	u.Schedule(u.Now(), u.Now())
+	if err := actor.Login(o.l.ctx); err != nil {
+		failed(fmt.Errorf("login of a server of arrivals: %w", err))
+		return
+	}
+	in := make(chan arrival, 1)
+	for {
+		u.Become(a.k)
+		u.Schedule(a.intended, a.due)
+		if err := actor.Serve(o.l.ctx, a.k); err != nil {
+			failed(err)
+			return
+		}
+		u.Flush()
+		var ok bool
+		if a, ok = o.free(in); ok {
+			if ctx.Err() != nil {
+				return // those that still wait at the end of a run are neither served nor dropped
+			}
+			continue
+		}
+		select {
+		case a = <-in:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// counts returns how many arrivals the schedule wanted until now, and how many were handed out, since the call before.
+func (o *open) counts(now time.Duration) (wanted, served uint64) {
+	for ; o.next <= now; o.wanted++ {
+		_, o.next = o.ahead.Next()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	wanted, served = o.wanted, o.begun
+	o.wanted, o.begun = 0, 0
+	return wanted, served
+}
