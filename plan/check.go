@@ -151,7 +151,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
 	for path, v := range map[string]string{
 		"target.binary": t.Binary, "target.url": t.URL, "target.ready": t.Ready,
-		"target.metrics_url": t.MetricsURL, "target.version": t.Version,
+		"target.metrics_url": t.MetricsURL, "target.version": t.Version, "target.dataset": t.Dataset,
 	} {
 		d.secret(path, "", v)
 	}
@@ -169,8 +169,14 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {
 		d.at("target.stop_signal", "%s is not a signal; want one of %s", clip(t.StopSignal), strings.Join(signals, ", "))
 	}
+	if t.Filled() && len(p.Database.Engine) == 0 && t.Driver != "external" && d.good("target.dataset", "database") {
+		d.at("target.dataset", "needs a database that is started for the target; add a section database with an engine")
+	}
 	switch t.Driver {
 	case "external":
+		if t.Filled() && d.good("target.dataset") {
+			d.at("target.dataset", "cannot be loaded into a target that is not ours; fill its database yourself (plimsoll data generate -dsn-env), and name the data in setup")
+		}
 		if t.URL == "" && d.good("target.url") {
 			d.at("target.url", "is missing; the driver external needs the address of the running target")
 		}

@@ -60,7 +60,13 @@ type Target struct {
 	StopSignal string `yaml:"stop_signal"`
 	// Version labels the build in tables when the target cannot say it itself.
 	Version string `yaml:"version"`
+	// Dataset is what the target's database holds before a run: a name or file that the target's driver makes data of, or the
+	// directory of a dump; "none" or empty means nothing but what the driver provisions. See [Target.Filled].
+	Dataset string `yaml:"dataset"`
 }
+
+// Filled reports whether the target begins with a dataset.
+func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 
 // With returns the target as the arm changes it: the arm's binary and version replace those of the target, its
 // arguments follow the target's, its environment is laid over the target's. The result shares no memory with

@@ -82,6 +82,7 @@ var keyDocs = map[string]keyDoc{
 	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics."},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself."},
+	"target.dataset":     {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
 
 	"database.engine":     {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
 	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},

@@ -25,6 +25,7 @@ type Spec struct {
 	Instances int    // processes of the program, on consecutive ports; 0 means 1
 	CPUs      []int  // cores of program and database; nil means those of this program
 	Engine    string // database engine, a name that the driver was given; empty means no database
+	Dataset   string // what the database holds before a run, for the Description; a label
 
 	Dir        string   // state directory: logs, data, journal
 	URL        string   // base URL of an instance; default http://127.0.0.1:${PORT}
@@ -101,6 +102,7 @@ type Description struct {
 	CPUs      []int             `json:"cpus,omitempty"`     // cores of program and database; empty: not placed
 	Digest    string            `json:"digest,omitempty"`   // SHA-256 of the program file, in hexadecimal
 	Engine    string            `json:"engine,omitempty"`   // as the plan calls it: postgresql, mysql
+	Dataset   string            `json:"dataset,omitempty"`  // what the database holds before a run
 	Database  *lab.Description  `json:"database,omitempty"` // the server's own name, version, durability and sizes
 	Settings  map[string]string `json:"settings,omitempty"` // what else a driver has to say
 }

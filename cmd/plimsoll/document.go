@@ -98,6 +98,9 @@ func setupOf(m record.Manifest) []record.Row {
 	}
 	row("Load-test version", "plimsoll %s", m.Tool)
 	if d, ok := targetOf(m); ok {
+		if d.Dataset != "" {
+			row("Dataset", "%s", d.Dataset)
+		}
 		cmd := slices.Clone(d.Command)
 		if len(cmd) > 0 {
 			cmd[0] = filepath.Base(cmd[0])

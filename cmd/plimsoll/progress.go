@@ -89,3 +89,10 @@ func (p *progress) end() {
 	defer p.mu.Unlock()
 	p.clear()
 }
+
+// step is doing with a text that changes within one phase, which is a plain line only now and then.
+func (p *progress) step(phase, text string, left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(phase, fmt.Sprintf("%s  %s%s", p.prefix, text, leftText(left+p.after)))
+}

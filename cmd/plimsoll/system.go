@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/dataset/dump"
+	data "plimsoll/dataset/refchat"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/engine"
 	"plimsoll/lab/mysql"
@@ -65,18 +67,22 @@ func withDefaultRules(p *plan.Plan) *plan.Plan {
 	return &q
 }
 
-// databases are the supervisors that drivers may start.
-func databases() map[string]target.StartDatabase {
+// databases are the supervisors that drivers may start, with the data of a dump unless it is nil.
+func databases(filled *dump.Dump) map[string]target.StartDatabase {
+	from := ""
+	if filled != nil {
+		from = filled.Data()
+	}
 	return map[string]target.StartDatabase{
 		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus})
+			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from})
 			if err != nil {
 				return nil, err
 			}
 			return s, nil
 		},
 		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus})
+			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from})
 			if err != nil {
 				return nil, err
 			}
@@ -209,6 +215,16 @@ func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
+	var filled *dump.Dump
+	if t.Filled() {
+		if filled, err = f.s.datasetFor(ctx, t, eng); err != nil {
+			return nil, err
+		}
+		spec.Dataset = datasetText(filled)
+		if err := placeFiles(ctx, filled, spec.Dir); err != nil {
+			return nil, err
+		}
+	}
 	users := f.s.users(part{arm: arm, engine: eng, bounded: true, unbounded: true})
 	if _, err := f.s.dialer(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
 		return nil, err
@@ -226,7 +242,7 @@ func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
 	}
 	sys.ready = spec.Ready
 	f.s.prog.doing("deploying", 0)
-	if sys.dep, err = f.driver(t.Driver, provision).Deploy(ctx, spec); err != nil {
+	if sys.dep, err = f.driver(t.Driver, provision, filled).Deploy(ctx, spec); err != nil {
 		return nil, err
 	}
 	f.systems[key] = sys // from here on close stops it
@@ -238,17 +254,21 @@ func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
 	return sys, nil
 }
 
-// driver returns the driver of a plan's name, which has been checked.
-func (f *fleet) driver(name string, provision func(context.Context, target.Endpoint) error) target.Driver {
+// driver returns the driver of a plan's name, which has been checked. The database begins with a dump, if there is one.
+func (f *fleet) driver(name string, provision func(context.Context, target.Endpoint) error, filled *dump.Dump) target.Driver {
+	conf := process.Config{Databases: databases(filled), Provision: provision}
+	if filled != nil {
+		conf.Filled, conf.Database = true, filled.Manifest.Database
+	}
 	switch name {
 	case "external":
 		return &external.Driver{}
 	case "refchat":
-		return process.New(process.Config{Name: name, Databases: databases(), Provision: provision, Command: refchatCommand})
+		conf.Name, conf.Command = name, refchatCommand
 	case "refnull":
-		return process.New(process.Config{Name: name, Provision: provision, Command: refnullCommand})
+		conf.Name, conf.Databases, conf.Command = name, nil, refnullCommand
 	}
-	return process.New(process.Config{Databases: databases(), Provision: provision})
+	return process.New(conf)
 }
 
 // spec translates the plan's target, with the arm laid over it.
@@ -303,8 +323,11 @@ func refchatCommand(spec target.Spec, in process.Instance) (process.Command, err
 	if v := label(spec.Version); v != "" {
 		args = append(args, "-version="+v)
 	}
+	if spec.Instances > 1 || spec.Dataset != "" {
+		args = append(args, "-files=${DIR}/files")
+	}
 	if spec.Instances > 1 {
-		args = append(args, "-files=${DIR}/files", fmt.Sprintf("-bus=127.0.0.1:%d", in.Ports[1]))
+		args = append(args, fmt.Sprintf("-bus=127.0.0.1:%d", in.Ports[1]))
 		for i, p := range in.Peers {
 			if i != in.Index {
 				args = append(args, fmt.Sprintf("-peer=127.0.0.1:%d", p[1]))
@@ -377,6 +400,9 @@ func (s *session) secretsOf(p *plan.Plan) func(string) string {
 		}
 		if name == "admin_password" {
 			return own
+		}
+		if name == "user_password" && p.Target.Driver == "refchat" && p.Target.Filled() {
+			return data.DefaultPassword // the people are there already
 		}
 		return ""
 	}

@@ -30,6 +30,7 @@ func verbs() []verb {
 		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
 		{"target", "up|down|status|verify PLAN.yaml|URL", "a plan's system under test by itself; verify: prove every action on any server", (*app).target},
 		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", (*app).plan},
+		{"data", "generate|snapshot|restore|verify|info ...", "what a server holds before a test: make it, keep it, bring it back, check it", (*app).data},
 		{"calibrate", "", "rate this host: how many operations and users its generator can drive", (*app).calibrate},
 		{"doctor", "[-role agent|proxy|app|db]", "limits and settings of this host that would spoil a test, with what mends each", (*app).doctor},
 		{"refchat", "", "the reference chat server by itself", (*app).refchat},

@@ -43,6 +43,8 @@ type Config struct {
 	Databases map[string]target.StartDatabase
 	// Database is the name of the database to create; default DefaultDatabase.
 	Database string
+	// Filled says that the started engines hold the database already: it is used as it is.
+	Filled bool
 	// Command says how an instance is started; nil means Spec.Binary with Spec.Args. Spec.Env and
 	// Spec.Secrets are added to the Command's own environment and win over it.
 	Command func(target.Spec, Instance) (Command, error)
@@ -188,6 +190,9 @@ func (d *deployment) startDatabase(ctx context.Context) error {
 	d.state.Lock()
 	d.db = db
 	d.state.Unlock()
+	if d.conf.Filled {
+		return nil
+	}
 	return db.CreateDatabase(ctx, d.conf.Database)
 }
 
@@ -452,7 +457,7 @@ func (d *deployment) describe(ctx context.Context) error {
 	}
 	desc := target.Description{
 		Name: d.spec.Name, Driver: d.conf.Name, Version: d.spec.Version, Instances: d.spec.Instances,
-		CPUs: slices.Clone(d.spec.CPUs), Engine: d.spec.Engine, URLs: d.URLs(),
+		CPUs: slices.Clone(d.spec.CPUs), Engine: d.spec.Engine, Dataset: d.spec.Dataset, URLs: d.URLs(),
 		Command: append([]string{cmd.Path}, cmd.Args...), Env: map[string]string{},
 	}
 	maps.Copy(desc.Env, cmd.Env)

@@ -1,0 +1,518 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/dataset"
+	"plimsoll/dataset/dump"
+	"plimsoll/dataset/mattermost"
+	data "plimsoll/dataset/refchat"
+	"plimsoll/plan"
+	"plimsoll/refchat"
+)
+
+// dataTimeout ends a data verb that nobody gave another limit.
+const dataTimeout = 2 * time.Hour
+
+// data makes, keeps, restores and checks what a server holds before a test begins.
+func (a *app) data(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	actions := map[string]func(*app, context.Context, *flag.FlagSet, []string) error{
+		"generate": (*app).dataGenerate, "snapshot": (*app).dataSnapshot, "restore": (*app).dataRestore, "verify": (*app).dataVerify, "info": (*app).dataInfo,
+	}
+	if len(args) > 0 && actions[args[0]] != nil {
+		fs.Init("data "+args[0], flag.ContinueOnError)
+		return actions[args[0]](a, ctx, fs, args[1:])
+	}
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+		fs.Usage()
+		return flag.ErrHelp
+	}
+	return usagef("want data generate, snapshot, restore, verify or info; see plimsoll data generate -h and so on")
+}
+
+// timed gives ctx the deadline of the flag -timeout.
+func timed(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("not done within %v; -timeout gives it longer", d))
+}
+
+// specFlags add the flags that change a spec, and return what applies them.
+func specFlags(fs *flag.FlagSet) func(s *dataset.Spec) error {
+	name := fs.String("name", "", "name of the dataset (default the spec's)")
+	team := fs.String("team", "", "name of the first team and beginning of all names; simulated users look for those of their setting team (default plimsoll)")
+	seed := fs.Uint64("seed", 0, "seed of every choice (default the spec's)")
+	n := map[string]*int{}
+	for key, text := range map[string]string{"users": "users", "teams": "teams", "channels": "channels of all types", "posts": "posts, replies included", "days": "days over which the posts are spread"} {
+		n[key] = fs.Int(key, 0, text+" (default the spec's)")
+	}
+	return func(s *dataset.Spec) error {
+		fs.Visit(func(f *flag.Flag) {
+			switch f.Name {
+			case "name":
+				s.Name = *name
+			case "team":
+				s.Team = *team
+			case "seed":
+				s.Seed = *seed
+			case "users":
+				s.Users = *n["users"]
+			case "teams":
+				s.Teams = *n["teams"]
+			case "channels":
+				s.Channels = *n["channels"]
+			case "posts":
+				s.Posts = *n["posts"]
+			case "days":
+				s.History = dataset.Days(*n["days"])
+			}
+		})
+		if err := s.Check(); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+// A madeDump is what generate and snapshot say with -json.
+type madeDump struct {
+	Dir     string       `json:"dir"`
+	Digest  string       `json:"digest"`
+	Engine  string       `json:"engine"`
+	Server  string       `json:"server"`
+	Bytes   int64        `json:"bytes"`
+	Result  *data.Result `json:"result,omitempty"`
+	Seconds float64      `json:"seconds"`
+	Tables  []dump.Table `json:"tables"`
+}
+
+func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	out := fs.String("o", "", "directory of the dump to make, or file for -format=mattermost")
+	engines := fs.String("engine", plan.PostgreSQL, "database engine, or several separated by commas, each then in a directory of its name")
+	format := fs.String("format", "refchat", "refchat: the reference server's database; mattermost: a file for Mattermost's bulk import")
+	attachments := fs.Bool("attachments", false, "-format=mattermost: also write attachments, 1 MB in a directory beside the file")
+	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of an empty database to fill, instead of making a dump")
+	hash := fs.String("hash", refchat.DefaultHash, "how the users' password is hashed: bcrypt:COST or pbkdf2:ITERATIONS; that of the server under test")
+	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
+	asJSON := fs.Bool("json", false, "write what was made as JSON")
+	change := specFlags(fs)
+	rest, err := parse(fs, args, 0, 1)
+	if err != nil {
+		return err
+	}
+	spec, err := readSpec(append(rest, "tiny")[0])
+	if err != nil {
+		return err
+	}
+	if err := change(&spec); err != nil {
+		return err
+	}
+	ctx, cancel := timed(ctx, *timeout)
+	defer cancel()
+	m := &maker{prog: newProgress(a.stderr, a.terminal), password: a.env("PLIMSOLL_USER_PASSWORD"), hash: *hash}
+	defer m.prog.end()
+	switch {
+	case *format == "mattermost":
+		return a.writeImport(ctx, m, spec, *out, *attachments, *asJSON)
+	case *format != "refchat":
+		return usagef("-format=%s: want refchat or mattermost", *format)
+	case (*out == "") == (*dsnEnv == ""):
+		return usagef("want either -o DIR, for a dump, or -dsn-env NAME, for a database that is there")
+	case *dsnEnv != "":
+		return a.fill(ctx, m, spec, *dsnEnv, *asJSON)
+	}
+	list := strings.Split(*engines, ",")
+	var made []madeDump
+	for _, engine := range list {
+		dir := *out
+		if len(list) > 1 {
+			dir = filepath.Join(dir, engine)
+		}
+		if engine != plan.PostgreSQL && engine != plan.MySQL {
+			return usagef("-engine=%s: want %s, %s, or both", engine, plan.PostgreSQL, plan.MySQL)
+		}
+		began := time.Now()
+		d, res, err := m.generate(ctx, spec, engine, dir)
+		if err != nil {
+			return fmt.Errorf("generating %s on %s: %w", spec.Name, engine, err)
+		}
+		x := madeDump{Dir: dir, Digest: d.Digest(), Engine: engine, Server: d.Manifest.Server, Bytes: d.Manifest.DataBytes, Result: &res,
+			Seconds: time.Since(began).Seconds(), Tables: d.Manifest.Tables}
+		made = append(made, x)
+		if !*asJSON {
+			a.sayLoaded(spec, x.Server, res)
+			fmt.Fprintf(a.stdout, "%s: %.2f GB, sha256 %s, %.1f s in all\n", dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+		}
+	}
+	if *asJSON {
+		return a.json(made)
+	}
+	return nil
+}
+
+func (a *app) sayLoaded(spec dataset.Spec, server string, res data.Result) {
+	var rows int64
+	for _, n := range res.Rows {
+		rows += n
+	}
+	fmt.Fprintf(a.stdout, "%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
+		spec.Name, server, thousands(spec.Posts), thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
+		res.Indexes, res.Build.Seconds(), res.Settle.Seconds(), (res.Load + res.Build + res.Settle).Seconds())
+}
+
+// fill loads into a database that is there.
+func (a *app) fill(ctx context.Context, m *maker, spec dataset.Spec, dsnEnv string, asJSON bool) error {
+	dsn := a.env(dsnEnv)
+	if dsn == "" {
+		return usagef("-dsn-env=%s: the environment variable is not set", dsnEnv)
+	}
+	p, err := dataset.New(spec)
+	if err != nil {
+		return usageError{err}
+	}
+	m.prog.what(spec.Name, 0)
+	res, err := m.load(ctx, dsn, p)
+	m.prog.end()
+	if err != nil {
+		return fmt.Errorf("loading %s: %w", spec.Name, err)
+	}
+	if asJSON {
+		return a.json(res)
+	}
+	a.sayLoaded(spec, "the database of "+dsnEnv, res)
+	return nil
+}
+
+// writeImport writes a file for Mattermost's bulk import; it appears whole.
+func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out string, attachments, asJSON bool) (err error) {
+	if out == "" {
+		return usagef("-format=mattermost needs -o FILE, or -o - for standard output")
+	}
+	p, err := dataset.New(spec)
+	if err != nil {
+		return usageError{err}
+	}
+	opt := mattermost.Options{Password: m.password, Attachments: attachments, Progress: func(n int) {
+		m.prog.step("posts", fmt.Sprintf("posts %3.0f %%", 100*float64(n)/float64(spec.Posts)), 0)
+	}}
+	m.prog.what(spec.Name, 0)
+	began := time.Now()
+	if out == "-" {
+		return mattermost.Write(ctx, a.stdout, p, opt)
+	}
+	if err := dump.CheckSpace(out, int64(spec.Posts)*600); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(out + ".part")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(out+".part"))
+		}
+	}()
+	if err := errors.Join(mattermost.Write(ctx, f, p, opt), f.Close()); err != nil {
+		return err
+	}
+	if attachments {
+		if err := mattermost.WriteAttachments(filepath.Dir(out)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(out+".part", out); err != nil {
+		return err
+	}
+	m.prog.end()
+	fi, err := os.Stat(out)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.json(map[string]any{"file": out, "bytes": fi.Size(), "seconds": time.Since(began).Seconds(), "spec_sha256": spec.Digest()})
+	}
+	fmt.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
+	return nil
+}
+
+func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	database := fs.String("db", "chat", "name of the database in it")
+	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
+	asJSON := fs.Bool("json", false, "write what was made as JSON")
+	rest, err := parse(fs, args, 2, 2)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := timed(ctx, *timeout)
+	defer cancel()
+	m := &maker{prog: newProgress(a.stderr, a.terminal)}
+	defer m.prog.end()
+	began := time.Now()
+	d, err := m.snapshot(ctx, rest[0], *database, rest[1])
+	if err != nil {
+		return err
+	}
+	x := madeDump{Dir: rest[1], Digest: d.Digest(), Engine: d.Manifest.Engine, Server: d.Manifest.Server, Bytes: d.Manifest.DataBytes, Seconds: time.Since(began).Seconds(), Tables: d.Manifest.Tables}
+	if *asJSON {
+		return a.json(x)
+	}
+	fmt.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, datasetText(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+	return nil
+}
+
+// A restored is what restore says with -json. Times are in seconds.
+type restored struct {
+	Dir     string  `json:"dir"`
+	Bytes   int64   `json:"bytes"`
+	Restore float64 `json:"restore"`         // until the server answered
+	Reset   float64 `json:"reset,omitempty"` // to the same state once more, as between two runs
+	Copy    float64 `json:"copy,omitempty"`  // cp -a of the same data
+	Sync    float64 `json:"sync,omitempty"`  // of that copy, until it was on disk
+}
+
+func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	plain := fs.Bool("plain", false, "also time a plain copy (cp -a) of the same data, and a reset as between two runs")
+	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
+	asJSON := fs.Bool("json", false, "write the times as JSON")
+	rest, err := parse(fs, args, 2, 2)
+	if err != nil {
+		return err
+	}
+	d, err := dump.Open(rest[0])
+	if err != nil {
+		return usageError{err}
+	}
+	dir := rest[1]
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return usagef("%s is not empty; name a directory that is, or that does not exist", dir)
+	}
+	if err := dump.CheckSpace(dir, 2*d.Manifest.DataBytes); err != nil {
+		return err
+	}
+	ctx, cancel := timed(ctx, *timeout)
+	defer cancel()
+	prog := newProgress(a.stderr, a.terminal)
+	defer prog.end()
+	prog.what("restoring "+rest[0], 0)
+	x := restored{Dir: dir, Bytes: d.Manifest.DataBytes}
+	if *plain {
+		prog.doing("plain copy", 0)
+		if x.Copy, x.Sync, err = plainCopy(ctx, d.Data(), filepath.Clean(dir)+".plain"); err != nil {
+			return err
+		}
+	}
+	prog.doing("copying and starting the server", 0)
+	began := time.Now()
+	s, err := startData(ctx, d.Manifest.Engine, dir, d.Data(), nil)
+	if err != nil {
+		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, removeState(dir)))
+	}
+	x.Restore = time.Since(began).Seconds()
+	if *plain {
+		prog.doing("resetting", 0)
+		if err = s.Snapshot(ctx, d.Manifest.Database); err == nil {
+			began = time.Now()
+			err = s.Restore(ctx, d.Manifest.Database)
+			x.Reset = time.Since(began).Seconds()
+		}
+	}
+	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancelStop()
+	if err := errors.Join(err, s.Stop(stop)); err != nil {
+		return err
+	}
+	prog.end()
+	if *asJSON {
+		return a.json(x)
+	}
+	fmt.Fprintf(a.stdout, "%s: %.2f GB restored in %.1f s, until the server answered", dir, float64(x.Bytes)/1e9, x.Restore)
+	if *plain {
+		fmt.Fprintf(a.stdout, "; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
+			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
+	}
+	_, err = fmt.Fprintln(a.stdout)
+	return err
+}
+
+// plainCopy times cp -a and the time until the copy is on disk, and removes the copy.
+func plainCopy(ctx context.Context, from, to string) (cp, sync float64, err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(to)) }()
+	for i, args := range [][]string{{"cp", "-a", from, to}, {"sync", "-f", to}} {
+		began := time.Now()
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			return 0, 0, fmt.Errorf("%s: %w: %s", args[0], err, out)
+		}
+		*[]*float64{&cp, &sync}[i] = time.Since(began).Seconds()
+	}
+	return cp, sync, nil
+}
+
+func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	files := fs.Bool("files", false, "only compare the files, without starting a server")
+	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of a database to compare with the dump's manifest, instead of the dump")
+	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
+	asJSON := fs.Bool("json", false, "write what was found as JSON")
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := timed(ctx, *timeout)
+	defer cancel()
+	if strings.HasSuffix(rest[0], ".jsonl") {
+		return a.verifyImport(ctx, rest[0], *asJSON)
+	}
+	d, err := dump.Open(rest[0])
+	if err != nil {
+		return usageError{err}
+	}
+	prog := newProgress(a.stderr, a.terminal)
+	defer prog.end()
+	prog.what("verifying "+rest[0], 0)
+	var problems []string
+	inDatabase := func(dsn string) error {
+		prog.doing("reading the tables", 0)
+		have, err := dump.Tables(ctx, dsn)
+		if err != nil {
+			return err
+		}
+		problems = append(problems, dump.Compare(d.Manifest.Tables, have)...)
+		if d.Manifest.Schema == "" {
+			return nil
+		}
+		prog.doing("looking for contradictions", 0)
+		found, err := data.Check(ctx, dsn)
+		problems = append(problems, found...)
+		return err
+	}
+	if *dsnEnv != "" {
+		dsn := a.env(*dsnEnv)
+		if dsn == "" {
+			return usagef("-dsn-env=%s: the environment variable is not set", *dsnEnv)
+		}
+		if err := inDatabase(dsn); err != nil {
+			return err
+		}
+	} else {
+		prog.doing("reading the files", 0)
+		if problems, err = d.VerifyFiles(ctx); err != nil {
+			return err
+		}
+		if !*files && len(problems) == 0 {
+			if err := dump.CheckSpace(rest[0], 2*d.Manifest.DataBytes); err != nil {
+				return err
+			}
+			prog.doing("starting a server on a copy", 0)
+			if err := temporarily(ctx, d.Manifest.Engine, rest[0], d.Data(), nil, func(s dataServer) error {
+				return inDatabase(s.DSN(d.Manifest.Database))
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	prog.end()
+	if *asJSON {
+		if err := a.json(map[string]any{"dump": rest[0], "digest": d.Digest(), "problems": append([]string{}, problems...)}); err != nil {
+			return err
+		}
+	} else {
+		for _, p := range problems {
+			fmt.Fprintln(a.stdout, p)
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%s is not what its manifest says: %d differences", cmp.Or(*dsnEnv, rest[0]), len(problems))
+	}
+	if !*asJSON {
+		fmt.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), datasetText(d))
+	}
+	return nil
+}
+
+// verifyImport holds a file for bulk import to its documentation.
+func (a *app) verifyImport(ctx context.Context, path string, asJSON bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return usageError{err}
+	}
+	defer f.Close()
+	n, err := mattermost.Check(ctx, io.Reader(f))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if asJSON {
+		return a.json(n)
+	}
+	fmt.Fprintf(a.stdout, "%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
+		path, n.Teams, n.Channels, n.Users, n.DirectChannels, thousands(n.Posts), thousands(n.Replies), thousands(n.Reactions), n.Attachments)
+	return nil
+}
+
+// dataInfo prints the manifest of a dump, or what a spec would make.
+func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	asJSON := fs.Bool("json", false, "write it as JSON")
+	change := specFlags(fs)
+	rest, err := parse(fs, args, 1, 1)
+	if err != nil {
+		return err
+	}
+	if isDir(rest[0]) {
+		d, err := dump.Open(rest[0])
+		if err != nil {
+			return usageError{err}
+		}
+		if *asJSON {
+			m := d.Manifest
+			m.Files = nil
+			return a.json(map[string]any{"digest": d.Digest(), "manifest": m})
+		}
+		m := d.Manifest
+		fmt.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", datasetText(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
+			len(m.Files), m.Made.Format(time.RFC3339), m.Tool)
+		for _, t := range slices.SortedFunc(slices.Values(m.Tables), func(a, b dump.Table) int { return cmp.Compare(b.Rows, a.Rows) }) {
+			if t.Rows > 0 {
+				fmt.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, thousands(int(t.Rows)))
+			}
+		}
+		return nil
+	}
+	spec, err := readSpec(rest[0])
+	if err != nil {
+		return err
+	}
+	if err := change(&spec); err != nil {
+		return err
+	}
+	p, err := dataset.New(spec)
+	if err != nil {
+		return usageError{err}
+	}
+	t, err := p.Totals(ctx, 2, nil)
+	if err != nil {
+		return err
+	}
+	members := 0
+	for c := range p.Channels() {
+		members += p.Channel(c).Members
+	}
+	if *asJSON {
+		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": bytesOf(spec)})
+	}
+	fmt.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files; about %.1f GB on disk\n", spec, spec.Digest()[:12],
+		thousands(p.Channels()), thousands(members), thousands(t.Counts.Posts), thousands(t.Counts.Replies), thousands(t.Counts.Threads), thousands(t.Counts.Reactions), thousands(t.Counts.Files), float64(bytesOf(spec))/1e9)
+	return nil
+}
