@@ -124,16 +124,30 @@ func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string
 	return m, nil
 }
 
+// addChannelMember adds one user, or with user_ids many.
 func (s *Server) addChannelMember(q *request) error {
 	id, err := q.idParam("channel_id")
 	if err != nil {
 		return err
 	}
 	var in struct {
-		UserID string `json:"user_id"`
+		UserID  string   `json:"user_id"`
+		UserIDs []string `json:"user_ids"`
 	}
-	if err := q.decode(&in, "user_id"); err != nil || !validID(in.UserID) {
-		return errBody("user_id")
+	if err := q.decode(&in, "user_id"); err != nil {
+		return err
+	}
+	ids := in.UserIDs
+	if len(ids) == 0 {
+		ids = []string{in.UserID}
+	}
+	if len(ids) > 1000 {
+		return errBody("user_ids")
+	}
+	for _, id := range ids {
+		if !validID(id) {
+			return errBody("user_id")
+		}
 	}
 	ctx := q.r.Context()
 	c, err := s.channel(ctx, id)
@@ -143,34 +157,41 @@ func (s *Server) addChannelMember(q *request) error {
 	if c.Type == directChannel || c.Type == groupChannel {
 		return newError(http.StatusBadRequest, "api.channel.add_user_to_channel.type.app_error", "Can not add user to this channel type.")
 	}
-	if c.Type == openChannel && in.UserID == q.sess.UserID {
-		err = s.mustBeInTeam(ctx, q.sess, c.TeamID)
-	} else {
-		err = s.mustReadChannel(ctx, q.sess, id)
+	members := make([]*channelMember, 0, len(ids))
+	for _, userID := range ids {
+		if c.Type == openChannel && userID == q.sess.UserID {
+			err = s.mustBeInTeam(ctx, q.sess, c.TeamID)
+		} else {
+			err = s.mustReadChannel(ctx, q.sess, id)
+		}
+		if err != nil {
+			return err
+		}
+		u, err := s.user(ctx, userID)
+		if err != nil {
+			return err
+		}
+		teams, err := s.teamsOfUser(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if _, ok := teams[c.TeamID]; !ok {
+			return newError(http.StatusNotFound, "app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
+		}
+		kind := "system_join_channel"
+		if u.ID != q.sess.UserID {
+			kind = "system_add_to_channel"
+		}
+		m, err := s.joinChannel(ctx, c, u, q.sess.UserID, false, kind)
+		if err != nil {
+			return err
+		}
+		members = append(members, m)
 	}
-	if err != nil {
-		return err
+	if len(members) == 1 && members[0].UserID == in.UserID {
+		return q.reply(http.StatusCreated, members[0])
 	}
-	u, err := s.user(ctx, in.UserID)
-	if err != nil {
-		return err
-	}
-	teams, err := s.teamsOfUser(ctx, u.ID)
-	if err != nil {
-		return err
-	}
-	if _, ok := teams[c.TeamID]; !ok {
-		return newError(http.StatusNotFound, "app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
-	}
-	kind := "system_join_channel"
-	if u.ID != q.sess.UserID {
-		kind = "system_add_to_channel"
-	}
-	m, err := s.joinChannel(ctx, c, u, q.sess.UserID, false, kind)
-	if err != nil {
-		return err
-	}
-	return q.reply(http.StatusCreated, m)
+	return q.reply(http.StatusCreated, members)
 }
 
 func (s *Server) removeChannelMember(q *request) error {
@@ -385,6 +406,33 @@ func (s *Server) getChannelMembersForUser(q *request) error {
 		return err
 	}
 	list, err := s.st.membersOf(q.r.Context(), userID, teamID)
+	if err != nil {
+		return errStore("channel.get_members", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
+func (s *Server) getChannelsForUser(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.allChannelsOf(q.r.Context(), userID, q.r.URL.Query().Get("include_deleted") == "true")
+	if err != nil {
+		return errStore("channel.get_channels", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// getAllChannelMembersForUser is one page of a user's memberships in all teams.
+func (s *Server) getAllChannelMembersForUser(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	page, per := q.page()
+	list, err := s.st.allMembersOf(q.r.Context(), userID, page, per)
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}

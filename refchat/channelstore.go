@@ -55,6 +55,15 @@ func (st *store) channelsOf(ctx context.Context, userID, teamID string, deleted 
 	return st.selectChannels(ctx, clause+" ORDER BY c.displayname, c.id", userID, teamID)
 }
 
+func (st *store) allChannelsOf(ctx context.Context, userID string, deleted bool) (list []*channel, err error) {
+	defer st.timed("ChannelStore.GetChannelsByUser", &err)()
+	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ?"
+	if !deleted {
+		clause += " AND c.deleteat = 0"
+	}
+	return st.selectChannels(ctx, clause+" ORDER BY c.id", userID)
+}
+
 const channelInsert = `INSERT INTO channels (id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat,
 	totalmsgcount, extraupdateat, creatorid, totalmsgcountroot) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
 
@@ -132,6 +141,12 @@ func (st *store) memberPage(ctx context.Context, channelID string, page, per int
 func (st *store) membersOf(ctx context.Context, userID, teamID string) (list []*channelMember, err error) {
 	defer st.timed("ChannelStore.GetMembersForUser", &err)()
 	return st.selectMembers(ctx, "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')", userID, teamID)
+}
+
+func (st *store) allMembersOf(ctx context.Context, userID string, page, per int) (list []*channelMember, err error) {
+	defer st.timed("ChannelStore.GetMembersForUserWithPagination", &err)()
+	return st.selectMembers(ctx, "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?",
+		userID, per, page*per)
 }
 
 // channelRoles returns what a user is in every channel.

@@ -45,6 +45,8 @@ func routes() []route {
 		{method: "GET", path: "/users/{user_id}/teams/unread", name: "getTeamsUnreadForUser", fn: (*Server).getTeamsUnread},
 		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels", name: "getChannelsForTeamForUser", fn: (*Server).getChannelsForTeamForUser},
 		{method: "GET", path: "/users/{user_id}/teams/{team_id}/channels/members", name: "getChannelMembersForUser", fn: (*Server).getChannelMembersForUser},
+		{method: "GET", path: "/users/{user_id}/channels", name: "getChannelsForUser", fn: (*Server).getChannelsForUser, since: release{6, 2}},
+		{method: "GET", path: "/users/{user_id}/channel_members", name: "getChannelMembersWithTeamDataForUser", fn: (*Server).getAllChannelMembersForUser, since: release{6, 2}},
 		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/unread", name: "getChannelUnread", fn: (*Server).getChannelUnread},
 		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/posts/unread", name: "getPostsForChannelAroundLastUnread", fn: (*Server).getPostsAroundUnread},
 

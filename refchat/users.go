@@ -174,7 +174,19 @@ func (s *Server) getUsers(q *request) error {
 		}
 	}
 	page, per := q.page()
-	list, err := s.st.userPage(ctx, teamID, channelID, page, per)
+	var list []*user
+	var err error
+	if outside := v.Get("not_in_channel"); outside != "" {
+		if teamID == "" {
+			return errURL("team_id")
+		}
+		if err := s.mustReadChannel(ctx, q.sess, outside); err != nil {
+			return err
+		}
+		list, err = s.st.usersOutside(ctx, teamID, outside, page, per)
+	} else {
+		list, err = s.st.userPage(ctx, teamID, channelID, page, per)
+	}
 	if err != nil {
 		return errStore("user.get_profiles", err)
 	}

@@ -90,6 +90,14 @@ func (st *store) userPage(ctx context.Context, teamID, channelID string, page, p
 	return st.selectUsers(ctx, "ORDER BY u.username LIMIT ? OFFSET ?", per, page*per)
 }
 
+// usersOutside lists the members of a team who are not in a channel.
+func (st *store) usersOutside(ctx context.Context, teamID, channelID string, page, per int) (list []*user, err error) {
+	defer st.timed("UserStore.GetProfilesNotInChannel", &err)()
+	return st.selectUsers(ctx, `JOIN teammembers t ON t.userid = u.id AND t.deleteat = 0 AND t.teamid = ?
+		LEFT JOIN channelmembers c ON c.userid = u.id AND c.channelid = ? WHERE c.userid IS NULL ORDER BY u.username LIMIT ? OFFSET ?`,
+		teamID, channelID, per, page*per)
+}
+
 // usersLike lists active users with a name, first or last name or nickname that begins with each word of the term.
 func (st *store) usersLike(ctx context.Context, term, teamID, channelID string, limit int) (list []*user, err error) {
 	defer st.timed("UserStore.Search", &err)()

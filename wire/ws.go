@@ -433,6 +433,9 @@ func (w *WS) Close(code int, reason string) error {
 	return w.result(err)
 }
 
+// Drop closes the connection without a good-bye, as a network does that fails.
+func (w *WS) Drop() { w.conn.Close() }
+
 func (w *WS) result(err error) error {
 	if err == nil {
 		return nil

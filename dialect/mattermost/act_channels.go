@@ -11,10 +11,16 @@ var channelActions = []action{
 	{name: "switch_channel", weight: 6.5219, do: (*person).switchChannel, prove: proveSwitchChannel},
 	{name: "scroll_channel", weight: 1.9873, do: (*person).scrollChannel, prove: proveScrollChannel},
 	{name: "unread_check", weight: 1, do: (*person).unreadCheck, prove: proveUnreadCheck},
+	{name: "open_direct_or_group_channel", weight: 0.9843, do: (*person).openDirect, prove: proveOpenDirect},
+	{name: "click_permalink", weight: 0.3, do: (*person).clickPermalink, prove: proveClickPermalink},
+	{name: "switch_team", weight: 0.0001, do: (*person).switchTeam, prove: proveSwitchTeam},
 }
 
 // switchChannel goes to another channel of the team.
 func (a *person) switchChannel(ctx context.Context) error {
+	if k, ok := a.largest(); ok && a.choice.Float64() < a.b.set.fanout {
+		return a.enter(ctx, k)
+	}
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
 		return skipNoChannel
@@ -22,7 +28,36 @@ func (a *person) switchChannel(ctx context.Context) error {
 	return a.enter(ctx, k)
 }
 
-// otherPlace chooses one of the places that keep accepts, except the current one, with one draw.
+// openDirect goes to another direct or group channel. With the mix loadtest-ng, it is looked at in passing.
+func (a *person) openDirect(ctx context.Context) error {
+	k, ok := a.otherPlace(isDirect)
+	if !ok {
+		return skipNoChannel
+	}
+	if a.b.set.passing {
+		from := a.places[a.current].ch
+		if err := a.enter(ctx, k); err != nil {
+			return err
+		}
+		a.current = a.place(from)
+		a.look(from)
+		return nil
+	}
+	return a.enter(ctx, k)
+}
+
+// largest returns the place of the current team with the most members, if that is not the current one.
+func (a *person) largest() (best int, ok bool) {
+	best = -1
+	for k, p := range a.places {
+		if a.inTeam(p) && (best < 0 || p.ch.members.Load() > a.places[best].ch.members.Load()) {
+			best = k
+		}
+	}
+	return best, best >= 0 && best != a.current
+}
+
+// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by Zipf's law over their names.
 func (a *person) otherPlace(keep func(place) bool) (int, bool) {
 	n := 0
 	for k, p := range a.places {
@@ -33,7 +68,7 @@ func (a *person) otherPlace(keep func(place) bool) (int, bool) {
 	if n == 0 {
 		return 0, false
 	}
-	at := a.pick.IntN(n)
+	at := zipf(a.pick, n, a.b.set.popularity)
 	for k, p := range a.places {
 		if k != a.current && keep(p) {
 			if at--; at < 0 {
@@ -60,6 +95,9 @@ func (a *person) somewhere(ctx context.Context) error {
 	return a.switchChannel(ctx)
 }
 
+// wholeStats of the looks at a channel's counts include its files: the sidebar on the right is open.
+const wholeStats = 0.01
+
 // enter makes a channel the current one and reads it.
 func (a *person) enter(ctx context.Context, k int) error {
 	prev := ""
@@ -72,27 +110,62 @@ func (a *person) enter(ctx context.Context, k int) error {
 		}
 		from.seen = max(from.seen, seen)
 	}
+	whole := a.choice.Float64() < wholeStats
 	if err := a.load(ctx, k); err != nil {
 		return err
 	}
 	a.current, a.anchor = k, ID{}
 	ch := a.places[k].ch
-	members, err := a.c.ChannelStats(ctx, ch.id.String())
+	id := ch.id.String()
+	a.look(ch)
+	members, err := a.c.ChannelStats(ctx, id, whole)
 	if err != nil {
 		return err
 	}
 	ch.members.Store(int32(members))
-	seen, err := a.c.ViewChannel(ctx, a.id, ch.id.String(), prev)
-	if err == nil {
-		a.places[k].seen = max(a.places[k].seen, seen)
+	if ch.kind == 'D' || ch.kind == 'G' {
+		if err := a.showDirect(ctx, ch); err != nil {
+			return err
+		}
 	}
-	return err
+	seen, err := a.c.ViewChannel(ctx, a.id, id, prev)
+	if err != nil {
+		return err
+	}
+	a.places[k].seen = max(a.places[k].seen, seen)
+	for _, more := range channelLooks {
+		if a.b.facts.lacks(more.needs) == "" {
+			if err := more.look(a, ctx, ch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// channelLooks are further calls when a channel is entered, for servers that can answer them.
+var channelLooks []struct {
+	needs feature
+	look  func(a *person, ctx context.Context, ch *channel) error
+}
+
+// showDirect keeps a direct or group channel in the sidebar.
+func (a *person) showDirect(ctx context.Context, ch *channel) error {
+	show := Preference{"group_channel_show", ch.id.String(), "true"}
+	if ch.kind == 'D' {
+		show = Preference{"direct_channel_show", otherOf(ch.name, a.id), "true"}
+	}
+	if show.Name == "" { // a channel with oneself
+		show.Name = a.id
+	}
+	now := millis(time.Now().UnixMilli())
+	return a.c.SetPreferences(ctx, a.id, show, Preference{"channel_open_time", ch.id.String(), now})
 }
 
 // load reads the posts of a place that the person does not have yet.
 func (a *person) load(ctx context.Context, k int) error {
 	p := &a.places[k]
-	id := p.ch.id.String()
+	ch, id := p.ch, p.ch.id.String()
 	var posts []Seen
 	var err error
 	if p.loaded && p.seen > 0 {
@@ -104,7 +177,7 @@ func (a *person) load(ctx context.Context, k int) error {
 		return err
 	}
 	p.loaded = true
-	a.learn(p.ch, posts)
+	a.learn(ch, posts)
 	return a.meet(ctx, posts)
 }
 
@@ -119,28 +192,6 @@ func (a *person) learn(ch *channel, posts []Seen) {
 	}
 }
 
-// meet asks for what the client does not know about the authors of posts.
-func (a *person) meet(ctx context.Context, posts []Seen) error {
-	var ids []string
-	for _, p := range posts {
-		n := a.b.dir.user(p.UserID)
-		if p.UserID.None() || n == a.self || a.profiles.has(n) {
-			continue
-		}
-		a.profiles.add(n)
-		a.statuses.add(n)
-		ids = append(ids, p.UserID.String())
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if _, err := a.c.Statuses(ctx, ids); err != nil {
-		return err
-	}
-	_, err := a.c.UsersByID(ctx, ids)
-	return err
-}
-
 // scrollChannel reads one to five pages backwards, each from where the one before ended, with pauses to look at them.
 func (a *person) scrollChannel(ctx context.Context) error {
 	pages := 1 + a.choice.IntN(5)
@@ -151,7 +202,12 @@ func (a *person) scrollChannel(ctx context.Context) error {
 	if a.anchor.None() {
 		p, ok := ch.oldest()
 		if !ok {
-			return skipNoPost
+			posts, err := a.c.Posts(ctx, ch.id.String(), pageOf) // it is empty, and the client looks whether it still is
+			if err != nil || len(posts) == 0 {
+				return err
+			}
+			a.learn(ch, posts)
+			p.id = posts[len(posts)-1].ID
 		}
 		a.anchor = p.id
 	}
@@ -179,9 +235,11 @@ func (a *person) scrollChannel(ctx context.Context) error {
 
 // unreadCheck is what the client does to show its unread counts.
 func (a *person) unreadCheck(ctx context.Context) error {
-	if err := a.loadPlaces(ctx); err != nil {
+	chs, err := a.c.TeamChannels(ctx, a.id, a.team, true)
+	if err != nil {
 		return err
 	}
+	a.take(chs)
 	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.team); err != nil {
 		return err
 	}
@@ -195,11 +253,79 @@ func (a *person) unreadCheck(ctx context.Context) error {
 	return err
 }
 
+// clickPermalink follows a link to a post of another channel: the thread of the post, its channel, the person's membership there, and the
+// channel itself.
+func (a *person) clickPermalink(ctx context.Context) error {
+	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && (a.inTeam(p) || isDirect(p)) })
+	if !ok { // no post of another channel is known: the link came from somewhere else
+		if k, ok = a.otherPlace(a.inTeam); !ok {
+			return skipNoChannel
+		}
+		posts, err := a.c.Posts(ctx, a.places[k].ch.id.String(), pageOf)
+		if err != nil {
+			return err
+		}
+		a.learn(a.places[k].ch, posts)
+	}
+	ch := a.places[k].ch
+	p, ok := a.anyPost(ch, nil)
+	if !ok {
+		return skipNoPost
+	}
+	if _, err := a.c.Thread(ctx, p.id.String()); err != nil {
+		return err
+	}
+	if _, err := a.c.Channel(ctx, ch.id.String()); err != nil {
+		return err
+	}
+	if _, err := a.c.ChannelMember(ctx, ch.id.String(), a.id); err != nil {
+		return err
+	}
+	if err := a.unreadCheck(ctx); err != nil {
+		return err
+	}
+	return a.enter(ctx, a.place(ch))
+}
+
+// switchTeam goes to another team and to a channel there.
+func (a *person) switchTeam(ctx context.Context) error {
+	var others []string
+	for _, t := range a.teams {
+		if t != a.team {
+			others = append(others, t)
+		}
+	}
+	if len(others) == 0 {
+		return skipNoTeam
+	}
+	a.team = others[a.pick.IntN(len(others))]
+	if err := a.loadTeam(ctx); err != nil {
+		return err
+	}
+	if sock := a.socket(); sock != nil {
+		sock.Tell("presence", "team_id", a.team)
+	}
+	return a.switchChannel(ctx)
+}
+
 // proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is current.
 func proveSwitchChannel(ctx context.Context, s *stage) error {
+	return s.proveEntering(ctx, s.actor.inTeam)
+}
+
+// proveOpenDirect shows the same of direct and group channels.
+func proveOpenDirect(ctx context.Context, s *stage) error { return s.proveEntering(ctx, isDirect) }
+
+// proveClickPermalink shows that the person is where the link leads: in another channel of its own, all of whose posts count as read.
+func proveClickPermalink(ctx context.Context, s *stage) error {
+	return s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
+}
+
+// proveEntering puts something unread everywhere, acts, and shows that one such channel was read.
+func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) error {
 	a := s.actor
-	for k, p := range a.places { // something unread everywhere
-		if k != a.current && a.inTeam(p) {
+	for k, p := range a.places {
+		if k != a.current && keep(p) && s.shared(p) {
 			if _, err := s.witness.c.Post(ctx, Draft{ChannelID: p.ch.id.String(), Message: "unread"}); err != nil {
 				return err
 			}
@@ -209,8 +335,8 @@ func proveSwitchChannel(ctx context.Context, s *stage) error {
 	if err := s.act(ctx); err != nil {
 		return err
 	}
-	if a.channel() == before {
-		return fmt.Errorf("the person is in the same channel as before")
+	if a.channel() == before || !keep(a.places[a.current]) {
+		return fmt.Errorf("the person is in the wrong channel")
 	}
 	return s.allRead(ctx, a.channel())
 }
@@ -235,9 +361,10 @@ func proveScrollChannel(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
-	if err := s.actor.enter(ctx, s.actor.current); err != nil {
+	if err := s.refresh(ctx); err != nil {
 		return err
 	}
+	s.actor.anchor = ID{}
 	from, ok := ch.oldest()
 	if !ok {
 		return fmt.Errorf("the channel has no posts")
@@ -258,4 +385,34 @@ func proveScrollChannel(ctx context.Context, s *stage) error {
 		}
 	}
 	return fmt.Errorf("the post that was scrolled to does not lie before post %s", from.id)
+}
+
+// proveSwitchTeam shows that a post in the other team counts as read after the person went there.
+func proveSwitchTeam(ctx context.Context, s *stage) error {
+	before := s.actor.team
+	for _, team := range s.actor.teams {
+		if team == before {
+			continue
+		}
+		chs, err := s.witness.c.TeamChannels(ctx, s.witness.id, team, false)
+		if err != nil {
+			return err
+		}
+		for _, ch := range chs {
+			if ch.TeamID == team {
+				if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.ID, Message: "unread"}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	ch, now := s.actor.channel(), s.actor.team
+	s.actor.team = before // the other proofs happen here
+	if now == before || ch.team != parseID(now) {
+		return fmt.Errorf("the person is still in the same team")
+	}
+	return s.allRead(ctx, ch)
 }

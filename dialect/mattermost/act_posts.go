@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"plimsoll/workload"
 )
 
 // postActions are those that write.
@@ -49,10 +51,11 @@ func message(r *rand.Rand, words int, prefix string, n int) string {
 	return b.String()
 }
 
-// typing tells the others that the person is typing. Without a WebSocket nobody is told: the loss was counted already.
+// typing tells the others that the person is typing, unless they are too many for the server (MaxNotificationsPerChannel). Without a
+// WebSocket nobody is told: the loss was counted already.
 func (a *person) typing(ctx context.Context, ch *channel, root ID) error {
 	sock := a.socket()
-	if sock == nil {
+	if sock == nil || int(ch.members.Load()) > a.b.mostNotified {
 		return nil
 	}
 	err := a.c.Typing(ctx, sock, ch.id.String(), root.String())
@@ -69,7 +72,7 @@ func (a *person) createPost(ctx context.Context) error {
 	if reply {
 		words = replyWords
 	}
-	text := message(a.content, words, a.b.set.users, len(a.b.ids))
+	text := a.compose(words)
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -88,6 +91,11 @@ func (a *person) createPost(ctx context.Context) error {
 	return a.post(ctx, ch, Draft{Message: text, RootID: root.String()})
 }
 
+// compose draws a text of at most so many words.
+func (a *person) compose(words int) string {
+	return message(a.content, words, a.b.set.users, len(a.b.ids))
+}
+
 // post makes a post in a channel and remembers it.
 func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 	d.ChannelID = ch.id.String()
@@ -95,6 +103,7 @@ func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 	if err != nil {
 		return err
 	}
+	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Sent: p.Sent, Acked: p.Acked})
 	if a.deliveries != nil {
 		a.deliveries.Sent(p.ID, p.Sent)
 	}
@@ -120,7 +129,7 @@ func isUserPost(p *post) bool { return p.flags&postSystem == 0 }
 
 // anyPost chooses one of the posts that the person sees of a channel and keep (nil: all) accepts.
 func (a *person) anyPost(ch *channel, keep func(*post) bool) (post, bool) {
-	return ch.pick(uniform(a.pick), keep)
+	return ch.pick(func(n int) int { return recent(a.pick, n, a.b.set.recency) }, keep)
 }
 
 // proveCreatePost shows that a new post of the person stands in the channel, and that one in 5.6 is a reply.

@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func (c *Client) get(ctx context.Context, o op, path string, read func(*wire.Res
 // The ops of this file. Those that only provisioning and logins make are no part of the steady state.
 var (
 	opLogin              = newSetupOp("login")
-	opMe                 = newSetupOp("me")
+	opMe                 = newOp("me")
 	opCreateUser         = newSetupOp("create_user")
 	opUsersByName        = newOp("users_by_name")
 	opUserIDs            = newOp("user_ids")
@@ -151,13 +152,13 @@ var (
 	opCreateToken        = newSetupOp("create_token")
 	opTeamByName         = newSetupOp("team_by_name")
 	opCreateTeam         = newSetupOp("create_team")
-	opMyTeams            = newSetupOp("my_teams")
+	opMyTeams            = newOp("my_teams")
 	opTeamMembers        = newSetupOp("team_members")
 	opAddTeamMembers     = newSetupOp("add_team_members")
 	opChannelByName      = newSetupOp("channel_by_name")
 	opCreateChannel      = newOp("create_channel")
 	opChannel            = newOp("channel")
-	opChannelMembers     = newSetupOp("channel_members")
+	opChannelMembers     = newOp("channel_members")
 	opChannelMember      = newOp("channel_member")
 	opJoinChannel        = newOp("join_channel")
 	opTeamChannels       = newOp("team_channels")
@@ -317,10 +318,13 @@ func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile,
 	return ps, err
 }
 
-// UsersByID returns the number of profiles that the server knows for these ids.
-func (c *Client) UsersByID(ctx context.Context, ids []string) (n int, err error) {
-	err = c.send(ctx, opUserIDs, "/users/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
-	return n, err
+// ProfilesByID returns those of the users that exist.
+func (c *Client) ProfilesByID(ctx context.Context, ids []string) (ps []Profile, err error) {
+	err = c.send(ctx, opUserIDs, "/users/ids", func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) (err error) {
+		ps, err = profiles(resp.Body)
+		return err
+	}, 200)
+	return ps, err
 }
 
 // Statuses asks for the presence of users and returns how many answers came.
@@ -430,19 +434,16 @@ func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id str
 	return id, err
 }
 
-// CreateChannel creates an open channel and returns its id.
-func (c *Client) CreateChannel(ctx context.Context, teamID, name string) (id string, err error) {
+// MakeChannel creates a channel of type O or P.
+func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (ch Channel, err error) {
 	err = c.send(ctx, opCreateChannel, "/channels", func(b []byte) []byte {
-		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", "O")
-	}, idIn("id", &id), 201)
-	return id, err
+		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", kind)
+	}, one(&ch), 201)
+	return ch, err
 }
 
-// ChannelTeam returns the id of a channel's team.
-func (c *Client) ChannelTeam(ctx context.Context, channelID string) (teamID string, err error) {
-	err = c.get(ctx, opChannel, "/channels/"+url.PathEscape(channelID), idIn("team_id", &teamID))
-	return teamID, err
-}
+// byName orders channels by name and, where that is the same, by identifier.
+func byName(x, y Channel) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID)) }
 
 // ChannelMembers returns one page of the user ids of a channel.
 func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
@@ -464,11 +465,13 @@ type Channel struct {
 	Type     string // O open, P private, D direct, G group
 	TeamID   string // "" for D and G
 	Archived bool
+	Messages int64 // posts so far
 }
 
-// TeamChannels returns the channels of a user in a team, direct and group channels included.
-func (c *Client) TeamChannels(ctx context.Context, userID, teamID string) (chs []Channel, err error) {
-	path := "/users/" + url.PathEscape(userID) + "/teams/" + url.PathEscape(teamID) + "/channels?include_deleted=true"
+// TeamChannels returns the channels of a user in a team, direct and group channels included;
+// archived says whether those that were archived are among them.
+func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) (chs []Channel, err error) {
+	path := "/users/" + url.PathEscape(userID) + "/teams/" + url.PathEscape(teamID) + "/channels?include_deleted=" + strconv.FormatBool(archived)
 	err = c.get(ctx, opTeamChannels, path, func(resp *wire.Response) error {
 		chs, err = channels(resp.Body)
 		return err
@@ -498,6 +501,8 @@ func readChannel(b []byte) (ch Channel, err error) {
 			ch.TeamID = string(text(v))
 		case "delete_at":
 			ch.Archived = number(v) > 0
+		case "total_msg_count":
+			ch.Messages = number(v)
 		}
 		return nil
 	})
@@ -510,6 +515,30 @@ func readChannel(b []byte) (ch Channel, err error) {
 // TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how many there are.
 func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (n int, err error) {
 	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", count(&n))
+	return n, err
+}
+
+// JoinChannelAll makes users members of a channel, as somebody who may, and returns how many of the first ones it added: all, or one on a
+// server that adds one at a time.
+func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (n int, err error) {
+	err = c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
+		b = append(b, `{"user_id":`...)
+		b = appendString(b, userIDs[0])
+		b = append(b, `,"user_ids":`...)
+		return append(list(b, userIDs), '}')
+	}, func(resp *wire.Response) error {
+		if len(resp.Body) > 0 && resp.Body[0] == '{' {
+			n = 1
+			got := ""
+			return idIn("user_id", &got)(resp)
+		}
+		var added []string
+		err := idsOf("user_id", &added)(resp)
+		if n = len(added); err == nil && n != len(userIDs) {
+			err = fmt.Errorf("%w: %d of %d users were added", errEffect, n, len(userIDs))
+		}
+		return err
+	}, 201)
 	return n, err
 }
 
@@ -571,9 +600,10 @@ func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []
 	return users, emojis, err
 }
 
-// ChannelStats reads a channel's counts and returns that of its members.
-func (c *Client) ChannelStats(ctx context.Context, channelID string) (members int64, err error) {
-	err = c.get(ctx, opChannelStats, "/channels/"+url.PathEscape(channelID)+"/stats?exclude_files_count=true", func(resp *wire.Response) error {
+// ChannelStats reads a channel's counts, with that of its files or without, and returns that of its members.
+func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
+	path := "/channels/" + url.PathEscape(channelID) + "/stats?exclude_files_count=" + strconv.FormatBool(!files)
+	err = c.get(ctx, opChannelStats, path, func(resp *wire.Response) error {
 		members = -1
 		if err := eachField(resp.Body, func(k, v []byte) error {
 			if string(k) == "member_count" {

@@ -224,10 +224,10 @@ func TestCallsProveTheirEffect(t *testing.T) {
 		{"upload", "", []string{`{"file_infos":[]}`, `{"file_infos":[{"id":"f","size":3}]}`, `{"file_infos":[{"size":4}]}`},
 			func() error { _, err := c.Upload(ctx, "c", "n", "text/plain", []byte("1234")); return err }},
 		{"react", `{"post_id":"p"}`, []string{`{}`, `{"post_id":"q"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
-		{"channel_stats", `{"member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c"); return err }},
+		{"channel_stats", `{"member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c", false); return err }},
 		{"status_ids", `[{}]`, []string{`{}`, ``}, func() error { _, err := c.Statuses(ctx, []string{"u"}); return err }},
 		{"me", `{"id":"u","username":"n"}`, []string{`{}`, `[]`}, func() error { _, err := c.Me(ctx); return err }},
-		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`}, func() error { _, err := c.TeamChannels(ctx, "u", "t"); return err }},
+		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`}, func() error { _, err := c.TeamChannels(ctx, "u", "t", true); return err }},
 		{"login", ``, []string{`{"id":"u","username":"n"}`}, func() error { _, err := c.Login(ctx, "n", "p"); return err }}, // no Token header
 	} {
 		code = 200

@@ -121,7 +121,7 @@ func TestContract(t *testing.T) {
 	}
 	provision()
 	first := counts(t, env.Registry, "setup_team_by_name", "setup_channel_by_name")
-	if first["setup_create_user"] != n || first["setup_create_channel"] != 2 || first["setup_create_bot"] != 1 || first["setup_join_channel"] != 2*(n+1) {
+	if first["setup_create_user"] != n || first["setup_create_channel"] != 2+openChannels || first["setup_create_bot"] != 1 || first["setup_join_channel"] != 4 {
 		t.Errorf("first provisioning: %v", first)
 	}
 	provision()
@@ -132,6 +132,7 @@ func TestContract(t *testing.T) {
 	}
 	for _, cold := range []bool{false, true} {
 		env.Cold = cold
+		env.Ledger, env.Tally = workload.NewLedger(time.Second, 1), &workload.Tally{}
 		var actors []workload.Actor
 		for rank := range n {
 			u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), time.Now())
@@ -162,6 +163,7 @@ func TestContract(t *testing.T) {
 		for _, a := range actors[1:] { // each of the rare actions, at least once
 			a := a.(*person)
 			a.u.Schedule(0, a.u.Now())
+			a.begin(a.steady)
 			for _, do := range []func(context.Context) error{
 				a.switchChannel, a.scrollChannel, a.unreadCheck, a.createPost, a.addReaction,
 				func(ctx context.Context) error {
@@ -179,16 +181,28 @@ func TestContract(t *testing.T) {
 			}
 		}
 		all := map[string]uint64{}
-		want := uint64(1)
-		for deadline := time.Now().Add(5 * time.Second); all[workload.Delivery] < want && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			for name, k := range counts(t, env.Registry) {
-				all[name] += k
-			}
-			// The bot posts into one channel, of which all persons are members; a person's posts reach the others.
-			want = (all["post"]+all["reply"]-acts)*(n-1) + acts*n
+		n := env.Ledger.Count()
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && n.Judged < n.Acked; time.Sleep(50 * time.Millisecond) {
+			env.Ledger.Settle(time.Now())
+			n = env.Ledger.Count()
 		}
-		if all[workload.Delivery] != want {
-			t.Errorf("cold %v: %d deliveries of %d posts and %d replies, want %d", cold, all[workload.Delivery], all["post"], all["reply"], want)
+		for name, k := range counts(t, env.Registry) {
+			all[name] += k
+		}
+		if n.Judged != n.Acked || n.Acked != int64(all["post"]+all["reply"]) || n.Lost+n.Late+n.Duplicated+n.Misordered != 0 ||
+			n.Seen < 2*acts || n.Seen != int64(all[workload.Delivery]) {
+			t.Errorf("cold %v: ledger %+v of %d posts and %d replies, %d deliveries", cold, n, all["post"], all["reply"], all[workload.Delivery])
+		}
+		acked, part := env.Ledger.Messages()
+		audit, err := persons.Audit(t.Context(), env, append(acked, workload.AckedMessages{Channel: acked[0].Channel, IDs: []string{anID}}))
+		if err != nil || part != 1 || audit.Readable != int(n.Acked) || audit.Missing != 1 || audit.MissingIDs[0] != anID {
+			t.Errorf("cold %v: audit %+v, %v", cold, audit, err)
+		}
+		env.Registry.Cut()
+		for _, m := range env.Tally.Snapshot().Mixes() {
+			if m.Failed != 0 || m.Attempts != m.OK+m.Skipped || m.OK < acts/2 {
+				t.Errorf("cold %v: %s: %d attempts, %d ok, %d failed, %d skipped", cold, m.Behavior, m.Attempts, m.OK, m.Failed, m.Skipped)
+			}
 		}
 		for _, name := range []string{"post", "reply", "upload", "react", "typing", "view_channel", "get_posts", "get_posts_before", "get_posts_unread",
 			"get_thread", "channel_stats", "team_channels", "team_channel_members", "login_websocket", "login_me"} {

@@ -2,7 +2,6 @@ package mattermost
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ type directory struct {
 	mu       sync.RWMutex
 	users    []account
 	userOf   map[ID]uint32
+	byName   map[string]uint32
 	channels map[ID]*channel
 }
 
@@ -27,6 +27,7 @@ type directory struct {
 type account struct {
 	id   ID
 	name string // "" until a profile was read
+	tag  string // of its picture; "" until that was read
 }
 
 // channel is one channel with its newest posts.
@@ -61,7 +62,7 @@ const (
 )
 
 func newDirectory() *directory {
-	return &directory{userOf: map[ID]uint32{}, channels: map[ID]*channel{}}
+	return &directory{userOf: map[ID]uint32{}, byName: map[string]uint32{}, channels: map[ID]*channel{}}
 }
 
 // user returns the number of an account, a new one if it is seen for the first time.
@@ -98,9 +99,25 @@ func (d *directory) profile(id ID, name string) uint32 {
 	if d.account(n).name != name {
 		d.mu.Lock()
 		d.users[n].name = name
+		d.byName[name] = n
 		d.mu.Unlock()
 	}
 	return n
+}
+
+// named returns the number of the account of that name, if its profile was ever read.
+func (d *directory) named(name string) (n uint32, ok bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	n, ok = d.byName[name]
+	return n, ok
+}
+
+// tag remembers the tag of an account's picture.
+func (d *directory) tag(n uint32, tag string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.users[n].tag = tag
 }
 
 // size returns how many accounts are known.
@@ -233,6 +250,3 @@ func (ch *channel) oldest() (post, bool) {
 	}
 	return ch.posts[max(0, len(ch.posts)-seenPosts)], true
 }
-
-// uniform draws a place from the stream r.
-func uniform(r *rand.Rand) func(n int) int { return r.IntN }

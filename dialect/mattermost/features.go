@@ -27,6 +27,7 @@ const (
 	hasScheduled                   // posts for later
 	hasAttributes                  // custom profile attributes
 	hasAllTeams                    // search in all teams at once
+	hasAllChannels                 // lists of the user's channels and memberships in all teams
 	numFeatures
 )
 
@@ -93,6 +94,8 @@ var featureSpecs = [numFeatures]featureSpec{
 		source: "reference: scheduled_post.yaml, minimum server version 10.3; server: api4/scheduled_post.go answers 400 without a license"},
 	hasAttributes: {name: "custom profile attributes", since: version{10, 5}, config: "FeatureFlagCustomProfileAttributes", license: enterprise,
 		source: "reference: custom_profile_attributes.yaml, minimum server version 10.5, Entry, Enterprise or Enterprise Advanced license (403 otherwise)"},
+	hasAllChannels: {name: "channels of all teams", since: version{6, 2},
+		source: "reference: users.yaml, GET /users/{user_id}/channel_members, minimum server version 6.2.0"},
 	hasAllTeams: {name: "search in all teams", since: version{10, 7}, source: "load-test-ng's gate for the action (10.7.0); not in the reference"},
 }
 

@@ -63,7 +63,7 @@ func TestDetection(t *testing.T) {
 		"5.37-team": {
 			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0", hasDrafts: "since 7.7.0", hasAcks: "since 7.7.0",
 			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0", hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
-			hasAttributes: "since 10.5.0", hasAllTeams: "since 10.7.0",
+			hasAttributes: "since 10.5.0", hasAllTeams: "since 10.7.0", hasAllChannels: "since 6.2.0",
 		},
 		"9.5-e20": {
 			hasAcks: "needs a Professional license, the server has any license", hasPersistent: "needs a Professional license", hasClientPerf: "since 9.9.0",

@@ -1,20 +1,43 @@
 package mattermost
 
 import (
-	"fmt"
-	"maps"
+	"errors"
 	"math/rand/v2"
-	"slices"
-	"strings"
+
+	"plimsoll/workload"
 )
 
-// Mixes returns the weights of the known mixes by name: "default", and those of other kinds of use. Only the ratios of weights count.
+// DefaultMix is the mix of persons when a plan names none.
+const DefaultMix = "default"
+
+// Mixes returns the weights of the known mixes, by the mixes' and the actions' names. Only the ratios of weights count.
+//
+//	default      the 51 weights of mattermost-load-test-ng: rates of calls on production servers, relative to creating a post
+//	loadtest-ng  the same weights; with it come that tool's own choices (uniform, independent) for comparison with published results
+//	files        many files: a writer in two attaches one, people look at pictures and scroll
+//	search       people who look for things: a quarter of what they do is a search
+//
+// The last two are the plans of a self-hoster who asks what a certain use would cost; their weights are assumptions.
 func Mixes() map[string]map[string]float64 {
-	all := map[string]float64{}
-	for _, a := range actions {
-		all[a.name] = a.weight
+	mixes := map[string]map[string]float64{}
+	for _, name := range []string{DefaultMix, "loadtest-ng", "files", "search"} {
+		w := map[string]float64{}
+		for _, a := range actions {
+			w[a.name] = a.weight
+			if boost, ok := boosts[name][a.name]; ok {
+				w[a.name] = boost
+			}
+		}
+		mixes[name] = w
 	}
-	return map[string]map[string]float64{"default": all}
+	return mixes
+}
+
+// boosts are the weights in which a mix differs from the default.
+var boosts = map[string]map[string]float64{
+	"files": {"create_post": 3, "scroll_channel": 4, "add_channel_bookmark": 0.05},
+	"search": {"search_posts": 2, "search_users": 0.8, "search_channels": 0.6, "search_group_channels": 0.3,
+		"search_posts_all_teams": 0.5, "click_permalink": 0.8},
 }
 
 // A mix is what persons do, and how often, on one server.
@@ -22,34 +45,32 @@ type mix struct {
 	actions []*action // those that the server can do and whose weight is above 0
 	share   []float64 // of each; they add up to 1
 	total   []float64 // running sums of share
-	absent  map[string]string
+	list    []workload.TallyAction
+	tally   []int // index in list
 }
 
-// newMix resolves weights by action name against what the server can do.
+// newMix resolves weights by action name against what the server can do. Names of other behaviors' actions are none of its business.
 func newMix(weights map[string]float64, about *facts) (*mix, error) {
-	m := &mix{absent: map[string]string{}}
+	m := &mix{}
 	sum := 0.0
-	left := maps.Clone(weights)
 	for i := range actions {
 		a := &actions[i]
-		w := left[a.name]
-		delete(left, a.name)
+		w := weights[a.name]
 		if w <= 0 {
 			continue
 		}
-		if lack := about.lacks(a.needs); lack != "" {
-			m.absent[a.name] = lack
+		lack := about.lacks(a.needs)
+		m.list = append(m.list, workload.TallyAction{Name: a.name, Weight: w, Absent: lack})
+		if lack != "" {
 			continue
 		}
+		m.tally = append(m.tally, len(m.list)-1)
 		m.actions = append(m.actions, a)
 		m.share = append(m.share, w)
 		sum += w
 	}
-	if len(left) > 0 {
-		return nil, fmt.Errorf("unknown actions in the mix: %s", strings.Join(slices.Sorted(maps.Keys(left)), ", "))
-	}
 	if len(m.actions) == 0 {
-		return nil, fmt.Errorf("nothing of the mix can be done on this server")
+		return nil, errors.New("the mix holds no action that persons can do on this server")
 	}
 	run := 0.0
 	for i := range m.share {
@@ -58,6 +79,16 @@ func newMix(weights map[string]float64, about *facts) (*mix, error) {
 		m.total = append(m.total, run)
 	}
 	return m, nil
+}
+
+// has reports whether an action is part of the mix.
+func (m *mix) has(name string) bool {
+	for _, a := range m.actions {
+		if a.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // draw chooses an action by weight, with one draw.

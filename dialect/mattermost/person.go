@@ -1,10 +1,11 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
-	"time"
+	"sync"
 
 	"plimsoll/measure"
 	"plimsoll/workload"
@@ -21,10 +22,18 @@ type Person struct {
 	dir      *directory
 	mix      *mix
 	facts    *facts
+	made     made
 	notes    notes
 
 	adminToken string // of reports
 	attribute  string // id of the custom profile attribute that persons change; "" if the server has none
+
+	// mostNotified is how many members a channel may have for its users to be told of typing.
+	mostNotified int
+
+	mu    sync.Mutex
+	reg   *measure.Registry // of the run that fresh belongs to
+	fresh map[int]string    // sessions that persons opened during the run, by rank
 }
 
 // personName is the user name of the person with this rank.
@@ -36,7 +45,8 @@ func personName(prefix string, rank int) string {
 // Provision implements workload.Behavior: n persons exist, are members of the team and of their channels, and, with warm logins, are
 // logged in. Persons beyond n of an earlier call stay.
 func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
-	set, err := parse(env.Params)
+	mixName := cmp.Or(env.Mix, DefaultMix)
+	set, err := parse(env.Params, mixName)
 	if err != nil {
 		return err
 	}
@@ -50,7 +60,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	if team != b.team { // another server, or one that was reset to an earlier state
-		b.ids, b.tokens, b.dir = nil, nil, newDirectory()
+		b.ids, b.tokens, b.dir, b.made = nil, nil, newDirectory(), made{}
 	}
 	b.team, b.channels, b.password = team, channels, personPassword(&env)
 	if err := s.with(func(c *Client) (err error) {
@@ -59,7 +69,13 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	}); err != nil {
 		return fmt.Errorf("asking the server what it is: %w", err)
 	}
-	if b.mix, err = newMix(Mixes()["default"], b.facts); err != nil {
+	weights := env.Weights
+	if weights == nil {
+		if weights = Mixes()[mixName]; weights == nil {
+			return fmt.Errorf("mattermost: there is no mix %q", mixName)
+		}
+	}
+	if b.mix, err = newMix(weights, b.facts); err != nil {
 		return err
 	}
 	b.adminToken = s.token
@@ -67,6 +83,13 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		if b.attribute, err = s.attribute(); err != nil {
 			return fmt.Errorf("custom profile attribute: %w", err)
 		}
+	}
+	b.mostNotified = 1000
+	if v, err := strconv.Atoi(b.facts.config["MaxNotificationsPerChannel"]); err == nil {
+		b.mostNotified = v
+	}
+	if b.facts.config["EnableUserTypingMessages"] == "false" {
+		b.mostNotified = 0
 	}
 	names := make([]string, max(n, len(b.ids)))
 	for i := range names {
@@ -89,6 +112,9 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	b.ids = ids
+	if err := s.more(b); err != nil {
+		return err
+	}
 	for i, id := range ids {
 		b.dir.profile(parseID(id), names[i])
 	}
@@ -157,30 +183,52 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	a := &person{
 		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env), deliveries: env.Deliveries,
-		delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()},
+		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
+		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, woken: make(chan struct{}, 1),
+	}
+	if b.mix != nil {
+		a.counts = env.Tally.Behavior("mattermost", b.mix.list)
 	}
 	if a.factor == 0 {
 		a.factor = speedOf(u.Rank)
 	}
-	cfg := ClientConfig{URL: env.URL, Token: token, Timeout: env.Timeout, UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env), Dial: env.Dial}
-	c, err := NewClient(cfg)
+	a.pool = pool{budget: max(1, b.set.connections), cfg: ClientConfig{
+		URL: env.URL, Token: token, Timeout: env.Timeout, UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
+		Dial: env.Dial,
+	}}
+	c, err := NewClient(a.pool.cfg)
 	if err != nil {
 		return nil, err
 	}
-	a.c = c
-	cfg.Recorder, cfg.Table = readerRecorder{u}, a.steady
-	if a.again, err = NewClient(cfg); err != nil {
-		return nil, err
+	a.pool.open, a.pool.idle = 1, c
+	b.mu.Lock()
+	if b.reg != env.Registry { // a run of its own: the server may have been reset
+		b.reg, b.fresh = env.Registry, nil
 	}
+	b.mu.Unlock()
+	a.cold = env.Cold
 	return a, nil
 }
 
-// readerRecorder records the ops of the goroutine that reads the WebSocket: they belong to no action.
-type readerRecorder struct{ u *workload.User }
+// token returns the session that a person has, or "": then it opens one with its password.
+func (b *Person) token(a *person) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.fresh[a.u.Rank]; t != "" {
+		return t
+	}
+	if a.cold || a.u.Rank >= len(b.tokens) {
+		return ""
+	}
+	return b.tokens[a.u.Rank]
+}
 
-// Done implements Recorder.
-func (r readerRecorder) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
-	at := r.u.Since(sent)
-	r.u.Recorder().Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: r.u.Since(done), Class: class, Bytes: bytes})
+// remember keeps the session that a person has opened during a run; "" says that it has none.
+func (b *Person) remember(a *person, token string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fresh == nil {
+		b.fresh = map[int]string{}
+	}
+	b.fresh[a.u.Rank] = token
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/measure"
-	"plimsoll/wire"
 	"plimsoll/workload"
 )
 
@@ -19,32 +18,47 @@ const pageOf = 30 // posts
 // person is one user. What it knows of the server lies in the behavior's directory; it keeps pointers, numbers and bitmaps.
 type person struct {
 	b             *Person
-	c             *Client
 	u             *workload.User
 	id            string
 	self          uint32 // in the directory
 	factor        float64
+	cold          bool // its first session begins with its password
 	steady, login *Table
 	deliveries    *workload.Deliveries
+	ledger        *workload.Ledger
+	counts        *workload.Counts
 	delivery      measure.Name
 	inbox         measure.Name
 	*chance
 	start [2]uint64 // seeds of the login's chance
 
-	team     string  // current team
+	// c is the client of whoever acts: of the person's own goroutine, during an action.
+	c    *Client
+	pool pool
+
+	team     string // current team
+	teams    []string
 	places   []place // the channels that it is a member of, by name
 	current  int     // index of the current channel; -1 before the first
 	anchor   ID      // how far back the current channel was scrolled; none if not beyond what is seen
 	profiles bitmap  // accounts whose profiles it has
 	statuses bitmap  // accounts whose presence it has
+	images   bitmap  // accounts whose pictures it has
+	visit    visit
 	has      *belongings
 
-	again *Client // of the reader, for reconnecting
-	stop  context.CancelFunc
-	wg    sync.WaitGroup
+	woken chan struct{}
+	wg    sync.WaitGroup // of the reader, and of what it or the clock sets off
 
-	mu   sync.Mutex
-	sock *Socket // nil while there is no connection
+	mu     sync.Mutex
+	life   context.Context // of the connection; nil while there is none
+	stop   context.CancelFunc
+	sock   *Socket // nil while it is lost
+	last   *Socket // the one before, which a new one resumes
+	clock  *time.Timer
+	heard  []Channel // channels that others put it into
+	viewed *channel  // the current one, for the clock
+	busy   int       // calls that events set off
 }
 
 // place is a channel that a person is a member of.
@@ -54,68 +68,84 @@ type place struct {
 	loaded bool  // its posts were read since login
 }
 
-// Login implements workload.Actor: what the web app asks for at its start, then the WebSocket, then the first channel.
+// Login implements workload.Actor: the session, what the web app asks for at its start, the WebSocket, and the first channel.
 func (a *person) Login(ctx context.Context) error {
-	a.disconnect()
-	a.chance.renew(a.start[0], a.start[1])
-	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, ID{}, nil, nil
-	a.has = nil
-	a.team = a.b.team
-	a.c.SetTable(a.login)
-	if a.c.Token() == "" {
-		if _, err := a.c.Login(ctx, personName(a.b.set.users, a.u.Rank), a.b.password); err != nil {
+	a.renew(a.start[0], a.start[1])
+	defer a.begin(a.login)()
+	err := a.arrive(ctx)
+	if _, ok := errors.AsType[skipped](err); ok {
+		return nil
+	}
+	return err
+}
+
+// begin takes a client for the person's own goroutine; what it returns gives it back.
+func (a *person) begin(t *Table) (end func()) {
+	if a.c = a.pool.take(a.u, t); a.c == nil {
+		a.c = a.pool.force(a.u, t)
+	}
+	return func() { a.pool.give(a.c) }
+}
+
+// arrive opens a session if there is none, connects and loads everything.
+func (a *person) arrive(ctx context.Context) error {
+	a.leave()
+	a.forgetAll()
+	token := a.b.token(a)
+	if token != "" {
+		a.setToken(token)
+		me, err := a.c.Me(ctx)
+		if e, ok := errors.AsType[*OpError](err); ok && e.Status == 401 {
+			token = "" // the session is gone: it was logged out, or the server was reset
+		} else if err != nil {
+			return err
+		} else if me.ID != a.id {
+			return fmt.Errorf("mattermost: the token of user %d belongs to another user", a.u.Rank)
+		}
+	}
+	if token == "" {
+		if err := a.signIn(ctx); err != nil {
 			return err
 		}
 	}
-	me, err := a.c.Me(ctx)
-	if err != nil {
+	if err := a.connect(ctx); err != nil {
 		return err
 	}
-	if me.ID != a.id {
-		return fmt.Errorf("mattermost: the token of user %d belongs to another user", a.u.Rank)
+	return a.reload(ctx)
+}
+
+// signIn exchanges the password for a session.
+func (a *person) signIn(ctx context.Context) error {
+	t := a.c.table
+	if t == a.steady {
+		a.c.SetTable(a.login) // a login never hides in the steady state
+		defer a.c.SetTable(t)
 	}
-	if _, err := a.c.MyTeams(ctx, a.id); err != nil {
+	if _, err := a.c.Login(ctx, personName(a.b.set.users, a.u.Rank), a.b.password); err != nil {
 		return err
 	}
-	if err := a.loadPlaces(ctx); err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(a.places, a.inTeam) {
-		return fmt.Errorf("mattermost: user %d is in no channel of the team", a.u.Rank)
-	}
-	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.team); err != nil {
-		return err
-	}
-	sock, err := a.c.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	a.sock = sock
-	a.again.SetToken(a.c.Token())
-	rctx, cancel := context.WithCancel(ctx)
-	a.stop = cancel
-	a.wg.Go(func() { a.listen(rctx, sock) })
-	if k, ok := a.otherPlace(a.inTeam); ok {
-		if err := a.enter(ctx, k); err != nil {
-			return err
-		}
-	}
-	a.c.SetTable(a.steady)
+	a.setToken(a.c.Token())
+	a.b.remember(a, a.c.Token())
 	return nil
 }
 
-// loadPlaces asks for the channels of the current team, direct and group channels included, and keeps what it knew of them.
-func (a *person) loadPlaces(ctx context.Context) error {
-	chs, err := a.c.TeamChannels(ctx, a.id, a.team)
-	if err != nil {
-		return err
-	}
-	for _, ch := range chs {
-		if !ch.Archived {
-			a.place(a.b.dir.channel(ch))
-		}
-	}
-	return nil
+func (a *person) setToken(token string) {
+	a.pool.setToken(token)
+	a.c.SetToken(token)
+}
+
+// forgetAll is what a client that starts knows.
+func (a *person) forgetAll() {
+	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, ID{}, nil, nil
+	a.team, a.teams, a.has = a.b.team, nil, nil
+	a.look(nil)
+}
+
+// look tells the clock which channel is looked at.
+func (a *person) look(ch *channel) {
+	a.mu.Lock()
+	a.viewed = ch
+	a.mu.Unlock()
 }
 
 // place returns the index of a channel among the person's, to which it is added if need be. Servers list them by id, which no two
@@ -131,6 +161,7 @@ func (a *person) place(ch *channel) int {
 	if a.current >= k {
 		a.current++
 	}
+	a.ledger.Join(a.u.ID, ch.id.String(), time.Now())
 	return k
 }
 
@@ -139,21 +170,52 @@ func (a *person) inTeam(p place) bool {
 	return (p.ch.kind == 'O' || p.ch.kind == 'P') && p.ch.team == parseID(a.team)
 }
 
+// isDirect reports whether a place is a direct or group channel.
+func isDirect(p place) bool { return p.ch.kind == 'D' || p.ch.kind == 'G' }
+
 // Think implements workload.Actor.
 func (a *person) Think() time.Duration {
-	return time.Duration(float64(think(a.u.Think)) * a.factor)
+	d := time.Duration(float64(a.b.set.think(a.u.Think)) * a.factor)
+	return d + a.visit.next(a)
 }
 
-// Act implements workload.Actor.
+// Act implements workload.Actor: one action of the mix.
 func (a *person) Act(ctx context.Context) error {
 	k := a.b.mix.draw(a.u.Action)
-	a.chance.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
+	a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
+	if a.visit.away {
+		a.visit.away = false
+		end := a.begin(a.login)
+		err := a.arrive(ctx)
+		end()
+		if err := a.settle(ctx, err); err != nil || a.isGone() {
+			return err
+		}
+	}
+	defer a.begin(a.steady)()
+	a.takeIn()
+	a.counts.Attempt(a.b.mix.tally[k])
 	err := a.b.mix.actions[k].do(a, ctx)
+	if ctx.Err() == nil {
+		if reason, ok := errors.AsType[skipped](err); ok {
+			a.counts.Skip(a.b.mix.tally[k], string(reason))
+		} else if err != nil {
+			a.counts.Fail(a.b.mix.tally[k])
+		} else {
+			a.counts.Succeed(a.b.mix.tally[k])
+		}
+	}
+	return a.settle(ctx, err)
+}
+
+// settle turns the outcome of an action into that of Act: a failed op is recorded, and the rest of the action makes no sense, but the
+// user goes on.
+func (a *person) settle(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
 	if _, ok := errors.AsType[*OpError](err); ok {
-		return nil // recorded; the rest of the action makes no sense, the user goes on
+		return nil
 	}
 	if _, ok := errors.AsType[skipped](err); ok {
 		return nil
@@ -161,106 +223,33 @@ func (a *person) Act(ctx context.Context) error {
 	return err
 }
 
-// Close implements workload.Actor.
-func (a *person) Close() {
-	a.disconnect()
-	a.c.Close()
-	a.again.Close()
+// isGone reports whether the person has no connection at all: its last login failed. It tries again at its next action.
+func (a *person) isGone() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.visit.away = a.life == nil
+	return a.visit.away
 }
 
-func (a *person) disconnect() {
-	if a.stop != nil {
-		a.stop()
-		a.stop = nil
-	}
+// takeIn makes places of the channels that the reader heard of.
+func (a *person) takeIn() {
 	a.mu.Lock()
-	sock := a.sock
-	a.sock = nil
+	heard := a.heard
+	a.heard = nil
 	a.mu.Unlock()
-	if sock != nil {
-		sock.Close()
+	for _, ch := range heard {
+		a.place(a.b.dir.channel(ch))
 	}
-	a.wg.Wait()
+}
+
+// Close implements workload.Actor.
+func (a *person) Close() {
+	a.leave()
+	a.pool.close()
 }
 
 func (a *person) socket() *Socket {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sock
-}
-
-// reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a minute.
-const reconnectWait = 3 * time.Second
-
-// listen reads events until ctx is over, and reconnects when the connection is lost.
-func (a *person) listen(ctx context.Context, sock *Socket) {
-	for {
-		a.events(ctx, sock)
-		sock.Close()
-		a.mu.Lock()
-		if a.sock == sock {
-			a.sock = nil
-		}
-		a.mu.Unlock()
-		for try := 1; ; try++ {
-			wait := min(time.Duration(try)*reconnectWait, time.Minute)
-			if workload.SleepUntil(ctx, time.Now().Add(time.Duration(float64(wait)*a.u.Pace))) != nil {
-				return
-			}
-			var err error
-			if sock, err = a.again.Connect(ctx); err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return
-			}
-		}
-		a.mu.Lock()
-		a.sock = sock
-		a.mu.Unlock()
-		if ctx.Err() != nil { // Close may have come in between
-			sock.Close()
-			return
-		}
-	}
-}
-
-// events reads one connection's events until it ends, and counts its end unless the run is over.
-func (a *person) events(ctx context.Context, sock *Socket) {
-	rec := a.u.Recorder()
-	self := parseID(a.id)
-	for {
-		ev, err := sock.Next(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				class := classOf(err)
-				if ce, ok := errors.AsType[*wire.CloseError](err); ok {
-					err = fmt.Errorf("lost: %w", ce)
-				}
-				rec.Error(a.steady.names[opWebSocket], class)
-				if a.again.note != nil {
-					a.again.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
-				}
-			}
-			return
-		}
-		if ev.Late >= 0 {
-			rec.Lag(a.inbox, ev.Late)
-		}
-		if ev.Lost != 0 {
-			rec.Error(a.steady.names[opWebSocket], measure.WS)
-			if a.again.note != nil {
-				a.again.note(&OpError{Op: opNames[opWebSocket], Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
-			}
-		}
-		if ev.Kind != EventPosted || ev.Lost < 0 {
-			continue
-		}
-		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
-			a.b.dir.see(ch, ev.Post)
-		}
-		if ev.Post.UserID != self && a.deliveries != nil {
-			a.deliveries.Received(ev.Post.ID.bytes(), ev.At, rec, a.delivery)
-		}
-	}
 }

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,20 +12,103 @@ import (
 )
 
 func TestThinkTime(t *testing.T) {
+	const n = 400_000
+	for _, tt := range []struct {
+		name   string
+		think  func(*rand.Rand) time.Duration
+		lo, hi time.Duration
+		median time.Duration
+	}{
+		{"uniform", uniformThink, time.Second, 38999 * time.Millisecond, 20 * time.Second},
+		{"lognormal", heavyThink, 0, 600 * time.Second, 12130 * time.Millisecond},
+	} {
+		r := rand.New(rand.NewPCG(1, 2))
+		sum := time.Duration(0)
+		lo, hi := time.Hour, time.Duration(0)
+		below := 0
+		for range n {
+			d := tt.think(r)
+			sum += d
+			lo, hi = min(lo, d), max(hi, d)
+			if d < tt.median {
+				below++
+			}
+		}
+		if lo < tt.lo || hi > tt.hi || hi < tt.hi*9/10 {
+			t.Errorf("%s: from %v to %v, want %v to %v", tt.name, lo, hi, tt.lo, tt.hi)
+		}
+		if mean := sum / n; mean < 19800*time.Millisecond || mean > 20200*time.Millisecond {
+			t.Errorf("%s: mean %v, want 20s", tt.name, mean)
+		}
+		if share := float64(below) / n; math.Abs(share-0.5) > 0.005 {
+			t.Errorf("%s: %.3f are below %v, want a half", tt.name, share, tt.median)
+		}
+	}
+}
+
+func TestZipf(t *testing.T) {
+	const n, draws = 10, 200_000
+	for _, s := range []float64{0, 1, 2} {
+		r := rand.New(rand.NewPCG(1, 2))
+		var got [n]float64
+		for range draws {
+			got[zipf(r, n, s)]++
+		}
+		sum := 0.0
+		for k := range n {
+			sum += math.Pow(float64(k+1), -s)
+		}
+		for k := range n {
+			if p := math.Pow(float64(k+1), -s) / sum; math.Abs(got[k]/draws-p) > 0.005 {
+				t.Errorf("exponent %v: place %d has %.4f, want %.4f", s, k, got[k]/draws, p)
+			}
+		}
+	}
+}
+
+func TestRecent(t *testing.T) {
+	const draws = 200_000
 	r := rand.New(rand.NewPCG(1, 2))
-	sum := time.Duration(0)
-	lo, hi := time.Hour, time.Duration(0)
-	const n = 200_000
+	for _, tt := range []struct {
+		n          int
+		mean, want float64
+	}{{60, 0, 29.5}, {10_000, 8, 8}, {1, 8, 0}, {2, 0.5, 0.25}} {
+		sum := 0
+		for range draws {
+			k := recent(r, tt.n, tt.mean)
+			if k < 0 || k >= tt.n {
+				t.Fatalf("%d of %d", k, tt.n)
+			}
+			sum += k
+		}
+		if got := float64(sum) / draws; math.Abs(got-tt.want) > 0.02*tt.want+0.01 {
+			t.Errorf("of %d posts with mean %v: %.2f back, want %.2f", tt.n, tt.mean, got, tt.want)
+		}
+	}
+}
+
+func TestVisits(t *testing.T) {
+	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: workload.NewUser(0, 0, 1, 1, nil, time.Now())}
+	const n = 100_000
+	ends, left, pause := 0, 0, time.Duration(0)
 	for range n {
-		d := think(r)
-		sum += d
-		lo, hi = min(lo, d), max(hi, d)
+		if d := a.visit.next(a); d > 0 {
+			ends++
+			pause += d
+			if a.visit.away {
+				left++
+			}
+			a.visit.away = false
+		}
 	}
-	if lo != time.Second || hi != 38999*time.Millisecond {
-		t.Errorf("think times from %v to %v, want 1s to 38.999s", lo, hi)
+	if mean := float64(n) / float64(ends); math.Abs(mean-5) > 0.1 {
+		t.Errorf("visits of %.2f actions, want 5", mean)
 	}
-	if mean := sum / n; mean < 19900*time.Millisecond || mean > 20100*time.Millisecond {
-		t.Errorf("mean %v, want 20s", mean)
+	if mean := pause / time.Duration(ends); mean < 58*time.Second || mean > 62*time.Second {
+		t.Errorf("away for %v, want 1m", mean)
+	}
+	if share := float64(left) / float64(ends); math.Abs(share-0.5) > 0.02 {
+		t.Errorf("%.3f of the visits end with a closed window, want a half", share)
 	}
 }
 
@@ -80,11 +164,15 @@ func TestMix(t *testing.T) {
 	if math.Abs(sum-1) > 1e-9 {
 		t.Errorf("the shares add up to %v", sum)
 	}
-	if _, err := newMix(map[string]float64{"create_post": 1, "dance": 1}, &facts{}); err == nil || !strings.Contains(err.Error(), "dance") {
-		t.Errorf("got %v, want an error that names the unknown action", err)
+	if _, err := newMix(map[string]float64{"dance": 1}, &facts{}); err == nil {
+		t.Error("a mix of unknown actions passed")
 	}
-	if _, err := newMix(nil, &facts{}); err == nil {
-		t.Error("an empty mix passed")
+	for name, w := range Mixes() {
+		for boosted := range boosts[name] {
+			if w[boosted] == 0 && slices.ContainsFunc(actions, func(a action) bool { return a.name == boosted }) {
+				t.Errorf("mix %s lacks %s", name, boosted)
+			}
+		}
 	}
 }
 
@@ -149,6 +237,8 @@ func TestParams(t *testing.T) {
 	for _, bad := range []map[string]string{
 		{"chanels": "1"}, {"channels": "0"}, {"channels": "x"}, {"channels": "1001"}, {"channel": "short"}, {"team": "Bad Name"},
 		{"speed": "-1"}, {"speed": "NaN"}, {"speed": "fast"}, {"memberships": "0"}, {"users": "A"}, {"bot": "a-name-of-23-characters"}, {"users": "a-name-of-17-char"},
+		{"think": "hard"}, {"popularity": "-1"}, {"fanout": "0.1"}, {"fanout": "101%"}, {"recency": "x"}, {"images": "all"}, {"parallel": "1"},
+		{"connections": "0"}, {"periodic": "no"}, {"visit": "-1"}, {"away": "0s"}, {"leave": "%"}, {"devices": "4"}, {"direct": "-1"},
 	} {
 		err := Check(bad)
 		if err == nil {
@@ -161,7 +251,7 @@ func TestParams(t *testing.T) {
 			}
 		}
 	}
-	s, err := parse(map[string]string{"channels": "3", "team": "abc", "bot_token": "${ENV:X}"})
+	s, err := parse(map[string]string{"channels": "3", "team": "abc", "bot_token": "${ENV:X}"}, DefaultMix)
 	if err != nil || s.channels != 3 || s.memberships != 3 || s.users != "abc-user-" || s.bot != "abc-bot" || s.speed != 0 {
 		t.Errorf("got %+v, %v", s, err)
 	}

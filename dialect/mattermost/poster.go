@@ -25,7 +25,7 @@ type Poster struct {
 
 // Provision implements workload.Behavior. The number of users does not matter to it.
 func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
-	set, err := parse(env.Params)
+	set, err := parse(env.Params, env.Mix)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,10 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if err != nil {
 		return nil, err
 	}
-	return &poster{c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], deliveries: env.Deliveries}, nil
+	return &poster{
+		c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], deliveries: env.Deliveries, ledger: env.Ledger,
+		counts: env.Tally.Behavior("poster", posterActions),
+	}, nil
 }
 
 // NewServer implements workload.ArrivalBehavior.
@@ -130,7 +133,12 @@ type poster struct {
 	channel    string
 	files      int
 	deliveries *workload.Deliveries
+	ledger     *workload.Ledger
+	counts     *workload.Counts
 }
+
+// posterActions are the two tasks of a poster.
+var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1}, {Name: "upload", Weight: 1}}
 
 // Login implements workload.Actor. A token is all that a poster has, and its connection comes with the first request.
 func (a *poster) Login(context.Context) error { return nil }
@@ -142,23 +150,40 @@ func (a *poster) Think() time.Duration {
 
 // Act implements workload.Actor.
 func (a *poster) Act(ctx context.Context) error {
+	k := 0
+	if a.u.Action.IntN(posterTasks) == 0 {
+		k = 1
+	}
+	a.counts.Attempt(k)
+	err := a.act(ctx, k == 1)
+	switch {
+	case err == nil:
+		a.counts.Succeed(k)
+	case ctx.Err() == nil:
+		a.counts.Fail(k)
+	}
+	return ended(ctx)
+}
+
+func (a *poster) act(ctx context.Context, upload bool) error {
 	d := Draft{ChannelID: a.channel}
-	if a.u.Action.IntN(posterTasks) > 0 {
+	if !upload {
 		d.Message = "Test message: " + randomText(a.u.Content, 10)
 	} else {
 		a.files++
 		data := fmt.Sprintf("Test file %d\n%s", a.files, randomText(a.u.Content, 100))
 		id, err := a.c.Upload(ctx, a.channel, fmt.Sprintf("test_%d.txt", a.files), "text/plain", []byte(data))
 		if err != nil {
-			return ended(ctx)
+			return err
 		}
 		d.Message = fmt.Sprintf("File upload test %d", a.files)
 		d.FileIDs = []string{id}
 	}
 	p, err := a.c.Post(ctx, d)
 	if err != nil {
-		return ended(ctx)
+		return err
 	}
+	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Sent: p.Sent, Acked: p.Acked})
 	if a.deliveries != nil {
 		a.deliveries.Sent(p.ID, p.Sent)
 	}

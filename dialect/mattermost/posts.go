@@ -35,6 +35,7 @@ type Posted struct {
 	ID       string
 	CreateAt int64     // server time, Unix ms
 	Sent     time.Time // when its request was sent: where its delivery begins
+	Acked    time.Time // when the answer was read
 }
 
 // Post makes a post, or a reply, which is recorded under a name of its own.
@@ -77,7 +78,7 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		if p.ID == "" || channel != d.ChannelID || files != len(d.FileIDs) || priority != d.Priority {
 			return fmt.Errorf("%w: no such post", errEffect)
 		}
-		p.Sent = resp.Sent
+		p.Sent, p.Acked = resp.Sent, resp.Done
 		return nil
 	}, 201)
 	return p, err

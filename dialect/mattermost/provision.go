@@ -156,10 +156,11 @@ func (s *setup) place() (team string, channels []string, err error) {
 	if len(s.set.existing) > 0 {
 		err := s.with(func(c *Client) error {
 			for _, ch := range s.set.existing {
-				t, err := c.ChannelTeam(s.ctx, ch)
+				in, err := c.Channel(s.ctx, ch)
 				if err != nil {
 					return fmt.Errorf("channel %s: %w", ch, err)
 				}
+				t := in.TeamID
 				if team != "" && t != team {
 					return errors.New("the channels of setting channel belong to several teams; name those of one")
 				}
@@ -169,33 +170,46 @@ func (s *setup) place() (team string, channels []string, err error) {
 		})
 		return team, s.set.existing, err
 	}
+	if team, err = s.team(s.set.team); err != nil {
+		return "", nil, fmt.Errorf("team %s: %w", s.set.team, err)
+	}
+	channels, err = s.makeChannels(team, s.set.team, s.set.channels)
+	return team, channels, err
+}
+
+// team finds or creates a team.
+func (s *setup) team(name string) (id string, err error) {
 	err = s.with(func(c *Client) error {
-		team, err = c.TeamByName(s.ctx, s.set.team)
+		id, err = c.TeamByName(s.ctx, name)
 		if missing(err) {
-			if team, err = c.CreateTeam(s.ctx, s.set.team); exists(err) {
-				team, err = c.TeamByName(s.ctx, s.set.team)
+			if id, err = c.CreateTeam(s.ctx, name); exists(err) {
+				id, err = c.TeamByName(s.ctx, name)
 			}
 		}
 		return err
 	})
-	if err != nil {
-		return "", nil, fmt.Errorf("team %s: %w", s.set.team, err)
-	}
-	channels = make([]string, s.set.channels)
-	err = s.parallel(len(channels), func(ctx context.Context, c *Client, i int) (err error) {
-		name := fmt.Sprintf("%s-%03d", s.set.team, i)
+	return id, err
+}
+
+// makeChannels finds or creates open channels named PREFIX-000, PREFIX-001, ...
+func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
+	channels := make([]string, n)
+	err := s.parallel(n, func(ctx context.Context, c *Client, i int) (err error) {
+		name := fmt.Sprintf("%s-%03d", prefix, i)
 		channels[i], err = c.ChannelByName(ctx, team, name)
 		if missing(err) {
-			if channels[i], err = c.CreateChannel(ctx, team, name); exists(err) {
-				channels[i], err = c.ChannelByName(ctx, team, name)
+			var made Channel
+			if made, err = c.MakeChannel(ctx, team, name, "O"); exists(err) {
+				made.ID, err = c.ChannelByName(ctx, team, name)
 			}
+			channels[i] = made.ID
 		}
 		if err != nil {
 			return fmt.Errorf("channel %s: %w", name, err)
 		}
 		return nil
 	})
-	return team, channels, err
+	return channels, err
 }
 
 // accounts finds or creates users by name and returns their ids, in the order of the names.
@@ -287,8 +301,11 @@ func (s *setup) joinTeam(team string, users []string) error {
 
 // joinChannels makes users members of channels: want[i] are the users of channels[i].
 func (s *setup) joinChannels(channels []string, want [][]string) error {
-	type join struct{ channel, user string }
-	lists := make([][]join, len(channels))
+	type batch struct {
+		channel string
+		users   []string
+	}
+	lists := make([][]string, len(channels))
 	err := s.parallel(len(channels), func(ctx context.Context, c *Client, i int) error {
 		members, err := pages(func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
 		if err != nil {
@@ -296,7 +313,7 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 		}
 		for _, user := range want[i] {
 			if !members[user] {
-				lists[i] = append(lists[i], join{channels[i], user})
+				lists[i] = append(lists[i], user)
 			}
 		}
 		return nil
@@ -304,10 +321,19 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 	if err != nil {
 		return err
 	}
-	lack := slices.Concat(lists...)
-	return s.parallel(len(lack), func(ctx context.Context, c *Client, k int) error {
-		if err := c.JoinChannel(ctx, lack[k].channel, lack[k].user); err != nil {
-			return fmt.Errorf("adding a user to channel %s: %w", lack[k].channel, err)
+	var batches []batch
+	for i, users := range lists {
+		for from := 0; from < len(users); from += joinsPerRequest {
+			batches = append(batches, batch{channels[i], users[from:min(from+joinsPerRequest, len(users))]})
+		}
+	}
+	return s.parallel(len(batches), func(ctx context.Context, c *Client, k int) error {
+		for users := batches[k].users; len(users) > 0; {
+			n, err := c.JoinChannelAll(ctx, batches[k].channel, users)
+			if err != nil {
+				return fmt.Errorf("adding users to channel %s: %w", batches[k].channel, err)
+			}
+			users = users[n:]
 		}
 		return nil
 	})

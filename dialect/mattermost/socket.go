@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/measure"
@@ -37,16 +38,21 @@ type Event struct {
 	Late time.Duration
 	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came again.
 	Lost int64
-	// Post is that of a posted event.
-	Post  Seen
-	Bytes int
+	// Post is that of a posted event, Channel its channel's type (O, P, D, G), and WantsAck says that the server asks
+	// whether it was noticed.
+	Post     Seen
+	Channel  byte
+	WantsAck bool
+	UserID   ID // who types
+	Bytes    int
 }
 
-// A Socket is a user's WebSocket after the server's hello. One goroutine calls Next all the time; Typing may be called from
-// another. Replies reach their callers only while Next is running.
+// A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be called from another. Replies reach
+// their callers only while Next is running.
 type Socket struct {
 	ws      *wire.WS
 	timeout time.Duration
+	id      ID     // of the connection, which outlives the socket on servers that can resume it
 	next    int64  // of the server's numbering
 	scratch []byte // an unescaped post; kept small
 
@@ -56,6 +62,8 @@ type Socket struct {
 	replies chan bool
 	closed  chan struct{}
 	once    sync.Once
+	lost    atomic.Bool   // by Drop
+	ended   chan struct{} // closed by whoever called Next when it will not do so again
 }
 
 // idleWS ends a connection on which nothing came; the server pings every minute.
@@ -63,9 +71,13 @@ const idleWS = 150 * time.Second
 
 // Connect opens the user's WebSocket and waits for the server's hello, which proves that the token was accepted. It records one op
 // "websocket".
-func (c *Client) Connect(ctx context.Context) (*Socket, error) {
+func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume(ctx, nil) }
+
+// Resume opens a WebSocket in place of one that was lost (nil: none) and asks the server to send what was missed meanwhile. A server
+// that does goes on where the old socket ended. One that cannot says hello, and its numbering starts anew. It records one op "websocket".
+func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
 	start := time.Now()
-	s, err := c.connect(ctx)
+	s, err := c.connect(ctx, old)
 	if over(ctx, err) {
 		return nil, context.Cause(ctx)
 	}
@@ -85,7 +97,7 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) {
 	return s, nil
 }
 
-func (c *Client) connect(ctx context.Context) (*Socket, error) {
+func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	timeout := c.timeout
 	if timeout <= 0 {
 		timeout = wire.DefaultTimeout
@@ -95,11 +107,21 @@ func (c *Client) connect(ctx context.Context) (*Socket, error) {
 		fields = []wire.Field{{Name: "User-Agent", Value: c.agent}}
 	}
 	start := time.Now()
-	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: c.wsURL, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Dial: c.dial})
+	url := c.wsURL
+	resume := old != nil && !old.id.None()
+	if resume {
+		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
+	}
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Dial: c.dial})
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{ws: ws, timeout: timeout, replies: make(chan bool, 1), closed: make(chan struct{})}
+	s := &Socket{ws: ws, timeout: timeout, replies: make(chan bool, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	if resume {
+		// What was missed comes first, then what is new, as if nothing had happened: the reader will see, or the hello.
+		s.id, s.next = old.id, old.next
+		return s, nil
+	}
 	hctx, cancel := context.WithDeadline(ctx, start.Add(timeout))
 	defer cancel()
 	ev, err := s.Next(hctx)
@@ -139,6 +161,9 @@ func (s *Socket) Next(ctx context.Context) (Event, error) {
 			ev.Late = max(read.Sub(at), 0)
 		}
 		ev.Bytes = len(data)
+		if ev.Kind == EventHello { // a connection of its own, with its own numbers
+			s.next = seq
+		}
 		ev.Lost = seq - s.next
 		s.next = max(s.next, seq+1)
 		return ev, nil
@@ -177,8 +202,22 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 	switch string(name) {
 	case "hello":
 		ev.Kind = EventHello
+		if err := eachField(inner, func(k, v []byte) (err error) {
+			if string(k) == "connection_id" {
+				s.id, err = idOf(text(v))
+			}
+			return err
+		}); err != nil {
+			return ev, 0, fmt.Errorf("hello: %w", err)
+		}
 	case "typing":
 		ev.Kind = EventTyping
+		err = eachField(inner, func(k, v []byte) (err error) {
+			if string(k) == "user_id" {
+				ev.UserID, err = idOf(text(v))
+			}
+			return err
+		})
 	case "reaction_added":
 		ev.Kind = EventReactionAdded
 	case "posted":
@@ -187,8 +226,13 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 			return ev, 0, errors.New("posted without data")
 		}
 		if err := eachField(inner, func(k, v []byte) error {
-			if string(k) == "post" && len(v) > 1 && v[0] == '"' {
+			switch {
+			case string(k) == "post" && len(v) > 1 && v[0] == '"':
 				post = v[1 : len(v)-1]
+			case string(k) == "channel_type" && len(v) == 3:
+				ev.Channel = v[1]
+			case string(k) == "should_ack":
+				ev.WantsAck = string(v) == "true" || string(v) == `"true"`
 			}
 			return nil
 		}); err != nil {
@@ -205,7 +249,7 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 			s.scratch = nil
 		}
 	}
-	return ev, seq, nil
+	return ev, seq, err
 }
 
 // answer hands a reply to whoever waits for it.
@@ -231,13 +275,7 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	default:
 	}
 	s.mu.Unlock()
-	b := append(make([]byte, 0, 160), `{"action":"user_typing","seq":`...)
-	b = strconv.AppendInt(b, seq, 10)
-	b = append(b, `,"data":{"channel_id":`...)
-	b = appendString(b, channelID)
-	b = append(b, `,"parent_id":`...)
-	b = appendString(b, parentID)
-	b = append(b, "}}"...)
+	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
 
 	sent := time.Now()
 	e := &OpError{Op: opNames[opTyping], Class: measure.OK}
@@ -267,4 +305,39 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 		c.note(e)
 	}
 	return e
+}
+
+// wsRequest builds a request of the WebSocket; pairs are strings.
+func wsRequest(seq int64, act string, pairs ...string) []byte {
+	b := append(make([]byte, 0, 160), `{"action":`...)
+	b = appendString(b, act)
+	b = append(b, `,"seq":`...)
+	b = strconv.AppendInt(b, seq, 10)
+	b = append(b, `,"data":{`...)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, pairs[i])
+		b = append(b, ':')
+		b = appendString(b, pairs[i+1])
+	}
+	return append(b, "}}"...)
+}
+
+// Tell sends a request whose reply nobody waits for: what the user looks at (presence), or that a post was noticed. A lost connection
+// is the reader's to find.
+func (s *Socket) Tell(act string, pairs ...string) {
+	s.mu.Lock()
+	s.seq++
+	seq := s.seq
+	s.mu.Unlock()
+	_ = s.ws.WriteText(wsRequest(seq, act, pairs...)) // see above
+}
+
+// Drop breaks the connection without a good-bye, as a network does.
+func (s *Socket) Drop() {
+	s.lost.Store(true)
+	s.once.Do(func() { close(s.closed) })
+	s.ws.Drop()
 }

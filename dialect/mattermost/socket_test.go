@@ -1,7 +1,6 @@
 package mattermost
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -209,15 +208,10 @@ func TestListen(t *testing.T) {
 	for _, id := range []string{"p1", "mine", "p2", "p4"} {
 		env.Deliveries.Sent(id, time.Now())
 	}
-	sock, err := a.c.Connect(t.Context())
-	if err != nil {
+	a.begin(a.login)
+	if err := a.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a.sock = sock
-	a.again.SetToken("tok")
-	ctx, cancel := context.WithCancel(t.Context())
-	a.stop = cancel
-	a.wg.Go(func() { a.listen(ctx, sock) })
 	defer a.Close()
 	<-second
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {

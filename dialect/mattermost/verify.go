@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +78,8 @@ type stage struct {
 	env            workload.Env
 	actor, witness *person
 	admin          *Client // of the administrator
-	ids            []string
 	doing          *action
+	nonce          int64 // differs from one verification to the next
 }
 
 // stagePersons are the accounts of a stage: the actor, the witness, and others to talk to.
@@ -102,7 +103,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	if err := s.b.Provision(ctx, s.env, stagePersons); err != nil {
 		return nil, err
 	}
-	s.ids = s.b.ids
+	s.nonce = time.Now().UnixNano()
 	setup := newSetup(ctx, &s.env, s.b.set)
 	err := setup.asAdmin()
 	if err == nil {
@@ -134,7 +135,33 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 		a.Close()
 		return nil, fmt.Errorf("logging in: %w", err)
 	}
+	a.begin(a.steady) // for the whole verification: the stage looks through the persons' own clients
 	return a, nil
+}
+
+// client returns another client with a token.
+func (s *stage) client(token string) (*Client, error) {
+	cfg := s.actor.pool.cfg
+	cfg.Token = token
+	return NewClient(cfg)
+}
+
+// eventually waits for something that comes by the WebSocket.
+func (s *stage) eventually(ctx context.Context, what string, true func() bool) error {
+	for range 500 {
+		if true() {
+			return nil
+		}
+		if err := workload.SleepUntil(ctx, time.Now().Add(10*time.Millisecond)); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s did not come in 5 s", what)
+}
+
+// shared reports whether the witness is in a place of the actor, too.
+func (s *stage) shared(p place) bool {
+	return slices.ContainsFunc(s.witness.places, func(q place) bool { return q.ch == p.ch })
 }
 
 func (s *stage) close() {
@@ -176,16 +203,29 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 	return p
 }
 
-// ready gives every proof the same beginning: actor and witness are somewhere in the team's own channels, with fresh chance.
+// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh chance.
 func (s *stage) ready(ctx context.Context) error {
 	for _, a := range []*person{s.actor, s.witness} {
 		a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
 		a.u.Schedule(0, a.u.Now())
-		if a.socket() == nil || a.current >= 0 && a.inTeam(a.places[a.current]) {
-			continue
-		}
-		if err := a.switchChannel(ctx); err != nil {
-			return err
+		a.takeIn()
+		a.team = s.b.team
+	}
+	return s.gather(ctx)
+}
+
+// gather lets actor and witness look at the same channel of the team.
+func (s *stage) gather(ctx context.Context) error {
+	for _, p := range s.actor.places {
+		if s.actor.inTeam(p) && s.shared(p) {
+			for _, a := range []*person{s.actor, s.witness} {
+				if a.channel() != p.ch {
+					if err := a.enter(ctx, a.place(p.ch)); err != nil {
+						return err
+					}
+				}
+			}
+			break
 		}
 	}
 	return nil
@@ -209,19 +249,18 @@ func (s *stage) refresh(ctx context.Context) error {
 	return err
 }
 
-// allRead shows that the actor has nothing unread in a channel, by what the witness is told of both memberships: the witness wrote last,
-// and has seen what it wrote.
+// allRead shows that the actor has nothing unread in a channel, as the administrator is told.
 func (s *stage) allRead(ctx context.Context, ch *channel) error {
-	mine, err := s.witness.c.ChannelMember(ctx, ch.id.String(), s.actor.id)
+	m, err := s.admin.ChannelMember(ctx, ch.id.String(), s.actor.id)
 	if err != nil {
 		return err
 	}
-	theirs, err := s.witness.c.ChannelMember(ctx, ch.id.String(), s.witness.id)
+	now, err := s.admin.Channel(ctx, ch.id.String())
 	if err != nil {
 		return err
 	}
-	if mine.Messages < theirs.Messages {
-		return fmt.Errorf("%d posts count as read, of %d", mine.Messages, theirs.Messages)
+	if m.Messages < now.Messages || m.Seen == 0 {
+		return fmt.Errorf("%d posts count as read, of %d", m.Messages, now.Messages)
 	}
 	return nil
 }

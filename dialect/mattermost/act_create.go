@@ -1,0 +1,247 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// createActions are those that make or join channels.
+var createActions = []action{
+	{name: "create_direct_channel", weight: 0.0055, do: (*person).createDirect, prove: proveCreateDirect},
+	{name: "join_channel", weight: 0.0049, do: (*person).joinChannel, prove: proveJoinChannel},
+	{name: "create_group_channel", weight: 0.0029, do: (*person).createGroup, prove: proveCreateGroup},
+	{name: "create_private_channel", weight: 0.0002, do: (*person).createPrivate, prove: proveCreatePrivate},
+	{name: "create_public_channel", weight: 0.0001, do: (*person).createPublic, prove: proveCreatePublic},
+}
+
+// joinChannel looks through the team's open channels and joins one.
+func (a *person) joinChannel(ctx context.Context) error {
+	var free []Channel
+	for page := 0; len(free) == 0 && page < 10; page++ {
+		chs, err := a.c.PublicChannels(ctx, a.team, page, 100)
+		if err != nil {
+			return err
+		}
+		for _, ch := range chs {
+			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.id == parseID(ch.ID) }) {
+				free = append(free, ch)
+			}
+		}
+		if len(chs) < 100 {
+			break
+		}
+	}
+	if len(free) == 0 {
+		return skipNoChannel
+	}
+	slices.SortFunc(free, byName)
+	ch := free[a.pick.IntN(len(free))]
+	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
+		return err
+	}
+	a.place(a.b.dir.channel(ch))
+	return nil
+}
+
+// people lists those that a dialog for a new channel offers, other than the person, with their pictures.
+func (a *person) people(ctx context.Context) ([]Profile, error) {
+	all, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team)
+	if err != nil {
+		return nil, err
+	}
+	a.know(all)
+	all = slices.DeleteFunc(all, func(p Profile) bool { return p.ID == a.id || p.Bot })
+	var faces []uint32
+	for _, p := range all {
+		faces = append(faces, a.b.dir.user(parseID(p.ID)))
+	}
+	if err := a.portraits(ctx, faces); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, skipNoUser
+	}
+	return all, nil
+}
+
+// createDirect opens a direct channel with somebody and writes there.
+func (a *person) createDirect(ctx context.Context) error {
+	text := a.compose(rootWords)
+	all, err := a.people(ctx)
+	if err != nil {
+		return err
+	}
+	strangers := slices.DeleteFunc(slices.Clone(all), func(p Profile) bool {
+		return slices.ContainsFunc(a.places, func(q place) bool { return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID })
+	})
+	if len(strangers) > 0 {
+		all = strangers
+	}
+	ch, err := a.c.CreateDirect(ctx, a.id, all[a.pick.IntN(len(all))].ID)
+	if err != nil {
+		return err
+	}
+	return a.settleIn(ctx, ch, text)
+}
+
+// createGroup opens a group channel with two others and writes there.
+func (a *person) createGroup(ctx context.Context) error {
+	text := a.compose(rootWords)
+	all, err := a.people(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) < 2 {
+		return skipNoUser
+	}
+	i := a.pick.IntN(len(all))
+	k := (i + 1 + a.pick.IntN(len(all)-1)) % len(all)
+	ch, err := a.c.CreateGroup(ctx, []string{a.id, all[i].ID, all[k].ID})
+	if err != nil {
+		return err
+	}
+	return a.settleIn(ctx, ch, text)
+}
+
+// settleIn reads a channel that was just opened, and writes there.
+func (a *person) settleIn(ctx context.Context, ch Channel, text string) error {
+	ch, err := a.c.Channel(ctx, ch.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := a.c.ChannelMember(ctx, ch.ID, a.id); err != nil {
+		return err
+	}
+	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
+		return err
+	}
+	return a.post(ctx, a.channel(), Draft{Message: text})
+}
+
+func (a *person) createPrivate(ctx context.Context) error { return a.createChannel(ctx, "P") }
+func (a *person) createPublic(ctx context.Context) error  { return a.createChannel(ctx, "O") }
+
+// createChannel makes a channel in the team and adds one to four members by the dialog for it.
+func (a *person) createChannel(ctx context.Context, kind string) error {
+	name := "made-" + strconv.FormatUint(a.content.Uint64(), 36)
+	want := 1 + a.choice.IntN(4)
+	ch, err := a.c.MakeChannel(ctx, a.team, name, kind)
+	if exists(err) { // by an earlier run with the same seed
+		ch, err = a.c.MakeChannel(ctx, a.team, name+"-"+strconv.FormatInt(time.Now().UnixMilli(), 36), kind)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := a.c.TeamStats(ctx, a.team); err != nil {
+		return err
+	}
+	in, err := a.c.Users(ctx, 0, 100, "&in_channel="+ch.ID)
+	if err != nil {
+		return err
+	}
+	out, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team+"&not_in_channel="+ch.ID)
+	if err != nil {
+		return err
+	}
+	a.know(in)
+	a.know(out)
+	for _, people := range [][]Profile{in, out} {
+		var ids []string
+		for _, p := range people {
+			ids = append(ids, p.ID)
+		}
+		if len(ids) > 0 {
+			if err := a.getStatuses(ctx, ids); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
+		return err
+	}
+	out = slices.DeleteFunc(out, func(p Profile) bool { return p.ID == a.id || p.Bot })
+	for range min(want, len(out)) {
+		i := a.pick.IntN(len(out))
+		if err := a.c.JoinChannel(ctx, ch.ID, out[i].ID); err != nil {
+			return err
+		}
+		out = slices.Delete(out, i, i+1)
+	}
+	return nil
+}
+
+// proveJoinChannel shows that the actor is a member of a channel of which it was none.
+func proveJoinChannel(ctx context.Context, s *stage) error {
+	if _, err := s.witness.c.MakeChannel(ctx, s.b.team, "verify-"+strconv.FormatInt(s.nonce, 36), "O"); err != nil {
+		return err
+	}
+	before := s.placesNow()
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	return s.isIn(ctx, before, 'O')
+}
+
+func proveCreateDirect(ctx context.Context, s *stage) error {
+	return s.proveMaking(ctx, 'D')
+}
+
+func proveCreateGroup(ctx context.Context, s *stage) error {
+	return s.proveMaking(ctx, 'G')
+}
+
+func proveCreatePrivate(ctx context.Context, s *stage) error { return s.proveMaking(ctx, 'P') }
+func proveCreatePublic(ctx context.Context, s *stage) error  { return s.proveMaking(ctx, 'O') }
+
+// proveMaking shows that the actor is in a channel of a kind with other members, as the administrator is told; a direct or group channel may
+// have been there already.
+func (s *stage) proveMaking(ctx context.Context, kind byte) error {
+	before := s.placesNow()
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	ch := s.actor.channel()
+	if ch.kind != kind || (kind == 'O' || kind == 'P') && slices.Contains(before, ch.id) {
+		return fmt.Errorf("the person is in a channel of kind %c that was there before", ch.kind)
+	}
+	members, err := s.admin.ChannelMembers(ctx, ch.id.String(), 0, 100)
+	if err != nil {
+		return err
+	}
+	if len(members) < 2 || !slices.Contains(members, s.actor.id) {
+		return fmt.Errorf("the channel has %d members", len(members))
+	}
+	if kind == 'D' || kind == 'G' {
+		posts, err := s.admin.Posts(ctx, ch.id.String(), pageOf)
+		if err != nil {
+			return err
+		}
+		if len(posts) == 0 || posts[0].UserID.String() != s.actor.id {
+			return errors.New("the person wrote nothing there")
+		}
+	}
+	return nil
+}
+
+// placesNow returns the channels that the actor is in.
+func (s *stage) placesNow() (ids []ID) {
+	for _, p := range s.actor.places {
+		ids = append(ids, p.ch.id)
+	}
+	return ids
+}
+
+// isIn shows that the actor is in a channel of a kind that it was not in before.
+func (s *stage) isIn(ctx context.Context, before []ID, kind byte) error {
+	for _, p := range s.actor.places {
+		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
+			_, err := s.admin.ChannelMember(ctx, p.ch.id.String(), s.actor.id)
+			return err
+		}
+	}
+	return errors.New("the person joined nothing")
+}

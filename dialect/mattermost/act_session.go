@@ -1,0 +1,182 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// sessionActions are those of a client that comes, goes, and comes back.
+var sessionActions = []action{
+	{name: "reconnect_websocket", weight: 0.144, do: (*person).reconnectWebSocket, prove: proveReconnect},
+	{name: "full_reload", weight: 0.0008, do: (*person).fullReload, prove: proveFullReload},
+	{name: "logout_login", weight: 0.0006, do: (*person).logoutLogin, prove: proveLogoutLogin},
+}
+
+// reconnectWebSocket loses the WebSocket, takes it up again where it was, and asks for what a client asks for after a gap.
+func (a *person) reconnectWebSocket(ctx context.Context) error {
+	from := time.Now()
+	if err := a.dropAndResume(ctx); err != nil {
+		return err
+	}
+	return a.resync(ctx, from)
+}
+
+// dropAndResume breaks the WebSocket like a network would and opens it again.
+func (a *person) dropAndResume(ctx context.Context) error {
+	if sock := a.socket(); sock != nil {
+		sock.Drop()
+		select {
+		case <-sock.ended: // the reader has seen it
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	_, err := a.resume(ctx, a.u, a.c.table)
+	if err == nil {
+		a.wake()
+	}
+	return err
+}
+
+// resync asks for what may have happened since a moment: channels, memberships, posts of the current channel, presence, unread counts, and
+// who of those in view changed.
+func (a *person) resync(ctx context.Context, since time.Time) error {
+	chs, err := a.c.TeamChannels(ctx, a.id, a.team, false)
+	if err != nil {
+		return err
+	}
+	a.take(chs)
+	if _, err := a.c.TeamChannelMembers(ctx, a.id, a.team); err != nil {
+		return err
+	}
+	ids := []string{a.id}
+	if ch := a.channel(); ch != nil {
+		posts, err := a.c.PostsSince(ctx, ch.id.String(), max(a.places[a.current].seen, 1))
+		if err != nil {
+			return err
+		}
+		a.learn(ch, posts)
+		for _, p := range posts {
+			if id := p.UserID.String(); id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if err := a.getStatuses(ctx, ids); err != nil {
+		return err
+	}
+	if _, err := a.c.TeamsUnread(ctx, a.id); err != nil {
+		return err
+	}
+	if a.b.facts.config["PluginsEnabled"] == "true" {
+		if _, err := a.c.Plugins(ctx); err != nil {
+			return err
+		}
+	}
+	_, err = a.c.UsersSince(ctx, ids, since.UnixMilli())
+	return err
+}
+
+// fullReload is the reload button: everything is forgotten, connected and loaded again.
+func (a *person) fullReload(ctx context.Context) error {
+	defer a.under(a.login)()
+	return a.arrive(ctx)
+}
+
+// logoutLogin ends the session and opens another with the password.
+func (a *person) logoutLogin(ctx context.Context) error {
+	a.leave()
+	if err := a.c.Logout(ctx); err != nil {
+		return err
+	}
+	a.b.remember(a, "")
+	defer a.under(a.login)()
+	a.forgetAll()
+	if err := a.signIn(ctx); err != nil {
+		return err
+	}
+	if err := a.connect(ctx); err != nil {
+		return err
+	}
+	return a.reload(ctx)
+}
+
+// under records the calls from here on under other names, until the function that it returns is called.
+func (a *person) under(t *Table) (back func()) {
+	was := a.c.table
+	a.c.SetTable(t)
+	return func() { a.c.SetTable(was) }
+}
+
+// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that an event sent
+// afterwards arrives.
+func proveReconnect(ctx context.Context, s *stage) error {
+	old := s.actor.socket()
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	now := s.actor.socket()
+	if now == nil || now == old {
+		return fmt.Errorf("the WebSocket was not lost")
+	}
+	return s.hears(ctx)
+}
+
+// proveFullReload shows that the person has a new WebSocket that hears, and knows its channels again.
+func proveFullReload(ctx context.Context, s *stage) error {
+	inTeam := func() (n int) {
+		for _, p := range s.actor.places {
+			if s.actor.inTeam(p) {
+				n++
+			}
+		}
+		return n
+	}
+	old, before := s.actor.socket(), inTeam()
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	if now := s.actor.socket(); now == nil || now == old || inTeam() < before {
+		return fmt.Errorf("%d channels of the team instead of %d, or no new WebSocket", inTeam(), before)
+	}
+	return s.hears(ctx)
+}
+
+// proveLogoutLogin shows that the old session is refused, and that the new one hears.
+func proveLogoutLogin(ctx context.Context, s *stage) error {
+	old := s.actor.c.Token()
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	if s.actor.c.Token() == old {
+		return fmt.Errorf("the session is the same")
+	}
+	c, err := s.client(old)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Me(ctx); err == nil {
+		return fmt.Errorf("the old session is still accepted")
+	}
+	return s.hears(ctx)
+}
+
+// hears shows that a post of the witness reaches the actor by its WebSocket.
+func (s *stage) hears(ctx context.Context) error {
+	if err := s.gather(ctx); err != nil {
+		return err
+	}
+	ch := s.actor.channel()
+	p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "can you hear me?"})
+	if err != nil {
+		return err
+	}
+	id := parseID(p.ID)
+	return s.eventually(ctx, "an event of the witness's post", func() bool {
+		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })
+		return ok
+	})
+}

@@ -1,0 +1,296 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/wire"
+)
+
+// reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a minute.
+const reconnectWait = 3 * time.Second
+
+// connect opens the WebSocket of a new life, with the reader and the clock.
+func (a *person) connect(ctx context.Context) error {
+	sock, err := a.c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	life, stop := context.WithCancel(ctx)
+	a.mu.Lock()
+	a.life, a.stop, a.sock, a.last = life, stop, sock, nil
+	a.startClock()
+	a.mu.Unlock()
+	a.ledger.Connected(a.u.ID, time.Now(), false)
+	a.wg.Go(func() { a.listen(life, sock) })
+	return nil
+}
+
+// leave ends the person's connection and waits for what hangs on it.
+func (a *person) leave() {
+	a.mu.Lock()
+	sock := a.sock
+	if a.stop != nil {
+		a.stop()
+		a.ledger.Disconnected(a.u.ID)
+	}
+	if a.clock != nil {
+		a.clock.Stop()
+	}
+	a.life, a.stop, a.sock, a.last, a.clock, a.heard = nil, nil, nil, nil, nil, nil
+	a.mu.Unlock()
+	if sock != nil {
+		sock.Close()
+	}
+	a.wg.Wait()
+}
+
+// listen reads events until ctx is over, and reconnects when the connection is lost.
+func (a *person) listen(ctx context.Context, sock *Socket) {
+	for {
+		a.events(ctx, sock)
+		sock.Close()
+		a.mu.Lock()
+		if a.sock == sock {
+			a.sock, a.last = nil, sock
+		}
+		a.mu.Unlock()
+		if ctx.Err() != nil {
+			close(sock.ended)
+			return
+		}
+		a.ledger.Disconnected(a.u.ID)
+		close(sock.ended)
+		for try := 1; ; try++ {
+			wait := min(time.Duration(try)*reconnectWait, time.Minute)
+			timer := time.NewTimer(time.Duration(float64(wait) * a.u.Pace))
+			select {
+			case <-timer.C:
+			case <-a.woken: // somebody else connected
+			case <-ctx.Done():
+			}
+			timer.Stop()
+			if ctx.Err() != nil {
+				return
+			}
+			next, err := a.resume(ctx, &besides{a.u, time.Now()}, a.steady)
+			if err == nil {
+				sock = next
+				break
+			}
+			if ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// resume takes up a lost connection again. If somebody else did, it returns that one.
+func (a *person) resume(ctx context.Context, rec Recorder, t *Table) (*Socket, error) {
+	a.mu.Lock()
+	old, sock := a.last, a.sock
+	a.mu.Unlock()
+	if sock != nil {
+		return sock, nil
+	}
+	c := a.pool.force(rec, t) // a WebSocket is none of the HTTP connections
+	defer a.pool.give(c)
+	sock, err := c.Resume(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sock != nil || ctx.Err() != nil || a.life == nil {
+		sock.Drop()
+		if a.sock == nil {
+			return nil, errors.New("the person has left")
+		}
+		return a.sock, nil
+	}
+	a.sock = sock
+	a.ledger.Connected(a.u.ID, time.Now(), old != nil && !old.id.None())
+	return sock, nil
+}
+
+// wake tells the reader that there is a connection again.
+func (a *person) wake() {
+	select {
+	case a.woken <- struct{}{}:
+	default:
+	}
+}
+
+// events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped it.
+func (a *person) events(ctx context.Context, sock *Socket) {
+	rec := a.u.Recorder()
+	self := parseID(a.id)
+	for {
+		ev, err := sock.Next(ctx)
+		if err != nil {
+			if ctx.Err() == nil && !sock.lost.Load() {
+				class := classOf(err)
+				if ce, ok := errors.AsType[*wire.CloseError](err); ok {
+					err = fmt.Errorf("lost: %w", ce)
+				}
+				rec.Error(a.steady.names[opWebSocket], class)
+				a.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
+			}
+			return
+		}
+		if ev.Late >= 0 {
+			rec.Lag(a.inbox, ev.Late)
+		}
+		if ev.Lost != 0 {
+			rec.Error(a.steady.names[opWebSocket], measure.WS)
+			a.note(&OpError{Op: opNames[opWebSocket], Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
+		}
+		if ev.Lost < 0 {
+			continue
+		}
+		switch ev.Kind {
+		case EventHello: // the server could not resume: what was sent meanwhile is gone
+			a.ledger.Disconnected(a.u.ID)
+			a.ledger.Connected(a.u.ID, ev.At, false)
+		case EventPosted:
+			if a.ledger != nil {
+				a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, rec, a.delivery)
+			} else if ev.Post.UserID != self && a.deliveries != nil {
+				a.deliveries.Received(ev.Post.ID.bytes(), ev.At, rec, a.delivery)
+			}
+			if ev.WantsAck {
+				sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
+			}
+			if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
+				a.b.dir.see(ch, ev.Post)
+			} else {
+				a.discover(ev.Post.ChannelID)
+			}
+		case EventTyping:
+			a.meetTyping(ev.UserID)
+		}
+	}
+}
+
+func (a *person) note(err error) {
+	if a.pool.cfg.Note != nil {
+		a.pool.cfg.Note(err)
+	}
+}
+
+// mostBehind is how many calls at a time events may set off; a client in a storm of events skips the rest.
+const mostBehind = 1
+
+// behind does something on a goroutine and a connection of its own, as long as the person is connected. It reports whether it will.
+func (a *person) behind(do func(ctx context.Context, c *Client)) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.life == nil || a.busy >= mostBehind {
+		return false
+	}
+	c := a.pool.take(&besides{a.u, time.Now()}, a.steady)
+	if c == nil {
+		return false
+	}
+	a.busy++
+	life := a.life
+	a.wg.Go(func() {
+		do(life, c)
+		a.pool.give(c)
+		a.mu.Lock()
+		a.busy--
+		a.mu.Unlock()
+	})
+	return true
+}
+
+// discover asks for a channel from which an event came and that nobody has heard of: somebody put the person into it.
+func (a *person) discover(id ID) {
+	a.behind(func(ctx context.Context, c *Client) {
+		ch, err := c.Channel(ctx, id.String())
+		if err != nil {
+			return // recorded
+		}
+		if _, err := c.ChannelMember(ctx, ch.ID, a.id); err != nil {
+			return
+		}
+		a.b.dir.channel(ch)
+		a.ledger.Join(a.u.ID, ch.ID, time.Now())
+		a.mu.Lock()
+		a.heard = append(a.heard, ch)
+		a.mu.Unlock()
+	})
+}
+
+// meetTyping asks for the profile and the presence of somebody who types, as the web app does to name them.
+func (a *person) meetTyping(id ID) {
+	if id.None() {
+		return
+	}
+	n := a.b.dir.user(id)
+	a.mu.Lock()
+	known := a.profiles.has(n)
+	a.mu.Unlock()
+	if known {
+		return
+	}
+	a.behind(func(ctx context.Context, c *Client) {
+		if err := a.getProfiles(ctx, c, []string{id.String()}); err == nil {
+			_, _ = c.Statuses(ctx, []string{id.String()}) // recorded
+		}
+	})
+}
+
+// The clock of a client: every minute, not scaled by the person's speed, it asks for the presence of those in view.
+const clockPeriod = time.Minute
+
+// startClock sets the first tick, at a moment of the minute that is the person's own. The lock is held.
+func (a *person) startClock() {
+	if !a.b.set.periodic {
+		return
+	}
+	period := time.Duration(float64(clockPeriod) * a.u.Pace)
+	first := period * time.Duration(1+a.u.ID*7919%60) / 60 // 7919 is prime: neighbors lie apart
+	var timer *time.Timer
+	timer = time.AfterFunc(first, func() {
+		a.mu.Lock()
+		ours := a.clock == timer
+		if ours {
+			timer.Reset(period)
+		}
+		a.mu.Unlock()
+		if ours {
+			a.behind(a.tick)
+		}
+	})
+	a.clock = timer
+}
+
+// tick is what the clock asks for: the presence of the person itself, of the authors in view and of those it has direct channels with.
+func (a *person) tick(ctx context.Context, c *Client) {
+	a.mu.Lock()
+	ch := a.viewed
+	a.mu.Unlock()
+	ids := []string{a.id}
+	if ch != nil {
+		ch.mu.RLock()
+		posts := ch.posts[max(0, len(ch.posts)-seenPosts):]
+		var authors []uint32
+		for i := range posts {
+			if !slices.Contains(authors, posts[i].author) {
+				authors = append(authors, posts[i].author)
+			}
+		}
+		ch.mu.RUnlock()
+		for _, n := range authors {
+			if n != a.self {
+				ids = append(ids, a.b.dir.account(n).id.String())
+			}
+		}
+	}
+	_, _ = c.Statuses(ctx, ids) // recorded
+}

@@ -1,0 +1,139 @@
+package mattermost
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls go out at the same time, up to the
+// budget that a browser has for one server, and closed after them. Its zero value needs cfg and budget. It is safe for concurrent use.
+type pool struct {
+	cfg    ClientConfig
+	budget int
+
+	mu     sync.Mutex
+	idle   *Client
+	open   int
+	closed bool
+}
+
+// take returns a client that records with rec under t, or nil if the budget is spent.
+func (p *pool) take(rec Recorder, t *Table) *Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle == nil && p.open >= p.budget {
+		return nil
+	}
+	return p.get(rec, t)
+}
+
+// force is take beyond the budget: the person itself never waits for calls that events set off.
+func (p *pool) force(rec Recorder, t *Table) *Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.get(rec, t)
+}
+
+// get returns the idle client or a new one. The lock is held.
+func (p *pool) get(rec Recorder, t *Table) *Client {
+	c := p.idle
+	if p.idle = nil; c == nil {
+		p.open++
+		cfg := p.cfg
+		cfg.Recorder, cfg.Table = rec, t
+		c, _ = NewClient(cfg) // the configuration was checked when the person was made
+	}
+	c.rec, c.table, c.token = rec, t, p.cfg.Token
+	return c
+}
+
+// give takes a client back.
+func (p *pool) give(c *Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle == nil && !p.closed {
+		p.idle = c
+		return
+	}
+	p.open--
+	c.Close()
+}
+
+func (p *pool) setToken(token string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cfg.Token = token
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.idle != nil {
+		p.idle.Close()
+		p.idle = nil
+		p.open--
+	}
+}
+
+// besides records the calls that go out besides the person's own: each is due when the one before it on its connection was done.
+type besides struct {
+	u   *workload.User
+	due time.Time
+}
+
+// Done implements Recorder.
+func (r *besides) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
+	due := min(r.u.Since(r.due), r.u.Since(sent))
+	r.u.Recorder().Record(n, &measure.Op{Intended: due, Due: due, Sent: r.u.Since(sent), Done: r.u.Since(done), Class: class, Bytes: bytes})
+	r.due = done
+}
+
+// A call is one of several that go out together. It must not touch the person.
+type call func(ctx context.Context, c *Client) error
+
+// together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the setting parallel off, one
+// after the other. It returns the first error of the earliest call when all have ended.
+func (a *person) together(ctx context.Context, calls ...call) error {
+	errs := make([]error, len(calls))
+	var mu sync.Mutex
+	next := 0
+	work := func(c *Client) {
+		for {
+			mu.Lock()
+			i := next
+			next++
+			mu.Unlock()
+			if i >= len(calls) {
+				return
+			}
+			errs[i] = calls[i](ctx, c)
+		}
+	}
+	var wg sync.WaitGroup
+	for range len(calls) - 1 {
+		if !a.b.set.parallel {
+			break
+		}
+		c := a.pool.take(&besides{a.u, time.Now()}, a.c.table)
+		if c == nil {
+			break
+		}
+		wg.Go(func() {
+			defer a.pool.give(c)
+			work(c)
+		})
+	}
+	work(a.c)
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

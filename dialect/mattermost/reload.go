@@ -1,0 +1,298 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// reload is what a client asks for when it starts, in the order and in the groups of the web app: who am I and who is there, then the
+// channels of the team, then what the sidebar shows, then a channel.
+func (a *person) reload(ctx context.Context) error {
+	var people []Profile
+	var prefs []Preference
+	var memberOf []string
+	var roles string
+	calls := []call{
+		func(ctx context.Context, c *Client) error { _, err := c.ClientConfig(ctx); return err },
+		func(ctx context.Context, c *Client) error {
+			me, err := c.Me(ctx)
+			roles = me.Roles
+			return err
+		},
+		func(ctx context.Context, c *Client) (err error) {
+			people, err = c.Users(ctx, 0, 100, "")
+			return err
+		},
+		func(ctx context.Context, c *Client) (err error) {
+			prefs, err = c.Preferences(ctx, a.id)
+			return err
+		},
+		func(ctx context.Context, c *Client) error { _, err := c.Teams(ctx, 50); return err },
+		func(ctx context.Context, c *Client) error { _, err := c.MyTeams(ctx, a.id); return err },
+		func(ctx context.Context, c *Client) (err error) {
+			memberOf, err = c.MyTeamMembers(ctx, a.id)
+			return err
+		},
+	}
+	if a.b.facts.config["PluginsEnabled"] == "true" {
+		calls = append(calls, func(ctx context.Context, c *Client) error { _, err := c.Plugins(ctx); return err })
+	}
+	if err := a.together(ctx, calls...); err != nil {
+		return err
+	}
+	a.know(people)
+	slices.Sort(memberOf) // servers order them as they like
+	a.teams = memberOf
+	if _, err := a.c.Roles(ctx, strings.Fields(roles)); err != nil {
+		return err
+	}
+	if err := a.groupsShown(ctx, prefs); err != nil {
+		return err
+	}
+	if err := a.loadTeam(ctx); err != nil {
+		return err
+	}
+	if a.b.facts.lacks(hasAllChannels) == "" {
+		if err := a.together(ctx,
+			func(ctx context.Context, c *Client) error { _, err := c.MyChannels(ctx, a.id); return err },
+			func(ctx context.Context, c *Client) error { return allPages(ctx, c, a.id) },
+		); err != nil {
+			return err
+		}
+	}
+	if err := a.direct(ctx); err != nil {
+		return err
+	}
+	if err := a.c.MyStatus(ctx, a.id); err != nil {
+		return err
+	}
+	k, ok := a.otherPlace(a.inTeam)
+	if !ok {
+		return errors.New("mattermost: a user is in no channel of the team")
+	}
+	return a.enter(ctx, k)
+}
+
+// allPages reads the person's memberships in all teams.
+func allPages(ctx context.Context, c *Client, id string) error {
+	for page := 0; ; page++ {
+		if n, err := c.MyChannelMembers(ctx, id, page, pageSize); err != nil || n < pageSize {
+			return err
+		}
+	}
+}
+
+// know remembers people whose profiles were read.
+func (a *person) know(people []Profile) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range people {
+		a.profiles.add(a.b.dir.profile(parseID(p.ID), p.Username))
+	}
+}
+
+// getProfiles asks for the profiles of these users and remembers them.
+func (a *person) getProfiles(ctx context.Context, c *Client, ids []string) error {
+	people, err := c.ProfilesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	a.know(people)
+	return nil
+}
+
+// mostGroups is how many of the group channels that a sidebar shows are filled with names at the start.
+const mostGroups = 20
+
+// groupsShown asks who is in the group channels that the person's sidebar shows.
+func (a *person) groupsShown(ctx context.Context, prefs []Preference) error {
+	var calls []call
+	found := make([][]Profile, mostGroups)
+	for _, p := range prefs {
+		if p.Category == "group_channel_show" && p.Value == "true" && len(calls) < mostGroups {
+			i := len(calls)
+			calls = append(calls, func(ctx context.Context, c *Client) (err error) {
+				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+p.Name)
+				return err
+			})
+		}
+	}
+	err := a.together(ctx, calls...)
+	for _, people := range found {
+		a.know(people)
+	}
+	return err
+}
+
+// loadTeam asks for the channels of the current team and for what its sidebar shows.
+func (a *person) loadTeam(ctx context.Context) error {
+	var chs []Channel
+	calls := []call{
+		func(ctx context.Context, c *Client) (err error) {
+			chs, err = c.TeamChannels(ctx, a.id, a.team, true)
+			return err
+		},
+		func(ctx context.Context, c *Client) error {
+			_, err := c.TeamChannelMembers(ctx, a.id, a.team)
+			return err
+		},
+		func(ctx context.Context, c *Client) error { _, err := c.TeamsUnread(ctx, a.id); return err },
+		func(ctx context.Context, c *Client) error { _, err := c.Categories(ctx, a.id, a.team); return err },
+		func(ctx context.Context, c *Client) error { _, err := c.Statuses(ctx, []string{a.id}); return err },
+	}
+	for _, more := range teamLoads {
+		if a.b.facts.lacks(more.needs) == "" {
+			calls = append(calls, func(ctx context.Context, c *Client) error { return more.load(ctx, c, a.id, a.team) })
+		}
+	}
+	if err := a.together(ctx, calls...); err != nil {
+		return err
+	}
+	a.take(chs)
+	return nil
+}
+
+// teamLoads are further calls of loadTeam, for servers that can answer them.
+var teamLoads []struct {
+	needs feature
+	load  func(ctx context.Context, c *Client, userID, teamID string) error
+}
+
+// take makes places of channels that were read, except archived ones.
+func (a *person) take(chs []Channel) {
+	for _, ch := range chs {
+		if !ch.Archived {
+			a.place(a.b.dir.channel(ch))
+		}
+	}
+}
+
+// direct asks for the profiles and the presence of those that the person has direct channels with.
+func (a *person) direct(ctx context.Context) error {
+	var ids []string
+	for _, p := range a.places {
+		if p.ch.kind == 'D' {
+			if other := otherOf(p.ch.name, a.id); other != "" {
+				ids = append(ids, other)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := a.getProfiles(ctx, a.c, ids); err != nil {
+		return err
+	}
+	return a.getStatuses(ctx, ids)
+}
+
+// otherOf returns the other of the two users of a direct channel, whose name is both identifiers with two underscores between.
+func otherOf(name, self string) string {
+	x, y, ok := strings.Cut(name, "__")
+	switch {
+	case !ok || x == y:
+		return ""
+	case x == self:
+		return y
+	}
+	return x
+}
+
+// getStatuses asks for the presence of users and remembers that it is known.
+func (a *person) getStatuses(ctx context.Context, ids []string) error {
+	if _, err := a.c.Statuses(ctx, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		a.statuses.add(a.b.dir.user(parseID(id)))
+	}
+	return nil
+}
+
+// meet asks for what the client does not know yet and needs to show posts, in the order of the web app: their pictures, the presence, the
+// profiles and the portraits of their authors, and the profiles of those they mention.
+func (a *person) meet(ctx context.Context, posts []Seen) error {
+	var pictures []call
+	var unseen, unknown, names []string
+	var faces []uint32
+	a.mu.Lock()
+	for _, p := range posts {
+		for _, f := range p.files {
+			pictures = append(pictures, func(ctx context.Context, c *Client) error { return c.Thumbnail(ctx, f.id.String()) })
+			if f.preview {
+				pictures = append(pictures, func(ctx context.Context, c *Client) error { return c.Preview(ctx, f.id.String()) })
+			}
+		}
+		if n, ok := a.b.dir.named(p.mention); p.mention != "" && !(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.mention) {
+			names = append(names, p.mention)
+		}
+		n := a.b.dir.user(p.UserID)
+		if p.UserID.None() || n == a.self || slices.Contains(faces, n) {
+			continue
+		}
+		faces = append(faces, n)
+		if !a.statuses.has(n) {
+			unseen = append(unseen, p.UserID.String())
+		}
+		if !a.profiles.has(n) {
+			unknown = append(unknown, p.UserID.String())
+		}
+	}
+	a.mu.Unlock()
+	if a.b.set.images == imagesOff {
+		pictures = nil
+	}
+	if err := a.together(ctx, pictures...); err != nil {
+		return err
+	}
+	if len(unseen) > 0 {
+		if err := a.getStatuses(ctx, unseen); err != nil {
+			return err
+		}
+	}
+	if len(unknown) > 0 {
+		if err := a.getProfiles(ctx, a.c, unknown); err != nil {
+			return err
+		}
+	}
+	if err := a.portraits(ctx, faces); err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		people, err := a.c.UsersByName(ctx, names)
+		if err != nil {
+			return err
+		}
+		a.know(people)
+	}
+	return nil
+}
+
+// portraits asks for the pictures of users: those that a browser does not have, or with the setting images revalidate, whether they changed.
+func (a *person) portraits(ctx context.Context, users []uint32) error {
+	if a.b.set.images == imagesOff {
+		return nil
+	}
+	var calls []call
+	for _, n := range users {
+		have := a.images.has(n)
+		if have && a.b.set.images == imagesCache {
+			continue
+		}
+		who, tag := a.b.dir.account(n), ""
+		if have {
+			tag = who.tag
+		}
+		calls = append(calls, func(ctx context.Context, c *Client) error {
+			got, _, err := c.UserImage(ctx, who.id.String(), tag)
+			if err == nil && got != "" && got != who.tag {
+				a.b.dir.tag(n, got)
+			}
+			return err
+		})
+		a.images.add(n)
+	}
+	return a.together(ctx, calls...)
+}
