@@ -248,8 +248,9 @@ func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
 	return nil
 }
 
-func (s *Server) tellBookmark(name, channelID, field string, v any) {
-	s.hub.publish(newEvent(name, broadcast{ChannelID: channelID}, eventField{field, jsonText(v)}))
+// tellBookmark tells a channel of a change that a request made.
+func (s *Server) tellBookmark(q *request, name, channelID, field string, v any) {
+	s.hub.publish(newEvent(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, eventField{field, jsonText(v)}))
 }
 
 func (s *Server) getBookmarks(q *request) error {
@@ -298,7 +299,7 @@ func (s *Server) createBookmark(q *request) error {
 	} else if err != nil {
 		return errStore("channel.bookmark.save", err)
 	}
-	s.tellBookmark("channel_bookmark_created", channelID, "bookmark", &b)
+	s.tellBookmark(q, "channel_bookmark_created", channelID, "bookmark", &b)
 	return q.reply(http.StatusCreated, &b)
 }
 
@@ -347,7 +348,7 @@ func (s *Server) updateBookmark(q *request) error {
 	if err != nil {
 		return errStore("channel.bookmark.update", err)
 	}
-	s.tellBookmark("channel_bookmark_updated", b.ChannelID, "bookmarks", out)
+	s.tellBookmark(q, "channel_bookmark_updated", b.ChannelID, "bookmarks", out)
 	return q.reply(http.StatusOK, out)
 }
 
@@ -370,7 +371,7 @@ func (s *Server) sortBookmark(q *request) error {
 	if err := s.withFile(q.r.Context(), list...); err != nil {
 		return err
 	}
-	s.tellBookmark("channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
+	s.tellBookmark(q, "channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
 	return q.reply(http.StatusOK, list)
 }
 
@@ -384,6 +385,6 @@ func (s *Server) deleteBookmark(q *request) error {
 	if err := s.st.dropBookmark(q.r.Context(), b.ID, b.DeleteAt); err != nil {
 		return errStore("channel.bookmark.delete", err)
 	}
-	s.tellBookmark("channel_bookmark_deleted", b.ChannelID, "bookmark", b)
+	s.tellBookmark(q, "channel_bookmark_deleted", b.ChannelID, "bookmark", b)
 	return q.reply(http.StatusOK, b)
 }

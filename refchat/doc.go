@@ -55,6 +55,14 @@
 // Several servers on one database exchange events and cache invalidations over a TCP bus of their own (see bus.go); the
 // bus has no authentication and belongs on a loopback or private network.
 //
+// # Releases and licenses
+//
+// The server plays a release of the real one and a license ([Config].Version, License). Operations that came with a later
+// release are not there, switches in the client's configuration are those of the release, and what a higher license allows is
+// refused with the status and the identifier that the real server uses for it. So a client can be shown to find out what a
+// server has. What the release had but this server does not play: plugins, guests, schemes, groups, and everything that only
+// administrators configure.
+//
 // # Faults
 //
 // [CheckFault] lists what can be broken on purpose, so that a checker can be shown to find it.

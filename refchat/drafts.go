@@ -161,7 +161,7 @@ func (s *Server) upsertDraft(q *request) error {
 	if err := s.withFiles(ctx, &d); err != nil {
 		return err
 	}
-	s.hub.publish(newEvent("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID}, eventField{"draft", jsonText(&d)}))
+	s.hub.publish(newEvent("draft_created", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, eventField{"draft", jsonText(&d)}))
 	return q.reply(http.StatusCreated, &d)
 }
 
@@ -207,6 +207,6 @@ func (s *Server) deleteDraft(q *request) error {
 	if err := s.st.dropDraft(ctx, d.UserID, d.ChannelID, d.RootID); err != nil {
 		return errStore("draft.delete", err)
 	}
-	s.hub.publish(newEvent("draft_deleted", broadcast{UserID: d.UserID, ChannelID: d.ChannelID}, eventField{"draft", jsonText(d)}))
+	s.hub.publish(newEvent("draft_deleted", broadcast{UserID: d.UserID, ChannelID: d.ChannelID, OmitConn: q.connection()}, eventField{"draft", jsonText(d)}))
 	return q.ok()
 }

@@ -1,6 +1,7 @@
 package refchat_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,25 @@ func TestDrafts(t *testing.T) {
 		}
 		if l := drafts(w.ann); len(l) != 0 {
 			t.Errorf("after emptying: %v", l)
+		}
+		// The client whose connection the request names knows already; the user's others are told.
+		hello := w.ann.dialRaw()
+		mine := text(hello.event("hello")["data"].(obj)["connection_id"])
+		req, err := http.NewRequest("POST", w.ann.url+"/api/v4/drafts", strings.NewReader(`{"channel_id":"`+w.channel+`","message":"psst"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Connection-Id", mine)
+		if a := w.ann.do(req); a.status != 201 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		if e := ann.about("draft_created", "draft"); e["message"] != "psst" {
+			t.Errorf("the other connection heard %v", e)
+		}
+		for _, e := range hello.sync(2) {
+			if e["event"] == "draft_created" {
+				t.Error("the connection that was named heard of its own draft")
+			}
 		}
 		eve := w.addUser("eve")
 		eve.fails(403, "api.context.permissions.app_error", "POST", "/drafts", obj{"channel_id": w.channel, "message": "x"})

@@ -62,6 +62,9 @@ func (q *request) ids(a, b string) (string, string, error) {
 	return x, y, err
 }
 
+// connection returns the id of the WebSocket that the client says is its own, or "".
+func (q *request) connection() string { return q.r.Header.Get("Connection-Id") }
+
 // page returns the page and per_page parameters: defaults 0 and 60, at most 200 per page.
 func (q *request) page() (page, per int) {
 	v := q.r.URL.Query()

@@ -15,6 +15,8 @@ type broadcast struct {
 	UserID    string          `json:"user_id"`
 	ChannelID string          `json:"channel_id"`
 	TeamID    string          `json:"team_id"`
+	// OmitConn is the connection of the client that caused the event, where its request named it: it knows already.
+	OmitConn string `json:"omit_connection_id,omitempty"`
 }
 
 // event is one message for WebSockets, encoded once; each connection adds its own sequence number (see wsConn.writeEvent).
@@ -166,7 +168,7 @@ func (h *hub) deliver(e *event) {
 
 func (sh *hubShard) send(e *event, conns map[*wsConn]struct{}) {
 	for c := range conns {
-		if !e.to.OmitUsers[c.userID] {
+		if !e.to.OmitUsers[c.userID] && (e.to.OmitConn == "" || e.to.OmitConn != c.id) {
 			sh.offer(c, e)
 		}
 	}

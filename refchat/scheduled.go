@@ -110,8 +110,9 @@ func (p *scheduledPost) check() error {
 	return p.draft.check()
 }
 
-func (s *Server) tellScheduled(name string, p *scheduledPost) {
-	s.hub.publish(newEvent(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID}, eventField{"scheduledPost", jsonText(p)}))
+// tellScheduled tells a user's clients of a scheduled post, except the one on this connection ("" for none).
+func (s *Server) tellScheduled(name string, p *scheduledPost, connection string) {
+	s.hub.publish(newEvent(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, eventField{"scheduledPost", jsonText(p)}))
 }
 
 func (s *Server) createScheduledPost(q *request) error {
@@ -142,7 +143,7 @@ func (s *Server) createScheduledPost(q *request) error {
 	if err := s.st.insertScheduled(ctx, &p); err != nil {
 		return errStore("save_scheduled_post.save", err)
 	}
-	s.tellScheduled("scheduled_post_created", &p)
+	s.tellScheduled("scheduled_post_created", &p, q.connection())
 	return q.reply(http.StatusCreated, &p)
 }
 
@@ -194,7 +195,7 @@ func (s *Server) updateScheduledPost(q *request) error {
 	if err := s.st.updateScheduled(ctx, p); err != nil {
 		return errStore("update_scheduled_post.update", err)
 	}
-	s.tellScheduled("scheduled_post_updated", p)
+	s.tellScheduled("scheduled_post_updated", p, q.connection())
 	return q.reply(http.StatusCreated, p)
 }
 
@@ -209,7 +210,7 @@ func (s *Server) deleteScheduledPost(q *request) error {
 	if err := s.st.dropScheduled(q.r.Context(), p.ID); err != nil {
 		return errStore("delete_scheduled_post.delete", err)
 	}
-	s.tellScheduled("scheduled_post_deleted", p)
+	s.tellScheduled("scheduled_post_deleted", p, q.connection())
 	return q.reply(http.StatusCreated, p)
 }
 
@@ -269,13 +270,13 @@ func (s *Server) sendDue(ctx context.Context) error {
 			if err := s.st.updateScheduled(ctx, p); err != nil {
 				return err
 			}
-			s.tellScheduled("scheduled_post_updated", p)
+			s.tellScheduled("scheduled_post_updated", p, "")
 			continue
 		}
 		if err := s.st.dropScheduled(ctx, p.ID); err != nil {
 			return err
 		}
-		s.tellScheduled("scheduled_post_deleted", p)
+		s.tellScheduled("scheduled_post_deleted", p, "")
 	}
 	return nil
 }
