@@ -110,6 +110,7 @@ type Document struct {
 	Login  string      `json:"login,omitempty"`
 	Mix    string      `json:"mix,omitempty"`
 	Runs   []Run       `json:"runs"`
+	Gates  []Gate      `json:"gates,omitempty"`
 	Voided []Voided    `json:"voided_blocks,omitempty"`
 	Graphs []GraphData `json:"graphs,omitempty"`
 	// Absent names the graphs that the target cannot give, by test.
@@ -299,6 +300,26 @@ type Run struct {
 	Valid   bool             `json:"valid"`
 	Why     string           `json:"why,omitempty"`
 	Finding []record.Finding `json:"findings,omitempty"`
+}
+
+// Gate is a gate of the generator's health over the judged runs, or over all when none was judged. Limits and Worst are in
+// Unit; Worst is NaN when no run measured it.
+type Gate struct {
+	Name  string  `json:"name"`
+	What  string  `json:"what"`
+	Unit  string  `json:"unit,omitempty"`
+	Amber float64 `json:"amber"`
+	Red   float64 `json:"red"`
+	Level string  `json:"level"` // the worst of the runs: "green", "amber", "red" or "not measured"
+	Worst Number  `json:"worst"` // of all seconds
+	// Measured of Runs measured the gate; Why says why the last of the others did not.
+	Measured int    `json:"measured"`
+	Runs     int    `json:"runs"`
+	Why      string `json:"why,omitempty"`
+	// Seconds were read, AmberSeconds and RedSeconds of them beyond a limit.
+	Seconds      int `json:"seconds"`
+	AmberSeconds int `json:"amber_seconds"`
+	RedSeconds   int `json:"red_seconds"`
 }
 
 // Voided is a block whose runs were kept and not judged. Repeated says that it was run again.

@@ -194,8 +194,24 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 	} else if cell.Block == 2 && cell.Order == 1 {
 		r.Validity.Findings = []record.Finding{{Gate: "generator cpu", Level: record.Amber, Value: 72, Limit: 70, Unit: "%", Text: "the generator's cores were 72 % busy"}}
 	}
+	r.Validity.Gates = []record.Gate{
+		gate("lag", "p99 of how late actions began", "ms", 5, 20, record.Green, 2.5, 7.5, 1),
+		gate("core", "the busiest of the generator's cores, whoever uses it", "%", 70, 85, record.Green, 40, 55, 0),
+		{Name: "inbox", What: "p99 of how long WebSocket events lay in the kernel", Unit: "ms", Amber: 50, Red: 500, Level: record.NotMeasured, Why: "no WebSocket event came" + s.hostile},
+		gate("fds_free", "open files that are left", "", 1000, 500, record.Green, 18_000+float64(cell.Block), 17_000+float64(cell.Block), 0),
+	}
+	r.Validity.Gates[3].Floor = true
+	if !cell.Valid {
+		r.Validity.Gates[0] = gate("lag", "p99 of how late actions began", "ms", 5, 20, record.Red, 31, 44, 60)
+	} else if cell.Block == 2 && cell.Order == 1 {
+		r.Validity.Gates[1] = gate("core", "the busiest of the generator's cores, whoever uses it", "%", 70, 85, record.Amber, 72, 81, 40)
+	}
 	r.Manifest = m
 	return r
+}
+
+func gate(name, what, unit string, amber, red float64, level string, value, worst float64, beyond int) record.Gate {
+	return record.Gate{Name: name, What: what, Unit: unit, Amber: amber, Red: red, Level: level, Value: &value, Worst: &worst, Seconds: 60, AmberSeconds: beyond}
 }
 
 func cmpOr(v, other float64) float64 {

@@ -25,6 +25,7 @@ func From(in Input) Document {
 	b.state()
 	b.verdicts()
 	b.runs()
+	b.gates()
 	b.capacities()
 	b.limiters()
 	b.operations()

@@ -60,6 +60,7 @@ func (d Document) sections() []section {
 	out = append(out, userSections(d.Users, d.Login, d.Mix, d.userLabel)...)
 	out = append(out, d.ruleSections()...)
 	out = append(out, d.validitySection())
+	out = append(out, d.gateSections()...)
 	return append(out, d.graphSections()...)
 }
 

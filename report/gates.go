@@ -1,0 +1,76 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+)
+
+// levels are a gate's, from the best.
+var levels = []string{record.NotMeasured, record.Green, record.Amber, record.Red}
+
+// gates sums up the gates of the judged runs.
+func (b *builder) gates() {
+	judged := slices.ContainsFunc(b.d.Runs, func(r Run) bool { return r.Part == "judged" })
+	part := map[string]string{}
+	for _, r := range b.d.Runs {
+		part[r.ID] = r.Part
+	}
+	for _, r := range b.in.Runs {
+		if judged && part[r.Cell.Run] != "judged" {
+			continue
+		}
+		for _, g := range r.Validity.Gates {
+			b.gate(g)
+		}
+	}
+}
+
+func (b *builder) gate(g record.Gate) {
+	i := slices.IndexFunc(b.d.Gates, func(x Gate) bool { return x.Name == g.Name })
+	if i < 0 {
+		i = len(b.d.Gates)
+		b.d.Gates = append(b.d.Gates, Gate{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: record.NotMeasured, Worst: unknown})
+	}
+	x := &b.d.Gates[i]
+	x.Runs++
+	if slices.Index(levels, g.Level) > slices.Index(levels, x.Level) {
+		x.Level = g.Level
+	}
+	if g.Value == nil {
+		x.Why = g.Why
+	} else {
+		x.Measured++
+	}
+	if g.Worst != nil {
+		if w := Number(*g.Worst); !x.Worst.Known() || g.Floor && w < x.Worst || !g.Floor && w > x.Worst {
+			x.Worst = w
+		}
+	}
+	x.Seconds += g.Seconds
+	x.AmberSeconds += g.AmberSeconds
+	x.RedSeconds += g.RedSeconds
+}
+
+// gateSections is the table of the gates, if the runs have any.
+func (d Document) gateSections() []section {
+	if len(d.Gates) == 0 {
+		return nil
+	}
+	t := newTable(2, "Gate", "What is read", "State", ">Worst second", ">Amber from", ">Red from", ">Seconds", ">amber", ">red", "Runs")
+	for _, g := range d.Gates {
+		unit := plan.Gate{Unit: g.Unit}
+		worst := dash
+		if g.Worst.Known() {
+			worst = unit.Format(float64(g.Worst))
+		}
+		runs := strconv.Itoa(g.Runs)
+		if g.Measured < g.Runs {
+			runs = strconv.Itoa(g.Measured) + " of " + strconv.Itoa(g.Runs) + "; otherwise: " + g.Why
+		}
+		t.add(g.Name, g.What, g.Level, worst, unit.Format(g.Amber), unit.Format(g.Red), strconv.Itoa(g.Seconds), strconv.Itoa(g.AmberSeconds), strconv.Itoa(g.RedSeconds), runs)
+	}
+	return []section{{Level: 3, Title: "Gates of the generator", Table: t}}
+}
