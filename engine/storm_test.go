@@ -112,6 +112,31 @@ func TestStormInterruptsThinking(t *testing.T) {
 	})
 }
 
+// A user that is busy when its part is due was not free: it begins when it is, and nobody was late.
+func TestStormWaitsForTheAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &stormy{fake: fake{service: 20 * time.Second}}
+		l, reg := storms(t, f)
+		l.Storm(workload.Storm{Kind: "flood", Share: 1})
+		time.Sleep(time.Minute)
+		l.Stop(time.Minute)
+		late := 0
+		for _, at := range f.when {
+			if at > 21*time.Second {
+				late++
+			}
+		}
+		if len(f.when) != 40 || late < 20 {
+			t.Errorf("%d took part, %d after an action", len(f.when), late)
+		}
+		for _, w := range reg.Cut() {
+			if w.Name == workload.Schedule && w.Lag.Max() != 0 {
+				t.Errorf("lag up to %v", w.Lag.Max())
+			}
+		}
+	})
+}
+
 // What a user does besides the storm is what it would have done without it, only the pause that it interrupts may
 // grow.
 func TestStormTakesNothingFromTheUsersChance(t *testing.T) {
