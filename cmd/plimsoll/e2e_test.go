@@ -85,14 +85,20 @@ func startProgram(t *testing.T, measure string, args ...string) (cmd *exec.Cmd, 
 	if err := os.WriteFile(planFile, fmt.Appendf(nil, e2ePlan, measure), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd = exec.Command(path, append(append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...), planFile)...)
-	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false") // a rating would take 20 s in every fresh store
-	output = new(safeBuffer)
-	cmd.Stdout, cmd.Stderr = output, output
+	cmd, output = command(path, append(append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...), planFile)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	return cmd, root, output
+}
+
+// command prepares the program; what it says comes into one buffer.
+func command(path string, args ...string) (*exec.Cmd, *safeBuffer) {
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false") // a rating would take 20 s in every fresh store
+	output := new(safeBuffer)
+	cmd.Stdout, cmd.Stderr = output, output
+	return cmd, output
 }
 
 // wait waits for the program's end, with a deadline, and returns its exit status.
