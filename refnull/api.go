@@ -23,6 +23,8 @@ import (
 //	$size      the size of the one file in a form
 //	$bot       whether the name $it is a bot's: it ends in bot
 //	$f:NAME;   the string that the body has under this name
+//	$i:NAME;   the number that it has
+//	$body      the whole body
 //	$l:NAME;   the array of strings that it has
 //	$hf:NAME;  the id of what has that name
 //	$it        of a list: the string from the body's array; $hit and $nit as above
@@ -33,7 +35,7 @@ type answer struct {
 	status int    // 0 means 200
 	text   string
 	list   bool   // text once for each string in the body, between brackets
-	each   string // of a list: only the strings under this name, for an array of objects
+	each   string // of a list: only the strings under this name, for an array of objects; "#": as often as the number in the body, and once more
 	header string // a further header line's name; its value is the template value
 	value  string
 }
@@ -48,23 +50,28 @@ const (
 	channels  = `[{"id":"$a1","type":"O","display_name":"a","name":"off-topic",` + channelOf + `},{"id":"$b1","type":"O","display_name":"b","name":"town-square",` + channelOf +
 		`},{"id":"$c1","type":"O","display_name":"c","name":"null-000",` + channelOf + `},{"id":"$d1","type":"O","display_name":"d","name":"null-001",` + channelOf +
 		`},{"id":"$e1","type":"P","display_name":"e","name":"null-002",` + channelOf + `},{"id":"$g1","type":"D","display_name":"","name":"direct",` + channelOf + `}]`
-	memberOf  = `"roles":"channel_user","last_viewed_at":1600000000000,"msg_count":9,"mention_count":0,"mention_count_root":0,"urgent_mention_count":0,"msg_count_root":9,"notify_props":{"desktop":"default"},"last_update_at":1600000000000,"scheme_guest":false,"scheme_user":true,"scheme_admin":false,"explicit_roles":""}`
-	memberMe  = `"user_id":"$me",` + memberOf
-	members   = `[{"channel_id":"$a2",` + memberMe + `,{"channel_id":"$b2",` + memberMe + `,{"channel_id":"$c2",` + memberMe + `,{"channel_id":"$d2",` + memberMe + `,{"channel_id":"$e2",` + memberMe + `,{"channel_id":"$g2",` + memberMe + `]`
-	postOf    = `"create_at":1600000000000,"update_at":1600000000000,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
-	posts1    = `{"order":["$p1","$q1","$r1"],"posts":{"$p1":{"id":"$p1","user_id":"$u1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$q1":{"id":"$q1","user_id":"$v1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$r1":{"id":"$r1","user_id":"$u1","channel_id":"$1","root_id":"$p1","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
-	thread1   = `{"order":["$1"],"posts":{"$1":{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
-	made      = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
-	created   = `{"id":"$new","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
-	ok        = `{"status":"OK"}`
-	noThreads = `{"total":0,"total_unread_threads":0,"total_unread_mentions":0,"total_unread_urgent_mentions":0,"threads":[]}`
+	memberOf = `"roles":"channel_user","last_viewed_at":1600000000000,"msg_count":9,"mention_count":0,"mention_count_root":0,"urgent_mention_count":0,"msg_count_root":9,"notify_props":{"desktop":"default"},"last_update_at":1600000000000,"scheme_guest":false,"scheme_user":true,"scheme_admin":false,"explicit_roles":""}`
+	memberMe = `"user_id":"$me",` + memberOf
+	members  = `[{"channel_id":"$a2",` + memberMe + `,{"channel_id":"$b2",` + memberMe + `,{"channel_id":"$c2",` + memberMe + `,{"channel_id":"$d2",` + memberMe + `,{"channel_id":"$e2",` + memberMe + `,{"channel_id":"$g2",` + memberMe + `]`
+	postOf   = `"create_at":1600000000000,"update_at":1600000000000,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
+	posts1   = `{"order":["$p1","$q1","$r1"],"posts":{"$p1":{"id":"$p1","user_id":"$u1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$q1":{"id":"$q1","user_id":"$v1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$r1":{"id":"$r1","user_id":"$u1","channel_id":"$1","root_id":"$p1","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
+	thread1  = `{"order":["$1"],"posts":{"$1":{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
+	made     = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
+	created  = `{"id":"$new","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
+	ok       = `{"status":"OK"}`
+	threadOf = `"reply_count":2,"last_reply_at":1600000000000,"participants":[],"is_following":true,"unread_replies":0,"unread_mentions":0,"is_urgent":false,"delete_at":0`
+	rootOf   = `"channel_id":"$a2","user_id":"$u2","root_id":"","message":"nothing",` + postOf
+	threads  = `{"total":1,"total_unread_threads":0,"total_unread_mentions":0,"total_unread_urgent_mentions":0,"threads":[{"id":"$t2","post":{"id":"$t2",` + rootOf + `},"last_viewed_at":1600000000000,` + threadOf + `}]}`
+	category = `"user_id":"$1","team_id":"$2","sort_order":10,"sorting":"","muted":false,"collapsed":false`
+	bookmark = `"create_at":$now,"update_at":$now,"channel_id":"$1","owner_id":"$me","sort_order":0,"link_url":"$f:link_url;","file_id":"$f:file_id;","display_name":"$f:display_name;","type":"link"`
+	picture  = `"no picture at all, but as many bytes as a small one has: it is not looked at, only counted"`
 )
 
 var answers = []answer{
 	{route: "GET /system/ping", text: ok},
-	{route: "GET /config/client", text: `{"Version":"11.0.0","BuildNumber":"null","SiteName":"refnull","CollapsedThreads":"default_on","AllowSyncedDrafts":"true","FeatureFlagChannelBookmarks":"true","MaxFileSize":"104857600"}`},
+	{route: "GET /config/client", text: `{"Version":"11.0.0","BuildNumber":"null","SiteName":"refnull","CollapsedThreads":"default_on","AllowSyncedDrafts":"true","FeatureFlagChannelBookmarks":"true","FeatureFlagCustomProfileAttributes":"true","EnableCustomUserStatuses":"true","PostPriority":"true","PostAcknowledgements":"true","AllowPersistentNotifications":"true","EnableClientMetrics":"true","ScheduledPosts":"true","MaxFileSize":"104857600"}`},
 	{route: "GET /config", text: `{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":200000}}`},
-	{route: "GET /license/client", text: `{"IsLicensed":"false"}`},
+	{route: "GET /license/client", text: `{"IsLicensed":"true","SkuShortName":"enterprise","Cloud":"false"}`},
 	{route: "GET /plugins/webapp", text: `[]`},
 	{route: "GET /custom_profile_attributes/fields", text: `[]`},
 	{route: "POST /roles/names", text: `[]`},
@@ -83,8 +90,6 @@ var answers = []answer{
 	{route: "GET /users/*", text: user1},
 	{route: "GET /users/*/status", text: `{"user_id":"$1","status":"online","manual":false,"last_activity_at":1600000000000}`},
 	{route: "GET /users/*/preferences", text: `[]`},
-	{route: "PUT /users/*/preferences", text: ok},
-	{route: "GET /users/*/image", text: "null", header: "Etag", value: `"0"`},
 	{route: "GET /users/*/teams", text: `[` + team + `]`},
 	{route: "GET /users/*/teams/members", text: `[{"team_id":"$team","user_id":"$1","roles":"team_user","delete_at":0,"scheme_user":true,"scheme_admin":false,"scheme_guest":false}]`},
 	{route: "GET /users/*/teams/unread", text: `[{"team_id":"$team","msg_count":0,"mention_count":0,"mention_count_root":0,"msg_count_root":0,"thread_count":0,"thread_mention_count":0}]`},
@@ -92,8 +97,44 @@ var answers = []answer{
 	{route: "GET /users/*/channel_members", text: `[]`},
 	{route: "GET /users/*/teams/*/channels", text: strings.ReplaceAll(channels, "1\",\"type\"", "2\",\"type\"")},
 	{route: "GET /users/*/teams/*/channels/members", text: members},
-	{route: "GET /users/*/teams/*/channels/categories", text: `{"categories":[{"id":"$h2","user_id":"$1","team_id":"$2","sort_order":10,"sorting":"","type":"channels","display_name":"Channels","muted":false,"collapsed":false,"channel_ids":[]}],"order":["$h2"]}`},
-	{route: "GET /users/*/teams/*/threads", text: noThreads},
+	{route: "GET /users/*/teams/*/channels/categories", text: `{"categories":[{"id":"$f1",` + category + `,"type":"favorites","display_name":"Favorites","channel_ids":[]},{"id":"$k1",` + category +
+		`,"type":"channels","display_name":"Channels","channel_ids":["$a2","$b2","$c2","$d2","$e2"]},{"id":"$m1",` + category + `,"type":"direct_messages","display_name":"Direct Messages","channel_ids":["$g2"]}],"order":["$f1","$k1","$m1"]}`},
+	{route: "POST /users/*/teams/*/channels/categories", status: 201, text: `{"id":"$new",` + category + `,"type":"custom","display_name":"$f:display_name;","channel_ids":$l:channel_ids;}`},
+	{route: "PUT /users/*/teams/*/channels/categories", text: "$body"},
+	{route: "GET /users/*/teams/*/threads", text: threads},
+	{route: "PUT /users/*/teams/*/threads/read", text: ok},
+	{route: "GET /users/*/teams/*/threads/*", text: `{"id":"$3","post":{"id":"$3",` + rootOf + `},"last_viewed_at":1600000000000,` + threadOf + `}`},
+	{route: "PUT /users/*/teams/*/threads/*/read/*", text: `{"id":"$3","post":{"id":"$3",` + rootOf + `},"last_viewed_at":$4,` + threadOf + `}`},
+	{route: "PUT /users/*/teams/*/threads/*/following", text: ok},
+	{route: "DELETE /users/*/teams/*/threads/*/following", text: ok},
+	{route: "GET /users/stats", text: `{"total_users_count":9}`},
+	{route: "GET /users/*/image", text: picture, header: "Etag", value: `"null"`},
+	{route: "PUT /users/*/preferences", text: ok},
+	{route: "PUT /users/*/status/custom", text: ok},
+	{route: "DELETE /users/*/status/custom", text: ok},
+	{route: "GET /users/*/custom_profile_attributes", text: `{}`},
+	{route: "POST /custom_profile_attributes/fields", status: 201, text: `{"id":"$hf:name;","name":"$f:name;","type":"$f:type;","group_id":"","create_at":$now}`},
+	{route: "PATCH /custom_profile_attributes/values", text: "$body"},
+	{route: "GET /reports/users", text: `[]`},
+	{route: "POST /client_perf", text: ok},
+	{route: "DELETE /users/*/channels/*/drafts", text: ok},
+	{route: "DELETE /users/*/channels/*/drafts/*", text: ok},
+	{route: "POST /users/*/posts/*/reminder", text: ok},
+	{route: "POST /users/*/posts/*/ack", text: `{"user_id":"$1","post_id":"$2","acknowledged_at":$now,"channel_id":"","remote_id":""}`},
+	{route: "DELETE /users/*/posts/*/reactions/*", text: ok},
+	{route: "GET /posts/*/reactions", text: `[]`},
+	{route: "GET /teams/*/channels/search_autocomplete", text: `[]`},
+	{route: "POST /teams/*/channels/search", text: `[]`},
+	{route: "POST /channels/*/bookmarks", status: 201, text: `{"id":"$new",` + bookmark + `}`},
+	{route: "PATCH /channels/*/bookmarks/*", text: `{"updated":{"id":"$2",` + bookmark + `}}`},
+	{route: "DELETE /channels/*/bookmarks/*", text: `{"id":"$2","delete_at":$now,"channel_id":"$1"}`},
+	{route: "POST /channels/*/bookmarks/*/sort_order", text: `{"id":"$2",` + bookmark + `}`, list: true, each: "#"},
+	{route: "DELETE /channels/*/members/*", text: ok},
+	{route: "PUT /posts/schedule/*", text: `{"id":"$1","channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;","file_ids":$l:file_ids;,"scheduled_at":$i:scheduled_at;,"user_id":"$me"}`},
+	{route: "DELETE /posts/schedule/*", text: `{"id":"$1","channel_id":"","message":"","scheduled_at":0}`},
+	{route: "GET /files/*", text: picture},
+	{route: "GET /files/*/thumbnail", text: picture},
+	{route: "GET /files/*/preview", text: picture},
 	{route: "GET /users/*/teams/*/drafts", text: `[]`},
 	{route: "GET /users/*/channels/*/unread", text: `{"team_id":"$team","channel_id":"$2","msg_count":0,"mention_count":0,"mention_count_root":0,"msg_count_root":0}`},
 	{route: "GET /users/*/channels/*/posts/unread", text: strings.ReplaceAll(posts1, `1"`, `2"`)},
@@ -134,8 +175,8 @@ var answers = []answer{
 	{route: "GET /posts/*/thread", text: thread1},
 	{route: "PUT /posts/*/patch", text: `{"id":"$1","channel_id":"$c1","root_id":"","message":"$f:message;",` + made + `}`},
 	{route: "DELETE /posts/*", text: ok},
-	{route: "POST /drafts", status: 201, text: `{"user_id":"$me","channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;","create_at":$now,"update_at":$now,"delete_at":0,"props":{}}`},
-	{route: "POST /posts/schedule", text: created},
+	{route: "POST /drafts", status: 201, text: `{"user_id":"$me","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;","create_at":$now,"update_at":$now,"delete_at":0,"props":{}}`},
+	{route: "POST /posts/schedule", status: 201, text: `{"id":"$new","channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;","file_ids":$l:file_ids;,"scheduled_at":$i:scheduled_at;,"user_id":"$me"}`},
 	{route: "POST /reactions", status: 201, text: `{"user_id":"$f:user_id;","post_id":"$f:post_id;","emoji_name":"$f:emoji_name;","create_at":$now,"update_at":$now,"delete_at":0,"remote_id":"","channel_id":""}`},
 	{route: "POST /files", status: 201, text: `{"file_infos":[{"id":"$new","user_id":"$me","post_id":"","create_at":$now,"update_at":$now,"delete_at":0,"name":"null","extension":"","size":$size,"mime_type":"text/plain","has_preview_image":false}],"client_ids":[""]}`},
 	{route: "GET /files/*/info", text: `{"id":"$1","user_id":"$me","post_id":"","create_at":1600000000000,"name":"null","size":1,"mime_type":"text/plain"}`},
@@ -264,6 +305,13 @@ func variable(text string) (func([]byte, *filling) []byte, int) {
 	case strings.HasPrefix(text, "l:"):
 		name, _, _ := strings.Cut(text[2:], ";")
 		return func(b []byte, f *filling) []byte { return append(b, array(f.r.body, name)...) }, 2 + len(name) + 1
+	case strings.HasPrefix(text, "i:"):
+		name, _, _ := strings.Cut(text[2:], ";")
+		return func(b []byte, f *filling) []byte {
+			return strconv.AppendInt(b, integer(f.r.body, `"`+name+`":`), 10)
+		}, 2 + len(name) + 1
+	case strings.HasPrefix(text, "body"):
+		return func(b []byte, f *filling) []byte { return append(b, f.r.body...) }, 4
 	case strings.HasPrefix(text, "size"):
 		return func(b []byte, f *filling) []byte { return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10) }, 4
 	case strings.HasPrefix(text, "bot"):
@@ -463,6 +511,12 @@ func member(body []byte, name string) []byte {
 
 // each calls f for every string of an array, or with a name for the string under it in every object of an array.
 func each(body []byte, name string, f func([]byte)) {
+	if name == "#" {
+		for range min(integer(body, ""), 100) + 1 {
+			f(nil)
+		}
+		return
+	}
 	for {
 		at := bytes.IndexByte(body, '"')
 		if at < 0 {

@@ -80,7 +80,7 @@ func TestFixed(t *testing.T) {
 // Every answer of the table is one JSON value, holds the ids that were asked for, and no variable that was not filled.
 func TestTable(t *testing.T) {
 	s := start(t, Config{})
-	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b", "3333333333333333333333333c"}
+	ids := []string{"1111111111111111111111111a", "2222222222222222222222222b", "3333333333333333333333333c", "1600000000000"}
 	const me = "mememememememememememememe"
 	body := `{"login_id":"ann","username":"ann","name":"room","display_name":"Room","type":"O","channel_id":"cccc","root_id":"rrrr","message":"a \"b\"",` +
 		`"user_id":"uuuu","post_id":"pppp","emoji_name":"+1","file_ids":["x","y]"]}`
@@ -95,6 +95,8 @@ func TestTable(t *testing.T) {
 			send := body
 			if a.list && a.each == "" {
 				send = `["x","y"]`
+			} else if a.list && a.each == "#" {
+				send = "1"
 			} else if a.list {
 				send = `[{"team_id":"t","user_id":"x"},{"team_id":"t","user_id":"y"}]`
 			}

@@ -33,7 +33,14 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 				}
 			}()
 			reg := measure.NewRegistry(2)
-			env := workload.Env{URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
+			// All actions alike: otherwise most of them would not come up at all.
+			weights := map[string]float64{}
+			for _, mix := range mattermost.Mixes() {
+				for action := range mix {
+					weights[action] = 1
+				}
+			}
+			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
 				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
 			b := behavior()
 			const users = 40
