@@ -50,21 +50,22 @@ const (
 	channels  = `[{"id":"$a1","type":"O","display_name":"a","name":"off-topic",` + channelOf + `},{"id":"$b1","type":"O","display_name":"b","name":"town-square",` + channelOf +
 		`},{"id":"$c1","type":"O","display_name":"c","name":"null-000",` + channelOf + `},{"id":"$d1","type":"O","display_name":"d","name":"null-001",` + channelOf +
 		`},{"id":"$e1","type":"P","display_name":"e","name":"null-002",` + channelOf + `},{"id":"$g1","type":"D","display_name":"","name":"direct",` + channelOf + `}]`
-	memberOf = `"roles":"channel_user","last_viewed_at":1600000000000,"msg_count":9,"mention_count":0,"mention_count_root":0,"urgent_mention_count":0,"msg_count_root":9,"notify_props":{"desktop":"default"},"last_update_at":1600000000000,"scheme_guest":false,"scheme_user":true,"scheme_admin":false,"explicit_roles":""}`
-	memberMe = `"user_id":"$me",` + memberOf
-	members  = `[{"channel_id":"$a2",` + memberMe + `,{"channel_id":"$b2",` + memberMe + `,{"channel_id":"$c2",` + memberMe + `,{"channel_id":"$d2",` + memberMe + `,{"channel_id":"$e2",` + memberMe + `,{"channel_id":"$g2",` + memberMe + `]`
-	postOf   = `"create_at":1600000000000,"update_at":1600000000000,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
-	posts1   = `{"order":["$p1","$q1","$r1"],"posts":{"$p1":{"id":"$p1","user_id":"$u1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$q1":{"id":"$q1","user_id":"$v1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$r1":{"id":"$r1","user_id":"$u1","channel_id":"$1","root_id":"$p1","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
-	thread1  = `{"order":["$1"],"posts":{"$1":{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
-	made     = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
-	created  = `{"id":"$new","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
-	ok       = `{"status":"OK"}`
-	threadOf = `"reply_count":2,"last_reply_at":1600000000000,"participants":[],"is_following":true,"unread_replies":0,"unread_mentions":0,"is_urgent":false,"delete_at":0`
-	rootOf   = `"channel_id":"$a2","user_id":"$u2","root_id":"","message":"nothing",` + postOf
-	threads  = `{"total":1,"total_unread_threads":0,"total_unread_mentions":0,"total_unread_urgent_mentions":0,"threads":[{"id":"$t2","post":{"id":"$t2",` + rootOf + `},"last_viewed_at":1600000000000,` + threadOf + `}]}`
-	category = `"user_id":"$1","team_id":"$2","sort_order":10,"sorting":"","muted":false,"collapsed":false`
-	bookmark = `"create_at":$now,"update_at":$now,"channel_id":"$1","owner_id":"$me","sort_order":0,"link_url":"$f:link_url;","file_id":"$f:file_id;","display_name":"$f:display_name;","type":"link"`
-	picture  = `"no picture at all, but as many bytes as a small one has: it is not looked at, only counted"`
+	memberOf   = `"roles":"channel_user","last_viewed_at":1600000000000,"msg_count":9,"mention_count":0,"mention_count_root":0,"urgent_mention_count":0,"msg_count_root":9,"notify_props":{"desktop":"default"},"last_update_at":1600000000000,"scheme_guest":false,"scheme_user":true,"scheme_admin":false,"explicit_roles":""}`
+	memberMe   = `"user_id":"$me",` + memberOf
+	members    = `[{"channel_id":"$a2",` + memberMe + `,{"channel_id":"$b2",` + memberMe + `,{"channel_id":"$c2",` + memberMe + `,{"channel_id":"$d2",` + memberMe + `,{"channel_id":"$e2",` + memberMe + `,{"channel_id":"$g2",` + memberMe + `]`
+	postOf     = `"create_at":1600000000000,"update_at":1600000000000,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
+	posts1     = `{"order":["$p1","$q1","$r1"],"posts":{"$p1":{"id":"$p1","user_id":"$u1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$q1":{"id":"$q1","user_id":"$v1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$r1":{"id":"$r1","user_id":"$u1","channel_id":"$1","root_id":"$p1","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
+	thread1    = `{"order":["$1"],"posts":{"$1":{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
+	made       = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
+	created    = `{"id":"$new","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
+	ok         = `{"status":"OK"}`
+	threadOf   = `"reply_count":2,"last_reply_at":1600000000000,"participants":[],"is_following":true,"unread_replies":0,"unread_mentions":0,"is_urgent":false,"delete_at":0`
+	rootOf     = `"channel_id":"$a2","user_id":"$u2","root_id":"","message":"nothing",` + postOf
+	threads    = `{"total":1,"total_unread_threads":0,"total_unread_mentions":0,"total_unread_urgent_mentions":0,"threads":[{"id":"$t2","post":{"id":"$t2",` + rootOf + `},"last_viewed_at":1600000000000,` + threadOf + `}]}`
+	category   = `"user_id":"$1","team_id":"$2","sort_order":10,"sorting":"","muted":false,"collapsed":false`
+	bookmark   = `"create_at":$now,"update_at":$now,"channel_id":"$1","owner_id":"$me","sort_order":0,"link_url":"$f:link_url;","file_id":"$f:file_id;","display_name":"$f:display_name;","type":"link"`
+	bookmarked = `"create_at":1600000000000,"update_at":1600000000000,"channel_id":"$1","owner_id":"$me","sort_order":0,"link_url":"https://example.com/","file_id":"","display_name":"nothing","type":"link"`
+	picture    = `"no picture at all, but as many bytes as a small one has: it is not looked at, only counted"`
 )
 
 var answers = []answer{
@@ -168,7 +169,7 @@ var answers = []answer{
 	{route: "GET /channels/*/members/*", text: `{"channel_id":"$1","user_id":"$2",` + memberOf},
 	{route: "POST /channels/*/members", status: 201, text: `{"channel_id":"$1","user_id":"$f:user_id;",` + memberOf},
 	{route: "GET /channels/*/posts", text: posts1},
-	{route: "GET /channels/*/bookmarks", text: `[]`},
+	{route: "GET /channels/*/bookmarks", text: `[{"id":"$p1",` + bookmarked + `},{"id":"$q1",` + bookmarked + `}]`},
 
 	{route: "POST /posts", status: 201, text: created},
 	{route: "GET /posts/*", text: `{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}`},

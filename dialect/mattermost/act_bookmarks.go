@@ -68,8 +68,14 @@ func (a *person) bookmarks(ctx context.Context, n int) ([]Bookmark, error) {
 			return nil, err
 		}
 	}
-	return a.c.Bookmarks(ctx, ch)
+	list, err = a.c.Bookmarks(ctx, ch)
+	if err == nil && len(list) < n {
+		err = skipNoBookmark // others were faster
+	}
+	return list, err
 }
+
+const skipNoBookmark skipped = "no bookmark to choose from"
 
 // updateChannelBookmark gives one of the channel's bookmarks another name.
 func (a *person) updateChannelBookmark(ctx context.Context) error {
