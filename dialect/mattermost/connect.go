@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/measure"
 	"plimsoll/wire"
+	"plimsoll/workload"
 )
 
 // reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a minute.
@@ -27,7 +28,45 @@ func (a *person) connect(ctx context.Context) error {
 	a.mu.Unlock()
 	a.ledger.Connected(a.u.ID, time.Now(), false)
 	a.wg.Go(func() { a.listen(life, sock) })
+	for range devices(a.u.Rank, a.b.set.devices) - 1 {
+		sock, err := a.c.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		a.wg.Go(func() { a.carry(life, sock) })
+	}
 	return nil
+}
+
+// devices is how many of them the person of that rank has: dealt, so that any stretch of persons has the mean that was asked for.
+func devices(rank int, mean float64) int {
+	return max(1, int(float64(rank+1)*mean+1e-9)-int(float64(rank)*mean+1e-9))
+}
+
+// carry is a further device: it hears everything and says nothing. What it hears is not counted a second time.
+func (a *person) carry(ctx context.Context, sock *Socket) {
+	for {
+		var err error
+		for err == nil {
+			_, err = sock.Next(ctx)
+		}
+		sock.Close()
+		for err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			a.u.Recorder().Error(a.steady.names[opWebSocket], classOf(err))
+			if workload.SleepUntil(ctx, time.Now().Add(time.Duration(float64(reconnectWait)*a.u.Pace))) != nil {
+				return
+			}
+			c := a.pool.force(&besides{a.u, time.Now()}, a.steady)
+			var next *Socket
+			if next, err = c.Resume(ctx, sock); err == nil {
+				sock = next
+			}
+			a.pool.give(c)
+		}
+	}
 }
 
 // leave ends the person's connection and waits for what hangs on it.

@@ -13,6 +13,7 @@ type notes struct {
 	mu     sync.Mutex
 	reg    *measure.Registry
 	tables [2]*Table // steady state, login
+	storms map[string]*Table
 	told   map[OpError]bool
 }
 
@@ -24,12 +25,25 @@ func (n *notes) table(env *workload.Env, k int) *Table {
 	if n.reg != env.Registry || n.tables[0] == nil {
 		n.reg = env.Registry
 		n.tables = [2]*Table{NewTable(env.Registry, ""), NewTable(env.Registry, workload.Login)}
+		n.storms = map[string]*Table{}
 	}
 	return n.tables[k]
 }
 
 func (n *notes) steady(env *workload.Env) *Table { return n.table(env, 0) }
 func (n *notes) login(env *workload.Env) *Table  { return n.table(env, 1) }
+
+// storm returns the names of a kind of storm, in the registry of the run under way.
+func (n *notes) storm(reg *measure.Registry, kind string) *Table {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t := n.storms[kind]
+	if t == nil {
+		t = NewTable(reg, workload.StormPrefix+kind)
+		n.storms[kind] = t
+	}
+	return t
+}
 
 // to returns a function that tells each kind of failure once: an op that fails a thousand times is counted in its class, but what the
 // server (or a proxy) said is worth a line.

@@ -34,6 +34,10 @@ type Person struct {
 	mu    sync.Mutex
 	reg   *measure.Registry // of the run that fresh belongs to
 	fresh map[int]string    // sessions that persons opened during the run, by rank
+
+	storm     sync.Mutex
+	rallies   map[string]Channel // of storms, by name
+	ralliesOf *measure.Registry
 }
 
 // personName is the user name of the person with this rank.
@@ -184,7 +188,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	a := &person{
 		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env), deliveries: env.Deliveries,
 		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, woken: make(chan struct{}, 1),
+		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
 	}
 	if b.mix != nil {
 		a.counts = env.Tally.Behavior("mattermost", b.mix.list)

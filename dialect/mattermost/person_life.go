@@ -30,7 +30,8 @@ type person struct {
 	delivery      measure.Name
 	inbox         measure.Name
 	*chance
-	start [2]uint64 // seeds of the login's chance
+	start [2]uint64 // seeds of the login's chance, and of storms
+	reg   *measure.Registry
 
 	// c is the client of whoever acts: of the person's own goroutine, during an action.
 	c    *Client

@@ -1,0 +1,141 @@
+package mattermost
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"plimsoll/workload"
+)
+
+// storms are the kinds that persons know.
+var storms = map[string]func(a *person, ctx context.Context, s workload.Storm) error{
+	"login":     (*person).stormLogin,
+	"reconnect": (*person).stormReconnect,
+	"mention":   (*person).stormMention,
+	"join":      (*person).stormJoin,
+}
+
+// StormKinds implements workload.StormKinds:
+//
+//	login      everyone comes in the morning: a new session by password, the WebSocket, and all that a client loads at its start
+//	reconnect  a network or a proxy drops WebSockets: they are taken up where they were, and what may have been missed is asked for
+//	mention    someone writes to @all in the team's largest channel; param posts says how often (default 1)
+//	join       everyone joins one new channel and reads it
+func (b *Person) StormKinds() []string { return slices.Sorted(maps.Keys(storms)) }
+
+// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's place in the plan, and takes nothing from
+// the user's own streams.
+func (a *person) Storm(ctx context.Context, s workload.Storm) error {
+	do := storms[s.Kind]
+	if do == nil {
+		return fmt.Errorf("mattermost: there is no storm %q", s.Kind)
+	}
+	a.renew(a.start[0]+1+uint64(s.Index), a.start[1])
+	defer a.begin(a.b.notes.storm(a.reg, s.Kind))()
+	a.takeIn()
+	err := a.settle(ctx, do(a, ctx, s))
+	if err == nil {
+		a.isGone() // a login that failed is tried again at the next action
+	}
+	return err
+}
+
+func (a *person) stormLogin(ctx context.Context, _ workload.Storm) error {
+	a.leave()
+	a.forgetAll()
+	if err := a.signIn(ctx); err != nil {
+		return err
+	}
+	if err := a.connect(ctx); err != nil {
+		return err
+	}
+	return a.reload(ctx)
+}
+
+func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
+	if a.socket() == nil {
+		return skipNoSocket
+	}
+	from := time.Now()
+	if err := a.dropAndResume(ctx); err != nil {
+		return err
+	}
+	return a.resync(ctx, from)
+}
+
+func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
+	posts, err := strconv.Atoi(cmp.Or(s.Params["posts"], "1"))
+	if err != nil || posts < 1 {
+		return fmt.Errorf("mattermost: storm mention: posts is %q, want a whole number from 1", s.Params["posts"])
+	}
+	for k, p := range a.places {
+		if a.inTeam(p) && p.ch.members.Load() == 0 {
+			members, err := a.c.ChannelStats(ctx, p.ch.id.String(), false)
+			if err != nil {
+				return err
+			}
+			a.places[k].ch.members.Store(int32(members))
+		}
+	}
+	k, _ := a.largest()
+	if k < 0 {
+		return skipNoChannel
+	}
+	for range posts {
+		if err := a.post(ctx, a.places[k].ch, Draft{Message: "@all " + a.compose(replyWords)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
+	name := fmt.Sprintf("%s-rally-%d", a.b.set.team, s.Index)
+	ch, err := a.b.rally(ctx, a.c, a.b.team, name)
+	if err != nil {
+		return err
+	}
+	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
+		return err
+	}
+	return a.load(ctx, a.place(a.b.dir.channel(ch)))
+}
+
+// rally finds or creates the channel of a storm; whoever comes first does it for all.
+func (b *Person) rally(ctx context.Context, c *Client, team, name string) (Channel, error) {
+	b.storm.Lock()
+	defer b.storm.Unlock()
+	if ch, ok := b.rallies[name]; ok && b.reg == b.ralliesOf {
+		return ch, nil
+	}
+	ch, err := findOrMake(ctx, c, team, name)
+	if err != nil {
+		return ch, err
+	}
+	if b.reg != b.ralliesOf || b.rallies == nil {
+		b.rallies, b.ralliesOf = map[string]Channel{}, b.reg
+	}
+	b.rallies[name] = ch
+	return ch, nil
+}
+
+// findOrMake looks for an open channel by name in the team's list, in which nothing is an error, and makes it if it is not there.
+func findOrMake(ctx context.Context, c *Client, team, name string) (Channel, error) {
+	for page := 0; ; page++ {
+		chs, err := c.PublicChannels(ctx, team, page, pageSize)
+		if err != nil {
+			return Channel{}, err
+		}
+		if i := slices.IndexFunc(chs, func(ch Channel) bool { return ch.Name == name }); i >= 0 {
+			return chs[i], nil
+		}
+		if len(chs) < pageSize {
+			return c.MakeChannel(ctx, team, name, "O")
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package mattermost
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"plimsoll/workload"
+)
+
+// Each kind of storm does its work on a server, under series of its own; everyone is connected afterwards, and no user's chance was touched.
+func TestStorms(t *testing.T) {
+	url, password := server(t)
+	env := contractEnv(url, password)
+	env.Ledger = workload.NewLedger(time.Second, 1)
+	env.Params["periodic"] = "off"
+	b := &Person{}
+	const n = 4
+	if err := b.Provision(t.Context(), env, n); err != nil {
+		t.Fatal(err)
+	}
+	var all []*person
+	for rank := range n {
+		actor, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), time.Now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer actor.Close()
+		if err := actor.Login(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, actor.(*person))
+	}
+	env.Registry.Cut()
+	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
+		t.Errorf("kinds %v", got)
+	}
+	other := workload.NewUser(0, 0, 1, env.Pace, nil, time.Now())
+	other.Pick.Uint64() // two draws for the login, at birth
+	other.Pick.Uint64()
+	for i, tt := range []struct {
+		kind   string
+		each   bool
+		series map[string]uint64
+	}{
+		{"reconnect", true, map[string]uint64{"websocket": n, "teams_unread": n, "team_channels": n}},
+		{"login", true, map[string]uint64{"login": n, "websocket": n, "me": n, "view_channel": n}},
+		{"mention", false, map[string]uint64{"post": 3}},
+		{"join", true, map[string]uint64{"create_channel": 1, "join_channel": n, "get_posts_unread": n}},
+		{"join", true, map[string]uint64{"create_channel": 1, "join_channel": n}}, // another storm, another channel
+	} {
+		s := workload.Storm{Kind: tt.kind, Index: i, Params: map[string]string{"posts": "3"}}
+		for rank, a := range all {
+			if rank > 0 && !tt.each {
+				break
+			}
+			if err := a.Storm(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := counts(t, env.Registry)
+		for op, want := range tt.series {
+			if got[s.Series(op)] != want {
+				t.Errorf("%s: %d %s, want %d", tt.kind, got[s.Series(op)], op, want)
+			}
+		}
+		for name, k := range got {
+			if k > 0 && workload.Steady(name) && name != "websocket" {
+				t.Errorf("%s: %d %s in the steady state", tt.kind, k, name)
+			}
+		}
+	}
+	for rank, a := range all {
+		if a.socket() == nil {
+			t.Errorf("person %d is not connected", rank)
+		}
+		if id := fmt.Sprint(b.set.team, "-rally-3"); !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.name == id }) {
+			t.Errorf("person %d is not in %s", rank, id)
+		}
+	}
+	if u := all[0].u; u.Action.Uint64() != other.Action.Uint64() || u.Pick.Uint64() != other.Pick.Uint64() || u.Think.Uint64() != other.Think.Uint64() {
+		t.Error("a storm drew from the user's own chance")
+	}
+	if err := all[0].Storm(t.Context(), workload.Storm{Kind: "snow"}); err == nil {
+		t.Error("an unknown storm passed")
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for n := env.Ledger.Count(); n.Judged < n.Acked && time.Now().Before(deadline); n = env.Ledger.Count() {
+		time.Sleep(20 * time.Millisecond)
+		env.Ledger.Settle(time.Now())
+	}
+	if c := env.Ledger.Count(); c.Acked != 3 || c.Seen < 3*(n-1) || c.Lost != 0 {
+		t.Errorf("ledger %+v", c)
+	}
+}
+
+func TestDevicesAreDealt(t *testing.T) {
+	for mean, want := range map[float64]int{1: 100, 1.5: 150, 1.25: 125, 3: 300} {
+		sum := 0
+		for rank := range 100 {
+			sum += devices(rank, mean)
+		}
+		if sum != want {
+			t.Errorf("mean %v: %d devices of 100 persons", mean, sum)
+		}
+	}
+}
