@@ -49,7 +49,7 @@ func (a *person) addBookmark(ctx context.Context) error {
 		}
 		b.URL, b.FileID = "", id
 	}
-	_, err := a.c.AddBookmark(ctx, ch, b)
+	_, err := a.quiet().AddBookmark(ctx, ch, b)
 	return err
 }
 
@@ -84,7 +84,7 @@ func (a *person) updateChannelBookmark(ctx context.Context) error {
 		return err
 	}
 	name := message(a.content, 2, a.b.set.users, 0)
-	_, err = a.c.RenameBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
+	_, err = a.quiet().RenameBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
 	return err
 }
 
@@ -99,7 +99,7 @@ func (a *person) sortChannelBookmark(ctx context.Context) error {
 	if to >= from {
 		to++
 	}
-	return a.c.MoveBookmark(ctx, a.channel().id.String(), list[from].ID, to)
+	return a.quiet().MoveBookmark(ctx, a.channel().id.String(), list[from].ID, to)
 }
 
 // deleteChannelBookmark takes one of the channel's bookmarks away.
@@ -108,7 +108,7 @@ func (a *person) deleteChannelBookmark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.c.DeleteBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID)
+	return a.quiet().DeleteBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID)
 }
 
 // createSidebarCategory groups some of the person's channels, and reads the new sidebar.

@@ -49,6 +49,12 @@ func (a *person) own() *belongings {
 	return a.has
 }
 
+// quiet returns the person's client for calls of whose events the client itself does not want to hear.
+func (a *person) quiet() *Client {
+	a.c.SetSocket(a.socket())
+	return a.c
+}
+
 // threadOf returns the thread in which a message to a channel belongs, with this probability one of those that the person sees.
 func (a *person) threadOf(ch *channel, share float64) (root ID) {
 	if a.choice.Float64() >= share {
@@ -82,7 +88,7 @@ func (a *person) upsertDraft(ctx context.Context) error {
 	if err := a.typing(ctx, ch, root); err != nil {
 		return err
 	}
-	if err := a.c.UpsertDraft(ctx, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}); err != nil {
+	if err := a.quiet().UpsertDraft(ctx, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}); err != nil {
 		return err
 	}
 	own := a.own()
@@ -105,7 +111,7 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root ID) error {
 	if k < 0 {
 		return nil
 	}
-	if err := a.c.DeleteDraft(ctx, a.id, ch.id.String(), root.String()); err != nil {
+	if err := a.quiet().DeleteDraft(ctx, a.id, ch.id.String(), root.String()); err != nil {
 		return err
 	}
 	a.has.drafts = slices.Delete(a.has.drafts, k, k+1)
@@ -122,7 +128,7 @@ func (a *person) deleteDraft(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
-	return a.c.DeleteDraft(ctx, a.id, a.channel().id.String(), "")
+	return a.quiet().DeleteDraft(ctx, a.id, a.channel().id.String(), "")
 }
 
 // getDrafts opens the list of drafts.
@@ -162,7 +168,7 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 	if err := a.typing(ctx, ch, root); err != nil {
 		return unsent{}, err
 	}
-	s, err := a.c.Schedule(ctx, a.id, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}, at)
+	s, err := a.quiet().Schedule(ctx, a.id, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}, at)
 	if err != nil {
 		return unsent{}, err
 	}
@@ -198,7 +204,7 @@ func (a *person) updateScheduledPost(ctx context.Context) error {
 		return err
 	}
 	text, at := a.words(p.root), later(a.choice)
-	return a.c.Reschedule(ctx, a.id, Scheduled{Draft: Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
+	return a.quiet().Reschedule(ctx, a.id, Scheduled{Draft: Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
 }
 
 // deleteScheduledPost thinks better of a scheduled post.
@@ -211,7 +217,7 @@ func (a *person) deleteScheduledPost(ctx context.Context) error {
 }
 
 func (a *person) unschedule(ctx context.Context, p unsent) error {
-	if err := a.c.Unschedule(ctx, p.id.String()); err != nil {
+	if err := a.quiet().Unschedule(ctx, p.id.String()); err != nil {
 		return err
 	}
 	a.has.scheduled = slices.DeleteFunc(a.has.scheduled, func(q unsent) bool { return q.id == p.id })

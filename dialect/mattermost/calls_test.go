@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,34 @@ func TestProfileAndDraftCalls(t *testing.T) {
 	}
 	if s := rec.take(); s != "user_image:ok user_image:ok user_image:decode" {
 		t.Error(s)
+	}
+}
+
+// A client names its connection where it would otherwise hear of itself, and nowhere else.
+func TestConnectionIsNamed(t *testing.T) {
+	var named []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		named = append(named, r.URL.Path[len("/api/v4"):]+" "+r.Header.Get("Connection-Id"))
+		io.WriteString(w, `{"status":"OK","id":"u","username":"n"}`)
+	}))
+	defer srv.Close()
+	c, _ := newTestClient(t, srv.URL)
+	calls := func() {
+		if err := c.DeleteDraft(t.Context(), "u", "c", ""); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Me(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	calls()
+	c.SetSocket(&Socket{born: parseID(anID)})
+	calls()
+	c.SetSocket(nil)
+	calls()
+	const draft, me = "/users/u/channels/c/drafts ", "/users/me "
+	if want := []string{draft, me, draft + anID, me, draft, me}; !slices.Equal(named, want) {
+		t.Errorf("%q, want %q", named, want)
 	}
 }
 

@@ -35,6 +35,8 @@ type Client struct {
 	table   *Table
 	note    func(error) // hears of every failed op; may be nil
 	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	connection string // id of the client's WebSocket, see SetSocket
 }
 
 // A ClientConfig describes a [Client].
@@ -61,6 +63,21 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}, nil
 }
 
+// ownEvents are the calls whose event the web app does not want to hear itself: it names its connection.
+var ownEvents = map[op]bool{
+	opUpsertDraft: true, opDeleteDraft: true, opSchedulePost: true, opUpdateScheduled: true, opDeleteScheduled: true,
+	opAddBookmark: true, opUpdateBookmark: true, opSortBookmark: true, opDeleteBookmark: true,
+}
+
+// SetSocket says which WebSocket is this client's: it gets no events of what the client does itself, where the server can leave them
+// out. nil means none.
+func (c *Client) SetSocket(s *Socket) {
+	c.connection = ""
+	if s != nil {
+		c.connection = s.born.String()
+	}
+}
+
 // SetToken changes the token that later calls send.
 func (c *Client) SetToken(token string) { c.token = token }
 
@@ -77,6 +94,9 @@ var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b 
 // answer and returns an error if the answer does not show the effect.
 func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok ...int) error {
 	req.Token = c.token
+	if c.connection != "" && ownEvents[o] {
+		req.Header = append(req.Header, wire.Field{Name: "Connection-Id", Value: c.connection})
+	}
 	if req.Body != nil && req.ContentType == "" {
 		req.ContentType = "application/json"
 	}

@@ -57,6 +57,7 @@ type Socket struct {
 	scratch []byte // an unescaped post; kept small
 
 	mu      sync.Mutex
+	born    ID    // id as it was when the socket was made; not written afterwards
 	seq     int64 // of our requests
 	waiting int64 // the request that someone waits for; 0 if none
 	replies chan bool
@@ -119,7 +120,7 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	s := &Socket{ws: ws, timeout: timeout, replies: make(chan bool, 1), closed: make(chan struct{}), ended: make(chan struct{})}
 	if resume {
 		// What was missed comes first, then what is new, as if nothing had happened: the reader will see, or the hello.
-		s.id, s.next = old.id, old.next
+		s.id, s.next, s.born = old.id, old.next, old.id
 		return s, nil
 	}
 	hctx, cancel := context.WithDeadline(ctx, start.Add(timeout))
@@ -132,6 +133,7 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		s.Close()
 		return nil, err
 	}
+	s.born = s.id
 	return s, nil
 }
 
