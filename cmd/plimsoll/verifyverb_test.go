@@ -19,13 +19,11 @@ func startRefchat(t *testing.T, cfg refchat.Config) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp("", "plimsoll-verify-")
-	if err == nil {
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		err = os.Chmod(dir, 0o755) // the database runs as another user
-	}
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for d := dir; strings.HasPrefix(d, os.TempDir()) && d != os.TempDir(); d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil { // the database runs as another user
+			t.Fatal(err)
+		}
 	}
 	db, err := postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(dir, "pg")})
 	if err != nil {
