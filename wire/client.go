@@ -50,6 +50,7 @@ type Client struct {
 	conn  net.Conn  // nil if there is none
 	h2    *h2conn   // nil if HTTP/1.1 is spoken on conn
 	since time.Time // of the last read
+	first moment    // of the response under way
 	tally *tally
 	watch watch
 	rd    reader
@@ -223,9 +224,19 @@ func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouche
 	return nil, false
 }
 
+// began notes when the first byte came.
+func (c *Client) began(first moment) {
+	c.first = first
+	c.resp.FirstByte, c.resp.Kernel = first.arrival(c.resp.Sent)
+}
+
 // finish notes when the last byte came.
 func (c *Client) finish(last moment) {
-	c.resp.Done, c.resp.Kernel = last.arrival(c.resp.Sent)
+	if last == c.first { // by far the most common case: one read brought it all
+		c.resp.Done = c.resp.FirstByte
+	} else {
+		c.resp.Done, c.resp.Kernel = last.arrival(c.resp.Sent)
+	}
 	if c.resp.Done.Before(c.resp.FirstByte) { // that one had no stamp
 		c.resp.Done = c.resp.FirstByte
 	}
@@ -264,7 +275,7 @@ func (c *Client) readHead() (framing, error) {
 				return framing{}, err
 			}
 		}
-		c.resp.FirstByte, _ = c.rd.last.arrival(c.resp.Sent) // that of the last head read is the final one
+		c.began(c.rd.last) // that of the last head read is the final one
 		head, err := c.rd.head()
 		if err != nil {
 			return framing{}, err

@@ -132,7 +132,7 @@ func (c *Client) exchange2(ctx context.Context, deadline time.Time, req *Request
 	defer resp.Body.Close()
 	c.resp.Status = resp.StatusCode
 	first, _ := c.h2.tap.moments()
-	c.resp.FirstByte, _ = first.arrival(c.resp.Sent)
+	c.began(first)
 	c.keepHeader(resp.Header)
 	if err := c.readBody2(req, resp); err != nil {
 		return newError(ctx, PhaseBody, err), false

@@ -80,6 +80,7 @@ func run(ctx context.Context, args []string) int {
 	d := fs.Duration("d", 10*time.Second, "`length` of each measurement")
 	rate := fs.Float64("rate", 1000, "`requests` per second of plimsoll's users")
 	users := fs.Int("users", 200, "plimsoll's `users`")
+	peers := fs.Float64("peers", goal, "`share` of the core at which vegeta and Locust are measured")
 	vegeta := fs.String("vegeta", "", "`program`; empty leaves it out")
 	locust := fs.String("locust", "", "`program`; empty leaves it out")
 	generate := fs.String("generate", "", "be the generator for the server at this `URL` (used by the program itself)")
@@ -95,7 +96,7 @@ func run(ctx context.Context, args []string) int {
 		}
 		return 0
 	}
-	rows, err := measure(ctx, *d, *rate, *users, *vegeta, *locust)
+	rows, err := measure(ctx, *d, *rate, *users, *peers, *vegeta, *locust)
 	print(os.Stdout, rows)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "truth:", err)
@@ -116,7 +117,7 @@ func judge(r row) int {
 	return 0
 }
 
-func measure(ctx context.Context, d time.Duration, rate float64, users int, vegeta, locust string) ([]row, error) {
+func measure(ctx context.Context, d time.Duration, rate float64, users int, peers float64, vegeta, locust string) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -144,14 +145,14 @@ func measure(ctx context.Context, d time.Duration, rate float64, users int, vege
 	}
 	defer os.RemoveAll(dir)
 	if vegeta != "" {
-		r, err := atGoal(func(rate float64, d time.Duration) (row, error) { return runVegeta(ctx, vegeta, dir, url, rate, d) }, 2000, 60_000, d)
+		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) { return runVegeta(ctx, vegeta, dir, url, rate, d) }, 2000, 60_000, d)
 		if err != nil {
 			return rows, fmt.Errorf("vegeta: %w", err)
 		}
 		rows = append(rows, r)
 	}
 	if locust != "" {
-		r, err := atGoal(func(rate float64, d time.Duration) (row, error) { return runLocust(ctx, locust, dir, url, rate, d) }, 100, 10_000, d)
+		r, err := atGoal(peers, func(rate float64, d time.Duration) (row, error) { return runLocust(ctx, locust, dir, url, rate, d) }, 100, 10_000, d)
 		if err != nil {
 			return rows, fmt.Errorf("locust: %w", err)
 		}
@@ -200,24 +201,27 @@ func pinned(ctx context.Context, name string, args ...string) ([]byte, time.Dura
 }
 
 // atGoal searches the rate at which a generator uses the wanted share of its core, and measures there.
-func atGoal(try func(rate float64, d time.Duration) (row, error), lo, hi float64, d time.Duration) (r row, err error) {
+func atGoal(share float64, try func(rate float64, d time.Duration) (row, error), lo, hi float64, d time.Duration) (r row, err error) {
 	rate := lo
-	for range 8 {
-		if r, err = try(rate, 3*time.Second); err != nil {
+	for range 9 {
+		const look = 3 * time.Second
+		if r, err = try(rate, look); err != nil {
 			return r, err
 		}
-		if r.CPU > goal-0.03 && r.CPU < goal+0.03 {
-			break
-		}
-		if r.CPU >= goal+0.03 {
+		over := r.CPU > share+0.02 || float64(r.N) < 0.9*rate*look.Seconds()
+		switch {
+		case over:
 			hi = rate
-			rate = (lo + hi) / 2
-		} else {
+		case r.CPU > share-0.03:
+			return try(rate, d)
+		default:
 			lo = rate
-			rate = min(rate*min(goal/r.CPU, 4), (lo+hi)/2*1.2, hi)
+		}
+		if rate = rate * min(share/r.CPU, 3); over || rate >= hi {
+			rate = (lo + hi) / 2
 		}
 	}
-	return try(rate, d)
+	return try(lo, d) // the highest that it could keep up with
 }
 
 // truth asks the server and makes it forget.
@@ -276,10 +280,11 @@ func runVegeta(ctx context.Context, program, dir, url string, rate float64, d ti
 	if err := json.Unmarshal(text, &rep); err != nil {
 		return row{}, err
 	}
-	if rep.Success < 0.999 {
-		return row{}, fmt.Errorf("at %.0f/s only %.1f %% of the requests succeeded", rate, 100*rep.Success)
+	name := fmt.Sprintf("vegeta at %.0f/s", rate)
+	if rep.Success < 1 {
+		name += fmt.Sprintf(" (%.1f %% failed)", 100*(1-rep.Success))
 	}
-	return row{Name: fmt.Sprintf("vegeta at %.0f/s", rate), N: rep.Requests, CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
+	return row{Name: name, N: int(float64(rep.Requests) * rep.Success), CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
 		SeenP50: rep.Latencies["50th"] / 1e9, SeenP99: rep.Latencies["99th"] / 1e9}, nil
 }
 
