@@ -18,17 +18,19 @@ import (
 )
 
 // h2 makes connections; it holds none itself.
+//
+//nolint:staticcheck // net/http has no connection of HTTP/2 over a net.Conn of ours
 var h2 = http2.Transport{AllowHTTP: true, DisableCompression: true, MaxHeaderListSize: maxHeader}
 
 // An h2conn is a connection on which HTTP/2 was agreed. One stream at a time is open.
 type h2conn struct {
-	cc  *http2.ClientConn
+	cc  *http2.ClientConn //nolint:staticcheck // as above
 	tap *frameTap
 }
 
 func newH2(conn net.Conn) (*h2conn, error) {
 	tap := &frameTap{Conn: conn, sock: sockOf(conn)}
-	cc, err := h2.NewClientConn(tap)
+	cc, err := h2.NewClientConn(tap) //nolint:staticcheck // as above
 	if err != nil {
 		return nil, err
 	}
