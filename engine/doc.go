@@ -8,5 +8,17 @@
 // stratified over the numbers, so that any n has the plan's mix, and a number that leaves and comes back is the
 // same user with the same streams of chance.
 //
+// # Arrivals
+//
+// Beside the users, [Arrivals] come by a schedule. Their Intended is the schedule's moment, their Due the moment at which it was
+// noticed, and what they then wait for a place among those in flight is wait. What was noticed late is lag.
+//
+// # Timers
+//
+// Each sleeping user is a goroutine on a timer of Go's. A wheel of coarser ticks was weighed: at 9,000 users with pauses of 20 s
+// there are 450 wake-ups per second, 2 ms apart, so ticks of a millisecond would join nearly none, and ticks that join many would be
+// late by more than the gate on lag allows. When wake-ups are many, Go's timers are joined anyway: BenchmarkSleepers counts 1.3
+// context switches per wake-up at 500 per second, 0.2 at 4,500 and 0.02 at 45,000.
+//
 // The engine knows no server and no plan file: behaviors come from the caller.
 package engine

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/lab"
+	"plimsoll/record"
+)
+
+func TestHealthIsReadFromFreshSamples(t *testing.T) {
+	now := time.Now()
+	type sample struct {
+		v   float64
+		age time.Duration
+	}
+	samples := map[string]sample{
+		`plimsoll_cpu_busy_hottest_ratio{role="generator"}`:      {0.62, 0},
+		`plimsoll_cpu_steal_ratio{role="generator"}`:             {0.02, 0},
+		"plimsoll_generator_cpu_ratio":                           {1.5, time.Second},
+		"plimsoll_generator_sched_latency_p99_seconds":           {0.003, 10 * time.Second},
+		"plimsoll_generator_open_fds":                            {900, 0},
+		"plimsoll_generator_fds_limit":                           {1200, 0},
+		"node_sockstat_TCP_tw":                                   {100, 0},
+		"node_memory_MemAvailable_bytes":                         {1 << 30, 0},
+		"node_memory_MemTotal_bytes":                             {4 << 30, 0},
+		`container_cpu_cfs_throttled_seconds_total{role="self"}`: {5, 0},
+		`plimsoll_cpu_busy_hottest_ratio{role="host"}`:           {0.99, 0},
+		`container_cpu_cfs_throttled_seconds_total{role="else"}`: {9, 0},
+		"plimsoll_generator_pause_max_seconds":                   {0, 0},
+		"plimsoll_generator_gc_cpu_ratio":                        {0.1, 0},
+	}
+	last := func(key string) (float64, time.Time, bool) {
+		s, ok := samples[key]
+		return s.v, now.Add(-s.age), ok
+	}
+	h := newHealth(last, []int{1, 2}, true)
+	h.ports = 2000
+	h.headroom = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
+	got := h.Health(300, 1000)
+	for name, want := range map[string]float64{"core": 62, "steal": 2, "cpu": 75, "fds": 75, "fds_free": 300, "ports": 50, "memory": 75, "clock": 0, "headroom": 40, "gc": 10} {
+		if rd := got[name]; rd.Why != "" || rd.Value < want-1e-9 || rd.Value > want+1e-9 {
+			t.Errorf("%s: %+v, want %v", name, rd, want)
+		}
+	}
+	for name, why := range map[string]string{"sched": "older than 3s", "throttled": "one sample is not a rate"} {
+		if rd := got[name]; !strings.Contains(rd.Why, why) {
+			t.Errorf("%s: %+v, want %q", name, rd, why)
+		}
+	}
+	now = now.Add(time.Second)
+	samples[`container_cpu_cfs_throttled_seconds_total{role="self"}`] = sample{5.02, 0}
+	if rd := h.Health(0, 0)["throttled"]; rd.Why != "" || rd.Value < 1.99 || rd.Value > 2.01 {
+		t.Errorf("20 ms of throttling in a second: %+v, want 2 %%", rd)
+	}
+	shared := newHealth(last, nil, true).Health(1, 1)
+	if rd := shared["core"]; !strings.Contains(rd.Why, "share their cores") {
+		t.Errorf("a shared core: %+v", rd)
+	}
+	if rd := shared["headroom"]; !strings.Contains(rd.Why, "not calibrated") {
+		t.Errorf("no calibration: %+v", rd)
+	}
+	if rd := newHealth(last, nil, false).Health(1, 1)["core"]; rd.Value != 99 {
+		t.Errorf("a host of its own: %+v", rd)
+	}
+}
+
+// runBeside runs a short plan against the null server, calls during with the program's number once users come, and returns
+// the findings.
+func runBeside(t *testing.T, core int, during func(pid int)) (v record.Validity, status int) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	src := fmt.Sprintf("name: beside\ntarget: {driver: refnull}\nplacement: {generator: [%d], target: [0]}\nworkload: {behavior: poster, pace: 0.1}\nbounded: {users: 20, ramp: 1s, settle: 1s, measure: 4s}\n", core)
+	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(src), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "run", "-json", "-store", filepath.Join(dir, "store"), filepath.Join(dir, "plan.yaml"))
+	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false")
+	var out, talk safeBuffer
+	cmd.Stdout, cmd.Stderr = &out, &talk
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if during != nil {
+		for i := 0; i < 600 && !strings.Contains(talk.String(), "ramp"); i++ {
+			time.Sleep(50 * time.Millisecond)
+		}
+		during(cmd.Process.Pid)
+	}
+	status = wait(t, cmd, time.Minute, &talk)
+	var s shown
+	if err := json.Unmarshal([]byte(out.String()), &s); err != nil {
+		t.Fatalf("%v, status %d: %s", err, status, talk.String())
+	}
+	return s.Validity, status
+}
+
+func reds(v record.Validity) []string {
+	var names []string
+	for _, f := range v.Findings {
+		if f.Level == record.Red {
+			names = append(names, f.Gate)
+		}
+	}
+	return names
+}
+
+// otherCore returns a core for the generator that is not the target's.
+func otherCore(t *testing.T) int {
+	t.Helper()
+	cpus, err := lab.AllowedCPUs(0)
+	if err != nil || runtime.NumCPU() < 2 || len(cpus) < 2 || cpus[0] != 0 {
+		t.Skip("generator and target need a core each; with one, no gate of a core of its own can be read")
+	}
+	return cpus[len(cpus)-1]
+}
+
+// The check before the start wants 500 files left; here they go when it has passed.
+func TestFewFilesMakeARunInvalid(t *testing.T) {
+	v, status := runBeside(t, otherCore(t), func(pid int) {
+		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 400, Max: 400}, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if status != exitInvalid || !slices.Contains(reds(v), "fds_free") {
+		t.Errorf("status %d, red %v; want %d and fds_free", status, reds(v), exitInvalid)
+	}
+}
+
+func TestAHogBesideTheGeneratorMakesARunInvalid(t *testing.T) {
+	core := otherCore(t)
+	hog := exec.Command("taskset", "-c", fmt.Sprint(core), "sh", "-c", "while :; do :; done")
+	if err := hog.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = hog.Process.Kill() // a loop keeps nothing
+		_ = hog.Wait()
+	}()
+	v, status := runBeside(t, core, nil)
+	if status != exitInvalid || !slices.Contains(reds(v), "core") {
+		t.Errorf("status %d, red %v; want %d and core", status, reds(v), exitInvalid)
+	}
+}
