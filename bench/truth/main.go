@@ -182,7 +182,7 @@ func startServer(ctx context.Context, self string) (url string, stop func(), err
 	i := strings.Index(line, "http://")
 	if err != nil || i < 0 {
 		stop()
-		return "", nil, fmt.Errorf("the server said %q, %v", line, err)
+		return "", nil, errors.Join(fmt.Errorf("the server said %q", line), err)
 	}
 	return strings.TrimSpace(line[i:]), stop, nil
 }
