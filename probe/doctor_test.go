@@ -15,7 +15,7 @@ func seed001() patient {
 	files := map[string]string{
 		"proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units     \n" +
 			"Max processes             8192                 8192                 processes \n" +
-			"Max open files            100000               100000               files     \n",
+			"Max open files            1024                 100000               files     \n",
 		"proc/self/cgroup":                                     "0::/system.slice/nginx.service\n",
 		"proc/meminfo":                                         "MemTotal: 8000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n",
 		"proc/sys/net/ipv4/ip_local_port_range":                "1025\t65000\n",
