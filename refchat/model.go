@@ -181,6 +181,7 @@ type post struct {
 	ReplyCount    int64          `json:"reply_count"`
 	LastReplyAt   int64          `json:"last_reply_at"`
 	Participants  []*user        `json:"participants"`
+	IsFollowing   *bool          `json:"is_following,omitempty"` // of a root, in lists for clients that collapse threads
 	Metadata      *postMetadata  `json:"metadata,omitempty"`
 }
 

@@ -100,14 +100,14 @@ func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
 }
 
 // setCursors fills in the neighbors of a list's ends.
-func (s *Server) setCursors(ctx context.Context, l *postList, channelID string) error {
+func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, as *threadView) error {
 	if len(l.Order) == 0 {
 		return nil
 	}
 	newest, oldest := l.Posts[l.Order[0]], l.Posts[l.Order[len(l.Order)-1]]
 	var err error
-	if l.NextPostID, err = s.st.neighbor(ctx, channelID, newest.CreateAt, false); err == nil {
-		l.PrevPostID, err = s.st.neighbor(ctx, channelID, oldest.CreateAt, true)
+	if l.NextPostID, err = s.st.neighbor(ctx, channelID, newest.CreateAt, false, as); err == nil {
+		l.PrevPostID, err = s.st.neighbor(ctx, channelID, oldest.CreateAt, true, as)
 	}
 	if err != nil {
 		return errStore("post.get_neighbor", err)
@@ -136,6 +136,7 @@ func (s *Server) getPostsForChannel(q *request) error {
 	}
 	page, per := q.page()
 	ctx := q.r.Context()
+	as := s.threadView(q)
 	var list []*post
 	if since == 0 {
 		c, err := s.channel(ctx, id)
@@ -148,23 +149,26 @@ func (s *Server) getPostsForChannel(q *request) error {
 	}
 	switch {
 	case since > 0:
-		list, err = s.st.postsSince(ctx, id, since)
+		list, err = s.st.postsSince(ctx, id, since, as)
 	case after != "":
-		list, err = s.st.postsBeside(ctx, id, after, false, page, per)
+		list, err = s.st.postsBeside(ctx, id, after, false, page, per, as)
 	case before != "":
-		list, err = s.st.postsBeside(ctx, id, before, true, page, per)
+		list, err = s.st.postsBeside(ctx, id, before, true, page, per, as)
 	default:
-		list, err = s.st.postPage(ctx, id, page, per)
+		list, err = s.st.postPage(ctx, id, page, per, as)
 	}
 	if err != nil {
 		return errStore("post.get_posts", err)
 	}
-	l, err := s.listOf(ctx, list, v.Get("skipFetchThreads") != "true", since > 0 || before != "" || after != "")
+	if err := s.introduceRoots(ctx, list, as); err != nil {
+		return err
+	}
+	l, err := s.listOf(ctx, list, as == nil && v.Get("skipFetchThreads") != "true", since > 0 || before != "" || after != "")
 	if err != nil {
 		return err
 	}
 	if since == 0 {
-		if err := s.setCursors(ctx, l, id); err != nil {
+		if err := s.setCursors(ctx, l, id, as); err != nil {
 			return err
 		}
 	}
@@ -195,6 +199,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 		return newError(http.StatusBadRequest, "api.context.invalid_url_param.app_error", "Invalid or missing limit_after parameter in request URL.")
 	}
 	ctx := q.r.Context()
+	as := s.threadView(q)
 	m, err := s.st.member(ctx, id, userID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return newError(http.StatusNotFound, "app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID.")
@@ -204,22 +209,22 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
-		if unread, err = s.st.neighbor(ctx, id, m.LastViewedAt, false); err != nil {
+		if unread, err = s.st.neighbor(ctx, id, m.LastViewedAt, false, as); err != nil {
 			return errStore("post.get_neighbor", err)
 		}
 	}
 	var list []*post
 	if unread == "" {
-		list, err = s.st.postPage(ctx, id, 0, nBefore)
+		list, err = s.st.postPage(ctx, id, 0, nBefore, as)
 	} else {
 		var first *post
 		if first, err = s.st.postByID(ctx, unread); err == nil {
 			var newer, older []*post
 			if nAfter > 1 {
-				newer, err = s.st.postsBeside(ctx, id, unread, false, 0, nAfter-1)
+				newer, err = s.st.postsBeside(ctx, id, unread, false, 0, nAfter-1, as)
 			}
 			if err == nil && nBefore > 0 {
-				older, err = s.st.postsBeside(ctx, id, unread, true, 0, nBefore)
+				older, err = s.st.postsBeside(ctx, id, unread, true, 0, nBefore, as)
 			}
 			list = append(append(newer, first), older...)
 		}
@@ -227,11 +232,14 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	if err != nil {
 		return errStore("post.get_around", err)
 	}
-	l, err := s.listOf(ctx, list, v.Get("skipFetchThreads") != "true", unread != "")
+	if err := s.introduceRoots(ctx, list, as); err != nil {
+		return err
+	}
+	l, err := s.listOf(ctx, list, as == nil && v.Get("skipFetchThreads") != "true", unread != "")
 	if err != nil {
 		return err
 	}
-	if err := s.setCursors(ctx, l, id); err != nil {
+	if err := s.setCursors(ctx, l, id, as); err != nil {
 		return err
 	}
 	return q.reply(http.StatusOK, l)

@@ -52,25 +52,35 @@ func (st *store) thread(ctx context.Context, rootID string) (list []*post, err e
 }
 
 // postPage lists a channel's posts, newest first. Their replies are not counted, a habit of the real server.
-func (st *store) postPage(ctx context.Context, channelID string, page, per int) (list []*post, err error) {
+func (st *store) postPage(ctx context.Context, channelID string, page, per int, as *threadView) (list []*post, err error) {
 	defer st.timed("PostStore.GetPosts", &err)()
+	if as != nil {
+		return st.selectRoots(ctx, as, "p.channelid = ? AND p.deleteat = 0 AND p.rootid = '' ORDER BY p.createat DESC LIMIT ? OFFSET ?", channelID, per, page*per)
+	}
 	return st.selectPosts(ctx, false, "WHERE p.channelid = ? AND p.deleteat = 0 ORDER BY p.createat DESC LIMIT ? OFFSET ?", channelID, per, page*per)
 }
 
-func (st *store) postsSince(ctx context.Context, channelID string, since int64) (list []*post, err error) {
+func (st *store) postsSince(ctx context.Context, channelID string, since int64, as *threadView) (list []*post, err error) {
 	defer st.timed("PostStore.GetPostsSince", &err)()
+	if as != nil {
+		return st.selectRoots(ctx, as, "p.channelid = ? AND p.updateat > ? AND p.rootid = '' ORDER BY p.createat DESC LIMIT 1000", channelID, since)
+	}
 	return st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.updateat > ? ORDER BY p.createat DESC LIMIT 1000", channelID, since)
 }
 
 // postsBeside returns a page of the posts before or after one, newest first.
-func (st *store) postsBeside(ctx context.Context, channelID, id string, before bool, page, per int) (list []*post, err error) {
+func (st *store) postsBeside(ctx context.Context, channelID, id string, before bool, page, per int, as *threadView) (list []*post, err error) {
 	method, cmp, dir := "PostStore.GetPostsAfter", ">", "ASC"
 	if before {
 		method, cmp, dir = "PostStore.GetPostsBefore", "<", "DESC"
 	}
 	defer st.timed(method, &err)()
-	list, err = st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.deleteat = 0 AND p.createat "+cmp+
-		" (SELECT b.createat FROM posts b WHERE b.id = ?) ORDER BY p.createat "+dir+" LIMIT ? OFFSET ?", channelID, id, per, page*per)
+	clause := " AND p.createat " + cmp + " (SELECT b.createat FROM posts b WHERE b.id = ?) ORDER BY p.createat " + dir + " LIMIT ? OFFSET ?"
+	if as != nil {
+		list, err = st.selectRoots(ctx, as, "p.channelid = ? AND p.deleteat = 0 AND p.rootid = ''"+clause, channelID, id, per, page*per)
+	} else {
+		list, err = st.selectPosts(ctx, true, "WHERE p.channelid = ? AND p.deleteat = 0"+clause, channelID, id, per, page*per)
+	}
 	if !before {
 		slices.Reverse(list)
 	}
@@ -86,13 +96,17 @@ func (st *store) threadsOf(ctx context.Context, roots []string, counted bool) (l
 }
 
 // neighbor returns the id of the post next to a time in a channel, or "".
-func (st *store) neighbor(ctx context.Context, channelID string, at int64, before bool) (id string, err error) {
+func (st *store) neighbor(ctx context.Context, channelID string, at int64, before bool, as *threadView) (id string, err error) {
 	method, cmp, dir := "PostStore.GetPostIdAfterTime", ">", "ASC"
 	if before {
 		method, cmp, dir = "PostStore.GetPostIdBeforeTime", "<", "DESC"
 	}
 	defer st.timed(method, &err)()
-	err = st.row(ctx, nil, []any{&id}, "SELECT id FROM posts WHERE channelid = ? AND deleteat = 0 AND createat "+cmp+" ? ORDER BY createat "+dir+" LIMIT 1", channelID, at)
+	roots := ""
+	if as != nil {
+		roots = " AND rootid = ''"
+	}
+	err = st.row(ctx, nil, []any{&id}, "SELECT id FROM posts WHERE channelid = ? AND deleteat = 0"+roots+" AND createat "+cmp+" ? ORDER BY createat "+dir+" LIMIT 1", channelID, at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

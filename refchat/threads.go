@@ -338,3 +338,29 @@ func threadPageOf(q *request) (p threadPage, all bool, err error) {
 	}
 	return p, strings.TrimSpace(v.Get("perPage")+v.Get("fromPost")+v.Get("fromCreateAt")+v.Get("direction")) == "", err
 }
+
+// threadView returns how the caller wants lists of posts, nil for all posts as they come.
+func (s *Server) threadView(q *request) *threadView {
+	v := q.r.URL.Query()
+	if v.Get("collapsedThreads") != "true" || !s.collapsed() {
+		return nil
+	}
+	return &threadView{userID: q.sess.UserID, extended: v.Get("collapsedThreadsExtended") == "true"}
+}
+
+// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are wanted.
+func (s *Server) introduceRoots(ctx context.Context, list []*post, as *threadView) error {
+	if as == nil || !as.extended {
+		return nil
+	}
+	for _, p := range list {
+		for i, u := range p.Participants {
+			full, err := s.user(ctx, u.ID)
+			if err != nil {
+				return err
+			}
+			p.Participants[i] = full.public()
+		}
+	}
+	return nil
+}

@@ -174,3 +174,38 @@ func TestThreadPages(t *testing.T) {
 		}
 	})
 }
+
+// TestCollapsedLists reads a channel as a client that collapses threads.
+func TestCollapsedLists(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		old := w.ann.post(w.channel, "old")
+		asked := w.ann.post(w.channel, "asked")
+		w.bob.reply(w.channel, asked["id"], "aye")
+		w.bob.reply(w.channel, asked["id"], "sir")
+		last := w.ann.post(w.channel, "last")
+		at := "/channels/" + w.channel + "/posts?collapsedThreads=true&"
+		for query, wanted := range map[string][]any{
+			at + "per_page=3": {last["id"], asked["id"], old["id"]},
+			at + "since=" + fmt.Sprint(num(asked["create_at"])):                                                    {last["id"], asked["id"]},
+			at + "before=" + text(last["id"]) + "&per_page=1":                                                      {asked["id"]},
+			at + "after=" + text(old["id"]) + "&per_page=2":                                                        {last["id"], asked["id"]},
+			"/users/me/channels/" + w.channel + "/posts/unread?limit_before=3&limit_after=3&collapsedThreads=true": {last["id"], asked["id"], old["id"]},
+			"/channels/" + w.channel + "/posts?collapsedThreads=true&collapsedThreadsExtended=true&per_page=2":     {last["id"], asked["id"]},
+		} {
+			l := want[obj](w.ann, 200, "GET", query, nil)
+			if got := l["order"].([]any); !slices.Equal(got, wanted) || len(l["posts"].(obj)) != len(wanted) {
+				t.Errorf("%s: %v with %d posts, want %v", query, got, len(l["posts"].(obj)), wanted)
+				continue
+			}
+			p := l["posts"].(obj)[text(asked["id"])].(obj)
+			people, _ := p["participants"].([]any)
+			if num(p["reply_count"]) != 2 || num(p["last_reply_at"]) == 0 || p["is_following"] != true || len(people) == 0 {
+				t.Errorf("%s: thread %v", query, p)
+			}
+		}
+		if l := want[obj](w.bob, 200, "GET", at+"before="+text(asked["id"])+"&per_page=1", nil); l["next_post_id"] != asked["id"] {
+			t.Errorf("the cursors name no root: %v", l)
+		}
+	})
+}

@@ -235,3 +235,28 @@ func (st *store) threadPage(ctx context.Context, root *post, page threadPage) (l
 	}
 	return append([]*post{root}, list...), more, err
 }
+
+// threadView is how a client that collapses threads wants lists of posts: roots alone, each with its thread as the user sees it.
+type threadView struct {
+	userID   string
+	extended bool // with the participants' profiles
+}
+
+// selectRoots lists root posts with their threads: one statement, as the real server's, and no others for replies.
+func (st *store) selectRoots(ctx context.Context, as *threadView, clause string, args ...any) (list []*post, err error) {
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		p, following := &post{}, false
+		list = append(list, p)
+		var people, props, files string
+		err := r.Scan(&p.ReplyCount, &p.LastReplyAt, &people, &following, &p.ID, &p.CreateAt, &p.UpdateAt, &p.EditAt, &p.DeleteAt, &p.IsPinned, &p.UserID,
+			&p.ChannelID, &p.RootID, &p.ParentID, &p.OriginalID, &p.Message, &p.Type, &props, &p.Hashtags, &files, &p.HasReactions)
+		p.Props, p.FileIDs, p.IsFollowing = textAny(props), textList(files), &following
+		for _, id := range textList(people) {
+			p.Participants = append(p.Participants, &user{ID: id})
+		}
+		return err
+	}, "SELECT COALESCE(t.replycount, 0), COALESCE(t.lastreplyat, 0), COALESCE(t.participants, ''), COALESCE(tm.following, ?), "+postColumns+
+		" FROM posts p LEFT JOIN threads t ON t.postid = p.id LEFT JOIN threadmemberships tm ON tm.postid = p.id AND tm.userid = ? WHERE "+clause,
+		append([]any{false, as.userID}, args...)...)
+	return list, err
+}
