@@ -40,7 +40,7 @@ func (a *person) addChannelBookmark(ctx context.Context) error {
 func (a *person) addBookmark(ctx context.Context) error {
 	ch := a.channel().id.String()
 	file := a.choice.IntN(2) == 1
-	name := message(a.content, 2, a.b.set.users, 0)
+	name := fewWords(a.content, 2)
 	b := Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
 		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
@@ -83,7 +83,7 @@ func (a *person) updateChannelBookmark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name := message(a.content, 2, a.b.set.users, 0)
+	name := fewWords(a.content, 2)
 	_, err = a.quiet().RenameBookmark(ctx, a.channel().id.String(), list[a.pick.IntN(len(list))].ID, name[:min(len(name), 60)])
 	return err
 }
@@ -113,7 +113,7 @@ func (a *person) deleteChannelBookmark(ctx context.Context) error {
 
 // createSidebarCategory groups some of the person's channels, and reads the new sidebar.
 func (a *person) createSidebarCategory(ctx context.Context) error {
-	name := message(a.content, 2, a.b.set.users, 0)
+	name := fewWords(a.content, 2)
 	cat := Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
 		if a.inTeam(p) && len(cat.Channels) < 3 && (k == a.current || a.pick.IntN(4) == 0) {

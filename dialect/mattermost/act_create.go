@@ -70,7 +70,7 @@ func (a *person) people(ctx context.Context) ([]Profile, error) {
 
 // createDirect opens a direct channel with somebody and writes there.
 func (a *person) createDirect(ctx context.Context) error {
-	text := a.compose(rootWords)
+	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
 		return err
@@ -85,12 +85,12 @@ func (a *person) createDirect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.settleIn(ctx, ch, text)
+	return a.settleIn(ctx, ch, c)
 }
 
 // createGroup opens a group channel with two others and writes there.
 func (a *person) createGroup(ctx context.Context) error {
-	text := a.compose(rootWords)
+	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
 		return err
@@ -104,11 +104,11 @@ func (a *person) createGroup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.settleIn(ctx, ch, text)
+	return a.settleIn(ctx, ch, c)
 }
 
 // settleIn reads a channel that was just opened, and writes there.
-func (a *person) settleIn(ctx context.Context, ch Channel, text string) error {
+func (a *person) settleIn(ctx context.Context, ch Channel, c composed) error {
 	ch, err := a.c.Channel(ctx, ch.ID)
 	if err != nil {
 		return err
@@ -119,7 +119,11 @@ func (a *person) settleIn(ctx context.Context, ch Channel, text string) error {
 	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
 		return err
 	}
-	return a.post(ctx, a.channel(), Draft{Message: text})
+	d, err := a.write(ctx, a.channel(), ID{}, c)
+	if err != nil {
+		return err
+	}
+	return a.post(ctx, a.channel(), d)
 }
 
 func (a *person) createPrivate(ctx context.Context) error { return a.createChannel(ctx, "P") }

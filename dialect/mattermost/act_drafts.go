@@ -31,6 +31,9 @@ type belongings struct {
 	scheduled []unsent
 	reported  int // accounts in the last report
 	looked    look
+	threads   []ID // of its inbox, the newest ones
+	acked     []ID // posts that it has acknowledged, the last ones
+	found     int  // by the last search, or in the last thread
 }
 
 // An unsent is where a draft or a scheduled post would go.
@@ -68,13 +71,12 @@ func (a *person) threadOf(ch *channel, share float64) (root ID) {
 	return root
 }
 
-// words returns a text for a message to a channel or thread.
-func (a *person) words(root ID) string {
-	n := rootWords
-	if !root.None() {
-		n = replyWords
+// composeTo draws a message to a channel or thread.
+func (a *person) composeTo(root ID) composed {
+	if root.None() {
+		return a.compose(rootWords)
 	}
-	return message(a.content, n, a.b.set.users, len(a.b.ids))
+	return a.compose(replyWords)
 }
 
 // upsertDraft writes something and leaves it.
@@ -84,11 +86,11 @@ func (a *person) upsertDraft(ctx context.Context) error {
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, draftReplyShare)
-	text := a.words(root)
-	if err := a.typing(ctx, ch, root); err != nil {
+	d, err := a.write(ctx, ch, root, a.composeTo(root))
+	if err != nil {
 		return err
 	}
-	if err := a.quiet().UpsertDraft(ctx, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}); err != nil {
+	if err := a.quiet().UpsertDraft(ctx, d); err != nil {
 		return err
 	}
 	own := a.own()
@@ -164,11 +166,12 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 	}
 	ch := a.channel()
 	root := a.threadOf(ch, scheduledReplyShare)
-	text, at := a.words(root), later(a.choice)
-	if err := a.typing(ctx, ch, root); err != nil {
+	c, at := a.composeTo(root), later(a.choice)
+	d, err := a.write(ctx, ch, root, c)
+	if err != nil {
 		return unsent{}, err
 	}
-	s, err := a.quiet().Schedule(ctx, a.id, Draft{ChannelID: ch.id.String(), RootID: root.String(), Message: text}, at)
+	s, err := a.quiet().Schedule(ctx, a.id, d, at)
 	if err != nil {
 		return unsent{}, err
 	}
@@ -203,7 +206,7 @@ func (a *person) updateScheduledPost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text, at := a.words(p.root), later(a.choice)
+	text, at := a.composeTo(p.root).plain(), later(a.choice)
 	return a.quiet().Reschedule(ctx, a.id, Scheduled{Draft: Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
 }
 
@@ -230,7 +233,7 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.post(ctx, p.ch, Draft{Message: a.words(p.root), RootID: p.root.String()}); err != nil {
+	if err := a.post(ctx, p.ch, Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}); err != nil {
 		return err
 	}
 	return a.unschedule(ctx, p)

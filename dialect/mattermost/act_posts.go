@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"plimsoll/workload"
 )
@@ -19,37 +17,6 @@ var postActions = []action{
 
 // replyShare of the posts are replies: of production's posts, as load-test-ng has it.
 const replyShare = 0.18
-
-// Messages are made of random words, 7.5 letters long on average; their number is uniform.
-const (
-	rootWords  = 68 // at most; a root has 1 to 68
-	replyWords = 46
-)
-
-var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
-
-// message draws the text of a post. One in ten ends with an emoji, one in ten mentions another of the first n persons.
-func message(r *rand.Rand, words int, prefix string, n int) string {
-	var b strings.Builder
-	count := 1 + r.IntN(words)
-	for i := range count {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		for range 3 + r.IntN(10) {
-			b.WriteByte(byte('a' + r.IntN(26)))
-		}
-	}
-	emoji, whom := r.IntN(10*len(emojis)), r.IntN(10*max(n, 1))
-	if whom < n {
-		b.WriteString(" @")
-		b.WriteString(personName(prefix, whom))
-	}
-	if emoji < len(emojis) {
-		b.WriteString(" :" + emojis[emoji] + ":")
-	}
-	return b.String()
-}
 
 // typing tells the others that the person is typing, unless they are too many for the server (MaxNotificationsPerChannel). Without a
 // WebSocket nobody is told: the loss was counted already.
@@ -72,7 +39,8 @@ func (a *person) createPost(ctx context.Context) error {
 	if reply {
 		words = replyWords
 	}
-	text := a.compose(words)
+	c := a.compose(words)
+	urgent := a.content.Float64() < urgentShare && a.b.facts.lacks(hasPriority) == ""
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
@@ -85,15 +53,12 @@ func (a *person) createPost(ctx context.Context) error {
 			}
 		}
 	}
-	if err := a.typing(ctx, ch, root); err != nil {
+	d, err := a.write(ctx, ch, root, c)
+	if err != nil {
 		return err
 	}
-	return a.post(ctx, ch, Draft{Message: text, RootID: root.String()})
-}
-
-// compose draws a text of at most so many words.
-func (a *person) compose(words int) string {
-	return message(a.content, words, a.b.set.users, len(a.b.ids))
+	d.Priority.Urgent = urgent && root.None()
+	return a.post(ctx, ch, d)
 }
 
 // post makes a post in a channel and remembers it.
@@ -107,7 +72,11 @@ func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 	if a.deliveries != nil {
 		a.deliveries.Sent(p.ID, p.Sent)
 	}
-	a.b.dir.see(ch, Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt})
+	seen := Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt}
+	if d.Priority.WantsAck {
+		seen.flags |= postWantsAck
+	}
+	a.b.dir.see(ch, seen)
 	return a.dropDraft(ctx, ch, parseID(d.RootID))
 }
 

@@ -72,7 +72,7 @@ const statusTime = 30 * time.Minute
 // updateCustomStatus tells everybody what the person is up to.
 func (a *person) updateCustomStatus(ctx context.Context) error {
 	emoji := emojis[a.content.IntN(len(emojis))]
-	text := message(a.content, 4, a.b.set.users, 0)
+	text := fewWords(a.content, 4)
 	return a.c.SetCustomStatus(ctx, a.id, emoji, text, time.Now().Add(statusTime))
 }
 
@@ -83,7 +83,7 @@ func (a *person) removeCustomStatus(ctx context.Context) error {
 
 // updateCustomAttribute changes one of the person's attributes.
 func (a *person) updateCustomAttribute(ctx context.Context) error {
-	return a.c.SetAttribute(ctx, a.b.attribute, message(a.content, 2, a.b.set.users, 0))
+	return a.c.SetAttribute(ctx, a.b.attribute, fewWords(a.content, 2))
 }
 
 const reportPage = 50 // users

@@ -37,7 +37,7 @@ const (
 )
 
 // actions are all that a person can do.
-var actions = slices.Concat(channelActions, sessionActions, createActions, postActions, draftActions, profileActions, bookmarkActions)
+var actions = slices.Concat(channelActions, sessionActions, createActions, postActions, urgentActions, threadActions, draftActions, searchActions, profileActions, bookmarkActions)
 
 // A chance is the three streams that an action draws from. Each action gets new ones, seeded by two draws from the user's own stream
 // of actions, so that the user's next action is the same whatever this one found on the server.

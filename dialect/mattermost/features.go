@@ -19,6 +19,7 @@ const (
 	hasCustomStatus                // a status in the user's own words
 	hasReminders                   // of posts
 	hasDrafts                      // kept by the server
+	hasPriority                    // of posts: important, urgent
 	hasAcks                        // urgent posts that want to be acknowledged
 	hasPersistent                  // urgent posts that notify again and again
 	hasBookmarks                   // of channels
@@ -81,6 +82,7 @@ var featureSpecs = [numFeatures]featureSpec{
 	hasReminders: {name: "post reminders", since: version{7, 2}, source: "reference: posts.yaml, minimum server version 7.2"},
 	hasDrafts: {name: "synced drafts", since: version{7, 7}, config: "AllowSyncedDrafts",
 		source: "reference: upsert-draft (501 when switched off); mattermost/docs#6118 names 7.7; server: api4/drafts.go"},
+	hasPriority: {name: "priorities", since: version{7, 7}, config: "PostPriority", source: "server: config/client.go has the switch; load-test-ng writes urgent posts from 7.7 on"},
 	hasAcks: {name: "acknowledgements", since: version{7, 7}, config: "PostPriority", license: professional,
 		source: "reference: posts.yaml, minimum server version 7.7; server: config/client.go sets PostAcknowledgements with a Professional license and PostPriority"},
 	hasPersistent: {name: "persistent notifications", since: version{8, 0}, config: "AllowPersistentNotifications", license: professional,

@@ -61,7 +61,7 @@ func readTold(t *testing.T, name string) *told {
 func TestDetection(t *testing.T) {
 	for name, want := range map[string]map[feature]string{
 		"5.37-team": {
-			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0", hasDrafts: "since 7.7.0", hasAcks: "since 7.7.0",
+			hasThreads: "CollapsedThreads is disabled", hasReminders: "since 7.2.0, the server is 5.37.0", hasDrafts: "since 7.7.0", hasPriority: "since 7.7.0", hasAcks: "since 7.7.0",
 			hasPersistent: "since 8.0.0", hasBookmarks: "since 9.5.0", hasReports: "since 9.5.0", hasClientPerf: "since 9.9.0", hasScheduled: "since 10.3.0",
 			hasAttributes: "since 10.5.0", hasAllTeams: "since 10.7.0", hasAllChannels: "since 6.2.0",
 		},

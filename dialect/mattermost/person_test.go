@@ -204,31 +204,35 @@ func TestFeatures(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
+	a := &person{chance: newChance(), current: -1, b: &Person{ids: make([]string, 50)}}
+	a.b.set.users = "u-"
+	a.renew(5, 6)
 	const n = 20_000
-	words, letters, mentions, emoji := 0, 0, 0, 0
+	words, mentions, emoji, linked, files := 0, 0, 0, 0, 0
 	for range n {
-		for w := range strings.FieldsSeq(message(r, rootWords, "u-", 50)) {
+		c := a.compose(rootWords)
+		if len(c.files) > 0 {
+			files++
+		}
+		for w := range strings.FieldsSeq(c.plain()) {
 			switch {
 			case w[0] == '@':
 				mentions++
 			case w[0] == ':':
 				emoji++
+			case strings.HasPrefix(w, "https://"):
+				linked++
 			default:
 				words++
-				letters += len(w)
 			}
 		}
 	}
 	if m := float64(words) / n; m < 34 || m > 35 {
 		t.Errorf("%.1f words on average, want 34.5", m)
 	}
-	if m := float64(letters) / float64(words); m < 7.4 || m > 7.6 {
-		t.Errorf("words of %.2f letters on average, want 7.5", m)
-	}
-	for what, k := range map[string]int{"mentions": mentions, "emojis": emoji} {
-		if k < n/10-250 || k > n/10+250 {
-			t.Errorf("%d %s in %d messages, want a tenth", k, what, n)
+	for what, k := range map[string]int{"mentions": mentions, "emojis": emoji, "links": linked, "files": 5 * files} {
+		if k < n/10-350 || k > n/10+350 {
+			t.Errorf("%d %s in %d messages, want a tenth (files: a fiftieth)", k, what, n)
 		}
 	}
 }

@@ -28,6 +28,7 @@ const (
 	EventPosted
 	EventTyping
 	EventReactionAdded
+	EventEphemeral // a message that is stored nowhere
 )
 
 // An Event is one event.
@@ -222,6 +223,8 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 		})
 	case "reaction_added":
 		ev.Kind = EventReactionAdded
+	case "ephemeral_message":
+		ev.Kind = EventEphemeral
 	case "posted":
 		ev.Kind = EventPosted
 		if len(inner) == 0 || inner[0] != '{' {

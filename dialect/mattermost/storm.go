@@ -87,7 +87,7 @@ func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 		return skipNoChannel
 	}
 	for range posts {
-		if err := a.post(ctx, a.places[k].ch, Draft{Message: "@all " + a.compose(replyWords)}); err != nil {
+		if err := a.post(ctx, a.places[k].ch, Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
 			return err
 		}
 	}

@@ -130,3 +130,29 @@ func (c *Client) Acknowledge(ctx context.Context, userID, postID string) error {
 		return nil
 	}, 200)
 }
+
+// PostPriority reads what the author of a post asked for, and who has acknowledged it.
+func (c *Client) PostPriority(ctx context.Context, postID string) (p Priority, acks []string, err error) {
+	err = c.get(ctx, opGetPost, postPath(postID), func(resp *wire.Response) error {
+		return eachField(resp.Body, func(k, v []byte) (err error) {
+			if string(k) != "metadata" || v[0] != '{' {
+				return nil
+			}
+			if p, err = readPriority(v); err != nil {
+				return err
+			}
+			return eachField(v, func(k, v []byte) error {
+				if string(k) != "acknowledgements" {
+					return nil
+				}
+				return eachIn(v, func(v []byte) error {
+					user := ""
+					err := texts(v, []string{"user_id"}, &user)
+					acks = append(acks, user)
+					return err
+				})
+			})
+		})
+	})
+	return p, acks, err
+}

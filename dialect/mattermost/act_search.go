@@ -1,0 +1,266 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// searchActions look for posts, people and channels.
+var searchActions = []action{
+	{name: "search_users", weight: 0.032, do: (*person).searchUsers, prove: proveSearchUsers},
+	{name: "search_posts", weight: 0.0218, do: (*person).searchPosts, prove: proveSearchPosts},
+	{name: "search_group_channels", weight: 0.0204, do: (*person).searchGroupChannels, prove: proveSearchGroupChannels},
+	{name: "search_channels", weight: 0.015, do: (*person).searchChannels, prove: proveSearchChannels},
+	{name: "search_posts_all_teams", weight: 0.0109, needs: hasAllTeams, do: (*person).searchPostsAllTeams, prove: proveSearchPosts},
+}
+
+const (
+	modifierShare = 0.2 // of each of the five kinds of modifier of a search
+	mostLetters   = 4   // after which a channel is found
+)
+
+// A query is a search for posts as a person means to type it.
+type query struct {
+	words, phrase []string
+	not           string // an excluded word
+	date          string // "before:2026-01-31", "after:..." or "on:..."
+	from          string // a user
+	in            *channel
+}
+
+// query draws a search: one to four words and, each in one of five searches, an author, a channel, a date, an excluded word and a phrase.
+// All is drawn before anything is asked for.
+func (a *person) query() (q query) {
+	r := a.content
+	word := func() string { words := vocabulary(); return words[r.IntN(len(words))] }
+	for range 1 + r.IntN(4) {
+		q.words = append(q.words, word())
+	}
+	is := func() bool { return r.Float64() < modifierShare }
+	if from, whom := is(), r.IntN(max(1, len(a.b.ids))); from {
+		q.from = personName(a.b.set.users, whom)
+	}
+	if is() {
+		if k, ok := a.otherPlace(a.inTeam); ok {
+			q.in = a.places[k].ch
+		}
+	}
+	if is() {
+		days := r.IntN(30)
+		q.date = []string{"before:", "after:", "on:"}[r.IntN(3)] + time.Now().AddDate(0, 0, -days).Format("2006-01-02")
+	}
+	if not := word(); is() {
+		q.not = not
+	}
+	if x, y := word(), word(); is() {
+		q.phrase = []string{x, y}
+	}
+	return q
+}
+
+// terms writes the query down.
+func (q *query) terms() string {
+	parts := slices.Clone(q.words)
+	if q.phrase != nil {
+		parts = append(parts, `"`+strings.Join(q.phrase, " ")+`"`)
+	}
+	if q.not != "" {
+		parts = append(parts, "-"+q.not)
+	}
+	if q.date != "" {
+		parts = append(parts, q.date)
+	}
+	if q.from != "" {
+		parts = append(parts, "from:"+q.from)
+	}
+	if q.in != nil {
+		parts = append(parts, "in:"+q.in.name)
+	}
+	return strings.Join(parts, " ")
+}
+
+func (a *person) searchPosts(ctx context.Context) error { return a.searchIn(ctx, a.team) }
+
+func (a *person) searchPostsAllTeams(ctx context.Context) error { return a.searchIn(ctx, "") }
+
+// searchIn types a search, with the server's help for names, and looks at what was found.
+func (a *person) searchIn(ctx context.Context, team string) error {
+	q := a.query()
+	if q.from != "" {
+		if err := a.typeOut(ctx, q.from, func(part string) error {
+			in, out, err := a.c.AutocompleteUsers(ctx, a.team, "", part)
+			if err != nil {
+				return err
+			}
+			return a.show(ctx, append(in, out...))
+		}); err != nil {
+			return err
+		}
+	}
+	if q.in != nil {
+		if err := a.typeOut(ctx, q.in.name, func(part string) error {
+			_, err := a.c.AutocompleteChannels(ctx, a.team, part)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	_, offset := time.Now().Zone()
+	posts, err := a.c.SearchPosts(ctx, team, q.terms(), offset)
+	if err != nil {
+		return err
+	}
+	a.own().found = len(posts)
+	return a.meet(ctx, posts)
+}
+
+// searchUsers looks for a person by name, letter by letter.
+func (a *person) searchUsers(ctx context.Context) error {
+	if len(a.b.ids) == 0 {
+		return skipNoUser
+	}
+	name := personName(a.b.set.users, a.pick.IntN(len(a.b.ids)))
+	return a.typeOut(ctx, name, func(part string) error {
+		people, err := a.c.SearchUsers(ctx, part)
+		if err != nil {
+			return err
+		}
+		a.own().found = len(people)
+		return a.show(ctx, people)
+	})
+}
+
+// searchChannels looks for a channel to go to, by one to four of its letters.
+func (a *person) searchChannels(ctx context.Context) error {
+	letters := 1 + a.choice.IntN(mostLetters)
+	k, ok := a.otherPlace(a.inTeam)
+	if !ok {
+		return skipNoChannel
+	}
+	team := "" // the web app looks in all of them
+	if a.b.facts.version.before(version{7, 8}) {
+		team = a.team
+	}
+	name := a.places[k].ch.name
+	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchChannels(ctx, team, part)
+		a.own().found = len(found)
+		return err
+	})
+}
+
+// searchGroupChannels looks for a group channel by one to four letters of a member's name.
+func (a *person) searchGroupChannels(ctx context.Context) error {
+	letters := 1 + a.choice.IntN(mostLetters)
+	if len(a.b.ids) == 0 {
+		return skipNoUser
+	}
+	name := personName(a.b.set.users, a.pick.IntN(len(a.b.ids)))
+	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
+		found, err := a.c.SearchGroupChannels(ctx, part)
+		a.own().found = len(found)
+		return err
+	})
+}
+
+// proveSearchPosts has the witness write something that the very search must find, and shows that the person found as much as the witness.
+func proveSearchPosts(ctx context.Context, s *stage) error {
+	a := s.actor
+	for seed := uint64(1); ; seed++ {
+		// A query that a post of the witness can answer: of words and phrases. Proofs look for one with both.
+		a.renew(seed, seed)
+		q := a.query()
+		if q.phrase == nil || q.not == "" || q.date != "" || q.from != "" || q.in != nil {
+			continue
+		}
+		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
+		ch := a.channel().id.String()
+		p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch, Message: text})
+		if err == nil {
+			_, err = s.witness.c.Post(ctx, Draft{ChannelID: ch, Message: text + " " + q.not})
+		}
+		if err != nil {
+			return err
+		}
+		team := a.team
+		if s.doing.name == "search_posts_all_teams" {
+			team = ""
+		}
+		// An index may lag behind.
+		for range 20 {
+			a.own().found = 0
+			if err := s.actAs(ctx, seed, seed); err != nil {
+				return err
+			}
+			theirs, err := s.witness.c.SearchPosts(ctx, team, q.terms(), 0)
+			if err != nil {
+				return err
+			}
+			if slices.ContainsFunc(theirs, func(x Seen) bool { return x.ID.String() == p.ID }) && a.own().found == len(theirs) {
+				return nil
+			}
+			if err := a.u.Pause(ctx, time.Second); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("the search %s does not find the post %s, or not the same for both", q.terms(), p.ID)
+	}
+}
+
+// proveSearchUsers shows that the person found exactly the one of that name, as the witness does.
+func proveSearchUsers(ctx context.Context, s *stage) error {
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	all, err := s.witness.c.SearchUsers(ctx, s.b.set.users)
+	if err != nil {
+		return err
+	}
+	if s.actor.own().found != 1 || len(all) < stagePersons {
+		return fmt.Errorf("the person found %d users by a full name; %d have names of that kind", s.actor.own().found, len(all))
+	}
+	return nil
+}
+
+// proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness finds, too.
+func proveSearchChannels(ctx context.Context, s *stage) error {
+	s.actor.own().found = 0
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	for _, p := range s.actor.places {
+		if s.actor.inTeam(p) && p.ch.kind == 'O' {
+			theirs, err := s.witness.c.SearchChannels(ctx, s.b.team, p.ch.name)
+			if err != nil {
+				return err
+			}
+			if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c Channel) bool { return c.ID == p.ch.id.String() }) {
+				return fmt.Errorf("the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
+			}
+		}
+	}
+	return nil
+}
+
+// proveSearchGroupChannels makes a group channel of the actor and shows that it is found.
+func proveSearchGroupChannels(ctx context.Context, s *stage) error {
+	ch, err := s.witness.c.CreateGroup(ctx, []string{s.witness.id, s.actor.id, s.b.ids[2]})
+	if err != nil {
+		return err
+	}
+	s.actor.own().found = 0
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	theirs, err := s.witness.c.SearchGroupChannels(ctx, s.b.set.users)
+	if err != nil {
+		return err
+	}
+	if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c Channel) bool { return c.ID == ch.ID }) {
+		return fmt.Errorf("the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
+	}
+	return nil
+}

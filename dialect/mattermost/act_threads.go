@@ -1,0 +1,350 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// threadActions are about threads and the inbox of those that a person follows.
+var threadActions = []action{
+	{name: "view_global_threads", weight: 0.6023, needs: hasThreads, do: (*person).viewGlobalThreads, prove: proveViewGlobalThreads},
+	{name: "update_thread_read", weight: 0.3236, needs: hasThreads, do: (*person).updateThreadRead, prove: proveUpdateThreadRead},
+	{name: "view_thread", weight: 0.2841, needs: hasThreads, do: (*person).viewThread, prove: proveViewThread},
+	{name: "unfollow_thread", weight: 0.005, needs: hasThreads, do: (*person).unfollowThread, prove: proveUnfollowThread},
+	{name: "follow_thread", weight: 0.0005, needs: hasThreads, do: (*person).followThread, prove: proveFollowThread},
+	{name: "mark_all_threads_in_team_as_read", weight: 0.0001, needs: hasThreads, do: (*person).readAllThreads, prove: proveReadAllThreads},
+}
+
+const (
+	threadsPage = 25 // threads of the inbox
+	repliesPage = 60
+	mostThreads = 25 // that a person remembers of its inbox
+)
+
+// skipNoThread says that a person follows no thread.
+const skipNoThread skipped = "no followed thread"
+
+// viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread ones.
+func (a *person) viewGlobalThreads(ctx context.Context) error {
+	pages := 1 + a.choice.IntN(3)
+	for _, unread := range []bool{false, true} {
+		before := ""
+		for i := range pages {
+			list, err := a.c.Threads(ctx, a.id, a.team, before, threadsPage, unread)
+			if err != nil {
+				return err
+			}
+			if i == 0 && !unread {
+				a.keepThreads(list)
+			}
+			if len(list) < threadsPage {
+				break
+			}
+			before = list[len(list)-1].ID.String()
+			if unread && i+1 == pages {
+				break // the pause after the last page is think time
+			}
+			if err := a.u.Pause(ctx, time.Duration(1+a.choice.IntN(10))*time.Second); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keepThreads remembers the newest threads of the inbox.
+func (a *person) keepThreads(list []ThreadSeen) {
+	own := a.own()
+	own.threads = own.threads[:0]
+	for _, t := range list[:min(len(list), mostThreads)] {
+		own.threads = append(own.threads, t.ID)
+	}
+}
+
+// followed chooses one of the threads that the person follows; it asks for them if it does not know any.
+func (a *person) followed(ctx context.Context) (ID, error) {
+	if len(a.own().threads) == 0 {
+		list, err := a.c.Threads(ctx, a.id, a.team, "", threadsPage, false)
+		if err != nil {
+			return ID{}, err
+		}
+		a.keepThreads(list)
+	}
+	threads := a.own().threads
+	if len(threads) == 0 {
+		return ID{}, skipNoThread
+	}
+	return threads[a.pick.IntN(len(threads))], nil
+}
+
+// updateThreadRead reads a followed thread up to now.
+func (a *person) updateThreadRead(ctx context.Context) error {
+	id, err := a.followed(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = a.c.ReadThread(ctx, a.id, a.team, id.String(), time.Now().UnixMilli())
+	return a.gone(id, err)
+}
+
+// gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
+func (a *person) gone(id ID, err error) error {
+	if e, ok := err.(*OpError); ok && e.Status == 404 {
+		own := a.own()
+		own.threads = slices.DeleteFunc(own.threads, func(t ID) bool { return t == id })
+	}
+	return err
+}
+
+// root chooses the root of a thread in the current channel: of one with replies, if there are any.
+func (a *person) root(ctx context.Context) (ID, error) {
+	if err := a.somewhere(ctx); err != nil {
+		return ID{}, err
+	}
+	ch := a.channel()
+	p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && (!p.root.None() || p.flags&postHasReplies != 0) })
+	if !ok {
+		p, ok = a.anyPost(ch, isUserPost)
+	}
+	switch {
+	case !ok:
+		return ID{}, skipNoPost
+	case !p.root.None():
+		return p.root, nil
+	}
+	return p.id, nil
+}
+
+// viewThread opens a thread beside the channel and reads all of it.
+func (a *person) viewThread(ctx context.Context) error {
+	id, err := a.root(ctx)
+	if err != nil {
+		return err
+	}
+	last := Seen{}
+	read := 0
+	for {
+		posts, more, err := a.c.ThreadPage(ctx, id.String(), last, repliesPage)
+		if err != nil {
+			return err
+		}
+		if last.ID.None() {
+			a.learn(a.channel(), posts)
+		}
+		if err := a.meet(ctx, posts); err != nil {
+			return err
+		}
+		read += len(posts)
+		if !more || len(posts) == 0 || posts[len(posts)-1].ID == last.ID {
+			a.own().found = read
+			return nil
+		}
+		last = posts[len(posts)-1]
+		read-- // the root comes with each page
+	}
+}
+
+// followThread follows a thread of the current channel.
+func (a *person) followThread(ctx context.Context) error {
+	id, err := a.root(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.c.FollowThread(ctx, a.id, a.team, id.String()); err != nil {
+		return err
+	}
+	if own := a.own(); !slices.Contains(own.threads, id) && len(own.threads) < mostThreads {
+		own.threads = append(own.threads, id)
+	}
+	return nil
+}
+
+// unfollowThread leaves a thread of the inbox.
+func (a *person) unfollowThread(ctx context.Context) error {
+	id, err := a.followed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.c.UnfollowThread(ctx, a.id, a.team, id.String()); err != nil {
+		return a.gone(id, err)
+	}
+	own := a.own()
+	own.threads = slices.DeleteFunc(own.threads, func(t ID) bool { return t == id })
+	return nil
+}
+
+// readAllThreads marks all threads of the team as read.
+func (a *person) readAllThreads(ctx context.Context) error {
+	return a.c.ReadAllThreads(ctx, a.id, a.team)
+}
+
+// newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
+func (s *stage) newThread(ctx context.Context) (ID, error) {
+	ch := s.actor.channel().id.String()
+	p, err := s.actor.c.Post(ctx, Draft{ChannelID: ch, Message: "a question"})
+	if err == nil {
+		_, err = s.witness.c.Post(ctx, Draft{ChannelID: ch, Message: "an answer", RootID: p.ID})
+	}
+	if err != nil {
+		return ID{}, err
+	}
+	s.actor.own().threads = nil
+	return parseID(p.ID), s.refresh(ctx)
+}
+
+// inbox is what the administrator sees of the actor's inbox: nobody else may look into it.
+func (s *stage) inbox(ctx context.Context, unread bool) ([]ThreadSeen, error) {
+	return s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread)
+}
+
+func threadWith(id ID) func(ThreadSeen) bool { return func(t ThreadSeen) bool { return t.ID == id } }
+
+// proveViewGlobalThreads shows that the person found in its inbox what the administrator sees there.
+func proveViewGlobalThreads(ctx context.Context, s *stage) error {
+	id, err := s.newThread(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	list, err := s.inbox(ctx, true)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, threadWith(id)) {
+		return fmt.Errorf("the administrator does not see the unread thread %s in the person's inbox", id)
+	}
+	if !slices.Contains(s.actor.own().threads, id) {
+		return fmt.Errorf("the person did not find the thread %s in its inbox", id)
+	}
+	return nil
+}
+
+// proveUpdateThreadRead shows that the thread with the newest reply has no unread replies any more.
+func proveUpdateThreadRead(ctx context.Context, s *stage) error {
+	id, err := s.newThread(ctx)
+	if err != nil {
+		return err
+	}
+	s.actor.own().threads = []ID{id}
+	before, err := s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String())
+	if err != nil {
+		return err
+	}
+	if before.Unread == 0 {
+		return fmt.Errorf("the thread has no unread reply to begin with")
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	after, err := s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String())
+	if err != nil {
+		return err
+	}
+	if after.Unread != 0 {
+		return fmt.Errorf("%d unread replies of %d", after.Unread, before.Unread)
+	}
+	return nil
+}
+
+// proveViewThread shows that the person read as many posts as another client finds in the longest thread of the channel, over several pages.
+func proveViewThread(ctx context.Context, s *stage) error {
+	ch, err := s.emptyChannel(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "a long story"})
+	if err != nil {
+		return err
+	}
+	for range repliesPage + 5 {
+		if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "and then", RootID: p.ID}); err != nil {
+			return err
+		}
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.actor.own().found = 0
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	all, err := s.witness.c.Thread(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	ids := map[ID]bool{}
+	for _, x := range all { // some servers name the root twice
+		ids[x.ID] = true
+	}
+	if s.actor.own().found != len(ids) || len(ids) != repliesPage+6 {
+		return fmt.Errorf("the person read %d posts of %d", s.actor.own().found, len(ids))
+	}
+	return nil
+}
+
+// proveFollowThread shows that a thread of others is in the person's inbox.
+func proveFollowThread(ctx context.Context, s *stage) error {
+	ch, err := s.emptyChannel(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "among ourselves"})
+	if err == nil {
+		_, err = s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "indeed", RootID: p.ID})
+	}
+	if err == nil {
+		err = s.refresh(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if list, err := s.inbox(ctx, false); err != nil || slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
+		return fmt.Errorf("the person follows the thread to begin with, or %w", err)
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	if list, err := s.inbox(ctx, false); err != nil || !slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
+		return fmt.Errorf("the thread is not in the person's inbox (%v)", err)
+	}
+	return nil
+}
+
+// proveUnfollowThread shows that a thread left the person's inbox.
+func proveUnfollowThread(ctx context.Context, s *stage) error {
+	id, err := s.newThread(ctx)
+	if err != nil {
+		return err
+	}
+	s.actor.own().threads = []ID{id}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	if list, err := s.inbox(ctx, false); err != nil || slices.ContainsFunc(list, threadWith(id)) {
+		return fmt.Errorf("the thread is still in the person's inbox (%v)", err)
+	}
+	return nil
+}
+
+// proveReadAllThreads shows that the person has unread threads before, and none after.
+func proveReadAllThreads(ctx context.Context, s *stage) error {
+	for range 2 {
+		if _, err := s.newThread(ctx); err != nil {
+			return err
+		}
+	}
+	if list, err := s.inbox(ctx, true); err != nil || len(list) < 2 {
+		return fmt.Errorf("%d unread threads to begin with (%v)", len(list), err)
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	if list, err := s.inbox(ctx, true); err != nil || len(list) != 0 {
+		return fmt.Errorf("%d unread threads are left (%v)", len(list), err)
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// urgentActions change or answer posts that are there, or write ones that ask for more than to be read.
+var urgentActions = []action{
+	{name: "edit_post", weight: 0.04, do: (*person).editPost, prove: proveEditPost},
+	{name: "delete_post", weight: 0.0049, do: (*person).deletePost, prove: proveDeletePost},
+	{name: "create_post_reminder", weight: 0.0005, needs: hasReminders, do: (*person).createReminder, prove: proveCreateReminder},
+	{name: "create_ack_post", weight: 0.0001, needs: hasAcks, do: (*person).createAckPost, prove: proveCreateAckPost},
+	{name: "ack_to_post", weight: 0.0001, needs: hasAcks, do: (*person).ackToPost, prove: proveAckToPost},
+	{name: "create_persistent_notification_post", weight: 0.0001, needs: hasPersistent, do: (*person).createPersistentPost, prove: proveCreatePersistentPost},
+}
+
+// The reasons.
+const (
+	skipNoOwnPost skipped = "no post of the person's own to choose from"
+	skipNoAckPost skipped = "no post that wants an acknowledgement"
+)
+
+const mostAcked = 16 // acknowledgements that a person remembers
+
+// anyPlacePost chooses a post that keep accepts: in the current channel, else in another one that was read.
+func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
+	if ch := a.channel(); ch != nil {
+		if p, ok := a.anyPost(ch, keep); ok {
+			return ch, p, true
+		}
+	}
+	n := len(a.places)
+	for i, from := 0, a.pick.IntN(max(1, n)); i < n; i++ {
+		pl := &a.places[(from+i)%n]
+		if pl.loaded {
+			if p, ok := a.anyPost(pl.ch, keep); ok {
+				return pl.ch, p, true
+			}
+		}
+	}
+	return nil, post{}, false
+}
+
+func (a *person) isOwn(p *post) bool { return isUserPost(p) && p.author == a.self }
+
+// editPost writes one of the person's own posts anew.
+func (a *person) editPost(ctx context.Context) error {
+	c := a.compose(rootWords)
+	_, p, ok := a.anyPlacePost(a.isOwn)
+	if !ok {
+		return skipNoOwnPost
+	}
+	return a.c.EditPost(ctx, p.id.String(), c.plain())
+}
+
+// deletePost deletes one of the person's own posts that nobody has answered, so that nobody else's are lost.
+func (a *person) deletePost(ctx context.Context) error {
+	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&postHasReplies == 0 })
+	if !ok {
+		return skipNoOwnPost
+	}
+	a.ledger.Deleted(ch.id.String(), p.id.String())
+	ch.forget(p.id) // before others choose it
+	return a.c.DeletePost(ctx, p.id.String())
+}
+
+// createReminder asks to be reminded of a post in ten minutes.
+func (a *person) createReminder(ctx context.Context) error {
+	_, p, ok := a.anyPlacePost(isUserPost)
+	if !ok {
+		return skipNoPost
+	}
+	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
+}
+
+// createAckPost writes an urgent post whose readers are to say that they have read it.
+func (a *person) createAckPost(ctx context.Context) error {
+	c := a.compose(rootWords)
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	ch := a.channel()
+	d, err := a.write(ctx, ch, ID{}, c)
+	if err != nil {
+		return err
+	}
+	d.Priority = Priority{Urgent: true, WantsAck: true}
+	return a.post(ctx, ch, d)
+}
+
+// ackToPost says that the person has read a post whose author wants to know.
+func (a *person) ackToPost(ctx context.Context) error {
+	own := a.own()
+	_, p, ok := a.anyPlacePost(func(p *post) bool {
+		return p.flags&postWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
+	})
+	if !ok {
+		return skipNoAckPost
+	}
+	if err := a.c.Acknowledge(ctx, a.id, p.id.String()); err != nil {
+		return err
+	}
+	if len(own.acked) == mostAcked {
+		own.acked = slices.Delete(own.acked, 0, 1)
+	}
+	own.acked = append(own.acked, p.id)
+	return nil
+}
+
+// createPersistentPost writes an urgent post that goes on notifying another member of the channel.
+func (a *person) createPersistentPost(ctx context.Context) error {
+	c := a.compose(rootWords)
+	c.mention = ""
+	if err := a.somewhere(ctx); err != nil {
+		return err
+	}
+	ch := a.channel()
+	name, err := a.someoneIn(ctx, ch)
+	if err != nil {
+		return err
+	}
+	d, err := a.write(ctx, ch, ID{}, c)
+	if err != nil {
+		return err
+	}
+	d.Message += " @" + name
+	d.Priority = Priority{Urgent: true, Persistent: true}
+	return a.post(ctx, ch, d)
+}
+
+// someoneIn returns the name of another member of a channel: of somebody who wrote there, else of one whom the server names.
+func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
+	if p, ok := a.anyPost(ch, func(p *post) bool {
+		return isUserPost(p) && p.author != a.self && strings.HasPrefix(a.b.dir.account(p.author).name, a.b.set.users)
+	}); ok {
+		return a.b.dir.account(p.author).name, nil
+	}
+	people, _, err := a.c.AutocompleteUsers(ctx, a.team, ch.id.String(), "")
+	if err != nil {
+		return "", err
+	}
+	a.know(people)
+	people = slices.DeleteFunc(people, func(p Profile) bool { return p.ID == a.id || p.Bot })
+	if len(people) == 0 {
+		return "", skipNoUser
+	}
+	return people[a.pick.IntN(len(people))].Username, nil
+}
+
+// proveEditPost shows the witness another text in the actor's only post.
+func proveEditPost(ctx context.Context, s *stage) error {
+	id, err := s.onlyPost(ctx, s.actor, Draft{Message: "first thoughts"})
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	got, err := s.witness.c.PostText(ctx, id)
+	if err == nil && (got == "first thoughts" || got == "") {
+		err = fmt.Errorf("the text is still %q", got)
+	}
+	return err
+}
+
+// proveDeletePost shows that the witness does not find the actor's only post any more.
+func proveDeletePost(ctx context.Context, s *stage) error {
+	id, err := s.onlyPost(ctx, s.actor, Draft{Message: "a slip"})
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	posts, err := s.witness.c.Posts(ctx, s.actor.channel().id.String(), seenPosts)
+	if err == nil && slices.ContainsFunc(posts, func(p Seen) bool { return p.ID.String() == id }) {
+		err = fmt.Errorf("the post is still there")
+	}
+	return err
+}
+
+// proveCreateReminder shows another client of the same person the confirmation that only that person gets.
+func proveCreateReminder(ctx context.Context, s *stage) error {
+	if _, err := s.onlyPost(ctx, s.witness, Draft{Message: "for later"}); err != nil {
+		return err
+	}
+	sock, err := s.actor.c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer sock.Close()
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		ev, err := sock.Next(wait)
+		if err != nil {
+			return fmt.Errorf("no confirmation: %w", err)
+		}
+		if ev.Kind == EventEphemeral {
+			return nil
+		}
+	}
+}
+
+// proveCreateAckPost shows the witness an urgent post of the actor that wants an acknowledgement.
+func proveCreateAckPost(ctx context.Context, s *stage) error {
+	return s.provePriority(ctx, Priority{Urgent: true, WantsAck: true}, "")
+}
+
+// proveCreatePersistentPost shows the witness an urgent post that goes on notifying, and names somebody.
+func proveCreatePersistentPost(ctx context.Context, s *stage) error {
+	return s.provePriority(ctx, Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+}
+
+func (s *stage) provePriority(ctx context.Context, want Priority, contains string) error {
+	ch, err := s.emptyChannel(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	posts, err := s.witness.c.Posts(ctx, ch.id.String(), pageOf)
+	if err != nil {
+		return err
+	}
+	if len(posts) == 0 || posts[0].UserID.String() != s.actor.id {
+		return fmt.Errorf("the witness finds no new post of the person")
+	}
+	got, _, err := s.witness.c.PostPriority(ctx, posts[0].ID.String())
+	if err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("the priority is %+v, want %+v", got, want)
+	}
+	text, err := s.witness.c.PostText(ctx, posts[0].ID.String())
+	if err == nil && !strings.Contains(text, contains) {
+		err = fmt.Errorf("the post does not mention anybody")
+	}
+	return err
+}
+
+// proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
+func proveAckToPost(ctx context.Context, s *stage) error {
+	id, err := s.onlyPost(ctx, s.witness, Draft{Message: "please confirm", Priority: Priority{Urgent: true, WantsAck: true}})
+	if err != nil {
+		return err
+	}
+	if err := s.act(ctx); err != nil {
+		return err
+	}
+	_, acks, err := s.witness.c.PostPriority(ctx, id)
+	if err == nil && !slices.Equal(acks, []string{s.actor.id}) {
+		err = fmt.Errorf("acknowledged by %v, want the person", acks)
+	}
+	return err
+}
+
+// onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to the actor.
+func (s *stage) onlyPost(ctx context.Context, author *person, d Draft) (id string, err error) {
+	ch, err := s.emptyChannel(ctx)
+	if err != nil {
+		return "", err
+	}
+	d.ChannelID = ch.id.String()
+	p, err := author.c.Post(ctx, d)
+	if err != nil {
+		return "", err
+	}
+	return p.ID, s.refresh(ctx)
+}
+
+// emptyChannel makes a channel, with actor and witness in it and nothing else, the current one of both.
+func (s *stage) emptyChannel(ctx context.Context) (*channel, error) {
+	s.rooms++
+	made, err := s.admin.MakeChannel(ctx, s.b.team, fmt.Sprintf("verify-%x-%d", s.nonce, s.rooms), "O")
+	if err != nil {
+		return nil, err
+	}
+	id := made.ID
+	var ch *channel
+	for _, a := range []*person{s.actor, s.witness} {
+		if err := s.admin.JoinChannel(ctx, id, a.id); err != nil {
+			return nil, err
+		}
+		chs, err := a.c.TeamChannels(ctx, a.id, s.b.team, true)
+		if err != nil {
+			return nil, err
+		}
+		a.take(chs)
+		if ch = s.b.dir.known(parseID(id)); ch == nil {
+			return nil, fmt.Errorf("the new channel is not among the person's")
+		}
+		if err := a.enter(ctx, a.place(ch)); err != nil {
+			return nil, err
+		}
+	}
+	return ch, nil
+}
