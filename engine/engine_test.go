@@ -192,3 +192,36 @@ func TestStopCutsWhatDoesNotEnd(t *testing.T) {
 		}
 	})
 }
+
+// 50 users for 100 s: where their 5,000 user-seconds went is known to the last one that is under way, and every action is in
+// the 100 ms in which it began.
+func TestActivityAccountsForTheUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{service: 50 * time.Millisecond}
+		l, reg := start(t, f, 1)
+		if err := l.SetUsers(50, 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		l.Activity()
+		count(reg, "op")
+		time.Sleep(101 * time.Second) // 20 periods of 5.05 s
+		a := l.Activity()
+		n := count(reg, "op").Count()
+		if a.Actions != n || n != 50*20 {
+			t.Errorf("%d actions ended, %d recorded, want 1000", a.Actions, n)
+		}
+		if got := (a.Think + a.Busy).Seconds(); got < 50*101*0.999 || got > 50*101*1.001 || a.Busy != time.Duration(n)*50*time.Millisecond {
+			t.Errorf("%v of thinking and %v of acting in 5050 user-seconds", a.Think, a.Busy)
+		}
+		time.Sleep(5050 * time.Millisecond)
+		begun := uint32(0)
+		for _, b := range l.Activity().Begun {
+			begun += b
+		}
+		if begun != 50 {
+			t.Errorf("%d actions began in one period of 50 users", begun)
+		}
+		l.Stop(time.Second)
+	})
+}

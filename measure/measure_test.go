@@ -160,7 +160,7 @@ func TestWindowIsWhatPlainHistogramsSay(t *testing.T) {
 		op := Op{Intended: d(time.Second), Scheduled: k%3 == 0, Bytes: int64(k % 7), Class: Class(k % NumClasses)}
 		op.Due = op.Intended + d(time.Millisecond)
 		op.Sent = op.Due
-		if k%2 == 0 {
+		if k%5 < 2 {
 			op.Sent += d(time.Second)
 		}
 		op.Done = op.Sent + time.Duration(math.Exp(rng.NormFloat64()*3+14))
@@ -171,7 +171,7 @@ func TestWindowIsWhatPlainHistogramsSay(t *testing.T) {
 			op.Due = op.Intended - 1
 			op.Sent = op.Due
 		}
-		if k%4 < 2 {
+		if k%7 < 3 {
 			rec.Record(n, &op)
 		} else {
 			batch.Record(n, &op)
