@@ -211,3 +211,30 @@ func FuzzFrameTap(f *testing.F) {
 		}
 	})
 }
+
+// First is the last HEADERS before DATA, last the frame with END_STREAM, whatever else passes.
+func TestFrameTap(t *testing.T) {
+	const headers, data, end = "\x00\x00\x01\x01\x04\x00\x00\x00\x01x", "\x00\x00\x02\x00\x00\x00\x00\x00\x01hi", "\x00\x00\x00\x00\x01\x00\x00\x00\x01"
+	const trailers, settings, ping = "\x00\x00\x01\x01\x05\x00\x00\x00\x01x", "\x00\x00\x00\x04\x01\x00\x00\x00\x00", "\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678"
+	for _, tt := range []struct {
+		frames      []string
+		first, last int64 // which frame, from 1; 0 for none
+	}{
+		{[]string{headers, data, end}, 1, 3},
+		{[]string{headers, headers, data, end, ping}, 2, 4},
+		{[]string{settings, headers, data, trailers, settings}, 2, 4},
+		{[]string{headers, data}, 1, 0},
+		{[]string{trailers}, 1, 1},
+		{[]string{ping, settings}, 0, 0},
+	} {
+		var tap frameTap
+		for i, f := range tt.frames {
+			for _, b := range []byte(f) {
+				tap.see([]byte{b}, moment{stamp: int64(i + 1)})
+			}
+		}
+		if first, last := tap.moments(); first.stamp != tt.first || last.stamp != tt.last {
+			t.Errorf("%q: first %d, last %d, want %d and %d", tt.frames, first.stamp, last.stamp, tt.first, tt.last)
+		}
+	}
+}
