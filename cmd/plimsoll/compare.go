@@ -123,7 +123,9 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 				pt.bounded = false
 			}
 			s.prog.what(cellText(cell, p.Compare.Blocks), left)
-			sys, err := fleet.system(ctx, cell.Arm, cell.Engine)
+			all := base // a pilot's system serves the runs after it too
+			all.arm, all.engine = cell.Arm, cell.Engine
+			sys, err := fleet.system(ctx, all)
 			if err != nil {
 				return record.ComparisonRun{}, nil, err
 			}

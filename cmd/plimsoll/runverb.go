@@ -55,7 +55,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
 	defer fleet.close()
 	s.prog.what(rest[0], 0)
-	sys, err := fleet.system(ctx, pt.arm, pt.engine)
+	sys, err := fleet.system(ctx, pt)
 	if err != nil {
 		return err
 	}

@@ -191,8 +191,9 @@ func (s *session) newFleet(dir string) *fleet {
 	return &fleet{s: s, dir: dir, systems: map[string]*system{}}
 }
 
-// system returns arm on engine, deployed and provisioned for as many users as the plan may need.
-func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
+// system returns the part's arm on its engine, deployed and provisioned for as many users as the part's tests may need.
+func (f *fleet) system(ctx context.Context, pt part) (*system, error) {
+	arm, eng := pt.arm, pt.engine
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	key := strings.Trim(arm+"-"+eng, "-")
@@ -225,7 +226,7 @@ func (f *fleet) system(ctx context.Context, arm, eng string) (*system, error) {
 			return nil, err
 		}
 	}
-	users := f.s.users(part{arm: arm, engine: eng, bounded: true, unbounded: true})
+	users := f.s.users(pt)
 	if _, err := f.s.dialer(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir str
 	}
 	f := s.newFleet(filepath.Join(st.Root(), "state"))
 	defer f.close()
-	sys, err := f.system(ctx, pt.arm, pt.engine)
+	sys, err := f.system(ctx, pt)
 	if err != nil {
 		return err
 	}
