@@ -21,8 +21,9 @@ func FromSources(addrs []netip.Addr) func(ctx context.Context, network, addr str
 	}
 	var next atomic.Uint64
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		for try := range addrs {
-			from := addrs[(next.Add(1)-1)%uint64(len(addrs))]
+		first := next.Add(1) - 1
+		for try := range addrs { // each once, whatever others take meanwhile
+			from := addrs[(first+uint64(try))%uint64(len(addrs))]
 			d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(from, 0)), Control: latePort}
 			conn, err := d.DialContext(ctx, network, addr)
 			if err == nil {

@@ -14,8 +14,12 @@ import (
 	"plimsoll/workload"
 )
 
-// mostOfRange is the share of a port range that is reckoned with: ports of closed connections rest for a minute.
-const mostOfRange = 0.9
+// Shares of a port range that are reckoned with: ports of closed connections rest for a minute, and users who come and
+// go leave many. On the loopback device addresses cost nothing, so half of each range stays free.
+const (
+	mostOfRange = 0.9
+	halfOfRange = 0.5
+)
 
 // sockets returns how many connections n users of a mix keep.
 func sockets(mix []engine.Part, n int) int {
@@ -48,7 +52,12 @@ func enoughFiles(users, conns int, l probe.Limits) error {
 // sources returns the addresses from which so many connections go out to a target: none if one is enough. Beyond it
 // they are the plan's; on the loopback device there are more than enough without asking.
 func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]netip.Addr, error) {
-	each := int(mostOfRange * float64(l.Ports()))
+	share := mostOfRange
+	free := len(own) == 0 && target.Is4() && target.IsLoopback()
+	if free {
+		share = halfOfRange
+	}
+	each := int(share * float64(l.Ports()))
 	if each < 1 {
 		return nil, fmt.Errorf("the range of ports for outgoing connections, %d to %d, is empty", l.PortFirst, l.PortLast)
 	}
@@ -58,7 +67,7 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 		return own, nil
 	case len(own) == 0 && need <= 1:
 		return nil, nil
-	case len(own) == 0 && target.Is4() && target.IsLoopback():
+	case free:
 		var out []netip.Addr
 		for at := netip.AddrFrom4([4]byte{127, 0, 0, 2}); len(out) < need; at = at.Next() {
 			out = append(out, at)
