@@ -43,6 +43,9 @@ var readers = map[string]func(stretch) Reading{
 // long are the gates whose readings need a stretch of some length: they are read over the measured phase so far.
 var long = []string{"rate", "bursts", "little"}
 
+// spiky are the gates whose reading of one bad second outweighs all others in a mean: only the number of seconds counts.
+var spiky = []string{"sched", "pause"}
+
 // peaks are the gates of something that is used up: the worst moment counts, not the mean.
 var peaks = []string{"fds", "fds_free", "ports", "memory", "clock", "headroom"}
 
@@ -204,18 +207,21 @@ func newWatched(gates []plan.Gate) []watched {
 }
 
 // judge decides a gate over the measured phase: by its reading of the whole phase, and by the seconds beyond a limit
-// when those are more than one in ten.
+// when those are more than one in ten (and three).
 func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	if rd.Why != "" {
 		g.why = rd.Why
 		return record.Finding{}, false
 	}
 	g.value = &rd.Value
-	g.level = g.Gate.Level(rd.Value)
+	if !slices.Contains(spiky, g.Name) {
+		g.level = g.Gate.Level(rd.Value)
+	}
 	text := fmt.Sprintf("%s: %s in the measured phase", g.What, g.Format(rd.Value))
 	value := rd.Value
 	many := max(3, g.seconds/tolerated)
 	switch {
+	case slices.Contains(long, g.Name): // its seconds are all of the phase so far
 	case g.red > many && g.level != record.Red:
 		g.level = record.Red
 		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s", g.What, g.red, g.seconds, g.Format(g.worst)), g.worst
@@ -252,7 +258,7 @@ func (g *watched) summary() record.Gate {
 	switch {
 	case out.Value == nil:
 		out.Level, out.Why = record.NotMeasured, g.why
-	case out.Level == "" && g.red+g.amber > max(3, g.seconds/tolerated):
+	case out.Level == "" && g.value == nil && g.red+g.amber > max(3, g.seconds/tolerated):
 		out.Level = record.Amber // of a search, which went on
 	case out.Level == "":
 		out.Level = record.Green

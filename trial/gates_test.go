@@ -245,3 +245,23 @@ func TestBurstsLeaveChanceOut(t *testing.T) {
 		t.Error("too few actions were judged")
 	}
 }
+
+// One second in which threads were late is listed and voids nothing, however late they were.
+func TestOneBadSecondOfTheScheduler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		began := time.Now()
+		l.health = func(int) map[string]Reading {
+			if at := time.Since(began); at > 5100*time.Millisecond && at < 6100*time.Millisecond {
+				return map[string]Reading{"sched": {Value: 500}}
+			}
+			return map[string]Reading{"sched": {Value: 1}}
+		}
+		s := spec(t, l)
+		s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second}
+		out, err := Run(t.Context(), s)
+		if err != nil || gates(out.Validity) != "" {
+			t.Errorf("%v, %q", err, gates(out.Validity))
+		}
+	})
+}
