@@ -256,7 +256,7 @@ func (a *person) unreadCheck(ctx context.Context) error {
 // clickPermalink follows a link to a post of another channel: the thread of the post, its channel, the person's membership there, and the
 // channel itself.
 func (a *person) clickPermalink(ctx context.Context) error {
-	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && (a.inTeam(p) || isDirect(p)) })
+	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && p.loaded && (a.inTeam(p) || isDirect(p)) })
 	if !ok { // no post of another channel is known: the link came from somewhere else
 		if k, ok = a.otherPlace(a.inTeam); !ok {
 			return skipNoChannel

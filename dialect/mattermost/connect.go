@@ -106,7 +106,10 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 		close(sock.ended)
 		for try := 1; ; try++ {
 			wait := min(time.Duration(try)*reconnectWait, time.Minute)
-			timer := time.NewTimer(time.Duration(float64(wait) * a.u.Pace))
+			if !sock.lost.Load() { // what an action dropped it opens again itself, at any pace
+				wait = time.Duration(float64(wait) * a.u.Pace)
+			}
+			timer := time.NewTimer(wait)
 			select {
 			case <-timer.C:
 			case <-a.woken: // somebody else connected
