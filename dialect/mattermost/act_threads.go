@@ -124,7 +124,7 @@ func (a *person) viewThread(ctx context.Context) error {
 		return err
 	}
 	last := Seen{}
-	read := 0
+	read := 1 // the root, which comes with each page, and from some servers twice
 	for {
 		posts, more, err := a.c.ThreadPage(ctx, id.String(), last, repliesPage)
 		if err != nil {
@@ -136,13 +136,16 @@ func (a *person) viewThread(ctx context.Context) error {
 		if err := a.meet(ctx, posts); err != nil {
 			return err
 		}
-		read += len(posts)
+		for _, p := range posts {
+			if p.ID != id {
+				read++
+			}
+		}
 		if !more || len(posts) == 0 || posts[len(posts)-1].ID == last.ID {
 			a.own().found = read
 			return nil
 		}
 		last = posts[len(posts)-1]
-		read-- // the root comes with each page
 	}
 }
 
