@@ -22,6 +22,12 @@ const (
 	skipFull      = skipped("the channel has as many bookmarks as it may")
 )
 
+// lookAtBookmarks shows the head of a channel.
+func (a *person) lookAtBookmarks(ctx context.Context, ch *channel) error {
+	_, err := a.c.Bookmarks(ctx, ch.id.String())
+	return err
+}
+
 // addChannelBookmark adds a link or, as often, a file to the head of the current channel.
 func (a *person) addChannelBookmark(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {

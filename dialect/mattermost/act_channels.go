@@ -100,6 +100,7 @@ const wholeStats = 0.01
 
 // enter makes a channel the current one and reads it.
 func (a *person) enter(ctx context.Context, k int) error {
+	start := time.Now()
 	prev := ""
 	if a.current >= 0 {
 		from := &a.places[a.current]
@@ -140,14 +141,17 @@ func (a *person) enter(ctx context.Context, k int) error {
 			}
 		}
 	}
+	a.measured("channel_switch", start)
 	return nil
 }
 
-// channelLooks are further calls when a channel is entered, for servers that can answer them.
-var channelLooks []struct {
+// A channelLook is a further call when a channel is entered, for servers that can answer it.
+type channelLook struct {
 	needs feature
 	look  func(a *person, ctx context.Context, ch *channel) error
 }
+
+var channelLooks = []channelLook{{hasBookmarks, (*person).lookAtBookmarks}}
 
 // showDirect keeps a direct or group channel in the sidebar.
 func (a *person) showDirect(ctx context.Context, ch *channel) error {
@@ -298,6 +302,7 @@ func (a *person) switchTeam(ctx context.Context) error {
 	if len(others) == 0 {
 		return skipNoTeam
 	}
+	start := time.Now()
 	a.team = others[a.pick.IntN(len(others))]
 	if err := a.loadTeam(ctx); err != nil {
 		return err
@@ -305,7 +310,11 @@ func (a *person) switchTeam(ctx context.Context) error {
 	if sock := a.socket(); sock != nil {
 		sock.Tell("presence", "team_id", a.team)
 	}
-	return a.switchChannel(ctx)
+	if err := a.switchChannel(ctx); err != nil {
+		return err
+	}
+	a.measured("team_switch", start)
+	return nil
 }
 
 // proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is current.

@@ -149,6 +149,12 @@ func (a *person) getDrafts(ctx context.Context) error {
 	return nil
 }
 
+// loadScheduled shows in the sidebar that there are scheduled posts.
+func loadScheduled(ctx context.Context, c *Client, _, teamID string) error {
+	_, err := c.ScheduledPosts(ctx, teamID)
+	return err
+}
+
 // later draws the time of a scheduled post: 2 to 12 days from now.
 func later(r *rand.Rand) int64 {
 	return time.Now().Add(48*time.Hour + time.Duration(r.Int64N(int64(240*time.Hour)))).UnixMilli()

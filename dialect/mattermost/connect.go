@@ -335,4 +335,5 @@ func (a *person) tick(ctx context.Context, c *Client) {
 		}
 	}
 	_, _ = c.Statuses(ctx, ids) // recorded
+	a.report(ctx, c)
 }

@@ -60,6 +60,7 @@ type person struct {
 	heard  []Channel // channels that others put it into
 	viewed *channel  // the current one, for the clock
 	busy   int       // calls that events set off
+	times  []Measurement
 }
 
 // place is a channel that a person is a member of.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // reload is what a client asks for when it starts, in the order and in the groups of the web app: who am I and who is there, then the
 // channels of the team, then what the sidebar shows, then a channel.
 func (a *person) reload(ctx context.Context) error {
+	start := time.Now()
 	var people []Profile
 	var prefs []Preference
 	var memberOf []string
@@ -38,6 +40,9 @@ func (a *person) reload(ctx context.Context) error {
 	}
 	if a.b.facts.config["PluginsEnabled"] == "true" {
 		calls = append(calls, func(ctx context.Context, c *Client) error { _, err := c.Plugins(ctx); return err })
+	}
+	if a.b.facts.lacks(hasAttributes) == "" {
+		calls = append(calls, func(ctx context.Context, c *Client) error { _, err := c.AttributeFields(ctx); return err })
 	}
 	if err := a.together(ctx, calls...); err != nil {
 		return err
@@ -72,7 +77,11 @@ func (a *person) reload(ctx context.Context) error {
 	if !ok {
 		return errors.New("mattermost: a user is in no channel of the team")
 	}
-	return a.enter(ctx, k)
+	if err := a.enter(ctx, k); err != nil {
+		return err
+	}
+	a.measured("page_load", start)
+	return nil
 }
 
 // allPages reads the person's memberships in all teams.
@@ -154,11 +163,13 @@ func (a *person) loadTeam(ctx context.Context) error {
 	return nil
 }
 
-// teamLoads are further calls of loadTeam, for servers that can answer them.
-var teamLoads []struct {
+// A teamLoad is a further call of loadTeam, for servers that can answer it.
+type teamLoad struct {
 	needs feature
 	load  func(ctx context.Context, c *Client, userID, teamID string) error
 }
+
+var teamLoads = []teamLoad{{hasScheduled, loadScheduled}}
 
 // take makes places of channels that were read, except archived ones.
 func (a *person) take(chs []Channel) {

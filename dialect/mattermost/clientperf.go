@@ -1,0 +1,35 @@
+package mattermost
+
+import (
+	"context"
+	"time"
+)
+
+// mostTimes is how many measurements a client keeps for its next report.
+const mostTimes = 16
+
+// measured notes how long something took that began at start, for the report of the client's own measurements. Servers that take none
+// get none.
+func (a *person) measured(metric string, start time.Time) {
+	if a.b.facts.lacks(hasClientPerf) != "" || !a.b.set.periodic {
+		return
+	}
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.times) < mostTimes {
+		a.times = append(a.times, Measurement{Metric: metric, Took: now.Sub(start), At: now})
+	}
+}
+
+// report sends what was measured since the last report, if anything was.
+func (a *person) report(ctx context.Context, c *Client) {
+	a.mu.Lock()
+	times := a.times
+	a.times = nil
+	a.mu.Unlock()
+	if len(times) == 0 {
+		return
+	}
+	_ = c.ClientPerformance(ctx, times[0].At, times[len(times)-1].At, times) // recorded
+}

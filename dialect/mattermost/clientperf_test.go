@@ -1,0 +1,41 @@
+package mattermost
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A client reports what it has measured since the last time, to servers that take it, and says nothing if there is nothing.
+func TestClientReports(t *testing.T) {
+	var got []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = append(got, r.URL.Path+" "+string(b))
+		io.WriteString(w, `{"status":"OK"}`)
+	}))
+	defer srv.Close()
+	c, rec := newTestClient(t, srv.URL)
+	a := &person{b: &Person{set: settings{periodic: true}, facts: &facts{version: version{9, 9}}}}
+	a.report(t.Context(), c)
+	a.measured("channel_switch", time.Now().Add(-time.Second))
+	a.measured("page_load", time.Now())
+	a.report(t.Context(), c)
+	a.report(t.Context(), c)
+	if len(got) != 1 || !strings.Contains(got[0], `"metric":"channel_switch","value":100`) || !strings.Contains(got[0], "page_load") || rec.take() != "client_perf:ok" {
+		t.Errorf("%q", got)
+	}
+	for range 2 * mostTimes {
+		a.measured("channel_switch", time.Now())
+	}
+	if len(a.times) != mostTimes {
+		t.Errorf("%d measurements are kept, want %d", len(a.times), mostTimes)
+	}
+	a.times, a.b.facts = nil, &facts{version: version{9, 8}}
+	if a.measured("page_load", time.Now()); len(a.times) != 0 {
+		t.Error("a server that takes no reports would get one")
+	}
+}
