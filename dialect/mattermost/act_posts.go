@@ -80,17 +80,48 @@ func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 	return a.dropDraft(ctx, ch, parseID(d.RootID))
 }
 
-// addReaction adds a reaction to a post of the current channel that the person has not reacted to with the same emoji.
+// addReaction adds a reaction to a post.
 func (a *person) addReaction(ctx context.Context) error {
 	emoji := emojis[a.content.IntN(len(emojis))]
-	if err := a.somewhere(ctx); err != nil {
+	p, err := a.somePost(ctx, isUserPost)
+	if err != nil {
 		return err
 	}
-	p, ok := a.anyPost(a.channel(), isUserPost)
-	if !ok {
-		return skipNoPost
-	}
 	return a.c.React(ctx, a.id, p.id.String(), emoji)
+}
+
+// mostLooks is how many channels a person enters in search of a post.
+const mostLooks = 3
+
+// somePost chooses a post that keep accepts: of the current channel; else of one that is known to have some, which the person enters; else
+// of those that it enters in search of one.
+func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, error) {
+	if err := a.somewhere(ctx); err != nil {
+		return post{}, err
+	}
+	if p, ok := a.anyPost(a.channel(), keep); ok {
+		return p, nil
+	}
+	newest := func(int) int { return 0 }
+	for range mostLooks {
+		k, ok := a.otherPlace(func(p place) bool {
+			_, ok := p.ch.pick(newest, keep)
+			return ok && (a.inTeam(p) || isDirect(p))
+		})
+		if !ok {
+			k, ok = a.otherPlace(func(p place) bool { return !p.loaded && a.inTeam(p) })
+		}
+		if !ok {
+			break
+		}
+		if err := a.enter(ctx, k); err != nil {
+			return post{}, err
+		}
+		if p, ok := a.anyPost(a.channel(), keep); ok {
+			return p, nil
+		}
+	}
+	return post{}, skipNoPost
 }
 
 // isUserPost accepts posts that people wrote.

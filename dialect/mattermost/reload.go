@@ -227,7 +227,7 @@ func (a *person) getStatuses(ctx context.Context, ids []string) error {
 func (a *person) meet(ctx context.Context, posts []Seen) error {
 	var pictures []call
 	var unseen, unknown, names []string
-	var faces []uint32
+	var faces, authors []uint32
 	a.mu.Lock()
 	for _, p := range posts {
 		for _, f := range p.files {
@@ -243,7 +243,13 @@ func (a *person) meet(ctx context.Context, posts []Seen) error {
 		if p.UserID.None() || n == a.self || slices.Contains(faces, n) {
 			continue
 		}
-		faces = append(faces, n)
+		if p.flags&postSystem == 0 || a.b.set.images == imagesRevalidate { // messages of the system have a picture of their own
+			faces = append(faces, n)
+		}
+		if slices.Contains(authors, n) {
+			continue
+		}
+		authors = append(authors, n)
 		if !a.statuses.has(n) {
 			unseen = append(unseen, p.UserID.String())
 		}
