@@ -249,9 +249,14 @@ func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
 // countMentions finds who a post names, counts that in their memberships and lets them follow the thread. thread is
 // nil for a root, otherwise begins with the root.
 func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread []*post, system bool) ([]string, error) {
-	a, err := s.audienceOf(ctx, c.ID)
-	if err != nil {
-		return nil, errStore("channel.audience", err)
+	var a *audience
+	// A message of the server names whom it says it names: its text is not looked at. So a channel that thousands join does not load all
+	// its members' profiles for each of them.
+	if !system || thread != nil || c.Type == directChannel {
+		var err error
+		if a, err = s.audienceOf(ctx, c.ID); err != nil {
+			return nil, errStore("channel.audience", err)
+		}
 	}
 	var found map[string]bool
 	if c.Type == directChannel {

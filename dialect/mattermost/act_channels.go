@@ -141,6 +141,9 @@ func (a *person) enter(ctx context.Context, k int) error {
 			}
 		}
 	}
+	if sock := a.socket(); sock != nil && a.b.facts.config["FeatureFlagWebSocketEventScope"] == "true" {
+		sock.Tell("presence", "channel_id", id)
+	}
 	a.measured("channel_switch", start)
 	return nil
 }

@@ -18,6 +18,7 @@ func (a *person) reload(ctx context.Context) error {
 	var roles string
 	calls := []call{
 		func(ctx context.Context, c *Client) error { _, err := c.ClientConfig(ctx); return err },
+		func(ctx context.Context, c *Client) error { _, err := c.ClientLicense(ctx); return err },
 		func(ctx context.Context, c *Client) error {
 			me, err := c.Me(ctx)
 			roles = me.Roles
@@ -169,7 +170,13 @@ type teamLoad struct {
 	load  func(ctx context.Context, c *Client, userID, teamID string) error
 }
 
-var teamLoads = []teamLoad{{hasScheduled, loadScheduled}}
+var teamLoads = []teamLoad{{hasScheduled, loadScheduled}, {hasThreads, loadThreadTotals}}
+
+// loadThreadTotals asks how many threads of a team have something new.
+func loadThreadTotals(ctx context.Context, c *Client, userID, teamID string) error {
+	_, _, err := c.ThreadTotals(ctx, userID, teamID)
+	return err
+}
 
 // take makes places of channels that were read, except archived ones.
 func (a *person) take(chs []Channel) {
