@@ -25,6 +25,16 @@
 // A client of the real server keeps copies of users, channels and posts. Here, one directory per run holds them once; a person keeps
 // pointers and bitmaps. Of a channel that it has loaded it sees the newest 60 posts.
 //
+// # Goroutines and connections
+//
+// A person has the engine's goroutine and one that reads its WebSocket; what an event or the minute's clock sets off runs on a
+// goroutine that ends with the call, at most one at a time. One HTTP connection stays open at rest; calls that go out together take
+// more, up to the person's budget, and give them back. A WebSocket that is lost is resumed by connection id and sequence number.
+//
+// # Storms
+//
+// login, reconnect, mention and join: see [Person.StormKinds]. Their series begin with "storm_" and the kind.
+//
 // # Provisioning
 //
 // Provision logs in as administrator, creates what is missing (the administrator itself on an empty server, a team, channels,

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -285,6 +286,24 @@ func TestPersonName(t *testing.T) {
 	for rank, want := range map[int]string{0: "u-00000", 7: "u-00007", 12345: "u-12345", 123456: "u-123456"} {
 		if got := personName("u-", rank); got != want {
 			t.Errorf("rank %d: %s, want %s", rank, got, want)
+		}
+	}
+}
+
+// The manual names every setting and every storm.
+func TestManualNamesEverySetting(t *testing.T) {
+	text, err := os.ReadFile("../../docs/workload.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range Params {
+		if !strings.Contains(string(text), "`"+key+"`") {
+			t.Errorf("docs/workload.md does not mention the setting %s", key)
+		}
+	}
+	for _, kind := range (&Person{}).StormKinds() {
+		if !strings.Contains(string(text), "`"+kind+"`") {
+			t.Errorf("docs/workload.md does not mention the storm %s", kind)
 		}
 	}
 }
