@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -351,6 +352,32 @@ func TestShape(t *testing.T) {
 		if x.got < x.least || x.got > x.most {
 			t.Errorf("%s: %.3f, want %g to %g", x.what, x.got, x.least, x.most)
 		}
+	}
+}
+
+// TestConstantMemory takes chunks from all over twelve million posts: nothing is kept of them.
+func TestConstantMemory(t *testing.T) {
+	s, _ := Preset("seed-000")
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Chunk
+	k := 0
+	next := func() {
+		p.Chunk(k%p.Chunks(), &c)
+		k += 61
+	}
+	next()
+	if n := testing.AllocsPerRun(3, next); n > 0 {
+		t.Errorf("a chunk makes %.0f allocations", n)
+	}
+	p.Chunk(p.Chunks()-1, &c)
+	if last := c.Posts[len(c.Posts)-1]; c.First+len(c.Posts) != 12_000_000 || last.At >= int64(s.End) || last.At < int64(s.End)-6*hourMillis {
+		t.Errorf("the last post is number %d, at %d", c.First+len(c.Posts), last.At)
+	}
+	if size := cap(c.Posts)*int(unsafe.Sizeof(Post{})) + 4*(cap(c.after)+cap(c.last)); size > 4<<20 {
+		t.Errorf("a chunk takes %d bytes, the package comment promises 4 MiB", size)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/dataset"
@@ -56,7 +57,8 @@ func temporarily(ctx context.Context, engine, near, from string, settings map[st
 	if err := os.MkdirAll(filepath.Dir(near), 0o755); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(near), ".dataset-")
+	sweepTemporary(filepath.Dir(near))
+	dir, err := os.MkdirTemp(filepath.Dir(near), fmt.Sprintf(".dataset-%d-", os.Getpid()))
 	if err != nil {
 		return err
 	}
@@ -74,6 +76,17 @@ func temporarily(ctx context.Context, engine, near, from string, settings map[st
 		err = errors.Join(err, s.Stop(ctx))
 	}()
 	return do(s)
+}
+
+// sweepTemporary removes what killed programs left; their servers ended with them.
+func sweepTemporary(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, ".dataset-*-*")) // the pattern is a good one
+	for _, path := range old {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), ".dataset-"), "-")
+		if n, err := strconv.Atoi(pid); err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			_ = removeState(path)
+		}
+	}
 }
 
 // removeState removes a server's state directory, and the one that stands for it where the server's user cannot reach it.
@@ -324,7 +337,9 @@ func (s *session) datasetFor(ctx context.Context, t plan.Target, engine string) 
 		defer func() { err = errors.Join(err, lab.PinSelf(s.generator)) }()
 	}
 	m := &maker{prog: s.prog, password: s.env("PLIMSOLL_USER_PASSWORD")}
-	d, _, err = m.generate(ctx, spec, engine, dir)
+	if d, _, err = m.generate(ctx, spec, engine, dir); err != nil && isDir(dir) {
+		return dump.For(dir, engine) // another program was faster
+	}
 	return d, err
 }
 

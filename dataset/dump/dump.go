@@ -13,9 +13,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"plimsoll/dataset"
@@ -87,8 +89,10 @@ func Create(dir string) (data, files string, err error) {
 		return "", "", fmt.Errorf("%s exists already; name another directory, or remove it", dir)
 	}
 	part := partOf(dir)
-	if err := os.RemoveAll(part); err != nil { // of a broken attempt
-		return "", "", fmt.Errorf("making a dump: %w", err)
+	for _, old := range append(abandoned(dir), part) {
+		if err := os.RemoveAll(old); err != nil {
+			return "", "", fmt.Errorf("making a dump: %w", err)
+		}
 	}
 	if err := os.MkdirAll(part, 0o755); err != nil {
 		return "", "", fmt.Errorf("making a dump: %w", err)
@@ -99,7 +103,21 @@ func Create(dir string) (data, files string, err error) {
 // Abandon removes what Create began.
 func Abandon(dir string) error { return os.RemoveAll(partOf(dir)) }
 
-func partOf(dir string) string { return filepath.Clean(dir) + ".part" }
+// partOf names the unfinished dump of this process: two may make the same one at a time, and the first wins.
+func partOf(dir string) string { return filepath.Clean(dir) + ".part-" + strconv.Itoa(os.Getpid()) }
+
+// abandoned lists the unfinished dumps of processes that were killed.
+func abandoned(dir string) (parts []string) {
+	prefix := filepath.Base(dir) + ".part-"
+	entries, _ := os.ReadDir(filepath.Dir(filepath.Clean(dir))) // what cannot be read is not removed
+	for _, e := range entries {
+		pid, ok := strings.CutPrefix(e.Name(), prefix)
+		if n, err := strconv.Atoi(pid); ok && err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			parts = append(parts, filepath.Join(filepath.Dir(filepath.Clean(dir)), e.Name()))
+		}
+	}
+	return parts
+}
 
 // Seal finishes a dump that Create began: it sums all files and writes the manifest.
 func Seal(ctx context.Context, dir string, m Manifest) (*Dump, error) {

@@ -2,6 +2,7 @@ package dump_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"plimsoll/dataset/dump"
 	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
-	"plimsoll/refchat"
 )
 
 type server interface {
@@ -54,17 +54,33 @@ func TestThereAndBack(t *testing.T) {
 			if err := s.CreateDatabase(t.Context(), "chat"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := refchat.Seed(t.Context(), s.DSN("chat"), refchat.SeedSpec{Teams: 1, Channels: 3, Users: 20, Memberships: 2, Posts: 500, Hash: "bcrypt:4"}); err != nil {
-				t.Fatal(err)
+			var rows []string
+			for i := range 500 {
+				rows = append(rows, fmt.Sprintf("('post-%d', %d, 'message %d', NULL)", i, 1000+i, i))
+			}
+			for _, statement := range []string{
+				"CREATE TABLE posts (id varchar(26) PRIMARY KEY, createat bigint, message varchar(2000), props varchar(100))",
+				"CREATE TABLE threads (postid varchar(26) PRIMARY KEY)",
+				"INSERT INTO posts VALUES " + strings.Join(rows, ", "),
+			} {
+				exec(t, s.DSN("chat"), statement)
 			}
 			tables, err := dump.Tables(t.Context(), s.DSN("chat"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			dir := filepath.Join(t.TempDir(), "d")
+			for _, pid := range []int{1 << 30, os.Getppid()} { // a killed program's, and one that is still at it
+				if err := os.Mkdir(fmt.Sprint(dir, ".part-", pid), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
 			data, _, err := dump.Create(dir)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if parts, err := filepath.Glob(dir + ".part-*"); err != nil || len(parts) != 2 {
+				t.Errorf("unfinished dumps %v, want that of this process and that of the other", parts)
 			}
 			if err := s.Export(t.Context(), data); err != nil {
 				t.Fatal(err)
@@ -106,6 +122,7 @@ func TestThereAndBack(t *testing.T) {
 				t.Fatalf("the restored data differs: %s", got)
 			}
 			for _, c := range []struct{ breaks, want string }{
+				{"UPDATE posts SET props = '' WHERE createat = 1001", "table posts has other contents"},
 				{"UPDATE posts SET message = CONCAT('A', SUBSTRING(message, 2)) WHERE createat = (SELECT at FROM (SELECT MAX(createat) AS at FROM posts) x)", "table posts has other contents"},
 				{"UPDATE posts SET createat = createat + 1", "spans the times"},
 				{"DELETE FROM posts WHERE createat = (SELECT at FROM (SELECT MAX(createat) AS at FROM posts) x)", "table posts has 499 rows, the manifest says 500"},
