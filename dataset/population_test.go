@@ -437,3 +437,28 @@ func BenchmarkText(b *testing.B) {
 		n++
 	}
 }
+
+// TestGroupsDiffer makes so many groups of ten people that chance alone would repeat some.
+func TestGroupsDiffer(t *testing.T) {
+	s, err := ParseSpec([]byte("{name: groups, users: 10, channels: 120, posts: 10, types: {group: 100%, direct: 0%, private: 0%, public: 0%}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for c := range p.channels {
+		if ch := &p.channels[c]; ch.typ == Group {
+			set := fmt.Sprint(p.group(*ch))
+			if seen[set] {
+				t.Errorf("there are two groups of %s", set)
+			}
+			seen[set] = true
+		}
+	}
+	if len(seen) != 120 {
+		t.Errorf("%d groups, want 120", len(seen))
+	}
+}

@@ -185,8 +185,8 @@ func (s Spec) Check() error {
 	if d, pairs := s.numbers()[Direct], s.Users*(s.Users-1)/2; d > pairs {
 		bad("channels: %d direct channels, but %d users have only %d pairs; want fewer channels or more users", d, s.Users, pairs)
 	}
-	if g := s.numbers()[Group]; s.Users < 10 && g > s.Users {
-		bad("channels: %d group channels are too many for %d users", g, s.Users)
+	if g, triples := s.numbers()[Group], s.Users*(s.Users-1)*(s.Users-2)/6; g > triples { // there are larger groups too, which leaves room
+		bad("channels: %d group channels are too many for %d users; want at most %d", g, s.Users, triples)
 	}
 	if s.Users>>(s.Teams-1) < 3 {
 		bad("teams: %d are too many for %d users: each has half as many members as the one before, and at least 3", s.Teams, s.Users)

@@ -26,6 +26,8 @@ func TestParseSpec(t *testing.T) {
 		{good + "channels: 9000\n", "only 4950 pairs"},
 		{good + "teams: 7\n", "too many for 100 users"},
 		{"name: a\nusers: 4\nposts: 10\nchannels: 40\ntypes: {group: 100%, direct: 0%, private: 0%, public: 0%}", "too many for 4 users"},
+		{"name: a\nusers: 3\nposts: 10\nchannels: 2\ntypes: {group: 100%, direct: 0%, private: 0%, public: 0%}", "want at most 1"},
+		{"name: a\nusers: 4\nposts: 10\nchannels: 4\ntypes: {group: 100%, direct: 0%, private: 0%, public: 0%}", ""},
 		{"name: a\nusers: 100\nposts: 900000000\nhistory: 10d\n", "want a longer history"},
 	} {
 		s, err := ParseSpec([]byte(c.src))

@@ -25,7 +25,7 @@ func start(t *testing.T, engine, from string) server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp("", "dump-test-")
+	dir, err := os.MkdirTemp("", "dump-test-") //nolint:usetesting // a TempDir is closed to the server's user
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,10 +30,7 @@ func openMySQL(ctx context.Context, dsn string) (loader, error) {
 	conf.ReadTimeout, conf.WriteTimeout = 0, 0 // an index may take minutes; contexts have the deadlines
 	conf.Logger = &driver.NopLogger{}          // what matters comes back as an error
 	set := map[string]string{"unique_checks": "0", "foreign_key_checks": "0"}
-	conf.Params = map[string]string{}
-	for k, v := range set {
-		conf.Params[k] = v
-	}
+	conf.Params = maps.Clone(set)
 	connector, err := driver.NewConnector(conf)
 	if err != nil {
 		return nil, errDSN

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,9 +37,7 @@ func openPostgres(ctx context.Context, dsn string, opt Options) (loader, error) 
 // connect opens a connection with the temporary settings, which end with it.
 func (db *postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 	conf := db.conf.Copy()
-	for k, v := range db.set {
-		conf.RuntimeParams[k] = v
-	}
+	maps.Copy(conf.RuntimeParams, db.set)
 	return pgx.ConnectConfig(ctx, conf)
 }
 
