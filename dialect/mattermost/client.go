@@ -36,6 +36,7 @@ type Client struct {
 	note    func(error) // hears of every failed op; may be nil
 	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
 
+	collapse   bool
 	connection string // id of the client's WebSocket, see SetSocket
 }
 
@@ -48,7 +49,10 @@ type ClientConfig struct {
 	Recorder  Recorder // required
 	Table     *Table   // required
 	Note      func(error)
-	Dial      func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
+	// Collapse says that the client shows replies in their threads alone: lists of a channel's posts are of roots, and looking at a channel
+	// leaves its threads unread. Only servers with collapsed threads know it.
+	Collapse bool
+	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
 }
 
 // NewClient returns a client without a connection.
@@ -59,7 +63,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + api + "/websocket"
 	return &Client{
-		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial,
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse,
 	}, nil
 }
 
@@ -645,7 +649,11 @@ func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool)
 // the server's clock in Unix milliseconds, up to which the channel counts as seen.
 func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
 	err = c.send(ctx, opViewChannel, "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
-		return object(b, "channel_id", channelID, "prev_channel_id", prev)
+		b = object(b, "channel_id", channelID, "prev_channel_id", prev)
+		if c.collapse {
+			b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
+		}
+		return b
 	}, func(resp *wire.Response) error {
 		seen = -1
 		if err := eachField(resp.Body, func(k, v []byte) error {

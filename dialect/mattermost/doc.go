@@ -25,6 +25,9 @@
 // A client of the real server keeps copies of users, channels and posts. Here, one directory per run holds them once; a person keeps
 // pointers and bitmaps. Of a channel that it has loaded it sees the newest 60 posts.
 //
+// Left out of load-test-ng's actions: the shorter second look at a thread that servers since 10.8 offer (updatesOnly), and the
+// WebSocket's presence message for threads.
+//
 // # Goroutines and connections
 //
 // A person has the engine's goroutine and one that reads its WebSocket; what an event or the minute's clock sets off runs on a

@@ -132,6 +132,11 @@ type facts struct {
 	license license
 }
 
+// collapsed reports whether clients show replies in their threads alone, unless a user wants otherwise.
+func (s *facts) collapsed() bool {
+	return s != nil && (s.config["CollapsedThreads"] == "always_on" || s.config["CollapsedThreads"] == "default_on")
+}
+
 // lacks returns why the server does not have a feature, or "". A switch that the server does not mention is no reason: it is a release
 // that does not have it any more, or a stranger was told only a part.
 func (s *facts) lacks(f feature) string {

@@ -170,18 +170,26 @@ func (c *Client) Posts(ctx context.Context, channelID string, perPage int) ([]Se
 
 // PostsSince reads the posts that changed after a moment in server time, in Unix milliseconds.
 func (c *Client) PostsSince(ctx context.Context, channelID string, since int64) ([]Seen, error) {
-	return c.posts(ctx, opGetPosts, "/channels/"+url.PathEscape(channelID)+"/posts?since="+millis(since))
+	return c.posts(ctx, opGetPosts, "/channels/"+url.PathEscape(channelID)+"/posts?since="+millis(since)+c.roots())
 }
 
 // PostsBefore reads the posts that come before one, newest first.
 func (c *Client) PostsBefore(ctx context.Context, channelID, postID string, perPage int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsBefore, "/channels/"+url.PathEscape(channelID)+"/posts?before="+url.QueryEscape(postID)+"&page=0&per_page="+strconv.Itoa(perPage))
+	return c.posts(ctx, opGetPostsBefore, "/channels/"+url.PathEscape(channelID)+"/posts?before="+url.QueryEscape(postID)+"&page=0&per_page="+strconv.Itoa(perPage)+c.roots())
 }
 
 // PostsAroundUnread reads the posts around the first one that the user has not seen.
 func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string, before, after int) ([]Seen, error) {
 	return c.posts(ctx, opGetPostsUnread, fmt.Sprintf("/users/%s/channels/%s/posts/unread?limit_before=%d&limit_after=%d",
-		url.PathEscape(userID), url.PathEscape(channelID), before, after))
+		url.PathEscape(userID), url.PathEscape(channelID), before, after)+c.roots())
+}
+
+// roots asks for lists of root posts, if the client collapses threads.
+func (c *Client) roots() string {
+	if c.collapse {
+		return "&collapsedThreads=true"
+	}
+	return ""
 }
 
 // Thread reads a post and its replies.

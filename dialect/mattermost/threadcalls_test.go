@@ -88,6 +88,29 @@ func TestThreadAndSearchCalls(t *testing.T) {
 			}
 		}
 	}
+	// A client that collapses threads says so, and one that does not does not.
+	cfg := ClientConfig{URL: srv.URL, Token: "tok", Timeout: time.Second, Recorder: rec, Table: NewTable(rec.reg, ""), Collapse: true}
+	cc, err := NewClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	for i, cl := range []*Client{c, cc} {
+		code, body = 200, posts
+		for _, call := range []func() error{
+			func() error { _, err := cl.PostsSince(ctx, "c", 5); return err },
+			func() error { _, err := cl.PostsBefore(ctx, "c", "p", 30); return err },
+			func() error { _, err := cl.PostsAroundUnread(ctx, "u", "c", 30, 30); return err },
+		} {
+			if err := call(); err != nil || strings.Contains(asked, "&collapsedThreads=true") != (i == 1) {
+				t.Errorf("client %d asks %s: %v", i, asked, err)
+			}
+		}
+		body = `{"last_viewed_at_times":{"c":1}}`
+		if _, err := cl.ViewChannel(ctx, "u", "c", ""); err != nil || strings.Contains(asked, `,"collapsed_threads_supported":true}`) != (i == 1) {
+			t.Errorf("client %d asks %s: %v", i, asked, err)
+		}
+	}
 	code, body = 200, `{"threads":[{"id":"r","last_reply_at":9,"last_viewed_at":7,"reply_count":3,"unread_replies":2,"unread_mentions":1,"post":{"id":"r","channel_id":"c","create_at":5}}]}`
 	if list, err := c.Threads(ctx, "u", "t", "", 25, false); err != nil || len(list) != 1 ||
 		list[0] != (ThreadSeen{ID: parseID("r"), ChannelID: parseID("c"), CreateAt: 5, LastReply: 9, Viewed: 7, Replies: 3, Unread: 2, UnreadNaming: 1}) {
