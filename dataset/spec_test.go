@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -79,4 +80,20 @@ func FuzzParseSpec(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestExample holds the example to its promise: it shows the defaults.
+func TestExample(t *testing.T) {
+	src, err := os.ReadFile("../examples/datasets/example.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseSpec(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := ParseSpec([]byte("{name: example, users: 500, posts: 50000}"))
+	if err != nil || got != want {
+		t.Errorf("the example is\n%s\nthe defaults are\n%s", got, want)
+	}
 }
