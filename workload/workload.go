@@ -60,8 +60,6 @@ type Env struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Registry receives the operations.
 	Registry *measure.Registry
-	// Deliveries pairs posts with the events that they cause.
-	Deliveries *Deliveries
 	// Ledger follows each message from its author to its recipients. Nil: nobody asks.
 	Ledger *Ledger
 	// Tally counts what users were asked to do and did. Nil: nobody asks.

@@ -92,32 +92,6 @@ func TestPauseIsScaledAndScheduled(t *testing.T) {
 	})
 }
 
-func TestDeliveryInEitherOrder(t *testing.T) {
-	reg := measure.NewRegistry(1)
-	rec := reg.Recorder(0)
-	n := rec.Name("delivery")
-	d := NewDeliveries(0)
-	t0 := time.Now()
-	d.Received([]byte("a"), t0.Add(5*time.Millisecond), rec, n) // the event overtakes the response
-	d.Sent("a", t0)
-	d.Sent("b", t0)
-	d.Received([]byte("b"), t0.Add(7*time.Millisecond), rec, n)
-	d.Received([]byte("b"), t0.Add(9*time.Millisecond), rec, n)
-	d.Received([]byte("never sent"), t0, rec, n)
-	w := reg.Cut()[0]
-	if w.Response.Count() != 3 || w.Response.Min() != 5*time.Millisecond || w.Response.Max() != 9*time.Millisecond {
-		t.Fatalf("%d deliveries from %v to %v", w.Response.Count(), w.Response.Min(), w.Response.Max())
-	}
-	d.Sent("late", t0.Add(time.Hour))
-	held := 0
-	for i := range d.shards {
-		held += len(d.shards[i].posts)
-	}
-	if held > 4 {
-		t.Fatalf("%d posts held", held)
-	}
-}
-
 func TestSlowOpsAreNotHeldBack(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	epoch := time.Now()

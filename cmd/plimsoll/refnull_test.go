@@ -40,7 +40,7 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 					weights[action] = 1
 				}
 			}
-			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
+			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: opTimeout, Ledger: workload.NewLedger(0, 1),
 				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
 			b := behavior()
 			const users = 40

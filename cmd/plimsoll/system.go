@@ -138,7 +138,7 @@ func (s *system) roles() []probe.Role {
 func (s *system) env(p *plan.Plan, url string) workload.Env {
 	return workload.Env{
 		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: params(p),
-		Secret: s.secrets, Timeout: opTimeout, Deliveries: workload.NewDeliveries(0),
+		Secret: s.secrets, Timeout: opTimeout,
 		Mix: p.Workload.ActionMix, Weights: weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}
 }

@@ -69,9 +69,6 @@ func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 		return err
 	}
 	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Sent: p.Sent, Acked: p.Acked})
-	if a.deliveries != nil {
-		a.deliveries.Sent(p.ID, p.Sent)
-	}
 	seen := Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt}
 	if d.Priority.WantsAck {
 		seen.flags |= postWantsAck

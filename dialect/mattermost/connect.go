@@ -170,7 +170,6 @@ func (a *person) wake() {
 // events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped it.
 func (a *person) events(ctx context.Context, sock *Socket) {
 	rec := a.u.Recorder()
-	self := parseID(a.id)
 	for {
 		ev, err := sock.Next(ctx)
 		if err != nil {
@@ -199,11 +198,7 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 			a.ledger.Disconnected(a.u.ID)
 			a.ledger.Connected(a.u.ID, ev.At, false)
 		case EventPosted:
-			if a.ledger != nil {
-				a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, rec, a.delivery)
-			} else if ev.Post.UserID != self && a.deliveries != nil {
-				a.deliveries.Received(ev.Post.ID.bytes(), ev.At, rec, a.delivery)
-			}
+			a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, rec, a.delivery)
 			if ev.WantsAck {
 				sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
 			}

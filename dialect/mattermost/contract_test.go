@@ -82,7 +82,7 @@ func reference(t *testing.T, on string, cfg refchat.Config) (url, password strin
 
 func contractEnv(url, password string) workload.Env {
 	return workload.Env{
-		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Deliveries: workload.NewDeliveries(0),
+		URL: url, Seed: 1, Pace: 0.001, Timeout: 10 * time.Second, Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1),
 		Params: map[string]string{"team": fmt.Sprintf("ct%06d", rand.IntN(1e6)), "channels": "2", "memberships": "2"},
 		Secret: func(name string) string {
 			if name == "admin_password" {

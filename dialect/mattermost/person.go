@@ -173,6 +173,23 @@ func (b *Person) warm(s *setup, n int) error {
 	return err
 }
 
+// begin starts anew what belongs to one run, when the first actor of another run is made. The server may have been reset in between:
+// posts, and channels that persons made, are gone. No actor of the run before is alive any more.
+func (b *Person) begin(run *measure.Registry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reg == run {
+		return
+	}
+	if b.reg != nil {
+		b.dir = newDirectory()
+		for i, id := range b.ids {
+			b.dir.profile(parseID(id), personName(b.set.users, i))
+		}
+	}
+	b.reg, b.fresh = run, nil
+}
+
 // NewActor implements workload.Behavior.
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	if u.Rank >= len(b.ids) {
@@ -185,8 +202,9 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		}
 		token = b.tokens[u.Rank]
 	}
+	b.begin(env.Registry)
 	a := &person{
-		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env), deliveries: env.Deliveries,
+		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env),
 		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
 		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
 	}
@@ -205,11 +223,6 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, err
 	}
 	a.pool.open, a.pool.idle = 1, c
-	b.mu.Lock()
-	if b.reg != env.Registry { // a run of its own: the server may have been reset
-		b.reg, b.fresh = env.Registry, nil
-	}
-	b.mu.Unlock()
 	a.cold = env.Cold
 	return a, nil
 }

@@ -24,7 +24,6 @@ type person struct {
 	factor        float64
 	cold          bool // its first session begins with its password
 	steady, login *Table
-	deliveries    *workload.Deliveries
 	ledger        *workload.Ledger
 	counts        *workload.Counts
 	delivery      measure.Name

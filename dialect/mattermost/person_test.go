@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/measure"
 	"plimsoll/workload"
 )
 
@@ -305,5 +306,33 @@ func TestManualNamesEverySetting(t *testing.T) {
 		if !strings.Contains(string(text), "`"+kind+"`") {
 			t.Errorf("docs/workload.md does not mention the storm %s", kind)
 		}
+	}
+}
+
+func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
+	b := &Person{ids: []string{testID("u", 0).String()}, tokens: []string{"tok"}, dir: newDirectory(), facts: &facts{}}
+	actor := func(reg *measure.Registry) *person {
+		t.Helper()
+		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+		a, err := b.NewActor(workload.Env{URL: "http://127.0.0.1:9", Pace: 1, Registry: reg}, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.(*person)
+	}
+	first := measure.NewRegistry(1)
+	actor(first)
+	ch := b.dir.channel(Channel{ID: testID("c", 0).String()})
+	b.dir.see(ch, Seen{ID: testID("p", 0), UserID: testID("u", 9), CreateAt: 1})
+	actor(first)
+	if b.dir.known(ch.id) != ch {
+		t.Fatal("a second person of the same run does not know what the first has seen")
+	}
+	a := actor(measure.NewRegistry(1))
+	if b.dir.known(ch.id) != nil {
+		t.Error("a channel and its posts outlived the run in which they were seen")
+	}
+	if got := b.dir.account(a.self); got.id.String() != a.id || got.name != personName("", 0) {
+		t.Errorf("the person is %q in the directory", got.name)
 	}
 }

@@ -102,7 +102,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, err
 	}
 	return &poster{
-		c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], deliveries: env.Deliveries, ledger: env.Ledger,
+		c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger,
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -127,14 +127,13 @@ func (a *poster) Serve(ctx context.Context, k int64) error {
 
 // poster is one user.
 type poster struct {
-	all        []string // channels, of one that serves arrivals
-	c          *Client
-	u          *workload.User
-	channel    string
-	files      int
-	deliveries *workload.Deliveries
-	ledger     *workload.Ledger
-	counts     *workload.Counts
+	all     []string // channels, of one that serves arrivals
+	c       *Client
+	u       *workload.User
+	channel string
+	files   int
+	ledger  *workload.Ledger
+	counts  *workload.Counts
 }
 
 // posterActions are the two tasks of a poster.
@@ -184,9 +183,6 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		return err
 	}
 	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Sent: p.Sent, Acked: p.Acked})
-	if a.deliveries != nil {
-		a.deliveries.Sent(p.ID, p.Sent)
-	}
 	return nil
 }
 

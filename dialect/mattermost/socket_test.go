@@ -196,7 +196,7 @@ func TestListen(t *testing.T) {
 	})
 	reg := measure.NewRegistry(1)
 	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
-	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Deliveries: workload.NewDeliveries(0)}
+	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1)}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
 	ch := b.dir.channel(Channel{ID: "c"})
 	actor, err := b.NewActor(env, u)
@@ -206,7 +206,11 @@ func TestListen(t *testing.T) {
 	a := actor.(*person)
 	a.places, a.current = []place{{ch: ch}}, 0
 	for _, id := range []string{"p1", "mine", "p2", "p4"} {
-		env.Deliveries.Sent(id, time.Now())
+		author := 1
+		if id == "mine" {
+			author = 0
+		}
+		env.Ledger.Acked(workload.Message{ID: parseID(id).String(), Channel: ch.id.String(), Author: author, Sent: time.Now(), Acked: time.Now()})
 	}
 	a.begin(a.login)
 	if err := a.connect(t.Context()); err != nil {

@@ -96,7 +96,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	}
 	s := &stage{b: &Person{}, env: workload.Env{
 		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
-		Registry: measure.NewRegistry(1), Deliveries: workload.NewDeliveries(0), Log: cfg.Log,
+		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log,
 		Secret: func(name string) string {
 			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
 		},

@@ -96,7 +96,9 @@ var lies = []lie{
 	{"delete_channel_bookmark", "DELETE /channels/.*/bookmarks/.*", 200, lastID},
 	{"add_reaction", "POST /reactions", 200, echo},
 	{"delete_post", "DELETE /posts/.*", 200, says(`{"status":"OK"}`)},
-	{"edit_post", "PUT /posts/.*/patch", 200, func(path string, body []byte) string { return `{"id":"` + strings.Split(path, "/")[2] + `",` + string(body[1:]) }},
+	{"edit_post", "PUT /posts/.*/patch", 200, func(path string, body []byte) string {
+		return `{"id":"` + strings.Split(path, "/")[2] + `",` + string(body[1:])
+	}},
 	{"follow_thread", "PUT /users/.*/following", 200, says(`{"status":"OK"}`)},
 	{"unfollow_thread", "DELETE /users/.*/following", 200, says(`{"status":"OK"}`)},
 	{"mark_all_threads_in_team_as_read", "PUT /users/.*/threads/read", 200, says(`{"status":"OK"}`)},
@@ -109,7 +111,9 @@ var lies = []lie{
 		_ = json.Unmarshal(body, &v) // what cannot be read is not looked at
 		return `{"status":"OK","last_viewed_at_times":{"` + v.ID + `":9999999999999}}`
 	}},
-	{"join_channel", "POST /channels/[^/]*/members", 201, func(path string, body []byte) string { return `{"channel_id":"` + strings.Split(path, "/")[2] + `",` + string(body[1:]) }},
+	{"join_channel", "POST /channels/[^/]*/members", 201, func(path string, body []byte) string {
+		return `{"channel_id":"` + strings.Split(path, "/")[2] + `",` + string(body[1:])
+	}},
 }
 
 // liar is a proxy that tells one lie.

@@ -199,7 +199,7 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	env := cfg.Env
 	env.Pace, env.Cold = pacedPace, false
 	env.Registry = measure.NewRegistry(runtime.GOMAXPROCS(0))
-	env.Deliveries = workload.NewDeliveries(0)
+	env.Ledger = workload.NewLedger(0, env.Seed)
 	if err := cfg.Behavior.Provision(ctx, env, users); err != nil {
 		return err
 	}
