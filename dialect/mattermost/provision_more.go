@@ -2,8 +2,10 @@ package mattermost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // made is what a behavior has provided so far beyond accounts and the team's channels.
@@ -11,11 +13,13 @@ type made struct {
 	directs int // persons that have their direct and group channels
 	second  int // members of the second team
 	open    int // channels to join
+	threads int // persons that follow a thread
 }
 
 const (
 	openChannels = 20 // without members, for those who join one
 	groupOf      = 3
+	namedAtOnce  = 20 // persons that one reply mentions
 )
 
 // more provides what the actions of the mix need: another team, channels to join, direct and group channels.
@@ -36,6 +40,12 @@ func (s *setup) more(b *Person) error {
 			return err
 		}
 		b.made.open = openChannels
+	}
+	if err := s.threads(b); err != nil {
+		if _, ok := errors.AsType[*OpError](err); !ok {
+			return err
+		}
+		s.log("%v: persons will have no thread to read at first", err) // the server's fault, and not in the way of a run
 	}
 	if b.set.direct == 0 || b.made.directs >= len(b.ids) ||
 		!b.mix.has("open_direct_or_group_channel") && !b.mix.has("search_group_channels") {
@@ -108,4 +118,57 @@ func (s *setup) haveDirects(b *Person) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// threads makes every person follow a thread, because it is mentioned there: on a new server nobody would have one to read. Channels in which
+// people wrote already are left as they are.
+func (s *setup) threads(b *Person) error {
+	if b.facts.lacks(hasThreads) != "" || len(b.set.existing) > 0 || !b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
+		return nil
+	}
+	names := make([][]string, len(b.channels))
+	for rank := b.made.threads; rank < len(b.ids); rank++ {
+		k := b.channelsOf(rank)[0]
+		names[k] = append(names[k], "@"+personName(b.set.users, rank))
+	}
+	again := b.made.threads > 0
+	err := s.parallel(len(b.channels), func(ctx context.Context, c *Client, k int) error {
+		if len(names[k]) == 0 {
+			return nil
+		}
+		ch := b.channels[k]
+		posts, err := c.Posts(ctx, ch, seenPosts)
+		if err != nil {
+			return fmt.Errorf("looking into a channel: %w", err)
+		}
+		root := ""
+		for _, p := range posts {
+			if p.flags&postSystem == 0 {
+				if !again {
+					return nil
+				}
+				if root = p.RootID.String(); root == "" {
+					root = p.ID.String()
+				}
+				break
+			}
+		}
+		if root == "" {
+			p, err := c.Post(ctx, Draft{ChannelID: ch, Message: "Who is here?"})
+			if err != nil {
+				return fmt.Errorf("beginning a thread: %w", err)
+			}
+			root = p.ID
+		}
+		for some := range slices.Chunk(names[k], namedAtOnce) {
+			if _, err := c.Post(ctx, Draft{ChannelID: ch, RootID: root, Message: strings.Join(some, " ")}); err != nil {
+				return fmt.Errorf("mentioning persons in a thread: %w", err)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		b.made.threads = len(b.ids)
+	}
+	return err
 }
