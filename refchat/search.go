@@ -244,14 +244,12 @@ func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *post
 		clause += ids("c.id", x.notIn, true)
 	}
 	clause += ")"
+	var dates strings.Builder
 	for _, d := range x.dates {
-		not := ""
-		if d.not {
-			not = "NOT "
-		}
-		clause += " AND p.createat " + not + "BETWEEN ? AND ?"
+		dates.WriteString(map[bool]string{false: " AND p.createat BETWEEN ? AND ?", true: " AND p.createat NOT BETWEEN ? AND ?"}[d.not])
 		args = append(args, d.from, d.to)
 	}
+	clause += dates.String()
 	column := "p.message"
 	if x.hashtags {
 		column = "p.hashtags"
@@ -342,7 +340,7 @@ func (s *Server) searchPosts(q *request, teamID string) error {
 
 // hasTag reports whether one of the post's hashtags is exactly one of those; the index knows only their words.
 func (p *post) hasTag(tags []searchWord) bool {
-	for _, tag := range strings.Fields(p.Hashtags) {
+	for tag := range strings.FieldsSeq(p.Hashtags) {
 		for _, w := range tags {
 			if strings.EqualFold(strings.TrimPrefix(tag, "#"), strings.Join(w.words, "-")) || w.prefix && strings.HasPrefix(strings.ToLower(tag[1:]), strings.ToLower(w.words[0])) {
 				return true

@@ -1,6 +1,7 @@
 package refchat_test
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"testing"
@@ -48,9 +49,7 @@ func TestSearchPosts(t *testing.T) {
 		search := func(c *client, path, terms string, more obj) []string {
 			t.Helper()
 			body := obj{"terms": terms}
-			for k, v := range more {
-				body[k] = v
-			}
+			maps.Copy(body, more)
 			l := want[obj](c, 200, "POST", path, body)
 			out := []string{}
 			for _, id := range l["order"].([]any) {

@@ -87,14 +87,14 @@ func (st *store) groupsLike(ctx context.Context, userID, term string) (list []*c
 		names = "GROUP_CONCAT(u.username SEPARATOR ', ')"
 	}
 	args := []any{userID}
-	having := "1 = 1"
+	having := []string{"1 = 1"}
 	for word := range strings.FieldsSeq(term) {
-		having += " AND " + names + " LIKE ? ESCAPE '!'"
+		having = append(having, names+" LIKE ? ESCAPE '!'")
 		args = append(args, "%"+likeTerm(word)+"%")
 	}
 	return st.selectChannels(ctx, `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
 		(SELECT g.id FROM channels g JOIN channelmembers gm ON gm.channelid = g.id WHERE g.type = 'G' AND gm.userid = ?) mine
-		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+having+" LIMIT 50) found)", args...)
+		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
 }
 
 func searchTerm(q *request) (string, error) {

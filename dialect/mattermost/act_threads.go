@@ -2,6 +2,7 @@ package mattermost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -91,7 +92,7 @@ func (a *person) updateThreadRead(ctx context.Context) error {
 
 // gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
 func (a *person) gone(id ID, err error) error {
-	if e, ok := err.(*OpError); ok && e.Status == 404 {
+	if e, ok := errors.AsType[*OpError](err); ok && e.Status == 404 {
 		own := a.own()
 		own.threads = slices.DeleteFunc(own.threads, func(t ID) bool { return t == id })
 	}
@@ -305,16 +306,21 @@ func proveFollowThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if list, err := s.inbox(ctx, false); err != nil || slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
-		return fmt.Errorf("the person follows the thread to begin with, or %w", err)
+	list, err := s.inbox(ctx, false)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
+		return errors.New("the person follows the thread to begin with")
 	}
 	if err := s.act(ctx); err != nil {
 		return err
 	}
-	if list, err := s.inbox(ctx, false); err != nil || !slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
-		return fmt.Errorf("the thread is not in the person's inbox (%v)", err)
+	list, err = s.inbox(ctx, false)
+	if err == nil && !slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
+		err = errors.New("the thread is not in the person's inbox")
 	}
-	return nil
+	return err
 }
 
 // proveUnfollowThread shows that a thread left the person's inbox.
@@ -327,10 +333,11 @@ func proveUnfollowThread(ctx context.Context, s *stage) error {
 	if err := s.act(ctx); err != nil {
 		return err
 	}
-	if list, err := s.inbox(ctx, false); err != nil || slices.ContainsFunc(list, threadWith(id)) {
-		return fmt.Errorf("the thread is still in the person's inbox (%v)", err)
+	list, err := s.inbox(ctx, false)
+	if err == nil && slices.ContainsFunc(list, threadWith(id)) {
+		err = errors.New("the thread is still in the person's inbox")
 	}
-	return nil
+	return err
 }
 
 // proveReadAllThreads shows that the person has unread threads before, and none after.
@@ -340,14 +347,19 @@ func proveReadAllThreads(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
-	if list, err := s.inbox(ctx, true); err != nil || len(list) < 2 {
-		return fmt.Errorf("%d unread threads to begin with (%v)", len(list), err)
+	list, err := s.inbox(ctx, true)
+	if err != nil {
+		return err
+	}
+	if len(list) < 2 {
+		return fmt.Errorf("%d unread threads to begin with", len(list))
 	}
 	if err := s.act(ctx); err != nil {
 		return err
 	}
-	if list, err := s.inbox(ctx, true); err != nil || len(list) != 0 {
-		return fmt.Errorf("%d unread threads are left (%v)", len(list), err)
+	list, err = s.inbox(ctx, true)
+	if err == nil && len(list) != 0 {
+		err = fmt.Errorf("%d unread threads are left", len(list))
 	}
-	return nil
+	return err
 }

@@ -104,6 +104,23 @@ var lies = []lie{
 	{"mark_all_threads_in_team_as_read", "PUT /users/.*/threads/read", 200, says(`{"status":"OK"}`)},
 	{"create_post_reminder", "POST /users/.*/reminder", 200, says(`{"status":"OK"}`)},
 	{"logout_login", "POST /users/logout", 200, says(`{"status":"OK"}`)},
+	{"update_thread_read", "PUT /users/.*/threads/.*/read/.*", 200, func(path string, _ []byte) string {
+		part := strings.Split(path, "/")
+		return `{"id":"` + part[6] + `","last_viewed_at":` + part[8] + "}"
+	}},
+	{"view_global_threads", "GET /users/.*/threads", 200, says(`{"threads":[]}`)},
+	{"view_thread", "GET /posts/.*/thread", 200, func(path string, _ []byte) string { // the root alone
+		id := strings.Split(path, "/")[2]
+		return `{"order":["` + id + `"],"posts":{"` + id + `":{"id":"` + id + `"}}}`
+	}},
+	{"ack_to_post", "POST /users/.*/ack", 200, func(path string, _ []byte) string {
+		return `{"post_id":"` + strings.Split(path, "/")[4] + `","acknowledged_at":1}`
+	}},
+	{"search_posts", "POST /teams/.*/posts/search", 200, says(`{"order":[],"posts":{}}`)},
+	{"search_posts_all_teams", "POST /posts/search", 200, says(`{"order":[],"posts":{}}`)},
+	{"search_users", "POST /users/search", 200, says("[]")},
+	{"search_channels", "POST /channels/search", 200, says("[]")},
+	{"search_group_channels", "POST /channels/group/search", 200, says("[]")},
 	{"unread_check", "POST /channels/members/.*/view", 200, func(_ string, body []byte) string {
 		var v struct {
 			ID string `json:"channel_id"`

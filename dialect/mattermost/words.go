@@ -9,7 +9,7 @@ import (
 // as load-test-ng's list has. They are words to a full-text index, which stems them like others.
 var vocabulary = sync.OnceValue(func() []string {
 	var words []string
-	for _, stem := range strings.Fields(stems) {
+	for stem := range strings.FieldsSeq(stems) {
 		for _, begin := range []string{"", "re", "un", "out", "over"} {
 			for _, end := range []string{"", "s", "ed", "ing", "er", "ly"} {
 				words = append(words, begin+stem+end)
