@@ -83,6 +83,9 @@ func TestThreads(t *testing.T) {
 		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(ids, []string{roots[2], roots[1]}) {
 			t.Errorf("unread after reading one: %v", ids)
 		}
+		if _, all = w.inbox(w.ann, "threadsOnly=true"); num(all["threads"].([]any)[0].(obj)["unread_replies"]) != 0 || num(all["threads"].([]any)[1].(obj)["unread_replies"]) != 1 {
+			t.Errorf("unread replies after reading one: %v", all)
+		}
 		x = want[obj](w.ann, 200, "PUT", at+"/read/1", nil) // unread again
 		if num(x["unread_replies"]) != 2 || num(x["unread_mentions"]) != 1 {
 			t.Errorf("read until long ago: %v", x)

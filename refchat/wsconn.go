@@ -183,7 +183,6 @@ func (c *wsConn) rejoin(k *wsSocket, from int64) {
 	case from > c.seq || from < c.seq-wsReplay:
 		result = "failure"
 		c.id, c.seq = newID(), 0
-		clear(c.sent[:])
 		k.hello = c.hello()
 	case from == c.seq:
 		result = "lossless"
