@@ -108,7 +108,7 @@ var lies = []lie{
 		part := strings.Split(path, "/")
 		return `{"id":"` + part[6] + `","last_viewed_at":` + part[8] + "}"
 	}},
-	{"view_global_threads", "GET /users/.*/threads", 200, says(`{"threads":[]}`)},
+	{"view_global_threads", "GET /users/.*/threads", 200, says(`{"total":0,"total_unread_threads":0,"threads":[]}`)},
 	{"view_thread", "GET /posts/.*/thread", 200, func(path string, _ []byte) string { // the root alone
 		id := strings.Split(path, "/")[2]
 		return `{"order":["` + id + `"],"posts":{"` + id + `":{"id":"` + id + `"}}}`
