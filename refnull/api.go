@@ -26,6 +26,7 @@ import (
 //	$i:NAME;   the number that it has
 //	$body      the whole body
 //	$l:NAME;   the array of strings that it has
+//	$o:NAME;   the object that it has, or an empty one
 //	$hf:NAME;  the id of what has that name
 //	$it        of a list: the string from the body's array; $hit and $nit as above
 //
@@ -56,7 +57,7 @@ const (
 	postOf     = `"create_at":1600000000000,"update_at":1600000000000,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
 	posts1     = `{"order":["$p1","$q1","$r1"],"posts":{"$p1":{"id":"$p1","user_id":"$u1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$q1":{"id":"$q1","user_id":"$v1","channel_id":"$1","root_id":"","message":"nothing",` + postOf + `},"$r1":{"id":"$r1","user_id":"$u1","channel_id":"$1","root_id":"$p1","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
 	thread1    = `{"order":["$1"],"posts":{"$1":{"id":"$1","user_id":"$u1","channel_id":"$c1","root_id":"","message":"nothing",` + postOf + `}},"next_post_id":"","prev_post_id":"","first_inaccessible_post_time":0,"has_next":false}`
-	made       = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":{}`
+	made       = `"user_id":"$me","create_at":$now,"update_at":$now,"edit_at":0,"delete_at":0,"is_pinned":false,"original_id":"","type":"","props":{},"hashtags":"","pending_post_id":"","reply_count":0,"last_reply_at":0,"participants":null,"metadata":$o:metadata;`
 	created    = `{"id":"$new","file_ids":$l:file_ids;,"channel_id":"$f:channel_id;","root_id":"$f:root_id;","message":"$f:message;",` + made + `}`
 	ok         = `{"status":"OK"}`
 	threadOf   = `"reply_count":2,"last_reply_at":1600000000000,"participants":[],"is_following":true,"unread_replies":0,"unread_mentions":0,"is_urgent":false,"delete_at":0`
@@ -306,6 +307,9 @@ func variable(text string) (func([]byte, *filling) []byte, int) {
 	case strings.HasPrefix(text, "l:"):
 		name, _, _ := strings.Cut(text[2:], ";")
 		return func(b []byte, f *filling) []byte { return append(b, array(f.r.body, name)...) }, 2 + len(name) + 1
+	case strings.HasPrefix(text, "o:"):
+		name, _, _ := strings.Cut(text[2:], ";")
+		return func(b []byte, f *filling) []byte { return append(b, object(f.r.body, name)...) }, 2 + len(name) + 1
 	case strings.HasPrefix(text, "i:"):
 		name, _, _ := strings.Cut(text[2:], ";")
 		return func(b []byte, f *filling) []byte {
@@ -488,6 +492,32 @@ func array(body []byte, name string) []byte {
 		}
 	}
 	return []byte("[]")
+}
+
+// object returns the object that it has under a name, or an empty one.
+func object(body []byte, name string) []byte {
+	v := member(body, name)
+	depth := 0
+	for i := 0; i < len(v); i++ {
+		switch v[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return v[:i+1]
+			}
+		case '"':
+			_, rest, ok := cutString(v[i:])
+			if !ok {
+				return []byte("{}")
+			}
+			i = len(v) - len(rest) - 1
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return []byte("{}")
 }
 
 // member returns what follows "name": in a JSON text, or nothing.

@@ -194,6 +194,7 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 			continue
 		}
 		switch ev.Kind {
+		case EventOther, EventReactionAdded, EventEphemeral:
 		case EventHello: // the server could not resume: what was sent meanwhile is gone
 			a.ledger.Disconnected(a.u.ID)
 			a.ledger.Connected(a.u.ID, ev.At, false)
@@ -222,16 +223,16 @@ func (a *person) note(err error) {
 // mostBehind is how many calls at a time events may set off; a client in a storm of events skips the rest.
 const mostBehind = 1
 
-// behind does something on a goroutine and a connection of its own, as long as the person is connected. It reports whether it will.
-func (a *person) behind(do func(ctx context.Context, c *Client)) bool {
+// behind does something on a goroutine and a connection of its own, as long as the person is connected.
+func (a *person) behind(do func(ctx context.Context, c *Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.life == nil || a.busy >= mostBehind {
-		return false
+		return
 	}
 	c := a.pool.take(&besides{a.u, time.Now()}, a.steady)
 	if c == nil {
-		return false
+		return
 	}
 	a.busy++
 	life := a.life
@@ -242,7 +243,6 @@ func (a *person) behind(do func(ctx context.Context, c *Client)) bool {
 		a.busy--
 		a.mu.Unlock()
 	})
-	return true
 }
 
 // discover asks for a channel from which an event came and that nobody has heard of: somebody put the person into it.

@@ -26,7 +26,8 @@ type setup struct {
 	ctx   context.Context // of one Provision, which this does not outlive
 	env   *workload.Env
 	set   settings
-	token string // of the administrator
+	token string // of the administrator, and
+	admin string // its id
 	table *Table
 	rec   Recorder
 }
@@ -147,7 +148,7 @@ func (s *setup) asAdmin() error {
 	if !slices.Contains(strings.Fields(p.Roles), "system_admin") {
 		return fmt.Errorf("user %s is not an administrator of the server; make it one, or name another with the setting admin", p.Username)
 	}
-	s.token = c.Token()
+	s.token, s.admin = c.Token(), p.ID
 	return nil
 }
 
@@ -185,6 +186,14 @@ func (s *setup) team(name string) (id string, err error) {
 			if id, err = c.CreateTeam(s.ctx, name); exists(err) {
 				id, err = c.TeamByName(s.ctx, name)
 			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		// It was there: who makes channels in it, and so becomes their member, must be in the team.
+		if _, err = c.TeamMember(s.ctx, id, s.admin); missing(err) {
+			err = c.AddTeamMembers(s.ctx, id, []string{s.admin})
 		}
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -88,9 +89,7 @@ const stagePersons = 6
 
 func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4", "memberships": "4"}
-	for k, v := range cfg.Params {
-		params[k] = v
-	}
+	maps.Copy(params, cfg.Params)
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
