@@ -106,6 +106,7 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 		})
 	}
 	wg.Wait()
+	delete(tape.log, "") // a login has no token yet
 	for _, log := range tape.log {
 		slices.Sort(log)
 	}
