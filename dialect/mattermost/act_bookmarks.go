@@ -19,7 +19,7 @@ var bookmarkActions = []action{
 
 const (
 	mostBookmarks = 50 // in one channel: the server's limit
-	skipFull      = skipped("the channel has as many bookmarks as it may")
+	errFull       = skipError("the channel has as many bookmarks as it may")
 )
 
 // lookAtBookmarks shows the head of a channel.
@@ -38,7 +38,7 @@ func (a *person) addChannelBookmark(ctx context.Context) error {
 		return err
 	}
 	if len(list) >= mostBookmarks {
-		return skipFull
+		return errFull
 	}
 	return a.addBookmark(ctx)
 }
@@ -76,12 +76,12 @@ func (a *person) bookmarks(ctx context.Context, n int) ([]Bookmark, error) {
 	}
 	list, err = a.c.Bookmarks(ctx, ch)
 	if err == nil && len(list) < n {
-		err = skipNoBookmark // others were faster
+		err = errNoBookmark // others were faster
 	}
 	return list, err
 }
 
-const skipNoBookmark skipped = "no bookmark to choose from"
+const errNoBookmark skipError = "no bookmark to choose from"
 
 // updateChannelBookmark gives one of the channel's bookmarks another name.
 func (a *person) updateChannelBookmark(ctx context.Context) error {
@@ -152,7 +152,7 @@ func (a *person) updateSidebarCategory(ctx context.Context) error {
 		}
 	}
 	if len(from) == 0 || len(to) < 2 {
-		return skipNoChannel
+		return errNoChannel
 	}
 	s := from[a.pick.IntN(len(from))]
 	to = slices.DeleteFunc(to, func(k int) bool { return k == s.cat })

@@ -23,7 +23,7 @@ func (a *person) switchChannel(ctx context.Context) error {
 	}
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
-		return skipNoChannel
+		return errNoChannel
 	}
 	return a.enter(ctx, k)
 }
@@ -32,7 +32,7 @@ func (a *person) switchChannel(ctx context.Context) error {
 func (a *person) openDirect(ctx context.Context) error {
 	k, ok := a.otherPlace(isDirect)
 	if !ok {
-		return skipNoChannel
+		return errNoChannel
 	}
 	if a.b.set.passing {
 		from := a.places[a.current].ch
@@ -266,7 +266,7 @@ func (a *person) clickPermalink(ctx context.Context) error {
 	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && p.loaded && (a.inTeam(p) || isDirect(p)) })
 	if !ok { // no post of another channel is known: the link came from somewhere else
 		if k, ok = a.otherPlace(a.inTeam); !ok {
-			return skipNoChannel
+			return errNoChannel
 		}
 		posts, err := a.c.Posts(ctx, a.places[k].ch.id.String(), pageOf)
 		if err != nil {
@@ -277,7 +277,7 @@ func (a *person) clickPermalink(ctx context.Context) error {
 	ch := a.places[k].ch
 	p, ok := a.anyPost(ch, nil)
 	if !ok {
-		return skipNoPost
+		return errNoPost
 	}
 	if _, err := a.c.Thread(ctx, p.id.String()); err != nil {
 		return err
@@ -303,7 +303,7 @@ func (a *person) switchTeam(ctx context.Context) error {
 		}
 	}
 	if len(others) == 0 {
-		return skipNoTeam
+		return errNoTeam
 	}
 	start := time.Now()
 	a.team = others[a.pick.IntN(len(others))]

@@ -36,7 +36,7 @@ func (a *person) joinChannel(ctx context.Context) error {
 		}
 	}
 	if len(free) == 0 {
-		return skipNoChannel
+		return errNoChannel
 	}
 	slices.SortFunc(free, byName)
 	ch := free[a.pick.IntN(len(free))]
@@ -63,7 +63,7 @@ func (a *person) people(ctx context.Context) ([]Profile, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, skipNoUser
+		return nil, errNoUser
 	}
 	return all, nil
 }
@@ -96,7 +96,7 @@ func (a *person) createGroup(ctx context.Context) error {
 		return err
 	}
 	if len(all) < 2 {
-		return skipNoUser
+		return errNoUser
 	}
 	i := a.pick.IntN(len(all))
 	k := (i + 1 + a.pick.IntN(len(all)-1)) % len(all)

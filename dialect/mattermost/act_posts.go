@@ -118,7 +118,7 @@ func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, err
 			return p, nil
 		}
 	}
-	return post{}, skipNoPost
+	return post{}, errNoPost
 }
 
 // isUserPost accepts posts that people wrote.

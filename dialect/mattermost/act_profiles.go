@@ -39,14 +39,14 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 			return err
 		}
 		if ids = slices.DeleteFunc(ids, func(id string) bool { return id == a.id }); len(ids) == 0 {
-			return skipNoUser
+			return errNoUser
 		}
 		who = a.b.dir.user(parseID(ids[a.pick.IntN(len(ids))]))
 	}
 	id := a.b.dir.account(who).id.String()
 	m, err := a.c.ChannelMember(ctx, ch.id.String(), id)
 	if missing(err) {
-		return skipNoUser // has left the channel since
+		return errNoUser // has left the channel since
 	}
 	if err != nil {
 		return err

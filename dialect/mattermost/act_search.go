@@ -120,7 +120,7 @@ func (a *person) searchIn(ctx context.Context, team string) error {
 // searchUsers looks for a person by name, letter by letter.
 func (a *person) searchUsers(ctx context.Context) error {
 	if len(a.b.ids) == 0 {
-		return skipNoUser
+		return errNoUser
 	}
 	name := personName(a.b.set.users, a.pick.IntN(len(a.b.ids)))
 	return a.typeOut(ctx, name, func(part string) error {
@@ -138,7 +138,7 @@ func (a *person) searchChannels(ctx context.Context) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	k, ok := a.otherPlace(a.inTeam)
 	if !ok {
-		return skipNoChannel
+		return errNoChannel
 	}
 	team := "" // the web app looks in all of them
 	if a.b.facts.version.before(version{7, 8}) {
@@ -156,7 +156,7 @@ func (a *person) searchChannels(ctx context.Context) error {
 func (a *person) searchGroupChannels(ctx context.Context) error {
 	letters := 1 + a.choice.IntN(mostLetters)
 	if len(a.b.ids) == 0 {
-		return skipNoUser
+		return errNoUser
 	}
 	name := personName(a.b.set.users, a.pick.IntN(len(a.b.ids)))
 	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {

@@ -24,8 +24,8 @@ const (
 	mostThreads = 25 // that a person remembers of its inbox
 )
 
-// skipNoThread says that a person follows no thread.
-const skipNoThread skipped = "no followed thread"
+// errNoThread says that a person follows no thread.
+const errNoThread skipError = "no followed thread"
 
 // viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread ones.
 func (a *person) viewGlobalThreads(ctx context.Context) error {
@@ -75,7 +75,7 @@ func (a *person) followed(ctx context.Context) (ID, error) {
 	}
 	threads := a.own().threads
 	if len(threads) == 0 {
-		return ID{}, skipNoThread
+		return ID{}, errNoThread
 	}
 	return threads[a.pick.IntN(len(threads))], nil
 }
@@ -111,7 +111,7 @@ func (a *person) root(ctx context.Context) (ID, error) {
 	}
 	switch {
 	case !ok:
-		return ID{}, skipNoPost
+		return ID{}, errNoPost
 	case !p.root.None():
 		return p.root, nil
 	}

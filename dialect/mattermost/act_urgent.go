@@ -20,8 +20,8 @@ var urgentActions = []action{
 
 // The reasons.
 const (
-	skipNoOwnPost skipped = "no post of the person's own to choose from"
-	skipNoAckPost skipped = "no post that wants an acknowledgement"
+	errNoOwnPost skipError = "no post of the person's own to choose from"
+	errNoAckPost skipError = "no post that wants an acknowledgement"
 )
 
 const mostAcked = 16 // acknowledgements that a person remembers
@@ -52,7 +52,7 @@ func (a *person) editPost(ctx context.Context) error {
 	c := a.compose(rootWords)
 	_, p, ok := a.anyPlacePost(a.isOwn)
 	if !ok {
-		return skipNoOwnPost
+		return errNoOwnPost
 	}
 	return a.c.EditPost(ctx, p.id.String(), c.plain())
 }
@@ -61,7 +61,7 @@ func (a *person) editPost(ctx context.Context) error {
 func (a *person) deletePost(ctx context.Context) error {
 	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&postHasReplies == 0 })
 	if !ok {
-		return skipNoOwnPost
+		return errNoOwnPost
 	}
 	a.ledger.Deleted(ch.id.String(), p.id.String())
 	ch.forget(p.id) // before others choose it
@@ -72,7 +72,7 @@ func (a *person) deletePost(ctx context.Context) error {
 func (a *person) createReminder(ctx context.Context) error {
 	_, p, ok := a.anyPlacePost(isUserPost)
 	if !ok {
-		return skipNoPost
+		return errNoPost
 	}
 	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
@@ -99,7 +99,7 @@ func (a *person) ackToPost(ctx context.Context) error {
 		return p.flags&postWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
 	})
 	if !ok {
-		return skipNoAckPost
+		return errNoAckPost
 	}
 	if err := a.c.Acknowledge(ctx, a.id, p.id.String()); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	a.know(people)
 	people = slices.DeleteFunc(people, func(p Profile) bool { return p.ID == a.id || p.Bot })
 	if len(people) == 0 {
-		return "", skipNoUser
+		return "", errNoUser
 	}
 	return people[a.pick.IntN(len(people))].Username, nil
 }

@@ -14,26 +14,26 @@ type action struct {
 	// needs is what the server must be able to do.
 	needs feature
 	// do performs it and returns nil if all its calls succeeded and showed their effect, an *OpError (recorded already) if one did
-	// not, a skipped if what it needs is not there, or the context's cause at the end of the run. Chance comes from the person's
+	// not, a skipError if what it needs is not there, or the context's cause at the end of the run. Chance comes from the person's
 	// choice, content and pick alone, which begin anew with each action: how much one action draws cannot change the next.
 	do func(a *person, ctx context.Context) error
 	// prove makes do possible, calls it (s.act) and shows its effect through another client.
 	prove func(ctx context.Context, s *stage) error
 }
 
-// A skipped is why an action was not carried out: what it acts on is not there.
-type skipped string
+// A skipError is why an action was not carried out: what it acts on is not there.
+type skipError string
 
 // Error returns the reason.
-func (s skipped) Error() string { return string(s) }
+func (s skipError) Error() string { return string(s) }
 
 // The reasons.
 const (
-	skipNoChannel skipped = "no other channel of the kind"
-	skipNoPost    skipped = "no post to choose from"
-	skipNoSocket  skipped = "the WebSocket is down"
-	skipNoUser    skipped = "no other user to choose from"
-	skipNoTeam    skipped = "no other team"
+	errNoChannel skipError = "no other channel of the kind"
+	errNoPost    skipError = "no post to choose from"
+	errNoSocket  skipError = "the WebSocket is down"
+	errNoUser    skipError = "no other user to choose from"
+	errNoTeam    skipError = "no other team"
 )
 
 // actions are all that a person can do.

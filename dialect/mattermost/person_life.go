@@ -74,7 +74,7 @@ func (a *person) Login(ctx context.Context) error {
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
 	err := a.arrive(ctx)
-	if _, ok := errors.AsType[skipped](err); ok {
+	if _, ok := errors.AsType[skipError](err); ok {
 		return nil
 	}
 	return err
@@ -198,7 +198,7 @@ func (a *person) Act(ctx context.Context) error {
 	a.counts.Attempt(a.b.mix.tally[k])
 	err := a.b.mix.actions[k].do(a, ctx)
 	if ctx.Err() == nil {
-		if reason, ok := errors.AsType[skipped](err); ok {
+		if reason, ok := errors.AsType[skipError](err); ok {
 			a.counts.Skip(a.b.mix.tally[k], string(reason))
 		} else if err != nil {
 			a.counts.Fail(a.b.mix.tally[k])
@@ -218,7 +218,7 @@ func (a *person) settle(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*OpError](err); ok {
 		return nil
 	}
-	if _, ok := errors.AsType[skipped](err); ok {
+	if _, ok := errors.AsType[skipError](err); ok {
 		return nil
 	}
 	return err

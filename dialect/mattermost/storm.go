@@ -59,7 +59,7 @@ func (a *person) stormLogin(ctx context.Context, _ workload.Storm) error {
 
 func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
 	if a.socket() == nil {
-		return skipNoSocket
+		return errNoSocket
 	}
 	from := time.Now()
 	if err := a.dropAndResume(ctx); err != nil {
@@ -84,7 +84,7 @@ func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 	}
 	k, _ := a.largest()
 	if k < 0 {
-		return skipNoChannel
+		return errNoChannel
 	}
 	for range posts {
 		if err := a.post(ctx, a.places[k].ch, Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {

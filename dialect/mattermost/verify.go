@@ -58,7 +58,7 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	var proofs []Proof
 	for i := range actions {
 		a := &actions[i]
-		if len(cfg.Only) > 0 && !strings.Contains(" "+strings.Join(cfg.Only, " ")+" ", " "+a.name+" ") {
+		if len(cfg.Only) > 0 && !slices.Contains(cfg.Only, a.name) {
 			continue
 		}
 		p := s.verify(ctx, a)
