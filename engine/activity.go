@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +17,56 @@ const (
 type counter struct {
 	bins   [binCount]atomic.Uint32
 	next   int64 // the first bin that was not handed out
-	shards [8]struct {
-		think, busy, actions atomic.Int64
-		_                    [40]byte // to the end of the cache line
-	}
+	shards [8]counterShard
+	open   int64 // of all shards when it was last asked for, in microseconds
 }
+
+type counterShard struct {
+	mu                   sync.Mutex
+	think, busy, actions int64
+	// The open cycles: how many, and the sum of when they began, late starts added, in microseconds. At the time t they
+	// account for users × t - since.
+	users, since int64
+	_            [16]byte // to the end of the cache line
+}
+
+// A cycle is a user's pause with the action after it. The methods are for the user's goroutine.
+type cycle struct {
+	shard *counterShard
+	since int64
+	on    bool
+}
+
+// begin opens a cycle at an offset from the epoch.
+func (y *cycle) begin(at time.Duration) {
+	y.since, y.on = at.Microseconds(), true
+	y.shard.mu.Lock()
+	y.shard.users++
+	y.shard.since += y.since
+	y.shard.mu.Unlock()
+}
+
+// late says that the action of the cycle began later than planned: time that is not accounted for.
+func (y *cycle) late(d time.Duration) {
+	y.since += d.Microseconds()
+	y.shard.mu.Lock()
+	y.shard.since += d.Microseconds()
+	y.shard.mu.Unlock()
+}
+
+// end closes the cycle if it is open.
+func (y *cycle) end() {
+	if !y.on {
+		return
+	}
+	y.on = false
+	y.shard.mu.Lock()
+	y.shard.users--
+	y.shard.since -= y.since
+	y.shard.mu.Unlock()
+}
+
+func (c *counter) cycle(user int) cycle { return cycle{shard: &c.shards[user%len(c.shards)]} }
 
 // begin counts an action that begins at an offset from the epoch.
 func (c *counter) begin(at time.Duration) {
@@ -32,9 +78,11 @@ func (c *counter) begin(at time.Duration) {
 // end counts a user's action that has ended, and the pause that was planned before it.
 func (c *counter) end(user int, think, busy time.Duration) {
 	s := &c.shards[user%len(c.shards)]
-	s.think.Add(int64(think))
-	s.busy.Add(int64(busy))
-	s.actions.Add(1)
+	s.mu.Lock()
+	s.think += int64(think)
+	s.busy += int64(busy)
+	s.actions++
+	s.mu.Unlock()
 }
 
 func (c *counter) take(now time.Duration) workload.Activity {
@@ -46,12 +94,19 @@ func (c *counter) take(now time.Duration) workload.Activity {
 	for ; c.next < end; c.next++ {
 		out.Begun = append(out.Begun, c.bins[c.next%binCount].Swap(0))
 	}
+	open := int64(0)
 	for i := range c.shards {
 		s := &c.shards[i]
-		out.Think += time.Duration(s.think.Swap(0))
-		out.Busy += time.Duration(s.busy.Swap(0))
-		out.Actions += uint64(s.actions.Swap(0))
+		s.mu.Lock()
+		out.Think += time.Duration(s.think)
+		out.Busy += time.Duration(s.busy)
+		out.Actions += uint64(s.actions)
+		s.think, s.busy, s.actions = 0, 0, 0
+		open += s.users*now.Microseconds() - s.since
+		s.mu.Unlock()
 	}
+	out.Open = time.Duration(open-c.open) * time.Microsecond
+	c.open = open
 	return out
 }
 

@@ -216,8 +216,11 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 	}
 	// A user that joins is somewhere in a pause, not at the end of one.
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
+	cycle := l.count.cycle(u.ID)
+	defer cycle.end()
 	for {
 		free := u.Now()
+		cycle.begin(free)
 		intended := free + think
 		call, ok := sleep(l.cfg.Epoch.Add(intended))
 		for ok && call.state != nil {
@@ -228,8 +231,10 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			}
 			// The pause goes on; if it ended meanwhile, the next action is due now.
 			l.count.begin(began)
+			cycle.end()
 			l.count.end(u.ID, began-free, u.Now()-began)
 			free = u.Now()
+			cycle.begin(free)
 			intended = max(intended, free)
 			call, ok = sleep(l.cfg.Epoch.Add(intended))
 		}
@@ -237,6 +242,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			return
 		}
 		due := u.Now()
+		cycle.late(due - intended)
 		u.Lag(l.lag, due-intended)
 		u.Schedule(intended, due)
 		l.count.begin(due)
@@ -244,6 +250,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			failed(err)
 			return
 		}
+		cycle.end()
 		l.count.end(u.ID, intended-free, u.Now()-due)
 		think = time.Duration(float64(actor.Think()) * u.Pace)
 	}

@@ -214,6 +214,16 @@ func TestActivityAccountsForTheUsers(t *testing.T) {
 		if got := (a.Think + a.Busy).Seconds(); got < 50*101*0.999 || got > 50*101*1.001 || a.Busy != time.Duration(n)*50*time.Millisecond {
 			t.Errorf("%v of thinking and %v of acting in 5050 user-seconds", a.Think, a.Busy)
 		}
+		if a.Open > 5*time.Second || a.Open < -5*time.Second {
+			t.Errorf("%v of pauses and actions under way after whole cycles", a.Open)
+		}
+		time.Sleep(1700 * time.Millisecond) // a third of a cycle: most of the time lies in pauses that have not ended
+		if a = l.Activity(); (a.Think+a.Busy+a.Open-50*1700*time.Millisecond).Abs() > time.Millisecond || a.Open < 10*time.Second && a.Open > -10*time.Second {
+			t.Errorf("%v, %v and %v under way in 85 user-seconds", a.Think, a.Busy, a.Open)
+		}
+		l.Activity()
+		time.Sleep(5050*time.Millisecond - 1700*time.Millisecond)
+		l.Activity()
 		time.Sleep(5050 * time.Millisecond)
 		begun := uint32(0)
 		for _, b := range l.Activity().Begun {

@@ -123,17 +123,14 @@ func readBursts(st stretch) Reading {
 	return Reading{Value: max(peak-4*math.Sqrt(mean), mean) / mean}
 }
 
-// readLittle adds up where the users' time went. Over many cycles, users × time = Σ (pause + action); what is missing
-// was spent late, stuck or lost. Cycles that the stretch cuts at its ends cancel only when there are many.
+// readLittle adds up where the users' time went: users × time = Σ (pause + action), with the parts that lie in the stretch
+// of those that it cuts at its ends. What is missing was spent late or lost.
 func readLittle(st stretch) Reading {
 	c, have := st.counts(), st.userSeconds()
 	if have == 0 {
 		return Reading{Why: "there are no users"}
 	}
-	if float64(c.Actions) < 3*st.meanActive() {
-		return Reading{Why: fmt.Sprintf("%d actions ended, want three of each user", c.Actions)}
-	}
-	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy).Seconds()) / have}
+	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy+c.Open).Seconds()) / have}
 }
 
 // read takes one gate's reading over a stretch.

@@ -147,9 +147,6 @@ func (s stretch) userSeconds() float64 {
 	return sum
 }
 
-// meanActive is how many users were active on average.
-func (s stretch) meanActive() float64 { return s.userSeconds() / s.span().Seconds() }
-
 // health returns a gate's reading by Signals: the mean of the stretch, or the worst of something that is used up.
 func (s stretch) health(g plan.Gate) Reading {
 	var all health

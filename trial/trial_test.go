@@ -36,6 +36,7 @@ type lab struct {
 	healthy  map[string]Reading // besides a core at 30 %
 	health   func(users int) map[string]Reading
 	counts   workload.Activity // of each tick
+	asked    time.Time
 	wait     time.Duration
 	inbox    time.Duration // of an event with each action; 0: none
 	stop     chan struct{}
@@ -122,7 +123,14 @@ func (l *lab) Health(int, float64) map[string]Reading {
 func (l *lab) Activity() workload.Activity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counts
+	c := l.counts
+	if now := time.Now(); c.Actions == 0 { // all users think all the time
+		if !l.asked.IsZero() {
+			c.Open = time.Duration(max(l.users-l.short, 0)) * now.Sub(l.asked)
+		}
+		l.asked = now
+	}
+	return c
 }
 func (l *lab) Failing() map[string]Failure { return l.failing }
 

@@ -596,15 +596,16 @@ func TestReuse(t *testing.T) {
 		io.Copy(io.Discard, conn)
 	}
 	t.Run("half closed", func(t *testing.T) {
-		for _, method := range []string{"GET", "POST"} {
+		for _, method := range []string{"GET", "POST", "POST that may be repeated"} {
 			c := newClient(t, Config{URL: script(t, half, ok(9))})
 			c.Do(t.Context(), &Request{Path: "/"})
 			for !stale(c.conn) { // until the FIN is there
 				time.Sleep(time.Millisecond)
 			}
-			resp, err := c.Do(t.Context(), &Request{Method: method, Path: "/"})
-			if method == "GET" && (err != nil || !resp.Retried) {
-				t.Errorf("GET: %+v, %v; want it repeated", resp, err)
+			verb, _, repeatable := strings.Cut(method, " ")
+			resp, err := c.Do(t.Context(), &Request{Method: verb, Path: "/", Repeatable: repeatable})
+			if (verb == "GET" || repeatable) && (err != nil || !resp.Retried) {
+				t.Errorf("%s: %+v, %v; want it repeated", method, resp, err)
 			}
 			// A POST on a connection that was used a moment ago has gone out before the end is seen: it may have been done.
 			if e, ok := errors.AsType[*Error](err); method == "POST" && (!ok || e.Phase != PhaseHeader || e.Timeout) {

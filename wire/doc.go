@@ -26,10 +26,11 @@
 // before it is used, and a closed one is replaced before anything is written. For the remaining race, a request on a
 // reused connection is repeated once, on a new connection, if no byte of a response was seen and either
 //
-//   - the method is GET, HEAD, OPTIONS or TRACE and the server closed the connection, or
+//   - the method is GET, HEAD, OPTIONS or TRACE, or the caller says that the request is [Request.Repeatable], and the server
+//     closed the connection, or
 //   - the write failed at once, with no byte accepted.
 //
-// A POST of which even one byte was accepted is never repeated: the server may have carried it out, and a message
+// Any other POST of which even one byte was accepted is never repeated: the server may have carried it out, and a message
 // posted twice would be a lie about the load. It fails in [PhaseHeader] or [PhaseWrite].
 //
 // # HTTP/2

@@ -19,6 +19,7 @@ type Request struct {
 	ContentType string  // of Body
 	Token       string  // if not empty, sent as "Authorization: Bearer Token"
 	SkipBody    bool    // read, decode and count the response's body, but do not keep it
+	Repeatable  bool    // a second time has no second effect: like a GET, it may be repeated when the server closed the idle connection
 
 	// Template, if not nil, stands for Method, Header and ContentType, which must be empty.
 	Template *Template
@@ -79,7 +80,7 @@ func (r *Request) replayable() bool {
 	case "GET", "HEAD", "OPTIONS", "TRACE":
 		return true
 	}
-	return false
+	return r.Repeatable
 }
 
 // check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.

@@ -8,7 +8,11 @@ type Activity struct {
 	Begun []uint32
 	// Think and Busy are the planned pauses before, and the lengths of, the actions that ended; Actions is their number.
 	Think, Busy time.Duration
-	Actions     uint64
+	// Open is by how much the time grew that is accounted for in pauses and actions that have not ended: what of them lies
+	// before now, less what lay before the last time. Without it, long pauses that a stretch cuts at its ends would be
+	// missed.
+	Open    time.Duration
+	Actions uint64
 	// Wanted is how many arrivals the schedule wanted, Served how many of them began in time or waited for the target;
 	// the others were dropped or are still to begin although there is room.
 	Wanted, Served uint64
@@ -16,6 +20,6 @@ type Activity struct {
 
 // Add returns what was counted in both.
 func (c Activity) Add(o Activity) Activity {
-	return Activity{Begun: append(c.Begun, o.Begun...), Think: c.Think + o.Think, Busy: c.Busy + o.Busy, Actions: c.Actions + o.Actions,
+	return Activity{Begun: append(c.Begun, o.Begun...), Think: c.Think + o.Think, Busy: c.Busy + o.Busy, Open: c.Open + o.Open, Actions: c.Actions + o.Actions,
 		Wanted: c.Wanted + o.Wanted, Served: c.Served + o.Served}
 }

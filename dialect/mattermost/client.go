@@ -149,11 +149,22 @@ func (c *Client) send(ctx context.Context, o op, path string, build func([]byte)
 	return c.sendAs(ctx, "POST", o, path, build, read, ok...)
 }
 
+// ask is send for a request that reads, or says what may be said twice: it is repeated if the server closed the idle connection at that
+// moment, as those of browsers are.
+func (c *Client) ask(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error) error {
+	return c.sendReq(ctx, o, wire.Request{Method: "POST", Path: api + path, Repeatable: true}, build, read, 200)
+}
+
 // sendAs is send with another method.
 func (c *Client) sendAs(ctx context.Context, method string, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+	return c.sendReq(ctx, o, wire.Request{Method: method, Path: api + path}, build, read, ok...)
+}
+
+func (c *Client) sendReq(ctx context.Context, o op, req wire.Request, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
 	buf := bodies.Get().(*[]byte)
 	*buf = build((*buf)[:0])
-	err := c.call(ctx, o, &wire.Request{Method: method, Path: api + path, Body: *buf}, read, ok...)
+	req.Body = *buf
+	err := c.call(ctx, o, &req, read, ok...)
 	if cap(*buf) <= 64<<10 {
 		bodies.Put(buf)
 	}
@@ -334,26 +345,26 @@ func (c *Client) CreateUser(ctx context.Context, username, email, password strin
 
 // UsersByName returns those of the named users that exist.
 func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile, err error) {
-	err = c.send(ctx, opUsersByName, "/users/usernames", func(b []byte) []byte { return list(b, names) },
+	err = c.ask(ctx, opUsersByName, "/users/usernames", func(b []byte) []byte { return list(b, names) },
 		func(resp *wire.Response) (err error) {
 			ps, err = profiles(resp.Body)
 			return err
-		}, 200)
+		})
 	return ps, err
 }
 
 // ProfilesByID returns those of the users that exist.
 func (c *Client) ProfilesByID(ctx context.Context, ids []string) (ps []Profile, err error) {
-	err = c.send(ctx, opUserIDs, "/users/ids", func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) (err error) {
+	err = c.ask(ctx, opUserIDs, "/users/ids", func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) (err error) {
 		ps, err = profiles(resp.Body)
 		return err
-	}, 200)
+	})
 	return ps, err
 }
 
 // Statuses asks for the presence of users and returns how many answers came.
 func (c *Client) Statuses(ctx context.Context, ids []string) (n int, err error) {
-	err = c.send(ctx, opStatusIDs, "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
+	err = c.ask(ctx, opStatusIDs, "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, count(&n))
 	return n, err
 }
 
@@ -390,7 +401,8 @@ func (c *Client) TeamByName(ctx context.Context, name string) (id string, err er
 // CreateTeam creates an open team and returns its id.
 func (c *Client) CreateTeam(ctx context.Context, name string) (id string, err error) {
 	err = c.send(ctx, opCreateTeam, "/teams", func(b []byte) []byte {
-		return object(b, "name", name, "display_name", name, "type", "O")
+		b = object(b, "name", name, "display_name", name, "type", "O")
+		return append(b[:len(b)-1], `,"allow_open_invite":true}`...) // without it nobody may join unasked
 	}, idIn("id", &id), 201)
 	return id, err
 }
@@ -648,7 +660,7 @@ func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool)
 // ViewChannel says that the user looks at a channel now, and at prev no longer ("" if there was none). It returns the moment, by
 // the server's clock in Unix milliseconds, up to which the channel counts as seen.
 func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
-	err = c.send(ctx, opViewChannel, "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
+	err = c.ask(ctx, opViewChannel, "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
 		b = object(b, "channel_id", channelID, "prev_channel_id", prev)
 		if c.collapse {
 			b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
@@ -673,7 +685,7 @@ func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string
 			return fmt.Errorf("%w: no time for the channel", errEffect)
 		}
 		return nil
-	}, 200)
+	})
 	return seen, err
 }
 

@@ -91,7 +91,7 @@ func (c *Client) SetPreferences(ctx context.Context, userID string, list ...Pref
 
 // Roles reads what the named roles permit and returns how many there are.
 func (c *Client) Roles(ctx context.Context, names []string) (n int, err error) {
-	err = c.send(ctx, opRoles, "/roles/names", func(b []byte) []byte { return list(b, names) }, count(&n), 200)
+	err = c.ask(ctx, opRoles, "/roles/names", func(b []byte) []byte { return list(b, names) }, count(&n))
 	return n, err
 }
 
@@ -145,7 +145,7 @@ func (c *Client) ChannelUnread(ctx context.Context, userID, channelID string) er
 
 // UsersSince asks which of these users changed after a moment, in Unix milliseconds, and returns how many did.
 func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n int, err error) {
-	err = c.send(ctx, opUserIDs, "/users/ids?since="+millis(since), func(b []byte) []byte { return list(b, ids) }, count(&n), 200)
+	err = c.ask(ctx, opUserIDs, "/users/ids?since="+millis(since), func(b []byte) []byte { return list(b, ids) }, count(&n))
 	return n, err
 }
 

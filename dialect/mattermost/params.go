@@ -47,6 +47,7 @@ var Params = map[string]string{
 	"periodic":    "on: every minute a person asks for the presence of those in view; off (default on)",
 	"visit":       "mean number of actions of a visit, after which a person goes away for a while; 0: it never ends (0 to 100000, default 0)",
 	"away":        "mean time between two visits (default 15m)",
+	"sign_up":     "share of persons that have no account before the run: with cold logins, they make one and join the team and its channels (default 0%)",
 	"leave":       "share of visits at whose end a person closes its window, and reloads everything at its return (default 0%)",
 	"devices":     "WebSockets per person, for a desktop and a phone; 1.5 gives every second person two (1 to 3, default 1)",
 	"direct":      "direct channels that each person has from the beginning, besides one group channel of three (0 to 20, default 2, if the mix opens any)",
@@ -70,6 +71,7 @@ type settings struct {
 	think               func(*rand.Rand) time.Duration
 	popularity, recency float64
 	fanout, leave       float64 // 0 to 1
+	signUp              float64 // 0 to 1
 	images              imagePolicy
 	parallel, periodic  bool
 	passing             bool // a direct channel is looked at in passing
@@ -191,6 +193,7 @@ func parse(params map[string]string, mix string) (settings, error) {
 	real("devices", &s.devices, 1, 3)
 	share("fanout", &s.fanout)
 	share("leave", &s.leave)
+	share("sign_up", &s.signUp)
 	switch choice("think", "lognormal", "uniform") {
 	case "lognormal":
 		s.think = heavyThink

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -95,19 +96,28 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	if b.facts.config["EnableUserTypingMessages"] == "false" {
 		b.mostNotified = 0
 	}
-	names := make([]string, max(n, len(b.ids)))
-	for i := range names {
-		names[i] = personName(set.users, i)
+	if set.signUp > 0 && !env.Cold {
+		return errors.New("mattermost: setting sign_up: persons that make their account during the run need login: cold")
 	}
-	ids, err := s.accounts(names, b.password)
+	var ranks []int
+	var names []string
+	ids := make([]string, max(n, len(b.ids)))
+	for rank := range ids {
+		if !b.newcomer(rank) {
+			ranks, names = append(ranks, rank), append(names, personName(set.users, rank))
+		}
+	}
+	have, err := s.accounts(names, b.password)
 	if err != nil {
 		return err
 	}
-	if err := s.joinTeam(team, ids); err != nil {
+	if err := s.joinTeam(team, have); err != nil {
 		return err
 	}
 	want := make([][]string, len(channels))
-	for rank, id := range ids {
+	for i, id := range have {
+		rank := ranks[i]
+		ids[rank] = id
 		for _, k := range b.channelsOf(rank) {
 			want[k] = append(want[k], id)
 		}
@@ -119,7 +129,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	if err := s.more(b); err != nil {
 		return err
 	}
-	for i, id := range ids {
+	for i, id := range have {
 		b.dir.profile(parseID(id), names[i])
 	}
 	if env.Cold {
@@ -183,8 +193,10 @@ func (b *Person) begin(run *measure.Registry) {
 	}
 	if b.reg != nil {
 		b.dir = newDirectory()
-		for i, id := range b.ids {
-			b.dir.profile(parseID(id), personName(b.set.users, i))
+		for rank, id := range b.ids {
+			if id != "" {
+				b.dir.profile(parseID(id), personName(b.set.users, rank))
+			}
 		}
 	}
 	b.reg, b.fresh = run, nil
@@ -206,7 +218,10 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	a := &person{
 		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env),
 		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
-		self: b.dir.user(parseID(b.ids[u.Rank])), start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
+		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
+	}
+	if a.id != "" { // a newcomer has none yet
+		a.self = b.dir.user(parseID(a.id))
 	}
 	if b.mix != nil {
 		a.counts = env.Tally.Behavior("mattermost", b.mix.list)

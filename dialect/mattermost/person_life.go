@@ -100,6 +100,8 @@ func (a *person) arrive(ctx context.Context) error {
 			token = "" // the session is gone: it was logged out, or the server was reset
 		} else if err != nil {
 			return err
+		} else if a.id == "" {
+			a.is(me) // a newcomer that was here before
 		} else if me.ID != a.id {
 			return fmt.Errorf("mattermost: the token of user %d belongs to another user", a.u.Rank)
 		}
@@ -122,7 +124,11 @@ func (a *person) signIn(ctx context.Context) error {
 		a.c.SetTable(a.login) // a login never hides in the steady state
 		defer a.c.SetTable(t)
 	}
-	if _, err := a.c.Login(ctx, personName(a.b.set.users, a.u.Rank), a.b.password); err != nil {
+	if a.id == "" {
+		if err := a.signUp(ctx); err != nil {
+			return err
+		}
+	} else if _, err := a.c.Login(ctx, personName(a.b.set.users, a.u.Rank), a.b.password); err != nil {
 		return err
 	}
 	a.setToken(a.c.Token())

@@ -24,16 +24,17 @@ const (
 
 // more provides what the actions of the mix need: another team, channels to join, direct and group channels.
 func (s *setup) more(b *Person) error {
-	if b.mix.has("switch_team") && len(b.set.existing) == 0 && b.made.second < len(b.ids) {
+	ids := b.present()
+	if b.mix.has("switch_team") && len(b.set.existing) == 0 && b.made.second < len(ids) {
 		name := b.set.team + "-2"
 		team, err := s.team(name)
 		if err != nil {
 			return fmt.Errorf("team %s: %w", name, err)
 		}
-		if err := s.joinTeam(team, b.ids); err != nil {
+		if err := s.joinTeam(team, ids); err != nil {
 			return err
 		}
-		b.made.second = len(b.ids)
+		b.made.second = len(ids)
 	}
 	if b.mix.has("join_channel") && len(b.set.existing) == 0 && b.made.open == 0 {
 		if _, err := s.makeChannels(b.team, b.set.team+"-open", openChannels); err != nil {
@@ -47,23 +48,23 @@ func (s *setup) more(b *Person) error {
 		}
 		s.log("%v: persons will have no thread to read at first", err) // the server's fault, and not in the way of a run
 	}
-	if b.set.direct == 0 || b.made.directs >= len(b.ids) ||
+	if b.set.direct == 0 || b.made.directs >= len(ids) ||
 		!b.mix.has("open_direct_or_group_channel") && !b.mix.has("search_group_channels") {
 		return nil
 	}
-	return s.directs(b)
+	return s.directs(b, ids)
 }
 
 // directs opens direct channels between each person and the next ones by number, and group channels of three. The server answers with
 // the channel that is there if there is one.
-func (s *setup) directs(b *Person) error {
-	n := len(b.ids)
+func (s *setup) directs(b *Person, ids []string) error {
+	n := len(ids)
 	var pairs, groups [][]string
 	for rank := range n {
 		// Half of the channels are opened by the person itself, half by those before it: each has about as many as the setting says.
 		for d := 1; d <= (b.set.direct+1)/2; d++ {
 			if other := (rank + d) % n; other != rank && (rank >= b.made.directs || other >= b.made.directs || rank+d >= n) {
-				pairs = append(pairs, []string{b.ids[rank], b.ids[other]})
+				pairs = append(pairs, []string{ids[rank], ids[other]})
 			}
 		}
 	}
@@ -71,12 +72,12 @@ func (s *setup) directs(b *Person) error {
 		if from+groupOf > n { // the last ones make up a group with those before
 			from = n - groupOf
 		}
-		groups = append(groups, b.ids[from:from+groupOf])
+		groups = append(groups, ids[from:from+groupOf])
 		if from+groupOf == n {
 			break
 		}
 	}
-	have, err := s.haveDirects(b)
+	have, err := s.haveDirects(b, ids)
 	if err != nil {
 		return err
 	}
@@ -102,8 +103,8 @@ func (s *setup) directs(b *Person) error {
 }
 
 // haveDirects reports whether the first and the last person have their direct and group channels: those between are made in between.
-func (s *setup) haveDirects(b *Person) (bool, error) {
-	for _, id := range []string{b.ids[0], b.ids[len(b.ids)-1]} {
+func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
+	for _, id := range []string{ids[0], ids[len(ids)-1]} {
 		var chs []Channel
 		if err := s.with(func(c *Client) (err error) {
 			chs, err = c.TeamChannels(s.ctx, id, b.team, false)
@@ -112,8 +113,8 @@ func (s *setup) haveDirects(b *Person) (bool, error) {
 			return false, fmt.Errorf("looking for direct channels: %w", err)
 		}
 		direct := slices.ContainsFunc(chs, func(ch Channel) bool { return ch.Type == "D" })
-		group := len(b.ids) < groupOf || slices.ContainsFunc(chs, func(ch Channel) bool { return ch.Type == "G" })
-		if !direct && len(b.ids) > 1 || !group {
+		group := len(ids) < groupOf || slices.ContainsFunc(chs, func(ch Channel) bool { return ch.Type == "G" })
+		if !direct && len(ids) > 1 || !group {
 			return false, nil
 		}
 	}
@@ -128,6 +129,9 @@ func (s *setup) threads(b *Person) error {
 	}
 	names := make([][]string, len(b.channels))
 	for rank := b.made.threads; rank < len(b.ids); rank++ {
+		if b.newcomer(rank) {
+			continue
+		}
 		k := b.channelsOf(rank)[0]
 		names[k] = append(names[k], "@"+personName(b.set.users, rank))
 	}

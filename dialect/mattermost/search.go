@@ -40,13 +40,13 @@ func (c *Client) SearchPosts(ctx context.Context, teamID, terms string, offset i
 
 // SearchUsers finds users of the server by the beginnings of their names.
 func (c *Client) SearchUsers(ctx context.Context, term string) (found []Profile, err error) {
-	err = c.send(ctx, opSearchUsers, "/users/search", func(b []byte) []byte {
+	err = c.ask(ctx, opSearchUsers, "/users/search", func(b []byte) []byte {
 		b = object(b, "term", term)
 		return append(b[:len(b)-1], `,"limit":100}`...)
 	}, func(resp *wire.Response) (err error) {
 		found, err = profiles(resp.Body)
 		return err
-	}, 200)
+	})
 	return found, err
 }
 
@@ -56,13 +56,13 @@ func (c *Client) SearchChannels(ctx context.Context, teamID, term string) (found
 	if teamID != "" {
 		path = "/teams/" + url.PathEscape(teamID) + "/channels/search"
 	}
-	err = c.send(ctx, opSearchChannels, path, func(b []byte) []byte { return object(b, "term", term) }, channelsIn(&found), 200)
+	err = c.ask(ctx, opSearchChannels, path, func(b []byte) []byte { return object(b, "term", term) }, channelsIn(&found))
 	return found, err
 }
 
 // SearchGroupChannels finds the user's group channels by the names of their members.
 func (c *Client) SearchGroupChannels(ctx context.Context, term string) (found []Channel, err error) {
-	err = c.send(ctx, opSearchGroups, "/channels/group/search", func(b []byte) []byte { return object(b, "term", term) }, channelsIn(&found), 200)
+	err = c.ask(ctx, opSearchGroups, "/channels/group/search", func(b []byte) []byte { return object(b, "term", term) }, channelsIn(&found))
 	return found, err
 }
 

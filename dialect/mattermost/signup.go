@@ -1,0 +1,72 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"plimsoll/wire"
+)
+
+// newcomer reports whether the person with this rank has no account before the run: dealt, so that any stretch of persons has the share
+// that was asked for.
+func (b *Person) newcomer(rank int) bool {
+	return int(float64(rank+1)*b.set.signUp+1e-9) > int(float64(rank)*b.set.signUp+1e-9)
+}
+
+// present returns the identifiers of the persons that have an account before the run.
+func (b *Person) present() []string {
+	var ids []string
+	for _, id := range b.ids {
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// signUp is a newcomer's beginning: it makes its account, opens a session, and joins the team and its channels. An account that an
+// earlier run has left is used.
+func (a *person) signUp(ctx context.Context) error {
+	name := personName(a.b.set.users, a.u.Rank)
+	if _, err := a.c.CreateUser(ctx, name, name+"@example.com", a.b.password); err != nil && !exists(err) {
+		return err
+	}
+	p, err := a.c.Login(ctx, name, a.b.password)
+	if err != nil {
+		return err
+	}
+	if err := a.c.JoinTeam(ctx, a.b.team, p.ID); err != nil {
+		return err
+	}
+	for _, k := range a.b.channelsOf(a.u.Rank) {
+		if err := a.c.JoinChannel(ctx, a.b.channels[k], p.ID); err != nil {
+			return err
+		}
+	}
+	a.is(p)
+	return nil
+}
+
+// is remembers which account is the person's.
+func (a *person) is(p Profile) {
+	a.id, a.self = p.ID, a.b.dir.profile(parseID(p.ID), p.Username)
+}
+
+var opJoinTeam = newSetupOp("join_team")
+
+// JoinTeam makes a user a member of an open team.
+func (c *Client) JoinTeam(ctx context.Context, teamID, userID string) error {
+	got := ""
+	return c.send(ctx, opJoinTeam, "/teams/"+url.PathEscape(teamID)+"/members", func(b []byte) []byte {
+		return object(b, "team_id", teamID, "user_id", userID)
+	}, func(resp *wire.Response) error {
+		if err := idIn("user_id", &got)(resp); err != nil {
+			return err
+		}
+		if got != userID {
+			return fmt.Errorf("%w: another user was added", errEffect)
+		}
+		return nil
+	}, 201)
+}
