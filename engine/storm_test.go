@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -210,7 +209,7 @@ func TestStormThatIsMissed(t *testing.T) {
 		time.Sleep(time.Second)
 		done, missed, _ := st.Progress()
 		if _, active, failed := l.Users(); done != 0 || missed != 20 || failed != 20 || active != 60 {
-			t.Error(fmt.Sprintf("done %d missed %d failed %d active %d", done, missed, failed, active))
+			t.Errorf("done %d missed %d failed %d active %d", done, missed, failed, active)
 		}
 		l.Stop(time.Second)
 	})

@@ -85,7 +85,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 
 // check notes everything that is impossible. A value that could not be read is not judged a second time.
 func (d *decoder) check(p *Plan, k Known) {
-	d.name("name", p.Name, true)
+	d.name("name", p.Name)
 	d.checkTarget(p, k)
 	d.checkDatabase(p)
 	d.checkPlacement(p.Placement)
@@ -110,10 +110,9 @@ func (d *decoder) check(p *Plan, k Known) {
 }
 
 // name checks a name that becomes part of file names.
-func (d *decoder) name(path, s string, required bool) {
+func (d *decoder) name(path, s string) {
 	switch {
 	case !d.good(path):
-	case s == "" && !required:
 	case s == "" && !d.given(path):
 		d.at(path, "is missing; write it")
 	case !nameRE.MatchString(s):
@@ -146,7 +145,7 @@ func (d *decoder) secret(path, key, value string) {
 
 func (d *decoder) checkTarget(p *Plan, k Known) {
 	t := p.Target
-	d.name("target.driver", t.Driver, true)
+	d.name("target.driver", t.Driver)
 	d.known("target.driver", "driver", t.Driver, k.Drivers)
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
 	for path, v := range map[string]string{
@@ -273,7 +272,7 @@ func (d *decoder) checkPlacement(p Placement) {
 }
 
 func (d *decoder) checkWorkload(w Workload, k Known) {
-	d.name("workload.behavior", w.Behavior, true)
+	d.name("workload.behavior", w.Behavior)
 	d.known("workload.behavior", "behavior", w.Behavior, k.Behaviors)
 	const least = 1e-6
 	sum := w.Share

@@ -136,7 +136,7 @@ func (d *decoder) checkStages(p *Plan, k Known) {
 			d.at(path, "has no at; write when the storm begins, counted from the beginning of the measured phase")
 		}
 		if d.given(path+".storm") || !d.read(path) {
-			d.name(path+".storm", s.Storm, true)
+			d.name(path+".storm", s.Storm)
 		} else {
 			d.at(path, "has no storm; write its kind")
 		}

@@ -167,9 +167,8 @@ func last(want int64) func([]int64) bool {
 }
 
 var (
-	everyone = []string{"agent", "proxy", "app", "db"}
-	dialing  = []string{"agent", "proxy", "app"}
-	serving  = []string{"proxy", "app"}
+	dialing = []string{"agent", "proxy", "app"}
+	serving = []string{"proxy", "app"}
 )
 
 var sysctls = []sysctl{

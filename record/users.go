@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,8 +120,8 @@ func (r *Run) Outside(storms []Storm) (Outside, error) {
 			if !strings.HasPrefix(w.Name, workload.StormPrefix) {
 				continue
 			}
-			for i := len(storms) - 1; i >= 0; i-- {
-				if storms[i].From < end && strings.HasPrefix(w.Name, workload.StormPrefix+storms[i].Kind+"_") {
+			for i, s := range slices.Backward(storms) {
+				if s.From < end && strings.HasPrefix(w.Name, workload.StormPrefix+s.Kind+"_") {
 					merge(out.Storms[i], w)
 					break
 				}

@@ -46,7 +46,7 @@ func (s *Server) serve(ctx context.Context, c net.Conn) {
 				s.websocket(c, out, &r, in[from:to])
 				return
 			}
-			ok := true
+			var ok bool
 			if out, ok = s.answer(ctx, c, out, &r); !ok {
 				return
 			}

@@ -202,7 +202,7 @@ func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) [
 		return append(r, rest...)
 	}
 	out := mixSections(us, mix, head, row, label)
-	out = append(out, messageSection(us, head, row, label)...)
+	out = append(out, messageSection(us, head, row)...)
 	out = append(out, loginSection(us, login, head, row)...)
 	return append(out, stormSection(us, head, row)...)
 }
@@ -310,7 +310,7 @@ func absences(m workload.Mix) string {
 	return strings.Join(texts, ", ")
 }
 
-func messageSection(us []UsersOf, head headFunc, row rowFunc, label func(UsersOf) string) []section {
+func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 	t := head(">Accepted", ">Deliveries expected", ">Late", ">Lost", ">Duplicated", ">Misordered", "Read back at the end")
 	var notes []string
 	grace := time.Duration(0)

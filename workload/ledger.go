@@ -84,7 +84,6 @@ type ledgerChannel struct {
 	joined  map[int32]int64  // within the time that messages are kept
 	recent  []*ledgerMessage // by birth, oldest first; ends of the list are trimmed with the messages
 	acked   []byte           // ids, each followed by a line feed
-	n       int64            // how many
 	halved  uint32
 	deleted map[string]struct{}
 }

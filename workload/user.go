@@ -9,14 +9,6 @@ import (
 	"plimsoll/measure"
 )
 
-// Stream numbers of a user's chance.
-const (
-	streamAction = iota + 1
-	streamThink
-	streamContent
-	streamPick
-)
-
 // A User is one simulated user: its number, its streams of chance, and the ledger line on which its operations
 // are recorded. All methods but Deliver's callers' are for the user's own goroutine, except where noted.
 type User struct {
