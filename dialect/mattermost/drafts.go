@@ -71,7 +71,7 @@ func (c *Client) UpsertDraft(ctx context.Context, d Draft) error {
 }
 
 // DeleteDraft forgets the user's draft in a channel, or in a thread if rootID is not empty. It succeeds too where there is none: the
-// web app asks for it without knowing, and all releases with drafts answer 200.
+// web app asks for it without knowing, and the releases whose source was read answer 200.
 func (c *Client) DeleteDraft(ctx context.Context, userID, channelID, rootID string) error {
 	path := "/users/" + url.PathEscape(userID) + "/channels/" + url.PathEscape(channelID) + "/drafts"
 	if rootID != "" {
