@@ -88,8 +88,14 @@ func readWait(st stretch) Reading {
 	if w.Response.Count() < fewest {
 		return Reading{Why: fmt.Sprintf("%d operations are too few, want %d", w.Response.Count(), fewest)}
 	}
-	return Reading{Value: 100 * w.Wait.SumOver(realWait).Seconds() / max(w.Response.Sum().Seconds(), 1e-9)}
+	if w.Response.Sum() < leastResponse {
+		return Reading{Why: fmt.Sprintf("%v of response time is too little to be compared with, want %v", w.Response.Sum().Round(time.Millisecond), leastResponse)}
+	}
+	return Reading{Value: 100 * w.Wait.SumOver(realWait).Seconds() / w.Response.Sum().Seconds()}
 }
+
+// leastResponse is the response time below which one slow dial would be a large part of a second's.
+const leastResponse = time.Second
 
 func readInbox(st stretch) Reading {
 	h := st.merged(func(s string) bool { return s == workload.Inbox }).Lag

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/workload"
@@ -228,6 +229,29 @@ func TestLittleSeesLostTime(t *testing.T) {
 	st.in[0].counts.Open = 50 * time.Second
 	if rd := readLittle(st); rd.Value > 1e-9 {
 		t.Errorf("what was missing lies in pauses that have not ended: %+v", rd)
+	}
+}
+
+// A second in which 50 operations took 5 ms each, and one of them waited 30 ms for its connection, says nothing.
+func TestWaitNeedsSomethingToCompareWith(t *testing.T) {
+	reading := func(ops int) Reading {
+		reg := measure.NewRegistry(1)
+		rec := reg.Recorder(0)
+		post := rec.Name("post")
+		for i := range ops {
+			wait := time.Duration(0)
+			if i%50 == 0 {
+				wait = 30 * time.Millisecond
+			}
+			rec.Record(post, &measure.Op{Sent: wait, Done: wait + 5*time.Millisecond})
+		}
+		return readWait(stretch{in: []slice{{windows: reg.Cut()}}})
+	}
+	if rd := reading(50); rd.Why == "" {
+		t.Errorf("50 operations read %+v", rd)
+	}
+	if rd := reading(500); rd.Why != "" || rd.Value < 10 || rd.Value > 11.5 {
+		t.Errorf("500 operations with 10 waits read %+v, want 300 ms of 2.8 s", rd)
 	}
 }
 
