@@ -54,16 +54,31 @@ func (y *cycle) late(d time.Duration) {
 	y.shard.mu.Unlock()
 }
 
-// end closes the cycle if it is open.
-func (y *cycle) end() {
+// end closes the cycle with the pause that was planned and the length of the action.
+func (y *cycle) end(think, busy time.Duration) {
+	y.shard.mu.Lock()
+	y.shard.think += int64(think)
+	y.shard.busy += int64(busy)
+	y.shard.actions++
+	y.close()
+	y.shard.mu.Unlock()
+}
+
+// leave closes the cycle, if it is open, without an action: the user goes.
+func (y *cycle) leave() {
 	if !y.on {
 		return
 	}
-	y.on = false
 	y.shard.mu.Lock()
+	y.close()
+	y.shard.mu.Unlock()
+}
+
+// close takes the cycle off the open ones. The lock is held.
+func (y *cycle) close() {
+	y.on = false
 	y.shard.users--
 	y.shard.since -= y.since
-	y.shard.mu.Unlock()
 }
 
 func (c *counter) cycle(user int) cycle { return cycle{shard: &c.shards[user%len(c.shards)]} }
@@ -73,16 +88,6 @@ func (c *counter) begin(at time.Duration) {
 	if at >= 0 {
 		c.bins[int64(at/binLength)%binCount].Add(1)
 	}
-}
-
-// end counts a user's action that has ended, and the pause that was planned before it.
-func (c *counter) end(user int, think, busy time.Duration) {
-	s := &c.shards[user%len(c.shards)]
-	s.mu.Lock()
-	s.think += int64(think)
-	s.busy += int64(busy)
-	s.actions++
-	s.mu.Unlock()
 }
 
 func (c *counter) take(now time.Duration) workload.Activity {

@@ -217,7 +217,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 	// A user that joins is somewhere in a pause, not at the end of one.
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
 	cycle := l.count.cycle(u.ID)
-	defer cycle.end()
+	defer cycle.leave()
 	for {
 		free := u.Now()
 		cycle.begin(free)
@@ -231,8 +231,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			}
 			// The pause goes on; if it ended meanwhile, the next action is due now.
 			l.count.begin(began)
-			cycle.end()
-			l.count.end(u.ID, began-free, u.Now()-began)
+			cycle.end(began-free, u.Now()-began)
 			free = u.Now()
 			cycle.begin(free)
 			intended = max(intended, free)
@@ -250,8 +249,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			failed(err)
 			return
 		}
-		cycle.end()
-		l.count.end(u.ID, intended-free, u.Now()-due)
+		cycle.end(intended-free, u.Now()-due)
 		think = time.Duration(float64(actor.Think()) * u.Pace)
 	}
 }
