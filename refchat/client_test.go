@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,8 +61,18 @@ func (c *client) send(method, path string, body any) answer {
 	return c.do(req)
 }
 
+// written is the millisecond in which the latest write of any client was answered. The server's instants are milliseconds, and lists are
+// ordered by them: a write begins in a later one than the write before it, so that tests may say which came first.
+var written atomic.Int64
+
 func (c *client) do(req *http.Request) answer {
 	c.t.Helper()
+	if req.Method != http.MethodGet {
+		for time.Now().UnixMilli() <= written.Load() {
+			time.Sleep(50 * time.Microsecond)
+		}
+		defer func() { written.Store(time.Now().UnixMilli()) }()
+	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
