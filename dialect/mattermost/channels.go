@@ -1,0 +1,225 @@
+package mattermost
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"plimsoll/wire"
+)
+
+var (
+	opChannelByName      = newSetupOp("channel_by_name")
+	opCreateChannel      = newOp("create_channel")
+	opChannel            = newOp("channel")
+	opChannelMembers     = newOp("channel_members")
+	opChannelMember      = newOp("channel_member")
+	opJoinChannel        = newOp("join_channel")
+	opTeamChannels       = newOp("team_channels")
+	opTeamChannelMembers = newOp("team_channel_members")
+	opChannelStats       = newOp("channel_stats")
+	opViewChannel        = newOp("view_channel")
+)
+
+// ChannelByName returns a channel's id.
+func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id string, err error) {
+	err = c.get(ctx, opChannelByName, "/teams/"+url.PathEscape(teamID)+"/channels/name/"+url.PathEscape(name), idIn("id", &id))
+	return id, err
+}
+
+// MakeChannel creates a channel of type O or P.
+func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (ch Channel, err error) {
+	err = c.send(ctx, opCreateChannel, "/channels", func(b []byte) []byte {
+		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", kind)
+	}, one(&ch), 201)
+	return ch, err
+}
+
+// byName orders channels by name and, where that is the same, by identifier.
+func byName(x, y Channel) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID)) }
+
+// ChannelMembers returns one page of the user ids of a channel.
+func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
+	err = c.get(ctx, opChannelMembers, fmt.Sprintf("/channels/%s/members?page=%d&per_page=%d", url.PathEscape(channelID), page, perPage), idsOf("user_id", &ids))
+	return ids, err
+}
+
+// JoinChannel makes a user a member of a channel.
+func (c *Client) JoinChannel(ctx context.Context, channelID, userID string) error {
+	got := ""
+	return c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
+		return object(b, "user_id", userID)
+	}, idIn("channel_id", &got), 201)
+}
+
+// A Channel is what is needed of one.
+type Channel struct {
+	ID, Name string
+	Type     string // O open, P private, D direct, G group
+	TeamID   string // "" for D and G
+	Archived bool
+	Messages int64 // posts so far
+}
+
+// TeamChannels returns the channels of a user in a team, direct and group channels included;
+// archived says whether those that were archived are among them.
+func (c *Client) TeamChannels(ctx context.Context, userID, teamID string, archived bool) (chs []Channel, err error) {
+	path := "/users/" + url.PathEscape(userID) + "/teams/" + url.PathEscape(teamID) + "/channels?include_deleted=" + strconv.FormatBool(archived)
+	err = c.get(ctx, opTeamChannels, path, func(resp *wire.Response) error {
+		chs, err = channels(resp.Body)
+		return err
+	})
+	return chs, err
+}
+
+func channels(b []byte) (chs []Channel, err error) {
+	err = eachElement(b, func(v []byte) error {
+		ch, err := readChannel(v)
+		chs = append(chs, ch)
+		return err
+	})
+	return chs, err
+}
+
+func readChannel(b []byte) (ch Channel, err error) {
+	err = eachField(b, func(k, v []byte) error {
+		switch string(k) {
+		case "id":
+			ch.ID = string(text(v))
+		case "name":
+			ch.Name = string(text(v))
+		case "type":
+			ch.Type = string(text(v))
+		case "team_id":
+			ch.TeamID = string(text(v))
+		case "delete_at":
+			ch.Archived = number(v) > 0
+		case "total_msg_count":
+			ch.Messages = number(v)
+		}
+		return nil
+	})
+	if err == nil && ch.ID == "" {
+		err = fmt.Errorf("%w: a channel without id", errEffect)
+	}
+	return ch, err
+}
+
+// TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how many there are.
+func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (n int, err error) {
+	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", count(&n))
+	return n, err
+}
+
+// JoinChannelAll makes users members of a channel, as somebody who may, and returns how many of the first ones it added: all, or one on a
+// server that adds one at a time.
+func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs []string) (n int, err error) {
+	err = c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
+		b = append(b, `{"user_id":`...)
+		b = appendString(b, userIDs[0])
+		b = append(b, `,"user_ids":`...)
+		return append(list(b, userIDs), '}')
+	}, func(resp *wire.Response) error {
+		if len(resp.Body) > 0 && resp.Body[0] == '{' {
+			n = 1
+			got := ""
+			return idIn("user_id", &got)(resp)
+		}
+		var added []string
+		err := idsOf("user_id", &added)(resp)
+		if n = len(added); err == nil && n != len(userIDs) {
+			err = fmt.Errorf("%w: %d of %d users were added", errEffect, n, len(userIDs))
+		}
+		return err
+	}, 201)
+	return n, err
+}
+
+// A Membership is what is needed of a user's place in a channel.
+type Membership struct {
+	Seen     int64 // server time of the last look, Unix ms
+	Messages int64 // how many of the channel's posts it has seen
+	Mentions int64 // unread
+}
+
+// ChannelMember reads a user's membership of a channel.
+func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m Membership, err error) {
+	err = c.get(ctx, opChannelMember, "/channels/"+url.PathEscape(channelID)+"/members/"+url.PathEscape(userID), func(resp *wire.Response) error {
+		got := ""
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			switch string(k) {
+			case "user_id":
+				got = string(text(v))
+			case "last_viewed_at":
+				m.Seen = number(v)
+			case "msg_count":
+				m.Messages = number(v)
+			case "mention_count":
+				m.Mentions = number(v)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if got != userID {
+			return fmt.Errorf("%w: no member", errEffect)
+		}
+		return nil
+	})
+	return m, err
+}
+
+// ChannelStats reads a channel's counts, with that of its files or without, and returns that of its members.
+func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
+	path := "/channels/" + url.PathEscape(channelID) + "/stats?exclude_files_count=" + strconv.FormatBool(!files)
+	err = c.get(ctx, opChannelStats, path, func(resp *wire.Response) error {
+		members = -1
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) == "member_count" {
+				members = number(v)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if members < 0 {
+			return fmt.Errorf("%w: no member_count", errEffect)
+		}
+		return nil
+	})
+	return members, err
+}
+
+// ViewChannel says that the user looks at a channel now, and at prev no longer ("" if there was none). It returns the moment, by
+// the server's clock in Unix milliseconds, up to which the channel counts as seen.
+func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string) (seen int64, err error) {
+	err = c.ask(ctx, opViewChannel, "/channels/members/"+url.PathEscape(userID)+"/view", func(b []byte) []byte {
+		b = object(b, "channel_id", channelID, "prev_channel_id", prev)
+		if c.collapse {
+			b = append(b[:len(b)-1], `,"collapsed_threads_supported":true}`...)
+		}
+		return b
+	}, func(resp *wire.Response) error {
+		seen = -1
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) != "last_viewed_at_times" || v[0] != '{' {
+				return nil
+			}
+			return eachField(v, func(k, v []byte) error {
+				if string(k) == channelID {
+					seen = number(v)
+				}
+				return nil
+			})
+		}); err != nil {
+			return err
+		}
+		if seen < 0 {
+			return fmt.Errorf("%w: no time for the channel", errEffect)
+		}
+		return nil
+	})
+	return seen, err
+}
