@@ -16,10 +16,8 @@ type Arrivals struct {
 	Behavior workload.ArrivalBehavior
 	Rate     float64 // per second, of all agents together
 	Poisson  bool    // otherwise at even intervals
-	InFlight int     // actions under way at most; further ones wait
-	Queue    int     // actions that wait at most; further ones are dropped
-	// Agent of Agents serves every Agents-th arrival. 0 of 0 means the only one.
-	Agent, Agents int
+	InFlight int     // actions of this agent under way at most; further ones wait
+	Queue    int     // actions of this agent that wait at most; further ones are dropped
 }
 
 // An arrival is one that has come. What it waits for a server is charged as wait.
@@ -49,11 +47,8 @@ type open struct {
 }
 
 func newOpen(l *Local, a Arrivals) (*open, error) {
-	if a.Agents == 0 {
-		a.Agents = 1
-	}
-	if a.Behavior == nil || a.Rate <= 0 || a.InFlight < 1 || a.Queue < 0 || a.Agent < 0 || a.Agent >= a.Agents {
-		return nil, fmt.Errorf("arrivals: rate %v, in flight %d, queue %d, agent %d of %d is not possible", a.Rate, a.InFlight, a.Queue, a.Agent, a.Agents)
+	if a.Behavior == nil || a.Rate <= 0 || a.InFlight < 1 || a.Queue < 0 {
+		return nil, fmt.Errorf("arrivals: rate %v, in flight %d, queue %d is not possible", a.Rate, a.InFlight, a.Queue)
 	}
 	o := &open{Arrivals: a, l: l, drop: l.cfg.Env.Registry.Name(workload.Arrival), dropped: l.cfg.Env.Registry.Recorder(0)}
 	o.ahead = o.schedule()
@@ -62,7 +57,7 @@ func newOpen(l *Local, a Arrivals) (*open, error) {
 }
 
 func (o *open) schedule() *workload.Arrivals {
-	return workload.NewArrivals(o.Rate, o.Poisson, o.l.cfg.Env.Seed, o.Agent, o.Agents)
+	return workload.NewArrivals(o.Rate, o.Poisson, o.l.cfg.Env.Seed, o.l.cfg.Agent, o.l.cfg.Agents)
 }
 
 // run hands out arrivals until ctx ends.
@@ -126,7 +121,7 @@ func (o *open) free(in chan arrival) (a arrival, ok bool) {
 
 // serve is the life of the i-th server, whose first arrival is a.
 func (o *open) serve(ctx context.Context, i int, a arrival) {
-	u := workload.NewServerUser(i, o.l.cfg.Env, o.l.cfg.Epoch)
+	u := workload.NewServerUser(i*o.l.cfg.Agents+o.l.cfg.Agent, o.l.cfg.Env, o.l.cfg.Epoch)
 	u.Buffer()
 	defer u.Flush()
 	failed := func(err error) {

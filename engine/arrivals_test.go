@@ -49,13 +49,13 @@ func (a *stallerActor) Serve(ctx context.Context, k int64) error {
 }
 
 // open runs 60 s of arrivals against a server that stops from 20 s to 22 s, and returns what was recorded.
-func openFor(t *testing.T, a Arrivals, service time.Duration) (op, dropped, lag *measure.Window, s *staller, act workload.Activity) {
+func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int) (op, dropped, lag *measure.Window, s *staller, act workload.Activity) {
 	t.Helper()
 	began := time.Now()
 	s = &staller{fake: fake{service: service}, from: began.Add(20 * time.Second), to: began.Add(22 * time.Second), content: map[int64]uint64{}}
 	a.Behavior = s
 	reg := measure.NewRegistry(2)
-	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 7}, Mix: []Part{{&s.fake, 1}}, Epoch: began, Arrivals: &a})
+	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 7}, Mix: []Part{{Behavior: &s.fake, Share: 1}}, Epoch: began, Arrivals: &a, Agent: agent, Agents: agents})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				op, dropped, lag, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000}, tt.service)
+				op, dropped, lag, _, act := openFor(t, Arrivals{Rate: rate, InFlight: tt.inFlight, Queue: 1000}, tt.service, 0, 1)
 				// The schedule's arithmetic: an arrival is sent when it comes or when a place is free, and done a service
 				// time later, or a service time after the stop.
 				var responses []time.Duration
@@ -146,7 +146,7 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 
 func TestDroppedBeyondTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		op, dropped, _, _, _ := openFor(t, Arrivals{Rate: 200, InFlight: 10, Queue: 100}, 2*time.Millisecond)
+		op, dropped, _, _, _ := openFor(t, Arrivals{Rate: 200, InFlight: 10, Queue: 100}, 2*time.Millisecond, 0, 1)
 		// 400 come during the stop and one before the first is done after it: 10 are under way, 100 wait, 291 are dropped.
 		if n := dropped.Classes[measure.Dropped]; n != 291 || op.Count() != 60*200-291 {
 			t.Errorf("%d dropped, %d done; want 291 and %d", n, op.Count(), 60*200-291)
@@ -158,7 +158,7 @@ func TestDroppedBeyondTheQueue(t *testing.T) {
 func TestAgentsShareTheArrivals(t *testing.T) {
 	run := func(agent, agents int) (s *staller) {
 		synctest.Test(t, func(t *testing.T) {
-			_, _, _, s, _ = openFor(t, Arrivals{Rate: 50, Poisson: true, InFlight: 20, Queue: 1000, Agent: agent, Agents: agents}, time.Millisecond)
+			_, _, _, s, _ = openFor(t, Arrivals{Rate: 50, Poisson: true, InFlight: 20, Queue: 1000}, time.Millisecond, agent, agents)
 		})
 		return s
 	}

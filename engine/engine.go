@@ -18,6 +18,7 @@ var errLeft = errors.New("user left")
 
 // A Part is a behavior and the share of users that follow it.
 type Part struct {
+	Name     string // of the behavior, for messages
 	Behavior workload.Behavior
 	Share    float64 // of all users, 0 to 1
 }
@@ -29,6 +30,9 @@ type Config struct {
 	Epoch time.Time
 	// Arrivals is an open model beside the users; nil if there is none.
 	Arrivals *Arrivals
+	// Agent of Agents drives every Agents-th user, from number Agent on, and every Agents-th arrival; several engines
+	// with the same seed together drive the same users as one alone. 0 of 0 means the only one.
+	Agent, Agents int
 	// OnError hears of users that failed: at login (they try again) or for good.
 	OnError func(user int, err error)
 }
@@ -48,7 +52,7 @@ type Local struct {
 
 	mu      sync.Mutex
 	users   []*simulated // by number, those that were ever wanted
-	desired int
+	desired int          // of all agents together
 	stopped bool
 
 	open   *open // nil without arrivals
@@ -59,7 +63,8 @@ type Local struct {
 
 // simulated is one user's place. Its goroutine exists while it is wanted.
 type simulated struct {
-	user  *workload.User
+	class int            // of the mix
+	user  *workload.User // nil if another agent drives it
 	leave chan struct{}  // closed to ask it to go; nil while no goroutine runs
 	done  chan struct{}  // closed when the goroutine has ended
 	inbox chan stormCall // of its part in a storm; nil while it is not acting
@@ -80,6 +85,12 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	if cfg.Env.Pace <= 0 {
 		return nil, fmt.Errorf("pace is %v, want more than 0", cfg.Env.Pace)
 	}
+	if cfg.Agents == 0 {
+		l.cfg.Agents = 1
+	}
+	if cfg.Agent < 0 || cfg.Agent >= l.cfg.Agents {
+		return nil, fmt.Errorf("agent %d of %d is not possible", cfg.Agent, l.cfg.Agents)
+	}
 	l.strata = workload.NewStrata(shares...)
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
@@ -95,8 +106,9 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	return l, nil
 }
 
-// SetUsers makes n the number of wanted users. Newcomers start evenly spread over the given time, so that a step
-// is no burst; those that are too many finish what they do and go, the highest numbers first. It returns at once.
+// SetUsers makes n the number of wanted users of all agents together. Newcomers start evenly spread over the given
+// time, so that a step is no burst; those that are too many finish what they do and go, the highest numbers first. It
+// returns at once.
 func (l *Local) SetUsers(n int, over time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,17 +137,21 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 
 // start gives user id a goroutine that begins at the given time. The lock is held.
 func (l *Local) start(id int, at time.Time) error {
-	var before chan struct{}
 	if id == len(l.users) {
 		class, rank := l.strata.Next()
-		u := workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id), l.cfg.Epoch)
-		u.Class = class
-		u.Buffer()
-		l.users = append(l.users, &simulated{user: u})
-	} else {
-		before = l.users[id].done
+		s := &simulated{class: class}
+		if id%l.cfg.Agents == l.cfg.Agent {
+			s.user = workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id/l.cfg.Agents), l.cfg.Epoch)
+			s.user.Class = class
+			s.user.Buffer()
+		}
+		l.users = append(l.users, s)
 	}
 	s := l.users[id]
+	if s.user == nil {
+		return nil
+	}
+	before := s.done // of the same user's earlier life; nil in its first
 	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env, s.user)
 	if err != nil {
 		return fmt.Errorf("user %d: %w", id, err)
@@ -145,7 +161,7 @@ func (l *Local) start(id int, at time.Time) error {
 	l.wg.Go(func() {
 		defer close(done)
 		if before != nil {
-			<-before // the same user's earlier life; it ends by itself or with the engine
+			<-before // it ends by itself or with the engine
 		}
 		l.live(s, actor, at, leave)
 	})
@@ -260,7 +276,8 @@ func (l *Local) report(user int, err error) {
 	}
 }
 
-// Users returns how many users are wanted, how many are logged in and acting, and how many have failed for good.
+// Users returns how many users are wanted of all agents together, how many of this one's are logged in and acting, and
+// how many have failed for good.
 func (l *Local) Users() (desired, active, failed int) {
 	l.mu.Lock()
 	desired = l.desired

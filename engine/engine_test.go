@@ -62,7 +62,7 @@ func start(t *testing.T, f *fake, pace float64) (*Local, *measure.Registry) {
 	reg := measure.NewRegistry(2)
 	l, err := New(t.Context(), Config{
 		Env:   workload.Env{Registry: reg, Pace: pace, Seed: 1},
-		Mix:   []Part{{f, 1}},
+		Mix:   []Part{{Behavior: f, Share: 1}},
 		Epoch: time.Now(),
 	})
 	if err != nil {

@@ -17,13 +17,13 @@ type stormCall struct {
 
 // Storm lets a share of the users who are wanted now, and whose behavior knows the kind, take part in a storm. Which
 // ones is a function of the seed, the storm's index and the users' numbers; they begin evenly spread over Storm.Over,
-// lowest number first, each between two of its actions. A user that is not logged in at its moment misses it. Storm
-// returns at once.
+// lowest number first, each between two of its actions. A user that is not logged in at its moment misses it. The state
+// is of those that this agent drives. Storm returns at once.
 func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	l.mu.Lock()
 	byClass := map[int][]int{} // class -> ids by rank
 	for id := range l.desired {
-		class := l.users[id].user.Class
+		class := l.users[id].class
 		byClass[class] = append(byClass[class], id)
 	}
 	l.mu.Unlock()
@@ -41,10 +41,19 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	}
 	slices.SortFunc(ids, cmp.Compare[int])
 	s.Of = len(ids)
-	state := workload.NewStormState(len(ids))
+	mine := 0
+	for _, id := range ids {
+		if id%l.cfg.Agents == l.cfg.Agent {
+			mine++
+		}
+	}
+	state := workload.NewStormState(mine)
 	began := time.Now()
 	l.wg.Go(func() {
 		for i, id := range ids {
+			if id%l.cfg.Agents != l.cfg.Agent {
+				continue
+			}
 			s.Number = i
 			at := began.Add(time.Duration(float64(s.Over) * float64(i) / float64(len(ids))))
 			if workload.SleepUntil(l.storms, at) != nil || !l.call(id, stormCall{s, at.Sub(l.cfg.Epoch), state}) {

@@ -51,7 +51,7 @@ func storms(t *testing.T, f *stormy) (*Local, *measure.Registry) {
 	reg := measure.NewRegistry(2)
 	l, err := New(t.Context(), Config{
 		Env:   workload.Env{Registry: reg, Pace: 1, Seed: 1},
-		Mix:   []Part{{&fake{service: 10 * time.Millisecond}, 0.5}, {f, 0.5}},
+		Mix:   []Part{{Behavior: &fake{service: 10 * time.Millisecond}, Share: 0.5}, {Behavior: f, Share: 0.5}},
 		Epoch: time.Now(),
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package measure
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -309,5 +310,39 @@ func BenchmarkRecordShared(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		rec.Record(n, &op)
+	}
+}
+
+// What was recorded in two registries and merged is what one would have cut.
+func TestMergedRegistries(t *testing.T) {
+	whole, first, second := NewRegistry(2), NewRegistry(2), NewRegistry(1)
+	for i := range 1000 {
+		op := &Op{Intended: 0, Due: time.Duration(i), Sent: time.Duration(2 * i), Done: time.Duration(i*i + 2*i), Scheduled: true, Class: Class(i % 3), Bytes: 7}
+		name := fmt.Sprint("op", i%4)
+		whole.Recorder(i).Record(whole.Name(name), op)
+		part := []*Registry{first, second}[i%2]
+		part.Recorder(i).Record(part.Name(name), op)
+	}
+	first.Merge(second.Cut())
+	want, got := whole.Cut(), first.Cut()
+	if len(got) != 4 || len(got) != len(want) {
+		t.Fatalf("%d windows, want %d", len(got), len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Name != w.Name || g.Classes != w.Classes || g.Bytes != w.Bytes {
+			t.Errorf("%s: %+v, want %s %+v", g.Name, g, w.Name, w)
+		}
+		for k, h := range []*Histogram{g.Response, g.Service, g.Wait, g.Lag} {
+			o := []*Histogram{w.Response, w.Service, w.Wait, w.Lag}[k]
+			a, _ := h.AppendBinary(nil)
+			b, _ := o.AppendBinary(nil)
+			if !bytes.Equal(a, b) {
+				t.Errorf("%s: histogram %d differs", w.Name, k)
+			}
+		}
+	}
+	if again := first.Cut(); len(again) != 0 {
+		t.Errorf("cut twice: %v", again)
 	}
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"sync"
@@ -56,6 +57,7 @@ type Registry struct {
 	byName map[string]Name
 	shards []*shard
 	cutMu  sync.Mutex
+	merged map[string]*Window // recorded elsewhere; under cutMu
 }
 
 type shard struct {
@@ -203,6 +205,22 @@ func (s *shard) cell(n Name) *cell {
 	return s.cur[n]
 }
 
+// Merge adds what another registry has cut to what the next Cut returns. The windows belong to the registry from then on.
+func (r *Registry) Merge(windows []*Window) {
+	r.cutMu.Lock()
+	defer r.cutMu.Unlock()
+	if r.merged == nil {
+		r.merged = map[string]*Window{}
+	}
+	for _, w := range windows {
+		if m := r.merged[w.Name]; m != nil {
+			m.Merge(w)
+		} else {
+			r.merged[w.Name] = w
+		}
+	}
+}
+
 // Cut returns what was recorded since the cut before, one window per name that saw anything, ordered by name.
 // The windows belong to the caller. Ops recorded while Cut runs fall into this cut or the next, never both or none;
 // those in a [Batch] fall into the cut after its Flush.
@@ -239,6 +257,14 @@ func (r *Registry) Cut() []*Window {
 	}
 	r.mu.Unlock()
 	out = slices.DeleteFunc(out, func(w *Window) bool { return w == nil })
+	for _, w := range out {
+		if m := r.merged[w.Name]; m != nil {
+			w.Merge(m)
+			delete(r.merged, w.Name)
+		}
+	}
+	out = slices.AppendSeq(out, maps.Values(r.merged))
+	r.merged = nil
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }

@@ -14,11 +14,13 @@ import (
 const (
 	maxInstances = 64
 	maxCPU       = 4095
-	maxUsers     = 10_000_000
-	maxBlocks    = 100
-	maxArms      = 16
-	maxPace      = 100
-	minPace      = 0.001
+	// MostProcesses is the most processes that the users of a run are divided among.
+	MostProcesses = 16
+	maxUsers      = 10_000_000
+	maxBlocks     = 100
+	maxArms       = 16
+	maxPace       = 100
+	minPace       = 0.001
 )
 
 var (
@@ -44,6 +46,7 @@ func fill[T any](d *decoder, path string, to *T, v T) {
 func (d *decoder) applyDefaults(p *Plan) {
 	fill(d, "seed", &p.Seed, 1)
 	fill(d, "target.instances", &p.Target.Instances, 1)
+	fill(d, "placement.processes", &p.Placement.Processes, 1)
 	w := &p.Workload
 	if d.good("workload.with") {
 		rest := 1.0
@@ -248,6 +251,7 @@ func (d *decoder) checkPlacement(p Placement) {
 			d.at(path, "%s is there twice; keep one", clip(text))
 		}
 	}
+	between(d, "placement.processes", p.Processes, 1, MostProcesses, showInt)
 	sides := map[int]string{}
 	for _, side := range []struct {
 		path string

@@ -50,9 +50,10 @@ func oddPlan(r *rand.Rand) *Plan {
 		panic(err)
 	}
 	p := &Plan{
-		Name:   names[r.IntN(len(names))],
-		Seed:   r.Uint64(),
-		Target: Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: texts(), Env: env(), Version: oddText(r)},
+		Name:      names[r.IntN(len(names))],
+		Seed:      r.Uint64(),
+		Placement: Placement{Processes: 1 + r.IntN(MostProcesses)},
+		Target:    Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: texts(), Env: env(), Version: oddText(r)},
 		Workload: Workload{Behavior: "b", Share: share, With: map[string]float64{"yes": rest}, Pace: float64(1+r.IntN(99_999)) / 1000, Login: LoginCold,
 			ActionMix: names[r.IntN(len(names))], Weights: map[string]float64{"yes": float64(r.IntN(1e6)) / 1000, "1e3": 0}},
 		Bounded: &Bounded{Users: PerEngine{"": 1 + r.IntN(50)}, Ramp: time.Second, Measure: time.Hour},

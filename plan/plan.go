@@ -110,6 +110,9 @@ type Placement struct {
 	// Source lists addresses of this host from which the users connect, in turn: one address has one range of ports
 	// for each destination. Empty means one, or as many as needed when the target is on the loopback device.
 	Source []string `yaml:"source"`
+	// Processes is how many processes the users are divided among, at least; 1 to 16. There are more if their
+	// connections would not fit under the limit of open files otherwise. Default 1.
+	Processes int `yaml:"processes"`
 }
 
 // Login modes of a [Workload].

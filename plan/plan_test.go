@@ -106,7 +106,7 @@ func TestParseFull(t *testing.T) {
 		Seed:      7,
 		Target:    plan.Target{Driver: "server", Instances: 1},
 		Database:  plan.Database{Engine: []string{"postgresql", "mysql"}},
-		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}},
+		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}, Processes: 1},
 		Workload: plan.Workload{
 			Behavior: "poster", Share: 0.9, With: map[string]float64{"reader": 0.1}, Pace: 0.1, Login: "warm",
 			ActionMix: "busy", Weights: map[string]float64{"post": 2.5, "react": 0},

@@ -40,6 +40,7 @@ type Manifest struct {
 	SharedHost bool            `json:"shared_host"`
 	Generator  []int           `json:"generator_cores,omitempty"`
 	TargetCPUs []int           `json:"target_cores,omitempty"`
+	Processes  int             `json:"processes,omitempty"` // that had the users
 	Host       json.RawMessage `json:"host,omitempty"`   // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"` // what the target says of itself
 	Clock      string          `json:"clock"`            // which clock stamped the instants

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -21,6 +22,16 @@ type Driver interface {
 	Users() (desired, active, failed int)
 	// Stop ends all users, at the latest after grace.
 	Stop(grace time.Duration)
+}
+
+// ErrLost says that a part of the generator is gone, so that what follows would be another load than the plan's.
+var ErrLost = errors.New("an agent was lost")
+
+// A Collector is a [Driver] whose users record elsewhere.
+type Collector interface {
+	// Collect brings what was recorded until now into the registry, tally and ledger of the trial. One goroutine calls it.
+	// An error that wraps ErrLost ends the trial, which then is invalid.
+	Collect(ctx context.Context) error
 }
 
 // Signals are what a trial knows of hosts and servers besides its own operations.
@@ -94,7 +105,8 @@ type Outcome struct {
 	// Broken names the rules that did not hold over the measured phase of a bounded test.
 	Broken   []string
 	Validity record.Validity
-	// Interrupted says why the trial ended early; empty when it did not.
+	// Interrupted says why the trial ended early, by its context or because a part of the generator was lost; empty when
+	// it did not.
 	Interrupted string
 }
 
@@ -106,10 +118,17 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 	r.gates = newWatched(s.Gates)
 	r.sec = measureSecond{}
 	err := r.all(ctx)
+	if err != nil && errors.Is(err, ErrLost) && ctx.Err() == nil {
+		r.out.Interrupted = err.Error()
+		r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": the load was not the plan's any more"})
+		r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
+		r.endPhase()
+		err = nil
+	}
 	r.endConduct()
 	r.Ledger.Settle(time.Now())
 	r.Driver.Stop(2 * time.Second)
-	if err == nil && ctx.Err() == nil {
+	if err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
 		err = r.audit(ctx)
 	}
 	if err == nil || ctx.Err() != nil {
@@ -161,6 +180,9 @@ type run struct {
 
 func (r *run) all(ctx context.Context) error {
 	r.plan()
+	if err := workload.SleepUntil(ctx, r.Epoch); err != nil {
+		return err
+	}
 	if b := r.Bounded; b != nil {
 		if err := r.Driver.SetUsers(b.Users, b.Ramp); err != nil {
 			return err
@@ -273,6 +295,11 @@ func (r *run) advance(ctx context.Context) error {
 		return err
 	}
 	r.n++
+	if c, ok := r.Driver.(Collector); ok {
+		if err := c.Collect(ctx); err != nil {
+			return err
+		}
+	}
 	desired, active, _ := r.Driver.Users()
 	sl := slice{at: r.now(), desired: desired, active: active, windows: r.Registry.Cut(), busy: map[string][2]float64{}}
 	sl.userSeconds = float64(active) * r.tick.Seconds()

@@ -382,3 +382,40 @@ func TestRuleHeldForLongerThanAWindow(t *testing.T) {
 		t.Errorf("violated in seconds %s", got)
 	}
 }
+
+// losing is a lab whose agent is lost after some collects.
+type losing struct {
+	*lab
+	left int
+}
+
+func (l *losing) Collect(context.Context) error {
+	if l.left--; l.left < 0 {
+		return fmt.Errorf("%w: 2 of 3", ErrLost)
+	}
+	return nil
+}
+
+func TestLostAgentEndsTheTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		s.Driver = &losing{l, 6}
+		from := time.Now()
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := finish(t, s, out)
+		if out.Interrupted == "" || r.Validity.Valid || !strings.Contains(gates(r.Validity), "agents") {
+			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
+		}
+		if took := time.Since(from); took > 12*time.Second {
+			t.Errorf("it went on for %v", took)
+		}
+		if n := len(out.Phases); n == 0 || out.Phases[n-1].To != 7*s.Window/6 {
+			t.Errorf("phases %+v", out.Phases)
+		}
+	})
+}

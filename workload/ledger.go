@@ -25,7 +25,7 @@ import (
 // the channel that was sent after this one had been acknowledged: messages that were under way together have no
 // order, and raise no alarm.
 //
-// Recipients are users of this process, by number; a user with several connections reports one of them. Users that
+// Recipients are users of this process, by number (authors may be elsewhere, see [Ledger.Share]); a user with several connections reports one of them. Users that
 // never report a connection only author. The author's own events are not counted.
 //
 // # Cost
@@ -46,6 +46,11 @@ type Ledger struct {
 
 	presence sync.RWMutex
 	since    []instants // by user
+
+	outbox *outbox // nil while nobody shares
+
+	elsewhere sync.Mutex
+	counts    map[int]LedgerCount // of other processes, of a ledger that gathers
 
 	kept    atomic.Int64  // ids
 	halving atomic.Uint32 // an id is kept if as many low bits of its hash are zero
@@ -76,6 +81,9 @@ type ledgerShard struct {
 	next     int64            // sweep
 	free     []*ledgerMessage
 	count    LedgerCount
+	foreign  map[string]struct{} // ids, of a ledger that gathers
+
+	unordered []ledgerArrival // events as they came, of a ledger that shares
 }
 
 type ledgerChannel struct {
@@ -90,12 +98,14 @@ type ledgerChannel struct {
 
 type ledgerMessage struct {
 	id          string
+	use         uint32 // how often this place was used
 	channel     *ledgerChannel
 	author      int32
 	born        int64
 	sent, acked int64 // noTime while only events were seen
 	settled     bool
 	seen        bitmap
+	ordered     bitmap // whose event was looked at for the order; of a ledger that shares
 	missing     bitmap // judged lost; set by settle
 	waiting     []ledgerWaiting
 	after       []int64 // acknowledgments of messages that a recipient got after this one, while this one is pending
@@ -197,18 +207,32 @@ func (l *Ledger) Acked(m Message) {
 	}
 	s := l.shard(maphash.String(l.seed, m.Channel))
 	s.mu.Lock()
+	s.count.Acked++
 	now := l.nanos(m.Acked)
 	l.sweep(s, now)
-	s.count.Acked++
+	over := false
+	if e := l.acked(s, m, now); e != nil {
+		over = l.remember(e.channel, m.ID)
+	}
+	l.order(s, now)
+	s.mu.Unlock()
+	if over {
+		l.halve()
+	}
+	l.outbox.acked(m)
+}
+
+// acked takes in an acknowledgment that became known here at now, and returns its message; nil if it was known. The
+// shard is locked.
+func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	e := s.messages[m.ID]
 	if e == nil {
 		e = s.message([]byte(m.ID), s.channel([]byte(m.Channel)), now)
 	}
-	if e.acked != noTime { // said twice
-		s.mu.Unlock()
-		return
+	if e.acked != noTime {
+		return nil
 	}
-	e.author, e.sent, e.acked = int32(m.Author), l.nanos(m.Sent), now
+	e.author, e.sent, e.acked = int32(m.Author), l.nanos(m.Sent), l.nanos(m.Acked)
 	for _, w := range e.waiting {
 		if w.user == e.author {
 			s.count.Seen-- // counted before its author was known
@@ -228,11 +252,7 @@ func (l *Ledger) Acked(m Message) {
 	} else {
 		e.settled = true // its events may have come and been forgotten
 	}
-	over := l.remember(e.channel, m.ID)
-	s.mu.Unlock()
-	if over {
-		l.halve()
-	}
+	return e
 }
 
 // Deleted says that a message was deleted, or was asked to be: the audit does not expect it.
@@ -248,6 +268,7 @@ func (l *Ledger) Deleted(channel, id string) {
 		c.deleted = map[string]struct{}{}
 	}
 	c.deleted[id] = struct{}{}
+	l.outbox.deleted(channel, id)
 }
 
 // Seen says that a user's connection read the event of a new message at this instant. Events of one user are reported
@@ -272,7 +293,12 @@ func (l *Ledger) Seen(user int, channel, id []byte, at time.Time, rec *measure.R
 		}
 		return
 	}
-	s.misorder(e, u)
+	if l.outbox == nil {
+		s.misorder(e, u)
+	} else {
+		s.unordered = append(s.unordered, ledgerArrival{e, e.use, u})
+		l.order(s, now)
+	}
 	if e.acked == noTime {
 		s.count.Seen++
 		e.waiting = append(e.waiting, ledgerWaiting{rec, now, u, name})
@@ -403,6 +429,11 @@ func (l *Ledger) Count() LedgerCount {
 		sum = sum.Add(s.count)
 		s.mu.Unlock()
 	}
+	l.elsewhere.Lock()
+	defer l.elsewhere.Unlock()
+	for _, c := range l.counts {
+		sum = sum.Add(c)
+	}
 	return sum
 }
 
@@ -427,9 +458,10 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 	} else {
 		e = new(ledgerMessage)
 	}
-	*e = ledgerMessage{id: string(id), channel: c, author: -1, born: now, sent: noTime, acked: noTime,
-		seen: e.seen, missing: e.missing, waiting: e.waiting, after: e.after}
+	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
+		seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after}
 	clear(e.seen)
+	clear(e.ordered)
 	clear(e.missing)
 	s.messages[e.id] = e
 	s.order = append(s.order, e)
@@ -443,6 +475,7 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		return
 	}
 	s.next = now + int64(sweepEvery)
+	l.order(s, now) // before any of it is forgotten
 	n := 0
 	for ; n < len(s.unsettle) && s.unsettle[n].acked+int64(l.grace) <= now; n++ {
 		l.settle(s, s.unsettle[n])
@@ -452,7 +485,10 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		e := s.order[n]
 		c := e.channel
 		if e.acked == noTime {
-			s.count.Foreign++
+			if l.outbox == nil {
+				s.count.Foreign++
+			}
+			l.outbox.foreign(e.id)
 			s.count.Seen -= int64(e.seen.count())
 		}
 		c.recent = trim(c.recent, 1) // both lists are by birth

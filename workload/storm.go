@@ -105,6 +105,13 @@ func (s *StormState) Miss() {
 	s.missed++
 }
 
+// Report replaces what is known: the users are in other processes.
+func (s *StormState) Report(done, missed int, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done, s.missed, s.last = done, missed, s.began.Add(took)
+}
+
 // Progress returns how many users are back, how many will not be, and how long after the storm's beginning the last
 // came back.
 func (s *StormState) Progress() (done, missed int, took time.Duration) {

@@ -17,8 +17,9 @@ import (
 // for can be compared with the one that happened. The zero value is ready. A nil Tally counts nothing. All methods
 // are safe for concurrent use.
 type Tally struct {
-	mu   sync.Mutex
-	list []*Counts
+	mu        sync.Mutex
+	list      []*Counts
+	elsewhere map[int]Snapshot
 }
 
 // A TallyAction is an action of a behavior's mix.
@@ -178,7 +179,23 @@ func (t *Tally) Snapshot() Snapshot {
 		}
 		out = append(out, b)
 	}
+	for _, process := range slices.Sorted(maps.Keys(t.elsewhere)) {
+		out = out.Add(t.elsewhere[process])
+	}
 	return out
+}
+
+// Gather replaces what another process has counted so far: the tally counts it too.
+func (t *Tally) Gather(process int, s Snapshot) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.elsewhere == nil {
+		t.elsewhere = map[int]Snapshot{}
+	}
+	t.elsewhere[process] = s
 }
 
 // Sub returns what was counted between an earlier snapshot of the same Tally and s. What the earlier one does not

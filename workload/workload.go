@@ -75,3 +75,13 @@ type Env struct {
 
 // ErrStop is returned by an actor's Act when the run is being ended.
 var ErrStop = errors.New("user stopped")
+
+// A Portable is a [Behavior] whose users can live in another process than the one that has called Provision.
+type Portable interface {
+	Behavior
+	// State returns what Provision has found and made. It is as secret as the tokens and passwords in it.
+	State() ([]byte, error)
+	// Restore makes a new value ready for NewActor by the State of another, instead of Provision. env is as it was there;
+	// its Secret is not asked.
+	Restore(env Env, state []byte) error
+}

@@ -109,8 +109,8 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 	cells := p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p))
 	s.prog.say("%d blocks of %d runs, at most %v each: about %v", p.Compare.Blocks, cells/p.Compare.Blocks, s.length(base),
 		(time.Duration(cells) * (s.length(base) + between)).Round(time.Minute))
-	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
-	defer fleet.close()
+	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))
+	defer deployed.close()
 	c, err := comparison.Run(ctx, comparison.Config{
 		ID: id, Tool: version(), Plan: p, Setup: setupRows(p), Repeats: repeats(p.Compare.Blocks), Now: time.Now, Save: st.SaveComparison,
 		Run: func(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
@@ -125,7 +125,7 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 			s.prog.what(cellText(cell, p.Compare.Blocks), left)
 			all := base // a pilot's system serves the runs after it too
 			all.arm, all.engine = cell.Arm, cell.Engine
-			sys, err := fleet.system(ctx, all)
+			sys, err := deployed.system(ctx, all)
 			if err != nil {
 				return record.ComparisonRun{}, nil, err
 			}
@@ -147,7 +147,7 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 			return run, r.Manifest.Capacity, errors.Join(err, derr)
 		},
 	})
-	fleet.close()
+	deployed.close()
 	if err != nil {
 		return err
 	}

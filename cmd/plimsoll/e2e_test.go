@@ -69,6 +69,11 @@ func (s *safeBuffer) String() string {
 // startProgram runs the program with a plan in a fresh store.
 func startProgram(t *testing.T, measure string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
 	t.Helper()
+	return startPlan(t, fmt.Sprintf(e2ePlan, measure), args...)
+}
+
+func startPlan(t *testing.T, text string, args ...string) (cmd *exec.Cmd, root string, output *safeBuffer) {
+	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +87,7 @@ func startProgram(t *testing.T, measure string, args ...string) (cmd *exec.Cmd, 
 		t.Fatal(err)
 	}
 	planFile := filepath.Join(root, "plan.yaml")
-	if err := os.WriteFile(planFile, fmt.Appendf(nil, e2ePlan, measure), 0o644); err != nil {
+	if err := os.WriteFile(planFile, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd, output = command(path, append(append([]string{args[0], "-store", filepath.Join(root, "store")}, args[1:]...), planFile)...)

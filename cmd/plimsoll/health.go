@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
 
+	"plimsoll/fleet"
 	"plimsoll/lab"
 	"plimsoll/trial"
 )
@@ -21,6 +23,10 @@ type health struct {
 	role  string
 	cores int
 	ports float64 // in the ephemeral range; 0 if unknown
+	// agents is the number of processes that have the users; 0 when it is this one. Clocks tells how far apart theirs and
+	// this one's are.
+	agents int
+	clocks func() time.Duration
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
 	headroom func(users int, ops float64) float64
 
@@ -61,6 +67,26 @@ func (h *health) read(key string, scale float64) trial.Reading {
 	return trial.Reading{Value: v * scale}
 }
 
+// users reads a sample of the processes that have the users, combined.
+func (h *health) users(metric string, scale float64, combine func(a, b float64) float64) trial.Reading {
+	if h.agents == 0 {
+		return h.read(metric, scale)
+	}
+	var all trial.Reading
+	for k := range h.agents {
+		l := fleet.Label(k)
+		r := h.read(fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value), scale)
+		if k == 0 {
+			all = r
+		} else {
+			all = both(all, r, combine)
+		}
+	}
+	return all
+}
+
+func sum(a, b float64) float64 { return a + b }
+
 // ofRole is read for the cores that are watched.
 func (h *health) ofRole(metric string, role string, scale float64) trial.Reading {
 	if role == "" {
@@ -86,29 +112,33 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 	if steal == "" {
 		steal = "host"
 	}
-	fds, limit := h.read("plimsoll_generator_open_fds", 1), h.read("plimsoll_generator_fds_limit", 1)
+	const open = "plimsoll_generator_open_fds"
+	fds, files := h.users(open, 1, math.Max), h.users("plimsoll_generator_fds_limit", 1, math.Min)
 	out := map[string]trial.Reading{
 		"cpu":       {Why: "the cores that this process may use are not known"},
 		"core":      h.ofRole("plimsoll_cpu_busy_hottest_ratio", h.role, 100),
-		"sched":     h.read("plimsoll_generator_sched_latency_p99_seconds", 1e3),
-		"pause":     h.read("plimsoll_generator_pause_max_seconds", 1e3),
-		"gc":        h.read("plimsoll_generator_gc_cpu_ratio", 100),
+		"sched":     h.users("plimsoll_generator_sched_latency_p99_seconds", 1e3, math.Max),
+		"pause":     h.users("plimsoll_generator_pause_max_seconds", 1e3, math.Max),
+		"gc":        h.users("plimsoll_generator_gc_cpu_ratio", 100, math.Max),
 		"steal":     h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
 		"throttled": h.throttling(),
-		"fds":       both(fds, limit, func(n, most float64) float64 { return 100 * n / most }),
-		"fds_free":  both(fds, limit, func(n, most float64) float64 { return most - n }),
+		"fds":       both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
+		"fds_free":  both(fds, files, func(n, of float64) float64 { return of - n }),
 		"ports":     {Why: "the range of ephemeral ports is not known"},
 		"memory": both(h.read("node_memory_MemAvailable_bytes", 1), h.read("node_memory_MemTotal_bytes", 1),
 			func(free, all float64) float64 { return 100 * (1 - free/all) }),
-		"clock":    {Value: 0}, // the users are in the process that judges: one clock
+		"clock":    {Value: 0}, // of users in the process that judges: one clock
 		"headroom": {Why: "this host was not calibrated"},
 	}
 	if h.cores > 0 {
-		out["cpu"] = h.read("plimsoll_generator_cpu_ratio", 100/float64(h.cores))
+		out["cpu"] = h.users("plimsoll_generator_cpu_ratio", 100/float64(h.cores), sum)
 	}
 	if h.ports > 0 {
-		// Every open file of this process may be a connection, and every socket in TIME_WAIT may have been one: an upper bound.
-		out["ports"] = both(fds, h.read("node_sockstat_TCP_tw", 1), func(n, tw float64) float64 { return 100 * (n + tw) / h.ports })
+		// Every open file of these processes may be a connection, and every socket in TIME_WAIT may have been one: an upper bound.
+		out["ports"] = both(h.users(open, 1, sum), h.read("node_sockstat_TCP_tw", 1), func(n, tw float64) float64 { return 100 * (n + tw) / h.ports })
+	}
+	if h.clocks != nil {
+		out["clock"] = trial.Reading{Value: h.clocks().Seconds() * 1e3}
 	}
 	if h.headroom != nil {
 		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}

@@ -52,15 +52,15 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	}
 	defer s.prog.end()
 	s.rate(ctx, *rate)
-	fleet := s.newFleet(filepath.Join(st.Root(), "state"))
-	defer fleet.close()
+	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))
+	defer deployed.close()
 	s.prog.what(rest[0], 0)
-	sys, err := fleet.system(ctx, pt)
+	sys, err := deployed.system(ctx, pt)
 	if err != nil {
 		return err
 	}
 	r, out, err := s.trial(ctx, sys, pt)
-	fleet.close()
+	deployed.close()
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return err
 	}
 	var statuses []int
-	if out.Interrupted != "" {
+	if out.Interrupted != "" && ctx.Err() != nil {
 		statuses = append(statuses, exitTool)
 	} else if !r.Validity.Valid || out.Capacity != nil && out.Capacity.Kind == record.Invalid {
 		statuses = append(statuses, exitInvalid)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/control"
-	"plimsoll/engine"
 	"plimsoll/engine/calibration"
 	"plimsoll/lab"
 	"plimsoll/measure"
@@ -25,6 +24,9 @@ import (
 
 // opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
 const opTimeout = 5 * time.Second
+
+// agentsStart is how long before a run's epoch the processes that have its users begin.
+const agentsStart = 2 * time.Second
 
 // A session is what the runs of one invocation share.
 type session struct {
@@ -101,7 +103,16 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	if err := sys.reset(ctx); err != nil {
 		return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.arm, dash(pt.engine), err)
 	}
+	_, most := s.arrivals(sys.mix)
+	lay, err := s.layout(ctx, sys.dep.URL(), sys.mix, s.users(pt)+most)
+	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	// The users' processes begin before the epoch.
 	epoch := time.Now().Add(100 * time.Millisecond)
+	if lay.processes > 1 {
+		epoch = time.Now().Add(agentsStart)
+	}
 	targetText, err := json.Marshal(sys.describe())
 	if err != nil {
 		return nil, trial.Outcome{}, err
@@ -111,17 +122,16 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 		Plan: s.plan.String(), PlanDigest: s.plan.Digest(), Seed: s.plan.Seed, Arm: pt.arm, Engine: pt.engine,
 		Comparison: pt.comparison, Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: ownsHost(s.plan), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clock(wire.Clocks{}),
+		Clock: clock(wire.Clocks{}), Processes: lay.processes,
 	})
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	stamps := wire.Stamps()
-	out, err := s.carryOut(ctx, sys, pt, w, epoch)
+	out, stamps, err := s.carryOut(ctx, sys, pt, lay, w, epoch)
 	// A run is sealed whatever happened: what was recorded stays readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
-		m.Clock = clock(wire.Stamps().Sub(stamps))
+		m.Clock = clock(stamps)
 	}))
 	why := out.Interrupted
 	if err != nil {
@@ -139,7 +149,7 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 
 // clock says in the manifest which clocks stamped the instants of a run, and how often each did (docs/time.md).
 func clock(n wire.Clocks) string {
-	s := fmt.Sprintf("CLOCK_MONOTONIC of the generator process (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
+	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
 	if total := n.Kernel + n.Process; total > 0 {
 		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
 	}
@@ -150,15 +160,15 @@ func clock(n wire.Clocks) string {
 }
 
 // carryOut is the trial between reset and seal.
-func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.Writer, epoch time.Time) (out trial.Outcome, err error) {
+func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout, w *record.Writer, epoch time.Time) (out trial.Outcome, stamps wire.Clocks, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
-		return out, err
+		return out, stamps, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	runner, closeProbes, err := s.probes(sys, db)
 	if err != nil {
-		return out, err
+		return out, stamps, err
 	}
 	defer closeProbes()
 	cores := map[string][]int{}
@@ -168,7 +178,11 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	if len(s.targets) > 0 {
 		cores["app"], cores["target"] = s.targets, s.targets
 	}
+	arrivals, _ := s.arrivals(sys.mix)
 	h := newHealth(runner.Last, s.generator, ownsHost(s.plan))
+	if lay.processes > 1 {
+		h.agents = lay.processes
+	}
 	if s.rating != nil {
 		h.headroom = func(users int, ops float64) float64 {
 			pace := s.plan.Workload.Pace
@@ -181,30 +195,26 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, w *record.
 	}
 	sig, err := newSignals(cores, h, db, runner)
 	if err != nil {
-		return out, err
+		return out, stamps, err
 	}
 	defer sig.close()
+	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
+	env := sys.env(s.plan, sys.dep.URL())
+	env.Registry = reg
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, runner: runner, health: h})
+	if err != nil {
+		return out, stamps, err
+	}
+	defer driver.end()
 	probing, stopProbing := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- runner.Run(probing) }()
 	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
-
-	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-	env := sys.env(s.plan, sys.dep.URL())
-	env.Registry = reg
-	arrivals, most := s.arrivals(sys.mix)
-	if env.Dial, err = s.dialer(ctx, env.URL, sys.mix, s.users(pt)+most); err != nil {
-		return out, err
-	}
-	local, err := engine.New(ctx, engine.Config{Env: env, Mix: sys.mix, Arrivals: arrivals, Epoch: epoch, OnError: func(user int, err error) {
-		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
-	}})
-	if err != nil {
-		return out, err
-	}
-	spec := s.spec(pt, local, reg, sig, w, epoch)
+	spec := s.spec(pt, driver.Driver, reg, sig, w, epoch)
 	spec.Conduct = conduct(sys, env)
-	return trial.Run(ctx, spec)
+	before := driver.stamps()
+	out, err = trial.Run(ctx, spec)
+	return out, driver.stamps().Sub(before), err
 }
 
 // spec translates the plan for one part.

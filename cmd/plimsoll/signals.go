@@ -57,13 +57,20 @@ func (s *signals) Busy(role string) (busy, total float64, err error) {
 	return coreTimes(buf[:n], cores)
 }
 
-// self is this process against all the cores that it may use.
+// self is the CPU time of this process, and of the agents that it leads, against all the cores that it may use.
 func (s *signals) self() (busy, total float64, err error) {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
 		return 0, 0, err
 	}
 	busy = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+	if s.agents > 0 {
+		r := s.users("plimsoll_generator_cpu_seconds_total", 1, sum)
+		if r.Why != "" {
+			return 0, 0, errors.New(r.Why)
+		}
+		busy += r.Value
+	}
 	return busy, time.Since(s.began).Seconds() * float64(runtime.GOMAXPROCS(0)), nil
 }
 

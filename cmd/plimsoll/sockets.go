@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"plimsoll/engine"
+	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/wire"
 	"plimsoll/workload"
@@ -34,19 +35,28 @@ func sockets(mix []engine.Part, n int) int {
 	return sum
 }
 
-// enoughFiles reports an error with its remedy when so many connections are more than this process may open.
-func enoughFiles(users, conns int, l probe.Limits) error {
-	need, have := conns+reserveFiles, l.Files-l.FilesOpen
-	if need <= have {
-		return nil
+// processes returns how many processes it takes to hold so many connections when each may have the limit of open files
+// that this one has, or an error with its remedy.
+func processes(users, conns int, l probe.Limits) (int, error) {
+	room := l.Files - reserveFiles
+	if here := l.Files - l.FilesOpen - reserveFiles; conns <= here {
+		return 1, nil
 	}
-	fit := 0
-	if users > 0 && have > reserveFiles {
-		fit = (have - reserveFiles) * users / conns
+	n := plan.MostProcesses + 1
+	if room > 0 {
+		n = (conns + room - 1) / room
+		if n == 1 {
+			n = 2 // this one has files open that a new one does not have, and one agent alone would gain too little
+		}
 	}
-	return usagef("%d users keep %d connections, which need %d open files with a reserve of %d; this process may open %d more (limit %d). "+
-		"Raise it before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
-		users, conns, need, reserveFiles, have, l.Files, l.FilesOpen+need, l.FilesOpen+need, l.FilesOpen+need, fit)
+	if n <= plan.MostProcesses {
+		return n, nil
+	}
+	fit := max(0, room) * plan.MostProcesses * users / max(conns, 1)
+	each := (conns+plan.MostProcesses-1)/plan.MostProcesses + reserveFiles
+	return 0, usagef("%d users keep %d connections, more than %d processes with %d open files each can hold beside a reserve of %d. "+
+		"Raise the limit before starting (as root: ulimit -n %d; for a service: LimitNOFILE=%d; for good: \"* - nofile %d\" in /etc/security/limits.conf), or simulate at most %d users here",
+		users, conns, plan.MostProcesses, l.Files, reserveFiles, each, each, each, fit)
 }
 
 // sources returns the addresses from which so many connections go out to a target: none if one is enough. Beyond it
@@ -79,41 +89,52 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 		conns, need, l.Ports(), l.PortFirst, l.PortLast, each, max(1, len(own)), need)
 }
 
-// dialer returns how the users of a run connect to a target, nil for the usual way, after it has checked that this host
-// can hold so many connections.
-func (s *session) dialer(ctx context.Context, base string, mix []engine.Part, users int) (func(context.Context, string, string) (net.Conn, error), error) {
+// A layout is how the users of a run are divided on this host.
+type layout struct {
+	processes int
+	from      []netip.Addr // source addresses of the connections; none for the usual one
+}
+
+// layout checks that this host can hold the connections of so many users to a target, and says how.
+func (s *session) layout(ctx context.Context, base string, mix []engine.Part, users int) (y layout, err error) {
 	conns := sockets(mix, users)
 	l, err := probe.ReadLimits()
 	if err != nil {
-		return nil, err
+		return y, err
 	}
-	if err := enoughFiles(users, conns, l); err != nil {
-		return nil, err
+	if y.processes, err = processes(users, conns, l); err != nil {
+		return y, err
 	}
+	y.processes = max(y.processes, s.plan.Placement.Processes)
 	var own []netip.Addr
 	for _, text := range s.plan.Placement.Source {
 		a, err := netip.ParseAddr(text)
 		if err != nil {
-			return nil, usagef("placement.source: %w", err)
+			return y, usagef("placement.source: %w", err)
 		}
 		if err := canBind(a); err != nil {
-			return nil, usagef("placement.source: %s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), or remove it from the plan", a, err, a)
+			return y, usagef("placement.source: %s is no address of this host (%w); add it (ip addr add %s/32 dev DEVICE), or remove it from the plan", a, err, a)
 		}
 		own = append(own, a)
 	}
 	u, err := url.Parse(base)
 	if err != nil {
-		return nil, fmt.Errorf("target's address: %w", err)
+		return y, fmt.Errorf("target's address: %w", err)
 	}
 	var target netip.Addr
 	if addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname()); err == nil && len(addrs) > 0 {
 		target = addrs[0].Unmap()
 	}
-	from, err := sources(conns, target, own, l)
-	if err != nil || len(from) == 0 {
-		return nil, err
+	y.from, err = sources(conns, target, own, l)
+	return y, err
+}
+
+// dialer returns how users connect from these addresses, nil for the usual way.
+func dialer(from []netip.Addr) func(context.Context, string, string) (net.Conn, error) {
+	if len(from) == 0 {
+		return nil
 	}
-	return wire.FromSources(from), nil
+	return wire.FromSources(from)
 }
 
 func canBind(a netip.Addr) error {

@@ -17,19 +17,28 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-func TestEnoughFiles(t *testing.T) {
+func TestProcesses(t *testing.T) {
 	l := probe.Limits{Files: 20_000, FilesOpen: 20}
-	if err := enoughFiles(9000, 18_000, l); err != nil {
-		t.Error(err)
+	for _, tt := range []struct{ users, conns, want int }{
+		{9000, 18_000, 1}, {9740, 19_480, 1},
+		{9750, 19_500, 2}, // a new process could hold them, this one cannot
+		{18_000, 36_000, 2}, {150_000, 300_000, 16},
+	} {
+		if n, err := processes(tt.users, tt.conns, l); n != tt.want || err != nil {
+			t.Errorf("%d connections: %d processes, %v; want %d", tt.conns, n, err, tt.want)
+		}
 	}
-	err := enoughFiles(10_000, 20_000, l)
+	_, err := processes(160_000, 320_000, l)
 	if statusOf(err) != exitUsage {
 		t.Fatalf("%v: status %d, want %d", err, statusOf(err), exitUsage)
 	}
-	for _, want := range []string{"20000 connections", "20500 open files", "19980 more", "ulimit -n 20520", "at most 9740 users"} {
+	for _, want := range []string{"320000 connections", "16 processes", "20000 open files", "ulimit -n 20500", "at most 156000 users"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q lacks %q", err, want)
 		}
+	}
+	if _, err := processes(10, 20, probe.Limits{Files: 256, FilesOpen: 20}); err == nil {
+		t.Error("a limit below the reserve was accepted")
 	}
 }
 

@@ -167,7 +167,7 @@ func newMix(p *plan.Plan) ([]engine.Part, error) {
 	}
 	var parts []engine.Part
 	for _, n := range names {
-		parts = append(parts, engine.Part{Behavior: mattermost.Behaviors()[n](), Share: mix[n]})
+		parts = append(parts, engine.Part{Name: n, Behavior: mattermost.Behaviors()[n](), Share: mix[n]})
 	}
 	return parts, nil
 }
@@ -179,20 +179,20 @@ func b2i(b bool) int {
 	return 0
 }
 
-// A fleet deploys the systems of a session when they are first needed and stops them all at its end.
-type fleet struct {
+// deployments deploys the systems of a session when they are first needed and stops them all at its end.
+type deployments struct {
 	s       *session
 	dir     string
 	mu      sync.Mutex
 	systems map[string]*system
 }
 
-func (s *session) newFleet(dir string) *fleet {
-	return &fleet{s: s, dir: dir, systems: map[string]*system{}}
+func (s *session) newDeployments(dir string) *deployments {
+	return &deployments{s: s, dir: dir, systems: map[string]*system{}}
 }
 
 // system returns the part's arm on its engine, deployed and provisioned for as many users as the part's tests may need.
-func (f *fleet) system(ctx context.Context, pt part) (*system, error) {
+func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 	arm, eng := pt.arm, pt.engine
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,7 +227,7 @@ func (f *fleet) system(ctx context.Context, pt part) (*system, error) {
 		}
 	}
 	users := f.s.users(pt)
-	if _, err := f.s.dialer(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
+	if _, err := f.s.layout(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
 		return nil, err
 	}
 	provision := func(ctx context.Context, at target.Endpoint) error {
@@ -256,7 +256,7 @@ func (f *fleet) system(ctx context.Context, pt part) (*system, error) {
 }
 
 // driver returns the driver of a plan's name, which has been checked. The database begins with a dump, if there is one.
-func (f *fleet) driver(name string, provision func(context.Context, target.Endpoint) error, filled *dump.Dump) target.Driver {
+func (f *deployments) driver(name string, provision func(context.Context, target.Endpoint) error, filled *dump.Dump) target.Driver {
 	conf := process.Config{Databases: databases(filled), Provision: provision}
 	if filled != nil {
 		conf.Filled, conf.Database = true, filled.Manifest.Database
@@ -273,7 +273,7 @@ func (f *fleet) driver(name string, provision func(context.Context, target.Endpo
 }
 
 // spec translates the plan's target, with the arm laid over it.
-func (f *fleet) spec(t plan.Target, arm, eng, dir string, sys *system) (target.Spec, error) {
+func (f *deployments) spec(t plan.Target, arm, eng, dir string, sys *system) (target.Spec, error) {
 	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
 		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal}
 	for k, v := range t.Env {
@@ -361,7 +361,7 @@ func label(v string) string {
 }
 
 // close stops all systems.
-func (f *fleet) close() {
+func (f *deployments) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)

@@ -192,14 +192,20 @@ func (b *Person) begin(run *measure.Registry) {
 		return
 	}
 	if b.reg != nil {
-		b.dir = newDirectory()
-		for rank, id := range b.ids {
-			if id != "" {
-				b.dir.profile(parseID(id), personName(b.set.users, rank))
-			}
-		}
+		b.dir = b.newDirectory()
 	}
 	b.reg, b.fresh = run, nil
+}
+
+// newDirectory returns a directory that knows the persons alone.
+func (b *Person) newDirectory() *directory {
+	d := newDirectory()
+	for rank, id := range b.ids {
+		if id != "" {
+			d.profile(parseID(id), personName(b.set.users, rank))
+		}
+	}
+	return d
 }
 
 // NewActor implements workload.Behavior.

@@ -114,6 +114,9 @@ func (b *Person) rally(ctx context.Context, c *Client, team, name string) (Chann
 		return ch, nil
 	}
 	ch, err := findOrMake(ctx, c, team, name)
+	if exists(err) { // another process was faster
+		ch, err = findOrMake(ctx, c, team, name)
+	}
 	if err != nil {
 		return ch, err
 	}

@@ -1,0 +1,49 @@
+package mattermost
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// A person that was restored has the same state, the same mix, and actors for the same ranks.
+func TestStateOfAnotherProcess(t *testing.T) {
+	a := &Person{password: "p", team: parseID("t1").String(), channels: []string{"c1", "c2"}, ids: []string{"u1", "", "u3"}, tokens: []string{"k1", "", "k3"},
+		adminToken: "adm", attribute: "att", mostNotified: 77,
+		facts: &facts{version: version{10, 5, 1}, config: map[string]string{"CollapsedThreads": "default_on"}, license: professional}}
+	state, err := a.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"channels": "2", "users": "walker"}, Mix: "loadtest-ng", Registry: measure.NewRegistry(1),
+		Secret: func(string) string { t.Error("asked for a secret"); return "" }}
+	b := new(Person)
+	if err := b.Restore(env, state); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.State()
+	if err != nil || !bytes.Equal(again, state) {
+		t.Errorf("%v\n%s\nwant\n%s", err, again, state)
+	}
+	if b.set.users != "walker" || !b.facts.collapsed() || b.mix == nil || !b.mix.has("create_post") {
+		t.Errorf("settings %+v, facts %+v", b.set, b.facts)
+	}
+	if _, ok := b.dir.byName[personName("walker", 2)]; !ok {
+		t.Error("the directory does not know the persons")
+	}
+	if _, err := b.NewActor(env, workload.NewUser(4, 2, 1, 1, env.Registry.Recorder(0), time.Now())); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.NewActor(env, workload.NewUser(5, 3, 1, 1, env.Registry.Recorder(0), time.Now())); err == nil {
+		t.Error("an actor for a rank that nobody provisioned")
+	}
+	if _, err := new(Person).State(); err == nil {
+		t.Error("a state before Provision")
+	}
+	if err := new(Person).Restore(env, []byte("{")); err == nil {
+		t.Error("half a state was taken")
+	}
+}

@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"plimsoll/engine"
+	"plimsoll/measure"
+	"plimsoll/series"
+	"plimsoll/wire"
+	"plimsoll/workload"
+)
+
+// mostErrors are the errors of users that one report tells.
+const mostErrors = 50
+
+// An Agent is what [Serve] drives: an engine with all that its users record in. All fields but Samples are required.
+type Agent struct {
+	Engine   *engine.Local
+	Registry *measure.Registry
+	Tally    *workload.Tally
+	Ledger   *workload.Ledger // Share was called
+	// Samples reads this process's own probe, about once a second.
+	Samples func(context.Context, time.Time) ([]series.Sample, error)
+}
+
+// A Build makes an agent. epoch is the run's on this process's clock; onError is for the engine.
+type Build func(ctx context.Context, s Start, epoch time.Time, onError func(user int, err error)) (*Agent, error)
+
+// Serve is an agent's life: it carries out the requests that come in until it is asked to stop, in ends or ctx does.
+// Then the users have stopped. The error is nil only after a request to stop.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &served{build: build, sampled: time.Now()}
+	defer func() {
+		if s.agent != nil {
+			s.agent.Engine.Stop(0)
+		}
+	}()
+	requests := make(chan request)
+	broken := make(chan error, 1)
+	go func() {
+		dec := json.NewDecoder(in)
+		for {
+			var r request
+			if err := dec.Decode(&r); err != nil {
+				broken <- err
+				return
+			}
+			select {
+			case requests <- r:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	enc := json.NewEncoder(out)
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-broken:
+			if errors.Is(err, io.EOF) {
+				return errors.New("the coordinator is gone")
+			}
+			return fmt.Errorf("a request cannot be read: %w", err)
+		case r := <-requests:
+			p := reply{Received: time.Now()}
+			if err := s.do(ctx, r, &p); err != nil {
+				p.Error = err.Error()
+			}
+			p.Replied = time.Now()
+			if err := enc.Encode(p); err != nil {
+				return fmt.Errorf("a reply cannot be sent: %w", err)
+			}
+			if r.Stop != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// served is the state of an agent.
+type served struct {
+	build   Build
+	agent   *Agent
+	epoch   time.Time
+	storms  []*workload.StormState
+	sampled time.Time
+
+	mu     sync.Mutex // of:
+	errs   []userError
+	unsaid int
+}
+
+func (s *served) onError(user int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.errs) == mostErrors {
+		s.unsaid++
+		return
+	}
+	s.errs = append(s.errs, userError{user, err.Error()})
+}
+
+func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
+	if r.Start != nil {
+		if s.agent != nil {
+			return errors.New("the agent has begun already")
+		}
+		now := time.Now() // with both clocks: the epoch gets a place on the monotonic one
+		s.epoch = now.Add(r.Start.Epoch.Sub(now.Round(0)))
+		s.agent, err = s.build(ctx, *r.Start, s.epoch, s.onError)
+		p.PID = os.Getpid()
+		return err
+	}
+	if s.agent == nil {
+		return errors.New("the agent has not begun")
+	}
+	switch {
+	case r.Users != nil:
+		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
+	case r.Storm != nil:
+		state := s.agent.Engine.Storm(r.Storm.Storm)
+		s.storms = append(s.storms, state)
+		p.Affected = state.Affected
+	case r.Collect != nil:
+		now := time.Now()
+		for _, m := range r.Collect.Acked {
+			s.agent.Ledger.Heard(m.unpack(s.epoch), now)
+		}
+		p.Report, err = s.report(ctx)
+	case r.Stop != nil:
+		s.agent.Ledger.Settle(time.Now())
+		s.agent.Engine.Stop(r.Stop.Grace)
+		p.Report, err = s.report(ctx)
+	default:
+		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+	}
+	return err
+}
+
+func (s *served) report(ctx context.Context) (*report, error) {
+	a := s.agent
+	r := &report{Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps()}
+	_, r.Active, r.Failed = a.Engine.Users()
+	now := time.Now()
+	if now.Sub(s.sampled) >= 900*time.Millisecond {
+		a.Ledger.Settle(now)
+		if a.Samples != nil {
+			var err error
+			if r.Samples, err = a.Samples(ctx, now); err != nil {
+				s.onError(-1, err)
+			}
+		}
+		s.sampled = now
+	}
+	t := a.Ledger.Outbox()
+	r.Acked, r.Deleted, r.Foreign = pack(t.Acked, s.epoch), t.Deleted, t.Foreign
+	r.Messages = a.Ledger.Count()
+	for _, st := range s.storms {
+		var g stormProgress
+		g.Done, g.Missed, g.Took = st.Progress()
+		r.Storms = append(r.Storms, g)
+	}
+	s.mu.Lock()
+	r.Errors, r.Unsaid = s.errs, s.unsaid
+	s.errs, s.unsaid = nil, 0
+	s.mu.Unlock()
+	var err error
+	r.Windows, err = packWindows(a.Registry.Cut())
+	return r, err
+}

@@ -1,0 +1,138 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/series"
+	"plimsoll/wire"
+	"plimsoll/workload"
+)
+
+// A request asks an agent for one thing; all other fields are nil.
+type request struct {
+	Start   *Start   `json:"start,omitempty"`
+	Users   *users   `json:"users,omitempty"`
+	Storm   *storm   `json:"storm,omitempty"`
+	Collect *collect `json:"collect,omitempty"`
+	Stop    *stop    `json:"stop,omitempty"`
+}
+
+// Start is what an agent needs to begin.
+type Start struct {
+	// Agent counts from 0, of Agents.
+	Agent  int `json:"agent"`
+	Agents int `json:"agents"`
+	// Epoch of the run on the coordinator's wall clock.
+	Epoch time.Time `json:"epoch"`
+	// Settings are the program's own: what to build the engine from. They hold secrets.
+	Settings json.RawMessage `json:"settings"`
+}
+
+type users struct {
+	N    int           `json:"n"`
+	Over time.Duration `json:"over"`
+}
+
+type storm struct {
+	workload.Storm
+}
+
+// collect brings what other agents' users wrote, and asks for a report.
+type collect struct {
+	Acked []message `json:"acked,omitempty"`
+}
+
+type stop struct {
+	Grace time.Duration `json:"grace"`
+}
+
+// A reply answers a request. With Error, the request was not carried out.
+type reply struct {
+	Error string `json:"error,omitempty"`
+	// Received and Replied are instants of the agent's wall clock.
+	Received time.Time `json:"received"`
+	Replied  time.Time `json:"replied"`
+	PID      int       `json:"pid,omitempty"`      // to a start
+	Affected int       `json:"affected,omitempty"` // to a storm
+	Report   *report   `json:"report,omitempty"`   // to a collect or stop
+}
+
+// A report is what an agent has to say since the one before; counts are since the start.
+type report struct {
+	Active   int                  `json:"active"`
+	Failed   int                  `json:"failed"`
+	Activity workload.Activity    `json:"activity"`
+	Windows  []byte               `json:"windows,omitempty"` // as a file windows.hdr of one second
+	Tally    workload.Snapshot    `json:"tally,omitempty"`
+	Messages workload.LedgerCount `json:"messages"`
+	Acked    []message            `json:"acked,omitempty"`
+	Deleted  [][2]string          `json:"deleted,omitempty"`
+	Foreign  []string             `json:"foreign,omitempty"`
+	Storms   []stormProgress      `json:"storms,omitempty"` // in the order of their beginning
+	Samples  []series.Sample      `json:"samples,omitempty"`
+	Stamps   wire.Clocks          `json:"stamps"`
+	Errors   []userError          `json:"errors,omitempty"`
+	Unsaid   int                  `json:"unsaid,omitempty"` // errors beyond those
+}
+
+type stormProgress struct {
+	Done   int           `json:"done"`
+	Missed int           `json:"missed"`
+	Took   time.Duration `json:"took"`
+}
+
+type userError struct {
+	User int    `json:"user"`
+	Text string `json:"text"`
+}
+
+// message is a workload.Message with offsets from the epoch.
+type message struct {
+	ID      string        `json:"id"`
+	Channel string        `json:"channel"`
+	Author  int           `json:"author"`
+	Sent    time.Duration `json:"sent"`
+	Acked   time.Duration `json:"acked"`
+}
+
+func pack(list []workload.Message, epoch time.Time) []message {
+	out := make([]message, len(list))
+	for i, m := range list {
+		out[i] = message{m.ID, m.Channel, m.Author, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
+	}
+	return out
+}
+
+func (m message) unpack(epoch time.Time) workload.Message {
+	return workload.Message{ID: m.ID, Channel: m.Channel, Author: m.Author, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
+}
+
+func packWindows(ws []*measure.Window) ([]byte, error) {
+	if len(ws) == 0 {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	w, err := record.NewWindowWriter(&b)
+	if err == nil {
+		err = w.Write(0, ws)
+	}
+	return b.Bytes(), err
+}
+
+func unpackWindows(b []byte) (ws []*measure.Window, err error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	truncated, err := record.ReadWindows(bytes.NewReader(b), func(_ int, got []*measure.Window) bool {
+		ws = append(ws, got...)
+		return true
+	})
+	if err == nil && truncated {
+		err = record.ErrWindows
+	}
+	return ws, err
+}
