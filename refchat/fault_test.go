@@ -255,7 +255,7 @@ func TestFaultCPU(t *testing.T) {
 	load(3 * time.Second)
 	cpu, burnt = w.anon.metric("process_cpu_seconds_total")-cpu, w.anon.metric("refchat_fault_cpu_seconds_total")-burnt
 	t.Logf("burnt %.1f %% on top", 100*burnt/(cpu-burnt))
-	if share := burnt / (cpu - burnt); share < 0.40 || share > 0.60 {
+	if share := burnt / (cpu - burnt); share < 0.35 || share > 0.75 { // neither 25 % nor 100 %, also on a machine that others use
 		t.Errorf("burnt %.3f s of %.3f s: %.1f %% on top, want 50 %%", burnt, cpu, 100*share)
 	}
 }
