@@ -2,11 +2,8 @@ package refnull
 
 import (
 	"bytes"
-	"hash/fnv"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -198,19 +195,6 @@ type compiled struct {
 	value  []piece
 }
 
-// A piece is text, or something that the request decides.
-type piece struct {
-	text string
-	fill func(b []byte, f *filling) []byte
-}
-
-// A filling is what a template may ask for.
-type filling struct {
-	s  *Server
-	r  *request
-	it []byte
-}
-
 func table() *node {
 	root := &node{}
 	for _, a := range answers {
@@ -265,136 +249,6 @@ func (n *node) find(r *request, path []byte, args int) *compiled {
 	return follow(n.star, args+1)
 }
 
-// compile cuts a template; see answer.
-func compile(text string) (out []piece) {
-	for {
-		at := strings.IndexByte(text, '$')
-		if at < 0 {
-			return append(out, piece{text: text})
-		}
-		out = append(out, piece{text: text[:at]})
-		text = text[at+1:]
-		fill, n := variable(text)
-		out = append(out, piece{fill: fill})
-		text = text[n:]
-	}
-}
-
-// variable reads one variable and returns its length.
-func variable(text string) (func([]byte, *filling) []byte, int) {
-	subject := func(text string) (func(*filling) []byte, int) {
-		switch {
-		case strings.HasPrefix(text, "f:"):
-			name, _, _ := strings.Cut(text[2:], ";")
-			return func(f *filling) []byte { return field(f.r.body, name) }, 2 + len(name) + 1
-		case strings.HasPrefix(text, "me"):
-			return func(f *filling) []byte { return f.r.token }, 2
-		case strings.HasPrefix(text, "it"):
-			return func(f *filling) []byte { return f.it }, 2
-		case strings.HasPrefix(text, "team"):
-			return func(*filling) []byte { return teamID }, 4
-		case text != "" && text[0] >= '1' && text[0] <= '4':
-			k := int(text[0] - '1')
-			return func(f *filling) []byte { return f.r.args[k] }, 1
-		}
-		return nil, 0
-	}
-	switch {
-	case strings.HasPrefix(text, "now"):
-		return func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) }, 3
-	case strings.HasPrefix(text, "new"):
-		return func(b []byte, _ *filling) []byte { return appendID(b, serial.Add(1), 0x9e3779b97f4a7c15) }, 3
-	case strings.HasPrefix(text, "l:"):
-		name, _, _ := strings.Cut(text[2:], ";")
-		return func(b []byte, f *filling) []byte { return append(b, array(f.r.body, name)...) }, 2 + len(name) + 1
-	case strings.HasPrefix(text, "o:"):
-		name, _, _ := strings.Cut(text[2:], ";")
-		return func(b []byte, f *filling) []byte { return append(b, object(f.r.body, name)...) }, 2 + len(name) + 1
-	case strings.HasPrefix(text, "i:"):
-		name, _, _ := strings.Cut(text[2:], ";")
-		return func(b []byte, f *filling) []byte {
-			return strconv.AppendInt(b, integer(f.r.body, `"`+name+`":`), 10)
-		}, 2 + len(name) + 1
-	case strings.HasPrefix(text, "body"):
-		return func(b []byte, f *filling) []byte { return append(b, f.r.body...) }, 4
-	case strings.HasPrefix(text, "size"):
-		return func(b []byte, f *filling) []byte { return strconv.AppendInt(b, int64(fileSize(f.r.body)), 10) }, 4
-	case strings.HasPrefix(text, "bot"):
-		return func(b []byte, f *filling) []byte { return strconv.AppendBool(b, bytes.HasSuffix(f.it, []byte("bot"))) }, 3
-	}
-	if of, n := subject(text); of != nil {
-		return func(b []byte, f *filling) []byte { return append(b, of(f)...) }, n
-	}
-	of, n := subject(text[1:])
-	if of == nil {
-		panic("refnull: no variable $" + text[:min(len(text), 10)]) // the table is a constant, tested
-	}
-	switch letter := text[0]; letter {
-	case 'h':
-		return func(b []byte, f *filling) []byte { return f.s.id(b, of(f)) }, 1 + n
-	case 'n':
-		return func(b []byte, f *filling) []byte { return f.s.name(b, of(f)) }, 1 + n
-	default:
-		return func(b []byte, f *filling) []byte {
-			id := of(f)
-			at := 0
-			if letter >= 'p' { // what belongs to a channel, whose own letter must stay
-				at = 1
-			}
-			if len(id) <= at+1 {
-				return append(b, letter)
-			}
-			return append(append(append(b, id[:at]...), letter), id[at+1:]...)
-		}, 1 + n
-	}
-}
-
-var (
-	serial atomic.Uint64
-	teamID = idOf([]byte("team"))
-)
-
-// idOf makes 26 letters and digits of a name.
-func idOf(name []byte) []byte {
-	h := fnv.New64a()
-	h.Write(name)
-	return appendID(nil, h.Sum64(), uint64(len(name)))
-}
-
-const letters = "ybndrfg8ejkmcpqxot1uwisza345h769"
-
-// appendID appends 26 letters and digits that two numbers decide.
-func appendID(b []byte, x, y uint64) []byte {
-	for range 2 {
-		x ^= y // an invertible mixture (MurmurHash3's finalizer), so that two serial numbers never meet
-		x = (x ^ x>>33) * 0xff51afd7ed558ccd
-		x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-		x ^= x >> 33
-		for k := range 13 {
-			b = append(b, letters[x>>(5*k)&31])
-		}
-		y = y*6364136223846793005 + 1442695040888963407
-	}
-	return b
-}
-
-// id appends the id of what has a name, and remembers the name.
-func (s *Server) id(b, name []byte) []byte {
-	id := idOf(name)
-	if _, known := s.names.Load(string(id)); !known {
-		s.names.Store(string(id), string(name))
-	}
-	return append(b, id...)
-}
-
-// name appends the name of a user.
-func (s *Server) name(b, id []byte) []byte {
-	if n, ok := s.names.Load(string(id)); ok {
-		return append(b, n.(string)...)
-	}
-	return append(append(b, "user-"...), id...)
-}
-
 var apiRoot = []byte("/api/v4/")
 
 // api appends the answer to a request below /api/v4 or /refnull.
@@ -442,17 +296,6 @@ func (s *Server) api(out []byte, r *request, took time.Duration) []byte {
 	return append(appendHead(out, status, len(b), took, fields...), b...)
 }
 
-func fill(b []byte, pieces []piece, f *filling) []byte {
-	for i := range pieces {
-		if p := &pieces[i]; p.fill != nil {
-			b = p.fill(b, f)
-		} else {
-			b = append(b, p.text...)
-		}
-	}
-	return b
-}
-
 // pattern writes stars for what looks like an id, and ends at 200 bytes.
 func pattern(path []byte) string {
 	segs := strings.Split(string(path[:min(len(path), 200)]), "/")
@@ -462,141 +305,6 @@ func pattern(path []byte) string {
 		}
 	}
 	return "/" + strings.Join(segs, "/")
-}
-
-// field returns the string that a flat JSON object has under a name, as it is written there (escapes are kept), or
-// nothing. It looks for the first such name, at any depth.
-func field(body []byte, name string) []byte {
-	v, _, _ := cutString(member(body, name))
-	return v
-}
-
-// array returns the array of strings that it has under a name, or an empty one.
-func array(body []byte, name string) []byte {
-	v := member(body, name)
-	if len(v) == 0 || v[0] != '[' {
-		return []byte("[]")
-	}
-	for i := 1; i < len(v); {
-		switch v[i] {
-		case ']':
-			return v[:i+1]
-		case '"':
-			_, rest, ok := cutString(v[i:])
-			if !ok {
-				return []byte("[]")
-			}
-			i = len(v) - len(rest)
-		default:
-			i++
-		}
-	}
-	return []byte("[]")
-}
-
-// object returns the object that it has under a name, or an empty one.
-func object(body []byte, name string) []byte {
-	v := member(body, name)
-	depth := 0
-	for i := 0; i < len(v); i++ {
-		switch v[i] {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				return v[:i+1]
-			}
-		case '"':
-			_, rest, ok := cutString(v[i:])
-			if !ok {
-				return []byte("{}")
-			}
-			i = len(v) - len(rest) - 1
-		}
-		if depth == 0 {
-			break
-		}
-	}
-	return []byte("{}")
-}
-
-// member returns what follows "name": in a JSON text, or nothing.
-func member(body []byte, name string) []byte {
-	for len(body) > 0 {
-		at := bytes.IndexByte(body, '"')
-		if at < 0 {
-			return nil
-		}
-		s, rest, ok := cutString(body[at:])
-		if !ok {
-			return nil
-		}
-		rest = bytes.TrimLeft(rest, " \t\r\n")
-		if string(s) == name && len(rest) > 0 && rest[0] == ':' {
-			return bytes.TrimLeft(rest[1:], " \t\r\n")
-		}
-		body = rest
-	}
-	return nil
-}
-
-// each calls f for every string of an array, or with a name for the string under it in every object of an array.
-func each(body []byte, name string, f func([]byte)) {
-	if name == "#" {
-		for range min(integer(body, ""), 100) + 1 {
-			f(nil)
-		}
-		return
-	}
-	for {
-		at := bytes.IndexByte(body, '"')
-		if at < 0 {
-			return
-		}
-		s, rest, ok := cutString(body[at:])
-		if !ok {
-			return
-		}
-		body = rest
-		if name == "" {
-			f(s)
-		} else if string(s) == name {
-			if at = bytes.IndexByte(body, '"'); at < 0 {
-				return
-			}
-			if s, body, ok = cutString(body[at:]); !ok {
-				return
-			}
-			f(s)
-		}
-	}
-}
-
-// cutString cuts a JSON string off the beginning of b, without its quotes.
-func cutString(b []byte) (s, rest []byte, ok bool) {
-	if len(b) == 0 || b[0] != '"' {
-		return nil, b, false
-	}
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return b[1:i], b[i+1:], true
-		}
-	}
-	return nil, b, false
-}
-
-// fileSize returns the length of the first part of a multipart form.
-func fileSize(form []byte) int {
-	boundary, rest, ok := bytes.Cut(form, []byte("\r\n"))
-	_, rest, ok2 := bytes.Cut(rest, []byte("\r\n\r\n"))
-	if !ok || !ok2 {
-		return len(form)
-	}
-	part, _, _ := bytes.Cut(rest, append([]byte("\r\n"), boundary...))
-	return len(part)
 }
 
 // own answers /refnull/...
