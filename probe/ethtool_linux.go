@@ -1,6 +1,9 @@
 package probe
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -9,10 +12,13 @@ import (
 
 // Requests of the ioctl SIOCETHTOOL (linux/ethtool.h).
 const (
-	ethtoolGetRing = 0x10
-	ethtoolGetTSO  = 0x1e
-	ethtoolGetGSO  = 0x23
-	ethtoolGetGRO  = 0x2b
+	ethtoolGetInfo    = 0x03
+	ethtoolGetRing    = 0x10
+	ethtoolGetStrings = 0x1b
+	ethtoolGetStats   = 0x1d
+	ethtoolGetTSO     = 0x1e
+	ethtoolGetGSO     = 0x23
+	ethtoolGetGRO     = 0x2b
 )
 
 // ethtool asks a device's driver. The first word of data is the request.
@@ -58,6 +64,84 @@ func offloadsOf(device string) (map[string]bool, error) {
 		on[name] = v.data != 0
 	}
 	return on, nil
+}
+
+// deviceDriver asks one device's driver.
+type deviceDriver struct {
+	device string
+	n      int    // of counters
+	buf    []byte // of the answer
+}
+
+func newEthtool(device string) ethtoolDriver { return &deviceDriver{device: device} }
+
+func (d *deviceDriver) rings() (ring, error) { return ringsOf(d.device) }
+
+// counters returns how many counters the driver has: struct ethtool_drvinfo has their number behind 180 bytes of texts.
+func (d *deviceDriver) counters() (int, error) {
+	info := struct {
+		cmd     uint32
+		texts   [5*32 + 12]byte
+		_       uint32 // private flags
+		stats   uint32
+		_, _, _ uint32
+	}{cmd: ethtoolGetInfo}
+	if err := ethtool(d.device, unsafe.Pointer(&info)); err != nil {
+		return 0, err
+	}
+	if info.stats > 1<<16 {
+		return 0, fmt.Errorf("%d counters", info.stats)
+	}
+	return int(info.stats), nil
+}
+
+// answer returns a buffer for n entries, with room to spare: the driver writes as many as it has at that moment.
+func (d *deviceDriver) answer(head, n, size int) []byte {
+	if want := head + (2*n+1024)*size; len(d.buf) < want {
+		d.buf = make([]byte, want)
+	}
+	return d.buf
+}
+
+func (d *deviceDriver) names() ([]string, error) {
+	const head, size, statistics = 12, 32, 1 // cmd, string_set, len; ETH_GSTRING_LEN; ETH_SS_STATS
+	var err error
+	if d.n, err = d.counters(); err != nil || d.n == 0 {
+		return nil, err
+	}
+	b := d.answer(head, d.n, size)
+	binary.NativeEndian.PutUint32(b, ethtoolGetStrings)
+	binary.NativeEndian.PutUint32(b[4:], statistics)
+	binary.NativeEndian.PutUint32(b[8:], uint32(d.n))
+	if err := ethtool(d.device, unsafe.Pointer(&b[0])); err != nil {
+		return nil, err
+	}
+	if n := int(binary.NativeEndian.Uint32(b[8:])); n != d.n {
+		return nil, fmt.Errorf("%d names of %d counters", n, d.n)
+	}
+	names := make([]string, d.n)
+	for i := range names {
+		text, _, _ := bytes.Cut(b[head+i*size:head+(i+1)*size], []byte{0})
+		names[i] = string(text)
+	}
+	return names, nil
+}
+
+func (d *deviceDriver) values(into []uint64) error {
+	const head, size = 8, 8 // cmd, n_stats
+	b := d.answer(head, len(into), size)
+	binary.NativeEndian.PutUint32(b, ethtoolGetStats)
+	binary.NativeEndian.PutUint32(b[4:], uint32(len(into)))
+	if err := ethtool(d.device, unsafe.Pointer(&b[0])); err != nil {
+		return err
+	}
+	if n := int(binary.NativeEndian.Uint32(b[4:])); n != len(into) {
+		return errors.New("their number has changed: the device's queues were set up anew during the run")
+	}
+	for i := range into {
+		into[i] = binary.NativeEndian.Uint64(b[head+i*size:])
+	}
+	return nil
 }
 
 // clockSynced reads the kernel's state of synchronization, as adjtimex(2) tells it.

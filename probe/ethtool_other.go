@@ -9,3 +9,11 @@ var errNotLinux = errors.New("only Linux tells")
 func ringsOf(string) (ring, error)               { return ring{}, errNotLinux }
 func offloadsOf(string) (map[string]bool, error) { return nil, errNotLinux }
 func clockSynced() (bool, error)                 { return false, errNotLinux }
+
+type noDriver struct{}
+
+func newEthtool(string) ethtoolDriver { return noDriver{} }
+
+func (noDriver) rings() (ring, error)     { return ring{}, errNotLinux }
+func (noDriver) names() ([]string, error) { return nil, errNotLinux }
+func (noDriver) values([]uint64) error    { return errNotLinux }

@@ -28,11 +28,31 @@ type HostOptions struct {
 	Proc, Sys string
 }
 
-// HostProbe samples one Linux host.
+// HostProbe samples one Linux host, under the names of node_exporter:
+//
+//	node_cpu_seconds_total{cpu,mode}, node_procs_running (the run queue), node_procs_blocked, node_load1, 5 and 15
+//	node_context_switches_total, node_forks_total
+//	node_schedstat_{running,waiting}_seconds_total{cpu}, node_schedstat_timeslices_total{cpu}
+//	node_pressure_{cpu,io,memory}_{waiting,stalled}_seconds_total, node_pressure_irq_stalled_seconds_total
+//	node_memory_*_bytes, node_vmstat_{pgmajfault,pswpin,pswpout,oom_kill}
+//	node_disk_*{device}: operations, bytes, times, queue; node_network_*{device}: bytes, packets, errors, drops
+//	node_softnet_{processed,dropped,times_squeezed}_total{cpu}
+//	node_netstat_{Tcp,TcpExt,Udp,IpExt}_*: retransmits, time-outs, listen overflows and drops, pruned and out-of-order
+//	segments, full backlogs
+//	node_sockstat_*, node_nf_conntrack_entries and _limit, node_nf_conntrack_stat_*, node_filefd_*
+//	container_cpu_cfs_*{role}: throttling, as in cAdvisor
+//
+// and what node_exporter leaves to queries, over the time since the last sample:
+//
+//	plimsoll_cpu_busy_ratio{role}, plimsoll_cpu_busy_hottest_ratio{role}, plimsoll_cpu_steal_ratio{role}
+//	plimsoll_disk_await_seconds{device}    mean time of an operation; absent while there was none
+//	plimsoll_disk_busy_ratio{device}       share of the time with an operation under way
+//	plimsoll_disk_queue_length{device}     operations under way, on average
 type HostProbe struct {
 	sources []*source
 	absent  []string
 	cpu     *cpuStat
+	disks   *disks
 	lastT   time.Time
 	out     sink
 }
@@ -59,7 +79,7 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("probe of the host: %w", err)
 	}
-	h := &HostProbe{cpu: cpu}
+	h := &HostProbe{cpu: cpu, disks: &disks{}}
 	proc := func(name string, optional bool, parse func([]byte, *sink) error) {
 		h.sources = append(h.sources, &source{name: name, file: file{path: filepath.Join(o.Proc, name)}, parse: parse, optional: optional})
 	}
@@ -67,18 +87,22 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	proc("loadavg", false, parseLoadavg)
 	proc("meminfo", false, newTable(memNames).parse)
 	proc("vmstat", true, newTable(vmNames).parse)
+	proc("schedstat", true, (&schedstat{}).parse)
 	proc("pressure/cpu", true, pressure("cpu"))
 	proc("pressure/io", true, pressure("io"))
 	proc("pressure/memory", true, pressure("memory"))
-	proc("diskstats", false, (&disks{}).parse)
+	proc("pressure/irq", true, pressure("irq"))
+	proc("diskstats", false, h.disks.parse)
 	proc("net/snmp", false, (&netstat{want: snmpWant}).parse)
 	proc("net/netstat", false, (&netstat{want: netstatWant}).parse)
 	proc("net/dev", false, (&netdev{}).parse)
 	proc("net/sockstat", true, parseSockstat)
+	proc("net/sockstat6", true, parseSockstat6)
 	proc("net/softnet_stat", true, (&softnet{}).parse)
 	proc("sys/fs/file-nr", true, parseFileNr)
 	proc("sys/net/netfilter/nf_conntrack_count", true, single("node_nf_conntrack_entries"))
 	proc("sys/net/netfilter/nf_conntrack_max", true, single("node_nf_conntrack_entries_limit"))
+	proc("net/stat/nf_conntrack", true, parseConntrack)
 	for r, dir := range o.Cgroups {
 		h.sources = append(h.sources, &source{name: "cgroup of role " + r, file: file{path: filepath.Join(dir, "cpu.stat")}, parse: throttling(r)})
 	}
@@ -139,6 +163,7 @@ func (h *HostProbe) Sample(_ context.Context, t time.Time) ([]series.Sample, err
 	if !h.lastT.IsZero() {
 		h.cpu.elapsed = t.Sub(h.lastT)
 	}
+	h.disks.elapsed = h.cpu.elapsed
 	h.lastT = t
 	var errs []error
 	for _, s := range h.sources {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -102,9 +103,11 @@ func TestHostMissingSources(t *testing.T) {
 		"no snmp":       {func(d string) error { return os.Remove(d + "/net/snmp") }, "net/snmp:", nil},
 		"empty meminfo": {func(d string) error { return os.Truncate(d+"/meminfo", 0) }, "is empty", nil},
 		"pressure off": {func(d string) error { return os.RemoveAll(d + "/pressure") }, "",
-			[]string{"pressure/cpu", "pressure/io", "pressure/memory"}},
-		"no conntrack": {func(d string) error { return os.RemoveAll(d + "/sys/net") }, "",
-			[]string{"sys/net/netfilter/nf_conntrack_count", "sys/net/netfilter/nf_conntrack_max"}},
+			[]string{"pressure/cpu", "pressure/io", "pressure/memory", "pressure/irq"}},
+		"no conntrack": {func(d string) error { return errors.Join(os.RemoveAll(d+"/sys/net"), os.RemoveAll(d+"/net/stat")) }, "",
+			[]string{"sys/net/netfilter/nf_conntrack_count", "sys/net/netfilter/nf_conntrack_max", "net/stat/nf_conntrack"}},
+		"no schedstat, no version 6": {func(d string) error { return errors.Join(os.Remove(d+"/schedstat"), os.Remove(d+"/net/sockstat6")) }, "",
+			[]string{"schedstat", "net/sockstat6"}},
 		"root of cgroup version 2": {func(d string) error { return os.WriteFile(d+"/self/cgroup", []byte("0::/\n"), 0o666) }, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -314,6 +317,17 @@ func TestOddFiles(t *testing.T) {
 		"softnet: old kernel without core numbers": {(&softnet{}).parse, "0000000f 00000001 00000002\n000000ff 00000000 00000000\n",
 			"node_softnet_processed_total{cpu=\"0\"} 15\nnode_softnet_dropped_total{cpu=\"0\"} 1\nnode_softnet_times_squeezed_total{cpu=\"0\"} 2\nnode_softnet_processed_total{cpu=\"1\"} 255\nnode_softnet_dropped_total{cpu=\"1\"} 0\nnode_softnet_times_squeezed_total{cpu=\"1\"} 0\n", ""},
 		"softnet: a word": {(&softnet{}).parse, "0000000g 0 0\n", "", "not a number"},
+		"schedstat": {(&schedstat{}).parse, "version 17\ntimestamp 1\ncpu1 0 0 0 0 0 0 1500000000 250000000 9\ndomain0 MC 3 1 2\n",
+			"node_schedstat_running_seconds_total{cpu=\"1\"} 1.5\nnode_schedstat_waiting_seconds_total{cpu=\"1\"} 0.25\nnode_schedstat_timeslices_total{cpu=\"1\"} 9\n", ""},
+		"schedstat: short":      {(&schedstat{}).parse, "cpu0 0 0 0 0 0 0 15\n", "", "not a number"},
+		"schedstat: no core":    {(&schedstat{}).parse, "version 17\n", "", "no line of a core"},
+		"pressure: irq":         {pressure("irq"), "full avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n", "node_pressure_irq_stalled_seconds_total 2.5\n", ""},
+		"sockstat6":             {parseSockstat6, "TCP6: inuse 12\nUDP6: inuse 0\n", "node_sockstat_TCP6_inuse 12\n", ""},
+		"sockstat6: no TCP":     {parseSockstat6, "UDP6: inuse 0\n", "", "not offered"},
+		"conntrack":             {parseConntrack, "entries  found insert_failed drop\n0000000a  00000001 00000002 00000010\n0000000a  00000000 00000001 00000001\n", "node_nf_conntrack_stat_found 1\nnode_nf_conntrack_stat_insert_failed 3\nnode_nf_conntrack_stat_drop 17\n", ""},
+		"conntrack: names only": {parseConntrack, "entries  found\n", "", "no line of a core"},
+		"conntrack: a word":     {parseConntrack, "entries  found\n0000000a none\n", "", "line 2"},
+		"conntrack: twice":      {parseConntrack, "drop drop\n1 2\n", "node_nf_conntrack_stat_drop 1\n", "there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var k sink
@@ -325,6 +339,38 @@ func TestOddFiles(t *testing.T) {
 				t.Errorf("samples (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// What iostat would say of a second in which four operations took 100 ms together on a disk that was busy for 60 of them.
+func TestDiskRates(t *testing.T) {
+	d := &disks{}
+	line := func(reads, readMs, writes, writeMs, busyMs, weightedMs int) []byte {
+		return fmt.Appendf(nil, "   8       0 sda %d 0 4 %d %d 0 8 %d 1 %d %d\n", reads, readMs, writes, writeMs, busyMs, weightedMs)
+	}
+	var k sink
+	for i, in := range [][]byte{line(10, 500, 20, 1500, 2000, 2500), line(11, 510, 23, 1590, 2060, 2600), line(11, 510, 23, 1590, 2060, 2600)} {
+		k.reset()
+		if d.elapsed = 0; i > 0 {
+			d.elapsed = time.Second
+		}
+		if err := d.parse(in, &k); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for key, v := range values(t, k.s) {
+			if name, ok := strings.CutPrefix(key, "plimsoll_disk_"); ok {
+				got[name] = v
+			}
+		}
+		want := []map[string]float64{
+			{},
+			{`await_seconds{device="sda"}`: 0.025, `busy_ratio{device="sda"}`: 0.06, `queue_length{device="sda"}`: 0.1},
+			{`busy_ratio{device="sda"}`: 0, `queue_length{device="sda"}`: 0}, // no operation, no time of one
+		}[i]
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sample %d (-want +got):\n%s", i, diff)
+		}
 	}
 }
 
@@ -355,7 +401,7 @@ func TestNetstatLayoutChanges(t *testing.T) {
 }
 
 func FuzzHostParsers(f *testing.F) {
-	for _, p := range []string{"stat", "net/snmp", "net/netstat", "net/dev", "diskstats", "meminfo", "pressure/cpu", "net/softnet_stat", "net/sockstat"} {
+	for _, p := range []string{"stat", "net/snmp", "net/netstat", "net/dev", "diskstats", "meminfo", "pressure/cpu", "net/softnet_stat", "net/sockstat", "net/sockstat6", "schedstat", "net/stat/nf_conntrack"} {
 		b, err := os.ReadFile("testdata/proc/" + p)
 		if err != nil {
 			f.Fatal(err)
@@ -367,6 +413,7 @@ func FuzzHostParsers(f *testing.F) {
 		for _, parse := range []func([]byte, *sink) error{
 			c.parse, c.parse, parseLoadavg, newTable(memNames).parse, pressure("io"), parseFileNr, throttling("x"), (&disks{}).parse,
 			(&netstat{want: snmpWant}).parse, (&netstat{want: netstatWant}).parse, (&netdev{}).parse, parseSockstat, (&softnet{}).parse,
+			(&schedstat{}).parse, parseSockstat6, parseConntrack, pressure("irq"),
 		} {
 			var k sink
 			_ = parse(b, &k)

@@ -102,11 +102,11 @@ func (t *table) parse(text []byte, k *sink) error {
 }
 
 // pressure returns the parser of /proc/pressure/kind. The totals are microseconds in which some, or
-// all, tasks that were not idle waited for the resource.
+// all, tasks that were not idle waited for the resource; interrupts have only the latter.
 func pressure(kind string) func([]byte, *sink) error {
 	waiting, stalled := "node_pressure_"+kind+"_waiting_seconds_total", "node_pressure_"+kind+"_stalled_seconds_total"
 	return func(text []byte, k *sink) error {
-		some := false
+		some := kind == "irq"
 		for l := lines(text); ; {
 			line, ok := l.next()
 			if !ok {
@@ -193,108 +193,6 @@ func throttling(role string) func([]byte, *sink) error {
 		}
 		return nil
 	}
-}
-
-// sectorSize is the unit of /proc/diskstats, whatever the device's own.
-const sectorSize = 512
-
-// disks reads /proc/diskstats of whole devices. Loop devices, RAM disks and partitions are left out,
-// as in node_exporter.
-type disks struct {
-	labels named
-	skip   map[string]bool
-}
-
-var diskColumns = [...]struct {
-	name  string
-	scale float64
-}{
-	{"node_disk_reads_completed_total", 1},
-	{"", 0}, // reads merged
-	{"node_disk_read_bytes_total", sectorSize},
-	{"node_disk_read_time_seconds_total", 1e-3},
-	{"node_disk_writes_completed_total", 1},
-	{"", 0}, // writes merged
-	{"node_disk_written_bytes_total", sectorSize},
-	{"node_disk_write_time_seconds_total", 1e-3},
-	{"node_disk_io_now", 1},
-	{"node_disk_io_time_seconds_total", 1e-3},
-	{"node_disk_io_time_weighted_seconds_total", 1e-3},
-}
-
-func (d *disks) parse(text []byte, k *sink) error {
-	if d.skip == nil {
-		d.skip = map[string]bool{}
-		d.labels.label = "device"
-	}
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			return nil // a host without disks is possible
-		}
-		f := fields(line)
-		f.next()
-		f.next()
-		dev := f.next()
-		skip, known := d.skip[string(dev)]
-		if !known {
-			skip = skipDisk(string(dev))
-			d.skip[string(dev)] = skip
-		}
-		if skip {
-			continue
-		}
-		ls := d.labels.get(dev)
-		for _, c := range diskColumns {
-			v, err := f.number()
-			if err != nil {
-				return fmt.Errorf("line %.60q: %w", line, err)
-			}
-			if c.name != "" {
-				k.add(c.name, ls, float64(v)*c.scale)
-			}
-		}
-	}
-}
-
-// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition.
-func skipDisk(name string) bool {
-	digits := len(name)
-	for digits > 0 && name[digits-1] >= '0' && name[digits-1] <= '9' {
-		digits--
-	}
-	stem, numbered := name[:digits], digits < len(name)
-	if !numbered {
-		return false
-	}
-	switch stem {
-	case "loop", "ram", "zram", "fd", "sr":
-		return true
-	}
-	for _, p := range [...]string{"sd", "hd", "vd", "xvd"} {
-		if rest, ok := cutPrefix(stem, p); ok && rest != "" && isLower(rest) {
-			return true // sda1
-		}
-	}
-	return len(stem) > 1 && stem[len(stem)-1] == 'p' && isDigit(stem[len(stem)-2]) // nvme0n1p1, mmcblk0p1
-}
-
-func cutPrefix(s, p string) (string, bool) {
-	if len(s) < len(p) || s[:len(p)] != p {
-		return s, false
-	}
-	return s[len(p):], true
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isLower(s string) bool {
-	for i := range len(s) {
-		if s[i] < 'a' || s[i] > 'z' {
-			return false
-		}
-	}
-	return true
 }
 
 // softnet reads /proc/net/softnet_stat: one line of hexadecimal columns per core.

@@ -17,8 +17,9 @@ var (
 	netstatWant = map[string]map[string]bool{
 		"TcpExt": {"ListenOverflows": true, "ListenDrops": true, "TCPTimeouts": true, "TCPLostRetransmit": true,
 			"TCPSpuriousRTOs": true, "TCPLossProbes": false, "TCPSynRetrans": false, "TCPBacklogDrop": false, "PruneCalled": true,
-			"RcvPruned": true, "TCPRcvCollapsed": true, "TCPReqQFullDrop": false, "TCPMemoryPressures": true,
-			"TCPAbortOnMemory": true, "TCPAbortOnTimeout": true, "TCPOFOQueue": false, "TCPRcvQDrop": false,
+			"RcvPruned": true, "OfoPruned": false, "TCPRcvCollapsed": true, "TCPFastRetrans": false,
+			"TCPRetransFail": false, "TCPTimeWaitOverflow": false, "TCPReqQFullDoCookies": false, "TCPDSACKUndo": false, "TCPReqQFullDrop": false, "TCPMemoryPressures": true,
+			"TCPAbortOnMemory": true, "TCPAbortOnTimeout": true, "TCPOFOQueue": false, "TCPOFODrop": false, "TCPRcvQDrop": false,
 			"TCPZeroWindowDrop": false, "TW": true, "DelayedACKs": false, "SyncookiesSent": false},
 		"IpExt": {"InOctets": false, "OutOctets": false},
 	}
