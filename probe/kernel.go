@@ -105,34 +105,36 @@ func (t *table) parse(text []byte, k *sink) error {
 // all, tasks that were not idle waited for the resource; interrupts have only the latter.
 func pressure(kind string) func([]byte, *sink) error {
 	waiting, stalled := "node_pressure_"+kind+"_waiting_seconds_total", "node_pressure_"+kind+"_stalled_seconds_total"
-	return func(text []byte, k *sink) error {
-		some := kind == "irq"
-		for l := lines(text); ; {
-			line, ok := l.next()
-			if !ok {
-				break
-			}
-			name := waiting
-			switch {
-			case bytes.HasPrefix(line, []byte("some ")):
-				some = true
-			case bytes.HasPrefix(line, []byte("full ")):
-				name = stalled
-			default:
-				continue
-			}
-			_, total, ok := bytes.Cut(line, []byte("total="))
-			us, err := number(total)
-			if !ok || err != nil {
-				return fmt.Errorf("line %.60q has no total", line)
-			}
-			k.add(name, nil, float64(us)/1e6)
+	return func(text []byte, k *sink) error { return parsePressure(text, waiting, stalled, nil, kind == "irq", k) }
+}
+
+func parsePressure(text []byte, waiting, stalled string, ls []series.Label, fullOnly bool, k *sink) error {
+	some := fullOnly
+	for l := lines(text); ; {
+		line, ok := l.next()
+		if !ok {
+			break
 		}
-		if !some {
-			return errors.New(`no line "some"`)
+		name := waiting
+		switch {
+		case bytes.HasPrefix(line, []byte("some ")):
+			some = true
+		case bytes.HasPrefix(line, []byte("full ")):
+			name = stalled
+		default:
+			continue
 		}
-		return nil
+		_, total, ok := bytes.Cut(line, []byte("total="))
+		us, err := number(total)
+		if !ok || err != nil {
+			return fmt.Errorf("line %.60q has no total", line)
+		}
+		k.add(name, ls, float64(us)/1e6)
 	}
+	if !some {
+		return errors.New(`no line "some"`)
+	}
+	return nil
 }
 
 // parseFileNr reads "allocated free maximum".

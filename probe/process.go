@@ -34,9 +34,10 @@ type Role struct {
 //	plimsoll_process_major_faults_total{role}
 //	plimsoll_process_threads{role}, plimsoll_process_count{role}
 //	plimsoll_process_open_fds{role}, plimsoll_process_fds_used_ratio{role} (the fullest process)
+//	plimsoll_process_fds_limit{role}                the smallest limit of a process; left out where there is none
 //	plimsoll_process_context_switches_total{kind,role}   voluntary or involuntary, all threads
 //
-// The last two lines are read every fifth sample. A role without a process, and a root that has
+// The last three lines are read every fifth sample. A role without a process, and a root that has
 // ended or is a zombie, is an error. Counters start at zero with the probe, never fall, and count
 // on over a restart.
 type Process struct {

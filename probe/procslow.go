@@ -38,7 +38,7 @@ func pidsIn(dir *os.File, names []string) ([]string, error) {
 
 // slow emits what costs several files per process.
 func (p *Process) slow(r *tree) error {
-	var fds, fullest float64
+	var fds, fullest, limit float64
 	var errs []error
 	for _, x := range r.member {
 		if x.state == 'Z' {
@@ -58,6 +58,9 @@ func (p *Process) slow(r *tree) error {
 		fds += n
 		if x.fdLimit > 0 {
 			fullest = max(fullest, n/x.fdLimit)
+			if limit == 0 || x.fdLimit < limit {
+				limit = x.fdLimit
+			}
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -65,6 +68,9 @@ func (p *Process) slow(r *tree) error {
 	}
 	p.out.add("plimsoll_process_open_fds", r.role, fds)
 	p.out.add("plimsoll_process_fds_used_ratio", r.role, fullest)
+	if limit > 0 {
+		p.out.add("plimsoll_process_fds_limit", r.role, limit)
+	}
 	p.out.add("plimsoll_process_context_switches_total", r.vol, float64(r.switches[0]))
 	p.out.add("plimsoll_process_context_switches_total", r.invol, float64(r.switches[1]))
 	return nil
