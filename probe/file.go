@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -123,6 +125,15 @@ func decimal(b []byte) (float64, error) {
 		v, scale = v*10+float64(c-'0'), scale*10
 	}
 	return v / scale, nil
+}
+
+// scientific reads a non-negative number as Go prints it, such as 3.1e-05.
+func scientific(b []byte) (float64, error) {
+	v, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return 0, errNumber
+	}
+	return v, nil
 }
 
 // lines walks over the lines of a text.
