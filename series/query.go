@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // A Result is one series' value at one instant. Labels contains the metric's name under
@@ -34,9 +35,7 @@ type Line struct {
 // missing. The query ends with ctx, and at the latest after [QueryTimeout].
 func (db *DB) Query(ctx context.Context, expr string, t time.Time) ([]Result, error) {
 	var out []Result
-	err := db.run(ctx, expr, func(q storage.Queryable) (promql.Query, error) {
-		return db.engine.NewInstantQuery(ctx, q, nil, expr, t)
-	}, func(v parser.Value) error {
+	err := db.Evaluate(ctx, expr, t, t, 0, func(v parser.Value, _ annotations.Annotations) error {
 		switch v := v.(type) {
 		case promql.Vector:
 			slices.SortFunc(v, func(a, b promql.Sample) int { return labels.Compare(a.Metric, b.Metric) })
@@ -69,9 +68,7 @@ func (db *DB) Range(ctx context.Context, expr string, from, to time.Time, step t
 		return nil, fmt.Errorf("query %q: %d steps are more than %d; use a step of at least %v", expr, to.Sub(from)/step+1, MaxPoints, to.Sub(from)/(MaxPoints-1)+1)
 	}
 	var out []Line
-	err := db.run(ctx, expr, func(q storage.Queryable) (promql.Query, error) {
-		return db.engine.NewRangeQuery(ctx, q, nil, expr, from, to, step)
-	}, func(v parser.Value) error {
+	err := db.Evaluate(ctx, expr, from, to, step, func(v parser.Value, _ annotations.Annotations) error {
 		m, ok := v.(promql.Matrix)
 		if !ok {
 			return fmt.Errorf("the answer is a %s, want lines", v.Type())
@@ -92,23 +89,38 @@ func (db *DB) Range(ctx context.Context, expr string, from, to time.Time, step t
 	return out, err
 }
 
-// run evaluates one query and hands its value to take before the engine reclaims it.
-func (db *DB) run(ctx context.Context, expr string, make func(storage.Queryable) (promql.Query, error), take func(parser.Value) error) error {
+// A SyntaxError is an expression that is no PromQL, or a range that cannot be asked for.
+type SyntaxError struct{ Err error }
+
+func (e *SyntaxError) Error() string { return e.Err.Error() }
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// Evaluate evaluates a PromQL expression at from, from+step, ... up to and including to, or with step 0 at the instant
+// from, and hands its value to take, who must keep nothing of it: the engine uses its memory again. It is for answers
+// that [DB.Query] and [DB.Range] leave out, such as warnings and ranges. An expression that does not parse is a
+// [SyntaxError]; other errors wrap those of promql.
+func (db *DB) Evaluate(ctx context.Context, expr string, from, to time.Time, step time.Duration, take func(parser.Value, annotations.Annotations) error) error {
 	db.life.RLock()
 	defer db.life.RUnlock()
 	if db.closed {
 		return fmt.Errorf("query %q: %w", expr, ErrClosed)
 	}
-	q, err := make(storage.QueryableFunc(db.querier))
+	var q promql.Query
+	var err error
+	if step == 0 {
+		q, err = db.engine.NewInstantQuery(ctx, storage.QueryableFunc(db.querier), nil, expr, from)
+	} else {
+		q, err = db.engine.NewRangeQuery(ctx, storage.QueryableFunc(db.querier), nil, expr, from, to, step)
+	}
 	if err != nil {
-		return fmt.Errorf("query %q: %w", expr, err)
+		return fmt.Errorf("query %q: %w", expr, &SyntaxError{err})
 	}
 	defer q.Close()
 	res := q.Exec(ctx)
 	if res.Err != nil {
 		return fmt.Errorf("query %q: %w", expr, res.Err)
 	}
-	if err := take(res.Value); err != nil {
+	if err := take(res.Value, res.Warnings); err != nil {
 		return fmt.Errorf("query %q: %w", expr, err)
 	}
 	return nil
