@@ -186,6 +186,7 @@ func (r *run) watch() {
 		}
 	}
 	r.event(ev)
+	r.exportGates(ev)
 }
 
 // watched is a gate and what was seen of it.

@@ -169,7 +169,9 @@ func (r *run) judgeMeasure() {
 	if r.measured.span() <= 0 {
 		return
 	}
-	for _, rd := range r.readings(context.Background(), r.measured) {
+	rds := r.readings(context.Background(), r.measured)
+	r.exportMeasured(rds)
+	for _, rd := range rds {
 		e := record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Value: rd.Value, Limit: rd.Limit, Count: rd.Count,
 			NoData: !rd.OK, Phase: "measured"}
 		switch {

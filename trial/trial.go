@@ -80,6 +80,8 @@ type Spec struct {
 	Registry *measure.Registry
 	Signals  Signals
 	Writer   *record.Writer
+	// Series takes operations, users, rules and gates as time series, once a second; nil for none.
+	Series Store
 	// Gates are the limits of the generator's own health; nil for plan.DefaultGates.
 	Gates []plan.Gate
 	Conduct
@@ -117,6 +119,9 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 	r.out.Validity.Valid = true
 	r.gates = newWatched(s.Gates)
 	r.sec = measureSecond{}
+	if s.Series != nil {
+		r.series = newExporter(s.Series, s.Rules)
+	}
 	err := r.all(ctx)
 	if err != nil && errors.Is(err, ErrLost) && ctx.Err() == nil {
 		r.out.Interrupted = err.Error()
@@ -174,6 +179,7 @@ type run struct {
 	seen    map[string]bool // what was noted already
 	conduct conductState
 	gates   []watched
+	series  *exporter // nil for none
 	// measured gathers the measured phase: one slice per second.
 	measured stretch
 }
@@ -331,6 +337,7 @@ func (r *run) advance(ctx context.Context) error {
 	r.trail.push(sl, r.Window)
 	r.sec.add(sl.windows)
 	if r.now()%time.Second == 0 {
+		r.export(ctx)
 		r.flush(false)
 		r.progress(sl)
 		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})
@@ -434,6 +441,7 @@ func (r *run) search(ctx context.Context) error {
 		}
 		w := r.trail.last(r.Window)
 		obs := control.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w)}
+		r.observed(obs.Readings)
 		act := c.Step(obs)
 		if r.now()-last >= r.Window {
 			last = r.now()
