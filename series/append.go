@@ -310,7 +310,19 @@ func (db *DB) commit(w *writer, t time.Time) error {
 	for i := range w.points {
 		w.points[i].e.last = ms
 	}
+	if db.tap != nil {
+		db.tap(time.UnixMilli(ms), len(w.points), w.stored)
+	}
 	return nil
+}
+
+// stored yields the batch at hand.
+func (w *writer) stored(yield func(labels.Labels, float64) bool) {
+	for i := range w.points {
+		if !yield(w.points[i].e.lset, w.points[i].v) {
+			return
+		}
+	}
 }
 
 // appendRaw appends what tells samples apart, unambiguous because 0xff is no part of UTF-8 text.

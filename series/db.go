@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
@@ -63,6 +65,7 @@ type DB struct {
 	damage  error         // what the replay could not read
 	write   *writer       // nil for a reader
 	engine  *promql.Engine
+	tap     func(time.Time, int, iter.Seq2[labels.Labels, float64])
 
 	life   sync.RWMutex // held for reading by every call, for writing by Close
 	closed bool
@@ -165,6 +168,11 @@ func newEngine() *promql.Engine {
 		Parser:                   parser.NewParser(parser.Options{}),
 	})
 }
+
+// Tap makes f hear of every batch once it is stored, in order: its time (in milliseconds), how many samples, and each of
+// them. f is called within Append, must not block, and must not keep the sequence; it may keep labels. Tap is called
+// before the first Append.
+func (db *DB) Tap(f func(t time.Time, n int, samples iter.Seq2[labels.Labels, float64])) { db.tap = f }
 
 // Dir returns the directory the DB was opened with.
 func (db *DB) Dir() string { return db.dir }
