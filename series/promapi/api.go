@@ -1,6 +1,7 @@
 package promapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,8 @@ type Config struct {
 	// LocalOnly refuses requests for other hosts than loopback addresses and localhost, so that no web page can reach a
 	// loopback listener through a name of its own.
 	LocalOnly bool
+	// Timeout ends a query; 0 is series.QueryTimeout.
+	Timeout time.Duration
 }
 
 type handler struct {
@@ -73,7 +76,7 @@ func Handler(c Config) http.Handler {
 		a.known[m.Name] = m
 	}
 	mux := http.NewServeMux()
-	both := func(path string, f func(*request) error) {
+	both := func(path string, f func(*request) ([]byte, annotations.Annotations, error)) {
 		h := a.answer(f)
 		mux.HandleFunc("GET /api/v1/"+path, h)
 		mux.HandleFunc("POST /api/v1/"+path, h)
@@ -132,25 +135,25 @@ func (a *handler) constant(data any) http.HandlerFunc {
 type request struct {
 	*handler
 	*http.Request
-	w   http.ResponseWriter
 	ctx context.Context
 	db  *series.DB
 }
 
 // answer prepares a request: its form, a place among those that are answered, a deadline and the series.
-func (a *handler) answer(f func(*request) error) http.HandlerFunc {
+func (a *handler) answer(f func(*request) ([]byte, annotations.Annotations, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
 			writeError(w, &apiError{badData, fmt.Errorf("error parsing form values: %w", err)})
 			return
 		}
-		limit, err := duration(r, "timeout", series.QueryTimeout)
+		most := cmp.Or(a.Timeout, series.QueryTimeout)
+		limit, err := duration(r, "timeout", most)
 		if err != nil {
 			writeError(w, err)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), min(limit, series.QueryTimeout))
+		ctx, cancel := context.WithTimeout(r.Context(), min(limit, most))
 		defer cancel()
 		select {
 		case a.places <- struct{}{}:
@@ -164,10 +167,15 @@ func (a *handler) answer(f func(*request) error) http.HandlerFunc {
 			writeError(w, err)
 			return
 		}
-		defer release()
-		if err := f(&request{a, r, w, ctx, db}); err != nil {
+		data, warn, err := func() ([]byte, annotations.Annotations, error) {
+			defer release() // a client that reads slowly holds nothing
+			return f(&request{a, r, ctx, db})
+		}()
+		if err != nil {
 			writeError(w, err)
+			return
 		}
+		writeData(w, data, warn)
 	}
 }
 
@@ -180,45 +188,47 @@ func (r *request) now() time.Time {
 	return last
 }
 
-func (r *request) query() error {
+func (r *request) query() ([]byte, annotations.Annotations, error) {
 	at, err := instant(r.Request, "time", r.now())
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	return r.evaluate(at, at, 0)
 }
 
-func (r *request) queryRange() error {
+func (r *request) queryRange() ([]byte, annotations.Annotations, error) {
 	from, to, err := r.span(time.Time{}, time.Time{})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for name, t := range map[string]time.Time{"start": from, "end": to} {
 		if t.IsZero() {
-			return invalid(name, errors.New("it is missing"))
+			return nil, nil, invalid(name, errors.New("it is missing"))
 		}
 	}
 	if to.Before(from) {
-		return invalid("end", errors.New("end timestamp must not be before start time"))
+		return nil, nil, invalid("end", errors.New("end timestamp must not be before start time"))
 	}
 	step, err := duration(r.Request, "step", 0)
 	switch {
 	case err != nil:
-		return err
+		return nil, nil, err
 	case step < time.Millisecond:
-		return invalid("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
+		return nil, nil, invalid("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
 	case to.Sub(from)/step > series.MaxPoints:
-		return &apiError{badData, fmt.Errorf("exceeded maximum resolution of %d points per timeseries. Try decreasing the query resolution (?step=XX)", series.MaxPoints)}
+		return nil, nil, &apiError{badData, fmt.Errorf("exceeded maximum resolution of %d points per timeseries. Try decreasing the query resolution (?step=XX)", series.MaxPoints)}
 	}
 	return r.evaluate(from, to, step)
 }
 
-func (r *request) evaluate(from, to time.Time, step time.Duration) error {
+func (r *request) evaluate(from, to time.Time, step time.Duration) ([]byte, annotations.Annotations, error) {
 	limit, err := r.limit("limit")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return r.db.Evaluate(r.ctx, r.FormValue("query"), from, to, step, func(v parser.Value, warn annotations.Annotations) error {
+	var data []byte
+	var warnings annotations.Annotations
+	err = r.db.Evaluate(r.ctx, r.FormValue("query"), from, to, step, func(v parser.Value, warn annotations.Annotations) error {
 		switch t := v.(type) {
 		case promql.Vector:
 			if limit > 0 && len(t) > limit {
@@ -229,12 +239,11 @@ func (r *request) evaluate(from, to time.Time, step time.Duration) error {
 				v, warn = t[:limit], warn.Add(errTruncated)
 			}
 		}
-		b, err := encodeValue(v)
-		if err == nil {
-			writeData(r.w, b, warn)
-		}
+		data, err = encodeValue(v)
+		warnings = warn
 		return err
 	})
+	return data, warnings, err
 }
 
 var errTruncated = errors.New("results truncated due to limit")
@@ -259,19 +268,19 @@ func (r *request) selected() (q storage.Querier, sets [][]*labels.Matcher, from,
 	return q, sets, from, to, err
 }
 
-func (r *request) labelNames() error {
+func (r *request) labelNames() ([]byte, annotations.Annotations, error) {
 	return r.names(func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelNames(r.ctx, nil, set...)
 	})
 }
 
-func (r *request) labelValues() error {
+func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
 	name := r.PathValue("name")
 	if strings.HasPrefix(name, "U__") {
 		name = model.UnescapeName(name, model.ValueEncodingEscaping)
 	}
 	if !model.UTF8Validation.IsValidLabelName(name) {
-		return &apiError{badData, fmt.Errorf("invalid label name: %q", name)}
+		return nil, nil, &apiError{badData, fmt.Errorf("invalid label name: %q", name)}
 	}
 	return r.names(func(q storage.Querier, set []*labels.Matcher) ([]string, annotations.Annotations, error) {
 		return q.LabelValues(r.ctx, name, nil, set...)
@@ -279,14 +288,14 @@ func (r *request) labelValues() error {
 }
 
 // names answers with the union of what ask finds for each set of matchers, in order.
-func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) error {
+func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) ([]byte, annotations.Annotations, error) {
 	limit, err := r.limit("limit")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	q, sets, _, _, err := r.selected()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer q.Close()
 	if len(sets) == 0 {
@@ -297,7 +306,7 @@ func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, 
 	for _, set := range sets {
 		found, w, err := ask(q, set)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		warn = warn.Merge(w)
 		for _, s := range found {
@@ -309,21 +318,20 @@ func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, 
 	if limit > 0 && len(all) > limit {
 		all, warn = all[:limit], warn.Add(errTruncated)
 	}
-	writeData(r.w, encodeJSON(all), warn)
-	return nil
+	return encodeJSON(all), warn, nil
 }
 
-func (r *request) series() error {
+func (r *request) series() ([]byte, annotations.Annotations, error) {
 	limit, err := r.limit("limit")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if len(r.Form["match[]"]) == 0 {
-		return &apiError{badData, errors.New("no match[] parameter provided")}
+		return nil, nil, &apiError{badData, errors.New("no match[] parameter provided")}
 	}
 	q, sets, from, to, err := r.selected()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer q.Close()
 	hints := &storage.SelectHints{Start: from.UnixMilli(), End: to.UnixMilli(), Func: "series"} // without samples
@@ -345,31 +353,29 @@ func (r *request) series() error {
 		b = appendLabels(b, merged.At().Labels())
 	}
 	if err := merged.Err(); err != nil {
-		return err
+		return nil, nil, err
 	}
-	writeData(r.w, append(b, ']'), warn)
-	return nil
+	return append(b, ']'), warn, nil
 }
 
-func (r *request) exemplars() error {
-	writeData(r.w, []byte("[]"), nil) // runs keep none
-	return nil
+func (r *request) exemplars() ([]byte, annotations.Annotations, error) {
+	return []byte("[]"), nil, nil // runs keep none
 }
 
 // metadata describes the metrics of the run: those that are known, and the others by their names.
-func (r *request) metadata() error {
+func (r *request) metadata() ([]byte, annotations.Annotations, error) {
 	limit, err := r.limit("limit")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	q, err := r.db.Querier(0, r.now().UnixMilli())
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer q.Close()
 	names, _, err := q.LabelValues(r.ctx, model.MetricNameLabel, nil)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	out := map[string][]Metric{}
 	for _, name := range names {
@@ -386,8 +392,7 @@ func (r *request) metadata() error {
 		}
 		out[name] = []Metric{m}
 	}
-	writeData(r.w, encodeJSON(out), nil)
-	return nil
+	return encodeJSON(out), nil, nil
 }
 
 // describe reads what a name says by the conventions of Prometheus. A run keeps no more than that of what it scraped.
