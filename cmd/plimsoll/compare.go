@@ -66,6 +66,7 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	root := a.storeFlag(fs)
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	rate := a.calibrateFlag(fs)
+	a.outwardFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -100,6 +101,11 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 	if err != nil {
 		return err
 	}
+	unserve, err := s.openOutward()
+	if err != nil {
+		return err
+	}
+	defer unserve()
 	defer s.prog.end()
 	s.rate(ctx, rate)
 	id := store.NewID(began, p.Name)

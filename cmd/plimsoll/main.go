@@ -49,6 +49,8 @@ type app struct {
 	stdout, stderr io.Writer
 	env            func(string) string
 	terminal       bool // stderr is one
+	// out is where series go besides the store; nil for verbs that carry out no run.
+	out *outward
 }
 
 func isTerminal(f *os.File) bool {

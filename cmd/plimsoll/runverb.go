@@ -30,6 +30,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	users := fs.Int("users", 0, "users of the bounded test, or start of the search, instead of the plan's")
 	rate := a.calibrateFlag(fs)
+	a.outwardFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -50,6 +51,11 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err != nil {
 		return err
 	}
+	unserve, err := s.openOutward()
+	if err != nil {
+		return err
+	}
+	defer unserve()
 	defer s.prog.end()
 	s.rate(ctx, *rate)
 	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))

@@ -166,6 +166,11 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 		return out, stamps, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	unpublish, err := s.publish(db, w, epoch)
+	if err != nil {
+		return out, stamps, err
+	}
+	defer func() { unpublish(&out) }()
 	runner, closeProbes, err := s.probes(sys, db)
 	if err != nil {
 		return out, stamps, err
@@ -211,7 +216,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	go func() { done <- runner.Run(probing) }()
 	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
 	spec := s.spec(pt, driver.Driver, reg, sig, w, epoch)
-	spec.Conduct = conduct(sys, env)
+	spec.Conduct, spec.Series = conduct(sys, env), db
 	before := driver.stamps()
 	out, err = trial.Run(ctx, spec)
 	return out, driver.stamps().Sub(before), err

@@ -28,6 +28,7 @@ func verbs() []verb {
 		{"report", "COMPARISON", "render a stored comparison again", (*app).report},
 		{"ls", "", "list the store's runs", (*app).ls},
 		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
+		{"serve", "-prometheus RUN", "the Prometheus HTTP API over a stored run, for Grafana and other clients", (*app).serve},
 		{"target", "up|down|status|verify PLAN.yaml|URL", "a plan's system under test by itself; verify: prove every action on any server", (*app).target},
 		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", (*app).plan},
 		{"data", "generate|snapshot|restore|verify|info ...", "what a server holds before a test: make it, keep it, bring it back, check it", (*app).data},

@@ -158,8 +158,13 @@ func (s *Sender) Offer(t time.Time, n int, samples iter.Seq2[labels.Labels, floa
 // lose is called with the lock held.
 func (s *Sender) lose(n int, err error) {
 	s.stats.Lost += uint64(n)
-	s.stats.Err = err
+	if s.stats.Err == nil || !errors.Is(err, errEnd) {
+		s.stats.Err = err
+	}
 }
+
+// errEnd says less than any other reason.
+var errEnd = errors.New("not delivered before the end")
 
 // Stats returns what was sent and lost so far.
 func (s *Sender) Stats() Stats {
@@ -219,6 +224,10 @@ func (s *Sender) take() []sample {
 
 // deliver tries until the batch is sent, refused, or too old.
 func (s *Sender) deliver(batch []sample) {
+	if s.ctx.Err() != nil {
+		s.over(len(batch), errEnd)
+		return
+	}
 	body, err := s.encode(batch)
 	if err != nil {
 		s.over(len(batch), fmt.Errorf("encoding: %w", err))
@@ -240,7 +249,7 @@ func (s *Sender) deliver(batch []sample) {
 		select {
 		case <-time.After(after):
 		case <-s.ctx.Done():
-			s.over(len(batch), fmt.Errorf("not delivered before the end: %w", err))
+			s.over(len(batch), fmt.Errorf("%w: %w", errEnd, err))
 			return
 		}
 		s.mu.Lock()
@@ -295,7 +304,10 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 		if errors.As(err, &u) {
 			err = u.Err // without the address, which may hold a secret
 		}
-		return s.ctx.Err() == nil, 0, fmt.Errorf("%s: %w", s.address, err)
+		if s.ctx.Err() != nil {
+			return false, 0, errEnd
+		}
+		return true, 0, fmt.Errorf("%s: %w", s.address, err)
 	}
 	defer res.Body.Close()
 	reason, _ := io.ReadAll(io.LimitReader(res.Body, mostReply))
