@@ -78,6 +78,11 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "unbounded.step", &u.Step, 0.005)
 		fill(d, "unbounded.precision", &u.Precision, 0.02)
 	}
+	if s := p.Sizing; s != nil {
+		fill(d, "sizing.ramp", &s.Ramp, Rates{5, 30})
+		fill(d, "sizing.settle", &s.Settle, time.Minute)
+		fill(d, "sizing.hold", &s.Hold, 10*time.Minute)
+	}
 	if c := p.Compare; c != nil {
 		fill(d, "compare.blocks", &c.Blocks, 6)
 		margin := DefaultMargin()
@@ -95,8 +100,8 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkWorkload(p.Workload, k)
 	d.checkArrival(p.Workload, k)
 	p.Gates.check(d)
-	if p.Bounded == nil && p.Unbounded == nil && d.good("bounded", "unbounded") {
-		d.at("", "has neither bounded nor unbounded; write at least one of the two tests")
+	if p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
+		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")
 	}
 	if p.Bounded != nil {
 		d.checkBounded(p, k)
@@ -104,6 +109,10 @@ func (d *decoder) check(p *Plan, k Known) {
 	if p.Unbounded != nil {
 		d.checkUnbounded(p, k)
 	}
+	if p.Sizing != nil {
+		d.checkSizing(p)
+	}
+	d.checkPrices(p)
 	if p.Compare != nil {
 		d.checkCompare(p)
 	}

@@ -135,7 +135,7 @@ func (d *decoder) document(src []byte) (root *yaml.Node) {
 		return nil
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
-		d.fail(nil, "", "%s", cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded or unbounded"))
+		d.fail(nil, "", "%s", cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing"))
 		return nil
 	}
 	var more yaml.Node
@@ -250,8 +250,12 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		}
 		*to = decodeList(d, path, n, "a list of texts such as [a, b]", d.text)
 	case *[]int:
-		*to = decodeList(d, path, n, "a list of CPU numbers such as [0, 1]", func(path string, n *yaml.Node, to *int) {
-			decodeScalar(d, path, n, to, "a CPU number", parseInt)
+		list, one := "a list of CPU numbers such as [0, 1]", "a CPU number"
+		if kind == "users" {
+			list, one = "a list of numbers of users such as [50, 200]", "a number of users"
+		}
+		*to = decodeList(d, path, n, list, func(path string, n *yaml.Node, to *int) {
+			decodeScalar(d, path, n, to, one, parseInt)
 		})
 	case *[]SLO:
 		*to = decodeList(d, path, n, "a list of rules", d.rule)
@@ -268,6 +272,14 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		*to = decodeList(d, path, n, "a list of storms such as [{at: 60s, storm: KIND, share: 50%}]", func(path string, n *yaml.Node, to *Stage) {
 			d.value(path, n, reflect.ValueOf(to).Elem(), "")
 		})
+	case *[]Offer:
+		*to = decodeList(d, path, n, "a list of offers such as [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]", func(path string, n *yaml.Node, to *Offer) {
+			d.value(path, n, reflect.ValueOf(to).Elem(), "")
+		})
+	case *Rates:
+		decodeScalar(d, path, n, to, "a ramp such as 5/s to 30/s", parseRates)
+	case *Memory:
+		decodeScalar(d, path, n, to, "an amount of memory such as 4GB", parseMemory)
 	case *PerEngine:
 		if n.Kind == yaml.ScalarNode {
 			var one int

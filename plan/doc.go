@@ -23,6 +23,13 @@
 // It does not touch workload.arrival.rate, bounded.ramp, bounded.settle and bounded.measure, which are wall-clock time as written, nor
 // thresholds, numbers of users, minimum counts, step and precision.
 //
+// # Sizing
+//
+// sizing is a ladder of bounded trials on one deployment, and prices what such machines cost:
+//
+//	sizing: {steps: [50, 200, 400], ramp: 5/s to 30/s, settle: 1m, hold: 10m, offer: CX23}
+//	prices: [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]
+//
 // # Arrivals
 //
 // Users are a closed model: who waits for an answer asks nothing else meanwhile. workload.arrival adds an open one, whose

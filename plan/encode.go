@@ -105,6 +105,19 @@ func (e *encoder) field(depth int, f field) {
 			stage.object(depth+2, reflect.ValueOf(&s).Elem())
 			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strings.TrimLeft(stage.b.String(), " "))
 		}
+	case []Offer:
+		if len(v) > 0 {
+			e.line(depth, f.key, "")
+		}
+		for _, o := range v {
+			var offer encoder
+			offer.object(depth+2, reflect.ValueOf(&o).Elem())
+			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strings.TrimLeft(offer.b.String(), " "))
+		}
+	case Rates:
+		e.line(depth, f.key, v.String())
+	case Memory:
+		e.line(depth, f.key, v.String())
 	case PerEngine:
 		if one, ok := v[""]; ok {
 			e.line(depth, f.key, strconv.Itoa(one))

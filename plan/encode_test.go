@@ -61,6 +61,7 @@ func oddPlan(r *rand.Rand) *Plan {
 			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
 			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
 		},
+		Sizing:  &Sizing{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
 		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: texts(), Env: env(), Database: oddText(r)}, {Name: Base}}, Blocks: 1 + r.IntN(100), Margin: DefaultMargin()},
 	}
 	at := time.Duration(0)
@@ -71,6 +72,15 @@ func oddPlan(r *rand.Rand) *Plan {
 		}
 		at = s.At + s.Over
 		p.Bounded.Stages = append(p.Bounded.Stages, s)
+	}
+	for n := r.IntN(9); r.IntN(3) != 0 && len(p.Sizing.Steps) < 9; n += 1 + r.IntN(99) {
+		p.Sizing.Steps = append(p.Sizing.Steps, n+1)
+	}
+	for _, name := range []string{"yes", "1", "CX 23", "é"} {
+		if r.IntN(2) == 0 {
+			p.Prices = append(p.Prices, Offer{Name: name, VCPU: 1 + r.IntN(99), Memory: Memory(1+r.IntN(9999)) * (1 << 20), Price: float64(r.IntN(1e6)) / 100, Currency: "EUR"})
+			p.Sizing.Offer = name
+		}
 	}
 	p.Unbounded.Budget = 2*p.Unbounded.Window + time.Duration(1e9+r.Int64N(1e14))
 	p.Compare.Margin["mean(no)"] = MarginValue{Value: float64(1+r.IntN(999)) / 1000}

@@ -28,6 +28,10 @@ type Plan struct {
 	Bounded *Bounded `yaml:"bounded"`
 	// Unbounded is the search for capacity; nil when the plan has none.
 	Unbounded *Unbounded `yaml:"unbounded"`
+	// Sizing is the ladder of load steps; nil when the plan has none.
+	Sizing *Sizing `yaml:"sizing"`
+	// Prices are machines that can be rented, for the cost of a user.
+	Prices []Offer `yaml:"prices"`
 	// Gates changes limits on the generator's own health.
 	Gates Gates `yaml:"gates"`
 	// Compare names the arms; nil for a plan with a single variant.

@@ -92,6 +92,10 @@ bounded:
 unbounded:
   max_users: 5000
   slo: ["p99(op) < 2s", "mean(op) < 100ms", "rate(5xx) < 0.025% min 8000", "cpu(app) < 85% for 30s", "promql: rate(x[1m]) < 0.5"]
+sizing: {steps: [50, 200], ramp: 10/s, hold: 90s, offer: CX23}
+prices:
+  - {name: CX23, vcpu: 2, memory: 4GB, price: 6.5, currency: EUR}
+  - {name: "t3 small", vcpu: 1, memory: 512 MiB, price: 30, currency: USD}
 compare:
   arms: {new: {args: [-fault=cpu:25%]}, base: {}}
   combine: true
@@ -129,6 +133,11 @@ func TestParseFull(t *testing.T) {
 				{Source: "promql: rate(x[1m]) < 0.5", Stat: "promql", Arg: "rate(x[1m])", Less: true, Threshold: 0.5},
 			},
 			Budget: time.Hour, RampRate: 0.002, Window: 15 * time.Second, Step: 0.005, Precision: 0.02,
+		},
+		Sizing: &plan.Sizing{Steps: []int{50, 200}, Ramp: plan.Rates{From: 10, To: 10}, Settle: time.Minute, Hold: 90 * time.Second, Offer: "CX23"},
+		Prices: []plan.Offer{
+			{Name: "CX23", VCPU: 2, Memory: 4 << 30, Price: 6.5, Currency: "EUR"},
+			{Name: "t3 small", VCPU: 1, Memory: 512 << 20, Price: 30, Currency: "USD"},
 		},
 		Compare: &plan.Compare{
 			Arms:    []plan.Arm{{Name: "new", Args: []string{"-fault=cpu:25%"}}, {Name: "base"}},

@@ -21,6 +21,7 @@ func Schema() []byte {
 	root["anyOf"] = []any{
 		map[string]any{"required": []string{"bounded"}},
 		map[string]any{"required": []string{"unbounded"}},
+		map[string]any{"required": []string{"sizing"}},
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -35,7 +36,7 @@ func Schema() []byte {
 // required lists the keys that a section needs.
 var required = map[string][]string{
 	"target": {"driver"}, "workload": {"behavior"}, "workload.arrival": {"rate"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
-	"bounded.stages.*": {"at", "storm"},
+	"bounded.stages.*": {"at", "storm"}, "prices.*": {"name", "vcpu", "memory", "price", "currency"},
 }
 
 // keyDoc is what an editor shows for a key, and its limits.
@@ -51,6 +52,8 @@ const (
 	durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`
 	ratePattern     = `^[0-9]+(\.[0-9]+)? */s$`
 	percentPattern  = `^[0-9]+(\.[0-9]+)? *%$`
+	rampPattern     = `^[0-9]+(\.[0-9]+)? */s( +to +[0-9]+(\.[0-9]+)? */s)?$`
+	memoryPattern   = `^[0-9]+(\.[0-9]+)? ?[GM]i?B$`
 	marginPattern   = `^[0-9]+(\.[0-9]+)? *(%|pp)$`
 	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
 )
@@ -131,6 +134,21 @@ var keyDocs = map[string]keyDoc{
 	"unbounded.step":      {text: "Change of the tracking phase, of the present users.", def: "0.5%", pattern: percentPattern},
 	"unbounded.precision": {text: "The search ends when the half-width of the interval is below this part of the capacity.", def: "2%", pattern: percentPattern},
 
+	"sizing":        {text: "A ladder of load steps on one deployment: a grade for each, and advice. Its times are wall-clock time."},
+	"sizing.steps":  {text: "Numbers of users, ascending. Without it: steps around the capacity that a first search finds, which needs unbounded.", min: 1, max: maxUsers},
+	"sizing.ramp":   {text: "How fast users come: a step takes 20 s, unless that is a rate outside this range.", def: "5/s to 30/s"},
+	"sizing.settle": {text: "Time with all users that is not measured.", def: "1m"},
+	"sizing.hold":   {text: "Time of a step that counts.", def: "10m"},
+	"sizing.offer":  {text: "The one of prices that is measured."},
+
+	"prices":            {text: "Machines that can be rented, for the cost of a user."},
+	"prices.*":          {text: "One offer."},
+	"prices.*.name":     {text: "What the seller calls it."},
+	"prices.*.vcpu":     {text: "How many virtual CPUs it has.", min: 1, max: maxCPU},
+	"prices.*.memory":   {text: "How much main memory it has, such as 4GB."},
+	"prices.*.price":    {text: "What a month costs.", min: 0, max: 1e9},
+	"prices.*.currency": {text: "Code of three letters, such as EUR.", pattern: currencyRE.String()},
+
 	"compare.arms":              {text: "Two variants of the target or more; one is named base."},
 	"compare.arms.*":            {text: "What this arm changes; {} for nothing."},
 	"compare.arms.*.binary":     {text: "Replaces the target's binary."},
@@ -178,6 +196,14 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = named(keyDocs[path+".*"].scalar(typ), path+".*")
 	case reflect.TypeFor[[]Stage]():
 		s = list(schemaOf(reflect.TypeFor[Stage](), path+".*", ""))
+	case reflect.TypeFor[[]Offer]():
+		s = list(schemaOf(reflect.TypeFor[Offer](), path+".*", ""))
+	case reflect.TypeFor[Rates]():
+		s = doc.scalar("string")
+		s["pattern"] = rampPattern
+	case reflect.TypeFor[Memory]():
+		s = doc.scalar("string")
+		s["pattern"] = memoryPattern
 	case reflect.TypeFor[PerEngine]():
 		n := doc.scalar("integer")
 		each := map[string]any{}

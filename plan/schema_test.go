@@ -47,7 +47,10 @@ func paths(t reflect.Type, at string) []string {
 		case ft == reflect.TypeFor[[]Stage]():
 			all = append(all, path+".*")
 			all = append(all, paths(reflect.TypeFor[Stage](), path+".*")...)
-		case ft == reflect.TypeFor[PerEngine]():
+		case ft == reflect.TypeFor[[]Offer]():
+			all = append(all, path+".*")
+			all = append(all, paths(reflect.TypeFor[Offer](), path+".*")...)
+		case ft == reflect.TypeFor[PerEngine](), ft == reflect.TypeFor[Rates]():
 		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]Row]():
 			all = append(all, path+".*")
 		case ft.Kind() == reflect.Struct:
@@ -73,7 +76,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 
 // The defaults that the schema tells are those that Parse fills in.
 func TestSchemaDefaults(t *testing.T) {
-	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\ncompare: {arms: {base: {}, new: {}}}\n"))
+	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\nsizing: {}\ncompare: {arms: {base: {}, new: {}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,9 @@
 //   - [SignFlip], [SignTest] and [HodgesLehmann]: their robust twins, exact for small samples;
 //   - [MDE] and [PairsFor]: what an experiment of this size could see, and how large it must be;
 //   - [Holm] and [PocockLooks]: several endpoints, and several looks at the growing data;
-//   - [Outliers]: values to name, never to delete.
+//   - [Outliers]: values to name, never to delete;
+//   - [TrendOf]: whether values in time drift, in spite of their autocorrelation (the one function here that takes a
+//     time series and not a sample).
 //
 // # Few values
 //

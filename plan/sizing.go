@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A Sizing is a ladder of load steps: the same workload with more and more users on one deployment, each step a bounded
+// trial of its own. Its times are wall-clock time.
+type Sizing struct {
+	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around a first search of
+	// the capacity, for which the plan then needs Unbounded.
+	Steps []int `yaml:"steps" kind:"users"`
+	// Ramp is how fast users come. Default 5/s to 30/s.
+	Ramp Rates `yaml:"ramp"`
+	// Settle is the time with all users that is not measured. Default 1m.
+	Settle time.Duration `yaml:"settle"`
+	// Hold is the time of a step that counts, above 0. Default 10m.
+	Hold time.Duration `yaml:"hold"`
+	// Offer names the one of Plan.Prices that is measured; empty if none is.
+	Offer string `yaml:"offer"`
+}
+
+// Rates is a range of rates; both ends are equal when there is only one.
+type Rates struct{ From, To Rate }
+
+// rampTime is how long a ramp takes unless that is too fast or too slow: 200 users come in 20 s.
+const rampTime = 20 * time.Second
+
+// Ramp returns how long n users take to come: 20 s, but longer or shorter where that would be a rate outside r.
+func (r Rates) Ramp(n int) time.Duration {
+	rate := float64(n) / rampTime.Seconds()
+	rate = max(float64(r.From), min(float64(r.To), rate))
+	return time.Duration(float64(n) / rate * float64(time.Second)).Round(time.Millisecond)
+}
+
+// String returns "5/s to 30/s", or "5/s".
+func (r Rates) String() string {
+	if r.From == r.To {
+		return r.From.String()
+	}
+	return r.From.String() + " to " + r.To.String()
+}
+
+// parseRates reads "5/s to 30/s" or "10/s".
+func parseRates(s string) (Rates, error) {
+	from, to, two := strings.Cut(s, " to ")
+	a, err := parseRate(strings.TrimSpace(from))
+	if err != nil {
+		return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s", clip(s))
+	}
+	b := a
+	if two {
+		if b, err = parseRate(strings.TrimSpace(to)); err != nil {
+			return Rates{}, fmt.Errorf("%s is not a ramp; want one such as 5/s to 30/s, or 10/s", clip(s))
+		}
+	}
+	switch {
+	case a < 0.001 || b > maxRate:
+		return Rates{}, fmt.Errorf("%s is out of range; want 0.001/s to 1000000/s", clip(s))
+	case a > b:
+		return Rates{}, fmt.Errorf("%s goes down; want the slower rate first", clip(s))
+	}
+	return Rates{a, b}, nil
+}
+
+// An Offer is a machine that can be rented.
+type Offer struct {
+	// Name is what the seller calls it.
+	Name string `yaml:"name"`
+	// VCPU is how many virtual CPUs it has.
+	VCPU int `yaml:"vcpu"`
+	// Memory is how much main memory it has.
+	Memory Memory `yaml:"memory"`
+	// Price is what a month costs, in Currency.
+	Price float64 `yaml:"price"`
+	// Currency is a code of three letters, such as EUR.
+	Currency string `yaml:"currency"`
+}
+
+// Memory is a number of bytes. Sellers write GB and mean GiB, and so does this type: 1GB is 2^30 bytes.
+type Memory float64
+
+var memoryRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([GM])i?B$`)
+
+// parseMemory reads "4GB" or "512MB".
+func parseMemory(s string) (Memory, error) {
+	m := memoryRE.FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("%s is no amount of memory; want one such as 4GB or 512MB", clip(s))
+	}
+	v, err := parseNumber(m[1])
+	if err != nil {
+		return 0, err
+	}
+	unit := float64(1 << 30)
+	if m[2] == "M" {
+		unit = 1 << 20
+	}
+	return Memory(v * unit), nil
+}
+
+// String returns "4GB", or "512MB" for what is no whole number of them.
+func (m Memory) String() string {
+	if g := float64(m) / (1 << 30); g == math.Trunc(g) {
+		return formatNumber(g) + "GB"
+	}
+	return formatNumber(float64(m)/(1<<20)) + "MB"
+}
+
+const (
+	maxSteps  = 64
+	maxOffers = 64
+	maxMemory = Memory(1 << 50)
+)
+
+var currencyRE = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func (d *decoder) checkSizing(p *Plan) {
+	s := p.Sizing
+	if d.given("sizing.steps") && d.good("sizing.steps") {
+		switch {
+		case len(s.Steps) == 0:
+			d.at("sizing.steps", "is an empty list; write numbers of users, or remove the key for steps around the capacity")
+		case len(s.Steps) > maxSteps:
+			d.at("sizing.steps", "has %d steps; want at most %d", len(s.Steps), maxSteps)
+		}
+	}
+	for i, n := range s.Steps {
+		path := fmt.Sprintf("sizing.steps[%d]", i)
+		between(d, path, n, 1, maxUsers, showInt)
+		if i > 0 && n <= s.Steps[i-1] && d.good(path) {
+			d.at(path, "%d users are not more than the %d of the step before; want ascending steps", n, s.Steps[i-1])
+		}
+	}
+	if !d.given("sizing.steps") && p.Unbounded == nil && d.good("unbounded", "sizing") {
+		d.at("sizing.steps", "is missing; write numbers of users, or a section unbounded for the search that chooses them")
+	}
+	between(d, "sizing.hold", s.Hold, 100*time.Millisecond, longest, formatDuration)
+}
+
+func (d *decoder) checkPrices(p *Plan) {
+	if len(p.Prices) > maxOffers && d.read("prices") {
+		d.at("prices", "has %d offers; want at most %d", len(p.Prices), maxOffers)
+	}
+	seen := map[string]bool{}
+	for i, o := range p.Prices {
+		path := fmt.Sprintf("prices[%d]", i)
+		for _, key := range []string{"name", "vcpu", "memory", "price", "currency"} {
+			if !d.given(path+"."+key) && d.read(path) {
+				d.at(path, "has no %s; an offer is {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}", key)
+			}
+		}
+		if o.Name != "" && seen[o.Name] && d.good(path+".name") {
+			d.at(path+".name", "%s is there twice; keep one", clip(o.Name))
+		}
+		seen[o.Name] = true
+		d.secret(path+".name", "", o.Name)
+		if d.given(path + ".vcpu") {
+			between(d, path+".vcpu", o.VCPU, 1, maxCPU, showInt)
+		}
+		if d.given(path+".memory") && d.good(path+".memory") && (o.Memory <= 0 || o.Memory > maxMemory) {
+			d.at(path+".memory", "%s is out of range; want more than 0MB and at most %s", o.Memory, maxMemory)
+		}
+		if d.given(path + ".price") {
+			between(d, path+".price", o.Price, 0, 1e9, formatNumber)
+		}
+		if d.given(path+".currency") && d.good(path+".currency") && !currencyRE.MatchString(o.Currency) {
+			d.at(path+".currency", "%s is no currency; want a code of three letters such as EUR", clip(o.Currency))
+		}
+	}
+	if s := p.Sizing; s != nil && d.good("sizing.offer", "prices") {
+		switch {
+		case s.Offer != "" && !seen[s.Offer]:
+			d.at("sizing.offer", "%s is not in prices; add it there", clip(s.Offer))
+		case s.Offer == "" && len(p.Prices) > 0:
+			d.at("sizing.offer", "is missing; name the one of prices that is measured")
+		}
+	}
+}
