@@ -18,24 +18,27 @@ var pageScript string
 // HTML writes the document as one page that needs nothing but itself: graphs, style and script are inside, and its
 // policy forbids the browser to fetch anything. Every text is escaped.
 func HTML(w io.Writer, d Document) error {
+	return writePage(w, d.Title, func(b *bytes.Buffer) { writeHeader(b, d) }, d.sections(), Graphs(d),
+		fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())))
+}
+
+// writePage writes a page of a header and sections.
+func writePage(w io.Writer, title string, header func(*bytes.Buffer), sections []section, graphs []Graph, footer string) error {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
 		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"/>` + "\n" +
 		`<meta name="viewport" content="width=device-width, initial-scale=1"/>` + "\n")
-	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", esc(d.Title), pageStyle)
-	writeHeader(&b, d)
-	sections := d.sections()
+	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", esc(title), pageStyle)
+	header(&b)
 	b.WriteString("<nav>")
 	for i, s := range sections {
 		fmt.Fprintf(&b, `<a href="#s%d">%s</a>`, i, esc(s.Title))
 	}
 	b.WriteString("</nav>\n<main>\n")
-	graphs := Graphs(d)
 	for i, s := range sections {
 		writeHTMLSection(&b, s, i, graphs)
 	}
-	fmt.Fprintf(&b, "<footer>Comparison %s, made from stored runs by %s.</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n",
-		esc(orDash(d.Comparison)), esc(orDash(d.tool())), pageScript)
+	fmt.Fprintf(&b, "<footer>%s</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n", esc(footer), pageScript)
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -168,7 +171,7 @@ func writeHTMLTable(b *bytes.Buffer, t *table) {
 			names := ""
 			switch {
 			case i == t.Kind:
-				word, _, _ := strings.Cut(c, " ")
+				word, _, _ := strings.Cut(strings.TrimLeft(c, "✅⚠️❌ "), " ")
 				names = "kind k-" + slug(word)
 			case len(c) >= longCell:
 				names = "wide"

@@ -1,4 +1,4 @@
-// Package verdict says whether two arms of a comparison differ.
+// Package verdict says whether two arms of a comparison differ, how good a load step is, and what drifts.
 //
 // It turns numbers from pairs of runs into a [Result] per endpoint ([Judge]) and the results of one
 // database into a [Verdict] ([Combine]). It does not know how a number was measured, whether its run was
@@ -31,6 +31,14 @@
 //
 // [Combine] holds the level over all endpoints of a database by Holm's method: any worse makes the database
 // worse, else any inconclusive makes it inconclusive, else any better makes it better.
+//
+// # Load steps
+//
+// [Size] gives each step of a ladder a [Grade] by a fixed rule ([GradeOf]), names the comfortable and the most users,
+// the bottleneck as far as the steps show one ([FindBottleneck]), and what a user costs on the machines of a price list. A
+// step that is not valid carries no grade, and between steps nothing is interpolated.
+//
+// [FindDrift] says of a long run what rises, falls, levels off or stays, and what it was too short for.
 //
 // # Numbers of one's own
 //

@@ -1,0 +1,338 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// SizingFormat is the version of the JSON form of a [SizingDocument].
+const SizingFormat = 1
+
+// A SizingDocument is the report of a ladder of load steps as data.
+type SizingDocument struct {
+	Format   int    `json:"format"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Tool     string `json:"tool"`
+	Complete bool   `json:"complete"`
+	Why      string `json:"why,omitempty"` // it is not complete
+	verdict.Sizing
+	// Search is the first search of the capacity, of a ladder without given steps.
+	Search *record.Capacity `json:"search,omitempty"`
+	// Drift says for each step what moved while it was held.
+	Drift []StepDrift  `json:"drift"`
+	Setup []record.Row `json:"setup"`
+	// Plan is what was planned; its canonical text is in PlanText.
+	Plan     *plan.Plan `json:"-"`
+	PlanText string     `json:"plan"`
+}
+
+// A StepDrift is what moved in one step.
+type StepDrift struct {
+	Users   int             `json:"users"`
+	Signals []verdict.Drift `json:"signals"`
+}
+
+// SizingJSON writes the document, indented.
+func SizingJSON(w io.Writer, d SizingDocument) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+// gradeMarks are the signs of the self-hosters' table.
+var gradeMarks = map[verdict.Grade]string{
+	verdict.Excellent: "✅", verdict.Good: "✅", verdict.Acceptable: "⚠️", verdict.Borderline: "⚠️", verdict.Poor: "❌",
+}
+
+// title names the machine if it is known.
+func (d SizingDocument) title() string {
+	if d.Machine.Name == "" {
+		return "Performance test results: " + d.Name
+	}
+	return "Performance test results: " + d.Machine.Name
+}
+
+// SizingMarkdown writes the document in GitHub's dialect of Markdown, whole enough to be sent as a pull request.
+func SizingMarkdown(w io.Writer, d SizingDocument) error {
+	var b strings.Builder
+	b.WriteString("# " + md(d.title()) + "\n\n")
+	if !d.Complete {
+		b.WriteString("**Not complete**: " + md(d.Why) + "\n\n")
+	}
+	b.WriteString(md(d.lead()) + "\n\n")
+	for _, s := range d.sections() {
+		writeSection(&b, Document{}, s)
+	}
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+// SizingHTML writes the document as one page that needs nothing but itself.
+func SizingHTML(w io.Writer, d SizingDocument) error {
+	header := func(b *bytes.Buffer) {
+		fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n<div class=\"soft\">%s</div>\n", esc(d.title()), esc(d.Name))
+		if !d.Complete {
+			fmt.Fprintf(b, `<div class="alert"><b>Not complete</b>: %s</div>`+"\n", esc(d.Why))
+		}
+		fmt.Fprintf(b, "<p>%s</p>\n</header>\n", esc(d.lead()))
+	}
+	return writePage(w, d.title(), header, d.sections(), nil, fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool)))
+}
+
+// lead is the answer in one or two sentences.
+func (d SizingDocument) lead() string {
+	if !d.Graded() {
+		return "No step carries a grade, so nothing can be said about how many users there may be. " + d.Bottleneck.Sentence
+	}
+	return fmt.Sprintf("Comfortable: %s. Maximum: %s. Bottleneck: %s", levelText(d.Comfortable), levelText(d.Maximum), lowerFirst(d.Bottleneck.Sentence))
+}
+
+func lowerFirst(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+// levelText names the users of a level: what was measured, and where it ended.
+func levelText(l verdict.Level) string {
+	switch {
+	case l.Users == 0 && l.Next == 0:
+		return "unknown (no step carries a grade)"
+	case l.Users == 0:
+		return fmt.Sprintf("fewer than %d concurrent users (the lowest step that was graded)", l.Next)
+	case l.Next == 0:
+		return fmt.Sprintf("%d concurrent users or more (no step with more was graded)", l.Users)
+	}
+	return fmt.Sprintf("%d concurrent users (no longer at %d)", l.Users, l.Next)
+}
+
+func (d SizingDocument) sections() []section {
+	out := []section{{Level: 2, Title: "Methodology", Items: d.methodology()}}
+	if len(d.Setup) > 0 {
+		setup := newTable(-1, "Setting", "Value")
+		for _, r := range d.Setup {
+			setup.add(r.Name, r.Value)
+		}
+		out = append(out, section{Level: 2, Title: "Server configuration", Table: setup})
+	}
+	out = append(out, d.stepSection(), d.adviceSection())
+	if len(d.Offers) > 0 {
+		out = append(out, d.offerSection())
+	}
+	if s, ok := d.failureSection(); ok {
+		out = append(out, s)
+	}
+	if s, ok := d.driftSection(); ok {
+		out = append(out, s)
+	}
+	runs := newTable(2, ">Users", "Run", "Valid", "Why not")
+	for _, s := range d.Steps {
+		valid := "yes"
+		if !s.Valid {
+			valid = "no"
+		}
+		runs.add(strconv.Itoa(s.Users), s.Run, valid, s.Why)
+	}
+	return append(out, section{Level: 2, Title: "Runs", Table: runs})
+}
+
+// methodology says how it was measured, as the table's readers expect it.
+func (d SizingDocument) methodology() []string {
+	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}
+	if d.Plan == nil || d.Plan.Sizing == nil {
+		return items
+	}
+	w := d.Plan.Workload
+	text := "Workload: " + w.Behavior
+	for _, name := range slices.Sorted(maps.Keys(w.With)) {
+		text += fmt.Sprintf(", %.4g %% %s", 100*w.With[name], name)
+	}
+	if w.Pace != 1 {
+		text += fmt.Sprintf("; pace %g: every wait of the users times that", w.Pace)
+	}
+	s := d.Plan.Sizing
+	items = append(items, text+".",
+		fmt.Sprintf("Each step is a run of its own, one after another on the same deployment, without a reset between them: users come at %s, settle for %s and are measured for %s.",
+			s.Ramp, duration(s.Settle), duration(s.Hold)),
+		"Response times run from the moment a user wanted to send a request to its answer; the maximum is the longest of them.",
+		"A step whose generator was not healthy is marked as not valid and carries no grade.")
+	if c := d.Search; c != nil {
+		found := fmt.Sprintf("found %.0f users", c.Users)
+		if c.Kind == record.AtLeast {
+			found = fmt.Sprintf("found at least %.0f users (%s)", c.Users, c.Why)
+		}
+		items = append(items, "The steps were chosen by a first search of the capacity, which "+found+": 10, 40, 80, 100 and 150 % of it.")
+	}
+	return items
+}
+
+func milli(ms float64) string { return sig(ms, 3) + " ms" }
+
+// stepCells returns the columns of a step as people read them, from the users to the memory.
+func stepCells(s verdict.Step) []string {
+	cells := []string{strconv.Itoa(s.Users)}
+	if s.Count == 0 {
+		cells = append(cells, "0", dash, dash, dash, dash, dash)
+	} else {
+		cells = append(cells, sig(s.Throughput, 3), milli(s.P50), milli(s.P95), milli(s.P99), milli(s.Max), sig(100*s.Failures, 2)+" %")
+	}
+	cpu, mem := dash, dash
+	if v, ok := s.TotalCPU(); ok {
+		cpu = fixed(v, 0) + " %"
+	}
+	if v, ok := s.TotalMemory(); ok {
+		mem = fixed(v/(1<<20), 0) + " MiB"
+	}
+	return append(cells, cpu, mem)
+}
+
+func (d SizingDocument) stepSection() section {
+	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile", ">99th percentile", ">Max", ">Failure rate",
+		">CPU usage", ">Memory", "Grade", "Because")
+	for _, s := range d.Steps {
+		grade := "none"
+		if s.Grade != "" {
+			grade = gradeMarks[s.Grade] + " " + string(s.Grade)
+		}
+		t.add(append(stepCells(s), grade, s.Rule)...)
+	}
+	notes := []string{"Grades: Excellent p99 <= 100 ms; Good <= 200 ms; Acceptable <= 500 ms; Borderline <= 2 s with a median <= 100 ms; else Poor. Failures over 1 % cost one grade, over half of all make it Poor."}
+	roles := map[string]bool{}
+	for _, s := range d.Steps {
+		for role := range s.CPU {
+			roles[role] = true
+		}
+	}
+	if names := slices.Sorted(maps.Keys(roles)); len(names) > 0 {
+		notes = append(notes, fmt.Sprintf("CPU and memory are those of %s: CPU in percent of one core, so that 200 %% is two cores; memory at its highest.", strings.Join(names, " and ")))
+	} else {
+		notes = append(notes, "CPU and memory of the target are not seen from here: give its metrics_url, or run the test where its processes are.")
+	}
+	return section{Level: 2, Title: "Results", Table: t, Notes: notes}
+}
+
+func (d SizingDocument) adviceSection() section {
+	items := []string{
+		"Comfortable (graded Good or better): " + levelText(d.Comfortable) + ".",
+		"Maximum (graded better than Poor): " + levelText(d.Maximum) + ".",
+	}
+	if l := d.Comfortable; l.Users > 0 {
+		items = append(items, fmt.Sprintf("Registered users: %d concurrent users are %d to %d registered ones, when 20 to 5 %% of them are there at a time.", l.Users, l.RegisteredFrom, l.RegisteredTo))
+	}
+	items = append(items, "Bottleneck: "+d.Bottleneck.Sentence)
+	if a := advice[d.Bottleneck.Name]; a != "" {
+		items = append(items, a)
+	}
+	return section{Level: 2, Title: "Recommended capacity", Items: items, Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
+}
+
+// advice is what helps against a bottleneck.
+var advice = map[string]string{
+	verdict.CPUBound:    "When to upgrade: CPU above 80 % most of the time asks for more vCPUs.",
+	verdict.MemoryBound: "When to upgrade: memory near its end asks for a machine with more of it.",
+	verdict.ProxyBound:  "What to do: allow this host's address at the proxy, or test past it; then repeat the steps.",
+}
+
+func (d SizingDocument) offerSection() section {
+	t := newTable(-1, "Offer", ">vCPU", ">Memory", ">Price/month", ">Comfortable users", ">Per 1,000 concurrent", ">Per 1,000 registered", ">Against measured", "Basis")
+	money := func(v float64, currency string) string { return fixed(v, 2) + " " + currency }
+	for _, o := range d.Offers {
+		users, per, reg, ratio, basis := dash, dash, dash, dash, "extrapolated, "+o.Assumption
+		if o.Measured {
+			basis = "measured"
+		} else if o.Users == nil {
+			basis = "unknown: " + o.Assumption
+		}
+		if o.Users != nil {
+			users = fixed(*o.Users, 0)
+			if o.AtLeast {
+				users = "≥ " + users
+			}
+			per = money(*o.Per1000, o.Currency)
+			reg = fixed(*o.RegisteredFrom, 2) + " to " + money(*o.RegisteredTo, o.Currency)
+			if o.AtLeast {
+				per, reg = "≤ "+per, "≤ "+reg
+			}
+		}
+		if o.Ratio != nil {
+			ratio = sig(*o.Ratio, 2) + " x"
+		}
+		t.add(o.Name, strconv.Itoa(o.VCPU), sig(o.MemoryByte/(1<<30), 3)+" GB", money(o.Price, o.Currency), users, per, reg, ratio, basis)
+	}
+	return section{Level: 2, Title: "Cost", Table: t, Notes: []string{
+		"Prices are those of the plan. Costs count the comfortable users; registered ones with 5 to 20 % of them there at a time. Currencies are not converted."}}
+}
+
+func (d SizingDocument) failureSection() (section, bool) {
+	var items []string
+	for _, s := range d.Steps {
+		if len(s.Classes) > 0 {
+			var parts []string
+			for _, c := range slices.Sorted(maps.Keys(s.Classes)) {
+				parts = append(parts, fmt.Sprintf("%d %s", s.Classes[c], c))
+			}
+			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, strings.Join(parts, ", ")))
+		}
+		for _, p := range s.Proxy {
+			items = append(items, fmt.Sprintf("%d users: between users and server: %s", s.Users, p))
+		}
+	}
+	return section{Level: 2, Title: "Failures", Items: items}, len(items) > 0
+}
+
+func (d SizingDocument) driftSection() (section, bool) {
+	var items []string
+	for _, s := range d.Drift {
+		for _, sig := range s.Signals {
+			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, sig.Sentence))
+		}
+	}
+	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}, len(items) > 0
+}
+
+// SizingCSV writes the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes. What is
+// not known is empty.
+func SizingCSV(w io.Writer, d SizingDocument) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent", "memory_bytes", "grade", "rule", "valid", "run"}}
+	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	for _, s := range d.Steps {
+		row := []string{strconv.Itoa(s.Users), num(s.Throughput), "", "", "", "", "", "", ""}
+		if s.Count > 0 {
+			row = append(row[:2], num(s.P50), num(s.P95), num(s.P99), num(s.Max), num(s.Failures), "", "")
+		}
+		if v, ok := s.TotalCPU(); ok {
+			row[7] = num(v)
+		}
+		if v, ok := s.TotalMemory(); ok {
+			row[8] = strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		rows = append(rows, append(row, string(s.Grade), formulaFree(s.Rule), strconv.FormatBool(s.Valid), s.Run))
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return err
+	}
+	return out.Error()
+}
+
+// formulaFree keeps a spreadsheet from taking a text of the server for a formula.
+func formulaFree(s string) string {
+	s = oneLine(s)
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// seedDocument is the self-hosters' table with its prices, and what a slow proxy and a leak add to it.
+func seedDocument(t *testing.T) SizingDocument {
+	t.Helper()
+	p, err := plan.Parse([]byte(`name: cx23
+target: {driver: external, url: "https://chat.example"}
+workload: {behavior: poster}
+sizing: {steps: [50, 200, 400, 500, 750], offer: CX23}
+prices:
+  - {name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}
+  - {name: CPX22, vcpu: 3, memory: 4GB, price: 9, currency: EUR}
+  - {name: t3.medium, vcpu: 2, memory: 4GB, price: 30, currency: USD}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(users int, rps, p50, p95, p99, most, cpu float64) verdict.Step {
+		return verdict.Step{Run: "run-" + string(rune('a'+users/50)), Users: users, Valid: true, Count: uint64(600 * rps), Throughput: rps, P50: p50, P95: p95, P99: p99, Max: most,
+			CPU: map[string]float64{"app": cpu}, Memory: map[string]float64{"app": 0.9 * (1 << 30)}}
+	}
+	steps := []verdict.Step{
+		row(50, 10, 39, 60, 80, 98, 15), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
+		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
+	}
+	return SizingDocument{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
+		Sizing: verdict.Size(steps, verdict.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
+		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
+		Drift:  []StepDrift{{Users: 50, Signals: []verdict.Drift{{Signal: "memory of app", State: verdict.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"}}}}}
+}
+
+func TestSizingGolden(t *testing.T) {
+	d := seedDocument(t)
+	golden(t, "sizing.md", render(t, func(w io.Writer) error { return SizingMarkdown(w, d) }))
+	golden(t, "sizing.csv", render(t, func(w io.Writer) error { return SizingCSV(w, d) }))
+	golden(t, "sizing.json", render(t, func(w io.Writer) error { return SizingJSON(w, d) }))
+}
+
+// A ladder that says little: interrupted, refused by a proxy, chosen by a search, too short for a grade.
+func TestSizingOfLittle(t *testing.T) {
+	d := seedDocument(t)
+	steps := d.Steps[:3]
+	steps[0].Count = 12
+	steps[1].Valid, steps[1].Why = false, "lag: <b>late</b> | \"x\""
+	steps[2].Failures, steps[2].Classes, steps[2].Proxy = 1, map[string]uint64{"4xx": 8}, []string{"=cmd: post: status 403 challenge page of a proxy"}
+	steps[2].Memory, steps[2].CPU = nil, nil
+	d.Sizing = verdict.Size(steps, d.Machine, d.Plan.Prices)
+	d.Complete, d.Why = false, "interrupted by <script>"
+	d.Search = &record.Capacity{Kind: record.AtLeast, Users: 500, Why: "max_users"}
+	golden(t, "sizing-little.md", render(t, func(w io.Writer) error { return SizingMarkdown(w, d) }))
+	page := string(render(t, func(w io.Writer) error { return SizingHTML(w, d) }))
+	for _, bad := range []string{"<script>\n", "<b>late", "by <script>"} {
+		if n := strings.Count(page, bad); n > 1 || n == 1 && bad != "<script>\n" {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(render(t, func(w io.Writer) error { return SizingCSV(w, d) })))).ReadAll()
+	if err != nil || len(rows) != 4 || rows[2][9] != "" || rows[2][11] != "false" || rows[3][7] != "" {
+		t.Errorf("%v, %v", rows, err)
+	}
+	// Nothing at all.
+	for _, empty := range []SizingDocument{{}, {Sizing: verdict.Size(nil, verdict.Machine{}, nil)}} {
+		if text := string(render(t, func(w io.Writer) error { return SizingMarkdown(w, empty) })); !strings.Contains(text, "No step carries a grade") {
+			t.Error(text)
+		}
+	}
+}
+
+func TestSizingPage(t *testing.T) {
+	d := seedDocument(t)
+	page := string(render(t, func(w io.Writer) error { return SizingHTML(w, d) }))
+	for _, want := range []string{`<td class="kind k-excellent">✅ Excellent</td>`, `<td class="kind k-poor">❌ Poor</td>`, "default-src 'none'", "Performance test results: CX23"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(page, "src=\"http") || strings.Contains(page, "href=\"http") {
+		t.Error("the page needs something from elsewhere")
+	}
+	var back map[string]any
+	if err := json.Unmarshal(render(t, func(w io.Writer) error { return SizingJSON(w, d) }), &back); err != nil || back["comfortable"].(map[string]any)["users"] != 200.0 {
+		t.Errorf("%v, %v", back["comfortable"], err)
+	}
+}
