@@ -69,7 +69,7 @@ type Env struct {
 	// Weights are the weights of actions by name, for all behaviors that know an action of that name. Nil means each
 	// behavior's default; an action that is not in it has weight 0.
 	Weights map[string]float64
-	// Log reports progress of Provision to a person. It may be nil.
+	// Log reports progress of Provision, and the first failure of each kind in a run, to a person. It may be nil.
 	Log func(format string, args ...any)
 }
 

@@ -123,7 +123,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 			if err := read(resp); err != nil {
 				e = &OpError{Op: opNames[o], Class: measure.Decode, Status: resp.Status, Err: err}
 				if challenge(resp) {
-					e.Proxy = "challenge page of a proxy (allow this host's address there)"
+					e.Proxy = challenged
 				}
 			}
 		}

@@ -139,6 +139,10 @@ func TestClasses(t *testing.T) {
 			if !ok || e.Class != tt.class || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "tok") {
 				t.Errorf("got %v, want %s with %q", err, tt.class, tt.text)
 			}
+			byProxy := tt.name == "rate limit" || tt.name == "proxy's 403" || strings.HasPrefix(tt.name, "challenge")
+			if Refused(err.Error()) != byProxy {
+				t.Errorf("%v: refused by a proxy %v, want %v", err, !byProxy, byProxy)
+			}
 		})
 	}
 	t.Run("dial", func(t *testing.T) {

@@ -96,6 +96,19 @@ func over(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
+// What a proxy answers in the place of the application.
+const (
+	challenged = "challenge page of a proxy (allow this host's address there)"
+	limited    = "too many requests: a rate limit of the server or a proxy"
+	forbidden  = "forbidden by a proxy, not by the application"
+)
+
+// Refused reports whether the text of an [OpError] says that a proxy or a rate limit refused the call, so that it says
+// nothing about the application.
+func Refused(text string) bool {
+	return strings.Contains(text, challenged) || strings.Contains(text, limited) || strings.Contains(text, forbidden)
+}
+
 // refusal explains an answer with an unwanted status: the application's own error, or someone in between.
 func refusal(e *OpError, resp *wire.Response) {
 	// Old servers type the answer for an unknown path as plain text.
@@ -109,11 +122,11 @@ func refusal(e *OpError, resp *wire.Response) {
 	}
 	switch {
 	case challenge(resp):
-		e.Proxy = "challenge page of a proxy (allow this host's address there)"
+		e.Proxy = challenged
 	case resp.Status == 429:
-		e.Proxy = "too many requests: a rate limit of the server or a proxy"
+		e.Proxy = limited
 	case resp.Status == 403 && e.Code == "":
-		e.Proxy = "forbidden by a proxy, not by the application"
+		e.Proxy = forbidden
 	case e.Code == "" && resp.Status >= 502 && resp.Status <= 504:
 		e.Proxy = "a proxy could not reach the application"
 	}

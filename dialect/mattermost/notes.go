@@ -26,6 +26,7 @@ func (n *notes) table(env *workload.Env, k int) *Table {
 		n.reg = env.Registry
 		n.tables = [2]*Table{NewTable(env.Registry, ""), NewTable(env.Registry, workload.Login)}
 		n.storms = map[string]*Table{}
+		n.told = nil // each run is told of its own
 	}
 	return n.tables[k]
 }
