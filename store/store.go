@@ -34,7 +34,7 @@ type Store struct{ root string }
 
 // Open returns the store in root, which is made when it is missing.
 func Open(root string) (*Store, error) {
-	for _, d := range []string{"runs", "comparisons"} {
+	for _, d := range []string{"runs", "comparisons", "sizings"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
 			return nil, fmt.Errorf("opening store: %w", err)
 		}

@@ -119,3 +119,18 @@ func TestComparisonReadsBack(t *testing.T) {
 		t.Fatal(got, err)
 	}
 }
+
+func TestSizingReadsBack(t *testing.T) {
+	s := open(t)
+	z := &record.Sizing{ID: "z1", Planned: []int{50, 200}, Steps: []record.SizingStep{{Users: 50, Run: "a1"}}}
+	if err := s.SaveSizing(z); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Sizing("z")
+	if err != nil || len(got.Steps) != 1 || got.Steps[0].Run != "a1" || got.Format != record.FormatVersion {
+		t.Fatal(got, err)
+	}
+	if _, err := s.Sizing("y"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -214,6 +214,7 @@ func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError fu
 	a := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
 	env := workload.Env{URL: set.URL, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
 		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: a.Registry, Tally: a.Tally, Ledger: workload.NewLedger(0, set.Seed)}
+	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Ledger.Share()
 	a.Ledger = env.Ledger
 	var mix []engine.Part

@@ -249,6 +249,11 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return err
 	}
 	c, err := st.Comparison(rest[0])
+	if errors.Is(err, store.ErrNotFound) {
+		if z, zerr := st.Sizing(rest[0]); zerr == nil {
+			return a.concludeSizing(ctx, st, z, *asJSON)
+		}
+	}
 	if err != nil {
 		return usageError{err}
 	}

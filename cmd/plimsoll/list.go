@@ -16,6 +16,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/store"
+	"plimsoll/verdict"
 	"plimsoll/workload"
 )
 
@@ -102,6 +103,7 @@ type shown struct {
 	Users    *record.Users   `json:"users,omitempty"`
 	Login    []opRow         `json:"login,omitempty"`            // over the whole run
 	Storms   [][]opRow       `json:"storm_operations,omitempty"` // of each of Users.Storms
+	Drift    []verdict.Drift `json:"drift,omitempty"`            // in the measured phase
 	data     report.RunData
 }
 
@@ -158,7 +160,7 @@ func rowOf(w *measure.Window, span time.Duration) opRow {
 }
 
 // show prints one run.
-func (a *app) show(_ context.Context, fs *flag.FlagSet, args []string) error {
+func (a *app) show(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	asJSON := fs.Bool("json", false, "write the run as JSON")
 	rest, err := parse(fs, args, 1, 1)
@@ -173,7 +175,7 @@ func (a *app) show(_ context.Context, fs *flag.FlagSet, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	s, err := look(r)
+	s, err := look(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (a *app) show(_ context.Context, fs *flag.FlagSet, args []string) error {
 }
 
 // look gathers what show prints.
-func look(r *record.Run) (shown, error) {
+func look(ctx context.Context, r *record.Run) (shown, error) {
 	s := shown{Manifest: r.Manifest, Validity: r.Validity, Phase: "measure"}
 	ph, ok := r.Manifest.Phase("measure")
 	if !ok {
@@ -215,6 +217,9 @@ func look(r *record.Run) (shown, error) {
 	}
 	if s.data, err = usersData(r); err != nil {
 		return s, err
+	}
+	if s.Drift, err = driftOf(ctx, r); err != nil { // the rest of the run is worth showing
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: "stability: " + err.Error()})
 	}
 	s.Users, s.Login = s.data.Users, rowsOf(s.data.Outside.Login, 0)
 	for _, ops := range s.data.Outside.Storms {
@@ -278,6 +283,12 @@ func (a *app) printRun(s shown, all bool) {
 			fmt.Fprintf(w, "  %s %s: %.4g of %.4g\n", mark, e.Rule, e.Value, e.Limit)
 		} else if e.Kind == "error" {
 			fmt.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
+		}
+	}
+	if seen(s.Drift) {
+		fmt.Fprintln(w, "\nstability in the measured phase (docs/sizing.md):")
+		for _, d := range s.Drift {
+			fmt.Fprintf(w, "  %s\n", d.Sentence)
 		}
 	}
 	p, err := plan.Parse([]byte(m.Plan))

@@ -71,7 +71,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return err
 	}
 	s.prog.end()
-	sh, err := look(r)
+	sh, err := look(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return err
 	}

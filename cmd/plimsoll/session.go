@@ -82,6 +82,7 @@ type part struct {
 	block, order            int
 	pilot                   bool
 	bounded, unbounded      bool // which tests it carries
+	keep                    bool // the state that the part before has left; else the system is reset
 	start                   int  // of the search; 0 for the plan's or the bounded test's
 }
 
@@ -99,9 +100,11 @@ func (s *session) users(pt part) int {
 
 // trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool failed.
 func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run, trial.Outcome, error) {
-	s.prog.doing("resetting", s.length(pt))
-	if err := sys.reset(ctx); err != nil {
-		return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.arm, dash(pt.engine), err)
+	if !pt.keep {
+		s.prog.doing("resetting", s.length(pt))
+		if err := sys.reset(ctx); err != nil {
+			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.arm, dash(pt.engine), err)
+		}
 	}
 	_, most := s.arrivals(sys.mix)
 	lay, err := s.layout(ctx, sys.dep.URL(), sys.mix, s.users(pt)+most)
@@ -205,7 +208,9 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	defer sig.close()
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	env := sys.env(s.plan, sys.dep.URL())
-	env.Registry = reg
+	env.Registry, env.Log = reg, func(format string, args ...any) {
+		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf(format, args...)})
+	}
 	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, runner: runner, health: h})
 	if err != nil {
 		return out, stamps, err

@@ -137,7 +137,7 @@ func (s *system) roles() []probe.Role {
 // env is what users of a run share, but for where they record.
 func (s *system) env(p *plan.Plan, url string) workload.Env {
 	return workload.Env{
-		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: params(p),
+		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: expanded(p, s.secrets),
 		Secret: s.secrets, Timeout: opTimeout,
 		Mix: p.Workload.ActionMix, Weights: weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}
@@ -151,6 +151,39 @@ func params(p *plan.Plan) map[string]string {
 		}
 	}
 	return out
+}
+
+// expanded are the settings of the behaviors, with references resolved where the setting is no secret.
+func expanded(p *plan.Plan, value func(string) string) map[string]string {
+	out := params(p)
+	for k := range p.Workload.Params {
+		if _, plain := mattermost.Params[k]; plain && out[k] == "" {
+			if v := value(k); v != "" {
+				out[k] = v
+			}
+		}
+	}
+	return out
+}
+
+// resolve replaces references in the target's addresses, and reports those of the behaviors' settings that lead nowhere.
+func (s *session) resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
+	for key, at := range map[string]*string{"url": &t.URL, "ready": &t.Ready, "metrics_url": &t.MetricsURL} {
+		full, err := plan.Expand(*at, s.lookup)
+		if err != nil {
+			return t, usagef("target.%s: %w", key, err)
+		}
+		*at = full
+	}
+	for k, v := range w.Params {
+		if _, plain := mattermost.Params[k]; !plain {
+			continue
+		}
+		if _, err := plan.Expand(v, s.lookup); err != nil {
+			return t, usagef("workload.params.%s: %w", k, err)
+		}
+	}
+	return t, nil
 }
 
 // newMix makes the behaviors of a plan, the main one first.
@@ -211,6 +244,9 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		if a, ok := p.Compare.Arm(arm); ok {
 			t = t.With(a)
 		}
+	}
+	if t, err = f.s.resolve(t, p.Workload); err != nil {
+		return nil, err
 	}
 	spec, err := f.spec(t, arm, eng, filepath.Join(f.dir, key), sys)
 	if err != nil {

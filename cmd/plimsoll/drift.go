@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/series"
+	"plimsoll/verdict"
+	"plimsoll/workload"
+)
+
+// mostBins is in how many values a measured phase is cut to look for a drift.
+const mostBins = 96
+
+// driftOf says what moved in the measured phase of a run; nil if it has none.
+func driftOf(ctx context.Context, r *record.Run) ([]verdict.Drift, error) {
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok || r.Manifest.State == record.Running {
+		return nil, nil
+	}
+	seconds := int((ph.To - ph.From) / time.Second)
+	bin := max((seconds+mostBins-1)/mostBins, 1)
+	signals, err := opSignals(r, ph, bin, seconds/bin)
+	if err != nil {
+		return nil, err
+	}
+	more, err := seriesSignals(ctx, r, ph, bin, seconds/bin)
+	if err != nil {
+		return nil, err
+	}
+	return verdict.FindDrift(append(more, signals...)), nil
+}
+
+// opSignals are the signals of the operations: median, 95th percentile, throughput, failures.
+func opSignals(r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, error) {
+	merged := make([]*measure.Window, n)
+	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
+		at := second - int(ph.From/time.Second)
+		if at < 0 || at/bin >= n {
+			return at < 0
+		}
+		for _, w := range ws {
+			if !workload.Steady(w.Name) {
+				continue
+			}
+			if merged[at/bin] == nil {
+				merged[at/bin] = measure.NewWindow("op")
+			}
+			merged[at/bin].Merge(w)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	step := time.Duration(bin) * time.Second
+	median := verdict.Signal{Name: "median response", Unit: "ms", Step: step, Material: 0.10, Floor: 1}
+	p95 := verdict.Signal{Name: "95th percentile", Unit: "ms", Step: step, Material: 0.20, Floor: 5}
+	rate := verdict.Signal{Name: "throughput", Unit: "1/s", Step: step, Material: 0.05, Floor: 0.1}
+	failures := verdict.Signal{Name: "failures", Unit: "% of operations", Step: step, Floor: 0.1}
+	failed := false
+	for _, w := range merged {
+		if w == nil || w.Response.Count() == 0 {
+			continue
+		}
+		median.Values = append(median.Values, w.Response.Quantile(0.5).Seconds()*1e3)
+		p95.Values = append(p95.Values, w.Response.Quantile(0.95).Seconds()*1e3)
+		rate.Values = append(rate.Values, float64(w.Count())/step.Seconds())
+		failures.Values = append(failures.Values, 100*float64(w.Errors())/float64(w.Count()))
+		failed = failed || w.Errors() > 0
+	}
+	out := []verdict.Signal{median, p95, rate}
+	if failed {
+		out = append(out, failures)
+	}
+	return out, nil
+}
+
+// drifting are the signals of the target's own series: each is the mean of a bin ($b), by role.
+var drifting = []struct {
+	name, unit, query string
+	material, floor   float64
+}{
+	{"memory", "bytes", `sum by (role) (avg_over_time(plimsoll_process_resident_memory_bytes{role=~"app|db"}[$b]))`, 0.05, 8 << 20},
+	{"memory by its metrics", "bytes", `sum by (role) (avg_over_time(mattermost_process_resident_memory_bytes{role="app"}[$b]) or avg_over_time(process_resident_memory_bytes{role="app"}[$b]))`, 0.05, 8 << 20},
+	{"heap in use", "bytes", `sum by (role) (avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$b]))`, 0.10, 8 << 20},
+	{"goroutines", "", `sum by (role) (avg_over_time(go_goroutines{role="app"}[$b]))`, 0.10, 20},
+	{"open files", "", `sum by (role) (avg_over_time(plimsoll_process_open_fds{role=~"app|db"}[$b]))`, 0.10, 20},
+	{"CPU", "% of one core", `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role=~"app|db"}[$r])) * 100`, 0.10, 5},
+}
+
+func seriesSignals(ctx context.Context, r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, error) {
+	if n < 2 {
+		return nil, nil
+	}
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	step := time.Duration(bin) * time.Second
+	from, to := r.Manifest.Epoch.Add(ph.From+step), r.Manifest.Epoch.Add(ph.To)
+	var out []verdict.Signal
+	for _, d := range drifting {
+		query := strings.NewReplacer("$b", step.String(), "$r", max(step, 4*time.Second).String()).Replace(d.query)
+		lines, err := db.Range(ctx, query, from, to, step)
+		if err != nil {
+			return nil, fmt.Errorf("drift of %s: %w", d.name, err)
+		}
+		for _, l := range lines {
+			s := verdict.Signal{Name: strings.TrimSpace(d.name + " of " + l.Labels["role"]), Unit: d.unit, Step: step, Material: d.material, Floor: d.floor}
+			for _, v := range l.V {
+				if !math.IsNaN(v) && !math.IsInf(v, 0) {
+					s.Values = append(s.Values, v)
+				}
+			}
+			if len(s.Values)*10 >= n*9 { // with holes, neighbors would not be at equal distances
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}
+
+// loads are the questions for CPU and memory of the target, by role, over a stretch ($w); the first that has an answer counts.
+var (
+	cpuLoads = []string{
+		`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role=~"app|db"}[$w])) * 100`,
+		`sum by (role) (rate(mattermost_process_cpu_seconds_total{role="app"}[$w]) or rate(process_cpu_seconds_total{role="app"}[$w])) * 100`,
+	}
+	memoryLoads = []string{
+		`sum by (role) (max_over_time(plimsoll_process_resident_memory_bytes{role=~"app|db"}[$w]))`,
+		`sum by (role) (max_over_time(mattermost_process_resident_memory_bytes{role="app"}[$w]) or max_over_time(process_resident_memory_bytes{role="app"}[$w]))`,
+	}
+)
+
+// loadOf returns CPU (percent of one core) and most memory (bytes) of the target over a phase, by role; empty when they
+// are not seen.
+func loadOf(ctx context.Context, r *record.Run, ph record.Phase) (cpu, memory map[string]float64, err error) {
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer db.Close()
+	ask := func(queries []string) (map[string]float64, error) {
+		out := map[string]float64{}
+		for _, q := range queries {
+			res, err := db.Query(ctx, strings.ReplaceAll(q, "$w", (ph.To-ph.From).String()), r.Manifest.Epoch.Add(ph.To))
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range res {
+				if !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0) {
+					out[x.Labels["role"]] = x.Value
+				}
+			}
+			if len(out) > 0 {
+				break
+			}
+		}
+		return out, nil
+	}
+	if cpu, err = ask(cpuLoads); err != nil {
+		return nil, nil, err
+	}
+	memory, err = ask(memoryLoads)
+	return cpu, memory, err
+}
+
+// stepOf reads what a load step measured.
+func stepOf(ctx context.Context, r *record.Run, users int) (verdict.Step, error) {
+	s := verdict.Step{Run: r.Manifest.ID, Users: users, Valid: r.Validity.Valid}
+	var why []string
+	for _, f := range r.Validity.Findings {
+		if f.Level == record.Red {
+			why = append(why, f.Gate+": "+f.Text)
+		}
+	}
+	s.Why = strings.Join(why, "; ")
+	events, err := r.Events()
+	if err != nil {
+		return s, err
+	}
+	s.Proxy = refusals(events)
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		s.Valid, s.Why = false, strings.TrimPrefix(s.Why+"; it was not measured", "; ")
+		return s, nil
+	}
+	merged, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		return s, err
+	}
+	all := measure.NewWindow("op")
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		if workload.Steady(name) {
+			all.Merge(merged[name])
+		}
+	}
+	row := rowOf(all, ph.To-ph.From)
+	s.Count, s.Throughput, s.P50, s.P95, s.P99, s.Max, s.Classes = row.Count, row.Rate, row.P50, row.P95, row.P99, row.Max, row.Class
+	if row.Count > 0 {
+		s.Failures = float64(row.Errors) / float64(row.Count)
+	}
+	s.CPU, s.Memory, err = loadOf(ctx, r, ph)
+	return s, err
+}

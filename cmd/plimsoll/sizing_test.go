@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/record"
+	"plimsoll/refnull"
+	"plimsoll/report"
+	"plimsoll/store"
+	"plimsoll/verdict"
+)
+
+func TestStepsAround(t *testing.T) {
+	for _, tt := range []struct {
+		c    record.Capacity
+		most int
+		want []int
+	}{
+		{record.Capacity{Kind: record.Estimate, Users: 500}, 5000, []int{50, 200, 400, 500, 750}},
+		{record.Capacity{Kind: record.Estimate, Users: 1234}, 1500, []int{120, 490, 990, 1200, 1500}},
+		{record.Capacity{Kind: record.AtLeast, Users: 500}, 5000, []int{50, 200, 400, 500}},
+		{record.Capacity{Kind: record.Estimate, Users: 3}, 5000, []int{1, 2, 3, 5}},
+		{record.Capacity{Kind: record.Estimate, Users: 1}, 5000, []int{1, 2}},
+	} {
+		if got := stepsAround(tt.c, tt.most); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: %v, want %v", tt.c, got, tt.want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	const page = "post: status 403 challenge page of a proxy (allow this host's address there) (4xx)"
+	got := refusals([]record.Event{
+		{Kind: "error", Text: "first failure of its kind: " + page}, {Kind: "error", Text: "first failure of its kind: " + page},
+		{Kind: "error", Text: "first failure of its kind: post: status 500 (5xx)"}, {Kind: "note", Text: page},
+		{Kind: "error", Text: "user 7: login: status 429 too many requests: a rate limit of the server or a proxy (4xx)"},
+	})
+	want := []string{page, "login: status 429 too many requests: a rate limit of the server or a proxy (4xx)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// runSizing runs the verb with a plan in a fresh store and returns its report, output and status.
+func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument, string, int, string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.MkdirTemp("", "plimsoll-sizing-") //nolint:usetesting // the databases run as a user of their own, who must be able to pass through it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "plan.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
+	cmd.Env = append(cmd.Env, env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	status := wait(t, cmd, 120*time.Second, output)
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+	var d report.SizingDocument
+	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.json"))
+	if len(files) != 1 {
+		return d, output.String(), status, root
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d, output.String(), status, root
+}
+
+// Three small steps on the reference server and PostgreSQL give the table: what was measured is in it, a step that the
+// machine spoiled carries no grade, and the stored runs give the same report again.
+func TestSizingOnRefchat(t *testing.T) {
+	d, output, status, root := runSizing(t, `
+name: ladder
+target: {driver: refchat, args: ["-hash=bcrypt:4"]}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster, pace: 0.02}
+sizing: {steps: [5, 10, 20], ramp: 20/s, settle: 1s, hold: 4s, offer: box}
+prices:
+  - {name: box, vcpu: 1, memory: 4GB, price: 6, currency: EUR}
+  - {name: bigger, vcpu: 2, memory: 8GB, price: 12, currency: EUR}
+setup: {stack: refchat}
+`)
+	if status != exitOK && status != exitInvalid || len(d.Steps) != 3 || !d.Complete {
+		t.Fatalf("status %d, %d steps\n%s", status, len(d.Steps), output)
+	}
+	graded := 0
+	for i, s := range d.Steps {
+		if s.Users != []int{5, 10, 20}[i] || s.Count < 100 || s.P50 <= 0 || s.P99 < s.P95 || s.Max < s.P99 || s.Failures != 0 {
+			t.Errorf("%+v", s)
+		}
+		if cpu, ok := s.TotalCPU(); !ok || cpu <= 0 || len(s.CPU) != 2 {
+			t.Errorf("CPU of %d users: %v", s.Users, s.CPU)
+		}
+		if mem, ok := s.TotalMemory(); !ok || mem < 10<<20 || len(s.Memory) != 2 {
+			t.Errorf("memory of %d users: %v", s.Users, s.Memory)
+		}
+		if (s.Grade != "") != s.Valid {
+			t.Errorf("%d users: valid %v, grade %q (%s)", s.Users, s.Valid, s.Grade, s.Rule)
+		}
+		if s.Grade != "" {
+			graded++
+		}
+	}
+	if (status == exitOK) != (graded == 3) {
+		t.Errorf("status %d with %d grades", status, graded)
+	}
+	// Twice the users make about twice the requests: the steps are what they say.
+	if a, b := d.Steps[0].Throughput, d.Steps[2].Throughput; b < 2*a {
+		t.Errorf("%.1f requests/s of 5 users, %.1f of 20", a, b)
+	}
+	for _, want := range []string{"# Performance test results: box", "| Concurrent users |", "## Recommended capacity", "## Cost", "PostgreSQL"} {
+		if !strings.Contains(output, want) {
+			t.Errorf("the report lacks %q in\n%s", want, output)
+		}
+	}
+	st, err := store.Open(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := st.List(context.Background())
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%d runs, %v", len(entries), err)
+	}
+	z, err := st.Sizing(entries[0].Comparison)
+	if err != nil || z.State != record.Sealed || len(z.Steps) != 3 || z.Engine != "postgresql" {
+		t.Errorf("%+v, %v", z, err)
+	}
+	path, _ := program()
+	again, out := command(path, "report", "-json", "-store", filepath.Join(root, "store"), entries[0].Comparison)
+	if err := again.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := wait(t, again, 30*time.Second, out); got != status {
+		t.Errorf("report: status %d, sizing ended with %d\n%s", got, status, out.String())
+	}
+	var same report.SizingDocument
+	if err := json.NewDecoder(strings.NewReader(out.String())).Decode(&same); err != nil || fmt.Sprint(same.Comfortable, same.Bottleneck) != fmt.Sprint(d.Comfortable, d.Bottleneck) {
+		t.Errorf("%+v, %v", same, err)
+	}
+	// A run that was changed afterwards is not believed.
+	manifest := filepath.Join(root, "store", "runs", entries[0].ID, record.ManifestFile)
+	if b, err := os.ReadFile(manifest); err != nil || os.WriteFile(manifest, append(b, '\n'), 0o644) != nil {
+		t.Fatal(err)
+	}
+	a := &app{env: os.Getenv}
+	if changed, err := a.sizingDocument(t.Context(), st, z); err != nil || changed.Steps[0].Valid || changed.Steps[0].Grade != "" {
+		t.Errorf("%+v, %v", changed.Steps, err)
+	}
+}
+
+// A proxy that shows posts a challenge page is named, and its answers get no grade. Address, channel and token come
+// from the environment.
+func TestSizingBehindAProxy(t *testing.T) {
+	s, err := refnull.New(refnull.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := inBackground(func() error { return s.Run(ctx) })
+	defer func() { cancel(); <-done }()
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(u)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts") {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, "<title>Just a moment...</title>")
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	const text = `
+name: behind
+target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
+workload: {behavior: poster, pace: 0.02, params: {channel: "${ENV:TEST_CHANNEL}", bot_token: "${ENV:TEST_TOKEN}"}}
+sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
+`
+	if _, output, status, _ := runSizing(t, text); status != exitUsage || !strings.Contains(output, "TEST_URL is not set") {
+		t.Errorf("without the environment: status %d\n%s", status, output)
+	}
+	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy.URL, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
+	if status != exitInvalid || len(d.Steps) != 1 {
+		t.Fatalf("status %d\n%s", status, output)
+	}
+	step := d.Steps[0]
+	if step.Grade != "" || step.Failures < 0.5 || len(step.Proxy) == 0 || !strings.Contains(step.Proxy[0], "challenge page of a proxy") {
+		t.Errorf("%+v", step)
+	}
+	if d.Bottleneck.Name != verdict.ProxyBound || !strings.Contains(output, "allow this host's address at the proxy") {
+		t.Errorf("%+v\n%s", d.Bottleneck, output)
+	}
+	if strings.Contains(output, "tokentoken") {
+		t.Error("the token was printed")
+	}
+}
