@@ -200,6 +200,9 @@ func TestReadPosts(t *testing.T) {
 			t.Errorf("%s: got %+v, want an error", bad, got)
 		}
 	}
+	if got, err := readPosts([]byte(`{"order":["r","b","r"],"posts":{"b":{"id":"b","user_id":"u"},"r":{"id":"r","user_id":"v"}}}`)); err != nil || len(got) != 2 || got[0].UserID.String() != "v" {
+		t.Errorf("an id that is listed twice: %+v, %v", got, err)
+	}
 	if got, err := readPosts([]byte(`{"order":[],"posts":{}}`)); err != nil || len(got) != 0 {
 		t.Errorf("empty channel: %+v, %v", got, err)
 	}

@@ -227,8 +227,10 @@ func readPosts(body []byte) ([]Seen, error) {
 	if string(order) != "null" {
 		if err := eachElement(order, func(v []byte) error {
 			id, err := idOf(text(v))
-			at[id] = len(seen)
-			seen = append(seen, Seen{ID: id})
+			if _, twice := at[id]; !twice { // as 5.37 lists the root of a thread
+				at[id] = len(seen)
+				seen = append(seen, Seen{ID: id})
+			}
 			return err
 		}); err != nil {
 			return nil, err
