@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -33,8 +35,20 @@ func client(ctx context.Context, args []string) error {
 	pace := fs.Float64("pace", 1, "users: pace")
 	ramp := fs.Duration("ramp", time.Second, "paced, users: ramp")
 	length := fs.Duration("length", 0, "users: measure for so long after the ramp")
+	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	// As in a run, somebody takes the windows away each second.
@@ -171,9 +185,19 @@ type outcome struct {
 	FirstError            string `json:",omitempty"`
 }
 
+// loopback returns addresses enough for the connections of a run and for those that rest for a minute after the logins: with one, the kernel
+// would spend more on looking for a port than on all else together.
+func loopback() []netip.Addr {
+	var a []netip.Addr
+	for i := range byte(8) {
+		a = append(a, netip.AddrFrom4([4]byte{127, 0, 0, 2 + i}))
+	}
+	return a
+}
+
 // simulate runs simulated users of a behavior until ctx ends, or for the length and then says what they saw.
 func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace float64, ramp, length time.Duration, reg *measure.Registry) error {
-	env := workload.Env{URL: url, Seed: 7, Pace: pace, Registry: reg, Timeout: 10 * time.Second, Deliveries: workload.NewDeliveries(0), Secret: func(k string) string {
+	env := workload.Env{URL: url, Seed: 7, Pace: pace, Registry: reg, Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 7), Dial: wire.FromSources(loopback()), Secret: func(k string) string {
 		if k == "admin_password" {
 			return "Aa1!null-server"
 		}

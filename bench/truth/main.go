@@ -32,6 +32,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -322,23 +323,43 @@ func runLocust(ctx context.Context, program, dir, url string, rate float64, d ti
 		return row{}, err
 	}
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
+	n, p50, p99, err := locustStats(f)
+	return row{Name: fmt.Sprintf("Locust FastHttpUser, %s users", users), N: n, CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
+		SeenP50: p50, SeenP99: p99}, err
+}
+
+// locustStats reads requests, p50 and p99 (in seconds) of the last line, that of all requests together, of Locust's table of statistics.
+// Locust writes N/A for the quantiles of no request at all.
+func locustStats(r io.Reader) (n int, p50, p99 float64, err error) {
+	lines, err := csv.NewReader(r).ReadAll()
 	if err != nil {
-		return row{}, err
+		return 0, 0, 0, err
 	}
-	col := func(name string) (float64, error) {
-		for i, h := range lines[0] {
-			if h == name {
-				return strconv.ParseFloat(lines[len(lines)-1][i], 64)
-			}
+	if len(lines) < 2 {
+		return 0, 0, 0, errors.New("the table has no line")
+	}
+	last := lines[len(lines)-1]
+	col := func(name string) (v float64) {
+		i := slices.Index(lines[0], name)
+		if i < 0 {
+			err = errors.Join(err, fmt.Errorf("no column %q", name))
+			return 0
 		}
-		return 0, fmt.Errorf("no column %q", name)
+		v, perr := strconv.ParseFloat(last[i], 64)
+		if perr != nil && last[i] != "N/A" {
+			err = errors.Join(err, fmt.Errorf("column %q: %w", name, perr))
+		}
+		return v
 	}
-	n, err1 := col("Request Count")
-	p50, err2 := col("50%")
-	p99, err3 := col("99%")
-	return row{Name: fmt.Sprintf("Locust FastHttpUser, %s users", users), N: int(n), CPU: cpu.Seconds() / took.Seconds(), TruthP50: st.Took["p50"], TruthP99: st.Took["p99"],
-		SeenP50: p50 / 1e3, SeenP99: p99 / 1e3}, errors.Join(err1, err2, err3)
+	n = int(col("Request Count"))
+	p50, p99 = col("50%")/1e3, col("99%")/1e3
+	switch {
+	case err != nil:
+		return 0, 0, 0, err
+	case n == 0 || p50 == 0:
+		return 0, 0, 0, fmt.Errorf("no request has a time: %q", last)
+	}
+	return n, p50, p99, nil
 }
 
 // print writes the table.

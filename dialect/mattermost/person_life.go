@@ -85,7 +85,11 @@ func (a *person) begin(t *Table) (end func()) {
 	if a.c = a.pool.take(a.u, t); a.c == nil {
 		a.c = a.pool.force(a.u, t)
 	}
-	return func() { a.pool.give(a.c) }
+	a.pool.act(true)
+	return func() {
+		a.pool.give(a.c)
+		a.pool.act(false)
+	}
 }
 
 // arrive opens a session if there is none, connects and loads everything.

@@ -10,13 +10,16 @@ import (
 )
 
 // A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls go out at the same time, up to the
-// budget that a browser has for one server, and closed after them. Its zero value needs cfg and budget. It is safe for concurrent use.
+// budget that a browser has for one server, and kept until the person's action ends: an action that has calls together more than once does
+// not connect each time. Its zero value needs cfg and budget. It is safe for concurrent use.
 type pool struct {
 	cfg    ClientConfig
 	budget int
 
 	mu     sync.Mutex
 	idle   *Client
+	more   []*Client // idle, too; none while the person rests
+	acting bool
 	open   int
 	closed bool
 }
@@ -25,7 +28,7 @@ type pool struct {
 func (p *pool) take(rec Recorder, t *Table) *Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idle == nil && p.open >= p.budget {
+	if p.idle == nil && len(p.more) == 0 && p.open >= p.budget {
 		return nil
 	}
 	return p.get(rec, t)
@@ -38,10 +41,15 @@ func (p *pool) force(rec Recorder, t *Table) *Client {
 	return p.get(rec, t)
 }
 
-// get returns the idle client or a new one. The lock is held.
+// get returns an idle client or a new one. The lock is held.
 func (p *pool) get(rec Recorder, t *Table) *Client {
 	c := p.idle
-	if p.idle = nil; c == nil {
+	switch n := len(p.more); {
+	case c != nil:
+		p.idle = nil
+	case n > 0:
+		c, p.more = p.more[n-1], p.more[:n-1]
+	default:
 		p.open++
 		cfg := p.cfg
 		cfg.Recorder, cfg.Table = rec, t
@@ -55,10 +63,32 @@ func (p *pool) get(rec Recorder, t *Table) *Client {
 func (p *pool) give(c *Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idle == nil && !p.closed {
+	switch {
+	case p.closed:
+		p.drop(c)
+	case p.idle == nil:
 		p.idle = c
-		return
+	case p.acting && p.open <= p.budget:
+		p.more = append(p.more, c)
+	default:
+		p.drop(c)
 	}
+}
+
+// act says that the person's action begins, or that it has ended.
+func (p *pool) act(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.acting = on; !on {
+		for _, c := range p.more {
+			p.drop(c)
+		}
+		p.more = nil
+	}
+}
+
+// drop closes a client. The lock is held.
+func (p *pool) drop(c *Client) {
 	p.open--
 	c.Close()
 }
@@ -74,10 +104,13 @@ func (p *pool) close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	if p.idle != nil {
-		p.idle.Close()
+		p.drop(p.idle)
 		p.idle = nil
-		p.open--
 	}
+	for _, c := range p.more {
+		p.drop(c)
+	}
+	p.more = nil
 }
 
 // besides records the calls that go out besides the person's own: each is due when the one before it on its connection was done.
