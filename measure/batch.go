@@ -1,13 +1,17 @@
 package measure
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // batchSize is how many ops share one taking of the lock, which costs more than recording one of them.
 const batchSize = 32
 
 // A Batch records ops for one goroutine and hands them to the registry in groups, because the lock is the dearest part
-// of recording one. Its owner calls Flush before it rests: an op is in no cut until then. A Batch takes 1.3 KiB and
-// never allocates. It is not safe for concurrent use.
+// of recording one. Its owner calls Flush or Close before it rests: an op is in no cut until then. A Batch takes 1.3 KiB;
+// those that were closed are used again, so that owners who mostly rest share a few, which the processor's caches know. It
+// is not safe for concurrent use.
 type Batch struct {
 	shard   *shard
 	n       int
@@ -28,8 +32,20 @@ func (e *entry) set(n Name, op *Op) {
 	e.bytes, e.name, e.class, e.scheduled, e.lagOnly = op.Bytes, n, op.Class, op.Scheduled, false
 }
 
+var batches = sync.Pool{New: func() any { return new(Batch) }}
+
 // Batch returns an empty batch of the recorder.
-func (rec *Recorder) Batch() *Batch { return &Batch{shard: rec.shard} }
+func (rec *Recorder) Batch() *Batch {
+	b := batches.Get().(*Batch)
+	b.shard = rec.shard
+	return b
+}
+
+// Close is Flush by an owner who will not use the batch again.
+func (b *Batch) Close() {
+	b.Flush()
+	batches.Put(b)
+}
 
 // Record counts op under n, at the latest with the next Flush.
 func (b *Batch) Record(n Name, op *Op) {

@@ -26,7 +26,8 @@ type User struct {
 	seed      uint64
 	sources   [4]*rand.PCG // of the streams, in their order
 	rec       *measure.Recorder
-	batch     *measure.Batch // nil: each op is recorded at once
+	buffered  bool           // ops are recorded in batches
+	batch     *measure.Batch // nil while it holds nothing
 	epoch     time.Time
 	intended  time.Duration // of the next op
 	due       time.Duration
@@ -57,21 +58,30 @@ const (
 
 // Buffer makes the user's own goroutine record in batches from here on, which is cheaper: quick ops of an action are
 // recorded when it ends, or with its next slow one. Who runs the user calls Flush before it rests.
-func (u *User) Buffer() { u.batch = u.rec.Batch() }
+func (u *User) Buffer() { u.buffered = true }
 
 // Flush hands what was recorded to the registry.
 func (u *User) Flush() {
 	if u.batch != nil {
-		u.batch.Flush()
+		u.batch.Close()
+		u.batch = nil
 	}
+}
+
+// held returns the user's batch.
+func (u *User) held() *measure.Batch {
+	if u.batch == nil {
+		u.batch = u.rec.Batch()
+	}
+	return u.batch
 }
 
 // Lag records how late the generator was with an action, under n.
 func (u *User) Lag(n measure.Name, d time.Duration) {
-	if u.batch != nil {
-		u.batch.Lag(n, d)
+	if u.buffered {
+		u.held().Lag(n, d)
 		if d > heldLagAtMost {
-			u.batch.Flush()
+			u.Flush()
 		}
 	} else {
 		u.rec.Lag(n, d)
@@ -104,10 +114,10 @@ func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, b
 	}
 	op.Sent = max(op.Sent, op.Due)
 	op.Done = max(op.Done, op.Sent)
-	if u.batch != nil {
-		u.batch.Record(n, &op)
+	if u.buffered {
+		u.held().Record(n, &op)
 		if op.Done-op.Due > heldAtMost {
-			u.batch.Flush()
+			u.Flush()
 		}
 	} else {
 		u.rec.Record(n, &op)
