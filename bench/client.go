@@ -82,7 +82,8 @@ func loop(ctx context.Context, n int, reg *measure.Registry, connect func() (fun
 	for i := range n {
 		wg.Go(func() {
 			do, err := connect()
-			rec := reg.Recorder(i)
+			rec := reg.Recorder(i).Batch() // as a busy simulated user
+			defer rec.Close()
 			for err == nil && ctx.Err() == nil {
 				var sent, done time.Time
 				if sent, done, err = do(); err == nil {

@@ -79,7 +79,7 @@ func NewClient(cfg Config) (*Client, error) {
 		o.tls = o.tls.Clone()
 		o.tls.NextProtos = []string{"h2", "http/1.1"}
 	}
-	c := &Client{o: o, agent: cfg.UserAgent, timeout: cfg.Timeout, maxBody: cfg.MaxBody, tally: nextTally()}
+	c := &Client{o: o, agent: cfg.UserAgent, timeout: cfg.Timeout, maxBody: cfg.MaxBody, tally: nextTally(), watch: watch{lazy: true}}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}
@@ -198,13 +198,13 @@ func spokenH2(conn net.Conn) bool {
 
 // exchange writes req and reads the response. With an error, untouched says that the request may be sent again.
 func (c *Client) exchange(ctx context.Context, req *Request) (e *Error, untouched bool) {
-	written, werr := c.write(req)
+	c.rd.open(c.conn)
+	written, werr, rerr := c.write(req)
 	if werr != nil && (written == 0 || isTimeout(werr)) {
 		return newError(ctx, PhaseWrite, werr), written == 0 || req.replayable()
 	}
 	// A server may answer and close before it has read the whole request. What it said counts more than the failed write.
-	c.rd.open(c.conn)
-	f, err := c.readHead()
+	f, err := c.readHead(rerr)
 	if err != nil {
 		nothing := c.resp.FirstByte.IsZero()
 		if werr != nil {
@@ -244,8 +244,9 @@ func (c *Client) finish(last moment) {
 	c.tally.count(c.resp.Kernel)
 }
 
-// write sends head and body, in one piece if they are small, and returns how many bytes the connection took.
-func (c *Client) write(req *Request) (int, error) {
+// write sends head and body, in one piece if they are small, and returns how many bytes the connection took. It may have read the
+// beginning of the response, too, or failed to: that is rerr.
+func (c *Client) write(req *Request) (n int, werr, rerr error) {
 	buf := getBuffer()
 	b := req.appendHead(buf.b[:0], c.o.path, c.fixed)
 	rest := req.Body
@@ -253,27 +254,35 @@ func (c *Client) write(req *Request) (int, error) {
 		b = append(b, rest...)
 		rest = nil
 	}
-	n, err := c.conn.Write(b)
-	buf.b = b
-	putBuffer(buf)
-	if err == nil && len(rest) > 0 {
+	if s := c.rd.sock; s != nil && s.raw != nil && net.Conn(s) == c.conn && len(rest) == 0 {
+		n, werr, rerr = c.rd.exchange(b)
+	}
+	if werr == nil && n < len(b) {
 		var m int
-		m, err = c.conn.Write(rest)
+		m, werr = c.conn.Write(b[n:])
 		n += m
 	}
-	return n, err
+	buf.b = b
+	putBuffer(buf)
+	if werr == nil && len(rest) > 0 {
+		var m int
+		m, werr = c.conn.Write(rest)
+		n += m
+	}
+	return n, werr, rerr
 }
 
-// readHead reads the head of the final response.
-func (c *Client) readHead() (framing, error) {
+// readHead reads the head of the final response. err is that of an attempt to read which was made before.
+func (c *Client) readHead(err error) (framing, error) {
 	for range maxInformational + 1 {
-		if c.rd.r == c.rd.w {
-			if err := c.rd.fill(); err != nil {
-				if err == io.EOF {
-					err = errNoResponse
-				}
-				return framing{}, err
-			}
+		if err == nil && c.rd.r == c.rd.w {
+			err = c.rd.fill()
+		}
+		if err == io.EOF {
+			err = errNoResponse
+		}
+		if err != nil {
+			return framing{}, err
 		}
 		c.began(c.rd.last) // that of the last head read is the final one
 		head, err := c.rd.head()

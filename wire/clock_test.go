@@ -18,6 +18,9 @@ func lateBy(s *sock, d time.Duration) *time.Time {
 	seen := new(time.Time)
 	step := s.run
 	s.run = func(fd uintptr) bool {
+		if s.out != nil && !s.push(fd) {
+			return true
+		}
 		if s.peek(fd); s.alive {
 			return false
 		}

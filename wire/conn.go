@@ -127,6 +127,7 @@ func (d *dialer) connect(ctx context.Context, deadline time.Time) (net.Conn, *Er
 // and knows the context only by its Done channel.
 type watch struct {
 	reads bool            // touch the read deadline only: a WebSocket's writers have their own
+	lazy  bool            // by way of sock.deadline
 	done  <-chan struct{} // of the registered context
 	stop  func() bool
 
@@ -174,9 +175,12 @@ func (w *watch) fire(gen uint64) {
 
 func (w *watch) set(conn net.Conn, t time.Time) {
 	// The error is that of a closed connection, which the read or write that follows reports.
-	if w.reads {
+	switch s := sockOf(conn); {
+	case w.reads:
 		_ = conn.SetReadDeadline(t)
-	} else {
+	case w.lazy && s != nil && s.raw != nil:
+		_ = s.deadline(t)
+	default:
 		_ = conn.SetDeadline(t)
 	}
 }

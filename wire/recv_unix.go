@@ -20,3 +20,13 @@ func recvDiscard(fd uintptr, n int) (int, int64, error) {
 	defer putBuffer(buf)
 	return recvInto(fd, buf.b[:min(n, len(buf.b))])
 }
+
+// send writes what the kernel takes without waiting: sockets of package net do not block.
+func send(fd uintptr, p []byte) (int, error) {
+	for {
+		n, err := syscall.Write(int(fd), p)
+		if err != syscall.EINTR {
+			return n, err
+		}
+	}
+}

@@ -75,6 +75,13 @@ func (rd *reader) release() {
 	*rd = reader{}
 }
 
+// exchange is sock.exchange.
+func (rd *reader) exchange(b []byte) (written int, werr, rerr error) {
+	written, werr, rerr = rd.sock.exchange(b, rd)
+	rd.last = momentOf(rd.sock)
+	return written, werr, rerr
+}
+
 // direct reads past the empty buffer.
 func (rd *reader) direct(p []byte) (int, error) {
 	n, err := readSome(rd.src, p)

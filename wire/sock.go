@@ -2,8 +2,12 @@ package wire
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
+	"os"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // A sock is a connection that knows when the bytes of its last read arrived. If it is a plain socket it is read with system
@@ -21,8 +25,16 @@ type sock struct {
 	n     int
 	err   error
 	alive bool
-	run   func(fd uintptr) bool
-	look  func(fd uintptr)
+
+	// What is sent before it, see exchange.
+	out  []byte
+	sent int
+	werr error
+
+	// The deadline of an HTTP client, see deadline, as time since wall.base; 0 if it has none of this kind.
+	until, armed atomic.Int64
+	run          func(fd uintptr) bool
+	look         func(fd uintptr)
 }
 
 // newSock takes over conn and, where the kernel can do it, asks for stamps.
@@ -63,6 +75,18 @@ func (s *sock) fill(rd *reader) error {
 	return err
 }
 
+// exchange sends b and reads the first bytes of what comes back behind the unread ones of rd: Write and fill in one, with one entry to the
+// poller instead of two. If the kernel does not take all of b, nothing is read.
+func (s *sock) exchange(b []byte, rd *reader) (written int, werr, rerr error) {
+	s.out, s.sent, s.werr = b, 0, nil
+	rerr = s.fill(rd)
+	if s.out != nil { // it did not come to that
+		s.out = nil
+		return 0, rerr, rerr
+	}
+	return s.sent, s.werr, rerr
+}
+
 // discard throws away up to n bytes (at least one) without copying them anywhere.
 func (s *sock) discard(n int) (int, error) {
 	s.skip = n
@@ -72,11 +96,59 @@ func (s *sock) discard(n int) (int, error) {
 func (s *sock) recv() (int, error) {
 	s.n, s.err, s.stamp = 0, nil, 0
 	err := s.raw.Read(s.run)
+	for err != nil && s.early(err) {
+		err = s.raw.Read(s.run)
+	}
 	s.p, s.rd, s.skip = nil, nil, 0
 	if err == nil {
 		err = s.err
 	}
 	return s.n, err
+}
+
+// Write implements io.Writer.
+func (s *sock) Write(p []byte) (n int, err error) {
+	for {
+		m, err := s.Conn.Write(p[n:])
+		if n += m; err == nil || !s.early(err) {
+			return n, err
+		}
+	}
+}
+
+// often is how far the deadline of a connection may lie before that of its operation, so that it need not be set for each.
+const often = time.Second
+
+// deadline is SetDeadline for operations that follow each other and have much the same time. It touches the connection's deadline,
+// which is a timer of the runtime, only if that is off by more than a moment; should it strike early, it is set again. Calls are not
+// concurrent with each other, but may be with a read or write.
+func (s *sock) deadline(t time.Time) error {
+	until := int64(t.Sub(wall.base))
+	s.until.Store(until)
+	if armed := s.armed.Load(); armed != 0 && armed <= until && until-armed < int64(often) {
+		return nil
+	}
+	s.armed.Store(until)
+	return s.Conn.SetDeadline(t)
+}
+
+// early reports whether err is that of a deadline before its time, which has been put right.
+func (s *sock) early(err error) bool {
+	until := s.until.Load()
+	if until == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || until <= int64(time.Since(wall.base)) {
+		return false
+	}
+	for { // until there is no call of deadline in between
+		s.armed.Store(until)
+		if s.Conn.SetDeadline(wall.base.Add(time.Duration(until))) != nil {
+			return false
+		}
+		now := s.until.Load()
+		if now == until {
+			return true
+		}
+		until = now
+	}
 }
 
 // stale reports whether an idle connection has something to read: the end of the stream, a reset, or bytes that nobody

@@ -9,10 +9,13 @@ import (
 
 const rawReads = true
 
-// step makes one attempt to read. It reports false if there is nothing yet; then it holds no buffer.
+// step sends what is to be sent and makes one attempt to read. It reports false if there is nothing yet; then it holds no buffer.
 func (s *sock) step(fd uintptr) bool {
 	var n int
 	var err error
+	if s.out != nil && !s.push(fd) {
+		return true
+	}
 	switch rd := s.rd; {
 	case s.skip > 0:
 		n, s.stamp, err = recvDiscard(fd, s.skip)
@@ -41,6 +44,17 @@ func (s *sock) step(fd uintptr) bool {
 		s.n = n
 	}
 	return true
+}
+
+// push sends what is to be sent before a read and reports whether that was all of it.
+func (s *sock) push(fd uintptr) bool {
+	n, err := send(fd, s.out)
+	all := n == len(s.out)
+	s.out, s.sent = nil, max(n, 0)
+	if err != nil && err != syscall.EAGAIN {
+		s.werr = err
+	}
+	return all
 }
 
 func (s *sock) peek(fd uintptr) {
