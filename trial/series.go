@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"plimsoll/control"
@@ -41,7 +42,7 @@ func AllSeries() []Series {
 		{"plimsoll_messages_acked_total", "counter", "", nil, "Messages that the server accepted."},
 		{"plimsoll_deliveries_total", "counter", "", []string{"result"}, "Deliveries of messages to others; lost may fall, when a lost one comes after all."},
 		{"plimsoll_gate", "gauge", "", []string{"gate"}, "What a gate of the generator's health read in the last second, in the gate's unit."},
-		{"plimsoll_phase", "gauge", "", []string{"phase"}, "1 for the phase that is under way."},
+		{"plimsoll_phase", "gauge", "", []string{"phase"}, "1 for the phase that is under way, 0 for those before it."},
 	}
 }
 
@@ -56,6 +57,7 @@ type exporter struct {
 	rules   map[string][]series.Label // by source
 	holding map[string]*ruleState     // of the readings outside a search
 	last    []control.Reading         // of the search, at its last tick
+	phases  []string                  // so far
 }
 
 // opCounts are the counters of one operation, and its labels, which are made once.
@@ -101,7 +103,12 @@ func (r *run) export(ctx context.Context) {
 	for i, n := range []int{desired, active, failed} {
 		x.add("plimsoll_users", userStates[i], float64(n))
 	}
-	x.add("plimsoll_phase", one("phase", r.phase), 1)
+	if !slices.Contains(x.phases, r.phase) {
+		x.phases = append(x.phases, r.phase)
+	}
+	for _, phase := range x.phases {
+		x.add("plimsoll_phase", one("phase", phase), number(phase == r.phase))
+	}
 	steady := measure.NewWindow("op")
 	for _, w := range r.sec.sorted() {
 		switch {

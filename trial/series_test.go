@@ -82,6 +82,7 @@ func TestSeriesOfABoundedTrial(t *testing.T) {
 			`rate(plimsoll_ops_total{op="post",class="ok"}[2s])`: perSecond,
 			`rate(plimsoll_ops_total{op="op",class="ok"}[2s])`:   perSecond,
 			`plimsoll_phase{phase="measure"}`:                    1,
+			`plimsoll_phase{phase="ramp"}`:                       0,
 			`count(plimsoll_ops_total)`:                          2,
 			`count(plimsoll_gate) > bool 2`:                      1,
 			`plimsoll_slo_value{rule="cpu(app) < 85%"}`:          users / 1000 * 0.85,
