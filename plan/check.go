@@ -99,6 +99,7 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkPlacement(p.Placement)
 	d.checkWorkload(p.Workload, k)
 	d.checkArrival(p.Workload, k)
+	d.checkProbes(p.Probes)
 	p.Gates.check(d)
 	if p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")

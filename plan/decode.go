@@ -280,6 +280,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		decodeScalar(d, path, n, to, "a ramp such as 5/s to 30/s", parseRates)
 	case *Memory:
 		decodeScalar(d, path, n, to, "an amount of memory such as 4GB", parseMemory)
+	case *[]Probe:
+		*to = decodeList(d, path, n, "a list of probes such as [{kind: prometheus, role: app, url: http://HOST:9100/metrics}]", func(path string, n *yaml.Node, to *Probe) {
+			d.value(path, n, reflect.ValueOf(to).Elem(), "")
+		})
 	case *PerEngine:
 		if n.Kind == yaml.ScalarNode {
 			var one int

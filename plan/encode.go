@@ -101,18 +101,21 @@ func (e *encoder) field(depth int, f field) {
 			e.line(depth, f.key, "")
 		}
 		for _, s := range v {
-			var stage encoder
-			stage.object(depth+2, reflect.ValueOf(&s).Elem())
-			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strings.TrimLeft(stage.b.String(), " "))
+			e.item(depth+1, reflect.ValueOf(&s).Elem())
+		}
+	case []Probe:
+		if len(v) > 0 {
+			e.line(depth, f.key, "")
+		}
+		for _, p := range v {
+			e.item(depth+1, reflect.ValueOf(&p).Elem())
 		}
 	case []Offer:
 		if len(v) > 0 {
 			e.line(depth, f.key, "")
 		}
 		for _, o := range v {
-			var offer encoder
-			offer.object(depth+2, reflect.ValueOf(&o).Elem())
-			e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strings.TrimLeft(offer.b.String(), " "))
+			e.item(depth+1, reflect.ValueOf(&o).Elem())
 		}
 	case Rates:
 		e.line(depth, f.key, v.String())
@@ -148,6 +151,13 @@ func (e *encoder) field(depth int, f field) {
 	default:
 		e.section(depth, f)
 	}
+}
+
+// item writes a struct as one entry of a list.
+func (e *encoder) item(depth int, v reflect.Value) {
+	var item encoder
+	item.object(depth+1, v)
+	e.b.WriteString(strings.Repeat("  ", depth) + "- " + strings.TrimLeft(item.b.String(), " "))
 }
 
 // section writes a struct under its key, or nothing if there is nothing in it.

@@ -32,6 +32,8 @@ type Plan struct {
 	Sizing *Sizing `yaml:"sizing"`
 	// Prices are machines that can be rented, for the cost of a user.
 	Prices []Offer `yaml:"prices"`
+	// Probes watch systems that the target does not start itself.
+	Probes []Probe `yaml:"probes"`
 	// Gates changes limits on the generator's own health.
 	Gates Gates `yaml:"gates"`
 	// Compare names the arms; nil for a plan with a single variant.

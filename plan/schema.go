@@ -36,7 +36,7 @@ func Schema() []byte {
 // required lists the keys that a section needs.
 var required = map[string][]string{
 	"target": {"driver"}, "workload": {"behavior"}, "workload.arrival": {"rate"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
-	"bounded.stages.*": {"at", "storm"}, "prices.*": {"name", "vcpu", "memory", "price", "currency"},
+	"bounded.stages.*": {"at", "storm"}, "prices.*": {"name", "vcpu", "memory", "price", "currency"}, "probes.*": {"kind", "role"},
 }
 
 // keyDoc is what an editor shows for a key, and its limits.
@@ -68,6 +68,7 @@ var keyDocs = map[string]keyDoc{
 	"workload":  {text: "What the simulated users do, and how fast."},
 	"bounded":   {text: "The test with a fixed number of users. Its times are wall-clock time; pace does not touch them."},
 	"unbounded": {text: "The search for capacity. Its times are those of pace 1."},
+	"probes":    {text: "What to watch, once a second, of systems that the target does not start itself: servers, databases, proxies."},
 	"gates":     {text: "Limits on the load generator's own health. Beyond amber a run has a finding, beyond red it is not valid."},
 	"compare":   {text: "The arms of a comparison, and which differences matter."},
 	"setup":     {text: "Further rows of the report's Setup table, in this order."},
@@ -86,6 +87,12 @@ var keyDocs = map[string]keyDoc{
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself."},
 	"target.dataset":     {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
+
+	"probes.*":      {text: "One source."},
+	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page.", enum: probeKinds},
+	"probes.*.role": {text: "The label role of its series, such as app, db or proxy.", pattern: nameRE.String()},
+	"probes.*.url":  {text: "Address of the page, of kinds prometheus, pprof and nginx. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
+	"probes.*.dsn":  {text: "Reference to the address of the database, of kinds postgresql and mysql: ${ENV:NAME} or ${FILE:PATH}."},
 
 	"database.engine":     {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
 	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
@@ -204,6 +211,8 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 	case reflect.TypeFor[Memory]():
 		s = doc.scalar("string")
 		s["pattern"] = memoryPattern
+	case reflect.TypeFor[[]Probe]():
+		s = list(schemaOf(reflect.TypeFor[Probe](), path+".*", ""))
 	case reflect.TypeFor[PerEngine]():
 		n := doc.scalar("integer")
 		each := map[string]any{}

@@ -50,6 +50,9 @@ func paths(t reflect.Type, at string) []string {
 		case ft == reflect.TypeFor[[]Offer]():
 			all = append(all, path+".*")
 			all = append(all, paths(reflect.TypeFor[Offer](), path+".*")...)
+		case ft == reflect.TypeFor[[]Probe]():
+			all = append(all, path+".*")
+			all = append(all, paths(reflect.TypeFor[Probe](), path+".*")...)
 		case ft == reflect.TypeFor[PerEngine](), ft == reflect.TypeFor[Rates]():
 		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]Row]():
 			all = append(all, path+".*")

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// The kinds of a [Probe].
+const (
+	ProbePrometheus = "prometheus"
+	ProbePprof      = "pprof"
+	ProbePostgreSQL = "postgresql"
+	ProbeMySQL      = "mysql"
+	ProbeNginx      = "nginx"
+)
+
+// A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source cannot be
+// read fails.
+type Probe struct {
+	// Kind is [ProbePrometheus], [ProbePprof], [ProbePostgreSQL], [ProbeMySQL] or [ProbeNginx].
+	Kind string `yaml:"kind"`
+	// Role is the label role of its series, such as app, db or proxy.
+	Role string `yaml:"role"`
+	// URL is the address of the page, for the kinds that have one. It may hold references; see [Expand].
+	URL string `yaml:"url"`
+	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
+	DSN string `yaml:"dsn"`
+}
+
+const maxProbes = 64
+
+var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx}
+
+// pageRE is an address with a path and a query, and without a user.
+var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
+
+// ofDatabase reports whether the probe needs a DSN instead of a URL.
+func (p Probe) ofDatabase() bool { return p.Kind == ProbePostgreSQL || p.Kind == ProbeMySQL }
+
+func (d *decoder) checkProbes(probes []Probe) {
+	if len(probes) > maxProbes {
+		d.at("probes", "has %d probes; want at most %d", len(probes), maxProbes)
+	}
+	seen := map[Probe]int{}
+	for i, p := range probes {
+		path := fmt.Sprintf("probes[%d]", i)
+		if !d.read(path) {
+			continue
+		}
+		d.name(path+".role", p.Role)
+		switch kind := path + ".kind"; {
+		case !d.good(kind):
+			continue
+		case p.Kind == "":
+			d.at(kind, "is missing; want one of %s", strings.Join(probeKinds, ", "))
+			continue
+		default:
+			if d.known(kind, "kind of probe", p.Kind, probeKinds); !d.good(kind) {
+				continue
+			}
+		}
+		need, value, other := "url", p.URL, "dsn"
+		if p.ofDatabase() {
+			need, value, other = "dsn", p.DSN, "url"
+		}
+		if d.given(path + "." + other) {
+			d.at(path+"."+other, "has no effect on a probe of kind %s, which has a %s; remove it", p.Kind, need)
+		}
+		switch at := path + "." + need; {
+		case !d.good(at):
+		case value == "" && need == "url":
+			d.at(at, "is missing; a probe of kind %s needs the address of a page", p.Kind)
+		case value == "":
+			d.at(at, "is missing; a probe of kind %s needs a reference to the address of the database, such as ${ENV:DB_DSN}", p.Kind)
+		default:
+			d.secret(at, need, value)
+			if need == "url" && d.good(at) && !hasReference(value) && !pageRE.MatchString(value) {
+				d.at(at, "%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a user", address(value))
+			}
+		}
+		if first, twice := seen[p]; twice && d.good(path) {
+			d.at(path, "is the same as probes[%d]; keep one", first)
+		} else {
+			seen[p] = i
+		}
+	}
+}
