@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"plimsoll/record"
+	"plimsoll/series"
 	"plimsoll/store"
 )
 
@@ -174,10 +175,14 @@ func TestRunLeavesARun(t *testing.T) {
 			if got.Manifest.State != record.Sealed || len(got.Changed) > 0 {
 				t.Errorf("state %s, changed %v", got.Manifest.State, got.Changed)
 			}
-			series, _ := filepath.Glob(filepath.Join(root, "store", "runs", "*", "series", "*", "index"))
-			if len(series) != 1 {
-				t.Errorf("%d blocks of series", len(series))
+			blocks, _ := filepath.Glob(filepath.Join(root, "store", "runs", "*", "series", "*", "index"))
+			if len(blocks) != 1 {
+				t.Fatalf("%d blocks of series", len(blocks))
 			}
+			hasSeries(t, filepath.Dir(filepath.Dir(blocks[0])), map[string]string{
+				"postgresql": `plimsoll_pg_connections{role="db",instance="db-0"}`,
+				"mysql":      `mysql_global_status_threads_connected{role="db",instance="db-0"}`,
+			}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
 			if left := survivors(root); len(left) > 0 {
 				t.Errorf("processes survived: %v", left)
 			}
@@ -191,6 +196,22 @@ func TestRunLeavesARun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// hasSeries looks for at least three samples of each series in a run's block.
+func hasSeries(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	db, err := series.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, name := range names {
+		res, err := db.Query(t.Context(), "count_over_time("+name+"[10m]) >= 3", time.Now())
+		if err != nil || len(res) != 1 {
+			t.Errorf("%s in the run: %v, %v; want one series of at least three samples", name, res, err)
+		}
 	}
 }
 

@@ -271,7 +271,7 @@ func (s *session) length(pt part) time.Duration {
 	return d
 }
 
-// probes returns a runner that samples host, processes, this program and the target's metrics once a second.
+// probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a second.
 func (s *session) probes(sys *system, db *series.DB) (*probe.Runner, func(), error) {
 	runner := probe.NewRunner(db, time.Second)
 	var closers []func() error
@@ -309,6 +309,17 @@ func (s *session) probes(sys *system, db *series.DB) (*probe.Runner, func(), err
 		}
 		closers = append(closers, sc.Close)
 		runner.AddScraper(sc)
+	}
+	sources, err := s.sources(sys)
+	for _, x := range sources {
+		closers = append(closers, x.close)
+	}
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	for _, x := range sources {
+		x.addTo(runner)
 	}
 	return runner, closeAll, nil
 }

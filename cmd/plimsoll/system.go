@@ -96,6 +96,7 @@ func databases(filled *dump.Dump) map[string]target.StartDatabase {
 type system struct {
 	dep     target.Deployment
 	ready   string // URL or path that says that it is
+	device  string // network device towards it; "lo" when it is on this host
 	mix     []engine.Part
 	secrets func(string) string
 }
@@ -283,6 +284,9 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		return nil, err
 	}
 	f.systems[key] = sys // from here on close stops it
+	if err := f.s.survey(ctx, sys); err != nil {
+		return nil, err
+	}
 	if t.Driver == "external" {
 		if err := provision(ctx, sys.dep); err != nil {
 			return nil, fmt.Errorf("provisioning: %w", err)

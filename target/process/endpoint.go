@@ -60,6 +60,17 @@ func (d *deployment) PIDs() map[string][]int {
 	return pids
 }
 
+// DSN returns the URL of the deployment's database, password included, for who watches it; empty without one. It changes at
+// Reset.
+func (d *deployment) DSN() string {
+	d.state.Lock()
+	defer d.state.Unlock()
+	if d.db == nil {
+		return ""
+	}
+	return d.db.DSN(d.conf.Database)
+}
+
 // Describe implements [target.Deployment].
 func (d *deployment) Describe() target.Description {
 	desc := d.desc

@@ -71,6 +71,7 @@ func serve() {
 	mux.HandleFunc("/info", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, os.Getenv("INFO"), " ", os.Getpid(), " ", os.Getenv("TOKEN"))
 	})
+	mux.HandleFunc("/dsn", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, os.Getenv("DSN")) })
 	mux.HandleFunc("/visit", func(w http.ResponseWriter, r *http.Request) {
 		var n int
 		_, err := db.ExecContext(r.Context(), "INSERT INTO visits VALUES ('a')")
@@ -213,6 +214,9 @@ func TestRuns(t *testing.T) {
 					if got := get(t, ctx, dep.URL()+"/visit"); got != strconv.Itoa(want) {
 						t.Fatalf("run %d: visit %s, want %d", run, got, want)
 					}
+				}
+				if d, ok := dep.(interface{ DSN() string }); !ok || d.DSN() != get(t, ctx, dep.URL()+"/dsn") {
+					t.Error("DSN() is not what the program was given")
 				}
 				pids := dep.PIDs()
 				if len(pids["app"]) != 1 || len(pids["db"]) != 1 {

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/probe"
+	"plimsoll/probe/mysql"
+	"plimsoll/probe/postgresql"
+	"plimsoll/series"
+)
+
+// probePatience bounds the first answer of a plan's probe, before a run; in a run each has a second.
+const probePatience = 10 * time.Second
+
+// A source is a probe or a scraper; the other is nil.
+type source struct {
+	probe   probe.Probe
+	scraper probe.Scraper
+	close   func() error
+}
+
+func (s source) addTo(r *probe.Runner) {
+	if s.scraper != nil {
+		r.AddScraper(s.scraper)
+	} else {
+		r.Add(s.probe)
+	}
+}
+
+// A databased deployment has a database of its own.
+type databased interface {
+	// DSN returns its address, password included; empty without one. It changes at Reset.
+	DSN() string
+}
+
+// sources returns what is watched beside host, processes, this program and the target's metrics: control groups, the
+// network device towards the target, its database, and what the plan lists. Nothing is connected to yet. The caller closes
+// the sources that it gets, also with an error.
+func (s *session) sources(sys *system) (out []source, err error) {
+	if procs := sys.roles(); len(procs) > 0 {
+		c := probe.NewCgroups(procs)
+		out = append(out, source{probe: c, close: c.Close})
+	}
+	if sys.device != "" && sys.device != "lo" {
+		n, err := probe.NewNIC(sys.device)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, source{probe: n, close: n.Close})
+	}
+	if d, ok := sys.dep.(databased); ok && d.DSN() != "" {
+		kind := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}[sys.describe().Engine]
+		src, err := openProbe(kind, d.DSN(), "db", "db-0")
+		if err != nil {
+			return out, err
+		}
+		out = append(out, src)
+	}
+	listed, err := s.listed(sys)
+	return append(out, listed...), err
+}
+
+// listed opens the plan's probes. Each has an instance of its own, so that two of one role never share a series.
+func (s *session) listed(sys *system) (out []source, err error) {
+	next := map[string]int{"app": len(sys.metricsURLs())}
+	if d, ok := sys.dep.(databased); ok && d.DSN() != "" {
+		next["db"] = 1
+	}
+	for i, p := range s.plan.Probes {
+		at := p.URL
+		if at == "" {
+			at = p.DSN
+		}
+		if at, err = plan.Expand(at, s.lookup); err != nil {
+			return out, usagef("probes[%d]: %w", i, err)
+		}
+		src, err := openProbe(p.Kind, at, p.Role, fmt.Sprintf("%s-%d", p.Role, next[p.Role]))
+		if err != nil {
+			return out, usagef("probes[%d]: %w", i, err)
+		}
+		next[p.Role]++
+		out = append(out, src)
+	}
+	return out, nil
+}
+
+// openProbe makes a probe. at may be a secret: the name of the probe is made of kind and instance alone.
+func openProbe(kind, at, role, instance string) (source, error) {
+	labels := []series.Label{{Name: "role", Value: role}, {Name: "instance", Value: instance}}
+	name := kind + " " + instance
+	switch kind {
+	case plan.ProbePrometheus:
+		p, err := probe.NewScrape(at, map[string]string{"role": role, "instance": instance})
+		if err != nil {
+			return source{}, err
+		}
+		return source{scraper: namedScraper{p, name}, close: p.Close}, nil
+	case plan.ProbePprof:
+		p, err := probe.NewPprof(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: namedProbe{p, name}, close: p.Close}, nil
+	case plan.ProbeNginx:
+		p, err := probe.NewNginx(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: namedProbe{p, name}, close: p.Close}, nil
+	case plan.ProbePostgreSQL:
+		p, err := postgresql.New(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: p, close: p.Close}, nil
+	case plan.ProbeMySQL:
+		p, err := mysql.New(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: p, close: p.Close}, nil
+	}
+	return source{}, fmt.Errorf("there is no probe of kind %q", kind)
+}
+
+type namedProbe struct {
+	probe.Probe
+	name string
+}
+
+func (p namedProbe) Name() string { return p.name }
+
+type namedScraper struct {
+	probe.Scraper
+	name string
+}
+
+func (p namedScraper) Name() string { return p.name }
+
+// survey finds the network device towards a deployed target and asks each of the plan's probes once, so that a wrong
+// address or a missing privilege is known before the first run and not after it.
+func (s *session) survey(ctx context.Context, sys *system) error {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	u, err := url.Parse(sys.dep.URL())
+	if err != nil {
+		return errors.New("the target's URL cannot be parsed")
+	}
+	if sys.device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
+		return err
+	}
+	sources, err := s.listed(sys)
+	defer closeSources(sources)
+	if err != nil {
+		return err
+	}
+	for i, src := range sources {
+		if src.scraper != nil {
+			_, _, err = src.scraper.Scrape(ctx)
+		} else {
+			_, err = src.probe.Sample(ctx, time.Now())
+		}
+		if err != nil {
+			p := s.plan.Probes[i]
+			return fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", i, p.Kind, p.Role, err)
+		}
+	}
+	return nil
+}
+
+func closeSources(sources []source) {
+	for _, s := range sources {
+		_ = s.close() // nothing was written
+	}
+}
