@@ -68,6 +68,7 @@ type simulated struct {
 	leave chan struct{}  // closed to ask it to go; nil while no goroutine runs
 	done  chan struct{}  // closed when the goroutine has ended
 	inbox chan stormCall // of its part in a storm; nil while it is not acting
+	alarm *alarm         // rung after leave is closed, or inbox sent to
 }
 
 // New returns an engine without users. The users' context is derived from ctx.
@@ -94,6 +95,7 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	l.strata = workload.NewStrata(shares...)
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	context.AfterFunc(l.ctx, l.ringAll)
 	l.storms, l.endStorms = context.WithCancel(l.ctx)
 	if cfg.Arrivals != nil {
 		var err error
@@ -129,6 +131,7 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 		if s := l.users[id]; s.leave != nil {
 			close(s.leave)
 			s.leave = nil
+			s.alarm.ring()
 		}
 	}
 	l.desired = n
@@ -156,57 +159,72 @@ func (l *Local) start(id int, at time.Time) error {
 	if err != nil {
 		return fmt.Errorf("user %d: %w", id, err)
 	}
-	leave, done := make(chan struct{}), make(chan struct{})
-	s.leave, s.done = leave, done
+	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm()
+	s.leave, s.done, s.alarm = leave, done, alarm
 	l.wg.Go(func() {
 		defer close(done)
 		if before != nil {
 			<-before // it ends by itself or with the engine
 		}
-		l.live(s, actor, at, leave)
+		l.live(s, actor, at, leave, alarm)
 	})
 	return nil
 }
 
+// ringAll wakes all users: the engine's context is over.
+func (l *Local) ringAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.users {
+		if s.alarm != nil { // nil: it could not be started
+			s.alarm.ring()
+		}
+	}
+}
+
 // live is one user's life from its start to its leaving.
-func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-chan struct{}) {
+func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-chan struct{}, alarm *alarm) {
 	u := s.user
 	var inbox chan stormCall // from the moment on at which it acts
 	defer actor.Close()
 	defer u.Flush()
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	// sleep returns true when the time has come, or a storm: then call says which.
-	sleep := func(until time.Time) (call stormCall, ok bool) {
+	defer alarm.timer.Stop()
+	// sleep returns when the time has come, or for a storm: then call says which. ok is false if the user is to go. from is
+	// the time at the call and now that at the return, as offsets from the epoch.
+	sleep := func(from, until time.Duration) (now time.Duration, call stormCall, ok bool) {
 		u.Flush()
-		d := time.Until(until)
-		if d <= 0 {
-			select {
-			case <-leave:
-				return call, false
-			case call = <-inbox:
-				return call, true
-			default:
-				return call, l.ctx.Err() == nil
+		for now = from; ; {
+			rung := alarm.wait(until - now)
+			now = u.Now()
+			if rung {
+				select {
+				case <-leave:
+					return now, call, false
+				default:
+				}
+				if l.ctx.Err() != nil {
+					return now, call, false
+				}
+				select {
+				case call = <-inbox:
+					return now, call, true
+				default:
+				}
+			}
+			if now >= until {
+				return now, call, true
 			}
 		}
-		timer.Reset(d)
-		select {
-		case <-timer.C:
-			return call, true
-		case call = <-inbox:
-			return call, true
-		case <-leave:
-			return call, false
-		case <-l.ctx.Done():
-			return call, false
-		}
 	}
-	if _, ok := sleep(at); !ok {
-		return
+	if l.ctx.Err() != nil {
+		return // it was over before anybody could ring
 	}
+	now, _, ok := sleep(u.Now(), u.Since(at))
 	for try := 1; ; try++ {
-		u.Schedule(u.Since(at), u.Now())
+		if !ok {
+			return
+		}
+		u.Schedule(u.Since(at), now)
 		err := actor.Login(l.ctx)
 		if err == nil {
 			break
@@ -216,9 +234,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 		}
 		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
 		at = time.Now().Add(min(time.Duration(try)*time.Second, 10*time.Second))
-		if _, ok := sleep(at); !ok {
-			return
-		}
+		now, _, ok = sleep(u.Now(), u.Since(at))
 	}
 	l.active.Add(1)
 	defer l.active.Add(-1)
@@ -234,29 +250,29 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
 	cycle := l.count.cycle(u.ID)
 	defer cycle.leave()
+	free := u.Now()
 	for {
-		free := u.Now()
 		cycle.begin(free)
 		intended := free + think
-		call, ok := sleep(l.cfg.Epoch.Add(intended))
+		due, call, ok := sleep(free, intended)
 		for ok && call.state != nil {
-			began := u.Now()
+			began := due
 			if err := l.storm(u, actor, call, free); err != nil {
 				failed(err)
 				return
 			}
 			// The pause goes on; if it ended meanwhile, the next action is due now.
 			l.count.begin(began)
-			cycle.end(began-free, u.Now()-began)
-			free = u.Now()
+			ended := u.Now()
+			cycle.end(began-free, ended-began)
+			free = ended
 			cycle.begin(free)
 			intended = max(intended, free)
-			call, ok = sleep(l.cfg.Epoch.Add(intended))
+			due, call, ok = sleep(free, intended)
 		}
 		if !ok {
 			return
 		}
-		due := u.Now()
 		cycle.late(due - intended)
 		u.Lag(l.lag, due-intended)
 		u.Schedule(intended, due)
@@ -265,8 +281,9 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			failed(err)
 			return
 		}
-		cycle.end(intended-free, u.Now()-due)
-		think = time.Duration(float64(actor.Think()) * u.Pace)
+		ended := u.Now()
+		cycle.end(intended-free, ended-due)
+		free, think = ended, time.Duration(float64(actor.Think())*u.Pace)
 	}
 }
 

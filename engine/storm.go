@@ -70,6 +70,7 @@ func (l *Local) call(id int, c stormCall) bool {
 	defer l.mu.Unlock()
 	select {
 	case l.users[id].inbox <- c: // never ready while the inbox is nil
+		l.users[id].alarm.ring()
 		return true
 	default:
 		return false
