@@ -19,10 +19,10 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch current bench microbench fuzz gen acceptance build setup clean
+.PHONY: help demo test check format vet lint arch current capacity-tables bench microbench fuzz gen acceptance build setup clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1\t\2/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 demo: ## set up, build, and compare two builds of the reference chat server (FAULT=cpu:100% or none)
 	@GO='$(GO)' FAULT='$(FAULT)' scripts/demo.sh $(DEMOFLAGS)
@@ -66,6 +66,9 @@ current: ## generated files are current
 gen: ## write generated and golden files anew; read the diff
 	@for p in $(GOLDEN); do echo "$(GO) test $$p -update"; $(GO) test $$p -update || exit 1; done
 	@git status --short
+
+capacity-tables: ## simulate the capacity search again and write the tables of docs/capacity.md (three minutes)
+	$(GO) test -timeout=30m -run Calibration ./control -update
 
 bench: build ## this generator and its peers side by side, written to docs/benchmarks.md (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks
 	@scripts/peers.sh || echo "the rows of these peers will say FAILED"

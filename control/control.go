@@ -21,43 +21,51 @@ type Reading struct {
 	// Rate says that Value is the fraction of Count operations that were bad. Then too few operations can
 	// still decide: if the bad ones exceed what MinCount operations may have, the rule is violated.
 	Rate bool
+	// Span is how far back Value looks, when that is not the window of the observation: a rate may look further
+	// back, to see MinCount operations. Bad of Of operations are then those of the observation's own window.
+	Span    time.Duration
+	Bad, Of uint64
 	// OK says that there is data. Without it Value means nothing.
 	OK bool
-	// Violated is set by the search in the copies that it keeps; what a caller sets is ignored.
-	Violated bool
+	// Warning says that the rule is reported and does not move the users.
+	Warning bool
+	// Grace is how long the rule may be without data; 0 for [Config.Grace].
+	Grace time.Duration
 }
 
-// status is what one reading says.
-type status int
+// A Status is what one reading says of its rule.
+type Status int
 
+// Statuses, by how bad they are for the users.
 const (
-	missing   status = iota // no data: neither healthy nor violated
-	undecided               // data, but too few operations
-	healthy
-	violated
+	Missing   Status = iota // no data: neither healthy nor violated
+	Undecided               // data, but too few operations
+	Healthy
+	Violated
 )
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// status judges the reading. A value on its limit is violated, since rules are strict inequalities.
-func (r Reading) status() status {
+// Status judges the reading: the only judgement of a rule, for searches and for measured phases. A value on its limit
+// is violated, since rules are strict inequalities.
+func (r Reading) Status() Status {
 	if !r.OK || !finite(r.Value) || !finite(r.Limit) {
-		return missing
+		return Missing
 	}
 	over := r.Value >= r.Limit
 	if !r.Less {
 		over = r.Value <= r.Limit
 	}
 	if r.Count < r.MinCount {
-		if r.Rate && r.Less && over && r.Value*float64(r.Count) >= r.Limit*float64(r.MinCount) {
-			return violated
+		if bad := math.Round(r.Value * float64(r.Count)); r.Rate && r.Less && over && bad >= r.Limit*float64(r.MinCount)-1e-9 {
+			return Violated
 		}
-		return undecided
+		return Undecided
 	}
 	if over {
-		return violated
+		return Violated
 	}
-	return healthy
+	return Healthy
 }
 
 // ratio is how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
@@ -105,6 +113,9 @@ type Config struct {
 	StepFloor int
 	// BackOff multiplies the users when the ramp has ended, in (0.5, 1) (default 0.90).
 	BackOff float64
+	// Staircase measures plateaus once the ramp has shown where, instead of tracking: 12 windows each, and at least 12
+	// of them. They differ by 2.5 %, whatever Step is.
+	Staircase bool
 	// Precision ends the search: the half-width of the 95 % interval over the estimate (default 0.02).
 	Precision float64
 	// Budget is the longest time of the search (default 20 min).
@@ -165,9 +176,10 @@ func (c Config) withDefaults() (Config, error) {
 
 // Phases of a search, as in [Action] and [Decision].
 const (
-	Ramp  = "ramp"
-	Track = "track"
-	Done  = "done"
+	Ramp   = "ramp"
+	Track  = "track"
+	Stairs = "stairs"
+	Done   = "done"
 )
 
 // An Action is what the caller does next: have Users active, and stop when Done.
@@ -200,6 +212,8 @@ const (
 	TrackMean = "tracking mean"
 	// Bracket is the cut that best parts healthy windows from violated ones: the last resort of a short search.
 	Bracket = "bracket"
+	// Logistic is where half of the plateaus of a staircase hold.
+	Logistic = "logistic fit"
 )
 
 // A Result is what a search found.
@@ -210,9 +224,11 @@ type Result struct {
 	// Lo and Hi are the 95 % interval of an Estimate: of the capacity in this run. What another run would find
 	// varies more. AtLeast has Lo = Users and Hi = 0.
 	Lo, Hi float64
+	// Recommended is where nine of ten plateaus hold; 0 without a staircase.
+	Recommended float64
 	// Rule is the binding rule: the one that stopped the users. Empty when none did.
 	Rule string
-	// Estimator is Regression, TrackMean or Bracket for an Estimate, else empty.
+	// Estimator is Regression, TrackMean, Bracket or Logistic for an Estimate, else empty.
 	Estimator string
 	// Stopped is a word and a sentence on what ended the search: "precision: ...", "budget: ...", "max users: ...".
 	Stopped string

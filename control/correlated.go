@@ -11,8 +11,8 @@ import (
 // numbers were chosen on the simulations of docs/capacity.md, so that intervals cover and white noise is still soon
 // recognized.
 const (
-	priorCorrelation = 0.8
-	priorWindows     = 12
+	priorCorrelation = 0.85
+	priorWindows     = 40
 )
 
 // correlatedMean is the weighted mean of a series in order of time. Its variance counts the correlation of

@@ -20,7 +20,9 @@ func (s *Search) censored(stopped, why string) Result {
 // at the first narrow one would cover far less than 95 %.
 const (
 	minTrack       = 4
-	minIndependent = 14
+	minIndependent = 16
+	// Of many looks the search takes the first narrow interval, which is narrow partly by luck: it is widened so much.
+	luck = 1.12
 )
 
 // precise returns the estimate if it is as precise as was asked for.
@@ -35,7 +37,11 @@ func (s *Search) precise() (Result, bool) {
 		return Result{}, false
 	}
 	r, ok := s.estimate(false)
-	if !ok || r.halfWidth() > s.cfg.Precision || r.eff < minIndependent {
+	if !ok || r.eff < minIndependent {
+		return Result{}, false
+	}
+	r.Lo, r.Hi = r.Users*math.Pow(r.Lo/r.Users, luck), r.Users*math.Pow(r.Hi/r.Users, luck)
+	if r.halfWidth() > s.cfg.Precision {
 		return Result{}, false
 	}
 	r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
@@ -50,6 +56,13 @@ func (s *Search) conclude(stopped string) Result {
 	if s.phase == Ramp {
 		return s.censored(stopped, "the ramp was not over: no violation lasted for a whole window")
 	}
+	if r, ok := s.logistic(); ok {
+		r.Stopped = stopped
+		if n := len(s.plateaus); n < leastPlateaus {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("only %d plateaus were measured, want %d", n, leastPlateaus))
+		}
+		return r
+	}
 	if r, ok := s.estimate(true); ok {
 		r.Stopped = stopped
 		return r
@@ -61,11 +74,23 @@ func (s *Search) conclude(stopped string) Result {
 func (s *Search) complete(r Result) Result {
 	r.Decisions = s.decisions
 	for i, b := range s.rules {
-		if !b.decided && r.Kind != Invalid {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s was never decided: it asks for %d operations, and a window had at most %d",
-				b.name, b.minCount, b.most))
+		m := s.margin(i, r.Users)
+		if b.rate && r.Kind != Invalid {
+			p := s.pool(i, r.Users)
+			if p.of > 0 {
+				m.Ratio, m.Windows = p.rate()/b.limit, p.windows
+			}
+			if w := p.warning(b, r.Rule); w != "" {
+				r.Warnings = append(r.Warnings, w)
+			}
+		} else if !b.decided && r.Kind != Invalid {
+			what := fmt.Sprintf("it asks for %d operations, and a window had at most %d", b.minCount, b.most)
+			if b.most == 0 {
+				what = "it never had data"
+			}
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s was never decided: %s", b.name, what))
 		}
-		r.Margins = append(r.Margins, s.margin(i, r.Users))
+		r.Margins = append(r.Margins, m)
 	}
 	return r
 }

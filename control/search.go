@@ -28,6 +28,9 @@ type Search struct {
 	dir, run  int     // last direction, and how many times in a row
 	topped    int     // healthy decisions in a row at Max
 
+	plateaus  []plateau // of a staircase
+	seen, bad int       // windows of the present plateau, and the violated of them
+
 	samples   []sample
 	decisions []Decision
 	done      bool
@@ -38,6 +41,10 @@ type Search struct {
 type ruleBook struct {
 	name     string
 	lastData time.Duration
+	grace    time.Duration // longest time without data
+	warning  bool          // does not move the users
+	rate     bool
+	limit    float64
 	decided  bool   // was ever healthy or violated
 	most     uint64 // highest count seen
 	minCount uint64
@@ -49,10 +56,11 @@ type sample struct {
 	phase    string
 	users    float64   // mean over the window
 	ratios   []float64 // by rule; NaN without a decided reading
-	states   []status  // by rule
-	complete bool      // every rule has data
-	violated bool      // some rule does not hold
-	worst    int       // the rule that uses most of its limit; -1 without any
+	states   []Status  // by rule
+	bad, of  []uint64  // by rule: operations of the window alone, for rates
+	complete bool      // every rule that moves the users has data
+	violated bool      // some rule that moves the users does not hold
+	worst    int       // the one of them that uses most of its limit; -1 without any
 }
 
 // New returns a search that has seen nothing yet, or an error that names everything wrong with the config.
@@ -83,29 +91,32 @@ func (s *Search) Step(o Observation) Action {
 	if o.At < s.last {
 		return s.action("an observation from the past was ignored")
 	}
-	dt := (o.At - s.last).Seconds()
+	tick := o.At - s.last
 	s.last = o.At
 
 	w := s.observe(o)
-	if rule, ok := s.starved(o.At); ok {
+	if rule, grace, ok := s.starved(o.At); ok {
 		return s.finish(Result{Kind: Invalid, Rule: rule,
 			Stopped: "fault: a rule has no data",
 			Why: fmt.Sprintf("%s had no data for more than %v; a missing signal is not a healthy one",
-				rule, s.cfg.Grace)})
+				rule, grace)})
 	}
 	if s.lagging(o) {
 		return s.finish(s.censored("users: the active users do not follow", fmt.Sprintf(
 			"only %d of the %d users that were asked for were active for more than %v",
 			o.Users, int(math.Round(s.users)), s.cfg.Grace)))
 	}
-	if o.At-s.start >= s.cfg.Budget {
+	if o.At-s.start+tick > s.cfg.Budget { // the next tick would be too late
 		return s.finish(s.conclude(fmt.Sprintf("budget: the time of %v is over", s.cfg.Budget)))
 	}
 	if s.phase == Ramp && o.At < s.hold {
 		return s.action("the first window is not full")
 	}
 	if s.phase == Ramp {
-		return s.ramp(w, dt)
+		return s.ramp(w, tick.Seconds())
+	}
+	if s.phase == Stairs {
+		return s.stairs(w)
 	}
 	return s.track(w)
 }
@@ -122,35 +133,44 @@ func (s *Search) Result() Result {
 func (s *Search) observe(o Observation) sample {
 	for _, r := range o.Readings {
 		if s.rule(r.Rule) < 0 {
-			s.rules = append(s.rules, ruleBook{name: r.Rule, lastData: o.At, minCount: r.MinCount})
+			b := ruleBook{name: r.Rule, lastData: o.At, minCount: r.MinCount, grace: r.Grace, warning: r.Warning, rate: r.Rate, limit: r.Limit}
+			if b.grace <= 0 {
+				b.grace = s.cfg.Grace
+			}
+			s.rules = append(s.rules, b)
 		}
 	}
 	w := sample{at: o.At, phase: s.phase, users: o.MeanUsers, worst: -1,
-		ratios: make([]float64, len(s.rules)), states: make([]status, len(s.rules))}
+		ratios: make([]float64, len(s.rules)), states: make([]Status, len(s.rules)),
+		bad: make([]uint64, len(s.rules)), of: make([]uint64, len(s.rules))}
 	for i := range w.ratios {
 		w.ratios[i] = math.NaN()
 	}
 	usable := finite(o.MeanUsers) && o.MeanUsers > 0
 	for _, r := range o.Readings {
 		i := s.rule(r.Rule)
-		st := r.status()
-		if !usable || st == missing {
+		st := r.Status()
+		if !usable || st == Missing {
 			continue
 		}
 		b := &s.rules[i]
 		b.lastData, b.most = o.At, max(b.most, r.Count)
 		w.states[i] = st
-		if st == undecided {
+		w.bad[i], w.of[i] = r.own()
+		if st == Undecided {
 			continue
 		}
 		b.decided = true
 		w.ratios[i] = r.ratio()
-		w.violated = w.violated || st == violated
+		w.violated = w.violated || st == Violated && !r.Warning
 	}
 	w.complete = len(w.states) > 0
 	for i, st := range w.states {
-		w.complete = w.complete && st != missing
-		if st > undecided && (w.worst < 0 || worse(st, w.ratios[i], w.states[w.worst], w.ratios[w.worst])) {
+		if s.rules[i].warning {
+			continue
+		}
+		w.complete = w.complete && st != Missing
+		if st > Undecided && (w.worst < 0 || worse(st, w.ratios[i], w.states[w.worst], w.ratios[w.worst])) {
 			w.worst = i
 		}
 	}
@@ -165,7 +185,7 @@ func (s *Search) observe(o Observation) sample {
 }
 
 // worse reports whether a rule with status a and ratio p is nearer to stopping the users than one with b and q.
-func worse(a status, p float64, b status, q float64) bool {
+func worse(a Status, p float64, b Status, q float64) bool {
 	if a != b {
 		return a > b
 	}
@@ -181,17 +201,18 @@ func (s *Search) rule(name string) int {
 	return -1
 }
 
-// starved returns a rule that has been without data for longer than the grace.
-func (s *Search) starved(at time.Duration) (string, bool) {
+// starved returns a rule that has been without data for longer than its grace. A rule that is only a warning never
+// ends a search; the result says that it had none.
+func (s *Search) starved(at time.Duration) (string, time.Duration, bool) {
 	if len(s.rules) == 0 && at-s.start > s.cfg.Grace {
-		return "every rule", true
+		return "every rule", s.cfg.Grace, true
 	}
 	for _, b := range s.rules {
-		if at-b.lastData > s.cfg.Grace {
-			return b.name, true
+		if !b.warning && at-b.lastData > b.grace {
+			return b.name, b.grace, true
 		}
 	}
-	return "", false
+	return "", 0, false
 }
 
 // lagging reports whether the users have been short of nine tenths of what was asked for, longer than the grace.
@@ -286,6 +307,12 @@ func (s *Search) track(w sample) Action {
 		return s.backOff(w)
 	}
 	s.bracketed = true
+	if s.cfg.Staircase {
+		s.phase = Stairs
+		s.hold = s.last + s.cfg.Window // these users have settled while the search backed off
+		s.decide(w)
+		return s.action("the first plateau begins")
+	}
 	if r, ok := s.precise(); ok {
 		s.decide(w)
 		return s.finish(r)

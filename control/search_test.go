@@ -13,28 +13,27 @@ func TestReadingStatus(t *testing.T) {
 	tests := []struct {
 		name string
 		r    Reading
-		want status
+		want Status
 	}{
-		{"below a ceiling", Reading{Value: 0.9, Limit: 1, Less: true, OK: true}, healthy},
-		{"on a ceiling", Reading{Value: 1, Limit: 1, Less: true, OK: true}, violated},
-		{"above a ceiling", Reading{Value: 1.1, Limit: 1, Less: true, OK: true}, violated},
-		{"above a floor", Reading{Value: 1.1, Limit: 1, OK: true}, healthy},
-		{"on a floor", Reading{Value: 1, Limit: 1, OK: true}, violated},
-		{"below a floor", Reading{Value: 0.9, Limit: 1, OK: true}, violated},
-		{"no data", Reading{Value: 0.5, Limit: 1, Less: true}, missing},
-		{"not a number", Reading{Value: math.NaN(), Limit: 1, Less: true, OK: true}, missing},
-		{"infinite", Reading{Value: math.Inf(1), Limit: 1, Less: true, OK: true}, missing},
-		{"minus infinite", Reading{Value: math.Inf(-1), Limit: 1, Less: true, OK: true}, missing},
-		{"limit not a number", Reading{Value: 1, Limit: math.NaN(), Less: true, OK: true}, missing},
-		{"few operations", Reading{Value: 2, Limit: 1, Less: true, OK: true, Count: 99, MinCount: 100}, undecided},
-		{"enough operations", Reading{Value: 2, Limit: 1, Less: true, OK: true, Count: 100, MinCount: 100}, violated},
+		{"below a ceiling", Reading{Value: 0.9, Limit: 1, Less: true, OK: true}, Healthy},
+		{"on a ceiling", Reading{Value: 1, Limit: 1, Less: true, OK: true}, Violated},
+		{"above a ceiling", Reading{Value: 1.1, Limit: 1, Less: true, OK: true}, Violated},
+		{"above a floor", Reading{Value: 1.1, Limit: 1, OK: true}, Healthy},
+		{"on a floor", Reading{Value: 1, Limit: 1, OK: true}, Violated},
+		{"below a floor", Reading{Value: 0.9, Limit: 1, OK: true}, Violated},
+		{"no data", Reading{Value: 0.5, Limit: 1, Less: true}, Missing},
+		{"not a number", Reading{Value: math.NaN(), Limit: 1, Less: true, OK: true}, Missing},
+		{"infinite", Reading{Value: math.Inf(1), Limit: 1, Less: true, OK: true}, Missing},
+		{"minus infinite", Reading{Value: math.Inf(-1), Limit: 1, Less: true, OK: true}, Missing},
+		{"limit not a number", Reading{Value: 1, Limit: math.NaN(), Less: true, OK: true}, Missing},
+		{"few operations", Reading{Value: 2, Limit: 1, Less: true, OK: true, Count: 99, MinCount: 100}, Undecided},
+		{"enough operations", Reading{Value: 2, Limit: 1, Less: true, OK: true, Count: 100, MinCount: 100}, Violated},
 		// 3 of 100 failed; of 200 operations at most 2 may fail, so the other 100 cannot mend it.
-		{"few but hopeless", Reading{Value: 0.03, Limit: 0.01, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, violated},
-		{"few and open", Reading{Value: 0.03, Limit: 0.02, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, undecided},
-		{"the caller's opinion is ignored", Reading{Value: 0.5, Limit: 1, Less: true, OK: true, Violated: true}, healthy},
+		{"few but hopeless", Reading{Value: 0.03, Limit: 0.01, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, Violated},
+		{"few and open", Reading{Value: 0.03, Limit: 0.02, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, Undecided},
 	}
 	for _, tt := range tests {
-		if got := tt.r.status(); got != tt.want {
+		if got := tt.r.Status(); got != tt.want {
 			t.Errorf("%s: got status %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -296,7 +295,7 @@ func TestUsersThatDoNotFollowCensor(t *testing.T) {
 }
 
 func TestTheBindingRuleIsNamed(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []Reading {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []Reading {
 		load := float64(n) / 500
 		return []Reading{
 			{Rule: "mean(op)", Value: 0.02 * load, Limit: 0.1, Less: true, OK: true},
@@ -320,11 +319,11 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 	if tracked < 4 {
 		t.Errorf("stopped after %d tracking windows, want at least 4", tracked)
 	}
-	if len(r.Margins) != 3 || math.Abs(r.Margins[0].Ratio-0.2) > 0.01 || math.Abs(r.Margins[1].Ratio-1) > 0.02 || r.Margins[2].Windows != 0 {
-		t.Errorf("got margins %+v, want 0.2, 1 and none", r.Margins)
+	if len(r.Margins) != 3 || math.Abs(r.Margins[0].Ratio-0.2) > 0.01 || math.Abs(r.Margins[1].Ratio-1) > 0.02 || r.Margins[2].Windows < 100 || r.Margins[2].Ratio != 0 {
+		t.Errorf("got margins %+v, want 0.2, 1 and 0 of many windows", r.Margins)
 	}
-	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "rate(5xx) was never decided: it asks for 8000 operations, and a window had at most 500") {
-		t.Errorf("got warnings %q, want one of rate(5xx)", r.Warnings)
+	if len(r.Warnings) != 0 { // no window has 8000 operations, but all of them together have
+		t.Errorf("got warnings %q, want none", r.Warnings)
 	}
 	if !(r.Lo <= 500 && 500 <= r.Hi) {
 		t.Errorf("interval [%v, %v] does not hold 500", r.Lo, r.Hi)
@@ -333,7 +332,7 @@ func TestTheBindingRuleIsNamed(t *testing.T) {
 
 // A floor, such as free memory, is a rule that holds while the value is above its limit.
 func TestAFloorBinds(t *testing.T) {
-	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 10 * time.Minute}, func(n int, _ time.Duration) []Reading {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []Reading {
 		return []Reading{{Rule: "promql: free > 2", Value: 1000 / float64(n), Limit: 2, OK: true}}
 	})
 	r := sc.result()
@@ -366,7 +365,7 @@ func TestResultBeforeTheEnd(t *testing.T) {
 }
 
 func TestSameObservationsSameAnswer(t *testing.T) {
-	sc := scenarios()[2]
+	sc := tuned()[2]
 	a, _, _ := sc.search(5)
 	b, _, _ := sc.search(5)
 	if !reflect.DeepEqual(a, b) {

@@ -38,6 +38,42 @@ type scenario struct {
 	fixedTau bool
 	pace     float64
 	cfg      Config
+	seeds    uint64 // added to the number of a run
+	// nominal servers have a memory, so that no share of violated windows at constant users says what they carry.
+	nominal bool
+}
+
+// truth is the capacity by definition: the number of constant users at which half of all windows are violated, as a
+// simulation of so many windows finds it. Drift and false alarms are left out: they are what the search must not see.
+func (sc scenario) truth(windows int) float64 {
+	if sc.nominal {
+		return sc.capacity
+	}
+	sc.drift, sc.alertGap = 0, 0
+	lo, hi := 0.8*sc.capacity, 1.15*sc.capacity
+	for range 11 {
+		n := math.Sqrt(lo * hi)
+		w := newWorld(sc, sc.cfg.Window.Seconds(), 4711)
+		bad := 0
+		for k := range 5 * (windows + 40) {
+			w.advance(n)
+			if k < 200 || k%5 != 0 {
+				continue
+			}
+			for _, r := range w.observe(25, int(n)).Readings {
+				if r.Status() == Violated {
+					bad++
+					break
+				}
+			}
+		}
+		if 2*bad > windows {
+			hi = n
+		} else {
+			lo = n
+		}
+	}
+	return math.Sqrt(lo * hi)
 }
 
 // fluid is a closed queue: n users think for z seconds, then one of c servers works for 1/mu seconds on their
@@ -257,22 +293,23 @@ func (sc scenario) search(seed uint64) (Result, time.Duration, float64) {
 
 // knownTool is the rule of the tool that came before: 8 users per second up until the first alert, then 8 up or down
 // with 2 s of rest; it stops when the slope of the last 30 minutes is below 0.2 users/s and answers the mean. Its
-// readings cover a minute, and it has no interval. It knows no pace.
+// readings cover a minute, are new every 5 s, and do not count in the first minute. It has no interval and knows no
+// pace. Written from a description of its published behavior.
 func (sc scenario) knownTool(seed uint64) (supported float64, took time.Duration, peak float64) {
-	const inc, rest, span, slope = 8, 2.0, 1800.0, 0.2
+	const inc, rest, span, slope, scrape, delay = 8, 2.0, 1800.0, 0.2, 5, 60.0
 	sc.pace = 1
 	w := newWorld(sc, 5, seed) // ticks of a second; 300 instants of 0.2 s make its minute
 	w.hist = nil
 	n := sc.cfg.Start
 	lastAlert, lastAction := math.Inf(-1), math.Inf(-1)
 	var at, users []float64
-	for w.now < 12*3600 {
+	alert := false
+	for tick := 0; w.now < 12*3600; tick++ {
 		w.advance(float64(n))
-		o := w.observe(300, n)
-		alert := false
-		for _, r := range o.Readings {
-			if r.Less && r.Value >= r.Limit || !r.Less && r.Value <= r.Limit {
-				alert = true
+		if tick%scrape == 0 {
+			alert = false
+			for _, r := range w.observe(300, n).Readings {
+				alert = alert || w.now > delay && (r.Less && r.Value >= r.Limit || !r.Less && r.Value <= r.Limit)
 			}
 		}
 		if alert {
