@@ -32,6 +32,7 @@ var (
 	signals   = []string{"TERM", "INT", "QUIT", "HUP", "USR1", "USR2"}
 	engines   = []string{PostgreSQL, MySQL}
 	logins    = []string{LoginWarm, LoginCold}
+	modes     = []string{Tracking, Staircase}
 	// endpointRE is a statistic of an operation as an endpoint of a comparison.
 	endpointRE = regexp.MustCompile(`^(p[1-9][0-9](\.[0-9])?|mean|max)\([A-Za-z0-9][A-Za-z0-9_.-]{0,63}\)$`)
 )
@@ -72,6 +73,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		}
 	}
 	if u := p.Unbounded; u != nil {
+		fill(d, "unbounded.mode", &u.Mode, Tracking)
 		fill(d, "unbounded.budget", &u.Budget, time.Hour)
 		fill(d, "unbounded.ramp_rate", &u.RampRate, 0.002)
 		fill(d, "unbounded.window", &u.Window, 15*time.Second)
@@ -373,6 +375,9 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 		d.at("unbounded.max_users", "is missing; write how many users the generator may ever simulate")
 	} else {
 		between(d, "unbounded.max_users", u.MaxUsers, 1, maxUsers, showInt)
+	}
+	if d.good("unbounded.mode") && !slices.Contains(modes, u.Mode) {
+		d.at("unbounded.mode", "%s is not a way to search; want %s", clip(u.Mode), strings.Join(modes, " or "))
 	}
 	d.perEngine("unbounded.start", u.Start, p)
 	between(d, "unbounded.budget", u.Budget, time.Second, longest, formatDuration)

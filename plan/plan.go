@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -220,6 +222,8 @@ type Unbounded struct {
 	MaxUsers int `yaml:"max_users"`
 	// SLO holds the rules that must hold. Empty means the default rules of the behavior, which the caller knows.
 	SLO []SLO `yaml:"slo"`
+	// Mode is [Tracking] (default) or [Staircase].
+	Mode string `yaml:"mode"`
 	// Start is where the search starts; empty means where the caller's pilot, or the bounded test, says.
 	Start PerEngine `yaml:"start"`
 	// Budget is the longest time that the search may take. Default 1h.
@@ -234,11 +238,22 @@ type Unbounded struct {
 	Precision float64 `yaml:"precision" kind:"percent"`
 }
 
+// Modes of a search.
+const (
+	// Tracking moves up after a healthy window and down after a violated one.
+	Tracking = "tracking"
+	// Staircase measures plateaus and fits the chance of a healthy one to their users.
+	Staircase = "staircase"
+)
+
 // StartFor returns where the search starts on an engine and whether the plan says it.
 func (u *Unbounded) StartFor(engine string) (int, bool) { return u.Start.For(engine) }
 
-// Search returns the search in wall-clock time, and false if the plan has none: Budget, Window and the For of
-// every rule times pace, RampRate divided by it. Numbers of users, thresholds, minimum counts, Step and Precision
+// leastRange is what $window stands for at least: a rate of series that are sampled each second needs some of them.
+const leastRange = 5 * time.Second
+
+// Search returns the search in wall-clock time, and false if the plan has none: Budget, Window and the For, Over and Grace of
+// every rule times pace, RampRate divided by it; $window is filled in. Numbers of users, thresholds, minimum counts, Step and Precision
 // have no time in them and stay. The result shares no slice with the plan.
 func (p *Plan) Search() (Unbounded, bool) {
 	if p.Unbounded == nil {
@@ -253,7 +268,11 @@ func (p *Plan) Search() (Unbounded, bool) {
 	}
 	u.SLO = slices.Clone(u.SLO)
 	for i := range u.SLO {
-		u.SLO[i].For = p.Workload.Wait(u.SLO[i].For)
+		r := &u.SLO[i]
+		r.For, r.Over, r.Grace = p.Workload.Wait(r.For), p.Workload.Wait(r.Over), p.Workload.Wait(r.Grace)
+		if r.Stat == "promql" {
+			r.Arg = strings.ReplaceAll(r.Arg, "$window", fmt.Sprintf("%dms", max(u.Window, leastRange).Milliseconds()))
+		}
 	}
 	return u, true
 }
@@ -343,6 +362,12 @@ type SLO struct {
 	Unit string
 	// For is how long the rule must be violated without a break before it counts; 0 means one window.
 	For time.Duration
-	// Min is the smallest number of operations that a rate may be computed from; 0 for other statistics.
+	// Over is how far back the rule looks; 0 means one window, and for a rate as far as 20 windows.
+	Over time.Duration
+	// Min is the smallest number of operations that a rate or latency is judged from; 0 for any number.
 	Min int
+	// Grace is how long the rule may be without data; 0 means four windows.
+	Grace time.Duration
+	// Warning says that the rule is reported and stops nothing.
+	Warning bool
 }

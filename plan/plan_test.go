@@ -124,7 +124,7 @@ func TestParseFull(t *testing.T) {
 			},
 		},
 		Unbounded: &plan.Unbounded{
-			MaxUsers: 5000,
+			MaxUsers: 5000, Mode: plan.Tracking,
 			SLO: []plan.SLO{
 				{Source: "p99(op) < 2s", Stat: "p99", Arg: "op", Less: true, Threshold: 2, Unit: "s"},
 				{Source: "mean(op) < 100ms", Stat: "mean", Arg: "op", Less: true, Threshold: 0.1, Unit: "s"},

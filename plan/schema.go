@@ -133,7 +133,8 @@ var keyDocs = map[string]keyDoc{
 	"bounded.stages.*.params.*": {text: "The value of the setting."},
 
 	"unbounded.max_users": {text: "More users than this are never simulated.", min: 1, max: maxUsers},
-	"unbounded.slo":       {text: "Rules that must hold: STAT(op|role) < VALUE [for D] [min N], or promql: EXPR < VALUE [for D]. Default: those of the behavior.", pattern: rulePattern},
+	"unbounded.slo":       {text: "Rules that must hold: STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning], or promql: EXPR < VALUE [for D] [grace D] [warning]. Default: the rules of docs/capacity.md.", pattern: rulePattern},
+	"unbounded.mode":      {text: "tracking: up after a healthy window, down after a violated one. staircase: plateaus, and a logistic fit to them; it also recommends a number of users, and takes longer.", def: Tracking, enum: modes},
 	"unbounded.start":     {text: "Number of users at which the search starts, or one for each engine.", min: 1, max: maxUsers},
 	"unbounded.budget":    {text: "Longest time of the search.", def: "1h"},
 	"unbounded.ramp_rate": {text: "Growth while nothing is violated, of the present users per second.", def: "0.2%", pattern: percentPattern},

@@ -33,20 +33,23 @@ var (
 	ruleRE   = regexp.MustCompile(`^((?:service\s*\.\s*)?[A-Za-z][A-Za-z0-9.]*)\s*\(([^()]*)\)\s*(<=|>=|==|!=|<|>|=)\s*(.*)$`)
 	argRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 	statRE   = regexp.MustCompile(`^p([1-9][0-9](?:\.[0-9]+)?)$`)
-	promqlRE = regexp.MustCompile(`^(.*\S)\s*([<>])\s*([+-]?[0-9][0-9.eE+-]*)(\s+for\s+\S+)?$`)
+	promqlRE = regexp.MustCompile(`^(.*\S)\s*([<>])\s*([+-]?[0-9][0-9.eE+-]*)((?:\s+for\s+\S+|\s+grace\s+\S+|\s+warning)*)$`)
 )
 
 // ParseSLO reads one rule:
 //
-//	STAT(op|role) < VALUE [for D] [min N]
-//	promql: EXPR < VALUE [for D]
+//	STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning]
+//	promql: EXPR < VALUE [for D] [grace D] [warning]
 //
 // STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
 // an error class or a message fault with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
-// service.STAT asks for the service time. promql may also ask for more than VALUE, a plain number.
+// service.STAT asks for the service time. promql may also ask for more than VALUE, a plain number; $window in EXPR stands for
+// the window of the search.
 //
-// A rate is not computed from fewer than N operations. Without min, N is the number at which a rate at the
-// threshold means two errors: 8000 for 0.025%.
+// A rule looks back over one window of the search, or over D; a rate looks back as far as it must to see N operations, at
+// most over D. A rate or latency is not judged from fewer than N operations. Without min, N of a rate is the number at which a
+// rate at the threshold means two errors: 8000 for 0.025%. grace is how long a rule may be without data before that is a
+// fault. A rule that is only a warning stops nothing and breaks nothing; it is reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
@@ -69,7 +72,7 @@ func ParseSLO(s string) (SLO, error) {
 	return r, nil
 }
 
-const ruleShape = `want STAT(op|role) < VALUE [for D] [min N], such as "p99(post) < 300ms for 30s"`
+const ruleShape = `want STAT(op|role) < VALUE [for D] [over D] [min N] [grace D] [warning], such as "p99(post) < 300ms for 30s"`
 
 func parseRule(text string) (SLO, error) {
 	m := ruleRE.FindStringSubmatch(text)
@@ -162,45 +165,63 @@ func (r *SLO) setThreshold(word string) error {
 	return nil
 }
 
-// setOptions reads "for D" and "min N", each at most once.
+// setOptions reads what may follow the limit, each word at most once.
 func (r *SLO) setOptions(words []string) error {
 	seen := map[string]bool{}
 	for len(words) > 0 {
 		key := words[0]
-		if key != "for" && key != "min" {
-			return fmt.Errorf("%s after the limit is not understood; want only [for D] [min N]", clip(strings.Join(words, " ")))
-		}
-		if len(words) < 2 {
-			return fmt.Errorf("%q has no value; %s", key, ruleShape)
+		if !slices.Contains([]string{"for", "over", "min", "grace", "warning"}, key) {
+			return fmt.Errorf("%s after the limit is not understood; want only [for D] [over D] [min N] [grace D] [warning]", clip(strings.Join(words, " ")))
 		}
 		if seen[key] {
 			return fmt.Errorf("%q is there twice; keep one", key)
 		}
 		seen[key] = true
-		switch key {
-		case "for":
-			d, err := parseDuration(words[1])
-			if err != nil {
-				return fmt.Errorf("for: %w", err)
-			}
-			if d == 0 {
-				return fmt.Errorf("for %s means nothing; leave it out, or write a time such as 30s", words[1])
-			}
-			r.For = d
-		case "min":
-			if r.Stat != "rate" {
-				return fmt.Errorf("min belongs to rate(…), not to %s(%s); leave it out", r.Stat, r.Arg)
-			}
-			n, err := parseInt(words[1])
-			if err != nil {
-				return fmt.Errorf("min: %w", err)
-			}
-			if n < 1 {
-				return fmt.Errorf("min %s: a rate needs operations; want 1 or more", words[1])
-			}
-			r.Min = n
+		if key == "warning" {
+			r.Warning = true
+			words = words[1:]
+			continue
+		}
+		if len(words) < 2 {
+			return fmt.Errorf("%q has no value; %s", key, ruleShape)
+		}
+		if err := r.setOption(key, words[1]); err != nil {
+			return err
 		}
 		words = words[2:]
+	}
+	return nil
+}
+
+func (r *SLO) setOption(key, word string) error {
+	if key == "min" {
+		if r.Stat == "cpu" {
+			return fmt.Errorf("min counts operations, of which cpu(%s) has none; leave it out", r.Arg)
+		}
+		n, err := parseInt(word)
+		if err != nil {
+			return fmt.Errorf("min: %w", err)
+		}
+		if n < 1 {
+			return fmt.Errorf("min %s: a rule needs operations; want 1 or more", word)
+		}
+		r.Min = n
+		return nil
+	}
+	d, err := parseDuration(word)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if d == 0 {
+		return fmt.Errorf("%s %s means nothing; leave it out, or write a time such as 30s", key, word)
+	}
+	switch key {
+	case "for":
+		r.For = d
+	case "over":
+		r.Over = d
+	case "grace":
+		r.Grace = d
 	}
 	return nil
 }
@@ -212,7 +233,7 @@ func defaultMin(threshold float64) int {
 }
 
 func parsePromQL(text string) (SLO, error) {
-	const shape = `want "promql: EXPR < NUMBER [for D]"`
+	const shape = `want "promql: EXPR < NUMBER [for D] [grace D] [warning]"`
 	m := promqlRE.FindStringSubmatch(text)
 	if m == nil {
 		return SLO{}, fmt.Errorf("promql: %s does not end in a comparison with a number; %s", clip(text), shape)
@@ -254,8 +275,17 @@ func (r SLO) String() string {
 	if r.For > 0 {
 		fmt.Fprintf(&b, " for %s", formatDuration(r.For))
 	}
+	if r.Over > 0 {
+		fmt.Fprintf(&b, " over %s", formatDuration(r.Over))
+	}
 	if r.Min > 0 {
 		fmt.Fprintf(&b, " min %d", r.Min)
+	}
+	if r.Grace > 0 {
+		fmt.Fprintf(&b, " grace %s", formatDuration(r.Grace))
+	}
+	if r.Warning {
+		b.WriteString(" warning")
 	}
 	return b.String()
 }

@@ -27,6 +27,8 @@ func TestParseSLO(t *testing.T) {
 		{"rate(4xx) < 1% min 50 for 1m", plan.SLO{Source: "rate(4xx) < 1% for 1m min 50", Stat: "rate", Arg: "4xx", Less: true, Threshold: 0.01, Unit: "fraction", For: time.Minute, Min: 50}},
 		{"cpu(app) < 85%", plan.SLO{Source: "cpu(app) < 85%", Stat: "cpu", Arg: "app", Less: true, Threshold: 0.85, Unit: "fraction"}},
 		{"promql: sum(rate(x[1m])) / 2 < 0.5", plan.SLO{Source: "promql: sum(rate(x[1m])) / 2 < 0.5", Stat: "promql", Arg: "sum(rate(x[1m])) / 2", Less: true, Threshold: 0.5}},
+		{"p99(op) < 2s min 459 over 1m grace 2m warning", plan.SLO{Source: "p99(op) < 2s over 1m min 459 grace 2m warning", Stat: "p99", Arg: "op", Less: true, Threshold: 2, Unit: "s", Over: time.Minute, Min: 459, Grace: 2 * time.Minute, Warning: true}},
+		{"promql: x[$window] < 1 grace 30s  warning", plan.SLO{Source: "promql: x[$window] < 1 grace 30s warning", Stat: "promql", Arg: "x[$window]", Less: true, Threshold: 1, Grace: 30 * time.Second, Warning: true}},
 		{"promql: a < 1 and b > -1e3 for 30s", plan.SLO{Source: "promql: a < 1 and b > -1000 for 30s", Stat: "promql", Arg: "a < 1 and b", Threshold: -1000, For: 30 * time.Second}},
 	}
 	for _, tt := range tests {
@@ -64,12 +66,14 @@ func TestParseSLOErrors(t *testing.T) {
 		{"p99(op) < 2%", "is a percentage; want a time"},
 		{"p99(op) < 0s", "is not a possible latency"},
 		{"p99(op) < 2h", "is not a possible latency"},
-		{"p99(op) < 2s min 5", "min belongs to rate(…)"},
+		{"p99(op) < 2s warning warning", `"warning" is there twice`},
+		{"p99(op) < 2s over 0s", "over 0s means nothing"},
+		{"p99(op) < 2s grace x", "grace:"},
 		{"p99(op) < 2s for", `"for" has no value`},
 		{"p99(op) < 2s for 0s", "means nothing"},
 		{"p99(op) < 2s for 5", "for: \"5\" has no unit"},
 		{"p99(op) < 2s for 5s for 5s", `"for" is there twice`},
-		{"p99(op) < 2s during 5s", "is not understood; want only [for D] [min N]"},
+		{"p99(op) < 2s during 5s", "is not understood; want only [for D] [over D]"},
 		{"service.rate(5xx) < 1%", "service.rate has no meaning"},
 		{"service.cpu(app) < 1%", "service.cpu has no meaning"},
 		{"rate(5x) < 1%", `"5x" is not an error class; did you mean "5xx"?`},
@@ -77,11 +81,11 @@ func TestParseSLOErrors(t *testing.T) {
 		{"rate(5xx) < 0.01", `"0.01" has no unit; write 0.01%, or 1% if a fraction is meant`},
 		{"rate(5xx) < 0%", "can never decide anything"},
 		{"rate(5xx) < 1s", "is not a percentage"},
-		{"rate(5xx) < 1% min 0", "a rate needs operations"},
+		{"rate(5xx) < 1% min 0", "a rule needs operations"},
 		{"rate(5xx) < 1% min x", `min: "x" is not a whole number`},
 		{"cpu(app) < 101%", "can never decide anything"},
 		{"cpu(app) < 85", "has no unit"},
-		{"cpu(app) < 85% min 5", "min belongs to rate(…)"},
+		{"cpu(app) < 85% min 5", "min counts operations"},
 		{"promql:", "does not end in a comparison with a number"},
 		{"promql: < 0.5", "does not end in a comparison with a number"},
 		{"promql: x <= 0.5", "does not end in a comparison with a number"},
@@ -109,7 +113,7 @@ func TestParseSLOErrors(t *testing.T) {
 func FuzzParseSLO(f *testing.F) {
 	for _, s := range []string{
 		"p99(post) < 300ms for 30s", "service.p99.9(op)<1h", "rate(5xx) < 0.025% min 8000", "cpu(app) < 85%",
-		"promql: sum(rate(x[1m])) > -1e-3 for 5m", "max(a.b-c) < 1ns",
+		"promql: sum(rate(x[1m])) > -1e-3 for 5m grace 1m warning", "mean(op) < 1s over 5m min 3 warning", "max(a.b-c) < 1ns",
 	} {
 		f.Add(s)
 	}

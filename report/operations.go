@@ -157,7 +157,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 				continue
 			}
 			if ev.Phase == measuredPhase {
-				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: !ev.NoData && ev.Count < least}
+				v := RuleValue{Block: r.Cell.Block, Value: Number(ev.Value), Violated: ev.Violated, NoData: ev.NoData, TooFew: !ev.NoData && !ev.Violated && ev.Count < least}
 				if ev.NoData {
 					v.Value = unknown
 				}
@@ -171,8 +171,6 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 			switch {
 			case ev.NoData:
 				search.NoData++
-			case ev.Count < least:
-				search.TooFew++
 			case ev.Violated:
 				search.Violated++
 				if !seen {
@@ -182,6 +180,8 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 						first = append(first, float64(n))
 					}
 				}
+			case ev.Count < least:
+				search.TooFew++
 			}
 		}
 	}
