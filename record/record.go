@@ -79,6 +79,8 @@ type Capacity struct {
 	Stopped   string       `json:"stopped"`   // which stop rule ended it, in words
 	Why       string       `json:"why"`
 	Margins   []RuleMargin `json:"margins,omitempty"`
+	// Recommended is where nine of ten plateaus of a staircase hold; 0 without one.
+	Recommended float64 `json:"recommended,omitempty"`
 }
 
 // A RuleMargin is how near one rule was to its limit at the capacity.
@@ -107,9 +109,13 @@ type Event struct {
 	Count    uint64  `json:"count,omitempty"`
 	Violated bool    `json:"violated,omitempty"`
 	NoData   bool    `json:"no_data,omitempty"`
-	Users    int     `json:"users,omitempty"`
-	Level    string  `json:"level,omitempty"` // of a finding: "amber" or "red"
-	Phase    string  `json:"phase,omitempty"`
+	// Undecided says that there were fewer operations than the rule asks for.
+	Undecided bool `json:"undecided,omitempty"`
+	// Span is how far back a rule looked, when that is not the window of the search.
+	Span  time.Duration `json:"span,omitempty"`
+	Users int           `json:"users,omitempty"`
+	Level string        `json:"level,omitempty"` // of a finding: "amber" or "red"
+	Phase string        `json:"phase,omitempty"`
 	// Readings holds what each gate read in the second that ends at At; one that is not there was not measured.
 	Readings map[string]float64 `json:"readings,omitempty"`
 }

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +16,31 @@ import (
 	"plimsoll/workload"
 )
 
-// ruleState remembers a rule's recent values, for rules that must be violated without a break for longer than a
-// window.
+// ruleState remembers a rule's recent past, for rules that look further back than a window.
 type ruleState struct {
 	at     []time.Duration
 	values []float64
+	// evidence are the operations between the last evaluations, for a rate. What was done before spent has decided already, and
+	// since is when a longer span than the window began to say that the rule is violated; -1 when it does not.
+	evidence     []evidence
+	spent, since time.Duration
+	lastData     time.Duration
+}
+
+// evidence is a rate's part of the time between two evaluations.
+type evidence struct {
+	at      time.Duration
+	users   float64
+	bad, of uint64
+}
+
+func (r *run) state(rule plan.SLO) *ruleState {
+	s := r.rules[rule.Source]
+	if s == nil {
+		s = &ruleState{since: -1, spent: -1, lastData: r.now()}
+		r.rules[rule.Source] = s
+	}
+	return s
 }
 
 // roles returns the roles whose CPU rules ask for.
@@ -33,36 +54,22 @@ func (r *run) roles() []string {
 	return roles
 }
 
-// readings evaluates all rules over a stretch.
-func (r *run) readings(ctx context.Context, st stretch) []control.Reading {
+// readings evaluates all rules over a stretch. A live one ends now, and rules may look further back than it.
+func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Reading {
 	out := make([]control.Reading, 0, len(r.Rules))
-	cache := map[string]*measure.Window{}
-	window := func(op string) *measure.Window {
-		if cache[op] == nil {
-			cache[op] = st.merged(Selector(op))
-		}
-		return cache[op]
-	}
 	for _, rule := range r.Rules {
-		rd := control.Reading{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less}
-		switch rule.Stat {
-		case "cpu":
-			rd.Value, rd.OK = st.cpu(rule.Arg)
-		case "promql":
-			v, ok, err := r.Signals.Query(ctx, rule.Arg)
-			if err != nil {
-				r.note(rule.Source, err)
-			}
-			rd.Value, rd.OK = v, ok && err == nil
-		case "rate":
-			if rd.Value, rd.Count, rd.OK = Value(rule, window); slices.Contains(plan.MessageFaults(), rule.Arg) {
-				rd.Value, rd.Count, rd.OK = st.faults(rule.Arg)
-			}
-			rd.MinCount, rd.Rate = uint64(rule.Min), true
-		default:
-			rd.Value, rd.Count, rd.OK = Value(rule, window)
+		at := st
+		if live && rule.Over > 0 && rule.Stat != "rate" {
+			at = r.trail.last(rule.Over)
 		}
-		if rule.For > r.Window && rd.OK {
+		rd := r.reading(ctx, rule, at)
+		if at.span() != st.span() {
+			rd.Span = at.span()
+		}
+		if live && rule.Stat == "rate" {
+			rd = r.extend(rule, rd)
+		}
+		if live && rule.For > r.Window && rd.OK {
 			rd.Value = r.hold(rule, rd.Value)
 		}
 		out = append(out, rd)
@@ -70,14 +77,102 @@ func (r *run) readings(ctx context.Context, st stretch) []control.Reading {
 	return out
 }
 
+// reading evaluates one rule over a stretch.
+func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) control.Reading {
+	rd := control.Reading{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Grace: rule.Grace, MinCount: uint64(rule.Min)}
+	window := func(op string) *measure.Window { return st.merged(Selector(op)) }
+	switch rule.Stat {
+	case "cpu":
+		rd.Value, rd.OK = st.cpu(rule.Arg)
+	case "promql":
+		v, ok, err := r.Signals.Query(ctx, rule.Arg)
+		if err != nil {
+			r.note(rule.Source, err)
+		}
+		rd.Value, rd.OK = v, ok && err == nil
+	case "rate":
+		if slices.Contains(plan.MessageFaults(), rule.Arg) {
+			rd.Value, rd.Count, rd.OK = st.faults(rule.Arg)
+		} else {
+			rd.Value, rd.Count, rd.OK = Value(rule, window)
+		}
+		rd.Rate = true
+	default:
+		rd.Value, rd.Count, rd.OK = Value(rule, window)
+	}
+	return rd
+}
+
+// reach is how many windows a rate looks back at most, and alike how far apart users may be, as a fraction, for
+// operations to speak of the same load.
+const (
+	reach = 20
+	alike = 0.1
+)
+
+// extend lets a rate look back until it has as many operations as it asks for: at most over the rule's own span, at
+// about the present number of users, and not to what has made it violated for a whole window before, which would
+// otherwise be punished twice. The window alone decides where it can.
+func (r *run) extend(rule plan.SLO, rd control.Reading) control.Reading {
+	s := r.state(rule)
+	users := r.trail.last(r.Window).meanUsers()
+	fresh := r.tick // since it was evaluated last
+	if n := len(s.evidence); n > 0 {
+		fresh = r.now() - s.evidence[n-1].at
+	}
+	tick := r.reading(context.Background(), rule, r.trail.last(fresh))
+	s.evidence = append(s.evidence, evidence{r.now(), users, badOf(tick), tick.Count})
+	span := rule.Over
+	if span == 0 {
+		span = reach * r.Window
+	}
+	for len(s.evidence) > 0 && s.evidence[0].at <= r.now()-max(span, r.Window) {
+		s.evidence = s.evidence[1:]
+	}
+	rd.Bad, rd.Of, rd.Span = badOf(rd), rd.Count, r.Window
+	switch st := rd.Status(); {
+	case st == control.Missing:
+		return rd
+	case st != control.Undecided:
+		s.since = -1
+		if st == control.Violated {
+			s.spent = r.now()
+		}
+		return rd
+	}
+	bad, of := uint64(0), uint64(0)
+	for i := len(s.evidence) - 1; i >= 0; i-- {
+		e := s.evidence[i]
+		inside := e.at > r.now()-r.Window
+		if !inside && (of >= rd.MinCount || e.at <= s.spent || math.Abs(e.users-users) > alike*users) {
+			break
+		}
+		bad, of, rd.Span = bad+e.bad, of+e.of, max(r.Window, r.now()-e.at+r.tick)
+	}
+	if of > rd.Count {
+		rd.Value, rd.Count = float64(bad)/float64(of), of
+	} else {
+		rd.Span = r.Window
+	}
+	if rd.Status() != control.Violated {
+		s.since = -1
+		return rd
+	}
+	if s.since < 0 {
+		s.since = r.now()
+	}
+	if r.now()-s.since >= r.Window {
+		s.spent, s.since = r.now(), -1
+	}
+	return rd
+}
+
+func badOf(rd control.Reading) uint64 { return uint64(math.Round(rd.Value * float64(rd.Count))) }
+
 // hold returns the mildest value of the last rule.For: a rule that must be violated without a break is violated only
 // if even that one is.
 func (r *run) hold(rule plan.SLO, v float64) float64 {
-	s := r.rules[rule.Source]
-	if s == nil {
-		s = new(ruleState)
-		r.rules[rule.Source] = s
-	}
+	s := r.state(rule)
 	s.at, s.values = append(s.at, r.now()), append(s.values, v)
 	for len(s.at) > 1 && s.at[0] <= r.now()-rule.For {
 		s.at, s.values = s.at[1:], s.values[1:]
@@ -144,24 +239,28 @@ func Value(rule plan.SLO, window func(op string) *measure.Window) (v float64, n 
 	return h.Quantile(p / 100).Seconds(), h.Count(), true
 }
 
-// violated reports whether a reading with data from enough operations does not hold.
-func violated(rd control.Reading) bool {
-	over := rd.Value >= rd.Limit
-	if !rd.Less {
-		over = rd.Value <= rd.Limit
-	}
-	return rd.OK && over && rd.Count >= rd.MinCount
-}
-
 // writeReadings puts one evaluation of all rules and the search's decision on disk.
 func (r *run) writeReadings(rds []control.Reading, act control.Action) {
 	for _, rd := range rds {
-		r.event(record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Value: rd.Value, Limit: rd.Limit, Count: rd.Count,
-			Violated: violated(rd), NoData: !rd.OK, Phase: r.phase})
+		r.event(r.evaluation(rd, r.phase))
 	}
 	if act.Phase != "" {
 		r.event(record.Event{At: r.now(), Kind: "decision", Phase: act.Phase, Users: act.Users, Text: act.Why})
 	}
+}
+
+// evaluation is the event of one reading.
+func (r *run) evaluation(rd control.Reading, phase string) record.Event {
+	st := rd.Status()
+	e := record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Limit: rd.Limit, Count: rd.Count, Span: rd.Span, Phase: phase,
+		Violated: st == control.Violated, NoData: st == control.Missing, Undecided: st == control.Undecided}
+	if st != control.Missing { // a value that is none cannot be written either
+		e.Value = rd.Value
+	}
+	if rd.Warning {
+		e.Level = record.Amber
+	}
+	return e
 }
 
 // judgeMeasure evaluates the rules once over the whole measured phase.
@@ -169,21 +268,25 @@ func (r *run) judgeMeasure() {
 	if r.measured.span() <= 0 {
 		return
 	}
-	rds := r.readings(context.Background(), r.measured)
+	rds := r.readings(context.Background(), r.measured, false)
 	r.exportMeasured(rds)
 	for _, rd := range rds {
-		e := record.Event{At: r.now(), Kind: "slo", Rule: rd.Rule, Value: rd.Value, Limit: rd.Limit, Count: rd.Count,
-			NoData: !rd.OK, Phase: "measured"}
-		switch {
-		case !rd.OK:
-			r.out.Validity.Add(record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value in the measured phase", rd.Rule)})
-		case violated(rd):
-			e.Violated = true
+		switch st := rd.Status(); {
+		case st == control.Missing:
+			f := record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value in the measured phase", rd.Rule)}
+			if rd.Warning {
+				f.Level = record.Amber
+			}
+			r.out.Validity.Add(f)
+		case st == control.Violated && rd.Warning:
+			r.out.Warned = append(r.out.Warned, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
+		case st == control.Violated:
 			r.out.Broken = append(r.out.Broken, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
 		}
-		r.event(e)
+		r.event(r.evaluation(rd, "measured"))
 	}
 	r.gateMeasure(r.measured)
+	r.judgeLevel()
 }
 
 func format(v float64, rule string) string {

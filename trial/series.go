@@ -148,7 +148,7 @@ func (r *run) evaluated(ctx context.Context) []control.Reading {
 	mine := r.rules
 	r.rules = x.holding
 	defer func() { r.rules = mine }()
-	return r.readings(ctx, r.trail.last(r.Window))
+	return r.readings(ctx, r.trail.last(r.Window), true)
 }
 
 // observed keeps the readings of a search for the next second.
@@ -161,10 +161,10 @@ func (r *run) observed(rds []control.Reading) {
 func (x *exporter) rule(rd control.Reading) {
 	l := x.rules[rd.Rule]
 	x.add("plimsoll_slo_threshold", l, rd.Limit)
-	x.add("plimsoll_slo_no_data", l, number(!rd.OK))
-	if rd.OK {
+	x.add("plimsoll_slo_no_data", l, number(rd.Status() == control.Missing))
+	if rd.Status() != control.Missing {
 		x.add("plimsoll_slo_value", l, rd.Value)
-		x.add("plimsoll_slo_violated", l, number(violated(rd)))
+		x.add("plimsoll_slo_violated", l, number(rd.Status() == control.Violated))
 	}
 }
 

@@ -104,8 +104,9 @@ type Progress struct {
 type Outcome struct {
 	Phases   []record.Phase
 	Capacity *record.Capacity
-	// Broken names the rules that did not hold over the measured phase of a bounded test.
+	// Broken names the rules that did not hold over the measured phase of a bounded test, Warned those that are only warnings.
 	Broken   []string
+	Warned   []string
 	Validity record.Validity
 	// Interrupted says why the trial ended early, by its context or because a part of the generator was lost; empty when
 	// it did not.
@@ -182,6 +183,8 @@ type run struct {
 	series  *exporter // nil for none
 	// measured gathers the measured phase: one slice per second.
 	measured stretch
+	level    level
+	trailing time.Duration // how far the trail must reach
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -198,9 +201,10 @@ func (r *run) all(ctx context.Context) error {
 			d    time.Duration
 		}{{"ramp", b.Ramp}, {"settle", b.Settle}, {"measure", b.Measure}} {
 			r.beginPhase(ph.name)
-			var each func() bool
+			each := r.evaluate
 			if ph.name == "measure" {
-				each = r.gather()
+				gather := r.gather()
+				each = func() bool { return gather() && r.evaluate() }
 				r.beginConduct()
 			}
 			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
@@ -253,6 +257,12 @@ func wholeSeconds(d time.Duration) time.Duration {
 // plan adds up how long the trial may take.
 func (r *run) plan() {
 	r.rules = map[string]*ruleState{}
+	r.trailing = r.Window
+	for _, rule := range r.Rules {
+		if rule.Stat != "rate" {
+			r.trailing = max(r.trailing, rule.Over)
+		}
+	}
 	r.seen = map[string]bool{}
 	if b := r.Bounded; b != nil {
 		r.total += wholeSeconds(b.Ramp) + wholeSeconds(b.Settle) + wholeSeconds(b.Measure)
@@ -334,7 +344,7 @@ func (r *run) advance(ctx context.Context) error {
 	}
 	sl.messages = r.Ledger.Count()
 	r.back()
-	r.trail.push(sl, r.Window)
+	r.trail.push(sl, r.trailing)
 	r.sec.add(sl.windows)
 	if r.now()%time.Second == 0 {
 		r.export(ctx)
@@ -440,7 +450,7 @@ func (r *run) search(ctx context.Context) error {
 			return err
 		}
 		w := r.trail.last(r.Window)
-		obs := control.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w)}
+		obs := control.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w, true)}
 		r.observed(obs.Readings)
 		act := c.Step(obs)
 		if r.now()-last >= r.Window {
@@ -466,7 +476,11 @@ func (r *run) search(ctx context.Context) error {
 			healthy = max(healthy, w.meanUsers())
 		}
 		if act.Done {
-			r.out.Capacity = capacityOf(c.Result())
+			res := c.Result()
+			r.out.Capacity = capacityOf(res)
+			for _, w := range res.Warnings {
+				r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: w})
+			}
 			if r.out.Capacity.Kind == record.Invalid {
 				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Red, Text: r.out.Capacity.Why})
 			}
@@ -491,7 +505,7 @@ func atLeast(users float64, f record.Finding) *record.Capacity {
 
 func capacityOf(res control.Result) *record.Capacity {
 	c := &record.Capacity{Kind: string(res.Kind), Users: res.Users, Lo: res.Lo, Hi: res.Hi, Rule: res.Rule,
-		Estimator: res.Estimator, Stopped: res.Stopped, Why: res.Why}
+		Estimator: res.Estimator, Stopped: res.Stopped, Why: res.Why, Recommended: res.Recommended}
 	for _, m := range res.Margins {
 		if m.Windows > 0 {
 			c.Margins = append(c.Margins, record.RuleMargin{Rule: m.Rule, Value: m.Ratio, Limit: 1})

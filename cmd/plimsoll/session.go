@@ -251,7 +251,7 @@ func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial
 			pace := s.plan.Workload.Pace
 			spec.Search = &trial.Search{
 				Config: control.Config{Start: max(start, 1), Max: u.MaxUsers, RampRate: u.RampRate, RampFloor: 4 / pace,
-					Window: u.Window, Step: u.Step, Precision: u.Precision, Budget: u.Budget},
+					Window: u.Window, Step: u.Step, Precision: u.Precision, Budget: u.Budget, Staircase: u.Mode == plan.Staircase},
 				Rush: u.Window,
 			}
 		}

@@ -1,0 +1,109 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/control"
+	"plimsoll/record"
+)
+
+// A level is what a bounded test saw on the way to its users and at them.
+type level struct {
+	last    time.Duration // of the last evaluation
+	carried float64       // most users of a window in which every rule held and the users followed
+	reached int           // most users that were active
+	// broke is how many users there were when a rule broke that has not held since, and rule its name.
+	broke float64
+	rule  string
+	faint map[string]bool // rules whose grace has run out
+}
+
+// short says which part of its users a bounded test must have had before a rule broke for good; below, it never
+// reached the level that was asked for.
+const short = 0.9
+
+// evaluate judges all rules once a window in the phases of a bounded test and writes that down.
+func (r *run) evaluate() bool {
+	st := r.trail.last(r.Window)
+	r.level.reached = max(r.level.reached, st.users())
+	if r.now()-r.level.last < r.Window {
+		return true
+	}
+	r.level.last = r.now()
+	rds := r.readings(context.Background(), st, true)
+	r.writeReadings(rds, control.Action{})
+	holds := true
+	for i, rd := range rds {
+		s := r.state(r.Rules[i])
+		switch rd.Status() {
+		case control.Missing:
+			r.gone(rd, s)
+			holds = holds && rd.Warning
+			continue
+		case control.Violated:
+			if holds = holds && rd.Warning; !rd.Warning && r.level.rule == "" {
+				r.level.broke, r.level.rule = st.meanUsers(), rd.Rule
+			}
+		}
+		s.lastData = r.now()
+	}
+	if holds {
+		r.level.rule = ""
+		if desired, active, _ := r.Driver.Users(); float64(active) >= 0.97*float64(desired) {
+			r.level.carried = max(r.level.carried, st.meanUsers())
+		}
+	}
+	return true
+}
+
+// gone makes a rule without data a fault after its grace.
+func (r *run) gone(rd control.Reading, s *ruleState) {
+	grace := rd.Grace
+	if grace == 0 {
+		grace = 4 * r.Window
+	}
+	if r.phase != "measure" || rd.Warning || r.level.faint[rd.Rule] || r.now()-s.lastData <= grace {
+		return
+	}
+	if r.level.faint == nil {
+		r.level.faint = map[string]bool{}
+	}
+	r.level.faint[rd.Rule] = true
+	r.out.Validity.Add(record.Finding{Gate: "rule without data", Level: record.Red,
+		Text: fmt.Sprintf("%s had no data for more than %v of the measured phase; a missing signal is not a healthy one", rd.Rule, grace)})
+}
+
+// judgeLevel makes a test void that never reached its level, and advises one that the target carries: five sixths of
+// where it stopped, or what was seen to be carried if that is less. Latencies of an overloaded closed system say how
+// many users wait, not how fast it is.
+func (r *run) judgeLevel() {
+	l, want := r.level, float64(r.Bounded.Users)
+	stopped, why := want, ""
+	switch {
+	case float64(l.reached) < 0.97*want:
+		stopped, why = float64(l.reached), fmt.Sprintf("only %d of %d users were ever active", l.reached, r.Bounded.Users)
+	case l.rule != "" && l.broke < short*want && l.carried > 0 && len(r.out.Broken) > 0:
+		stopped, why = l.broke, fmt.Sprintf("%s broke at %.0f users, on the way to %d, and has not held since", l.rule, l.broke, r.Bounded.Users)
+	default:
+		return
+	}
+	f := record.Finding{Gate: "level", Level: record.Red, Value: math.Round(stopped), Limit: want,
+		Text: why + "; not even a few users were carried"}
+	if n := advice(stopped, l.carried); n > 0 {
+		f.Text = fmt.Sprintf("%s; use bounded.users: %d", why, n)
+	}
+	r.out.Validity.Add(f)
+}
+
+// advice is five sixths of where a test stopped, at most what was carried, in two digits; 0 when nothing was carried.
+func advice(stopped, carried float64) int {
+	n := min(stopped*5/6, carried)
+	if n < 1 {
+		return 0
+	}
+	unit := math.Pow(10, max(0, math.Floor(math.Log10(n))-1))
+	return int(math.Floor(n/unit+1e-9) * unit)
+}

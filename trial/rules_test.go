@@ -1,0 +1,284 @@
+package trial
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/control"
+	"plimsoll/measure"
+	"plimsoll/record"
+)
+
+// rates feeds a rate rule with ticks of so many bad of all operations and users, and returns the reading after each.
+// A window is five ticks of 200 ms.
+func rates(t *testing.T, text string, ticks int, of func(tick int) (users int, bad, ops uint64)) []control.Reading {
+	t.Helper()
+	r := &run{Spec: Spec{Window: time.Second, Rules: rules(t, text)}, tick: 200 * time.Millisecond, rules: map[string]*ruleState{}}
+	out := make([]control.Reading, 0, ticks)
+	for i := range ticks {
+		users, bad, ops := of(i)
+		w := measure.NewWindow("post")
+		c, _ := measure.ParseClass("5xx")
+		w.Classes[c] += bad
+		w.Classes[measure.OK] += ops - bad
+		r.n++
+		r.trail.push(slice{at: r.now(), active: users, windows: []*measure.Window{w}}, time.Second)
+		out = append(out, r.readings(t.Context(), r.trail.last(time.Second), true)[0])
+	}
+	return out
+}
+
+func TestRateLooksBackUntilItHasEnough(t *testing.T) {
+	// 100 operations a tick, 500 a window: 8000 take 80 ticks.
+	rd := rates(t, "rate(5xx) < 0.025% min 8000", 200, func(int) (int, uint64, uint64) { return 100, 0, 100 })
+	for i, r := range rd {
+		want, span := control.Healthy, 16*time.Second
+		if i < 79 {
+			want, span = control.Undecided, max(time.Second, time.Duration(i+1)*200*time.Millisecond)
+		}
+		if r.Status() != want || r.Span != span || i > 5 && r.Of != 500 {
+			t.Fatalf("tick %d: got status %d of %d operations over %v, %d in the window; want %d over %v", i, r.Status(), r.Count, r.Span, r.Of, want, span)
+		}
+	}
+	// With less reach than it takes, it stays undecided, and says over what.
+	rd = rates(t, "rate(5xx) < 0.025% over 10s min 8000", 200, func(int) (int, uint64, uint64) { return 100, 0, 100 })
+	if r := rd[199]; r.Status() != control.Undecided || r.Count != 5000 || r.Span != 10*time.Second {
+		t.Errorf("over 10 s: got status %d of %d operations over %v", r.Status(), r.Count, r.Span)
+	}
+}
+
+func TestRateOfAnotherLoadIsNoEvidence(t *testing.T) {
+	// Errors at 130 users say nothing of 100.
+	rd := rates(t, "rate(5xx) < 0.025% min 8000", 120, func(i int) (int, uint64, uint64) {
+		if i < 60 {
+			return 130, uint64(i % 2), 100
+		}
+		return 100, 0, 100
+	})
+	if s := rd[58].Status(); s != control.Violated {
+		t.Errorf("many errors: status %d", s)
+	}
+	// One window later nothing of them is left.
+	if r := rd[70]; r.Status() != control.Undecided || r.Value != 0 {
+		t.Errorf("after stepping down: status %d, value %v over %v", r.Status(), r.Value, r.Span)
+	}
+}
+
+// Two errors in different windows decide together, for one window; they do not decide again and again.
+func TestRateAddsUpAndForgets(t *testing.T) {
+	rd := rates(t, "rate(5xx) < 0.025% min 8000", 80, func(i int) (int, uint64, uint64) {
+		if i == 10 || i == 30 {
+			return 100, 1, 100
+		}
+		return 100, 0, 100
+	})
+	var from, to int
+	for i, r := range rd {
+		if r.Status() == control.Violated {
+			if from == 0 {
+				from = i
+			}
+			to = i
+		}
+	}
+	if from != 30 || to != 35 {
+		t.Errorf("violated from tick %d to %d, want 30 to 35: one window", from, to)
+	}
+	if s := rd[29].Status(); s != control.Undecided {
+		t.Errorf("one error: status %d, want undecided", s)
+	}
+}
+
+// What the events on disk say of a rule is what moved the users.
+func TestEventsAndSearchAgree(t *testing.T) {
+	r := &run{}
+	for _, rd := range []control.Reading{
+		{Value: 0.03, Limit: 0.01, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true}, // hopeless already
+		{Value: 0.03, Limit: 0.02, Less: true, OK: true, Count: 100, MinCount: 200, Rate: true},
+		{Value: math.NaN(), Limit: 1, Less: true, OK: true},
+		{Value: 1, Limit: 1, OK: true},
+		{Value: 0.5, Limit: 1, Less: true, OK: true, Warning: true},
+	} {
+		e, st := r.evaluation(rd, "search"), rd.Status()
+		if e.Violated != (st == control.Violated) || e.Undecided != (st == control.Undecided) || e.NoData != (st == control.Missing) || (e.Level == record.Amber) != rd.Warning {
+			t.Errorf("%+v: status %d, event %+v", rd, st, e)
+		}
+		if math.IsNaN(e.Value) {
+			t.Error("an event that no file can hold")
+		}
+	}
+}
+
+func TestWarningBreaksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		l.blind = true
+		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
+		s := spec(t, l)
+		s.Rules = rules(t, "mean(op) < 100ms warning", "cpu(app) < 85% warning")
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Broken) != 0 || len(out.Warned) != 1 || !out.Validity.Valid || gates(out.Validity) != "amber rule without data" {
+			t.Errorf("broken %v, warned %v, valid %v: %s", out.Broken, out.Warned, out.Validity.Valid, gates(out.Validity))
+		}
+	})
+}
+
+// A rule that must be violated for a time is judged over the whole of a measured phase that is longer.
+func TestForIsNoExcuseInAMeasuredPhase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
+		s := spec(t, l)
+		s.Rules = rules(t, "mean(op) < 100ms for 3s")
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Broken) != 1 {
+			t.Errorf("broken %v", out.Broken)
+		}
+	})
+}
+
+func TestSearchLosesTheMetricsEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &scraped{lab: newLab(800), gone: time.Now().Add(8 * time.Second)}
+		s := searchSpec(spec(t, l.lab), 480, 5000)
+		s.Driver, s.Signals = l, l
+		s.Rules = rules(t, "mean(op) < 100ms", "promql: sum(rate(errors[5s])) < 1 grace 6s")
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "promql: sum(rate(errors[5s])) < 1 grace 6s had no data for more than 6s") {
+			t.Errorf("capacity %+v", out.Capacity)
+		}
+		named := false
+		for _, f := range out.Validity.Findings {
+			named = named || f.Gate == "signals" && strings.Contains(f.Text, "http://app:8067/metrics has had no data")
+		}
+		if !named {
+			t.Errorf("the endpoint is not named: %+v", out.Validity.Findings)
+		}
+	})
+}
+
+// scraped is a lab whose metrics endpoint goes away.
+type scraped struct {
+	*lab
+	gone time.Time
+}
+
+func (l *scraped) Query(context.Context, string) (float64, bool, error) {
+	return 0, time.Now().Before(l.gone), nil
+}
+
+func (l *scraped) Failing() map[string]Failure {
+	if time.Now().Before(l.gone) {
+		return nil
+	}
+	return map[string]Failure{"http://app:8067/metrics": {Since: l.gone, Why: "connection refused"}}
+}
+
+func TestMeasuredPhaseLosesARule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &scraped{lab: newLab(800), gone: time.Now().Add(5 * time.Second)}
+		s := spec(t, l.lab)
+		s.Driver, s.Signals = l, l
+		s.Rules = rules(t, "promql: up < 2 grace 2s")
+		s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 20 * time.Second}
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for _, f := range out.Validity.Findings {
+			text += f.Level + " " + f.Text + "\n"
+		}
+		if out.Validity.Valid || !strings.Contains(text, "red promql: up < 2 grace 2s had no data for more than 2s of the measured phase") {
+			t.Errorf("valid %v: %s", out.Validity.Valid, text)
+		}
+	})
+}
+
+// Seed 002: 7500 users asked, overloaded at 6000, 5000 used.
+func TestBoundedTestAdvisesALevel(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*climber)
+		want string
+	}{
+		{"users that never come", func(c *climber) { c.most = 6000 }, "only 6000 of 7500 users were ever active; use bounded.users: 5000"},
+		{"a rule that breaks on the way", func(c *climber) {
+			c.latency = func(n int) time.Duration {
+				if n >= 6000 {
+					return 300 * time.Millisecond
+				}
+				return 10 * time.Millisecond
+			}
+		}, "mean(op) < 100ms broke at 6"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &climber{lab: newLab(100_000), most: 7500}
+				tt.set(c)
+				s := spec(t, c.lab)
+				s.Driver = c
+				s.Rules = rules(t, "mean(op) < 100ms")
+				s.Bounded = &Bounded{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := ""
+				for _, f := range out.Validity.Findings {
+					if f.Gate == "level" {
+						text = f.Level + " " + f.Text
+					}
+				}
+				if out.Validity.Valid || !strings.HasPrefix(text, "red "+tt.want) || !strings.Contains(text, "use bounded.users: 5") {
+					t.Errorf("valid %v: %q, want %q", out.Validity.Valid, text, tt.want)
+				}
+			})
+		})
+	}
+	for _, tt := range []struct {
+		stopped, carried float64
+		want             int
+	}{{6000, 5990, 5000}, {6000, 4321, 4300}, {0, 0, 0}, {11, 11, 9}, {1, 1, 0}} {
+		if got := advice(tt.stopped, tt.carried); got != tt.want {
+			t.Errorf("stopped at %.0f, carried %.0f: advice %d, want %d", tt.stopped, tt.carried, got, tt.want)
+		}
+	}
+}
+
+// climber is a lab whose users come one after the other, up to a limit.
+type climber struct {
+	*lab
+	most  int
+	want  int
+	since time.Time
+	over  time.Duration
+}
+
+func (c *climber) SetUsers(n int, over time.Duration) error {
+	c.want, c.since, c.over = n, time.Now(), over
+	return c.lab.SetUsers(0, 0)
+}
+
+func (c *climber) Users() (desired, active, failed int) {
+	part := min(1, time.Since(c.since).Seconds()/max(c.over.Seconds(), 0.001))
+	desired = int(part * float64(c.want))
+	_ = c.lab.SetUsers(min(desired, c.most), 0)
+	_, active, failed = c.lab.Users()
+	return desired, active, failed
+}
