@@ -170,11 +170,11 @@ func (d SizingDocument) methodology() []string {
 		"Response times run from the moment a user wanted to send a request to its answer; the maximum is the longest of them.",
 		"A step whose generator was not healthy is marked as not valid and carries no grade.")
 	if c := d.Search; c != nil {
-		found := fmt.Sprintf("found %.0f users", c.Users)
+		found := fmt.Sprintf("found %.0f users: 10, 40, 80, 100 and 150 %% of that", c.Users)
 		if c.Kind == record.AtLeast {
-			found = fmt.Sprintf("found at least %.0f users (%s)", c.Users, c.Why)
+			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond", c.Users, c.Why)
 		}
-		items = append(items, "The steps were chosen by a first search of the capacity, which "+found+": 10, 40, 80, 100 and 150 % of it.")
+		items = append(items, "The steps were chosen by a first search of the capacity, which "+found+".")
 	}
 	return items
 }
@@ -203,11 +203,14 @@ func (d SizingDocument) stepSection() section {
 	t := newTable(9, ">Concurrent users", ">Throughput (req/s)", ">Median", ">95th percentile", ">99th percentile", ">Max", ">Failure rate",
 		">CPU usage", ">Memory", "Grade", "Because")
 	for _, s := range d.Steps {
-		grade := "none"
-		if s.Grade != "" {
+		grade, because := "none", s.Rule
+		switch {
+		case s.Grade != "":
 			grade = gradeMarks[s.Grade] + " " + string(s.Grade)
+		case !s.Valid:
+			because = "the run is not valid, see Runs"
 		}
-		t.add(append(stepCells(s), grade, s.Rule)...)
+		t.add(append(stepCells(s), grade, because)...)
 	}
 	notes := []string{"Grades: Excellent p99 <= 100 ms; Good <= 200 ms; Acceptable <= 500 ms; Borderline <= 2 s with a median <= 100 ms; else Poor. Failures over 1 % cost one grade, over half of all make it Poor."}
 	roles := map[string]bool{}

@@ -97,17 +97,20 @@ func (s Signal) judge(t stats.Trend, p float64) Drift {
 	switch {
 	case p < driftAlpha && math.Abs(change) >= matters && s.levelsOff(t, matters):
 		d.State = LevelsOff
-		d.Sentence = fmt.Sprintf("%s moved by %s, but hardly in the second half: it levels off", s.Name, text)
+		d.Sentence = fmt.Sprintf("%s: moved by %s, but hardly in the second half: it levels off", s.Name, text)
 	case p < driftAlpha && math.Abs(change) >= matters && change > 0:
 		d.State = Rises
-		d.Sentence = fmt.Sprintf("%s rises: %s", s.Name, text)
+		d.Sentence = fmt.Sprintf("%s: rises by %s", s.Name, text)
 	case p < driftAlpha && math.Abs(change) >= matters:
 		d.State = Falls
-		d.Sentence = fmt.Sprintf("%s falls: %s", s.Name, text)
+		d.Sentence = fmt.Sprintf("%s: falls by %s", s.Name, text)
 	default:
 		d.State = Steady
 		far := max(math.Abs(*d.Lo), math.Abs(*d.Hi))
-		d.Sentence = fmt.Sprintf("%s shows no drift that matters over %s; a slower one, below about %s per hour, this run can not see", s.Name, spanText(span), s.amount(far, false))
+		d.Sentence = fmt.Sprintf("%s: no drift that matters over %s", s.Name, spanText(span))
+		if far > 0 {
+			d.Sentence += fmt.Sprintf("; a slower one, below about %s per hour, this run can not see", s.amount(far, false))
+		}
 	}
 	return d
 }
@@ -127,6 +130,8 @@ func (s Signal) amount(v float64, sign bool) string {
 		text = fmt.Sprintf("%.3g GiB", v/(1<<30))
 	case s.Unit == "bytes":
 		text = fmt.Sprintf("%.3g MiB", v/(1<<20))
+	case math.Abs(v) >= 1000:
+		text = strings.TrimSpace(fmt.Sprintf("%.0f %s", v, s.Unit))
 	default:
 		text = strings.TrimSpace(fmt.Sprintf("%.3g %s", v, s.Unit))
 	}

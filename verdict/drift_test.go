@@ -34,12 +34,12 @@ func TestFindDrift(t *testing.T) {
 		want   string
 		text   string
 	}{
-		{"leak", leak, verdict.Rises, "memory of app rises: +190 MiB over 23.8 hours (+8"},
+		{"leak", leak, verdict.Rises, "memory of app: rises by +190 MiB over 23.8 hours (+8"},
 		{"cache", cache, verdict.LevelsOff, "hardly in the second half"},
 		{"flat", flat, verdict.Steady, "this run can not see"},
 		{"small", small, verdict.Steady, "no drift that matters"},
 		{"sawtooth", saw, verdict.Steady, ""},
-		{"falling", falling, verdict.Falls, "falls: -1"},
+		{"falling", falling, verdict.Falls, "falls by -1"},
 		{"short", short, verdict.TooShort, "19 values are too few"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -83,13 +83,14 @@ func opSignals(r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, er
 	return out, nil
 }
 
-// drifting are the signals of the target's own series: each is the mean of a bin ($b), by role.
+// drifting are the signals of the target's own series: each is the mean of a bin ($b), by role. Of two with one name, the
+// first that there is counts.
 var drifting = []struct {
 	name, unit, query string
 	material, floor   float64
 }{
 	{"memory", "bytes", `sum by (role) (avg_over_time(plimsoll_process_resident_memory_bytes{role=~"app|db"}[$b]))`, 0.05, 8 << 20},
-	{"memory by its metrics", "bytes", `sum by (role) (avg_over_time(mattermost_process_resident_memory_bytes{role="app"}[$b]) or avg_over_time(process_resident_memory_bytes{role="app"}[$b]))`, 0.05, 8 << 20},
+	{"memory", "bytes", `sum by (role) (avg_over_time(mattermost_process_resident_memory_bytes{role="app"}[$b]) or avg_over_time(process_resident_memory_bytes{role="app"}[$b]))`, 0.05, 8 << 20},
 	{"heap in use", "bytes", `sum by (role) (avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$b]))`, 0.10, 8 << 20},
 	{"goroutines", "", `sum by (role) (avg_over_time(go_goroutines{role="app"}[$b]))`, 0.10, 20},
 	{"open files", "", `sum by (role) (avg_over_time(plimsoll_process_open_fds{role=~"app|db"}[$b]))`, 0.10, 20},
@@ -115,7 +116,11 @@ func seriesSignals(ctx context.Context, r *record.Run, ph record.Phase, bin, n i
 			return nil, fmt.Errorf("drift of %s: %w", d.name, err)
 		}
 		for _, l := range lines {
-			s := verdict.Signal{Name: strings.TrimSpace(d.name + " of " + l.Labels["role"]), Unit: d.unit, Step: step, Material: d.material, Floor: d.floor}
+			name := strings.TrimSpace(d.name + " of " + l.Labels["role"])
+			if slices.ContainsFunc(out, func(s verdict.Signal) bool { return s.Name == name }) {
+				continue
+			}
+			s := verdict.Signal{Name: name, Unit: d.unit, Step: step, Material: d.material, Floor: d.floor}
 			for _, v := range l.V {
 				if !math.IsNaN(v) && !math.IsInf(v, 0) {
 					s.Values = append(s.Values, v)

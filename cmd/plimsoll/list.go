@@ -287,8 +287,16 @@ func (a *app) printRun(s shown, all bool) {
 	}
 	if seen(s.Drift) {
 		fmt.Fprintln(w, "\nstability in the measured phase (docs/sizing.md):")
+		steady := 0
 		for _, d := range s.Drift {
+			if !all && d.State == verdict.Steady {
+				steady++
+				continue
+			}
 			fmt.Fprintf(w, "  %s\n", d.Sentence)
+		}
+		if steady > 0 {
+			fmt.Fprintf(w, "  %d of %d signals show no drift that matters; show names how slow a one the run could not see\n", steady, len(s.Drift))
 		}
 	}
 	p, err := plan.Parse([]byte(m.Plan))

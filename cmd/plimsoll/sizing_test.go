@@ -134,6 +134,9 @@ setup: {stack: refchat}
 	if (status == exitOK) != (graded == 3) {
 		t.Errorf("status %d with %d grades", status, graded)
 	}
+	if n := strings.Count(output, "resetting"); n != 1 {
+		t.Errorf("%d resets, want one before the first step", n)
+	}
 	// Twice the users make about twice the requests: the steps are what they say.
 	if a, b := d.Steps[0].Throughput, d.Steps[2].Throughput; b < 2*a {
 		t.Errorf("%.1f requests/s of 5 users, %.1f of 20", a, b)
@@ -225,5 +228,43 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 	}
 	if strings.Contains(output, "tokentoken") {
 		t.Error("the token was printed")
+	}
+}
+
+// An interrupted ladder leaves a report of what it has measured, which says that it is not complete.
+func TestInterruptedSizing(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, "plan.yaml")
+	text := "name: cut\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nsizing: {steps: [5, 10], ramp: 20/s, settle: 0s, hold: 3s}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, output := command(path, "sizing", "-store", filepath.Join(root, "store"), file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(output.String(), "step 2/2") && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if status := wait(t, cmd, 20*time.Second, output); status != exitTool {
+		t.Errorf("status %d\n%s", status, output.String())
+	}
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+	files, _ := filepath.Glob(filepath.Join(root, "store", "sizings", "*", "report.md"))
+	if len(files) != 1 {
+		t.Fatalf("%d reports\n%s", len(files), output.String())
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil || !strings.Contains(string(b), "**Not complete**: interrupted by interrupt") || !strings.Contains(string(b), "\n|                5 |") {
+		t.Errorf("%v in\n%s", err, b)
 	}
 }
