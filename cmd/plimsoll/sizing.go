@@ -28,6 +28,7 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	rate := a.calibrateFlag(fs)
+	a.outwardFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -51,6 +52,11 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err != nil {
 		return err
 	}
+	unserve, err := s.openOutward()
+	if err != nil {
+		return err
+	}
+	defer unserve()
 	defer s.prog.end()
 	s.rate(ctx, *rate)
 	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))
