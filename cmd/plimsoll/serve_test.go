@@ -94,6 +94,9 @@ func TestPrometheusOverARun(t *testing.T) {
 	defer cancel()
 	cmd, root, output := startProgram(t, "4s", "run", "-database", "postgresql", "-serve", "127.0.0.1:0", "-remote-write", srv.URL+"/write?key=s3cret-key")
 
+	// The other database only for the names of its series; it shares the cores.
+	other, otherRoot, otherOutput := startProgram(t, "2s", "run", "-database", "mysql")
+
 	live := clientOf(t, output)
 	seen, users := false, model.SampleValue(0)
 	var first error
@@ -194,11 +197,42 @@ func TestPrometheusOverARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	has := map[string]bool{}
+	if status := wait(t, other, 120*time.Second, otherOutput); status != exitOK && status != exitInvalid {
+		t.Fatalf("exit status %d\n%s", status, otherOutput.String())
+	}
+	has := namesOf(t, otherRoot)
 	for _, n := range names {
 		has[string(n)] = true
 	}
 	checkDashboards(t, has)
+}
+
+// namesOf returns the metrics of the only run in a store.
+func namesOf(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(root, "store", "runs", "*", "series"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("runs: %v, %v", dirs, err)
+	}
+	db, err := series.Open(dirs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	q, err := db.Querier(0, time.Now().Add(time.Hour).UnixMilli())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	names, _, err := q.LabelValues(t.Context(), "__name__", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{}
+	for _, n := range names {
+		has[strings.Clone(n)] = true
+	}
+	return has
 }
 
 // dashboard is the part of Grafana's schema that ours use.
