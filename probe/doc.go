@@ -5,16 +5,18 @@
 // A [Probe] reads one source and returns numbers; a [Scraper] fetches what an endpoint exposes as
 // text. A [Runner] asks each of them once per interval, on a goroutine of its own, and appends the
 // answers to a series.DB. The probes here read Linux: [HostProbe] (cores, pressure, memory, disks,
-// network, cgroup), [Process] (one or more roles, each summed over a process tree), [Self] (this
-// program's own Go runtime: the generator watching itself) and [Scrape] (HTTP).
+// network), [Process] (one or more roles, each summed over a process tree), [Cgroups] (their control
+// groups), [NICProbe] (rings and driver counters), [Self] (this program's own Go runtime: the generator
+// watching itself); and over HTTP: [Scrape] (metrics), [Pprof] (profiles of a Go server) and [Nginx].
+// Databases have subpackages of their own. docs/probes.md lists all metrics and what each costs.
 //
 // [Fingerprint] describes a host once, as a [Host], for a run's manifest.
 //
 // # Names
 //
-// A metric that Prometheus' node_exporter has carries node_exporter's name, unit and labels, so
-// usual queries work: 1 - avg(rate(node_cpu_seconds_total{mode="idle"}[1m])). What it does not have
-// begins with plimsoll_. Seconds and bytes are the units, ratios run from 0 to 1.
+// A metric that Prometheus' node_exporter or another standard exporter has carries its name, unit
+// and labels, so usual queries work: 1 - avg(rate(node_cpu_seconds_total{mode="idle"}[1m])). What none
+// has begins with plimsoll_. Seconds and bytes are the units, ratios run from 0 to 1.
 //
 // # A missing signal is an error
 //

@@ -143,3 +143,22 @@ http {
 		t.Errorf("another page: %v", err)
 	}
 }
+
+// BenchmarkNginx has the server's side in the same process: an upper bound.
+func BenchmarkNginx(b *testing.B) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "Active connections: 291 \nserver accepts handled requests\n 16630948 16630948 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n")
+	}))
+	defer srv.Close()
+	n, err := NewNginx(srv.URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := n.Sample(b.Context(), t0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

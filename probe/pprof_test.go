@@ -154,16 +154,25 @@ func BenchmarkPprofParse(b *testing.B) {
 
 // BenchmarkPprof is one of five samples, client and server together in this process; the others do nothing.
 func BenchmarkPprof(b *testing.B) {
-	p, err := NewPprof(profiles(b, nil).URL + "/debug/pprof")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer p.Close()
-	b.ReportAllocs()
-	for b.Loop() {
-		p.round = 0
-		if _, err := p.Sample(b.Context(), t0); err != nil {
-			b.Fatal(err)
-		}
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprint("goroutines=", n), func(b *testing.B) {
+			done := make(chan struct{})
+			defer close(done)
+			for range n {
+				go func() { <-done }()
+			}
+			p, err := NewPprof(profiles(b, nil).URL + "/debug/pprof")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer p.Close()
+			b.ReportAllocs()
+			for b.Loop() {
+				p.round = 0
+				if _, err := p.Sample(b.Context(), t0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -307,4 +308,44 @@ func TestRunnerReal(t *testing.T) {
 			t.Errorf("%s: %v, %v", expr, res, err)
 		}
 	}
+}
+
+// BenchmarkSecond is what all probes of this host do in one second, storing included.
+func BenchmarkSecond(b *testing.B) {
+	db, err := series.Create(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	me := func() []int { return []int{os.Getpid()} }
+	roles := []Role{{"app", me}, {"db", me}}
+	host, err := NewHost(HostOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	self, err := NewSelf()
+	if err != nil {
+		b.Fatal(err)
+	}
+	all := []Probe{host, NewProcesses(roles), NewCgroups(roles), self}
+	if n, err := NewNIC("eth0"); err == nil {
+		all = append(all, n)
+	}
+	t, stored := time.Now(), 0
+	b.ReportAllocs()
+	for b.Loop() {
+		t = t.Add(time.Second)
+		stored = 0
+		for _, p := range all {
+			s, err := p.Sample(b.Context(), t)
+			if err != nil && p != Probe(host) { // it sees that no tick has passed
+				b.Fatal(err)
+			}
+			if err := db.Append(t, s); err != nil {
+				b.Fatal(err)
+			}
+			stored += len(s)
+		}
+	}
+	b.ReportMetric(float64(stored), "samples")
 }
