@@ -156,15 +156,16 @@ func (d SizingDocument) methodology() []string {
 		return items
 	}
 	w := d.Plan.Workload
-	text := "Workload: " + w.Behavior
+	users := []string{w.Behavior}
 	for _, name := range slices.Sorted(maps.Keys(w.With)) {
-		text += fmt.Sprintf(", %.4g %% %s", 100*w.With[name], name)
+		users = append(users, fmt.Sprintf("%.4g %% %s", 100*w.With[name], name))
 	}
+	pace := ""
 	if w.Pace != 1 {
-		text += fmt.Sprintf("; pace %g: every wait of the users times that", w.Pace)
+		pace = fmt.Sprintf("; pace %g: every wait of the users times that", w.Pace)
 	}
 	s := d.Plan.Sizing
-	items = append(items, text+".",
+	items = append(items, "Workload: "+strings.Join(users, ", ")+pace+".",
 		fmt.Sprintf("Each step is a run of its own, one after another on the same deployment, without a reset between them: users come at %s, settle for %s and are measured for %s.",
 			s.Ramp, duration(s.Settle), duration(s.Hold)),
 		"Response times run from the moment a user wanted to send a request to its answer; the maximum is the longest of them.",
