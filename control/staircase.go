@@ -192,5 +192,9 @@ func (f Forecast) String() string {
 		}
 		return d.Round(time.Second)
 	}
+	if f.Least >= f.Most {
+		return fmt.Sprintf("%v, too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider",
+			round(f.Most), round(f.Least))
+	}
 	return fmt.Sprintf("a ramp of at most %v, then at least %v to the precision that is asked for; at most %v in all", round(f.Ramp), round(f.Least), round(f.Most))
 }

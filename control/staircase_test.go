@@ -97,6 +97,10 @@ func TestForecast(t *testing.T) {
 	if got := g.String(); got != "a ramp of at most 19m0s, then at least 36m0s to the precision that is asked for; at most 1h0m0s in all" {
 		t.Errorf("got %q", got)
 	}
+	g, _ = Config{Start: 200, Max: 600, Budget: time.Minute}.Forecast()
+	if got := g.String(); !strings.HasPrefix(got, "1m0s, too short for the precision that is asked for, which takes at least ") {
+		t.Errorf("a short budget: got %q", got)
+	}
 	// No search is over sooner than foretold.
 	sc := tuned()[7] // white noise
 	f, _ = sc.cfg.Forecast()

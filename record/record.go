@@ -41,9 +41,9 @@ type Manifest struct {
 	Generator  []int           `json:"generator_cores,omitempty"`
 	TargetCPUs []int           `json:"target_cores,omitempty"`
 	Processes  int             `json:"processes,omitempty"` // that had the users
-	Host       json.RawMessage `json:"host,omitempty"`   // fingerprint
-	Target     json.RawMessage `json:"target,omitempty"` // what the target says of itself
-	Clock      string          `json:"clock"`            // which clock stamped the instants
+	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
+	Target     json.RawMessage `json:"target,omitempty"`    // what the target says of itself
+	Clock      string          `json:"clock"`               // which clock stamped the instants
 	Phases     []Phase         `json:"phases"`
 	Capacity   *Capacity       `json:"capacity,omitempty"`
 	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
@@ -81,6 +81,16 @@ type Capacity struct {
 	Margins   []RuleMargin `json:"margins,omitempty"`
 	// Recommended is where nine of ten plateaus of a staircase hold; 0 without one.
 	Recommended float64 `json:"recommended,omitempty"`
+	// Forecast is what was stated before the search.
+	Forecast *Forecast `json:"forecast,omitempty"`
+}
+
+// A Forecast is how long a search was to take, in nanoseconds: its ramp at most, then to an estimate at least, and the
+// whole at most.
+type Forecast struct {
+	Ramp  time.Duration `json:"ramp"`
+	Least time.Duration `json:"least"`
+	Most  time.Duration `json:"most"`
 }
 
 // A RuleMargin is how near one rule was to its limit at the capacity.

@@ -442,6 +442,16 @@ func (r *run) search(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}
+	forecast, err := r.Search.Forecast()
+	if err != nil {
+		return fmt.Errorf("search: %w", err)
+	}
+	defer func() {
+		if r.out.Capacity != nil {
+			r.out.Capacity.Forecast = &record.Forecast{Ramp: forecast.Ramp, Least: forecast.Least, Most: forecast.Most}
+		}
+	}()
+	r.event(record.Event{At: r.now(), Kind: "note", Text: "forecast of the search: " + forecast.String()})
 	var healthy float64 // the most users of a window without generator faults
 	redSince := time.Duration(-1)
 	last := r.now()

@@ -280,6 +280,9 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
 			t.Fatalf("capacity %+v", c)
 		}
+		if f := c.Forecast; f == nil || f.Most != 30*time.Second || f.Least <= 0 || f.Ramp <= 0 {
+			t.Errorf("forecast %+v", f)
+		}
 		if l.max > 1000 {
 			t.Errorf("%d users on a server for 800", l.max)
 		}

@@ -254,6 +254,9 @@ func (a *app) printRun(s shown, all bool) {
 			fmt.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
 		fmt.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
+		if c.Recommended > 0 {
+			fmt.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
+		}
 	}
 	for _, f := range s.Validity.Findings {
 		fmt.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)

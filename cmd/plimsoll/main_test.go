@@ -95,14 +95,35 @@ func TestQuickstartIsTheExample(t *testing.T) {
 	}
 }
 
-func TestDefaultRulesParse(t *testing.T) {
-	for _, driver := range []string{"refchat", "external"} {
-		p := &plan.Plan{Target: plan.Target{Driver: driver}, Unbounded: &plan.Unbounded{MaxUsers: 1}}
-		if n := len(withDefaultRules(p).Unbounded.SLO); n < 4 {
-			t.Errorf("%s: %d rules", driver, n)
+func TestDefaultRules(t *testing.T) {
+	nodes := []plan.Probe{{Kind: plan.ProbePrometheus, Role: "app", URL: "http://app:9100/metrics"}, {Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy-0:9100/metrics"}}
+	for _, tt := range []struct {
+		name            string
+		p               plan.Plan
+		rules, warnings int
+		has             string
+	}{
+		{"our own server", plan.Plan{Target: plan.Target{Driver: "refchat"}}, 8, 2, "cpu(app) < 85%"},
+		{"nothing but a client", plan.Plan{Target: plan.Target{Driver: "external"}}, 4, 0, "rate(timeout) < 0.025% min 8000"},
+		{"a server with metrics", plan.Plan{Target: plan.Target{Driver: "external", MetricsURL: "http://app:8067/metrics"}}, 5, 0, "mattermost_api_time_count"},
+		{"and with node exporters", plan.Plan{Target: plan.Target{Driver: "external", MetricsURL: "/metrics"}, Probes: nodes}, 9, 0, `{role="proxy"}`},
+		{"with the proxy's alone", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: nodes[1:]}, 5, 0, `{role="proxy"}`},
+		{"another exporter is not a host's", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy:9113/metrics"}}}, 4, 0, "p99(op) < 2s"},
+	} {
+		tt.p.Unbounded = &plan.Unbounded{MaxUsers: 1}
+		all := withDefaultRules(&tt.p).Unbounded.SLO
+		warnings, has := 0, false
+		for _, r := range all {
+			has = has || strings.Contains(r.Source, tt.has)
+			if r.Warning {
+				warnings++
+			}
 		}
-		if len(p.Unbounded.SLO) != 0 {
-			t.Error("the caller's plan was changed")
+		if len(all) != tt.rules || warnings != tt.warnings || !has {
+			t.Errorf("%s: %d rules, %d of them warnings, want %d and %d, and %s:\n%v", tt.name, len(all), warnings, tt.rules, tt.warnings, tt.has, all)
+		}
+		if len(tt.p.Unbounded.SLO) != 0 {
+			t.Errorf("%s: the caller's plan was changed", tt.name)
 		}
 	}
 }

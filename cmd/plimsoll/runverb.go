@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"plimsoll/plan"
 	"plimsoll/record"
@@ -65,6 +66,9 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err != nil {
 		return err
 	}
+	if err := s.foretell(pt); err != nil {
+		return err
+	}
 	r, out, err := s.trial(ctx, sys, pt)
 	deployed.close()
 	if err != nil {
@@ -90,6 +94,9 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	} else if !r.Validity.Valid || out.Capacity != nil && out.Capacity.Kind == record.Invalid {
 		statuses = append(statuses, exitInvalid)
 	}
+	for _, b := range out.Warned {
+		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", b)
+	}
 	if len(out.Broken) > 0 {
 		for _, b := range out.Broken {
 			fmt.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
@@ -99,6 +106,20 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if status := worst(statuses...); status != exitOK {
 		return statusError(status)
 	}
+	return nil
+}
+
+// foretell says before a search how long it may take.
+func (s *session) foretell(pt part) error {
+	search := s.spec(pt, nil, nil, nil, nil, time.Time{}).Search
+	if search == nil {
+		return nil
+	}
+	f, err := search.Forecast()
+	if err != nil {
+		return usagef("unbounded: %w", err)
+	}
+	s.prog.say("search from %d to at most %d users: %v", search.Start, search.Max, f)
 	return nil
 }
 

@@ -44,29 +44,6 @@ func known() plan.Known {
 	}
 }
 
-// withDefaultRules fills in the rules of a search that has none: those of the release teams' tool that a client can
-// see, as in the reports that this program replaces.
-func withDefaultRules(p *plan.Plan) *plan.Plan {
-	if p.Unbounded == nil || len(p.Unbounded.SLO) > 0 {
-		return p
-	}
-	texts := []string{"mean(op) < 100ms", "p99(op) < 2s", "rate(5xx) < 0.025% min 8000", "rate(timeout) < 0.025% min 8000"}
-	if ownsHost(p) {
-		texts = append(texts, "cpu(app) < 85%")
-	}
-	q := *p
-	u := *p.Unbounded
-	q.Unbounded = &u
-	for _, t := range texts {
-		r, err := plan.ParseSLO(t)
-		if err != nil {
-			panic(err) // constants, tested
-		}
-		u.SLO = append(u.SLO, r)
-	}
-	return &q
-}
-
 // databases are the supervisors that drivers may start, with the data of a dump unless it is nil.
 func databases(filled *dump.Dump) map[string]target.StartDatabase {
 	from := ""

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"net/url"
+	"slices"
+
+	"plimsoll/plan"
+)
+
+// withDefaultRules fills in the rules of a search that has none: the nine of mattermost-load-test-ng, made right.
+// docs/capacity.md says of each what it was, and what was wrong.
+func withDefaultRules(p *plan.Plan) *plan.Plan {
+	if p.Unbounded == nil || len(p.Unbounded.SLO) > 0 {
+		return p
+	}
+	q := *p
+	u := *p.Unbounded
+	q.Unbounded = &u
+	for _, t := range defaultRules(p) {
+		r, err := plan.ParseSLO(t)
+		if err != nil {
+			panic(err) // constants, tested
+		}
+		u.SLO = append(u.SLO, r)
+	}
+	return &q
+}
+
+// defaultRules are the rules that can be read where this plan runs: what a client sees always, the server's own count of
+// failures where it has Prometheus metrics, and the hosts of app and proxy where they are seen.
+func defaultRules(p *plan.Plan) []string {
+	rules := []string{
+		"mean(op) < 100ms",
+		"p99(op) < 2s",
+		"rate(5xx) < 0.025% min 8000",
+		"rate(timeout) < 0.025% min 8000",
+	}
+	if p.Target.Driver == "refchat" || p.Target.MetricsURL != "" {
+		// A share of at least 8000 requests, so that one failure of few never decides. Without any 5xx there is no such
+		// series, which is zero; without any request there is no denominator, which is a fault.
+		rules = append(rules, `promql: (sum(increase(mattermost_api_time_count{status_code=~"5.."}[$window])) or vector(0)) / clamp_min(sum(increase(mattermost_api_time_count[$window])), 8000) < 0.00025`)
+	}
+	if ownsHost(p) {
+		// The generator's memory and segments are in these numbers: they warn, and do not stop a search.
+		return append(rules, "cpu(app) < 85%",
+			`promql: 1 - min(node_memory_MemAvailable_bytes{role=""} / node_memory_MemTotal_bytes{role=""}) < 0.85 warning`,
+			"promql: "+retransmitted("")+" < 0.005 warning")
+	}
+	if nodeExporter(p, "app") {
+		rules = append(rules,
+			`promql: max(1 - avg by (instance) (rate(node_cpu_seconds_total{role="app",mode="idle"}[$window]))) < 0.85`,
+			`promql: 1 - min(node_memory_MemAvailable_bytes{role="app"} / node_memory_MemTotal_bytes{role="app"}) < 0.85`,
+			"promql: "+retransmitted("app")+" < 0.005")
+	}
+	if nodeExporter(p, "proxy") {
+		rules = append(rules, "promql: "+retransmitted("proxy")+" < 0.005")
+	}
+	return rules
+}
+
+// retransmitted is the share of segments that were sent again, of the worst host of a role.
+func retransmitted(role string) string {
+	of := `{role="` + role + `"}[$window])`
+	return "max(rate(node_netstat_Tcp_RetransSegs" + of + " / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
+}
+
+// nodeExporter reports whether the plan watches the hosts of a role: by a probe of Prometheus metrics on the port that is
+// node_exporter's.
+func nodeExporter(p *plan.Plan, role string) bool {
+	return slices.ContainsFunc(p.Probes, func(pr plan.Probe) bool {
+		u, err := url.Parse(pr.URL)
+		return err == nil && pr.Kind == plan.ProbePrometheus && pr.Role == role && u.Port() == "9100"
+	})
+}
