@@ -133,6 +133,40 @@ func TestSeriesOfASearch(t *testing.T) {
 	})
 }
 
+// TestSeriesChangeNoJudgement: looking at a rule that must be violated for a while changes neither what is broken nor the
+// events.
+func TestSeriesChangeNoJudgement(t *testing.T) {
+	judged := func(with bool) string {
+		var text string
+		synctest.Test(t, func(t *testing.T) {
+			s := spec(t, newLab(1000))
+			s.Bounded = &bounded
+			s.Rules = rules(t, "mean(op) < 5ms for 4s", "p99(op) < 5ms")
+			if with {
+				s.Series = new(discard)
+			}
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, err := finish(t, s, out).Events()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = fmt.Sprintln("broken:", len(out.Broken))
+			for _, e := range events {
+				if e.Kind == "slo" {
+					text += fmt.Sprintln(e.Rule, e.Violated, e.NoData)
+				}
+			}
+		})
+		return text
+	}
+	if got, want := judged(true), judged(false); got != want {
+		t.Errorf("with series:\n%swithout:\n%s", got, want)
+	}
+}
+
 // TestEverySeriesIsListed compares what a trial stores with the list of which the documents tell.
 func TestEverySeriesIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
