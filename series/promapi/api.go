@@ -222,7 +222,7 @@ func (r *request) queryRange() ([]byte, annotations.Annotations, error) {
 }
 
 func (r *request) evaluate(from, to time.Time, step time.Duration) ([]byte, annotations.Annotations, error) {
-	limit, err := r.limit("limit")
+	limit, err := r.limit()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -289,7 +289,7 @@ func (r *request) labelValues() ([]byte, annotations.Annotations, error) {
 
 // names answers with the union of what ask finds for each set of matchers, in order.
 func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, annotations.Annotations, error)) ([]byte, annotations.Annotations, error) {
-	limit, err := r.limit("limit")
+	limit, err := r.limit()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -322,7 +322,7 @@ func (r *request) names(ask func(storage.Querier, []*labels.Matcher) ([]string, 
 }
 
 func (r *request) series() ([]byte, annotations.Annotations, error) {
-	limit, err := r.limit("limit")
+	limit, err := r.limit()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -364,7 +364,7 @@ func (r *request) exemplars() ([]byte, annotations.Annotations, error) {
 
 // metadata describes the metrics of the run: those that are known, and the others by their names.
 func (r *request) metadata() ([]byte, annotations.Annotations, error) {
-	limit, err := r.limit("limit")
+	limit, err := r.limit()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -166,15 +166,15 @@ func duration(r *http.Request, name string, otherwise time.Duration) (time.Durat
 	return time.Duration(d), nil
 }
 
-// limit reads a number of results; 0 is no limit.
-func (r *request) limit(name string) (int, error) {
-	s := r.FormValue(name)
+// limit reads the parameter limit, a number of results; 0 is no limit.
+func (r *request) limit() (int, error) {
+	s := r.FormValue("limit")
 	if s == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
-		return 0, invalid(name, fmt.Errorf("%q is no number of results", s))
+		return 0, invalid("limit", fmt.Errorf("%q is no number of results", s))
 	}
 	return n, nil
 }

@@ -86,7 +86,6 @@ type Sender struct {
 	failing bool
 	request prompb.WriteRequest
 	series  map[labels.Labels]int
-	raw     []byte
 }
 
 // Check reports what is wrong with an address: it must be http or https with a host, and without a user and password.
@@ -300,8 +299,7 @@ func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) 
 	s.mu.Unlock()
 	res, err := s.client.Do(req)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
+		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the address, which may hold a secret
 		}
 		if s.ctx.Err() != nil {
