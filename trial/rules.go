@@ -57,6 +57,7 @@ func (r *run) roles() []string {
 // readings evaluates all rules over a stretch. A live one ends now, and rules may look further back than it.
 func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Reading {
 	out := make([]control.Reading, 0, len(r.Rules))
+	r.merged = map[stretchKey]*measure.Window{} // rules share windows; merging one is most of an evaluation
 	for _, rule := range r.Rules {
 		at := st
 		if live && rule.Over > 0 && rule.Stat != "rate" {
@@ -77,10 +78,22 @@ func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Rea
 	return out
 }
 
-// reading evaluates one rule over a stretch.
+// stretchKey names the operations of a stretch within one evaluation.
+type stretchKey struct {
+	op          string
+	first, span time.Duration
+}
+
+// reading evaluates one rule over a stretch, within readings.
 func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) control.Reading {
 	rd := control.Reading{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Grace: rule.Grace, MinCount: uint64(rule.Min)}
-	window := func(op string) *measure.Window { return st.merged(Selector(op)) }
+	window := func(op string) *measure.Window {
+		k := stretchKey{op, st.first, st.span()}
+		if r.merged[k] == nil {
+			r.merged[k] = st.merged(Selector(op))
+		}
+		return r.merged[k]
+	}
 	switch rule.Stat {
 	case "cpu":
 		rd.Value, rd.OK = st.cpu(rule.Arg)

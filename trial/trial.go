@@ -181,6 +181,7 @@ type run struct {
 	conduct conductState
 	gates   []watched
 	series  *exporter // nil for none
+	merged  map[stretchKey]*measure.Window
 	// measured gathers the measured phase: one slice per second.
 	measured stretch
 	level    level
