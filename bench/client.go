@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"sync"
 	"time"
@@ -177,7 +178,9 @@ func (a *getting) Act(ctx context.Context) error {
 // outcome is what simulated users saw.
 type outcome struct {
 	Users, Active, Failed int
-	KiBPerUser            float64
+	KiBPerUser            float64 // resident after a collection
+	Running               float64 // the same before it: with what the collector leaves lying between two cycles
+	Stacks, Heap          float64 // KiB per user of goroutine stacks and live objects
 	Ops, Errors           uint64
 	OpsPerSecond          float64
 	LagP99, LagMax        float64 // ms
@@ -207,11 +210,13 @@ func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace 
 	if err := b.Provision(ctx, env, n); err != nil {
 		return err
 	}
-	runtime.GC()
+	debug.FreeOSMemory()
 	before, err := rss()
 	if err != nil {
 		return err
 	}
+	var was, is runtime.MemStats
+	runtime.ReadMemStats(&was)
 	var mu sync.Mutex
 	var first error
 	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Epoch: time.Now(), OnError: func(user int, err error) {
@@ -255,12 +260,22 @@ func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace 
 		o.Ops += w.Count()
 		o.Errors += w.Errors()
 	}
-	after, err := rss()
+	running, err := rss()
 	if err != nil {
 		return err
 	}
 	_, o.Active, o.Failed = local.Users()
-	o.KiBPerUser = (after - before) / float64(n)
+	for range 4 { // stacks shrink by half at a time, and pools are emptied by two
+		debug.FreeOSMemory()
+	}
+	after, err := rss()
+	if err != nil {
+		return err
+	}
+	runtime.ReadMemStats(&is)
+	perUser := func(from, to uint64) float64 { return (float64(to) - float64(from)) / 1024 / float64(n) }
+	o.KiBPerUser, o.Running = (after-before)/float64(n), (running-before)/float64(n)
+	o.Stacks, o.Heap = perUser(was.StackInuse, is.StackInuse), perUser(was.HeapAlloc, is.HeapAlloc)
 	o.OpsPerSecond = float64(o.Ops) / took.Seconds()
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1000 }
 	o.LagP99, o.LagMax, o.LagN = ms(lag.Quantile(0.99)), ms(lag.Max()), lag.Count()
