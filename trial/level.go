@@ -27,25 +27,26 @@ const short = 0.9
 
 // evaluate judges all rules once a window in the phases of a bounded test and writes that down.
 func (r *run) evaluate() bool {
-	st := r.trail.last(r.Window)
-	r.level.reached = max(r.level.reached, st.users())
+	window := r.trail.last(r.Window)
+	r.level.reached = max(r.level.reached, window.users())
 	if r.now()-r.level.last < r.Window {
 		return true
 	}
 	r.level.last = r.now()
-	rds := r.readings(context.Background(), st, true)
+	rds := r.readings(context.Background(), window, true)
 	r.writeReadings(rds, control.Action{})
 	holds := true
 	for i, rd := range rds {
 		s := r.state(r.Rules[i])
-		switch rd.Status() {
-		case control.Missing:
+		st := rd.Status()
+		if st == control.Missing {
 			r.gone(rd, s)
 			holds = holds && rd.Warning
 			continue
-		case control.Violated:
+		}
+		if st == control.Violated {
 			if holds = holds && rd.Warning; !rd.Warning && r.level.rule == "" {
-				r.level.broke, r.level.rule = st.meanUsers(), rd.Rule
+				r.level.broke, r.level.rule = window.meanUsers(), rd.Rule
 			}
 		}
 		s.lastData = r.now()
@@ -53,7 +54,7 @@ func (r *run) evaluate() bool {
 	if holds {
 		r.level.rule = ""
 		if desired, active, _ := r.Driver.Users(); float64(active) >= 0.97*float64(desired) {
-			r.level.carried = max(r.level.carried, st.meanUsers())
+			r.level.carried = max(r.level.carried, window.meanUsers())
 		}
 	}
 	return true
@@ -81,7 +82,8 @@ func (r *run) gone(rd control.Reading, s *ruleState) {
 // many users wait, not how fast it is.
 func (r *run) judgeLevel() {
 	l, want := r.level, float64(r.Bounded.Users)
-	stopped, why := want, ""
+	var stopped float64
+	var why string
 	switch {
 	case float64(l.reached) < 0.97*want:
 		stopped, why = float64(l.reached), fmt.Sprintf("only %d of %d users were ever active", l.reached, r.Bounded.Users)

@@ -154,8 +154,7 @@ func (r *run) extend(rule plan.SLO, rd control.Reading) control.Reading {
 		return rd
 	}
 	bad, of := uint64(0), uint64(0)
-	for i := len(s.evidence) - 1; i >= 0; i-- {
-		e := s.evidence[i]
+	for _, e := range slices.Backward(s.evidence) {
 		inside := e.at > r.now()-r.Window
 		if !inside && (of >= rd.MinCount || e.at <= s.spent || math.Abs(e.users-users) > alike*users) {
 			break

@@ -68,6 +68,25 @@ func TestRateOfAnotherLoadIsNoEvidence(t *testing.T) {
 	}
 }
 
+// One error at each of two loads is not two errors at one.
+func TestRatesOfTwoLoadsAreNotAddedUp(t *testing.T) {
+	for _, then := range []int{130, 100} {
+		rd := rates(t, "rate(5xx) < 0.025% min 8000", 60, func(i int) (int, uint64, uint64) {
+			bad := uint64(0)
+			if i == 20 || i == 50 {
+				bad = 1
+			}
+			if i < 40 {
+				return then, bad, 100
+			}
+			return 100, bad, 100
+		})
+		if got := rd[50].Status() == control.Violated; got != (then == 100) {
+			t.Errorf("%d users, then 100: violated %v over %v", then, got, rd[50].Span)
+		}
+	}
+}
+
 // Two errors in different windows decide together, for one window; they do not decide again and again.
 func TestRateAddsUpAndForgets(t *testing.T) {
 	rd := rates(t, "rate(5xx) < 0.025% min 8000", 80, func(i int) (int, uint64, uint64) {
