@@ -23,7 +23,7 @@ cat "$store"/runs/*/manifest.json | awk '
 		if (name == "lo") lo = value
 		if (name == "hi") {
 			inside = 0; runs++
-			if (kind == "estimate") { k++; u[k] = users; l[k] = lo; h[k] = value; sum += users }
+			if (kind == "estimate") { k++; u[k] = users + 0; l[k] = lo + 0; h[k] = value + 0; sum += users }
 		}
 	}
 	END {
