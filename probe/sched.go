@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // schedstat reads /proc/schedstat: how long tasks ran on each core, and how long they waited in its run queue.
@@ -97,17 +98,15 @@ func parseConntrack(text []byte, k *sink) error {
 	}
 	found := false
 	names := fields(header)
-	var done []string
+	done := make([]string, 0, 8)
 	for i := range sum {
 		w := names.next()
 		name := conntrackWant[string(w)]
 		if name == "" {
 			continue
 		}
-		for _, d := range done {
-			if d == name {
-				return fmt.Errorf("column %s is there twice", w)
-			}
+		if slices.Contains(done, name) {
+			return fmt.Errorf("column %s is there twice", w)
 		}
 		done = append(done, name)
 		k.add(name, nil, float64(sum[i]))

@@ -7,14 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 func TestScrape(t *testing.T) {
-	var accept string
+	var accept atomic.Value
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		accept = r.Header.Get("Accept")
+		accept.Store(r.Header.Get("Accept"))
 		switch r.URL.Path {
 		case "/ok":
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
@@ -63,8 +64,8 @@ func TestScrape(t *testing.T) {
 			if err != nil || len(body) != 20000 || kind != "text/plain; version=0.0.4" {
 				t.Errorf("%d bytes of %q, %v", len(body), kind, err)
 			}
-			if !strings.Contains(accept, "openmetrics") {
-				t.Errorf("Accept: %s", accept)
+			if got := accept.Load().(string); !strings.Contains(got, "openmetrics") {
+				t.Errorf("Accept: %s", got)
 			}
 			if body2, _, err := s.Scrape(ctx); err != nil || len(body2) != 20000 {
 				t.Errorf("again: %d bytes, %v", len(body2), err)
