@@ -109,6 +109,15 @@ func run(ctx context.Context, args []string) error {
 	if s.short {
 		r.Command = "make bench SHORT=1"
 	}
+	var extra []string
+	fs.Visit(func(f *flag.Flag) {
+		if f.Name != "short" {
+			extra = append(extra, "-"+f.Name+"="+f.Value.String())
+		}
+	})
+	if len(extra) > 0 {
+		r.Command += " BENCHFLAGS='" + strings.Join(extra, " ") + "'"
+	}
 	if err := s.measure(ctx, &r); err != nil {
 		return err
 	}
