@@ -293,7 +293,7 @@ func (s *Search) track(w sample) Action {
 	if s.last < s.hold {
 		return s.action("waiting for a window at these users")
 	}
-	if !w.complete {
+	if !w.complete && !w.violated { // one broken rule is enough, whatever the missing one would say
 		return s.action("paused: a rule has no data")
 	}
 	s.record(w)

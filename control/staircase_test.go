@@ -192,3 +192,17 @@ func TestGraceOfARule(t *testing.T) {
 		t.Errorf("got %s after %v", r.Kind, at)
 	}
 }
+
+// A server that is overloaded may not answer its metrics page. The tracker must leave that load, not wait there.
+func TestViolatedWithoutAllDataStillGoesDown(t *testing.T) {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute, Grace: 5 * time.Minute}, func(n int, _ time.Duration) []Reading {
+		page := ok("page")
+		if n > 500 {
+			page = Reading{Rule: "page"}
+		}
+		return []Reading{{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true}, page}
+	})
+	if r := sc.result(); r.Kind != Estimate || math.Abs(r.Users/500-1) > 0.02 {
+		t.Errorf("got %s of %.1f: %s", r.Kind, r.Users, r.Why)
+	}
+}
