@@ -70,7 +70,8 @@ func personMemory(t testing.TB, n int) float64 {
 		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
 	}
 	b := &Person{}
-	if err := b.Provision(t.Context(), env, n); err != nil {
+	const first = 50 // persons, with whom comes what exists once
+	if err := b.Provision(t.Context(), env, first+n); err != nil {
 		t.Fatal(err)
 	}
 	const channels, users = 100, 5000
@@ -81,11 +82,15 @@ func personMemory(t testing.TB, n int) float64 {
 	for i := range users {
 		b.dir.profile(testID("u", i), fmt.Sprint("user-", i))
 	}
-	before := inUse()
+	var before int64
 	leave := make(chan struct{})
 	var ready, gone sync.WaitGroup
-	few := make(chan struct{}, 50) // at a time: what is measured is rest, not a storm
-	for rank := range n {
+	few := make(chan struct{}, first) // at a time: what is measured is rest, not a storm
+	for rank := range first + n {
+		if rank == first {
+			ready.Wait()
+			before = inUse()
+		}
 		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), time.Now())
 		actor, err := b.NewActor(env, u)
 		if err != nil {
