@@ -314,9 +314,9 @@ func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		at := func(slow time.Duration) func(time.Time) reply {
-			return func(now time.Time) reply {
+			return func(time.Time) reply {
 				time.Sleep(slow)
-				now = time.Now().Add(30 * time.Millisecond)
+				now := time.Now().Add(30 * time.Millisecond)
 				return reply{Received: now, Replied: now, Report: &report{}}
 			}
 		}

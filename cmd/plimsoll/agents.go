@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"time"
 
-	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/engine"
 	"plimsoll/fleet"
@@ -219,7 +218,7 @@ func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError fu
 	a.Ledger = env.Ledger
 	var mix []engine.Part
 	for _, b := range set.Behaviors {
-		behavior, err := dialect.Registry(mattermost.Behaviors()).New(b.Name)
+		behavior, err := mattermost.Behaviors().New(b.Name)
 		if err != nil {
 			return nil, err
 		}
