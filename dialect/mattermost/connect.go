@@ -167,51 +167,75 @@ func (a *person) wake() {
 	}
 }
 
-// events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped it.
+// events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped it. Its
+// goroutine waits nearly all the time, one for each connection: what an event needs of the stack is in functions that have returned
+// by then, or the stacks of all connections would be twice as large.
 func (a *person) events(ctx context.Context, sock *Socket) {
-	rec := a.u.Recorder()
 	for {
-		ev, err := sock.Next(ctx)
+		_, data, at, err := sock.ws.Read(ctx)
+		if err == nil {
+			err = a.handle(sock, data, at)
+		}
 		if err != nil {
-			if ctx.Err() == nil && !sock.lost.Load() {
-				class := classOf(err)
-				if ce, ok := errors.AsType[*wire.CloseError](err); ok {
-					err = fmt.Errorf("lost: %w", ce)
-				}
-				rec.Error(a.steady.names[opWebSocket], class)
-				a.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
-			}
+			a.cutOff(ctx, sock, err)
 			return
 		}
-		if ev.Late >= 0 {
-			rec.Lag(a.inbox, ev.Late)
-		}
-		if ev.Lost != 0 {
-			rec.Error(a.steady.names[opWebSocket], measure.WS)
-			a.note(&OpError{Op: opNames[opWebSocket], Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
-		}
-		if ev.Lost < 0 {
-			continue
-		}
-		switch ev.Kind {
-		case EventOther, EventReactionAdded, EventEphemeral:
-		case EventHello: // the server could not resume: what was sent meanwhile is gone
-			a.ledger.Disconnected(a.u.ID)
-			a.ledger.Connected(a.u.ID, ev.At, false)
-		case EventPosted:
-			a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, rec, a.delivery)
-			if ev.WantsAck {
-				sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
-			}
-			if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
-				a.b.dir.see(ch, ev.Post)
-			} else {
-				a.discover(ev.Post.ChannelID)
-			}
-		case EventTyping:
-			a.meetTyping(ev.UserID)
-		}
 	}
+}
+
+// cutOff counts the end of a connection.
+//
+//go:noinline
+func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
+	if ctx.Err() != nil || sock.lost.Load() {
+		return
+	}
+	class := classOf(err)
+	if ce, ok := errors.AsType[*wire.CloseError](err); ok {
+		err = fmt.Errorf("lost: %w", ce)
+	}
+	a.u.Recorder().Error(a.steady.names[opWebSocket], class)
+	a.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
+}
+
+// handle does what a message asks for.
+//
+//go:noinline
+func (a *person) handle(sock *Socket, data []byte, at time.Time) error {
+	ev, ok, err := sock.event(data, at)
+	if err != nil || !ok {
+		return err
+	}
+	rec := a.u.Recorder()
+	if ev.Late >= 0 {
+		rec.Lag(a.inbox, ev.Late)
+	}
+	if ev.Lost != 0 {
+		rec.Error(a.steady.names[opWebSocket], measure.WS)
+		a.note(&OpError{Op: opNames[opWebSocket], Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
+	}
+	if ev.Lost < 0 {
+		return nil
+	}
+	switch ev.Kind {
+	case EventOther, EventReactionAdded, EventEphemeral:
+	case EventHello: // the server could not resume: what was sent meanwhile is gone
+		a.ledger.Disconnected(a.u.ID)
+		a.ledger.Connected(a.u.ID, ev.At, false)
+	case EventPosted:
+		a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, rec, a.delivery)
+		if ev.WantsAck {
+			sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
+		}
+		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
+			a.b.dir.see(ch, ev.Post)
+		} else {
+			a.discover(ev.Post.ChannelID)
+		}
+	case EventTyping:
+		a.meetTyping(ev.UserID)
+	}
+	return nil
 }
 
 func (a *person) note(err error) {

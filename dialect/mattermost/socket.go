@@ -152,25 +152,32 @@ func (s *Socket) Next(ctx context.Context) (Event, error) {
 		if err != nil {
 			return Event{}, err
 		}
-		ev, seq, err := s.read(data)
-		if err != nil {
-			return Event{}, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
+		if ev, ok, err := s.event(data, at); ok || err != nil {
+			return ev, err
 		}
-		if seq < 0 {
-			continue // a reply
-		}
-		ev.At, ev.Late = at, -1
-		if read, kernel := s.ws.LastRead(); kernel {
-			ev.Late = max(read.Sub(at), 0)
-		}
-		ev.Bytes = len(data)
-		if ev.Kind == EventHello { // a connection of its own, with its own numbers
-			s.next = seq
-		}
-		ev.Lost = seq - s.next
-		s.next = max(s.next, seq+1)
-		return ev, nil
 	}
+}
+
+// event makes an event of a message that was read last; ok is false if it is a reply.
+func (s *Socket) event(data []byte, at time.Time) (ev Event, ok bool, err error) {
+	ev, seq, err := s.read(data)
+	if err != nil {
+		return Event{}, false, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
+	}
+	if seq < 0 {
+		return ev, false, nil
+	}
+	ev.At, ev.Late = at, -1
+	if read, kernel := s.ws.LastRead(); kernel {
+		ev.Late = max(read.Sub(at), 0)
+	}
+	ev.Bytes = len(data)
+	if ev.Kind == EventHello { // a connection of its own, with its own numbers
+		s.next = seq
+	}
+	ev.Lost = seq - s.next
+	s.next = max(s.next, seq+1)
+	return ev, true, nil
 }
 
 // read scans one message. A reply gives seq -1.
