@@ -202,8 +202,8 @@ func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
 //
 //go:noinline
 func (a *person) handle(sock *Socket, data []byte, at time.Time) error {
-	ev, ok, err := sock.event(data, at)
-	if err != nil || !ok {
+	var ev Event
+	if ok, err := sock.event(data, at, &ev); err != nil || !ok {
 		return err
 	}
 	rec := a.u.Recorder()
@@ -223,19 +223,26 @@ func (a *person) handle(sock *Socket, data []byte, at time.Time) error {
 		a.ledger.Disconnected(a.u.ID)
 		a.ledger.Connected(a.u.ID, ev.At, false)
 	case EventPosted:
-		a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, rec, a.delivery)
-		if ev.WantsAck {
-			sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
-		}
-		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
-			a.b.dir.see(ch, ev.Post)
-		} else {
-			a.discover(ev.Post.ChannelID)
-		}
+		a.hear(sock, &ev)
 	case EventTyping:
 		a.meetTyping(ev.UserID)
 	}
 	return nil
+}
+
+// hear takes in that somebody posted.
+//
+//go:noinline
+func (a *person) hear(sock *Socket, ev *Event) {
+	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, a.u.Recorder(), a.delivery)
+	if ev.WantsAck {
+		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
+	}
+	if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
+		a.b.dir.see(ch, ev.Post)
+	} else {
+		a.discover(ev.Post.ChannelID)
+	}
 }
 
 func (a *person) note(err error) {
@@ -288,6 +295,8 @@ func (a *person) discover(id ID) {
 }
 
 // meetTyping asks for the profile and the presence of somebody who types, as the web app does to name them.
+//
+//go:noinline
 func (a *person) meetTyping(id ID) {
 	if id.None() {
 		return

@@ -152,20 +152,21 @@ func (s *Socket) Next(ctx context.Context) (Event, error) {
 		if err != nil {
 			return Event{}, err
 		}
-		if ev, ok, err := s.event(data, at); ok || err != nil {
+		var ev Event
+		if ok, err := s.event(data, at, &ev); ok || err != nil {
 			return ev, err
 		}
 	}
 }
 
-// event makes an event of a message that was read last; ok is false if it is a reply.
-func (s *Socket) event(data []byte, at time.Time) (ev Event, ok bool, err error) {
-	ev, seq, err := s.read(data)
+// event makes an event of the message that was read last; ok is false if it is a reply.
+func (s *Socket) event(data []byte, at time.Time, ev *Event) (ok bool, err error) {
+	seq, err := s.read(data, ev)
 	if err != nil {
-		return Event{}, false, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
+		return false, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
 	}
 	if seq < 0 {
-		return ev, false, nil
+		return false, nil
 	}
 	ev.At, ev.Late = at, -1
 	if read, kernel := s.ws.LastRead(); kernel {
@@ -177,11 +178,11 @@ func (s *Socket) event(data []byte, at time.Time) (ev Event, ok bool, err error)
 	}
 	ev.Lost = seq - s.next
 	s.next = max(s.next, seq+1)
-	return ev, true, nil
+	return true, nil
 }
 
 // read scans one message. A reply gives seq -1.
-func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
+func (s *Socket) read(data []byte, ev *Event) (seq int64, err error) {
 	var name, post, status, replyTo []byte
 	var inner []byte
 	seq = -1
@@ -200,14 +201,14 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 		}
 		return nil
 	}); err != nil {
-		return ev, 0, err
+		return 0, err
 	}
 	switch {
 	case replyTo != nil || name == nil && status != nil:
 		s.answer(number(replyTo), string(status) == "OK")
-		return ev, -1, nil
+		return -1, nil
 	case name == nil || seq < 0:
-		return ev, 0, errors.New("neither an event with a number nor a reply")
+		return 0, errors.New("neither an event with a number nor a reply")
 	}
 	switch string(name) {
 	case "hello":
@@ -218,7 +219,7 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 			}
 			return err
 		}); err != nil {
-			return ev, 0, fmt.Errorf("hello: %w", err)
+			return 0, fmt.Errorf("hello: %w", err)
 		}
 	case "typing":
 		ev.Kind = EventTyping
@@ -235,7 +236,7 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 	case "posted":
 		ev.Kind = EventPosted
 		if len(inner) == 0 || inner[0] != '{' {
-			return ev, 0, errors.New("posted without data")
+			return 0, errors.New("posted without data")
 		}
 		if err := eachField(inner, func(k, v []byte) error {
 			switch {
@@ -248,20 +249,20 @@ func (s *Socket) read(data []byte) (ev Event, seq int64, err error) {
 			}
 			return nil
 		}); err != nil {
-			return ev, 0, err
+			return 0, err
 		}
 		s.scratch = appendUnescaped(s.scratch[:0], post)
 		if err := ev.Post.read(s.scratch, false); err != nil {
-			return ev, 0, fmt.Errorf("post: %w", err)
+			return 0, fmt.Errorf("post: %w", err)
 		}
 		if ev.Post.ID.None() {
-			return ev, 0, errors.New("posted without a post")
+			return 0, errors.New("posted without a post")
 		}
 		if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
 			s.scratch = nil
 		}
 	}
-	return ev, seq, err
+	return seq, err
 }
 
 // answer hands a reply to whoever waits for it.
