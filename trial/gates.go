@@ -91,7 +91,9 @@ func readWait(st stretch) Reading {
 	if w.Response.Sum() < leastResponse {
 		return Reading{Why: fmt.Sprintf("%v of response time is too little to be compared with, want %v", w.Response.Sum().Round(time.Millisecond), leastResponse)}
 	}
-	return Reading{Value: 100 * w.Wait.SumOver(realWait).Seconds() / w.Response.Sum().Seconds()}
+	// Against a target that answers in a fraction of a millisecond, any wait is a large share of nothing.
+	of := max(w.Response.Sum(), time.Duration(w.Response.Count())*realWait)
+	return Reading{Value: 100 * w.Wait.SumOver(realWait).Seconds() / of.Seconds()}
 }
 
 // leastResponse is the response time below which one slow dial would be a large part of a second's.

@@ -234,7 +234,7 @@ func TestLittleSeesLostTime(t *testing.T) {
 
 // A second in which 50 operations took 5 ms each, and one of them waited 30 ms for its connection, says nothing.
 func TestWaitNeedsSomethingToCompareWith(t *testing.T) {
-	reading := func(ops int) Reading {
+	reading := func(ops int, service time.Duration) Reading {
 		reg := measure.NewRegistry(1)
 		rec := reg.Recorder(0)
 		post := rec.Name("post")
@@ -243,14 +243,17 @@ func TestWaitNeedsSomethingToCompareWith(t *testing.T) {
 			if i%50 == 0 {
 				wait = 30 * time.Millisecond
 			}
-			rec.Record(post, &measure.Op{Sent: wait, Done: wait + 5*time.Millisecond})
+			rec.Record(post, &measure.Op{Sent: wait, Done: wait + service})
 		}
 		return readWait(stretch{in: []slice{{windows: reg.Cut()}}})
 	}
-	if rd := reading(50); rd.Why == "" {
+	if rd := reading(50, 5*time.Millisecond); rd.Why == "" {
 		t.Errorf("50 operations read %+v", rd)
 	}
-	if rd := reading(500); rd.Why != "" || rd.Value < 10 || rd.Value > 11.5 {
+	if rd := reading(5000, 100*time.Microsecond); rd.Why != "" || rd.Value < 59 || rd.Value > 61 {
+		t.Errorf("5000 operations of 0.1 ms with 100 waits of 30 ms read %+v, want 3 s of 5 s, not of 3.5", rd)
+	}
+	if rd := reading(500, 5*time.Millisecond); rd.Why != "" || rd.Value < 10 || rd.Value > 11.5 {
 		t.Errorf("500 operations with 10 waits read %+v, want 300 ms of 2.8 s", rd)
 	}
 }

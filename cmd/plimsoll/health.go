@@ -22,7 +22,7 @@ type health struct {
 	// target is elsewhere, "" when both use the same.
 	role  string
 	cores int
-	ports float64 // in the ephemeral range; 0 if unknown
+	ports float64 // in the ephemeral range, once for each source address; 0 if unknown
 	// agents is the number of processes that have the users; 0 when it is this one. Clocks tells how far apart theirs and
 	// this one's are.
 	agents int

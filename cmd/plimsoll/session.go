@@ -191,6 +191,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	if lay.processes > 1 {
 		h.agents = lay.processes
 	}
+	h.ports *= float64(max(1, len(lay.from)))
 	if s.rating != nil {
 		h.headroom = func(users int, ops float64) float64 {
 			pace := s.plan.Workload.Pace
