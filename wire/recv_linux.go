@@ -54,12 +54,11 @@ func recvmsg(fd uintptr, p *byte, size, flags int) (n int, stamp int64, err erro
 func send(fd uintptr, p []byte) (int, error) {
 	for {
 		r, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
-		switch errno {
-		case syscall.EINTR:
-			continue
-		case 0:
+		if errno == 0 {
 			return int(r), nil
 		}
-		return 0, errno
+		if errno != syscall.EINTR {
+			return 0, errno
+		}
 	}
 }

@@ -4,6 +4,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -55,7 +56,8 @@ func TestDeadlineIsSetSeldom(t *testing.T) {
 		t.Errorf("an operation whose context ended: %v after %v", err, time.Since(begin))
 	}
 	c.timeout = slow / 3
-	if err := do(t.Context(), "/slow"); err == nil || !err.(*Error).Timeout {
+	err := do(t.Context(), "/slow")
+	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
 		t.Errorf("an operation that takes too long: %v, want a time-out", err)
 	}
 }
