@@ -10,10 +10,16 @@ import (
 	"syscall"
 )
 
+// A PlainError is what a probe found out itself: an error in our own words, which holds no part of an address, user or password.
+type PlainError string
+
+func (f PlainError) Error() string { return string(f) }
+
 // ConnectionError says what is wrong with a connection, in words that hold no part of its address, user or password; the
-// errors of drivers quote them. fallback is what it says of an error that it does not know.
+// errors of drivers quote them. fallback is what it says of an error that it does not know. A [PlainError] stays as it is.
 func ConnectionError(err error, fallback string) error {
 	var (
+		found     PlainError
 		errno     syscall.Errno
 		dns       *net.DNSError
 		authority x509.UnknownAuthorityError
@@ -23,6 +29,8 @@ func ConnectionError(err error, fallback string) error {
 		timeout   net.Error
 	)
 	switch {
+	case errors.As(err, &found):
+		return found
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):

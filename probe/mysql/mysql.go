@@ -158,16 +158,8 @@ func (p *Probe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 	return p.out, nil
 }
 
-// A finding is an error in our own words, which holds no secret.
-type finding string
-
-func (f finding) Error() string { return string(f) }
-
 // plain takes everything out of an error that could be a part of the DSN.
 func plain(err error) error {
-	if f, ok := errors.AsType[finding](err); ok {
-		return f
-	}
 	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok {
 		remedy := map[uint16]string{
 			1040: "the server has no connection left; raise max_connections, or leave one free for the probe",
@@ -218,7 +210,7 @@ func (p *Probe) read(ctx context.Context) error {
 		}
 		v, err := strconv.ParseFloat(string(p.value), 64)
 		if err != nil || !(v >= 0) {
-			return finding(fmt.Sprintf("the status variable %s is no number", s.name))
+			return probe.PlainError(fmt.Sprintf("the status variable %s is no number", s.name))
 		}
 		if s.seen = true; s.name == "threads_connected" {
 			connections = v
@@ -230,7 +222,7 @@ func (p *Probe) read(ctx context.Context) error {
 	}
 	for _, s := range p.known {
 		if s.must && !s.seen {
-			return finding(fmt.Sprintf("the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later", s.name))
+			return probe.PlainError(fmt.Sprintf("the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later", s.name))
 		}
 	}
 	p.add("mysql_global_variables_max_connections", p.base, p.maxConns)

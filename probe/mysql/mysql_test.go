@@ -3,12 +3,7 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -213,49 +208,32 @@ func BenchmarkSample(b *testing.B) {
 	}
 	defer p.Close()
 	sample(b, ctx, p)
-	client, served := cpu(b, nil), cpu(b, s.PIDs)
+	self, err := probe.NewSelf()
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := probe.NewProcess("db", s.PIDs)
+	client, served := cpu(b, ctx, self), cpu(b, ctx, server)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := p.Sample(ctx, time.Time{}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric((cpu(b, nil)-client)*1e9/float64(b.N), "client-ns/op")
-	b.ReportMetric((cpu(b, s.PIDs)-served)*1e9/float64(b.N), "server-ns/op")
+	b.ReportMetric((cpu(b, ctx, self)-client)*1e9/float64(b.N), "client-ns/op")
+	b.ReportMetric((cpu(b, ctx, server)-served)*1e9/float64(b.N), "server-ns/op")
 }
 
-// cpu returns the seconds of CPU time that processes and their children took, this one's if pids is nil.
-func cpu(t testing.TB, pids func() []int) float64 {
-	t.Helper()
-	if pids == nil {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-	}
-	sum := 0.0
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+// cpu returns the seconds of CPU time that a probe of processes sees.
+func cpu(b *testing.B, ctx context.Context, p probe.Probe) (sum float64) {
+	b.Helper()
+	samples, err := p.Sample(ctx, time.Now())
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	for _, name := range stats {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue // ended meanwhile
-		}
-		id, _, _ := strings.Cut(strings.TrimPrefix(name, "/proc/"), "/")
-		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		root := fmt.Sprint(pids()[0])
-		if len(f) < 13 || id != root && f[1] != root {
-			continue
-		}
-		for _, v := range f[11:13] {
-			ticks, err := strconv.ParseFloat(v, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum += ticks / 100
+	for _, s := range samples {
+		if strings.HasSuffix(s.Name, "_cpu_seconds_total") {
+			sum += s.Value
 		}
 	}
 	return sum

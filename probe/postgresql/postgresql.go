@@ -130,16 +130,8 @@ func (p *Probe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error
 	return p.out, nil
 }
 
-// A finding is an error in our own words, which holds no secret.
-type finding string
-
-func (f finding) Error() string { return string(f) }
-
 // plain takes everything out of an error that could be a part of the DSN.
 func plain(err error) error {
-	if f, ok := errors.AsType[finding](err); ok {
-		return f
-	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		remedy := map[string]string{
 			"28P01": "the server refuses the user or password of the DSN",
@@ -183,9 +175,9 @@ func (p *Probe) connect(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	case version < oldest:
-		return finding(fmt.Sprintf("version %d is too old for this probe; want 13 or later", version/10000))
+		return probe.PlainError(fmt.Sprintf("version %d is too old for this probe; want 13 or later", version/10000))
 	case !sees:
-		return finding("the role of the DSN does not see what other sessions do; GRANT pg_monitor to it")
+		return probe.PlainError("the role of the DSN does not see what other sessions do; GRANT pg_monitor to it")
 	}
 	p.database = p.with("datname", database)
 	p.rows = p.offered(version)
