@@ -93,21 +93,11 @@ const between = 6 * time.Second
 func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, asJSON bool) error {
 	began := time.Now()
 	p = withDefaultRules(p)
-	st, err := store.Open(root)
+	s, end, err := a.begin(ctx, p, root, rate)
 	if err != nil {
 		return err
 	}
-	s, err := a.newSession(p, st)
-	if err != nil {
-		return err
-	}
-	unserve, err := s.openOutward()
-	if err != nil {
-		return err
-	}
-	defer unserve()
-	defer s.prog.end()
-	s.rate(ctx, rate)
+	defer end()
 	id := store.NewID(began, p.Name)
 	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest()[:19])
 	// The tests of a comparison: both in one run, or the only one.
@@ -115,10 +105,10 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 	cells := p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p))
 	s.prog.say("%d blocks of %d runs, at most %v each: about %v", p.Compare.Blocks, cells/p.Compare.Blocks, s.length(base),
 		(time.Duration(cells) * (s.length(base) + between)).Round(time.Minute))
-	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))
+	deployed := s.newDeployments()
 	defer deployed.close()
 	c, err := comparison.Run(ctx, comparison.Config{
-		ID: id, Tool: version(), Plan: p, Setup: setupRows(p), Repeats: repeats(p.Compare.Blocks), Now: time.Now, Save: st.SaveComparison,
+		ID: id, Tool: version(), Plan: p, Setup: setupRows(p), Repeats: repeats(p.Compare.Blocks), Now: time.Now, Save: s.store.SaveComparison,
 		Run: func(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
 			pt := base
 			pt.arm, pt.engine, pt.block, pt.order, pt.pilot, pt.start = cell.Arm, cell.Engine, cell.Block, cell.Order, cell.Pilot, cell.Start
@@ -158,7 +148,7 @@ func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, 
 		return err
 	}
 	s.prog.say("rendering the report")
-	status, verdicts, err := a.conclude(ctx, st, c, asJSON)
+	status, verdicts, err := a.conclude(ctx, s.store, c, asJSON)
 	if err != nil {
 		return err
 	}

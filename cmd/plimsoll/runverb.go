@@ -5,12 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/store"
 )
 
 // bounded is the verb run: one bounded trial.
@@ -44,22 +42,12 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if p, err = a.narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	st, err := store.Open(*root)
+	s, end, err := a.begin(ctx, p, *root, *rate)
 	if err != nil {
 		return err
 	}
-	s, err := a.newSession(p, st)
-	if err != nil {
-		return err
-	}
-	unserve, err := s.openOutward()
-	if err != nil {
-		return err
-	}
-	defer unserve()
-	defer s.prog.end()
-	s.rate(ctx, *rate)
-	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))
+	defer end()
+	deployed := s.newDeployments()
 	defer deployed.close()
 	s.prog.what(rest[0], 0)
 	sys, err := deployed.system(ctx, pt)

@@ -60,6 +60,24 @@ func (a *app) newSession(p *plan.Plan, st *store.Store) (*session, error) {
 	return s, nil
 }
 
+// begin opens the store and a session whose runs are served and written elsewhere as the flags say, on a host that is rated.
+// end closes what stays open; a session needs no other end.
+func (a *app) begin(ctx context.Context, p *plan.Plan, root string, rate bool) (s *session, end func(), err error) {
+	st, err := store.Open(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = a.newSession(p, st); err != nil {
+		return nil, nil, err
+	}
+	unserve, err := s.openOutward()
+	if err != nil {
+		return nil, nil, err
+	}
+	s.rate(ctx, rate)
+	return s, func() { s.prog.end(); unserve() }, nil
+}
+
 // ownsHost reports whether the driver runs the target on this host.
 func ownsHost(p *plan.Plan) bool { return p.Target.Driver != "external" }
 

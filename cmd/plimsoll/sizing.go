@@ -44,22 +44,12 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if p, err = a.narrow(p, &pt, 0); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	st, err := store.Open(*root)
+	s, end, err := a.begin(ctx, p, *root, *rate)
 	if err != nil {
 		return err
 	}
-	s, err := a.newSession(p, st)
-	if err != nil {
-		return err
-	}
-	unserve, err := s.openOutward()
-	if err != nil {
-		return err
-	}
-	defer unserve()
-	defer s.prog.end()
-	s.rate(ctx, *rate)
-	deployed := s.newDeployments(filepath.Join(st.Root(), "state"))
+	defer end()
+	deployed := s.newDeployments()
 	defer deployed.close()
 	z := &record.Sizing{ID: store.NewID(time.Now(), p.Name), Name: p.Name, Tool: version(), Plan: p.String(), PlanDigest: p.Digest(),
 		Engine: pt.engine, Started: time.Now(), State: record.Running, Planned: p.Sizing.Steps}
@@ -76,12 +66,12 @@ func (a *app) sizing(ctx context.Context, fs *flag.FlagSet, args []string) error
 	default:
 		z.State = record.Sealed
 	}
-	if serr := st.SaveSizing(z); err != nil || serr != nil {
+	if serr := s.store.SaveSizing(z); err != nil || serr != nil {
 		return errors.Join(err, serr)
 	}
 	s.prog.end()
 	// What an interrupted ladder has measured is reported too.
-	return a.concludeSizing(context.WithoutCancel(ctx), st, z, *asJSON)
+	return a.concludeSizing(context.WithoutCancel(ctx), s.store, z, *asJSON)
 }
 
 // A ladder carries out the steps of a sizing on one deployment.

@@ -198,8 +198,8 @@ type deployments struct {
 	systems map[string]*system
 }
 
-func (s *session) newDeployments(dir string) *deployments {
-	return &deployments{s: s, dir: dir, systems: map[string]*system{}}
+func (s *session) newDeployments() *deployments {
+	return &deployments{s: s, dir: filepath.Join(s.store.Root(), "state"), systems: map[string]*system{}}
 }
 
 // system returns the part's arm on its engine, deployed and provisioned for as many users as the part's tests may need.

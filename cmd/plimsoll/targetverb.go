@@ -81,7 +81,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir str
 	if err != nil {
 		return err
 	}
-	f := s.newDeployments(filepath.Join(st.Root(), "state"))
+	f := s.newDeployments()
 	defer f.close()
 	sys, err := f.system(ctx, pt)
 	if err != nil {
