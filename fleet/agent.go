@@ -128,7 +128,7 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 	case r.Users != nil:
 		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
 	case r.Storm != nil:
-		state := s.agent.Engine.Storm(r.Storm.Storm)
+		state := s.agent.Engine.Storm(*r.Storm)
 		s.storms = append(s.storms, state)
 		p.Affected = state.Affected
 	case r.Collect != nil:

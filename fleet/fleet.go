@@ -219,7 +219,7 @@ func (d *Driver) Storm(s workload.Storm) *workload.StormState {
 	var mu sync.Mutex
 	affected := 0
 	_ = d.all(func(a *agent) error {
-		p, err := a.call(context.Background(), request{Storm: &storm{s}}, d.cfg.Patience)
+		p, err := a.call(context.Background(), request{Storm: &s}, d.cfg.Patience)
 		mu.Lock()
 		defer mu.Unlock()
 		affected += p.Affected

@@ -14,11 +14,11 @@ import (
 
 // A request asks an agent for one thing; all other fields are nil.
 type request struct {
-	Start   *Start   `json:"start,omitempty"`
-	Users   *users   `json:"users,omitempty"`
-	Storm   *storm   `json:"storm,omitempty"`
-	Collect *collect `json:"collect,omitempty"`
-	Stop    *stop    `json:"stop,omitempty"`
+	Start   *Start          `json:"start,omitempty"`
+	Users   *users          `json:"users,omitempty"`
+	Storm   *workload.Storm `json:"storm,omitempty"`
+	Collect *collect        `json:"collect,omitempty"`
+	Stop    *stop           `json:"stop,omitempty"`
 }
 
 // Start is what an agent needs to begin.
@@ -35,10 +35,6 @@ type Start struct {
 type users struct {
 	N    int           `json:"n"`
 	Over time.Duration `json:"over"`
-}
-
-type storm struct {
-	workload.Storm
 }
 
 // collect brings what other agents' users wrote, and asks for a report.

@@ -124,7 +124,7 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 		r.series = newExporter(s.Series, s.Rules)
 	}
 	err := r.all(ctx)
-	if err != nil && errors.Is(err, ErrLost) && ctx.Err() == nil {
+	if errors.Is(err, ErrLost) && ctx.Err() == nil {
 		r.out.Interrupted = err.Error()
 		r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": the load was not the plan's any more"})
 		r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
