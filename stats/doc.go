@@ -23,10 +23,19 @@
 //     which alone "the same" can be said;
 //   - [SignFlip], [SignTest] and [HodgesLehmann]: their robust twins, exact for small samples;
 //   - [MDE] and [PairsFor]: what an experiment of this size could see, and how large it must be;
-//   - [Holm] and [PocockLooks]: several endpoints, and several looks at the growing data;
+//   - [Holm], [BenjaminiHochberg] and [PocockLooks]: several endpoints, many metrics, and several looks at the growing data;
+//   - [ModeratedT]: many metrics whose variances borrow from each other, against a floor below which no change matters;
+//   - [ShiftFunction]: whole distributions, with a band that holds at all quantiles at once;
 //   - [Outliers]: values to name, never to delete;
-//   - [TrendOf]: whether values in time drift, in spite of their autocorrelation (the one function here that takes a
-//     time series and not a sample).
+//
+// Of the inside of one run, as values in time and histograms of intervals:
+//
+//   - [WarmupCut]: where the steady state begins, if there is one;
+//   - [TrendOf] and [RunDrift]: whether values in time drift, in spite of their autocorrelation;
+//   - [BatchError] and [BlockBootstrap]: how well one run knows its mean and its quantiles;
+//   - [EffectiveCount] and [QuantileSupported]: which quantiles a run knows at all.
+//
+// docs/statistics.md says how often each of them errs.
 //
 // # Few values
 //

@@ -1,0 +1,4 @@
+package stats
+
+// TrigammaInverse is tested against limma by itself.
+var TrigammaInverse = trigammaInverse
