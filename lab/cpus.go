@@ -82,11 +82,11 @@ func onlineCPUs() ([]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the list of CPUs: %w", err)
 	}
-	return parseCPUList(strings.TrimSpace(string(b)))
+	return ParseCPUs(strings.TrimSpace(string(b)))
 }
 
-// parseCPUList parses the kernel's notation of a CPU set, such as "0-3,8".
-func parseCPUList(s string) ([]int, error) {
+// ParseCPUs reads the kernel's notation of a set of CPUs, such as "0-3,8". It does not ask whether this host has them.
+func ParseCPUs(s string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(s, ",") {
 		lo, hi, isRange := strings.Cut(part, "-")

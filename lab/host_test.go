@@ -58,9 +58,9 @@ func TestParseCPUList(t *testing.T) {
 		{"a", nil, true},
 	}
 	for _, tt := range tests {
-		got, err := parseCPUList(tt.in)
+		got, err := ParseCPUs(tt.in)
 		if !slices.Equal(got, tt.want) || (err != nil) != tt.err {
-			t.Errorf("parseCPUList(%q) = %v, %v", tt.in, got, err)
+			t.Errorf("ParseCPUs(%q) = %v, %v", tt.in, got, err)
 		}
 	}
 }

@@ -13,12 +13,13 @@ const (
 	ProbePostgreSQL = "postgresql"
 	ProbeMySQL      = "mysql"
 	ProbeNginx      = "nginx"
+	ProbeAgent      = "agent"
 )
 
 // A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source cannot be
 // read fails.
 type Probe struct {
-	// Kind is [ProbePrometheus], [ProbePprof], [ProbePostgreSQL], [ProbeMySQL] or [ProbeNginx].
+	// Kind is [ProbePrometheus], [ProbePprof], [ProbePostgreSQL], [ProbeMySQL], [ProbeNginx] or [ProbeAgent].
 	Kind string `yaml:"kind"`
 	// Role is the label role of its series, such as app, db or proxy.
 	Role string `yaml:"role"`
@@ -26,14 +27,26 @@ type Probe struct {
 	URL string `yaml:"url"`
 	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
 	DSN string `yaml:"dsn"`
+	// Token is a reference to what the agent's token file holds.
+	Token string `yaml:"token"`
+	// Fingerprint pins the agent's certificate: "sha256:" and 64 hexadecimal digits.
+	Fingerprint string `yaml:"fingerprint"`
+	// CA is a file of certificate authorities, or "system" for this host's, that verify the agent's certificate instead.
+	CA string `yaml:"ca"`
 }
 
 const maxProbes = 64
 
-var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx}
+var probeKinds = []string{ProbePrometheus, ProbePprof, ProbePostgreSQL, ProbeMySQL, ProbeNginx, ProbeAgent}
 
 // pageRE is an address with a path and a query, and without a user.
 var pageRE = regexp.MustCompile(`^https?://[^\s/?#@]+(/[^\s?#]*)?(\?[^\s#]*)?$`)
+
+var (
+	// agentRE is the address of an agent.
+	agentRE       = regexp.MustCompile(`^https://[^\s/?#@]+/?$`)
+	fingerprintRE = regexp.MustCompile(`^sha256:([0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}$`)
+)
 
 // ofDatabase reports whether the probe needs a DSN instead of a URL.
 func (p Probe) ofDatabase() bool { return p.Kind == ProbePostgreSQL || p.Kind == ProbeMySQL }
@@ -75,14 +88,47 @@ func (d *decoder) checkProbes(probes []Probe) {
 			d.at(at, "is missing; a probe of kind %s needs a reference to the address of the database, such as ${ENV:DB_DSN}", p.Kind)
 		default:
 			d.secret(at, need, value)
-			if need == "url" && d.good(at) && !hasReference(value) && !pageRE.MatchString(value) {
+			switch {
+			case need != "url" || !d.good(at) || hasReference(value):
+			case p.Kind == ProbeAgent && !agentRE.MatchString(value):
+				d.at(at, "%s is not the address of an agent; want https://HOST:PORT, as plimsoll agent -probe prints it", address(value))
+			case p.Kind != ProbeAgent && !pageRE.MatchString(value):
 				d.at(at, "%s is not the address of a page; want http://HOST[:PORT]/PATH or https, without a user", address(value))
 			}
 		}
+		d.checkAgent(path, p)
 		if first, twice := seen[p]; twice && d.good(path) {
 			d.at(path, "is the same as probes[%d]; keep one", first)
 		} else {
 			seen[p] = i
 		}
+	}
+}
+
+// checkAgent checks the keys that only a probe of kind agent has.
+func (d *decoder) checkAgent(path string, p Probe) {
+	if p.Kind != ProbeAgent {
+		for _, key := range []string{"token", "fingerprint", "ca"} {
+			if d.given(path + "." + key) {
+				d.at(path+"."+key, "has no effect on a probe of kind %s; only agents have one; remove it", p.Kind)
+			}
+		}
+		return
+	}
+	switch at := path + ".token"; {
+	case !d.good(at):
+	case p.Token == "":
+		d.at(at, "is missing; a probe of kind agent needs a reference to what the agent's token file holds, such as ${FILE:/etc/plimsoll/probe.token}")
+	default:
+		d.secret(at, "token", p.Token)
+	}
+	switch at := path + ".fingerprint"; {
+	case !d.good(at) || !d.good(path+".ca"):
+	case p.Fingerprint == "" && p.CA == "":
+		d.at(at, "is missing; the certificate of an agent is verified by the fingerprint that plimsoll agent -probe prints, or by a ca: a file of authorities, or system")
+	case p.Fingerprint != "" && p.CA != "":
+		d.at(at, "and ca both say how the certificate is verified; keep one")
+	case p.Fingerprint != "" && !hasReference(p.Fingerprint) && !fingerprintRE.MatchString(p.Fingerprint):
+		d.at(at, "%s is not a fingerprint; want sha256: and 64 hexadecimal digits, as plimsoll agent -probe prints them", clip(p.Fingerprint))
 	}
 }

@@ -15,6 +15,8 @@ workload: {behavior: poster}
 bounded: {users: 5}
 `
 
+const pin = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF"
+
 func TestProbes(t *testing.T) {
 	p := mustParse(t, probed+`probes:
   - {kind: prometheus, role: app, url: "http://10.0.0.5:9100/metrics?collect[]=cpu"}
@@ -22,6 +24,8 @@ func TestProbes(t *testing.T) {
   - {kind: postgresql, role: db, dsn: "${ENV:PG_DSN}"}
   - {kind: mysql, role: db, dsn: "monitor:${ENV:MYSQL_PASSWORD}@tcp(10.0.0.7:3306)/"}
   - {kind: nginx, role: proxy, url: "http://10.0.0.4/nginx_status"}
+  - {kind: agent, role: proxy, url: "https://10.0.0.4:9443", token: "${FILE:/etc/plimsoll/probe.token}", fingerprint: "`+pin+`"}
+  - {kind: agent, role: db, url: "https://db.example:9443/", token: "${ENV:TOKEN}", ca: /etc/plimsoll/ca.pem}
 `)
 	want := []plan.Probe{
 		{Kind: plan.ProbePrometheus, Role: "app", URL: "http://10.0.0.5:9100/metrics?collect[]=cpu"},
@@ -29,6 +33,8 @@ func TestProbes(t *testing.T) {
 		{Kind: plan.ProbePostgreSQL, Role: "db", DSN: "${ENV:PG_DSN}"},
 		{Kind: plan.ProbeMySQL, Role: "db", DSN: "monitor:${ENV:MYSQL_PASSWORD}@tcp(10.0.0.7:3306)/"},
 		{Kind: plan.ProbeNginx, Role: "proxy", URL: "http://10.0.0.4/nginx_status"},
+		{Kind: plan.ProbeAgent, Role: "proxy", URL: "https://10.0.0.4:9443", Token: "${FILE:/etc/plimsoll/probe.token}", Fingerprint: pin},
+		{Kind: plan.ProbeAgent, Role: "db", URL: "https://db.example:9443/", Token: "${ENV:TOKEN}", CA: "/etc/plimsoll/ca.pem"},
 	}
 	if d := cmp.Diff(want, p.Probes); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -60,6 +66,17 @@ func TestProbesRefused(t *testing.T) {
 		"unknown key":    {"{kind: nginx, role: proxy, uri: \"http://h/s\"}", `probes[0].uri: unknown key; did you mean "url"?`},
 		"twice":          {"{kind: nginx, role: p, url: \"http://h/s\"}, {kind: nginx, role: p, url: \"http://h/s\"}", "probes[1]: is the same as probes[0]; keep one"},
 		"no list":        {"", ""},
+
+		"agent without token":  {"{kind: agent, role: p, url: \"https://h:1\", ca: system}", "probes[0].token: is missing; a probe of kind agent needs a reference"},
+		"agent, plain token":   {"{kind: agent, role: p, url: \"https://h:1\", ca: system, token: geheim}", "probes[0].token: looks like a secret"},
+		"agent, not verified":  {"{kind: agent, role: p, url: \"https://h:1\", token: \"${ENV:A}\"}", "probes[0].fingerprint: is missing; the certificate of an agent is verified by"},
+		"agent, both":          {"{kind: agent, role: p, url: \"https://h:1\", token: \"${ENV:A}\", ca: system, fingerprint: \"" + pin + "\"}", "probes[0].fingerprint: and ca both say how"},
+		"agent, short pin":     {"{kind: agent, role: p, url: \"https://h:1\", token: \"${ENV:A}\", fingerprint: \"sha256:0123\"}", `probes[0].fingerprint: "sha256:0123" is not a fingerprint`},
+		"agent, not https":     {"{kind: agent, role: p, url: \"http://h:1\", token: \"${ENV:A}\", ca: system}", `probes[0].url: "http://h:1" is not the address of an agent; want https://HOST:PORT`},
+		"agent, a path":        {"{kind: agent, role: p, url: \"https://h:1/metrics\", token: \"${ENV:A}\", ca: system}", `probes[0].url: "https://h:1/metrics" is not the address of an agent`},
+		"agent without url":    {"{kind: agent, role: p, token: \"${ENV:A}\", ca: system}", "probes[0].url: is missing"},
+		"token of a page":      {"{kind: nginx, role: p, url: \"http://h/s\", token: \"${ENV:A}\"}", "probes[0].token: has no effect on a probe of kind nginx; only agents have one"},
+		"fingerprint of a DSN": {"{kind: mysql, role: db, dsn: \"${ENV:A}\", fingerprint: \"" + pin + "\"}", "probes[0].fingerprint: has no effect on a probe of kind mysql"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := probed + "probes: [" + c.in + "]\n"

@@ -89,10 +89,14 @@ var keyDocs = map[string]keyDoc{
 	"target.dataset":     {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
 
 	"probes.*":      {text: "One source."},
-	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page.", enum: probeKinds},
+	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -probe there.", enum: probeKinds},
 	"probes.*.role": {text: "The label role of its series, such as app, db or proxy.", pattern: nameRE.String()},
-	"probes.*.url":  {text: "Address of the page, of kinds prometheus, pprof and nginx. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
+	"probes.*.url":  {text: "Address of the page, of kinds prometheus, pprof and nginx; of kind agent https://HOST:PORT. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
 	"probes.*.dsn":  {text: "Reference to the address of the database, of kinds postgresql and mysql: ${ENV:NAME} or ${FILE:PATH}."},
+
+	"probes.*.token":       {text: "Of kind agent: reference to what its token file holds, ${FILE:PATH} or ${ENV:NAME}."},
+	"probes.*.fingerprint": {text: "Of kind agent: the certificate that it must have, as plimsoll agent -probe prints it."},
+	"probes.*.ca":          {text: "Of kind agent, instead of fingerprint: file of the authorities that verify its certificate, or system."},
 
 	"database.engine":     {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
 	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},

@@ -240,14 +240,22 @@ func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError fu
 	return a, err
 }
 
-// agent is the verb: this program as an agent of a run that another process leads.
+// agent is the verb: this program as an agent of a run that another process leads, or as the probes of this host.
 func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	stdio := fs.Bool("stdio", false, "take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users")
+	probes := fs.Bool("probe", false, "serve the probes of this host over HTTPS, for a plan's probes of kind agent (docs/probes.md)")
+	var pf probeFlags
+	pf.register(fs)
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
-	if !*stdio {
-		return usagef("an agent needs to know where its requests come from: -stdio is the only way so far")
+	switch {
+	case *probes && *stdio:
+		return usagef("-stdio has users, and -probe has probes: choose one")
+	case *probes:
+		return a.serveProbes(ctx, pf)
+	case !*stdio:
+		return usagef("what is this agent for? -stdio: users of a run on this host; -probe: this host's numbers for a run on another")
 	}
 	return fleet.Serve(ctx, a.stdin, a.stdout, buildAgent)
 }

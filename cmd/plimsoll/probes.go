@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/probe"
+	"plimsoll/probe/agent"
 	"plimsoll/probe/mysql"
 	"plimsoll/probe/postgresql"
 	"plimsoll/series"
@@ -72,14 +73,18 @@ func (s *session) listed(sys *system) (out []source, err error) {
 		next["db"] = 1
 	}
 	for i, p := range s.plan.Probes {
-		at := p.URL
-		if at == "" {
-			at = p.DSN
+		for _, v := range []*string{&p.URL, &p.DSN, &p.Token, &p.Fingerprint, &p.CA} {
+			if *v, err = plan.Expand(*v, s.lookup); err != nil {
+				return out, usagef("probes[%d]: %w", i, err)
+			}
 		}
-		if at, err = plan.Expand(at, s.lookup); err != nil {
-			return out, usagef("probes[%d]: %w", i, err)
+		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
+		var src source
+		if p.Kind == plan.ProbeAgent {
+			src, err = openAgent(p, instance)
+		} else {
+			src, err = openProbe(p.Kind, p.URL+p.DSN, p.Role, instance)
 		}
-		src, err := openProbe(p.Kind, at, p.Role, fmt.Sprintf("%s-%d", p.Role, next[p.Role]))
 		if err != nil {
 			return out, usagef("probes[%d]: %w", i, err)
 		}
@@ -126,6 +131,15 @@ func openProbe(kind, at, role, instance string) (source, error) {
 		return source{probe: p, close: p.Close}, nil
 	}
 	return source{}, fmt.Errorf("there is no probe of kind %q", kind)
+}
+
+// openAgent makes the probe of another host. p has no references any more.
+func openAgent(p plan.Probe, instance string) (source, error) {
+	r, err := agent.NewRemote(agent.RemoteConfig{URL: p.URL, Token: p.Token, Fingerprint: p.Fingerprint, CA: p.CA, Role: p.Role, Instance: instance})
+	if err != nil {
+		return source{}, err
+	}
+	return source{probe: r, close: r.Close}, nil
 }
 
 type namedProbe struct {

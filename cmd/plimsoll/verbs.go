@@ -34,7 +34,7 @@ func verbs() []verb {
 		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", (*app).plan},
 		{"data", "generate|snapshot|restore|verify|info ...", "what a server holds before a test: make it, keep it, bring it back, check it", (*app).data},
 		{"calibrate", "", "rate this host: how many operations and users its generator can drive", (*app).calibrate},
-		{"agent", "-stdio", "users of a run that another process leads", (*app).agent},
+		{"agent", "-probe|-stdio", "this host's probes for runs on another, over HTTPS; or users of a run that another process leads", (*app).agent},
 		{"doctor", "[-role agent|proxy|app|db]", "limits and settings of this host that would spoil a test, with what mends each", (*app).doctor},
 		{"refchat", "", "the reference chat server by itself", (*app).refchat},
 		{"refnull", "", "a server that does almost nothing, for measuring clients", (*app).refnull},

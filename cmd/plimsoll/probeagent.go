@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"net"
+	"strings"
+
+	"plimsoll/lab"
+	"plimsoll/probe/agent"
+)
+
+// probeFlags are those of agent -probe.
+type probeFlags struct {
+	listen, tokenFile, cert, key, cpus string
+	what                               agent.What
+}
+
+func (f *probeFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", "", "-probe: `address` to listen at, such as 10.0.0.4:9443")
+	fs.StringVar(&f.tokenFile, "token-file", "", "-probe: `file` with the token that readers must show; only its owner and group may read it")
+	fs.StringVar(&f.cert, "cert", "", "-probe: `file` with the certificate, in PEM (default: a new self-made one at each start)")
+	fs.StringVar(&f.key, "key", "", "-probe: `file` with the certificate's key, in PEM")
+	fs.StringVar(&f.what.Role, "role", "", "-probe: the `role` of this host, such as proxy; it becomes the label of all series")
+	fs.StringVar(&f.cpus, "cpus", "", "-probe: `cores` of the role when it shares the host, such as 0,2-3 (default: all)")
+	fs.Func("pid", "-probe: also watch a process with its children and control group: `ROLE=FILE` that holds its number, or ROLE=NUMBER; again for more", f.addPID)
+	fs.Func("nic", "-probe: also watch this network `device`; again for more", func(s string) error {
+		f.what.NICs = append(f.what.NICs, s)
+		return nil
+	})
+	fs.StringVar(&f.what.Nginx, "nginx", "", "-probe: also watch the nginx with this stub_status `URL`")
+	fs.StringVar(&f.what.Pprof, "pprof", "", "-probe: also watch the Go server with profiles at this `URL`, which ends in /debug/pprof")
+}
+
+func (f *probeFlags) addPID(s string) error {
+	role, from, ok := strings.Cut(s, "=")
+	if !ok || role == "" || from == "" {
+		return fmt.Errorf("want ROLE=FILE or ROLE=NUMBER")
+	}
+	for i := range f.what.Processes {
+		if p := &f.what.Processes[i]; p.Role == role {
+			p.From = append(p.From, from)
+			return nil
+		}
+	}
+	f.what.Processes = append(f.what.Processes, agent.Processes{Role: role, From: []string{from}})
+	return nil
+}
+
+// serveProbes serves this host's probes until ctx ends. Its one line on stdout says where, and with which certificate.
+func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
+	switch {
+	case f.listen == "":
+		return usagef("-probe: -listen is missing; write an address such as 10.0.0.4:9443, or 127.0.0.1:0 for any port of this host alone")
+	case f.tokenFile == "":
+		return usagef("-probe: -token-file is missing; make one: umask 077; openssl rand -hex 32 > FILE")
+	case f.what.Role == "":
+		return usagef("-probe: -role is missing; write what this host is for, such as -role proxy")
+	case (f.cert == "") != (f.key == ""):
+		return usagef("-probe: -cert and -key come together")
+	}
+	if _, err := checkListen(f.listen); err != nil {
+		return usagef("-listen: %w", err)
+	}
+	if f.cpus != "" {
+		cpus, err := lab.ParseCPUs(f.cpus)
+		if err == nil {
+			err = lab.CheckCPUs(cpus)
+		}
+		if err != nil {
+			return usagef("-cpus: %w", err)
+		}
+		f.what.CPUs = cpus
+	}
+	token, err := agent.ReadToken(f.tokenFile)
+	if err != nil {
+		return usageError{err}
+	}
+	var cert tls.Certificate
+	if f.cert == "" {
+		cert, err = agent.SelfMade()
+	} else if cert, err = tls.LoadX509KeyPair(f.cert, f.key); err != nil {
+		err = usagef("-cert, -key: %w; to make them: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=plimsoll -addext subjectAltName=DNS:HOST -keyout KEY -out CERT", err)
+	}
+	if err != nil {
+		return err
+	}
+	srv, err := agent.New(agent.Config{What: f.what, Token: token, Certificate: cert, Version: version()})
+	if err != nil {
+		return usageError{err}
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("-listen %s: %w; choose another port, or 0 for any", f.listen, err)
+	}
+	if _, err := fmt.Fprintf(a.stdout, "plimsoll agent: ready url=https://%s role=%s fingerprint=%s\n", l.Addr(), f.what.Role, srv.Fingerprint()); err != nil {
+		_ = l.Close()
+		return err
+	}
+	return srv.Serve(ctx, l)
+}
