@@ -21,6 +21,9 @@
 // forks, and takes its own back; a child inherits the affinity of the thread that forked it. [PinSelf]
 // does the same to all threads of this program.
 //
+// [Spec].NetNS puts a child into a network namespace in the same way. Subpackage netns makes such namespaces, cgroup makes control
+// groups; both name what they make by [Mark], so that what a killed program left is found by its name, see [Orphan].
+//
 // # What it refuses to know
 //
 // What the children are. Databases are supervised by subpackages, systems under test by the target

@@ -16,6 +16,7 @@ import (
 type forker struct {
 	jobs  chan func()
 	guard *guard
+	lost  error // the thread could not return from a network namespace: it forks no more; on the thread
 }
 
 // theForker is process-wide state, on purpose: the parent-death signal is tied to a thread, and that thread
@@ -43,9 +44,20 @@ func (f *forker) do(job func()) {
 	<-done
 }
 
-// start starts a command bound to cpus (nil: as this program is bound) and tells the guard of it.
-func (f *forker) start(cmd *exec.Cmd, cpus []int) (err error) {
+// start starts a command bound to cpus (nil: as this program is bound), in a network namespace ("": that of this program), and
+// tells the guard of it.
+func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string) (err error) {
 	f.do(func() {
+		if err = f.lost; err != nil {
+			return
+		}
+		if netns != "" {
+			var back func() error
+			if back, err = enter(netns); err != nil {
+				return
+			}
+			defer func() { f.lost = back() }()
+		}
 		if cpus != nil {
 			var old unix.CPUSet
 			if err = unix.SchedGetaffinity(0, &old); err != nil {
@@ -62,6 +74,33 @@ func (f *forker) start(cmd *exec.Cmd, cpus []int) (err error) {
 		}
 	})
 	return err
+}
+
+// enter moves the calling thread into a network namespace; a child inherits that of the thread that forked it. back
+// returns to where it was.
+func enter(netns string) (back func() error, err error) {
+	old, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading the network namespace: %w", err)
+	}
+	fd, err := unix.Open(netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		_ = unix.Close(old)
+		return nil, fmt.Errorf("network namespace %s: %w", netns, err)
+	}
+	err = unix.Setns(fd, unix.CLONE_NEWNET)
+	_ = unix.Close(fd)
+	if err != nil {
+		_ = unix.Close(old)
+		return nil, fmt.Errorf("entering network namespace %s: %w", netns, err)
+	}
+	return func() error {
+		defer unix.Close(old)
+		if err := unix.Setns(old, unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("leaving network namespace %s: %w", netns, err)
+		}
+		return nil
+	}, nil
 }
 
 // A guard is a shell that kills process groups when this program is gone. It learns of them by lines

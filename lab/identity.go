@@ -35,6 +35,31 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: strings.TrimSpace(string(boot))}, nil
 }
 
+// Mark returns text of letters, digits and dashes for the names of things that belong to this program and outlive it when it is
+// killed, such as network namespaces and control groups. [Orphan] recognizes them later: the name is the undo journal.
+func Mark() (string, error) {
+	id, err := Identify(os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("plimsoll-%d-%d", id.PID, id.Start), nil
+}
+
+// Orphan reports whether name begins with the [Mark] of a program that does not run any more.
+func Orphan(name string) bool {
+	part := strings.Split(name, "-")
+	if len(part) < 3 || part[0] != "plimsoll" {
+		return false
+	}
+	pid, err1 := strconv.Atoi(part[1])
+	start, err2 := strconv.ParseUint(part[2], 10, 64)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	now, err := Identify(pid)
+	return err != nil || now.Start != start || !now.Alive()
+}
+
 // Alive reports whether this very process still runs; a zombie does not.
 func (id Identity) Alive() bool {
 	now, err := Identify(id.PID)

@@ -43,6 +43,11 @@ type Spec struct {
 	// CPUs are the cores that the child and its children may use; nil means those of this program.
 	CPUs []int
 
+	// NetNS is the path of the network namespace that the child begins in, such as /run/netns/NAME; empty means that of
+	// this program. It needs the right to administer the system (root). Mounts stay as they are: /sys/class/net
+	// shows the devices of where it was mounted.
+	NetNS string
+
 	StopSignal  os.Signal     // what Stop sends to the process first; default SIGTERM
 	StopTimeout time.Duration // how long Stop then waits before it kills; default DefaultStopTimeout
 
@@ -94,7 +99,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	if err := f.start(p.cmd, spec.CPUs); err != nil {
+	if err := f.start(p.cmd, spec.CPUs, spec.NetNS); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
 	if p.id, err = Identify(p.cmd.Process.Pid); err != nil {

@@ -21,6 +21,24 @@ type faults struct {
 	dup        chance
 	reorder    chance
 	errs       []errorFault
+	lock       serial
+	hub        time.Duration // that each event costs a hub's goroutine, asleep
+	hotRow     time.Duration // that a post's transaction keeps the row which all of them update
+}
+
+// serial is a section that one request at a time is in, for d, asleep: contention without CPU time.
+type serial struct {
+	d  time.Duration
+	mu sync.Mutex
+}
+
+func (s *serial) pass() {
+	if s.d == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	time.Sleep(s.d)
 }
 
 // delayFault delays what it is asked about, with a probability.
@@ -64,7 +82,7 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
+const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
 
 // CheckFault reports what is wrong with the text of one fault, or nil. The faults are:
 //
@@ -73,6 +91,9 @@ const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], po
 //	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection
 //	pool:N               at most N database connections
 //	stall:2s/30s         requests that arrive in the last 2 s of each 30 s wait for its end
+//	lock:5ms             requests pass one mutex that each holds for so long, asleep
+//	hub:5ms              the goroutine that brings events to connections sleeps so long before each
+//	hot-row:5ms          a post's transaction updates a row that all of them update, and keeps it for so long
 //	drop-event:1%        do not send a posted event to a connection
 //	dup-event:1%         send a posted event twice
 //	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
@@ -140,6 +161,19 @@ func (f *faults) add(text string, seed uint64) error {
 			return bad("the number of connections is 1 to 10000")
 		}
 		f.pool = n
+	case "lock", "hub", "hot-row":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 || d > time.Second {
+			return bad("the time is a duration above 0, at most 1s")
+		}
+		switch name {
+		case "lock":
+			f.lock.d = d
+		case "hub":
+			f.hub = d
+		default:
+			f.hotRow = d
+		}
 	case "stall":
 		a, b, _ := strings.Cut(value, "/")
 		d, err1 := time.ParseDuration(a)

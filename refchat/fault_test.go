@@ -11,7 +11,7 @@ import (
 )
 
 func TestCheckFault(t *testing.T) {
-	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s",
+	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms",
 		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -20,7 +20,7 @@ func TestCheckFault(t *testing.T) {
 	for bad, why := range map[string]string{
 		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
 		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-post:20ms@0%": "share", "slow-query:1ms@200%": "share",
-		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "drop-event:x": "share", "dup-event:0": "share",
+		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
 		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
 		err := refchat.CheckFault(bad)
 		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) || strings.Contains(err.Error(), "\n") {
@@ -215,6 +215,60 @@ func TestFaultPool(t *testing.T) {
 		wg.Wait()
 		if n := w.anon.metric("go_sql_wait_count_total"); n == 0 {
 			t.Error("nobody waited for the only connection")
+		}
+	})
+}
+
+// TestFaultLock lets requests that need no database wait for each other, and Go's own account of mutexes see it.
+func TestFaultLock(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"lock:20ms"}})
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { w.anon.send("GET", "/system/ping", nil) })
+	}
+	wg.Wait()
+	if d := time.Since(start); d < 160*time.Millisecond {
+		t.Errorf("eight requests through a section of 20 ms took %v", d)
+	}
+}
+
+// TestFaultHub makes events wait for the hub, and the queue's metric show them.
+func TestFaultHub(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"hub:20ms"}})
+	sock := w.bob.dial()
+	start := time.Now()
+	for i := range 20 {
+		w.ann.post(w.channel, fmt.Sprint(i))
+	}
+	waiting := w.anon.metric("mattermost_websocket_broadcast_buffer_size")
+	got := messages(t, sock.sync(1))
+	if len(got) != 20 {
+		t.Errorf("%d of 20 messages", len(got))
+	}
+	if d := time.Since(start); d < 400*time.Millisecond {
+		t.Errorf("twenty events of 20 ms took %v", d)
+	}
+	if waiting == 0 {
+		t.Error("nothing waited for the hub")
+	}
+}
+
+// TestFaultHotRow makes posts wait for each other in the database.
+func TestFaultHotRow(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"hot-row:20ms"}})
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() { w.ann.post(w.channel, fmt.Sprint(i)) })
+		}
+		wg.Wait()
+		if d := time.Since(start); d < 160*time.Millisecond {
+			t.Errorf("eight posts that keep a row for 20 ms took %v", d)
+		}
+		if d := shortest(3, func() { w.ann.send("GET", "/users/me/teams", nil) }); d >= 20*time.Millisecond {
+			t.Errorf("a request that posts nothing took %v", d)
 		}
 	})
 }

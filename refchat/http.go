@@ -178,6 +178,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err := sleep(r.Context(), s.faults.stall(time.Since(s.start)))
 	if err == nil {
+		s.faults.lock.pass()
 		s.burn.request()
 		err = s.handle(q)
 	}

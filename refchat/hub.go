@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // broadcast says who an event is for: a channel's members, a team's, one user, or everybody.
@@ -98,6 +101,10 @@ func newHub(s *Server) *hub {
 			teams:    map[string]map[*wsConn]struct{}{},
 		})
 	}
+	for i, sh := range h.shards {
+		s.met.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_websocket_broadcast_buffer_size",
+			Help: "Events that wait for the hub.", ConstLabels: prometheus.Labels{"hub": strconv.Itoa(i)}}, func() float64 { return float64(len(sh.inbox)) }))
+	}
 	return h
 }
 
@@ -147,11 +154,15 @@ func (h *hub) publish(e *event) {
 // deliver sends an event to this server's connections.
 func (h *hub) deliver(e *event) {
 	if e.to.UserID != "" {
-		h.do(h.shard(e.to.UserID), func(sh *hubShard) { sh.send(e, sh.byUser[e.to.UserID]) })
+		h.do(h.shard(e.to.UserID), func(sh *hubShard) {
+			h.dawdle()
+			sh.send(e, sh.byUser[e.to.UserID])
+		})
 		return
 	}
 	for _, sh := range h.shards {
 		h.do(sh, func(sh *hubShard) {
+			h.dawdle()
 			switch {
 			case e.to.ChannelID != "":
 				sh.send(e, sh.channels[e.to.ChannelID])
@@ -163,6 +174,13 @@ func (h *hub) deliver(e *event) {
 				}
 			}
 		})
+	}
+}
+
+// dawdle is the fault "hub".
+func (h *hub) dawdle() {
+	if d := h.s.faults.hub; d > 0 {
+		time.Sleep(d)
 	}
 }
 

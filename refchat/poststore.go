@@ -129,6 +129,9 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 		if _, err := st.exec(ctx, tx, postInsert, postValues(p)...); err != nil {
 			return err
 		}
+		if err := st.hotRow(ctx, tx); err != nil {
+			return err
+		}
 		if p.RootID == "" {
 			if p.Metadata == nil || p.Metadata.Priority == nil {
 				return nil
@@ -158,6 +161,17 @@ func (st *store) savePost(ctx context.Context, p *post, counted bool) (err error
 		return err
 	}
 	return st.row(ctx, nil, []any{&p.ReplyCount}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID)
+}
+
+// hotRow is the fault of that name.
+func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
+	if st.faults.hotRow == 0 {
+		return nil
+	}
+	if _, err := st.exec(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
+		return err
+	}
+	return sleep(ctx, st.faults.hotRow)
 }
 
 // countReply keeps the thread's row: its replies, the time of the last one and who took part.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, and nginx. It does so
+# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, nginx, ip and nft. It does so
 # through apt, as root, without starting any service; elsewhere it says what the program will do instead. It may be run
 # again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
 set -euo pipefail
@@ -22,6 +22,9 @@ have_mysql() {
 
 have_nginx() { command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; }
 
+have_ip() { command -v ip >/dev/null || [ -x /usr/sbin/ip ]; }
+have_nft() { command -v nft >/dev/null || [ -x /usr/sbin/nft ]; }
+
 if ! command -v go >/dev/null; then
   say "go is not in PATH; install the version that go.mod names"
   exit 1
@@ -30,7 +33,9 @@ fi
 packages=()
 have_postgres || packages+=(postgresql)
 have_mysql || packages+=(mariadb-server)
-have_nginx || packages+=(nginx-light) # the tests of package wire
+have_nginx || packages+=(nginx-light) # the tests of package wire, and the proxy of the fault suite
+have_ip || packages+=(iproute2)       # network namespaces
+have_nft || packages+=(nftables)      # packet loss in the fault suite
 
 # No service may start: the program supervises its own servers. A policy file says so to the packages' scripts, for as long
 # as the installation takes, unless the host has one already.
@@ -77,6 +82,10 @@ if ! have_mysql; then
 fi
 if ! have_nginx; then
   say "no nginx on this host: the tests of package wire do without, except in CI; install nginx"
+  failed=1
+fi
+if ! have_ip || ! have_nft; then
+  say "no ip or no nft on this host: the tests in network namespaces do without, except in CI; install iproute2 and nftables"
   failed=1
 fi
 if [ "$failed" = 1 ] && [ "${CI:-}" = true ]; then

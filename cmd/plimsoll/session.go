@@ -301,7 +301,10 @@ func (s *session) probes(sys *system, db *series.DB) (*probe.Runner, func(), err
 	}
 	roles := map[string][]int{}
 	if len(s.generator) > 0 {
-		roles["generator"], roles["target"] = s.generator, s.targets
+		roles["generator"] = s.generator
+	}
+	if len(s.targets) > 0 { // a target elsewhere has none here
+		roles["target"] = s.targets
 	}
 	host, err := probe.NewHost(probe.HostOptions{Roles: roles})
 	if err != nil {

@@ -37,6 +37,7 @@ const (
 type Config struct {
 	Dir      string            // state: data, socket, log, journal; made when missing
 	CPUs     []int             // cores of the server and all its workers; nil means those of this program
+	NetNS    string            // path of the network namespace that the server runs in; empty means that of this program
 	Settings map[string]string // server settings, such as shared_buffers; they win over ours
 	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
 	BinDir   string            // directory of postgres and initdb; empty means to find them
@@ -203,7 +204,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	}
 	p, err := lab.Start(ctx, lab.Spec{
 		Name: "postgres", Path: filepath.Join(s.bin, "postgres"), Args: args, Env: environment(), Dir: s.dir,
-		Stdout: log, Stderr: log, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs, Journal: s.journal(),
+		Stdout: log, Stderr: log, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs, NetNS: s.conf.NetNS, Journal: s.journal(),
 		StopSignal:  syscall.SIGINT, // "fast": ends sessions, writes a checkpoint
 		StopTimeout: stopTimeout,
 	})
