@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, nginx, ip and nft. It does so
+# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis, nginx, ip and nft. It does so
 # through apt, as root, without starting any service; elsewhere it says what the program will do instead. It may be run
 # again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
 set -euo pipefail
@@ -24,6 +24,7 @@ have_nginx() { command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; }
 
 have_ip() { command -v ip >/dev/null || [ -x /usr/sbin/ip ]; }
 have_nft() { command -v nft >/dev/null || [ -x /usr/sbin/nft ]; }
+have_redis() { command -v redis-server >/dev/null || [ -x /usr/bin/redis-server ] || [ -x /usr/local/bin/redis-server ]; }
 
 if ! command -v go >/dev/null; then
   say "go is not in PATH; install the version that go.mod names"
@@ -33,6 +34,7 @@ fi
 packages=()
 have_postgres || packages+=(postgresql)
 have_mysql || packages+=(mariadb-server)
+have_redis || packages+=(redis-server)  # the news feed's cache
 have_nginx || packages+=(nginx-light) # the tests of package wire, and the proxy of the fault suite
 have_ip || packages+=(iproute2)       # network namespaces
 have_nft || packages+=(nftables)      # packet loss in the fault suite
@@ -79,6 +81,10 @@ if ! have_mysql; then
     say "no MySQL or MariaDB on this host and no mvn to obtain one: install mariadb-server, mysql-server or maven"
     failed=1
   fi
+fi
+if ! have_redis; then
+  say "no Redis on this host: plans with the news feed need it; install redis-server"
+  failed=1
 fi
 if ! have_nginx; then
   say "no nginx on this host: the tests of package wire do without, except in CI; install nginx"

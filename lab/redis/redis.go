@@ -1,0 +1,173 @@
+// Package redis supervises a private Redis server for tests and measurements.
+//
+// [Start] finds redis-server in PATH and the usual directories and starts it on a private port of 127.0.0.1, with its files in
+// a directory of its own. No configuration file of the system is read: persistence and memory stay at the server's own
+// defaults, unless [Config].Settings says otherwise.
+//
+// # What it refuses to know
+//
+// Keys, and who uses them. It speaks of the protocol only what tells that the server is ready.
+package redis
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/lab"
+)
+
+const (
+	startTimeout = 15 * time.Second
+	stopTimeout  = 3 * time.Second
+	pollEvery    = 10 * time.Millisecond
+	maxTries     = 4
+)
+
+// A Config says how to run a server. Only Dir is required.
+type Config struct {
+	Dir      string            // state directory; kept between starts
+	CPUs     []int             // cores that the server may use; nil means those of this program
+	Port     int               // 0 means a free one
+	Settings map[string]string // more settings by name, such as maxmemory
+}
+
+// A Server is a running server. Its methods may be called from several goroutines.
+type Server struct {
+	proc *lab.Process
+	addr string
+}
+
+// find returns the program's path.
+func find() (string, error) {
+	for _, name := range []string{"redis-server", "/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/redis/bin/redis-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no redis-server on this host: install it, on Debian and Ubuntu with apt-get install redis-server")
+}
+
+// Start starts a server and waits until it answers. When it fails, or ctx ends first, nothing of it runs. A server that an earlier,
+// killed program left on the same directory is ended first.
+func Start(ctx context.Context, conf Config) (*Server, error) {
+	s, err := start(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("starting Redis: %w", err)
+	}
+	return s, nil
+}
+
+func start(ctx context.Context, conf Config) (*Server, error) {
+	path, err := find()
+	if err != nil {
+		return nil, err
+	}
+	if conf.Dir == "" {
+		return nil, errors.New("a state directory is required")
+	}
+	if err := os.MkdirAll(conf.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the state directory: %w", err)
+	}
+	journal := filepath.Join(conf.Dir, "redis.journal")
+	if _, err := lab.Sweep(ctx, journal, stopTimeout); err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		port := conf.Port
+		if port == 0 {
+			if port, err = lab.FreePort(); err != nil {
+				return nil, err
+			}
+		}
+		s, err := startOn(ctx, path, conf, port, journal)
+		if err == nil || conf.Port != 0 || try == maxTries || !strings.Contains(err.Error(), "Address already in use") {
+			return s, err
+		}
+	}
+}
+
+func startOn(ctx context.Context, path string, conf Config, port int, journal string) (*Server, error) {
+	args := []string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", conf.Dir, "--daemonize", "no"}
+	for _, k := range slices.Sorted(maps.Keys(conf.Settings)) {
+		args = append(args, "--"+k, conf.Settings[k])
+	}
+	p, err := lab.Start(ctx, lab.Spec{Name: "redis-server", Path: path, Args: args, Dir: conf.Dir, CPUs: conf.CPUs, Journal: journal, StopTimeout: stopTimeout})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{proc: p, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	if err := s.wait(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, p.Tail()), p.Kill())
+	}
+	return s, nil
+}
+
+// wait asks until the server says PONG; while it loads its file it says something else.
+func (s *Server) wait(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready within %v", startTimeout))
+	defer cancel()
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	for {
+		if ping(ctx, s.addr) == nil {
+			return nil
+		}
+		select {
+		case <-s.proc.Done():
+			return errors.New("it ended before it was ready")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+}
+
+func ping(ctx context.Context, addr string) error {
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err == nil && !strings.HasPrefix(line, "+PONG") {
+		err = fmt.Errorf("it answers %.100q", line)
+	}
+	return err
+}
+
+// Addr is where the server answers, host:port.
+func (s *Server) Addr() string { return s.addr }
+
+// PIDs returns the server's process; none once it has ended.
+func (s *Server) PIDs() []int {
+	select {
+	case <-s.proc.Done():
+		return nil
+	default:
+		return []int{s.proc.PID()}
+	}
+}
+
+// Stop ends the server, and kills it after three seconds or when ctx ends.
+func (s *Server) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
+
+// Kill kills the server.
+func (s *Server) Kill() error { return s.proc.Kill() }
