@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/newsfeed"
 	"plimsoll/plan"
 	"plimsoll/refchat"
 	"plimsoll/refnull"
@@ -21,6 +22,11 @@ import (
 // refchat is the verb that runs the reference server by itself.
 func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error {
 	return refchat.Main(ctx, args, a.env, a.stdout, a.stderr)
+}
+
+// newsfeed is the verb that runs the reference news feed, or one of its own stores, by itself.
+func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) error {
+	return newsfeed.Main(ctx, args, a.env, a.stdout, a.stderr)
 }
 
 // refnull is the verb that runs the null server by itself.
