@@ -2,6 +2,7 @@ package refchat
 
 import (
 	"database/sql"
+	"regexp"
 	"strconv"
 	"sync"
 
@@ -48,6 +49,13 @@ type storeKey struct {
 	ok     bool
 }
 
+// runtimeMetrics are those that say what a Go program waits for: mutexes, a core, garbage collection.
+var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
+	{Matcher: regexp.MustCompile(`^/sync/mutex/wait/total:seconds$`)},
+	{Matcher: regexp.MustCompile(`^/sched/latencies:seconds$`)},
+	{Matcher: regexp.MustCompile(`^/cpu/classes/(gc/total|gc/mark/idle|gc/mark/assist|idle|total):cpu-seconds$`)},
+}
+
 func newMetrics(db *sql.DB) *metrics {
 	m := &metrics{
 		reg: prometheus.NewRegistry(),
@@ -81,7 +89,7 @@ func newMetrics(db *sql.DB) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
 		collectors.NewDBStatsCollector(db, "master"), // go_sql_*: in use, max open, waits, wait time
-		collectors.NewGoCollector(),
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "mattermost"}))
 	return m

@@ -94,16 +94,17 @@ func capacityText(kind string, users float64) string {
 
 // shown is what show prints of a run.
 type shown struct {
-	Manifest record.Manifest `json:"manifest"`
-	Validity record.Validity `json:"validity"`
-	Phase    string          `json:"phase"` // that the operations are of
-	Ops      []opRow         `json:"operations"`
-	Events   []record.Event  `json:"findings_and_errors"`
-	Changed  []string        `json:"changed_files"` // since the run was sealed
-	Users    *record.Users   `json:"users,omitempty"`
-	Login    []opRow         `json:"login,omitempty"`            // over the whole run
-	Storms   [][]opRow       `json:"storm_operations,omitempty"` // of each of Users.Storms
-	Drift    []verdict.Drift `json:"drift,omitempty"`            // in the measured phase
+	Manifest record.Manifest  `json:"manifest"`
+	Validity record.Validity  `json:"validity"`
+	Phase    string           `json:"phase"` // that the operations are of
+	Ops      []opRow          `json:"operations"`
+	Events   []record.Event   `json:"findings_and_errors"`
+	Changed  []string         `json:"changed_files"` // since the run was sealed
+	Users    *record.Users    `json:"users,omitempty"`
+	Login    []opRow          `json:"login,omitempty"`            // over the whole run
+	Storms   [][]opRow        `json:"storm_operations,omitempty"` // of each of Users.Storms
+	Drift    []verdict.Drift  `json:"drift,omitempty"`            // in the measured phase
+	Limiter  *verdict.Limiter `json:"limiter,omitempty"`          // what stopped it
 	data     report.RunData
 }
 
@@ -221,6 +222,9 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 	if s.Drift, err = driftOf(ctx, r); err != nil { // the rest of the run is worth showing
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: "stability: " + err.Error()})
 	}
+	if s.Limiter, err = limiterOf(ctx, r, events); err != nil {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: "limiter: " + err.Error()})
+	}
 	s.Users, s.Login = s.data.Users, rowsOf(s.data.Outside.Login, 0)
 	for _, ops := range s.data.Outside.Storms {
 		s.Storms = append(s.Storms, rowsOf(ops, 0))
@@ -288,6 +292,7 @@ func (a *app) printRun(s shown, all bool) {
 			fmt.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}
 	}
+	printLimiter(w, s.Limiter, all)
 	if seen(s.Drift) {
 		fmt.Fprintln(w, "\nstability in the measured phase (docs/sizing.md):")
 		steady := 0

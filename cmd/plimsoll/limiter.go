@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/series"
+	"plimsoll/verdict"
+)
+
+// mostLimiterPoints bounds the samples of an indicator; a longer run is read in coarser steps.
+const mostLimiterPoints = 1200
+
+// limiterOf names what stopped a run, from its series alone; nil for one that is under way or carried no test.
+func limiterOf(ctx context.Context, r *record.Run, events []record.Event) (*verdict.Limiter, error) {
+	o, span, ok := stopped(r, events)
+	if !ok {
+		return nil, nil
+	}
+	if len(o.Generator) > 0 || !o.Reached {
+		l := verdict.Diagnose(nil, o)
+		return &l, nil
+	}
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	p, err := plan.Parse([]byte(r.Manifest.Plan))
+	if err != nil {
+		p = &plan.Plan{Workload: plan.Workload{Pace: 1}} // of another version
+	}
+	x := newTraces(db, r, p, span)
+	catalogue := verdict.Indicators()
+	if err := x.observe(ctx, &o); err != nil {
+		return nil, err
+	}
+	if err := x.indicators(ctx, catalogue, &o); err != nil {
+		return nil, err
+	}
+	l := verdict.Diagnose(catalogue, o)
+	return &l, nil
+}
+
+// stopped says where a run's evidence is to be taken, and between which instants.
+func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]time.Duration, ok bool) {
+	m := r.Manifest
+	for _, f := range r.Validity.Findings {
+		if f.Level == record.Red && slices.ContainsFunc(r.Validity.Gates, func(g record.Gate) bool { return g.Name == f.Gate }) {
+			o.Foreign = foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
+			o.Generator = append(o.Generator, f.Gate+": "+f.Text)
+		}
+	}
+	bounded, isBounded := m.Phase("measure")
+	search, isSearch := m.Phase("search")
+	void := ""
+	for _, f := range r.Validity.Findings {
+		if f.Level == record.Red && f.Gate != "level" && f.Gate != "search" {
+			void = f.Gate + ": " + f.Text
+		}
+	}
+	switch c := m.Capacity; {
+	case m.State == record.Running || m.State == record.Interrupted:
+		return o, span, false
+	case isSearch && c != nil:
+		span = [2]time.Duration{search.From, search.To}
+		o.Rule, o.Capacity = c.Rule, c.Users
+		switch c.Kind {
+		case record.Estimate:
+			o.Reached = true
+		case record.Invalid: // violated even with the fewest users, or without data
+			o.Reached, o.Capacity = c.Rule != "" && !noData(events, c.Rule), 0
+			o.Why = "the search has no result: " + c.Why
+		default:
+			o.Why = c.Why
+			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok {
+				o.Foreign = foreign(gate) && (o.Foreign || len(o.Generator) == 0)
+				o.Generator = append(o.Generator, c.Why)
+			}
+		}
+	case isBounded:
+		span = [2]time.Duration{0, bounded.To}
+		o.Capacity = float64(bounded.Users)
+		for _, e := range events {
+			if e.Kind == "slo" && e.Phase == "measured" && e.Violated && o.Rule == "" {
+				o.Rule, o.Reached = e.Rule, true
+			}
+		}
+		o.Why = "no rule broke in the measured phase"
+	default:
+		return o, span, false
+	}
+	if void != "" && len(o.Generator) == 0 {
+		o.Reached, o.Why = false, "the run is not valid, so none is named ("+void+")"
+	}
+	return o, span, true
+}
+
+// foreign says that a gate is not about the generator but about others on the hosts.
+func foreign(gate string) bool { return gate == "others" || gate == "steal" }
+
+func noData(events []record.Event, rule string) bool {
+	for _, e := range slices.Backward(events) {
+		if e.Kind == "slo" && e.Rule == rule {
+			return e.NoData
+		}
+	}
+	return true
+}
+
+// traces reads series of a run on one clock.
+type traces struct {
+	db       *series.DB
+	from, to time.Time
+	step     time.Duration
+	window   time.Duration
+	n        int
+}
+
+func newTraces(db *series.DB, r *record.Run, p *plan.Plan, span [2]time.Duration) *traces {
+	x := &traces{db: db, from: r.Manifest.Epoch.Add(span[0]), to: r.Manifest.Epoch.Add(span[1]), step: time.Second}
+	x.step = max(time.Second, ((span[1]-span[0])/mostLimiterPoints + time.Second - 1).Truncate(time.Second))
+	// Rates look back as far as the rules do, and over at least two scrapes that came late.
+	x.window = max(time.Duration(float64(time.Minute)*p.Workload.Pace).Truncate(time.Second), 5*time.Second)
+	x.n = int(x.to.Sub(x.from)/x.step) + 1
+	return x
+}
+
+func (x *traces) lines(ctx context.Context, query string) ([]series.Line, error) {
+	q := x.expand(query)
+	lines, err := x.db.Range(ctx, q, x.from, x.to, x.step)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q, err)
+	}
+	return lines, nil
+}
+
+// expand puts the run's window into a query.
+func (x *traces) expand(query string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(query, "$inflight", inflight), "$w", x.window.String())
+}
+
+// inflight is PromQL for the requests under way, by Little's law: those that end per second times the time that they take.
+const inflight = `sum(rate(plimsoll_ops_total{op="op"}[$w])) * avg(avg_over_time(plimsoll_op_seconds{op="op", stat="mean"}[$w]))`
+
+// grid puts a line on the clock; where it has no value there is NaN.
+func (x *traces) grid(l series.Line) []float64 {
+	out := make([]float64, x.n)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	for i, t := range l.T {
+		if k := int(t.Sub(x.from) / x.step); k >= 0 && k < x.n {
+			out[k] = l.V[i]
+		}
+	}
+	return out
+}
+
+// observe reads users, the rule that broke, and who used CPU.
+func (x *traces) observe(ctx context.Context, o *verdict.Observed) error {
+	users, err := x.lines(ctx, `avg_over_time(plimsoll_users{state="active"}[$w])`)
+	if err != nil {
+		return err
+	}
+	if len(users) != 1 {
+		return fmt.Errorf("the run has %d series of its active users, want one", len(users))
+	}
+	o.Users = x.grid(users[0])
+	for i, u := range o.Users {
+		if math.IsNaN(u) {
+			o.Users[i] = 0
+		}
+	}
+	if o.Rule != "" {
+		broken, err := x.lines(ctx, fmt.Sprintf(`max(plimsoll_slo_violated{rule=%q})`, o.Rule))
+		if err != nil {
+			return err
+		}
+		if len(broken) == 1 {
+			o.Broken = make([]bool, x.n)
+			for i, v := range x.grid(broken[0]) {
+				o.Broken[i] = v > 0
+			}
+		}
+	}
+	if o.Capacity <= 0 {
+		o.Capacity = meanBroken(*o)
+	}
+	cpu, err := x.lines(ctx, `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!="generator"}[$w]))`)
+	if err != nil {
+		return err
+	}
+	o.CPU, o.Shared = map[string][]float64{}, "target"
+	for _, l := range cpu {
+		o.CPU[l.Labels["role"]] = x.grid(l)
+	}
+	o.Roles = slices.Sorted(maps.Keys(o.CPU))
+	for _, role := range []string{"app"} {
+		if !slices.Contains(o.Roles, role) {
+			o.Roles = append(o.Roles, role)
+		}
+	}
+	return nil
+}
+
+// meanBroken is the load at which the rule was broken in a search that found no load at which it holds.
+func meanBroken(o verdict.Observed) float64 {
+	n, sum := 0, 0.0
+	for i, b := range o.Broken {
+		if b {
+			n, sum = n+1, sum+o.Users[i]
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+func (x *traces) indicators(ctx context.Context, catalogue []verdict.Indicator, o *verdict.Observed) error {
+	for i, ind := range catalogue {
+		lines, err := x.lines(ctx, ind.Query)
+		if err != nil {
+			return err
+		}
+		doses := map[string][]float64{}
+		if ind.Dose != "" {
+			more, err := x.lines(ctx, ind.Dose)
+			if err != nil {
+				return err
+			}
+			for _, l := range more {
+				doses[l.Labels["role"]] = x.grid(l)
+			}
+		}
+		for _, l := range lines {
+			role := l.Labels["role"]
+			o.Traces = append(o.Traces, verdict.Trace{Indicator: i, Role: role, Values: x.grid(l), Dose: doses[role]})
+		}
+	}
+	return nil
+}
+
+// printLimiter says what stopped a run; with all, also what was exonerated.
+func printLimiter(w io.Writer, l *verdict.Limiter, all bool) {
+	if l == nil {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", l.Sentence)
+	if l.Confidence != "" {
+		fmt.Fprintf(w, "  confidence: %s", l.Confidence)
+		if len(l.Doubts) > 0 {
+			fmt.Fprintf(w, " (%s)", strings.Join(l.Doubts, "; "))
+		}
+		fmt.Fprintln(w)
+	}
+	for i, e := range l.Evidence {
+		if i > 0 {
+			fmt.Fprintf(w, "  evidence: %s\n", e.Text())
+		}
+	}
+	for _, s := range l.Others {
+		fmt.Fprintf(w, "  also: %s, %s\n", s.Name, s.Why)
+	}
+	if n := len(l.Exonerated); n > 0 && !all {
+		fmt.Fprintf(w, "  exonerated: %s; show lists their readings\n", strings.Join(innocent(l.Exonerated), ", "))
+	}
+	if all {
+		for _, e := range l.Exonerated {
+			fmt.Fprintf(w, "  exonerated: %s: %s\n", e.Limiter, e.Text())
+		}
+	}
+	if len(l.Unseen) > 0 {
+		fmt.Fprintf(w, "  not watched: %s (docs/probes.md)\n", strings.Join(l.Unseen, ", "))
+	}
+	if l.Advice != "" {
+		fmt.Fprintf(w, "  advice: %s\n", l.Advice)
+	}
+}
+
+// innocent names each limiter and role once, in the order of the catalogue.
+func innocent(es []verdict.Evidence) (out []string) {
+	for _, e := range es {
+		if name := strings.TrimSpace(e.Limiter + " " + e.Role); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

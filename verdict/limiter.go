@@ -1,0 +1,458 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"plimsoll/stats"
+)
+
+// The rule's own constants. The first three are the study's (peers.md, the attribution rule after 5.2).
+const (
+	baseLoad    = 0.7  // of the capacity: up to here is the baseline
+	significant = 4.0  // robust z of the indicator at capacity against the baseline
+	doseRho     = 0.8  // Spearman's coefficient of indicator and load
+	nearLoad    = 0.97 // of the capacity: from here is "at capacity"
+	fewestAt    = 5    // samples at capacity, and of the baseline
+	noiseLag    = 5    // samples between two readings whose rate windows hardly overlap
+	fewestBins  = 4    // levels of load, for a dose response
+	cpuMinor    = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
+)
+
+// loadBins are the levels of load, in parts of the capacity, over which a dose response is judged.
+var loadBins = []float64{0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.03, math.Inf(1)}
+
+// A Trace is an indicator over a run, for one role, on the clock of [Observed]. NaN is no value.
+type Trace struct {
+	Indicator int // in the catalogue that [Diagnose] is given
+	Role      string
+	Values    []float64
+	Dose      []float64 // nil when that is Values
+}
+
+// Observed is what a run showed, sampled at one clock.
+type Observed struct {
+	Users []float64 // active, per sample
+	// Broken says per sample that the rule that ended the search did not hold; nil when that is not known.
+	Broken []bool
+	// Capacity is where the evidence is taken: the estimate of a search, the users of a bounded test.
+	Capacity float64
+	// Reached says that something stopped the run: a search that ended at a violated rule, a bounded test with a broken one.
+	Reached bool
+	// Rule is the one that ended it; Why says why nothing did, when Reached is false.
+	Rule, Why string
+	// Generator holds the red findings of the gates of the run's health, as texts; Foreign says that they are about others on the
+	// hosts and not about the generator.
+	Generator []string
+	Foreign   bool
+	Traces    []Trace
+	// CPU holds the cores in use by role, per sample: who uses cores that several share.
+	CPU map[string][]float64
+	// Shared names the cores that several roles share, as a role of the CPU indicators ("target"); "" when there are none.
+	Shared string
+	// Roles are those that the system under test has.
+	Roles []string
+}
+
+// Evidence is what one indicator showed.
+type Evidence struct {
+	Limiter string  `json:"limiter"`
+	Role    string  `json:"role,omitempty"`
+	What    string  `json:"what"`
+	Unit    string  `json:"unit,omitempty"`
+	Limit   float64 `json:"limit"`
+	// At is its mean at capacity, Base its median at up to 0.7 of it (nil where the run has too little of that).
+	At   float64  `json:"at_capacity"`
+	Base *float64 `json:"below,omitempty"`
+	// Z is the robust distance of both, Rho Spearman's coefficient with the load over Levels levels; nil where unknown.
+	Z      *float64 `json:"z,omitempty"`
+	Rho    *float64 `json:"rho,omitempty"`
+	Levels int      `json:"levels,omitempty"`
+	// High says that the value at capacity is at or above the limit, Qualifies that it rose there with the load as well.
+	High      bool `json:"high"`
+	Qualifies bool `json:"qualifies"`
+
+	rank     Rank
+	supports bool
+}
+
+// A Suspect is a limiter that qualified on a role but is not named first.
+type Suspect struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// The confidence that a limiter is the right one.
+const (
+	High   = "high"
+	Medium = "medium"
+	Low    = "low"
+)
+
+// A Limiter is what stopped a run, as far as its series show it.
+type Limiter struct {
+	// Name is the kind and the role ("cpu-quota db"), or one of [LimitGenerator], [LimitUnknown], [LimitNone].
+	Name       string `json:"name"`
+	Kind       string `json:"kind"`
+	Role       string `json:"role,omitempty"`
+	Confidence string `json:"confidence,omitempty"`
+	Sentence   string `json:"sentence"`
+	// Doubts says what keeps the confidence down.
+	Doubts   []string   `json:"doubts,omitempty"`
+	Evidence []Evidence `json:"evidence,omitempty"`
+	// Others qualified too: symptoms of the one named, and rivals.
+	Others []Suspect `json:"others,omitempty"`
+	// Exonerated are the indicators that were seen and stayed below their limits, or did not follow the load.
+	Exonerated []Evidence `json:"exonerated,omitempty"`
+	// Unseen are the roles of the system of which nothing was watched.
+	Unseen []string `json:"unseen,omitempty"`
+	Advice string   `json:"advice,omitempty"`
+}
+
+// Diagnose names what limited a run by a fixed rule: the generator first; then the indicators that at capacity are beyond their
+// limit, significantly above the baseline, and rise with the load; of those the ones that no other explains; of those, errors with
+// loss before time spent waiting before use. Nothing qualifies: UNKNOWN. It is deterministic and changes nothing in its arguments.
+//
+// Sources: study peers.md, the attribution rule after 5.2; Gregg, The USE Method (utilization, saturation, errors of every resource,
+// exoneration by elimination).
+func Diagnose(catalogue []Indicator, o Observed) Limiter {
+	if len(o.Generator) > 0 && o.Foreign {
+		return Limiter{Name: LimitHost, Kind: LimitHost, Confidence: High,
+			Sentence: "LIMITED BY OTHERS ON THE HOST: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
+			Advice:   "Find who else uses the cores (top, pidstat), end it or move it, and run again; steal is the hypervisor's, who sold them twice."}
+	}
+	if len(o.Generator) > 0 {
+		return Limiter{Name: LimitGenerator, Kind: LimitGenerator, Confidence: High,
+			Sentence: "LIMITED BY LOAD GENERATOR: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
+			Advice:   "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means."}
+	}
+	if !o.Reached {
+		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "Nothing limited the run: " + o.Why + "."}
+	}
+	var all []Evidence
+	for _, t := range o.Traces {
+		if e, ok := weigh(catalogue[t.Indicator], t, o); ok {
+			all = append(all, e)
+		}
+	}
+	l := Limiter{Unseen: unseen(o, all)}
+	suspects := candidates(all, o)
+	for _, e := range all {
+		if !e.Qualifies {
+			l.Exonerated = append(l.Exonerated, e)
+		}
+	}
+	first := slices.IndexFunc(suspects, func(s suspect) bool { return s.behind == "" })
+	if first < 0 {
+		return l.unknown(o)
+	}
+	top := suspects[first]
+	l.Kind, l.Role, l.Name, l.Evidence, l.Advice = top.kind, top.role, top.name(), top.evidence, adviceOf[top.kind]
+	l.Exonerated = slices.DeleteFunc(l.Exonerated, func(e Evidence) bool {
+		mine := e.Limiter == top.kind && e.Role == top.role
+		if mine {
+			l.Evidence = append(l.Evidence, e)
+		}
+		return mine
+	})
+	for i, s := range suspects {
+		switch {
+		case i == first:
+		case s.behind != "":
+			l.Others = append(l.Others, Suspect{s.name(), "a symptom of " + s.behind})
+		default:
+			l.Others = append(l.Others, Suspect{s.name(), fmt.Sprintf("qualifies as well: %s", s.evidence[0].text())})
+		}
+	}
+	l.Confidence, l.Doubts = confidence(top, suspects, l.Unseen)
+	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].text())
+	return l
+}
+
+func (l Limiter) unknown(o Observed) Limiter {
+	l.Name, l.Kind, l.Advice = LimitUnknown, LimitUnknown, adviceOf[LimitUnknown]
+	l.Sentence = "UNKNOWN: no resource that was watched is saturated at capacity"
+	var near []string
+	for _, e := range l.Exonerated {
+		if e.High && !e.supports {
+			near = append(near, e.Limiter+" "+whose(e.Role)+" ("+e.text()+")")
+		}
+	}
+	if len(near) > 0 {
+		l.Sentence = "UNKNOWN: nothing that is high at capacity rose to it with the load: " + strings.Join(near, "; ")
+	}
+	if len(l.Unseen) > 0 {
+		l.Sentence += "; nothing was watched of " + strings.Join(l.Unseen, ", ")
+	}
+	if o.Rule != "" {
+		l.Sentence += "; the rule that broke is " + o.Rule
+	}
+	l.Sentence += "."
+	return l
+}
+
+// weigh compares an indicator at capacity with its limit, with itself at low load, and with the load. ok is false without enough
+// of it at capacity.
+func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
+	e = Evidence{Limiter: ind.Limiter, Role: t.Role, What: ind.What, Unit: ind.Unit, Limit: ind.Limit, rank: ind.Rank, supports: ind.Supports}
+	dose := t.Dose
+	if dose == nil {
+		dose = t.Values
+	}
+	at := sampled(t.Values, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity && o.Broken != nil && o.Broken[i] })
+	if len(at) < fewestAt { // the rule broke too seldom: all of the time near the capacity
+		at = sampled(t.Values, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity })
+	}
+	if len(at) < fewestAt {
+		return e, false
+	}
+	e.At = mean(at)
+	e.High = e.At >= e.Limit
+	doseAt := mean(sampled(dose, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity }))
+	rises := true
+	if from, ok := baseline(o); ok {
+		in := func(i int) bool { return o.Users[i] >= from*o.Capacity && o.Users[i] <= baseLoad*o.Capacity }
+		if low := sampled(dose, in); len(low) >= fewestAt {
+			base := median(sampled(t.Values, in))
+			z := distance(doseAt, low)
+			e.Base, e.Z = &base, &z
+			rises = z > significant
+		}
+	}
+	load, level := levels(dose, o)
+	if e.Levels = len(load); e.Levels >= fewestBins {
+		rho := stats.Spearman(load, level)
+		if math.IsNaN(rho) { // it is the same at every load
+			rho = 0
+		}
+		e.Rho = &rho
+		rises = rises && rho >= doseRho
+	}
+	if e.Base != nil && *e.Base >= e.Limit && e.rank != Loss {
+		rises = true // saturated from the beginning on: there is no load below it to compare with
+	}
+	e.Qualifies = e.High && rises && !e.supports
+	return e, true
+}
+
+// baseline says from which part of the capacity on, up to baseLoad of it, the baseline is taken: as near below as there is enough.
+func baseline(o Observed) (from float64, ok bool) {
+	for _, from := range []float64{0.5, 0.35, 1e-9} {
+		n := 0
+		for _, u := range o.Users {
+			if u >= from*o.Capacity && u <= baseLoad*o.Capacity {
+				n++
+			}
+		}
+		if n >= 2*fewestAt {
+			return from, true
+		}
+	}
+	return 0, false
+}
+
+// distance is the robust z of a value against a baseline that may itself rise: the noise is that of differences of samples
+// noiseLag apart, from which a steady rise drops out, so that the ramp's own slope does not pass for noise.
+func distance(v float64, low []float64) float64 {
+	m := median(low)
+	if v == m {
+		return 0
+	}
+	var d []float64
+	for i := noiseLag; i < len(low); i++ {
+		d = append(d, low[i]-low[i-noiseLag])
+	}
+	noise := 0.0
+	if len(d) > 0 {
+		noise = 1.4826 * median(deviations(d, median(d))) / math.Sqrt2
+	}
+	// A baseline that does not move has no noise: a hundredth of the value stands for what can be told apart.
+	return (v - m) / max(noise, math.Abs(v)/100)
+}
+
+// levels returns the mean of a signal at each level of load that has enough samples of it.
+func levels(v []float64, o Observed) (load, level []float64) {
+	for i := 1; i < len(loadBins); i++ {
+		in := func(k int) bool {
+			x := o.Users[k] / o.Capacity
+			return x >= loadBins[i-1] && x < loadBins[i]
+		}
+		if s := sampled(v, in); len(s) >= 2 {
+			load, level = append(load, float64(i)), append(level, mean(s))
+		}
+	}
+	return load, level
+}
+
+// A suspect is a limiter of a role with all its evidence that qualified, strongest first.
+type suspect struct {
+	kind, role string
+	evidence   []Evidence
+	rank       Rank
+	strength   float64
+	behind     string // the suspect that explains it
+}
+
+func (s suspect) name() string { return strings.TrimSpace(s.kind + " " + whose(s.role)) }
+
+func whose(role string) string {
+	if role == "" {
+		return "host"
+	}
+	return role
+}
+
+// candidates gathers what qualified by limiter and role, finds who explains whom, and orders them: unexplained first, then by rank and
+// strength, then by name, so that the order never depends on chance.
+func candidates(all []Evidence, o Observed) []suspect {
+	var out []suspect
+	for _, e := range all {
+		if !e.Qualifies {
+			continue
+		}
+		if e.Role == o.Shared && e.Limiter == LimitCPU && o.Shared != "" {
+			e.Role = consumer(o)
+		}
+		i := slices.IndexFunc(out, func(s suspect) bool { return s.kind == e.Limiter && s.role == e.Role })
+		if i < 0 {
+			out = append(out, suspect{kind: e.Limiter, role: e.Role})
+			i = len(out) - 1
+		}
+		s := &out[i]
+		s.evidence = append(s.evidence, e)
+		s.rank = max(s.rank, e.rank)
+		s.strength = max(s.strength, e.strength())
+	}
+	out = onPath(out)
+	for i := range out {
+		s := &out[i]
+		sort.SliceStable(s.evidence, func(a, b int) bool { return s.evidence[a].strength() > s.evidence[b].strength() })
+		for j := range out {
+			if i != j && explains(out[j], *s, o) {
+				s.behind = out[j].name()
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b suspect) int {
+		switch {
+		case (a.behind == "") != (b.behind == ""):
+			return map[bool]int{true: -1, false: 1}[a.behind == ""]
+		case a.rank != b.rank:
+			return int(b.rank) - int(a.rank)
+		case a.strength != b.strength:
+			return map[bool]int{true: -1, false: 1}[a.strength > b.strength]
+		}
+		return strings.Compare(a.name(), b.name())
+	})
+	return out
+}
+
+// explains says whether b is a symptom of a.
+func explains(a, b suspect, o Observed) bool {
+	if slices.Contains(behind[b.kind].any, a.kind) {
+		return true
+	}
+	if slices.Contains(behind[b.kind].same, a.kind) && (a.role == b.role || slices.Contains(serves[b.role], a.role)) {
+		return true
+	}
+	// Cores that several roles share are busy for all of them; the one that uses most of them is named.
+	if a.kind == LimitCPU && b.kind == LimitCPU && a.role != b.role {
+		ca, cb := usage(o, a.role), usage(o, b.role)
+		return cb < cpuMinor*ca
+	}
+	return false
+}
+
+// onPath names the proxy where both its neighbors lose what they send: they have nothing else in common.
+func onPath(in []suspect) []suspect {
+	lost := map[string]int{}
+	for i, s := range in {
+		if s.kind == LimitLoss {
+			lost[s.role] = i + 1
+		}
+	}
+	app, client, proxy := lost["app"], max(lost[""], lost["generator"]), lost["proxy"]
+	if app == 0 || client == 0 && proxy == 0 {
+		return in
+	}
+	at := app - 1
+	merged := suspect{kind: LimitLoss, role: "proxy", rank: Loss}
+	for _, i := range []int{app, client, proxy} {
+		if i > 0 {
+			merged.evidence = append(merged.evidence, in[i-1].evidence...)
+			merged.strength = max(merged.strength, in[i-1].strength)
+		}
+	}
+	out := slices.Clone(in)
+	out[at] = merged
+	return slices.DeleteFunc(out, func(s suspect) bool {
+		return s.kind == LimitLoss && (s.role == "" || s.role == "generator" || s.role == "proxy" && len(s.evidence) < len(merged.evidence))
+	})
+}
+
+// strength is how far beyond its limit an indicator is, 1 at the limit and at most 10.
+func (e Evidence) strength() float64 { return min(e.At/e.Limit, 10) }
+
+func usage(o Observed, role string) float64 {
+	v := mean(sampled(o.CPU[role], func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity }))
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
+}
+
+// consumer is the role that uses most CPU at capacity.
+func consumer(o Observed) string {
+	best, most := o.Shared, 0.0
+	for role := range o.CPU {
+		if u := usage(o, role); u > most || u == most && role < best {
+			best, most = role, u
+		}
+	}
+	return best
+}
+
+// confidence says how sure the name is: its evidence needs a baseline and a dose response, its next rival must be weaker, and every role
+// must have been watched.
+func confidence(top suspect, all []suspect, missing []string) (string, []string) {
+	var doubts []string
+	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Rho != nil }) {
+		doubts = append(doubts, fmt.Sprintf("fewer than %d levels of load were seen, so it was not tried whether it rises with the load", fewestBins))
+	}
+	if slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Base != nil && *e.Base >= e.Limit && e.rank != Loss }) {
+		doubts = append(doubts, "it was saturated at the lowest load already")
+	} else if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Base != nil }) {
+		doubts = append(doubts, "there was no time at 0.7 of the capacity or less to compare with")
+	}
+	for _, s := range all {
+		if s.behind == "" && s.name() != top.name() && s.rank == top.rank && s.strength > top.strength/2 {
+			doubts = append(doubts, s.name()+" is nearly as strong")
+			break
+		}
+	}
+	if len(missing) > 0 {
+		doubts = append(doubts, "nothing was watched of "+strings.Join(missing, ", "))
+	}
+	switch len(doubts) {
+	case 0:
+		return High, nil
+	case 1:
+		return Medium, doubts
+	}
+	return Low, doubts
+}
+
+// unseen are the roles without any indicator or CPU use.
+func unseen(o Observed, all []Evidence) (out []string) {
+	for _, role := range o.Roles {
+		_, used := o.CPU[role]
+		if !used && !slices.ContainsFunc(all, func(e Evidence) bool { return e.Role == role }) {
+			out = append(out, role)
+		}
+	}
+	return out
+}

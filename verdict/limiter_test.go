@@ -1,0 +1,176 @@
+package verdict_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/verdict"
+)
+
+// A scene is a search at a simulated server: a ramp to beyond its capacity and a tracking around it.
+type scene struct {
+	o   verdict.Observed
+	rng *rand.Rand
+}
+
+const sceneCapacity = 1000.0
+
+func newScene() *scene {
+	s := &scene{rng: rand.New(rand.NewPCG(1, 2))}
+	s.o = verdict.Observed{Capacity: sceneCapacity, Reached: true, Rule: "p99(op) < 2s", CPU: map[string][]float64{}, Shared: "target", Roles: []string{"app"}}
+	add := func(u float64) {
+		s.o.Users = append(s.o.Users, u)
+		s.o.Broken = append(s.o.Broken, u > sceneCapacity)
+	}
+	for u := 150.0; u < 1.06*sceneCapacity; u += 5 {
+		add(u)
+	}
+	for i := range 120 {
+		add(sceneCapacity * (0.98 + 0.05*math.Sin(float64(i)/6)))
+	}
+	s.cores("app", 0.7)
+	s.cores("db", 0.2)
+	return s
+}
+
+func (s *scene) cores(role string, v float64) {
+	s.o.CPU[role] = s.of(func(l float64) float64 { return v * l })
+}
+
+// of makes a signal of the load, 1 at capacity, with noise of 3 %.
+func (s *scene) of(f func(load float64) float64) []float64 {
+	out := make([]float64, len(s.o.Users))
+	for i, u := range s.o.Users {
+		out[i] = f(u/sceneCapacity) * (1 + 0.03*s.rng.NormFloat64())
+	}
+	return out
+}
+
+// see adds a trace of the first deciding indicator of a limiter.
+func (s *scene) see(t *testing.T, limiter, role string, f func(load float64) float64) *scene {
+	t.Helper()
+	i := slices.IndexFunc(verdict.Indicators(), func(x verdict.Indicator) bool { return x.Limiter == limiter && !x.Supports })
+	if i < 0 {
+		t.Fatalf("no indicator of %s", limiter)
+	}
+	s.o.Traces = append(s.o.Traces, verdict.Trace{Indicator: i, Role: role, Values: s.of(f)})
+	return s
+}
+
+func (s *scene) limiter() verdict.Limiter { return verdict.Diagnose(verdict.Indicators(), s.o) }
+
+// The shapes of signals: one that is saturated at capacity, one that is far from it, one that waits only near it.
+func full(l float64) float64  { return min(0.97*l, 1) }
+func idle(l float64) float64  { return 0.3 * l }
+func queue(l float64) float64 { return 0.8 * math.Pow(min(l, 1.1), 8) }
+
+func TestDiagnose(t *testing.T) {
+	constant := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
+	for _, tt := range []struct {
+		name       string
+		build      func(s *scene)
+		want       string
+		confidence string
+	}{
+		{"cores of its own", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "cpu", "db", idle) }, "cpu app", verdict.High},
+		{"shared cores name who uses them", func(s *scene) { s.see(t, "cpu", "target", full) }, "cpu app", verdict.High},
+		{"shared cores, the database uses them", func(s *scene) { s.cores("db", 2); s.see(t, "cpu", "target", full) }, "cpu db", verdict.High},
+		{"every role sees the same cores", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "cpu", "db", full).see(t, "cpu", "proxy", full) }, "cpu app", verdict.High},
+		{"quota before the cores", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "cpu-quota", "app", queue) }, "cpu-quota app", verdict.High},
+		{"a pool waits for its throttled database", func(s *scene) { s.see(t, "db-pool", "app", queue).see(t, "cpu-quota", "db", queue) }, "cpu-quota db", verdict.High},
+		{"a pool by itself", func(s *scene) { s.see(t, "db-pool", "app", queue).see(t, "cpu", "db", idle).see(t, "cpu", "app", idle) }, "db-pool app", verdict.High},
+		{"locks fill the pool", func(s *scene) { s.see(t, "db-pool", "app", queue).see(t, "db-locks", "db", queue) }, "db-locks db", verdict.High},
+		{"a slow disk holds locks", func(s *scene) {
+			s.see(t, "db-pool", "app", queue).see(t, "db-locks", "db", queue).see(t, "disk", "db", queue)
+		}, "disk db", verdict.High},
+		{"collection takes the CPU", func(s *scene) { s.see(t, "cpu", "app", full).see(t, "gc", "app", queue) }, "gc app", verdict.High},
+		{"mutex", func(s *scene) { s.see(t, "app-locks", "app", queue).see(t, "cpu", "app", idle) }, "app-locks app", verdict.High},
+		{"mutex waits of a busy core", func(s *scene) { s.see(t, "app-locks", "app", queue).see(t, "cpu", "app", full) }, "cpu app", verdict.High},
+		{"a full backlog looks like loss", func(s *scene) { s.see(t, "network-loss", "proxy", queue).see(t, "accept-backlog", "app", queue) }, "accept-backlog app", verdict.High},
+		{"the ring loses segments", func(s *scene) { s.see(t, "network-loss", "app", queue).see(t, "nic-ring", "proxy", queue) }, "nic-ring proxy", verdict.High},
+		{"loss seen by both neighbors of the proxy", func(s *scene) { s.see(t, "network-loss", "app", queue).see(t, "network-loss", "", queue) }, "network-loss proxy", verdict.High},
+		{"loss between app and database", func(s *scene) { s.see(t, "network-loss", "db", queue) }, "network-loss db", verdict.High},
+		{"loss ranks before use", func(s *scene) { s.see(t, "cpu", "db", full).see(t, "network-loss", "app", queue) }, "network-loss app", verdict.High},
+		{"files", func(s *scene) { s.see(t, "fd-limit", "app", func(l float64) float64 { return min(l, 1) }) }, "fd-limit app", verdict.High},
+		{"nothing is saturated", func(s *scene) { s.see(t, "cpu", "app", idle).see(t, "db-pool", "app", constant(0.001)) }, "UNKNOWN", ""},
+		{"high at every load does not follow it", func(s *scene) {
+			s.see(t, "db-locks", "db", constant(0.28)).see(t, "accept-backlog", "app", constant(0.5))
+		}, "UNKNOWN", ""},
+		{"saturated from the beginning", func(s *scene) { s.see(t, "cpu", "app", constant(0.99)) }, "cpu app", verdict.Medium},
+		{"two rivals", func(s *scene) { s.see(t, "db-locks", "db", queue).see(t, "app-locks", "app", queue) }, "app-locks app", verdict.Medium},
+		{"nobody watched the proxy", func(s *scene) { s.o.Roles = append(s.o.Roles, "proxy"); s.see(t, "cpu", "app", full) }, "cpu app", verdict.Medium},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene()
+			tt.build(s)
+			l := s.limiter()
+			if l.Name != tt.want || l.Confidence != tt.confidence {
+				t.Errorf("named %q with confidence %q, want %q, %q\n%s\nothers %+v\ndoubts %q", l.Name, l.Confidence, tt.want, tt.confidence, l.Sentence, l.Others, l.Doubts)
+			}
+			if l.Advice == "" || l.Sentence == "" {
+				t.Errorf("no advice or no sentence: %+v", l)
+			}
+			// The order in which series come is chance; the name is not.
+			slices.Reverse(s.o.Traces)
+			if again := s.limiter(); again.Name != l.Name || !reflect.DeepEqual(again.Doubts, l.Doubts) {
+				t.Errorf("with the traces in another order: %q %q", again.Name, again.Doubts)
+			}
+		})
+	}
+}
+
+// TestDiagnoseWithout says what is said when no limiter can be named.
+func TestDiagnoseWithout(t *testing.T) {
+	s := newScene().see(t, "cpu", "app", full)
+	s.o.Generator = []string{"core: 96 %"}
+	if l := s.limiter(); l.Name != verdict.LimitGenerator || !strings.Contains(l.Sentence, "LIMITED BY LOAD GENERATOR: core: 96 %") {
+		t.Errorf("the generator comes first, not %+v", l)
+	}
+	s.o.Foreign = true
+	if l := s.limiter(); l.Name != verdict.LimitHost || !strings.Contains(l.Sentence, "OTHERS") {
+		t.Errorf("somebody else, not %+v", l)
+	}
+	s.o.Generator, s.o.Reached, s.o.Why = nil, false, "the search reached max_users"
+	if l := s.limiter(); l.Name != verdict.LimitNone || !strings.Contains(l.Sentence, "reached max_users") {
+		t.Errorf("nothing stopped it, and yet %+v", l)
+	}
+}
+
+// TestDiagnoseLittle expects low confidence of a run that went to its capacity at once and stayed there.
+func TestDiagnoseLittle(t *testing.T) {
+	s := newScene()
+	for i := range s.o.Users {
+		s.o.Users[i], s.o.Broken[i] = sceneCapacity, true
+	}
+	s.see(t, "db-locks", "db", queue)
+	l := s.limiter()
+	if l.Name != "db-locks db" || l.Confidence != verdict.Low || len(l.Doubts) != 2 {
+		t.Errorf("named %q with confidence %q for %q", l.Name, l.Confidence, l.Doubts)
+	}
+}
+
+// TestDiagnoseMissing expects an indicator without data at capacity to neither accuse nor exonerate.
+func TestDiagnoseMissing(t *testing.T) {
+	s := newScene().see(t, "cpu", "app", full)
+	for i, u := range s.o.Users {
+		if u > 0.9*sceneCapacity {
+			s.o.Traces[0].Values[i] = math.NaN()
+		}
+	}
+	l := s.limiter()
+	if l.Name != verdict.LimitUnknown || len(l.Exonerated) > 0 {
+		t.Errorf("%q, exonerated %v", l.Name, l.Exonerated)
+	}
+}
+
+func TestIndicators(t *testing.T) {
+	for _, x := range verdict.Indicators() {
+		if x.Limit <= 0 || x.What == "" || !strings.Contains(x.Query, "role") {
+			t.Errorf("%s: %+v", x.Limiter, x)
+		}
+	}
+}
