@@ -69,6 +69,7 @@ func DefaultGates() []Gate {
 		{"pause", "longest stop of all goroutines in a second, mean over the seconds", "ms", 2, 10, false, false, "survey 5.3"},
 		{"gc", "CPU time of the garbage collector, of all CPU time this process could have", "%", 10, 20, false, true, "survey 5.3"},
 		{"steal", "time that the hypervisor took from the generator's cores", "%", 1, 3, false, true, "survey 5.3"},
+		{"others", "CPU of the target's cores that went neither to the target nor idle", "%", 15, 30, false, true, "own"},
 		{"throttled", "time in which a CPU quota held this process back", "%", 1, 3, false, true, "survey 5.3"},
 		{"wait", "waits for a connection of 1 ms or more, of all response time", "%", 1, 5, false, false, "survey 5.3"},
 		{"inbox", "p99 of how long WebSocket events lay in the kernel before they were read", "ms", 50, 500, false, true, "survey 5.3; red our own: this client drops none"},

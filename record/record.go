@@ -107,6 +107,9 @@ const (
 	Invalid  = "invalid"
 )
 
+// ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
+const ByGate = "gate "
+
 // An Event is a line of events.jsonl.
 type Event struct {
 	At   time.Duration `json:"at"`

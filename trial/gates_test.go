@@ -205,7 +205,7 @@ func TestAGateEndsTheSearch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != "generator" || c.Users < 480 || c.Users > 640 {
+				if c := out.Capacity; c.Kind != record.AtLeast || c.Rule != record.ByGate+g.Name || c.Users < 480 || c.Users > 640 {
 					t.Fatalf("capacity %+v", c)
 				}
 				if !out.Validity.Valid || gates(out.Validity) != "amber "+g.Name {

@@ -506,8 +506,11 @@ func (r *run) search(ctx context.Context) error {
 
 // atLeast is the capacity of a search that the generator ended: the most users that it carried while it was sound.
 func atLeast(users float64, f record.Finding) *record.Capacity {
-	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(users), Lo: math.Floor(users), Rule: "generator",
-		Stopped: "generator: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
+	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(users), Lo: math.Floor(users), Rule: record.ByGate + f.Gate,
+		Stopped: "health of the run: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
+	if f.Gate == "others" || f.Gate == "steal" {
+		c.Why = "the host was not the target's alone: " + f.Text
+	}
 	if users == 0 {
 		c.Kind = record.Invalid
 	}

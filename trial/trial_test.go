@@ -317,7 +317,7 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := out.Capacity
-		if c.Kind != record.AtLeast || c.Rule != "generator" || c.Users < 480 || c.Users > 620 {
+		if c.Kind != record.AtLeast || c.Rule != record.ByGate+"lag" || c.Users < 480 || c.Users > 620 {
 			t.Fatalf("capacity %+v", c)
 		}
 		if !out.Validity.Valid || gates(out.Validity) != "amber lag" {

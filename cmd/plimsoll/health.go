@@ -30,6 +30,10 @@ type health struct {
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
 	headroom func(users int, ops float64) float64
 
+	// roles are the target's on this host, and targets how many cores it has there; without both, the gate others is not measured.
+	roles   []string
+	targets int
+
 	throttled, rate float64
 	throttledAt     time.Time
 }
@@ -106,6 +110,20 @@ func both(a, b trial.Reading, f func(a, b float64) float64) trial.Reading {
 	return trial.Reading{Value: f(a.Value, b.Value)}
 }
 
+// others is what somebody else took of the target's cores, interrupts included: beyond it, neither latency nor capacity is the
+// target's own.
+func (h *health) others() trial.Reading {
+	if len(h.roles) == 0 || h.targets == 0 {
+		return trial.Reading{Why: "the target has no cores of its own on this host"}
+	}
+	used := trial.Reading{}
+	for _, role := range h.roles {
+		used = both(used, h.read(`plimsoll_process_cpu_ratio{role="`+role+`"}`, 1), sum)
+	}
+	busy := h.read(`plimsoll_cpu_busy_ratio{role="target"}`, 1)
+	return both(busy, used, func(busy, used float64) float64 { return 100 * max(0, busy-used/float64(h.targets)) })
+}
+
 // Health returns the readings at present.
 func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 	steal := h.role
@@ -121,6 +139,7 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		"pause":     h.users("plimsoll_generator_pause_max_seconds", 1e3, math.Max),
 		"gc":        h.users("plimsoll_generator_gc_cpu_ratio", 100, math.Max),
 		"steal":     h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
+		"others":    h.others(),
 		"throttled": h.throttling(),
 		"fds":       both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
 		"fds_free":  both(fds, files, func(n, of float64) float64 { return of - n }),

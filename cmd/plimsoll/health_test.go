@@ -63,6 +63,16 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	if rd := h.Health(0, 0)["throttled"]; rd.Why != "" || rd.Value < 1.99 || rd.Value > 2.01 {
 		t.Errorf("20 ms of throttling in a second: %+v, want 2 %%", rd)
 	}
+	h.roles, h.targets = []string{"app", "db"}, 2
+	samples[`plimsoll_cpu_busy_ratio{role="target"}`] = sample{0.9, 0}
+	samples[`plimsoll_process_cpu_ratio{role="app"}`] = sample{0.8, 0}
+	if rd := h.Health(0, 0)["others"]; !strings.Contains(rd.Why, "no sample of plimsoll_process_cpu_ratio") {
+		t.Errorf("the database was not seen, and others are %+v", rd)
+	}
+	samples[`plimsoll_process_cpu_ratio{role="db"}`] = sample{0.4, 0}
+	if rd := h.Health(0, 0)["others"]; rd.Why != "" || rd.Value < 29.9 || rd.Value > 30.1 {
+		t.Errorf("1.2 of 1.8 busy cores are the target's: %+v, want 30 %%", rd)
+	}
 	shared := newHealth(last, nil, true).Health(1, 1)
 	if rd := shared["core"]; !strings.Contains(rd.Why, "share their cores") {
 		t.Errorf("a shared core: %+v", rd)

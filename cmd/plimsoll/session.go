@@ -206,6 +206,12 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	}
 	arrivals, _ := s.arrivals(sys.mix)
 	h := newHealth(runner.Last, s.generator, ownsHost(s.plan))
+	if len(s.targets) > 0 {
+		h.targets = len(s.targets)
+		for _, r := range sys.roles() {
+			h.roles = append(h.roles, r.Name)
+		}
+	}
 	if lay.processes > 1 {
 		h.agents = lay.processes
 	}
