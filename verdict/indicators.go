@@ -70,7 +70,8 @@ var behind = map[string]struct{ same, any []string }{
 // Serves names the roles whose saturation is also felt as waiting on a role: a pool of the app waits for a slow database.
 var serves = map[string][]string{"app": {"db"}, "proxy": {"app", "db"}}
 
-// Indicators is the catalogue. The limits are the starting points of the study (peers.md 5.2), but for those of which the text says why
+// Indicators is the catalog of what standard exporters and this project's own probes show; what only one kind of server shows is added
+// to it by who knows that server. The limits are the starting points of the study (peers.md 5.2), but for those of which the text says why
 // not; docs/limiter.md lists them, and the fault suite tries them.
 func Indicators() []Indicator {
 	rate := func(metric string) string { return "sum by (role) (rate(" + metric + "[$w]))" }
@@ -110,7 +111,6 @@ func Indicators() []Indicator {
 		{LimitFiles, Utilization, "open files of its limit", `max by (role) (plimsoll_process_fds_used_ratio or process_open_fds / (process_max_fds > 0))`, "", 0.97, "ratio", false},
 		{LimitPorts, Utilization, "sockets in TIME_WAIT of the default range of ports", `max by (role) (node_sockstat_TCP_tw / 28232)`, "", 0.90, "ratio", false},
 		{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
-		{LimitFanOut, Loss, "events dropped on their way to WebSockets per second", rate(`refchat_websocket_dropped_total{reason!="fault"}`), "", 0.1, "/s", false},
 	}
 }
 
@@ -120,7 +120,7 @@ var adviceOf = map[string]string{
 	LimitQuota:      "Raise the CPU limit of its container or control group: the host has time that the group may not use.",
 	LimitGC:         "Give the process more memory (GOMEMLIMIT, the container's limit) or raise GOGC; a heap profile says what is allocated.",
 	LimitAppLocks:   "A mutex profile at this load names the lock; cores or nodes added to one process will not help, another process may.",
-	LimitPool:       "Raise the app's limit of open connections (Mattermost: SqlSettings.MaxOpenConns) as long as the database has sessions and CPU to spare: it has here.",
+	LimitPool:       "Raise the app's limit of open connections as long as the database has sessions and CPU to spare: it has here.",
 	LimitDBConns:    "Raise the server's max_connections, or put a pooler before it, or lower the pools of the app's nodes.",
 	LimitDBLocks:    "The sessions wait for each other, not for the machine: find the statement that holds the lock (pg_locks, pg_blocking_pids; performance_schema.data_lock_waits) and the row that all write.",
 	LimitDisk:       "A faster disk, more provisioned IOPS, or less to write: checkpoints, WAL, missing indexes that make reads.",

@@ -27,7 +27,7 @@ var loadBins = []float64{0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.03, math.Inf(1)
 
 // A Trace is an indicator over a run, for one role, on the clock of [Observed]. NaN is no value.
 type Trace struct {
-	Indicator int // in the catalogue that [Diagnose] is given
+	Indicator int // in the catalog that [Diagnose] is given
 	Role      string
 	Values    []float64
 	Dose      []float64 // nil when that is Values
@@ -118,7 +118,7 @@ type Limiter struct {
 //
 // Sources: study peers.md, the attribution rule after 5.2; Gregg, The USE Method (utilization, saturation, errors of every resource,
 // exoneration by elimination).
-func Diagnose(catalogue []Indicator, o Observed) Limiter {
+func Diagnose(catalog []Indicator, o Observed) Limiter {
 	if len(o.Generator) > 0 && o.Foreign {
 		return Limiter{Name: LimitHost, Kind: LimitHost, Confidence: High,
 			Sentence: "LIMITED BY OTHERS ON THE HOST: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
@@ -134,7 +134,7 @@ func Diagnose(catalogue []Indicator, o Observed) Limiter {
 	}
 	var all []Evidence
 	for _, t := range o.Traces {
-		if e, ok := weigh(catalogue[t.Indicator], t, o); ok {
+		if e, ok := weigh(catalog[t.Indicator], t, o); ok {
 			all = append(all, e)
 		}
 	}

@@ -39,15 +39,26 @@ func limiterOf(ctx context.Context, r *record.Run, events []record.Event) (*verd
 		p = &plan.Plan{Workload: plan.Workload{Pace: 1}} // of another version
 	}
 	x := newTraces(db, r, p, span)
-	catalogue := verdict.Indicators()
+	catalog := indicators()
 	if err := x.observe(ctx, &o); err != nil {
 		return nil, err
 	}
-	if err := x.indicators(ctx, catalogue, &o); err != nil {
+	if err := x.indicators(ctx, catalog, &o); err != nil {
 		return nil, err
 	}
-	l := verdict.Diagnose(catalogue, o)
+	l := verdict.Diagnose(catalog, o)
 	return &l, nil
+}
+
+// indicators are those of every system, and what servers of the Mattermost family show of their WebSockets.
+func indicators() []verdict.Indicator {
+	return append(verdict.Indicators(),
+		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Loss, What: "events dropped on their way to WebSockets per second",
+			Query: `sum by (role) (rate(refchat_websocket_dropped_total{reason!="fault"}[$w]))`, Limit: 0.1, Unit: "/s"},
+		// By Little's law, of a queue and the rate at which it is emptied.
+		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Saturation, What: "time that an event waits before it is sent to WebSockets",
+			Query: `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w]) / on (role, instance) group_left() (sum by (role, instance) (rate(mattermost_websocket_broadcasts_total[$w])) > 0))`,
+			Limit: 0.1, Unit: "s"})
 }
 
 // stopped says where a run's evidence is to be taken, and between which instants.
@@ -223,8 +234,8 @@ func meanBroken(o verdict.Observed) float64 {
 	return sum / float64(max(n, 1))
 }
 
-func (x *traces) indicators(ctx context.Context, catalogue []verdict.Indicator, o *verdict.Observed) error {
-	for i, ind := range catalogue {
+func (x *traces) indicators(ctx context.Context, catalog []verdict.Indicator, o *verdict.Observed) error {
+	for i, ind := range catalog {
 		lines, err := x.lines(ctx, ind.Query)
 		if err != nil {
 			return err
@@ -284,7 +295,7 @@ func printLimiter(w io.Writer, l *verdict.Limiter, all bool) {
 	}
 }
 
-// innocent names each limiter and role once, in the order of the catalogue.
+// innocent names each limiter and role once, in the order of the catalog.
 func innocent(es []verdict.Evidence) (out []string) {
 	for _, e := range es {
 		if name := strings.TrimSpace(e.Limiter + " " + e.Role); !slices.Contains(out, name) {

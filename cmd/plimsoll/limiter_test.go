@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
-
-	"plimsoll/verdict"
 )
 
 var update = flag.Bool("update", false, "write generated files anew")
@@ -19,7 +17,7 @@ var update = flag.Bool("update", false, "write generated files anew")
 func TestIndicatorsGolden(t *testing.T) {
 	const path, from, to = "../../docs/limiter.md", "<!-- indicators -->\n", "<!-- end -->"
 	var table bytes.Buffer
-	for _, x := range verdict.Indicators() {
+	for _, x := range indicators() {
 		name, limit := "`"+x.Limiter+"`", fmt.Sprintf("%.4g %s", x.Limit, x.Unit)
 		switch x.Unit {
 		case "ratio":
@@ -55,7 +53,7 @@ func TestIndicatorsGolden(t *testing.T) {
 	if *update {
 		err = os.WriteFile(path, []byte(want), 0o644)
 	} else if want != string(b) {
-		t.Errorf("%s is not what verdict.Indicators says; run go test ./cmd/plimsoll -run IndicatorsGolden -update", path)
+		t.Errorf("%s is not what the catalog says; run go test ./cmd/plimsoll -run IndicatorsGolden -update", path)
 	}
 	if err != nil {
 		t.Fatal(err)
