@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,14 +101,17 @@ var nicCounters = []nicCounter{
 }
 
 // NewNIC makes the probe of a device such as eth0. It fails if the device is not there.
-func NewNIC(device string) (*NICProbe, error) { return newNIC(device, newEthtool(device), "/sys") }
+func NewNIC(device string) (*NICProbe, error) {
+	return newNIC(device, newEthtool(device), "/sys", net.InterfaceByName)
+}
 
-func newNIC(device string, driver ethtoolDriver, sys string) (*NICProbe, error) {
+func newNIC(device string, driver ethtoolDriver, sys string, find func(string) (*net.Interface, error)) (*NICProbe, error) {
 	dir := filepath.Join(sys, "class/net", device)
 	if device == "" || strings.ContainsAny(device, "/\x00") || device == "." || device == ".." {
 		return nil, fmt.Errorf("probe of a network device: %q is no device's name", device)
 	}
-	if _, err := os.Stat(dir); err != nil {
+	link, err := find(device)
+	if err != nil {
 		return nil, fmt.Errorf("probe of a network device: there is no device %s on this host; see: ip link", device)
 	}
 	n := &NICProbe{device: device, driver: driver, rx: label("device", device, "direction", "rx"), tx: label("device", device, "direction", "tx")}
@@ -120,9 +124,14 @@ func newNIC(device string, driver ethtoolDriver, sys string) (*NICProbe, error) 
 	})
 	file("speed", func(text []byte, k *sink) error { return device1(text, k, "node_network_speed_bytes", ls, 1e6/8) })
 	kept := n.files[:0]
+	same := describes(dir, link)
 	for _, s := range n.files {
 		n.out.reset()
-		text, err := s.file.read()
+		var text []byte
+		err := errAbsent
+		if same {
+			text, err = s.file.read()
+		}
 		if err == nil {
 			err = s.parse(text, &n.out)
 		}
@@ -147,6 +156,18 @@ func newNIC(device string, driver ethtoolDriver, sys string) (*NICProbe, error) 
 	n.counted = translate(names, device)
 	n.values = make([]uint64, n.names)
 	return n, nil
+}
+
+// describes reports whether a directory of sysfs is of a device of this process's network namespace. A mounted sysfs shows the
+// namespace of who mounted it, where another device may have the name.
+func describes(dir string, link *net.Interface) bool {
+	index, err := os.ReadFile(filepath.Join(dir, "ifindex"))
+	if err != nil || strings.TrimSpace(string(index)) != strconv.Itoa(link.Index) {
+		return false
+	}
+	address, err := os.ReadFile(filepath.Join(dir, "address"))
+	mac, _ := net.ParseMAC(strings.TrimSpace(string(address))) // a tunnel has none
+	return err == nil && (bytes.Equal(mac, link.HardwareAddr) || len(link.HardwareAddr) == 0 && len(bytes.Trim(mac, "\x00")) == 0)
 }
 
 // device1 reads a file with one number. A negative one means that it is not known.

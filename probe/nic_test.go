@@ -3,8 +3,11 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,12 +62,45 @@ func sysOf(t testing.TB, files map[string]string) string {
 	if err := os.MkdirAll(base, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range files {
+	all := map[string]string{"ifindex": "2\n", "address": "52:54:00:12:34:56\n"}
+	maps.Copy(all, files)
+	for name, content := range all {
 		if err := os.WriteFile(filepath.Join(dir, "class/net/eth0", name), []byte(content), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir
+}
+
+// link is what the network namespace knows of the device of sysOf.
+func link(name string) (*net.Interface, error) {
+	return &net.Interface{Index: 2, Name: name, HardwareAddr: net.HardwareAddr{0x52, 0x54, 0, 0x12, 0x34, 0x56}}, nil
+}
+
+// A device of this namespace, and the sysfs of another with a device of that name: its numbers are not this one's.
+func TestNICOfAnotherNamespace(t *testing.T) {
+	for name, file := range map[string]map[string]string{
+		"another index":   {"ifindex": "3\n"},
+		"another address": {"address": "52:54:00:12:34:57\n"},
+		"same":            {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"statistics/rx_missed_errors": "77\n", "speed": "1000\n"}
+			maps.Copy(files, file)
+			n, err := newNIC("eth0", record(t, "mlx5"), sysOf(t, files), link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			s, err := n.Sample(t.Context(), t0)
+			if own := strings.Contains(text(s), " 77\n"); err != nil || own != (name == "same") || strings.Contains(text(s), "speed_bytes") != own {
+				t.Errorf("%v, absent %q:\n%s", err, n.Absent(), text(s))
+			}
+			if name != "same" && !slices.Equal(n.Absent(), []string{"statistics/rx_missed_errors", "speed"}) {
+				t.Errorf("absent %q", n.Absent())
+			}
+		})
+	}
 }
 
 func TestNIC(t *testing.T) {
@@ -83,7 +119,7 @@ func TestNIC(t *testing.T) {
 			"plimsoll_nic_allowance_exceeded_total{device=\"eth0\",limit=\"linklocal\"} 15\n",
 	} {
 		t.Run(driver, func(t *testing.T) {
-			n, err := newNIC("eth0", record(t, driver), sys)
+			n, err := newNIC("eth0", record(t, driver), sys, link)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +163,7 @@ func TestNICAbsentAndFailing(t *testing.T) {
 	}
 	r := record(t, "mlx5")
 	r.noRings = errors.New("operation not supported")
-	n, err := newNIC("eth0", r, sysOf(t, map[string]string{"statistics/rx_missed_errors": "0\n", "speed": "-1\n"}))
+	n, err := newNIC("eth0", r, sysOf(t, map[string]string{"statistics/rx_missed_errors": "0\n", "speed": "-1\n"}), link)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,10 @@ func (s *Scrape) Labels() map[string]string { return s.labels }
 
 // Scrape fetches the endpoint. Anything but a complete answer 200 of at most 64 MiB is an error.
 func (s *Scrape) Scrape(ctx context.Context) (body []byte, contentType string, err error) {
-	return s.fetch(ctx)
+	if body, contentType, err = s.fetch(ctx); err != nil {
+		err = fmt.Errorf("%w; does the metrics page (metrics_url, or url of the probe) still answer?", err)
+	}
+	return body, contentType, err
 }
 
 // fetch returns the resource, valid until the next call. Anything but a complete answer 200 of at most 64 MiB is an error.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
+	"strings"
 	"time"
 
 	"plimsoll/plan"
@@ -12,6 +14,7 @@ import (
 	"plimsoll/probe/agent"
 	"plimsoll/probe/mysql"
 	"plimsoll/probe/postgresql"
+	"plimsoll/record"
 	"plimsoll/series"
 )
 
@@ -140,6 +143,42 @@ func openAgent(p plan.Probe, instance string) (source, error) {
 		return source{}, err
 	}
 	return source{probe: r, close: r.Close}, nil
+}
+
+// clockBound is how far another host's clock may be away, so that its log files fit a run to the second that they are read by.
+const clockBound = 500 * time.Millisecond
+
+// clockFindings names the agents whose clocks are not this host's. Series do not depend on them: see probe/agent.
+func clockFindings(runner *probe.Runner) (out []record.Finding) {
+	for _, st := range runner.Status() {
+		instance, ok := strings.CutPrefix(st.Name, plan.ProbeAgent+" ")
+		if !ok {
+			continue
+		}
+		role := instance[:strings.LastIndexByte(instance, '-')]
+		of := fmt.Sprintf("{instance=%q,role=%q}", instance, role)
+		offset, _, known := runner.Last("plimsoll_agent_clock_offset_seconds" + of)
+		way, _, _ := runner.Last("plimsoll_agent_round_trip_seconds" + of)
+		f := record.Finding{Gate: "clock of agent", Level: record.Amber, Value: offset, Limit: clockBound.Seconds(), Unit: "s"}
+		which := "ahead of"
+		if offset < 0 {
+			which = "behind"
+		}
+		switch {
+		case !known: // it has no data, which is a finding of its own
+			continue
+		case math.Abs(offset) > clockBound.Seconds():
+			f.Text = fmt.Sprintf("the clock of %s is %.3f s %s this host's (±%.3f s): series are stored by this host's and stay right, but log files there do not fit the run; let both follow NTP, as chrony does",
+				instance, math.Abs(offset), which, way/2)
+		case way/2 > clockBound.Seconds():
+			f.Value = way / 2
+			f.Text = fmt.Sprintf("the clock of %s can only be compared to ±%.3f s, so slow are its answers", instance, way/2)
+		default:
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 type namedProbe struct {

@@ -14,6 +14,7 @@ import (
 	"plimsoll/lab/postgresql"
 	"plimsoll/plan"
 	"plimsoll/probe"
+	"plimsoll/record"
 	"plimsoll/series"
 	"plimsoll/target"
 	"plimsoll/target/external"
@@ -156,6 +157,48 @@ func TestEveryKindOfProbe(t *testing.T) {
 		}
 		if err := src.close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// ticking is an agent whose clock is away, and a store that keeps nothing.
+type ticking struct{ offset, way float64 }
+
+func (ticking) Name() string { return "agent db-standby-1" }
+func (c ticking) Sample(context.Context, time.Time) ([]series.Sample, error) {
+	ls := []series.Label{{Name: "instance", Value: "db-standby-1"}, {Name: "role", Value: "db-standby"}}
+	return []series.Sample{{Name: "plimsoll_agent_clock_offset_seconds", Labels: ls, Value: c.offset}, {Name: "plimsoll_agent_round_trip_seconds", Labels: ls, Value: c.way}}, nil
+}
+func (ticking) Append(time.Time, []series.Sample) error { return nil }
+func (ticking) AppendText(time.Time, []byte, string, map[string]string) (int, error) {
+	return 0, nil
+}
+
+// The clock of another host that is not ours is named, and voids nothing.
+func TestClockOfAgent(t *testing.T) {
+	for _, c := range []struct {
+		ticking
+		want string
+	}{
+		{ticking{0.4, 0.002}, ""},
+		{ticking{3.25, 0.002}, "the clock of db-standby-1 is 3.250 s ahead of this host's (±0.001 s)"},
+		{ticking{-0.6, 0.002}, "the clock of db-standby-1 is 0.600 s behind this host's"},
+		{ticking{0.1, 1.2}, "the clock of db-standby-1 can only be compared to ±0.600 s"},
+	} {
+		r := probe.NewRunner(c, time.Second)
+		r.Add(c)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := r.Run(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := clockFindings(r)
+		switch {
+		case c.want == "" && len(got) > 0:
+			t.Errorf("%+v: %+v", c.ticking, got)
+		case c.want != "" && (len(got) != 1 || got[0].Level != record.Amber || !strings.HasPrefix(got[0].Text, c.want)):
+			t.Errorf("%+v: %+v, want %q", c.ticking, got, c.want)
 		}
 	}
 }

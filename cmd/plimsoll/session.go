@@ -249,6 +249,10 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	spec.Conduct, spec.Series = conduct(sys, env), db
 	before := driver.stamps()
 	out, err = trial.Run(ctx, spec)
+	for _, f := range clockFindings(runner) {
+		out.Validity.Add(f)
+		err = errors.Join(err, w.Event(record.Event{At: time.Since(epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
+	}
 	return out, driver.stamps().Sub(before), err
 }
 

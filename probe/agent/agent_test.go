@@ -133,8 +133,8 @@ func TestRemoteHost(t *testing.T) {
 		}
 	}
 	// It is the same clock: it cannot be further away than half of the way.
-	if offset, within, ok := r.Clock(); !ok || offset.Abs() > within+10*time.Microsecond {
-		t.Errorf("the same clock is %v ahead, give or take %v", offset, within)
+	if c := r.best(); c.offset.Abs() > c.way/2+10*time.Microsecond {
+		t.Errorf("the same clock is %v ahead, give or take %v", c.offset, c.way/2)
 	}
 	// An agent that ends in the middle is a failure at once, and says what to look at.
 	stop()
@@ -457,6 +457,26 @@ func TestClockOffset(t *testing.T) {
 	c := a.clock(seconds(sent.Add(34*time.Millisecond)), seconds(sent.Add(44*time.Millisecond)))
 	if c.offset.Round(10*time.Microsecond) != 30*time.Millisecond || c.way.Round(10*time.Microsecond) != 8*time.Millisecond {
 		t.Errorf("ahead %v, way %v", c.offset, c.way)
+	}
+}
+
+// Of eight measurements the one with the shortest way counts, and old ones are forgotten.
+func TestBestClock(t *testing.T) {
+	r := &Remote{}
+	at := func(offset, way time.Duration) {
+		r.clocks[r.n%len(r.clocks)] = clock{offset, way}
+		r.n++
+	}
+	at(time.Second, time.Millisecond)
+	for i := range 7 {
+		at(time.Duration(i), 10*time.Millisecond)
+	}
+	if c := r.best(); c.offset != time.Second {
+		t.Errorf("offset %v, want that of the shortest way", c.offset)
+	}
+	at(5, 9*time.Millisecond)
+	if c := r.best(); c.offset != 5 || c.way != 9*time.Millisecond {
+		t.Errorf("%+v after the best has become old", c)
 	}
 }
 

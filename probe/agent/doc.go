@@ -23,7 +23,7 @@
 // # Whose clock
 //
 // A [Remote] leaves the time to its caller, who stores the samples under the instant at which it asked. The other host's clock
-// plays no part in that: an NTP step there moves nothing. How far it is away is measured all the same, see [Remote.Clock],
+// plays no part in that: an NTP step there moves nothing. How far it is away is measured all the same, see [Remote],
 // because that host's log files are read beside the run.
 //
 // # What it refuses to know

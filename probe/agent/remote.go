@@ -16,7 +16,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,8 +42,10 @@ type RemoteConfig struct {
 // Remote is the probe of another host, where a [Server] answers. Its samples are those of the page with the label
 // instance added, and
 //
-//	plimsoll_agent_clock_offset_seconds    by how much that host's clock is ahead of this one's
-//	plimsoll_agent_round_trip_seconds      time of the request that was spent on the way
+//	plimsoll_agent_clock_offset_seconds    by how much that host's wall clock is ahead of this one's
+//	plimsoll_agent_round_trip_seconds      time that was spent on the way when that was measured; the offset is wrong by half of it at most
+//
+// Of the last eight answers the one with the shortest way tells both.
 //
 // The samples belong to the time at which Sample was called: they were read between then and its return, so they are off by
 // less than it took. A probe that failed there makes Sample fail; what the others read is returned beside the error.
@@ -58,11 +59,11 @@ type Remote struct {
 	probes map[string]bool // that the agent had before
 	own    []series.Label
 
-	mu     sync.Mutex
 	clocks [8]clock // the last ones
 	n      int
 }
 
+// A clock is one measurement of how far two clocks are apart.
 type clock struct{ offset, way time.Duration }
 
 // NewRemote makes the probe; it connects at the first sample. No error holds the token.
@@ -126,19 +127,15 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-// Clock returns by how much the other host's wall clock is ahead of this one's, and how far that may be wrong: half of the time
-// spent on the way. Of the last eight answers the one with the shortest way counts (RFC 5905, section 8). ok is false while
-// there was none. It may be called at any time.
-func (r *Remote) Clock() (offset, within time.Duration, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// best returns the measurement of the shortest way among the last ones (RFC 5905, section 8).
+func (r *Remote) best() clock {
 	best := clock{way: math.MaxInt64}
 	for _, c := range r.clocks[:min(r.n, len(r.clocks))] {
 		if c.way < best.way {
 			best = c
 		}
 	}
-	return best.offset, best.way / 2, r.n > 0
+	return best
 }
 
 // Sample asks the agent.
@@ -181,11 +178,9 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 	if !info || received == 0 || replied == 0 || len(here) == 0 {
 		return nil, errors.New("the answer is not the page of plimsoll agent -probe")
 	}
-	c := a.clock(received, replied)
-	r.mu.Lock()
-	r.clocks[r.n%len(r.clocks)] = c
+	r.clocks[r.n%len(r.clocks)] = a.clock(received, replied)
 	r.n++
-	r.mu.Unlock()
+	c := r.best()
 	r.out = append(kept,
 		series.Sample{Name: "plimsoll_agent_clock_offset_seconds", Labels: r.own, Value: c.offset.Seconds()},
 		series.Sample{Name: "plimsoll_agent_round_trip_seconds", Labels: r.own, Value: c.way.Seconds()})
