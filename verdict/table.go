@@ -1,0 +1,210 @@
+package verdict
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A Row is one pair of runs as a table has it: what was measured, on which database, and the numbers of both arms.
+type Row struct {
+	Metric   string // "capacity", "p95(post)"; empty where a table is of one metric
+	Database string // empty where there is only one
+	Unit     string // of both numbers
+	Pair
+	Line int // of the table, from 1; 0 if it has none
+}
+
+// The columns of ReadTable: the first three have to be there.
+var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit"}
+
+const tableWants = "want pair,base,new, and beside them only metric, database and unit"
+
+// ReadTable reads what [ReadCSV] reads, of several metrics and databases: the columns pair, base and new, and
+// perhaps metric, database and unit, in any order. A pair is used once for each metric and database, and a metric has
+// one unit; whoever has milliseconds in one line and seconds in another converts them first. Everything wrong is
+// reported at once as a [*CSVError]; an error of the reader is returned as it is, wrapped.
+func ReadTable(r io.Reader) ([]Row, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading pairs: %w", err)
+	}
+	problems := &CSVError{}
+	rows := parseTable(data, problems)
+	if len(problems.Problems) > 0 {
+		return nil, problems
+	}
+	return rows, nil
+}
+
+// HasTableColumns reports whether the header of a CSV names a column that [ReadTable] knows and [ReadCSV] does not.
+func HasTableColumns(data []byte) bool {
+	first, _, _ := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
+	for name := range strings.SplitSeq(string(first), ",") {
+		if slices.Contains(tableColumns[3:], strings.Trim(strings.TrimSpace(name), `"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+func parseTable(data []byte, problems *CSVError) []Row {
+	if len(data) > MaxCSVBytes {
+		problems.add(0, "the input is larger than %d bytes", MaxCSVBytes)
+		return nil
+	}
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	in.FieldsPerRecord = -1
+	t := table{problems: problems, seen: map[string]int{}, units: map[string]Row{}}
+	for n := 0; ; n++ {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			t.end(n)
+			return t.rows
+		}
+		if err != nil {
+			line := 0
+			if e, ok := errors.AsType[*csv.ParseError](err); ok {
+				line, err = e.Line, e.Err
+			}
+			problems.add(line, "not a CSV: %v", err)
+			return nil // what follows a broken quote cannot be told apart
+		}
+		line, _ := in.FieldPos(0)
+		for i := range fields {
+			fields[i] = strings.TrimSpace(fields[i])
+		}
+		switch {
+		case n == 0:
+			if !t.header(line, fields) {
+				return nil
+			}
+		case n > MaxCSVPairs:
+			problems.add(line, "more than %d pairs", MaxCSVPairs)
+			return nil
+		case len(fields) != len(t.columns):
+			problems.add(line, "%s: the header has %d", count(len(fields), "field"), len(t.columns))
+		default:
+			t.row(line, fields)
+		}
+	}
+}
+
+// A table is one that is being read.
+type table struct {
+	columns     []string
+	rows        []Row
+	problems    *CSVError
+	seen        map[string]int // metric, database and pair to line
+	units       map[string]Row // the first row of a metric
+	lines       int
+	empty       [2]int    // lines without a number, by arm
+	emptyErrors []Problem // said unless a whole arm is empty
+}
+
+func (t *table) header(line int, fields []string) bool {
+	t.columns = fields
+	for i, f := range fields {
+		if !slices.Contains(tableColumns, f) || slices.Contains(fields[:i], f) {
+			t.problems.add(line, "the header is %s: %s", quote(strings.Join(fields, ",")), tableWants)
+			return false
+		}
+	}
+	for _, f := range tableColumns[:3] {
+		if !slices.Contains(fields, f) {
+			t.problems.add(line, "the header has no column %s: %s", f, tableWants)
+			return false
+		}
+	}
+	return true
+}
+
+func (t *table) row(line int, fields []string) {
+	t.lines++
+	before := len(t.problems.Problems) + t.problems.More + len(t.emptyErrors)
+	field := map[string]string{}
+	for i, c := range t.columns {
+		field[c] = fields[i]
+	}
+	r := Row{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Line: line}
+	for _, c := range []string{"metric", "database"} {
+		if slices.Contains(t.columns, c) && field[c] == "" {
+			t.problems.add(line, "%s is empty", c)
+		}
+	}
+	// Each metric on each database has its own pairs: parsePair finds doubles among the pairs of one.
+	seen := map[int]int{}
+	key := r.Metric + "\x00" + r.Database + "\x00" + field["pair"]
+	numbers := []string{field["pair"], field["base"], field["new"]}
+	for arm, text := range numbers[1:] {
+		if text == "" {
+			t.empty[arm]++
+			t.emptyErrors = append(t.emptyErrors, Problem{line, tableColumns[1+arm] + " is empty"})
+			numbers[1+arm] = "1"
+		}
+	}
+	p, ok := parsePair(line, numbers, seen, t.problems)
+	if ok {
+		if first, twice := t.seen[key]; twice {
+			t.problems.add(line, "pair %d%s was already on line %d", p.Block, r.of(), first)
+		}
+		t.seen[key] = line
+	}
+	if first, known := t.units[r.Metric]; !known {
+		t.units[r.Metric] = r
+	} else if first.Unit != r.Unit {
+		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), unitName(r.Unit), first.Line, unitName(first.Unit))
+	}
+	if before == len(t.problems.Problems)+t.problems.More+len(t.emptyErrors) {
+		r.Pair = p
+		t.rows = append(t.rows, r)
+	}
+}
+
+func (t *table) end(rows int) {
+	switch {
+	case rows == 0:
+		t.problems.add(0, "the input is empty: want the header pair,base,new and a line per pair")
+	case rows == 1:
+		t.problems.add(0, "there is no pair below the header")
+	}
+	for arm, n := range t.empty {
+		if n > 0 && n == t.lines {
+			t.problems.add(0, "the arm %s is empty: no line has a number of it", tableColumns[1+arm])
+			return
+		}
+	}
+	for _, p := range t.emptyErrors {
+		t.problems.add(p.Line, "%s", p.Text)
+	}
+}
+
+// of says what a pair is of, if there is more than one thing.
+func (r Row) of() string {
+	text := ""
+	if r.Metric != "" {
+		text += " of " + r.Metric
+	}
+	if r.Database != "" {
+		text += " on " + r.Database
+	}
+	return text
+}
+
+func (r Row) name() string {
+	if r.Metric == "" {
+		return "the pair"
+	}
+	return r.Metric
+}
+
+func unitName(u string) string {
+	if u == "" {
+		return "no unit"
+	}
+	return u
+}

@@ -1,0 +1,114 @@
+package verdict_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/verdict"
+)
+
+func TestReadTable(t *testing.T) {
+	in := "\ufeffunit,new, pair,metric,database,base\nusers,16007,1,capacity,MySQL,14186\nms,\">=130.5\",1,p95,MySQL,120\r\nusers,16942,1,capacity,Postgres,15232\n"
+	want := []verdict.Row{
+		{Metric: "capacity", Database: "MySQL", Unit: "users", Line: 2, Pair: verdict.Pair{Block: 1, Base: 14186, New: 16007}},
+		{Metric: "p95", Database: "MySQL", Unit: "ms", Line: 3, Pair: verdict.Pair{Block: 1, Base: 120, New: 130.5, NewCensored: true}},
+		{Metric: "capacity", Database: "Postgres", Unit: "users", Line: 4, Pair: verdict.Pair{Block: 1, Base: 15232, New: 16942}},
+	}
+	got, err := verdict.ReadTable(strings.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows differ (-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]bool{in: true, "pair,base,new\n": false, "metric\n": true, "pair,base,new,\"unit\"\n": true, "": false, "pair,base,new,units\n": false} {
+		if got := verdict.HasTableColumns([]byte(text)); got != want {
+			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}
+
+func TestReadTableProblems(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"empty", "", []string{"the input is empty"}},
+		{"header only", "metric,pair,base,new\n", []string{"there is no pair below the header"}},
+		{"no column", "metric,pair,base\np95,1,2\n", []string{"line 1: the header has no column new"}},
+		{"column twice", "pair,base,new,base,metric\n", []string{"line 1: the header is"}},
+		{"unknown column", "pair,base,new,metrics\n", []string{"line 1: the header is"}},
+		{"all at once", "metric,unit,pair,base,new\np95,ms,1,2,3\np95,s,2,2,3\np95,ms,1,5,6\n,ms,x,-2,NaN\np95,ms,4,,3\np95,ms,5\n", []string{
+			"line 3: p95 is in s, but on line 2 in ms: convert one of them", "line 4: pair 1 of p95 was already on line 2", "line 5: metric is empty",
+			`line 5: pair is "x"`, `line 5: base is "-2"`, `line 5: new is "NaN"`, "line 7: 3 fields: the header has 5", "line 6: base is empty"}},
+		{"empty arm", "database,pair,base,new\nMySQL,1,,3\nPostgres,1,,3\n", []string{"the arm base is empty: no line has a number of it"}},
+		{"unit in one line", "unit,pair,base,new\nms,1,2,3\n,2,2,3\n", []string{"line 3: the pair is in no unit, but on line 2 in ms"}},
+		{"broken quote", "unit,pair,base,new\nms,1,\"2,3\n", []string{"not a CSV"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rows, err := verdict.ReadTable(strings.NewReader(tt.in))
+			e, ok := errors.AsType[*verdict.CSVError](err)
+			if !ok || rows != nil {
+				t.Fatalf("got %v, %v; want a CSVError alone", rows, err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is missing in\n%v", want, err)
+				}
+			}
+			if len(e.Problems) != len(tt.want) {
+				t.Errorf("%d problems, want %d:\n%v", len(e.Problems), len(tt.want), err)
+			}
+		})
+	}
+}
+
+// FuzzReadTable holds that what is accepted has one unit for each metric, each pair once, and is judged without panic.
+func FuzzReadTable(f *testing.F) {
+	f.Add("metric,unit,pair,base,new\np95,ms,1,2,3\n")
+	f.Add("database,pair,base,new\nMySQL,1,>=3,4\nPostgres,1,3,4\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		rows, err := verdict.ReadTable(strings.NewReader(in))
+		if err != nil {
+			return
+		}
+		units, seen := map[string]string{}, map[[3]any]bool{}
+		for _, r := range rows {
+			key := [3]any{r.Metric, r.Database, r.Block}
+			if u, ok := units[r.Metric]; ok && u != r.Unit || seen[key] {
+				t.Fatalf("%+v: another unit than %q, or twice", r, u)
+			}
+			units[r.Metric], seen[key] = r.Unit, true
+			verdict.Judge(capacity(), []verdict.Pair{r.Pair}, verdict.Options{})
+		}
+	})
+}
+
+// TestBlocksForSame holds the table that stands beside a result: how many blocks, never, or nothing.
+func TestBlocksForSame(t *testing.T) {
+	tests := []struct {
+		name     string
+		endpoint verdict.Endpoint
+		rows     []string
+		want     []verdict.Blocks
+	}{
+		{"equal", capacity(), []string{"1,1000,1000"}, []verdict.Blocks{{RunSD: 0.01, Blocks: 6}, {RunSD: 0.02, Blocks: 6}, {RunSD: 0.03, Blocks: 9}, {RunSD: 0.05, Blocks: 20}}},
+		{"at the margin below", capacity(), []string{"1,1050,1000"}, []verdict.Blocks{{RunSD: 0.01, Never: true}, {RunSD: 0.02, Never: true}, {RunSD: 0.03, Never: true}, {RunSD: 0.05, Never: true}}},
+		// ((1.6449+0.8416)·0.01·√2/ln(1.05/1.049))² is 1362; Student's t adds two.
+		{"near the margin", capacity(), []string{"1,1000,1049"}, []verdict.Blocks{{RunSD: 0.01, Blocks: 1364}, {RunSD: 0.02, Blocks: 5450}, {RunSD: 0.03, TooMany: true}, {RunSD: 0.05, TooMany: true}}},
+		{"a bound", capacity(), []string{"1,1000,>=1049"}, nil},
+		{"a share", failures(), []string{"1,0,0.1"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := verdict.Judge(tt.endpoint, rows(t, tt.rows...), verdict.Options{}).BlocksForSame()
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
