@@ -223,13 +223,20 @@ func summary(verdicts []verdict.Verdict) string {
 	return strings.Join(parts, " ")
 }
 
-// report renders a stored comparison again.
+// report renders a stored comparison again, or numbers that somebody already has.
 func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error {
-	root := a.storeFlag(fs)
-	asJSON := fs.Bool("json", false, "write the document as JSON")
-	rest, err := parse(fs, args, 1, 1)
+	n := a.numbersFlags(fs)
+	rest, err := parse(fs, args, 0, comparison.MostGiven)
 	if err != nil {
 		return err
+	}
+	root, asJSON := n.root, n.asJSON
+	if *n.base != "" || *n.fresh != "" || len(rest) > 0 && isFile(rest[0]) {
+		n.markdown = true
+		return a.judgeNumbers(n, rest)
+	}
+	if len(rest) != 1 {
+		return usagef("%d arguments, want the id of a comparison or sizing, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
 	if _, err := os.Stat(*root); err != nil {
 		return usageError{err}
@@ -255,4 +262,9 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return statusError(status)
 	}
 	return nil
+}
+
+func isFile(name string) bool {
+	fi, err := os.Stat(name)
+	return name == "-" || err == nil && !fi.IsDir()
 }

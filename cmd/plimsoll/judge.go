@@ -1,64 +1,394 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 
+	"plimsoll/comparison"
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/report"
+	"plimsoll/store"
 	"plimsoll/verdict"
 )
 
+// numbers are the flags of judge, which report has too.
+type numbers struct {
+	better, margin, unit, name, arms, base, fresh, format, root *string
+	databases, asJSON                                           *bool
+	markdown                                                    bool
+	set                                                         func() []string // flags that were given
+}
+
+func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
+	return &numbers{
+		better: fs.String("better", "higher", "of a CSV without the column metric: which numbers are good, higher or lower"),
+		margin: fs.String("margin", "", "the difference that does not matter (default 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
+		unit:   fs.String("unit", "", "of a CSV without the column unit: unit of the numbers, for the text"),
+		name:   fs.String("name", "capacity", "of a CSV without the column metric: what the numbers are, for the text"),
+		arms:   fs.String("arms", "", "what the arms are called, `BASE,NEW`, when the files do not say"),
+		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
+		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
+		format: fs.String("format", "auto", "of the files: "+strings.Join(formatNames(), ", ")+" or auto"),
+		root:   a.storeFlag(fs),
+
+		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
+		asJSON:    fs.Bool("json", false, "write the result as JSON"),
+		set: func() []string {
+			var names []string
+			fs.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
+			return names
+		},
+	}
+}
+
 // judge is the verb that judges numbers that somebody already has.
 func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
-	better := fs.String("better", "higher", "which numbers are good: higher or lower")
-	margin := fs.String("margin", "5%", "the difference that does not matter")
-	unit := fs.String("unit", "", "unit of the numbers, for the text")
-	name := fs.String("name", "capacity", "what the numbers are, for the text")
-	asJSON := fs.Bool("json", false, "write the result as JSON")
-	rest, err := parse(fs, args, 1, 1)
+	n := a.numbersFlags(fs)
+	fs.BoolVar(&n.markdown, "md", false, "write the result as Markdown, with the tables of the release reports")
+	rest, err := parse(fs, args, 0, comparison.MostGiven)
 	if err != nil {
 		return err
 	}
-	dir, err := verdict.ParseDirection(*better)
-	if err != nil {
-		return usagef("-better: %w", err)
+	return a.judgeNumbers(n, rest)
+}
+
+// judgeNumbers finds out what it was given and judges it.
+func (a *app) judgeNumbers(n *numbers, args []string) error {
+	switch {
+	case *n.base != "" || *n.fresh != "":
+		if len(args) > 0 {
+			return usagef("%s: files of both arms and files of one do not mix; leave out -base and -new, or pass it by one of them", args[0])
+		}
+		return a.judgeArms(n)
+	case len(args) == 0 && (slices.Contains(n.set(), "base") || slices.Contains(n.set(), "new")):
+		return usagef("-base and -new are empty: give the runs of both arms")
+	case len(args) == 0:
+		return usagef("0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h")
+	case len(args) == 1 && args[0] != "-":
+		if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
+			return a.judgeStored(n, args[0])
+		}
 	}
-	m, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(*margin, "%")), 64)
-	if err != nil || !strings.HasSuffix(*margin, "%") || m <= 0 || m >= 100 {
-		return usagef("-margin %q: want a percentage between 0%% and 100%%, such as 5%%", *margin)
-	}
-	var in io.Reader = a.stdin
-	if rest[0] != "-" {
-		f, err := os.Open(rest[0])
+	if len(args) == 1 && (*n.format == "auto" || *n.format == "csv") {
+		data, err := a.readInput(args[0])
 		if err != nil {
-			return usageError{err}
+			return err
+		}
+		if *n.format == "csv" || !formatKnown(data) {
+			return a.judgeCSV(n, args[0], data)
+		}
+	}
+	var runs []record.Given
+	var sources []report.Source
+	f := a.newFiles(n)
+	for i, name := range args {
+		given, err := f.read(name)
+		if err != nil {
+			return err
+		}
+		for _, g := range given {
+			if g.Arm == "" {
+				return usagef("%s is one run of %s: it is not known of which arm; pass it by -base or -new", name, g.Tool)
+			}
+			g.Pair = i + 1
+			runs = append(runs, g)
+		}
+		sources = append(sources, report.Source{Arm: "both", Pair: i + 1, File: name, Tool: given[0].Tool})
+	}
+	return a.judgeGiven(n, runs, sources)
+}
+
+// readInput reads a file, or standard input for "-", up to the size that importers are meant for.
+func (a *app) readInput(name string) ([]byte, error) {
+	in := a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError{err}
 		}
 		defer f.Close()
 		in = f
 	}
-	pairs, err := verdict.ReadCSV(in)
-	if err != nil {
-		if bad := (*verdict.CSVError)(nil); errors.As(err, &bad) {
-			return usagef("%s: %w", rest[0], err)
+	data, err := io.ReadAll(io.LimitReader(in, record.MaxGivenBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	case len(data) > record.MaxGivenBytes:
+		return nil, usagef("%s is larger than %d MiB: want the summary of a run, not its operations", name, record.MaxGivenBytes>>20)
+	}
+	return data, nil
+}
+
+// judgeCSV judges a CSV of pairs.
+func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
+	if !verdict.HasTableColumns(data) {
+		pairs, err := verdict.ReadCSV(bytes.NewReader(data))
+		if err != nil {
+			return csvError(name, err)
 		}
-		return fmt.Errorf("reading %s: %w", rest[0], err)
+		e, err := n.endpoint("", "")
+		if err != nil {
+			return err
+		}
+		names, err := n.names([2]string{"base", "new"})
+		if err != nil {
+			return err
+		}
+		r := verdict.Judge(e, pairs, verdict.Options{BaseName: names[0], NewName: names[1]})
+		switch {
+		case n.markdown:
+			rows := make([]verdict.Row, len(pairs))
+			for i, p := range pairs {
+				rows[i] = verdict.Row{Metric: e.Name, Unit: e.Unit, Pair: p}
+			}
+			return a.judgeRows(n, report.JudgeInput{Rows: rows, Names: names})
+		case *n.asJSON:
+			err = a.json(r)
+		default:
+			if err = verdict.Text(a.stdout, r); err == nil && r.Kind == verdict.Inconclusive {
+				err = report.BlocksText(a.stdout, r)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return statusOrNil(r.ExitStatus())
 	}
-	r := verdict.Judge(verdict.Endpoint{Name: *name, Better: dir, Margin: m / 100, Unit: *unit}, pairs, verdict.Fixed(0))
-	if *asJSON {
-		err = a.json(r)
-	} else {
-		err = verdict.Text(a.stdout, r)
+	rows, err := verdict.ReadTable(bytes.NewReader(data))
+	if err != nil {
+		return csvError(name, err)
 	}
+	several := slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Metric != "" })
+	for _, f := range []string{"better", "name"} {
+		if several && slices.Contains(n.set(), f) {
+			return usagef("-%s is of a CSV without the column metric, and %s has it", f, name)
+		}
+	}
+	for i := range rows {
+		if rows[i].Metric == "" {
+			rows[i].Metric = *n.name
+		}
+		if rows[i].Unit == "" {
+			rows[i].Unit = *n.unit
+		}
+	}
+	n.ofOne(!several)
+	in := report.JudgeInput{Rows: rows}
+	if in.Names, err = n.names([2]string{"base", "new"}); err != nil {
+		return err
+	}
+	if err = a.judgeRows(n, in); err != nil && statusOf(err) == exitUsage {
+		return usagef("%s: %w", name, err)
+	}
+	return err
+}
+
+func csvError(name string, err error) error {
+	if bad := (*verdict.CSVError)(nil); errors.As(err, &bad) {
+		return usagef("%s: %w", name, err)
+	}
+	return fmt.Errorf("reading %s: %w", name, err)
+}
+
+// ofOne says that the numbers are of one metric, which the flags describe.
+func (n *numbers) ofOne(one bool) {
+	if !one {
+		n.name = nil
+	}
+}
+
+// endpoint returns the endpoint that the flags describe, or the one of a metric when there are several.
+func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
+	if n.name == nil {
+		margins, err := n.margins()
+		if err != nil {
+			return verdict.Endpoint{}, err
+		}
+		e, err := comparison.EndpointOf(metric, unit, margins)
+		if err != nil {
+			return e, usageError{err}
+		}
+		return e, nil
+	}
+	e := verdict.Endpoint{Name: *n.name, Unit: unit}
+	if unit == "" {
+		e.Unit = *n.unit
+	}
+	var err error
+	if e.Better, err = verdict.ParseDirection(*n.better); err != nil {
+		return e, usagef("-better: %w", err)
+	}
+	text := *n.margin
+	if text == "" {
+		text = "5%"
+	}
+	if e.Margin, e.Absolute, err = verdict.ParseMargin(text); err != nil {
+		return e, usagef("-margin: %w", err)
+	}
+	return e, nil
+}
+
+// margins reads -margin as a list; a margin without a metric is that of capacity, as in a plan.
+func (n *numbers) margins() (map[string]verdict.Endpoint, error) {
+	out := map[string]verdict.Endpoint{}
+	if *n.margin == "" {
+		return out, nil
+	}
+	for part := range strings.SplitSeq(*n.margin, ",") {
+		metric, text, ok := strings.Cut(part, "=")
+		if !ok {
+			metric, text = "capacity", part
+		}
+		metric = strings.TrimSpace(metric)
+		m, absolute, err := verdict.ParseMargin(text)
+		if err != nil {
+			return nil, usagef("-margin: %w", err)
+		}
+		if _, twice := out[metric]; twice {
+			return nil, usagef("-margin: %s is there twice", metric)
+		}
+		out[metric] = verdict.Endpoint{Margin: m, Absolute: absolute}
+	}
+	return out, nil
+}
+
+// names returns what the arms are called: as -arms says, or else as the files do.
+func (n *numbers) names(files [2]string) ([2]string, error) {
+	if *n.arms == "" {
+		return files, nil
+	}
+	base, fresh, ok := strings.Cut(*n.arms, ",")
+	base, fresh = strings.TrimSpace(base), strings.TrimSpace(fresh)
+	if !ok || base == "" || fresh == "" || base == fresh || strings.Contains(fresh, ",") {
+		return files, usagef("-arms %q: want two names, such as v11.0.4,v11.1.0-rc2", *n.arms)
+	}
+	return [2]string{base, fresh}, nil
+}
+
+// judgeGiven judges runs of another tool.
+func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Source) error {
+	for _, f := range []string{"better", "name", "unit"} {
+		if slices.Contains(n.set(), f) {
+			return usagef("-%s is of a CSV of pairs: files of a tool say themselves what their numbers are", f)
+		}
+	}
+	n.ofOne(false)
+	paired, err := comparison.PairGiven(runs, n.endpoint)
+	if err != nil {
+		return usageError{err}
+	}
+	in := report.JudgeInput{Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings, Sources: sources}
+	if in.Names, err = n.names(paired.Names); err != nil {
+		return err
+	}
+	if len(in.Rows) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
+			return usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
+		}
+		return usagef("there is nothing to judge: no file has a figure that a verdict can rest on (capacity, throughput, errors, p95, p99)")
+	}
+	return a.judgeRows(n, in)
+}
+
+// judgeRows judges pairs and writes the result.
+func (a *app) judgeRows(n *numbers, in report.JudgeInput) error {
+	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, n.endpoint)
 	if err != nil {
 		return err
 	}
-	if s := r.ExitStatus(); s != exitOK {
-		return statusError(s)
+	if !*n.databases {
+		databases = nil
 	}
-	return nil
+	for _, j := range arms {
+		in.Verdicts = append(in.Verdicts, j.Verdict)
+	}
+	for _, j := range databases {
+		in.Databases = append(in.Databases, j.Verdict)
+	}
+	return a.writeJudged(n, in)
+}
+
+func (a *app) writeJudged(n *numbers, in report.JudgeInput) error {
+	d := report.FromRows(in)
+	write := report.JudgeText
+	switch {
+	case *n.asJSON:
+		write = report.JudgeJSON
+	case n.markdown:
+		write = report.JudgeMarkdown
+	}
+	if err := write(a.stdout, d); err != nil {
+		return err
+	}
+	return statusOrNil(d.Kind.ExitStatus())
+}
+
+func statusOrNil(status int) error {
+	if status == exitOK {
+		return nil
+	}
+	return statusError(status)
+}
+
+// judgeStored judges a stored comparison again, and leaves its report alone.
+func (a *app) judgeStored(n *numbers, id string) error {
+	st, err := openStore(*n.root)
+	if err != nil {
+		return usagef("%s: there is no such file, and no store in %s to have such a comparison", id, *n.root)
+	}
+	c, err := st.Comparison(id)
+	if errors.Is(err, store.ErrNotFound) {
+		return usagef("%s: there is no such file, and no such comparison in %s", id, *n.root)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	p, err := plan.Parse([]byte(c.Plan))
+	if err != nil {
+		return fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+	}
+	arms, databases, err := comparison.Judge(c, p, st.Run)
+	if err != nil {
+		return fmt.Errorf("judging %s: %w", c.ID, err)
+	}
+	in := report.JudgeInput{Names: [2]string{c.Arms[0], strings.Join(c.Arms[1:], ", ")}, Skipped: map[string]string{}}
+	for _, j := range arms {
+		if len(c.Arms) > 2 {
+			j.Verdict.Database = strings.TrimSpace(j.Engine + " " + j.Arm)
+		}
+		in.Verdicts = append(in.Verdicts, j.Verdict)
+		maps.Copy(in.Skipped, j.Skipped)
+		if len(c.Arms) > 2 {
+			continue // a table has one new arm
+		}
+		for _, r := range j.Verdict.Results {
+			for _, pair := range r.Pairs {
+				in.Rows = append(in.Rows, verdict.Row{Metric: r.Name, Database: j.Engine, Unit: r.Unit, Pair: pair})
+			}
+		}
+	}
+	for _, j := range databases {
+		if *n.databases {
+			j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, c.Engines[0], j.Arm)
+			in.Databases = append(in.Databases, j.Verdict)
+		}
+	}
+	return a.writeJudged(n, in)
+}
+
+// openStore opens a store that is there; it does not make one.
+func openStore(root string) (*store.Store, error) {
+	if _, err := os.Stat(root); err != nil {
+		return nil, err
+	}
+	return store.Open(root)
 }

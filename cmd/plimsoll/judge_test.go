@@ -1,0 +1,195 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fixture reads a file of an importer's tests or of the examples.
+func fixture(t *testing.T, elem ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, elem...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Every bad input gets one clear error, exactly this one, status 2, and nothing on stdout.
+func TestJudgeRefuses(t *testing.T) {
+	k6 := fixture(t, "record", "k6", "testdata", "export.json")
+	k6b := fixture(t, "record", "k6", "testdata", "handle.json")
+	locust := fixture(t, "record", "locust", "testdata", "stats.csv")
+	history := fixture(t, "record", "locust", "testdata", "history.csv")
+	results := resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}})
+	figure := func(v string) string {
+		return "{\n  \"figures\": [\n    {\"name\": \"capacity\", \"value\": 900, \"unit\": \"users\"},\n    " + v + "\n  ]\n}\n"
+	}
+	const known = "not a file that is known: want a summary of k6, the _stats.csv of Locust, results.txt, comparison.json or a report of load-test-ng, or figures (docs/judge.md)"
+	tests := []struct {
+		name  string
+		files map[string]string
+		args  []string
+		want  string // of stderr, without "plimsoll judge: " and the line break
+	}{
+		{"no input", nil, nil, "0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h"},
+		{"no file", nil, []string{"nothing.csv"}, "nothing.csv: there is no such file, and no store in .plimsoll to have such a comparison"},
+		// Truncated runs.
+		{"truncated JSON", map[string]string{"a.json": k6[:1000], "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: line 34: the JSON ends in the middle: the file is truncated"},
+		{"truncated CSV", map[string]string{"a.csv": locust[:strings.Index(locust, ",Aggregated")], "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, "a.csv: there is no row Aggregated: the file is truncated"},
+		{"truncated results", map[string]string{"results.txt": results[:strings.LastIndex(results, "  Errors")]}, []string{"results.txt"}, "results.txt: line 11: the last result has no end: the file is truncated"},
+		{"results without users", map[string]string{"results.txt": strings.Replace(results, "  Supported Users: 14186\n", "", 1)}, []string{"results.txt"}, "results.txt: line 7: v1 ends without Supported Users: the file is truncated"},
+		{"failed deployment", map[string]string{"results.txt": "==================================================\nDeployment 1: No results generated\n==================================================\n\n"}, []string{"results.txt"},
+			"results.txt: line 2: Deployment 1: No results generated: one of its load tests failed"},
+		{"run that sent nothing", map[string]string{"a.json": `{"metrics": {"http_reqs": {"count": 0, "rate": 0}}}`, "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: http_reqs is 0: the run sent nothing"},
+		// Wrong files.
+		{"wrong CSV", map[string]string{"a.csv": "time;users\n1;2\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "time;users": want pair,base,new`},
+		{"wrong column", map[string]string{"a.csv": "pair,base,new,metric,when\n1,2,3,capacity,4\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "pair,base,new,metric,when": want pair,base,new, and beside them only metric, database and unit`},
+		{"history of Locust", map[string]string{"a.csv": history, "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, "a.csv: line 1: this is Locust's history of a run: give the file that ends in _stats.csv"},
+		{"some JSON", map[string]string{"a.json": "{}", "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: " + known},
+		{"some text", map[string]string{"a.txt": "hello", "b.json": k6}, []string{"-base", "a.txt", "-new", "b.json"}, "a.txt: " + known},
+		{"no text", map[string]string{"a.txt": "\n", "b.json": k6}, []string{"-base", "a.txt", "-new", "b.json"}, "a.txt: the file is empty"},
+		{"pairs as an arm", map[string]string{"a.csv": "pair,base,new\n1,2,3\n", "b.json": k6}, []string{"-base", "a.csv", "-new", "b.json"}, "a.csv: a CSV of pairs holds both arms: pass it alone, without -base and -new"},
+		{"results as an arm", map[string]string{"a.txt": results, "b.json": k6}, []string{"-base", "a.txt", "-new", "b.json"}, "a.txt holds both arms: pass it without -base"},
+		{"an arm as both", map[string]string{"a.json": k6}, []string{"a.json"}, "a.json is one run of k6: it is not known of which arm; pass it by -base or -new"},
+		{"two tools", map[string]string{"a.json": k6, "b.csv": locust}, []string{"-base", "a.json", "-new", "b.csv"}, "b.csv is of locust, but a.json of k6: both arms have to be measured by one tool"},
+		{"two tests", map[string]string{"a.json": figure(`{"name": "p95", "value": 9}`), "b.json": strings.Replace(figure(`{"name": "p95", "value": 9}`), "{", `{"test": "bounded, 10 users", `, 1),
+			"c.json": strings.Replace(figure(`{"name": "p95", "value": 9}`), "{", `{"test": "bounded, 20 users", `, 1)}, []string{"-base", "b.json", "-new", "c.json"},
+			`c.json: its test is "bounded, 20 users", but that of b.json is "bounded, 10 users": runs that did different things are no replicates`},
+		// Mixed units.
+		{"mixed units in a CSV", map[string]string{"a.csv": "metric,unit,pair,base,new\np95,ms,1,120,130\np95,s,2,0.12,0.13\n"}, []string{"a.csv"}, "a.csv: line 3: p95 is in s, but on line 2 in ms: convert one of them"},
+		{"mixed units of files", map[string]string{"a.json": figure(`{"name": "p95", "value": 120, "unit": "ms"}`), "b.json": figure(`{"name": "p95", "value": 0.13, "unit": "s"}`)}, []string{"-base", "a.json", "-new", "b.json"},
+			"b.json: line 4: p95 is in s, but a.json: line 4 has it in ms: convert one of them"},
+		{"errors without a share", map[string]string{"a.csv": "metric,unit,pair,base,new\nerrors,,1,3,4\n"}, []string{"a.csv"}, "a.csv: errors are in no unit: want %, a share of all operations"},
+		// Empty arms.
+		{"no base", map[string]string{"b.json": k6}, []string{"-new", "b.json"}, "the arm base is empty: give its runs by -base"},
+		{"no new", map[string]string{"a.json": k6}, []string{"-base", "a.json", "-new", ""}, "the arm new is empty: give its runs by -new"},
+		{"neither", nil, []string{"-base", "", "-new", ""}, "-base and -new are empty: give the runs of both arms"},
+		{"empty arm in a CSV", map[string]string{"a.csv": "database,pair,base,new\nMySQL,1,100,\nMySQL,2,101,\n"}, []string{"a.csv"}, "a.csv: the arm new is empty: no line has a number of it"},
+		{"missing number in a CSV", map[string]string{"a.csv": "database,pair,base,new\nMySQL,1,100,\nMySQL,2,101,99\n"}, []string{"a.csv"}, "a.csv: line 2: new is empty"},
+		{"uneven arms", map[string]string{"a.json": k6, "b.json": k6b, "c.json": strings.Replace(k6, "2169", "2170", 1)}, []string{"-base", "a.json,c.json", "-new", "b.json"}, "2 runs by -base and 1 by -new: want pairs, one run of each arm"},
+		// No numbers.
+		{"NaN in a CSV", map[string]string{"a.csv": "pair,base,new\n1,NaN,2\n"}, []string{"a.csv"}, `a.csv: line 2: base is "NaN": want a decimal number such as 16007 or 12.5`},
+		{"NaN in JSON", map[string]string{"a.json": figure(`{"name": "p95", "value": NaN}`), "b.json": figure(`{"name": "p95", "value": 1}`)}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: line 4: NaN is no number"},
+		{"no number in Locust", map[string]string{"a.csv": strings.Replace(locust, ",Aggregated,869,0,12", ",Aggregated,869,0,N/A", 1), "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, `a.csv: line 4: Median Response Time is "N/A", want a number`},
+		{"null in k6", map[string]string{"a.json": strings.Replace(k6, `"count": 2169`, `"count": null`, 1), "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, `a.json: http_reqs: count is "null", want a number`},
+		{"a value that is a text", map[string]string{"a.json": figure(`{"name": "p95", "value": "9 ms"}`), "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: line 4: cannot unmarshal string into Go struct field figure.value of type float64"},
+		// Duplicates.
+		{"pair twice in a CSV", map[string]string{"a.csv": "database,pair,base,new\nMySQL,1,1,2\nMySQL,1,1,2\n"}, []string{"a.csv"}, "a.csv: line 3: pair 1 on MySQL was already on line 2"},
+		{"pair twice", map[string]string{"a.json": k6, "b.json": k6b, "c.json": strings.Replace(k6, "2169", "2170", 1), "d.json": strings.Replace(k6b, "2192", "2193", 1)}, []string{"-base", "1=a.json,1=c.json", "-new", "1=b.json,2=d.json"},
+			"c.json: pair 1 of base is there already, in a.json"},
+		{"pair in one arm", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "1=a.json", "-new", "2=b.json"}, "b.json: pair 2 has no run of the arm base"},
+		{"file twice", map[string]string{"a.json": k6}, []string{"-base", "a.json", "-new", "./a.json"}, "./a.json is there twice (a.json): one run counts once"},
+		{"copy", map[string]string{"a.json": k6, "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "b.json is a copy of a.json: one run counts once"},
+		{"a version in between", map[string]string{"1.txt": results, "2.txt": strings.Replace(results, "v2", "v3", 1)}, []string{"1.txt", "2.txt"}, `2.txt: new is "v3", but was "v2" before: one file is of another version`},
+		// Flags that do not fit.
+		{"margin", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-margin", "5", "a.csv"}, `-margin: margin "5": want a percentage such as 5% or percentage points such as 0.1pp, above 0 and below 100`},
+		{"margin in points", map[string]string{"a.csv": "metric,unit,pair,base,new\np95,ms,1,2,3\n"}, []string{"-margin", "p95=1pp", "a.csv"}, "a.csv: the margin of p95 is in percentage points (pp): want percent"},
+		{"direction of a tool", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-better", "lower"}, "-better is of a CSV of pairs: files of a tool say themselves what their numbers are"},
+		{"one name", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-arms", "v1", "a.csv"}, `-arms "v1": want two names, such as v11.0.4,v11.1.0-rc2`},
+		{"metric", map[string]string{"a.csv": "metric,pair,base,new\nspeed,1,2,3\n"}, []string{"a.csv"}, `a.csv: metric "speed": want capacity, throughput, errors, or p50, p95, p99, mean or max of something, such as p95(post)`},
+		{"format", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-format", "jmeter"}, `a.json: -format "jmeter": want csv, load-test-ng, figures, k6, locust or auto`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			status, out, errOut := call(t, tt.files, append([]string{"judge"}, tt.args...)...)
+			if status != exitUsage || out != "" {
+				t.Errorf("status %d and stdout %q: want 2 and silence", status, out)
+			}
+			if want := "plimsoll judge: " + tt.want + "\n"; errOut != want {
+				t.Errorf("\ngot  %swant %s", errOut, want)
+			}
+		})
+	}
+}
+
+// Real files of both tools, of a server that answers 10 ms or 14 ms late: six pairs carry a verdict, one does not.
+func TestJudgeFilesOfTools(t *testing.T) {
+	for _, tool := range []struct{ dir, end string }{{"k6", ".json"}, {"locust", "_stats.csv"}} {
+		files := map[string]string{}
+		lists := map[string][]string{}
+		for _, arm := range []string{"base", "new"} {
+			for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
+				name := arm + "-" + n + tool.end
+				files[name] = fixture(t, "examples", "judge", tool.dir, name)
+				lists[arm] = append(lists[arm], name)
+			}
+		}
+		base, fresh := strings.Join(lists["base"], ","), strings.Join(lists["new"], ",")
+		t.Run(tool.dir, func(t *testing.T) {
+			status, out, errOut := call(t, files, "judge", "-base", base, "-new", fresh)
+			if status != exitWorse || errOut != "" || !strings.HasPrefix(out, "new is worse than base: throughput ") || strings.Contains(out, "errors          worse") {
+				t.Errorf("status %d, stderr %q\n%s", status, errOut, out)
+			}
+		})
+		t.Run(tool.dir+" the other way", func(t *testing.T) {
+			if status, out, _ := call(t, files, "judge", "-format", tool.dir, "-base", fresh, "-new", base); status != exitOK || !strings.HasPrefix(out, "new is better than base: throughput ") {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+		t.Run(tool.dir+" one pair", func(t *testing.T) {
+			status, out, _ := call(t, files, "judge", "-json", "-base", lists["base"][0], "-new", lists["new"][0])
+			if status != exitInconclusive || !strings.Contains(out, `"kind": "inconclusive",`) || !strings.Contains(out, `"indicative": true`) {
+				t.Errorf("status %d\n%s", status, out)
+			}
+		})
+		t.Run(tool.dir+" pairs by number", func(t *testing.T) {
+			_, inOrder, _ := call(t, files, "judge", "-base", base, "-new", fresh)
+			number := func(names []string) string {
+				var out []string
+				for i, n := range names {
+					out = append([]string{string(rune('1'+i)) + "=" + n}, out...)
+				}
+				return strings.Join(out, ",")
+			}
+			_, numbered, _ := call(t, files, "judge", "-base", number(lists["base"]), "-new", fresh)
+			if inOrder != numbered {
+				t.Errorf("by order\n%s\nby number\n%s", inOrder, numbered)
+			}
+		})
+	}
+}
+
+// Locust's whole milliseconds are steps of 8 % at 13 ms: not judged within 10 %, judged within 20 %.
+func TestCoarseFiguresAreNotJudged(t *testing.T) {
+	files := map[string]string{"a.csv": fixture(t, "examples", "judge", "locust", "base-1_stats.csv"), "b.csv": fixture(t, "examples", "judge", "locust", "new-1_stats.csv")}
+	const skipped = "not judged: p95 (a.csv: locust rounds 13 ms to 1 ms: more than half the margin of 10 %)"
+	if _, out, _ := call(t, files, "judge", "-base", "a.csv", "-new", "b.csv"); !strings.Contains(out, skipped) || strings.Contains(out, "\n  p95 ") {
+		t.Errorf("at a margin of 10 %%:\n%s", out)
+	}
+	if _, out, _ := call(t, files, "judge", "-margin", "p95=20%", "-base", "a.csv", "-new", "b.csv"); strings.Contains(out, skipped) || !strings.Contains(out, "\n  p95 ") {
+		t.Errorf("at a margin of 20 %%:\n%s", out)
+	}
+}
+
+// A table of several metrics is one family: each in its direction, and one verdict per database.
+func TestJudgeTableOfMetrics(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("metric,unit,database,pair,base,new\n")
+	for i, row := range [][2]string{{"100", "131"}, {"101", "129"}, {"99", "130"}, {"102", "133"}, {"98", "127"}, {"100", "131"}} {
+		pair := string(rune('1' + i))
+		b.WriteString("capacity,users,MySQL," + pair + ",1000,100" + pair + "\n")
+		b.WriteString("p95(post),ms,MySQL," + pair + "," + row[0] + "," + row[1] + "\n")
+		b.WriteString("capacity,users,Postgres," + pair + ",1000,100" + pair + "\n")
+		b.WriteString("p95(post),ms,Postgres," + pair + "," + row[0] + ",10" + pair + "\n")
+	}
+	status, out, errOut := call(t, map[string]string{"a.csv": b.String()}, "judge", "-databases=false", "a.csv")
+	if status != exitWorse || errOut != "" {
+		t.Errorf("status %d, %q", status, errOut)
+	}
+	for _, want := range []string{"MySQL: new is worse than base: p95(post) ", "Postgres: new is the same as base within the margins"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+func TestFormatsAreNamedOnce(t *testing.T) {
+	names := formatNames()
+	if slices.Sort(names); len(slices.Compact(names)) != len(formats())+1 {
+		t.Error(names)
+	}
+}

@@ -1,0 +1,372 @@
+package comparison
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// MostGiven is the largest number of files that make sense in one comparison.
+const MostGiven = 1000
+
+// Paired is what the runs of two arms say, by pairs.
+type Paired struct {
+	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric and database as
+	// the first run has them, then by pair.
+	Rows, Asides []verdict.Row
+	// Names are what the files call the arms; "base" and "new" where they do not say.
+	Names [2]string
+	// Skipped names figures that cannot be judged, with the reason.
+	Skipped  map[string]string
+	Warnings []string
+}
+
+// PairGiven makes pairs of runs that other tools measured. Their Pair and Arm are set. It is an error, which names the
+// file, when an arm has no run, a pair is not in both arms or twice in one, when the runs are of several tools or did
+// different things, or when a figure has several units. A figure to be judged is skipped when some run does not have it, when
+// it rests on too few operations, or when the tool rounded it to more than half of the margin that endpoint gives it: such
+// steps look like differences without any spread.
+func PairGiven(runs []record.Given, endpoint func(metric, unit string) (verdict.Endpoint, error)) (Paired, error) {
+	p := Paired{Names: [2]string{record.GivenBase, record.GivenNew}, Skipped: map[string]string{}}
+	arms, err := p.arms(runs)
+	if err != nil {
+		return p, err
+	}
+	slices.SortStableFunc(runs, func(a, b record.Given) int { return cmp.Compare(a.Pair, b.Pair) })
+	units := map[string]record.Given{}
+	counts := map[string]int{} // runs that have a figure
+	var figures []record.Figure
+	var databases []string
+	for _, g := range runs {
+		if !slices.Contains(databases, g.Database) {
+			databases = append(databases, g.Database)
+		}
+		for _, f := range g.Figures {
+			counts[f.Name]++
+			first, known := units[f.Name]
+			if !known {
+				units[f.Name] = g
+				figures = append(figures, f)
+				continue
+			}
+			if other, _ := first.Figure(f.Name); other.Unit != f.Unit {
+				return p, fmt.Errorf("%s: %s is in %s, but %s has it in %s: convert one of them",
+					place(g, f), f.Name, unitText(f.Unit), place(first, other), unitText(other.Unit))
+			}
+		}
+	}
+	p.warn(runs)
+	for _, f := range figures {
+		if !f.Aside {
+			why, err := unfit(f, runs, endpoint)
+			if err != nil {
+				return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
+			}
+			if why == "" && counts[f.Name] < len(runs) && !onOneTest(arms, f.Name) {
+				why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
+			}
+			if why != "" {
+				p.Skipped[f.Name] = why
+				continue
+			}
+		}
+		for _, db := range databases {
+			p.pair(f, db, arms)
+		}
+	}
+	return p, nil
+}
+
+type armKey struct {
+	database, test string
+	pair           int
+}
+
+// arms sorts the runs into arms and checks that they are pairs.
+func (p *Paired) arms(runs []record.Given) (arms [2]map[armKey]record.Given, err error) {
+	tests := map[string]record.Given{}
+	for i := range arms {
+		arms[i] = map[armKey]record.Given{}
+	}
+	for _, g := range runs {
+		arm := slices.Index([]string{record.GivenBase, record.GivenNew}, g.Arm)
+		if arm < 0 {
+			return arms, fmt.Errorf("%s: it is not known which arm it is of: pass it by -base or -new", g.Source)
+		}
+		if g.Tool != runs[0].Tool {
+			return arms, fmt.Errorf("%s is of %s, but %s of %s: both arms have to be measured by one tool", g.Source, g.Tool, runs[0].Source, runs[0].Tool)
+		}
+		key := armKey{g.Database, g.Test, g.Pair}
+		if other, twice := arms[arm][key]; twice {
+			return arms, fmt.Errorf("%s: pair %d of %s%s is there already, in %s", g.Source, g.Pair, g.Arm, onDatabase(g.Database), other.Source)
+		}
+		arms[arm][key] = g
+		// A file with several tests says what each of them is; a file with one is of the same test as all others.
+		if kind, _, _ := strings.Cut(g.Test, ","); g.Test != "" {
+			if first, known := tests[kind+"\x00"+g.Database]; known && first.Test != g.Test {
+				return arms, fmt.Errorf("%s: its test is %q, but that of %s is %q: runs that did different things are no replicates", g.Source, g.Test, first.Source, first.Test)
+			}
+			tests[kind+"\x00"+g.Database] = g
+		}
+		if g.Label != "" {
+			if p.Names[arm] != g.Label && p.Names[arm] != g.Arm {
+				return arms, fmt.Errorf("%s: %s is %q, but was %q before: one file is of another version", g.Source, g.Arm, g.Label, p.Names[arm])
+			}
+			p.Names[arm] = g.Label
+		}
+	}
+	if p.Names[0] == p.Names[1] {
+		p.Names = [2]string{p.Names[0] + " (base)", p.Names[1] + " (new)"}
+	}
+	for i, name := range []string{record.GivenBase, record.GivenNew} {
+		if len(arms[i]) == 0 {
+			return arms, fmt.Errorf("the arm %s is empty: give at least one run of it", name)
+		}
+	}
+	for i := range arms {
+		for _, g := range runs {
+			key := armKey{g.Database, g.Test, g.Pair}
+			if _, ok := arms[i][key]; !ok {
+				return arms, fmt.Errorf("%s: pair %d%s has no run of the arm %s", g.Source, g.Pair, onDatabase(g.Database), []string{record.GivenBase, record.GivenNew}[i])
+			}
+		}
+	}
+	return arms, nil
+}
+
+// onOneTest reports whether a figure is missing only from runs of another test than those that have it: a bounded test
+// has no capacity.
+func onOneTest(arms [2]map[armKey]record.Given, name string) bool {
+	has := map[string]bool{}
+	for _, arm := range arms {
+		for key, g := range arm {
+			_, ok := g.Figure(name)
+			if before, known := has[key.test]; known && before != ok {
+				return false
+			}
+			has[key.test] = ok
+		}
+	}
+	return true
+}
+
+// pair adds the rows of one figure on one database.
+func (p *Paired) pair(f record.Figure, database string, arms [2]map[armKey]record.Given) {
+	var rows []verdict.Row
+	for key, g := range arms[0] {
+		a, ok1 := g.Figure(f.Name)
+		b, ok2 := arms[1][key].Figure(f.Name)
+		if key.database != database || !ok1 || !ok2 {
+			continue
+		}
+		rows = append(rows, verdict.Row{Metric: f.Name, Database: database, Unit: f.Unit, Pair: verdict.Pair{
+			Block: g.Pair, Base: a.Value, New: b.Value, BaseCensored: a.AtLeast, NewCensored: b.AtLeast, BaseOps: a.Ops, NewOps: b.Ops}})
+	}
+	slices.SortFunc(rows, func(a, b verdict.Row) int { return cmp.Compare(a.Block, b.Block) })
+	if f.Aside {
+		p.Asides = append(p.Asides, rows...)
+	} else {
+		p.Rows = append(p.Rows, rows...)
+	}
+}
+
+// warn gathers what the files warn of: each text once, with the runs that it is of.
+func (p *Paired) warn(runs []record.Given) {
+	sources := map[string][]string{}
+	var texts []string
+	for _, g := range runs {
+		for _, w := range g.Warnings {
+			if sources[w] == nil {
+				texts = append(texts, w)
+			}
+			if !slices.Contains(sources[w], g.Source) {
+				sources[w] = append(sources[w], g.Source)
+			}
+		}
+	}
+	for _, w := range texts {
+		from := sources[w][0]
+		if n := len(sources[w]); n > 1 {
+			from += fmt.Sprintf(" and %d more", n-1)
+		}
+		p.Warnings = append(p.Warnings, from+": "+w)
+	}
+}
+
+// unfit says why a figure cannot be judged: the first run in which it rests on too little, or is too coarse.
+func unfit(f record.Figure, runs []record.Given, endpoint func(metric, unit string) (verdict.Endpoint, error)) (string, error) {
+	e, err := endpoint(f.Name, f.Unit)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range runs {
+		of, ok := g.Figure(f.Name)
+		if !ok {
+			continue
+		}
+		if why := tooFew(of); why != "" {
+			return g.Source + ": " + why, nil
+		}
+		if !e.Absolute && of.Step > e.Margin/2*of.Value {
+			return fmt.Sprintf("%s: %s rounds %g %s to %g %s: more than half the margin of %g %%", g.Source, g.Tool, of.Value, f.Unit, of.Step, f.Unit, 100*e.Margin), nil
+		}
+	}
+	return "", nil
+}
+
+// tooFew says why a percentile of so many operations is none.
+func tooFew(f record.Figure) string {
+	var q float64
+	if f.Ops == 0 {
+		return ""
+	}
+	if n, err := fmt.Sscanf(f.Name, "p%g", &q); n != 1 || err != nil || q <= 0 || q >= 100 {
+		return ""
+	}
+	if least := leastOps(q); uint64(f.Ops) < least {
+		return fmt.Sprintf("%d operations are too few for p%g: want %d", f.Ops, q, least)
+	}
+	return ""
+}
+
+func place(g record.Given, f record.Figure) string {
+	if f.Line == 0 {
+		return g.Source
+	}
+	return fmt.Sprintf("%s: line %d", g.Source, f.Line)
+}
+
+func unitText(u string) string {
+	if u == "" {
+		return "no unit"
+	}
+	return u
+}
+
+func onDatabase(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " on " + name
+}
+
+// EndpointOf returns the endpoint of a metric that is called as [record.Figure] says: capacity and throughput are better
+// higher, errors in percent and all latencies lower. Margins are those of the statistic unless margins has the metric.
+func EndpointOf(metric, unit string, margins map[string]verdict.Endpoint) (verdict.Endpoint, error) {
+	e := verdict.Endpoint{Name: metric, Unit: unit, Better: verdict.Lower}
+	stat, _, _ := strings.Cut(metric, "(")
+	var q float64
+	n, err := fmt.Sscanf(stat, "p%g", &q)
+	switch {
+	case stat == "capacity" || stat == "throughput":
+		e.Better, e.Margin = verdict.Higher, 0.05
+	case stat == "errors" && unit == "%":
+		e.Margin, e.Absolute = 0.1, true
+	case stat == "errors":
+		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", unitText(unit))
+	case stat == "mean" || stat == "max":
+		e.Margin = 0.10
+	case n == 1 && err == nil && q > 0 && q < 100:
+		e.Margin = 0.10
+		if q >= 99 {
+			e.Margin = 0.15
+		}
+	default:
+		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, or p50, p95, p99, mean or max of something, such as p95(post)", metric)
+	}
+	for _, key := range []string{metric, stat} {
+		if m, ok := margins[key]; ok {
+			if m.Absolute != e.Absolute {
+				return e, fmt.Errorf("the margin of %s is in %s: want %s", metric, marginUnit(m.Absolute), marginUnit(e.Absolute))
+			}
+			e.Margin = m.Margin
+			break
+		}
+	}
+	return e, nil
+}
+
+func marginUnit(absolute bool) string {
+	if absolute {
+		return "percentage points (pp)"
+	}
+	return "percent"
+}
+
+// JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
+// database against the first within each arm. An error says which metric has no meaning.
+func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit string) (verdict.Endpoint, error)) (arms, databases []Judgement, err error) {
+	var metrics, engines []string
+	units := map[string]string{}
+	endpoints := map[string]verdict.Endpoint{}
+	for _, r := range rows {
+		if !slices.Contains(metrics, r.Metric) {
+			metrics, units[r.Metric] = append(metrics, r.Metric), r.Unit
+			if endpoints[r.Metric], err = endpoint(r.Metric, r.Unit); err != nil {
+				return nil, nil, err
+			}
+		}
+		if !slices.Contains(engines, r.Database) {
+			engines = append(engines, r.Database)
+		}
+	}
+	pairs := func(metric, database string) []verdict.Pair {
+		var out []verdict.Pair
+		for _, r := range rows {
+			if r.Metric == metric && r.Database == database {
+				out = append(out, r.Pair)
+			}
+		}
+		return out
+	}
+	for _, e := range engines {
+		var results []verdict.Result
+		for _, m := range metrics {
+			if all := pairs(m, e); len(all) > 0 {
+				results = append(results, verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]}))
+			}
+		}
+		arms = append(arms, Judgement{Engine: e, Arm: names[1], Verdict: verdict.Combine(e, results)})
+	}
+	for _, e := range engines[min(1, len(engines)):] {
+		for i, arm := range names {
+			var results []verdict.Result
+			for _, m := range metrics {
+				if all := across(pairs(m, engines[0]), pairs(m, e), i); len(all) > 0 {
+					results = append(results, verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e}))
+				}
+			}
+			databases = append(databases, Judgement{Engine: e, Arm: arm, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
+		}
+	}
+	return arms, databases, nil
+}
+
+// across makes pairs of one arm on two databases, from pairs of two arms on one.
+func across(first, other []verdict.Pair, arm int) []verdict.Pair {
+	var out []verdict.Pair
+	side := func(p verdict.Pair) (float64, bool, int64) {
+		if arm == 0 {
+			return p.Base, p.BaseCensored, p.BaseOps
+		}
+		return p.New, p.NewCensored, p.NewOps
+	}
+	for _, a := range first {
+		i := slices.IndexFunc(other, func(b verdict.Pair) bool { return b.Block == a.Block })
+		if i < 0 {
+			continue
+		}
+		p := verdict.Pair{Block: a.Block}
+		p.Base, p.BaseCensored, p.BaseOps = side(a)
+		p.New, p.NewCensored, p.NewOps = side(other[i])
+		if !math.IsNaN(p.Base) && !math.IsNaN(p.New) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package comparison_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/comparison"
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+func givenRun(arm string, pair int, figures ...record.Figure) record.Given {
+	return record.Given{Source: fmt.Sprintf("%s-%d", arm, pair), Tool: "t", Arm: arm, Pair: pair, Figures: figures}
+}
+
+func endpointOf(metric, unit string) (verdict.Endpoint, error) {
+	return comparison.EndpointOf(metric, unit, nil)
+}
+
+func TestPairGiven(t *testing.T) {
+	capacity := func(v float64) record.Figure { return record.Figure{Name: "capacity", Value: v, Unit: "users"} }
+	p95 := func(v float64, ops int64) record.Figure {
+		return record.Figure{Name: "p95", Value: v, Unit: "ms", Ops: ops}
+	}
+	p99 := record.Figure{Name: "p99", Value: 30, Unit: "ms", Ops: 458}
+	aside := record.Figure{Name: "handler", Value: 3, Unit: "ms", Aside: true}
+	got, err := comparison.PairGiven([]record.Given{
+		givenRun("new", 2, capacity(91), p95(11, 500), p99, aside), givenRun("base", 1, capacity(100), p95(10, 500), p99, aside),
+		givenRun("new", 1, capacity(90), p99, aside), givenRun("base", 2, capacity(101), p95(10, 500), p99, aside),
+	}, endpointOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Rows) != 2 || got.Rows[0].Pair != (verdict.Pair{Block: 1, Base: 100, New: 90}) || got.Rows[1].Pair != (verdict.Pair{Block: 2, Base: 101, New: 91}) {
+		t.Errorf("rows %+v", got.Rows)
+	}
+	if len(got.Asides) != 2 || got.Asides[0].Metric != "handler" {
+		t.Errorf("asides %+v", got.Asides)
+	}
+	if got.Skipped["p95"] != "1 of 4 runs do not have it" || !strings.Contains(got.Skipped["p99"], "458 operations are too few for p99: want 459") || len(got.Skipped) != 2 {
+		t.Errorf("skipped %q", got.Skipped)
+	}
+}
+
+// A tool's rounding of more than half the margin makes steps that look like a difference without any spread.
+func TestPairGivenStep(t *testing.T) {
+	for _, tt := range []struct {
+		step    float64
+		skipped bool
+	}{{0, false}, {1, false}, {1.01, true}} {
+		f := record.Figure{Name: "p95", Value: 20, Unit: "ms", Step: tt.step}
+		got, err := comparison.PairGiven([]record.Given{givenRun("base", 1, f), givenRun("new", 1, f)}, endpointOf)
+		if err != nil || (got.Skipped["p95"] != "") != tt.skipped || (len(got.Rows) == 0) != tt.skipped {
+			t.Errorf("20 ms rounded to %v: %+v, %v", tt.step, got, err)
+		}
+	}
+}
+
+func TestEndpointOf(t *testing.T) {
+	margins := map[string]verdict.Endpoint{"p95": {Margin: 0.2}, "p95(post)": {Margin: 0.3}, "errors": {Margin: 1, Absolute: true}}
+	for _, tt := range []struct {
+		metric, unit string
+		want         verdict.Endpoint
+		err          string
+	}{
+		{"capacity", "users", verdict.Endpoint{Name: "capacity", Unit: "users", Better: verdict.Higher, Margin: 0.05}, ""},
+		{"throughput", "1/s", verdict.Endpoint{Name: "throughput", Unit: "1/s", Better: verdict.Higher, Margin: 0.05}, ""},
+		{"p95", "ms", verdict.Endpoint{Name: "p95", Unit: "ms", Better: verdict.Lower, Margin: 0.2}, ""},
+		{"p95(post)", "ms", verdict.Endpoint{Name: "p95(post)", Unit: "ms", Better: verdict.Lower, Margin: 0.3}, ""},
+		{"p99.9(op)", "s", verdict.Endpoint{Name: "p99.9(op)", Unit: "s", Better: verdict.Lower, Margin: 0.15}, ""},
+		{"mean", "ms", verdict.Endpoint{Name: "mean", Unit: "ms", Better: verdict.Lower, Margin: 0.1}, ""},
+		{"errors", "%", verdict.Endpoint{Name: "errors", Unit: "%", Better: verdict.Lower, Margin: 1, Absolute: true}, ""},
+		{"errors", "", verdict.Endpoint{}, "want %, a share"},
+		{"price", "EUR", verdict.Endpoint{}, `metric "price"`},
+		{"p100", "ms", verdict.Endpoint{}, `metric "p100"`},
+	} {
+		got, err := comparison.EndpointOf(tt.metric, tt.unit, margins)
+		if tt.err == "" && (err != nil || got != tt.want) {
+			t.Errorf("%s: %+v, %v; want %+v", tt.metric, got, err, tt.want)
+		}
+		if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: %v; want %q", tt.metric, err, tt.err)
+		}
+	}
+}
+
+// Databases are compared within the pairs of one arm.
+func TestJudgeRowsAcrossDatabases(t *testing.T) {
+	var rows []verdict.Row
+	for i := range 6 {
+		drift := float64(i * 40)
+		rows = append(rows,
+			verdict.Row{Metric: "capacity", Database: "MySQL", Unit: "users", Pair: verdict.Pair{Block: i + 1, Base: 1000 + drift, New: 1003 + drift}},
+			verdict.Row{Metric: "capacity", Database: "Postgres", Unit: "users", Pair: verdict.Pair{Block: i + 1, Base: 1100 + 1.1*drift + float64(i%2), New: 1102 + 1.1*drift}})
+	}
+	arms, databases, err := comparison.JudgeRows(rows, [2]string{"v1", "v2"}, endpointOf)
+	if err != nil || len(arms) != 2 || len(databases) != 2 {
+		t.Fatal(arms, databases, err)
+	}
+	for _, j := range arms {
+		if j.Verdict.Kind != verdict.Same {
+			t.Errorf("%s: %s", j.Engine, j.Verdict.Lead)
+		}
+	}
+	for i, j := range databases {
+		if j.Verdict.Kind != verdict.Better || j.Arm != []string{"v1", "v2"}[i] || !strings.Contains(j.Verdict.Lead, "Postgres is better than MySQL") {
+			t.Errorf("%s: %s", j.Arm, j.Verdict.Lead)
+		}
+	}
+}

@@ -1,0 +1,455 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// JudgeFormat is the version of the JSON form of a [JudgeDocument].
+const JudgeFormat = 1
+
+// A JudgeDocument is what can be said of numbers that somebody already had: of a CSV, or of files of other tools.
+type JudgeDocument struct {
+	Format int `json:"format"`
+	// Names are what the arms are called, base first.
+	Names [2]string `json:"arms"`
+	// Kind is the conclusion that decides over all databases; Indicative says that there are too few pairs for any.
+	Kind       verdict.Kind `json:"kind"`
+	Indicative bool         `json:"indicative,omitempty"`
+	// Verdicts are of the new arm against base, one per database; Databases of each database against the first, within
+	// each arm.
+	Verdicts  []verdict.Verdict `json:"verdicts"`
+	Databases []verdict.Verdict `json:"databases,omitempty"`
+	// Skipped are figures that were not judged, with the reason.
+	Skipped  []record.Row `json:"skipped,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
+	// Blocks says what it would have taken to find the arms the same, one per endpoint of Verdicts and Databases that
+	// has a relative difference.
+	Blocks  []BlocksFor `json:"blocks_for_same,omitempty"`
+	Asides  []Aside     `json:"asides,omitempty"`
+	Sources []Source    `json:"sources,omitempty"`
+
+	metrics   []judgedMetric
+	databases []string
+}
+
+// BlocksFor is how many blocks one endpoint of one comparison takes.
+type BlocksFor struct {
+	Of       string           `json:"of"` // the database, or the two that are compared and the arm; may be empty
+	Endpoint string           `json:"endpoint"`
+	Effect   Number           `json:"effect"` // relative
+	Margin   float64          `json:"margin"`
+	Pairs    int              `json:"pairs"` // that there are
+	Each     []verdict.Blocks `json:"by_run_sd"`
+}
+
+// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one.
+type Aside struct {
+	Name     string `json:"name"`
+	Database string `json:"database,omitempty"`
+	Unit     string `json:"unit,omitempty"`
+	Pairs    int    `json:"pairs"`
+	Base     Number `json:"base"`
+	New      Number `json:"new"`
+	Effect   Number `json:"effect"`
+}
+
+// A Source is a file that a run was read from.
+type Source struct {
+	Arm  string `json:"arm"`
+	Pair int    `json:"pair"`
+	File string `json:"file"`
+	Tool string `json:"tool"`
+}
+
+// A judgedMetric is the rows of one metric.
+type judgedMetric struct {
+	name, unit string
+	rows       []verdict.Row
+}
+
+// JudgeInput is everything that a JudgeDocument is made of.
+type JudgeInput struct {
+	Names               [2]string
+	Rows, Asides        []verdict.Row
+	Verdicts, Databases []verdict.Verdict
+	Skipped             map[string]string
+	Warnings            []string
+	Sources             []Source
+}
+
+// FromRows makes the document. The input is not changed.
+func FromRows(in JudgeInput) JudgeDocument {
+	d := JudgeDocument{Format: JudgeFormat, Names: in.Names, Kind: verdict.Worst(in.Verdicts...), Verdicts: in.Verdicts, Databases: in.Databases,
+		Warnings: in.Warnings, Sources: in.Sources}
+	for _, v := range in.Verdicts {
+		d.Indicative = d.Indicative || v.Indicative && v.Kind == d.Kind
+	}
+	for _, name := range sortedKeys(in.Skipped) {
+		d.Skipped = append(d.Skipped, record.Row{Name: name, Value: in.Skipped[name]})
+	}
+	for _, r := range in.Rows {
+		i := slices.IndexFunc(d.metrics, func(m judgedMetric) bool { return m.name == r.Metric })
+		if i < 0 {
+			i = len(d.metrics)
+			d.metrics = append(d.metrics, judgedMetric{name: r.Metric, unit: r.Unit})
+		}
+		d.metrics[i].rows = append(d.metrics[i].rows, r)
+		if !slices.Contains(d.databases, r.Database) {
+			d.databases = append(d.databases, r.Database)
+		}
+	}
+	for _, v := range slices.Concat(in.Verdicts, in.Databases) {
+		for _, r := range v.Results {
+			if each := r.BlocksForSame(); each != nil {
+				d.Blocks = append(d.Blocks, BlocksFor{Of: v.Database, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N, Each: each})
+			}
+		}
+	}
+	d.Asides = asides(in.Asides)
+	return d
+}
+
+func sortedKeys(m map[string]string) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func asides(rows []verdict.Row) []Aside {
+	var out []Aside
+	sums := map[int][2]float64{}
+	for _, r := range rows {
+		i := slices.IndexFunc(out, func(a Aside) bool { return a.Name == r.Metric && a.Database == r.Database })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Aside{Name: r.Metric, Database: r.Database, Unit: r.Unit})
+		}
+		out[i].Pairs++
+		s := sums[i]
+		s[0], s[1] = s[0]+math.Log(r.Base), s[1]+math.Log(r.New)
+		sums[i] = s
+	}
+	for i := range out {
+		a := &out[i]
+		n := float64(a.Pairs)
+		a.Base, a.New = Number(math.Exp(sums[i][0]/n)), Number(math.Exp(sums[i][1]/n))
+		a.Effect = unknown
+		if a.Base > 0 && a.New > 0 {
+			a.Effect = a.New/a.Base - 1
+		}
+	}
+	return out
+}
+
+// JudgeJSON writes the document, indented.
+func JudgeJSON(w io.Writer, d JudgeDocument) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+// JudgeMarkdown writes the document in GitHub's dialect of Markdown. Its result tables are those of the release reports:
+// a row per database, a column per version, and the deltas both ways.
+func JudgeMarkdown(w io.Writer, d JudgeDocument) error {
+	var b strings.Builder
+	b.WriteString("# Performance Comparison " + code(d.Names[0]) + " vs " + code(d.Names[1]) + "\n\n")
+	for _, v := range d.Verdicts {
+		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(v.Kind, v.Indicative)), md(v.Lead))
+	}
+	b.WriteByte('\n')
+	if len(d.Warnings) > 0 {
+		b.WriteString("Warnings:\n\n")
+		for _, t := range d.Warnings {
+			b.WriteString("- " + md(t) + "\n")
+		}
+		b.WriteByte('\n')
+	}
+	for _, s := range d.sections() {
+		writeSection(&b, Document{}, s)
+	}
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+func (d JudgeDocument) sections() []section {
+	out := []section{{Level: 2, Title: "Results"}}
+	for _, m := range d.metrics {
+		out = append(out, d.resultSections(m)...)
+	}
+	for _, v := range slices.Concat(d.Verdicts, d.Databases) {
+		title := "Endpoints"
+		if v.Database != "" {
+			title += " - " + v.Database
+		}
+		if len(v.Results) == 0 {
+			continue
+		}
+		s := section{Level: 3, Title: title, Table: endpointTable(Finding{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name)}
+		out = append(out, s)
+	}
+	if len(d.Skipped) > 0 {
+		out[len(out)-1].Notes = skippedNotes(Finding{Skipped: d.Skipped})
+	}
+	if len(d.Blocks) > 0 {
+		out = append(out, d.blocksSection())
+	}
+	if len(d.Asides) > 0 {
+		t := newTable(-1, "Figure", "Test", ">"+d.Names[0], ">"+d.Names[1], ">Delta", ">Pairs")
+		for _, a := range d.Asides {
+			e := verdict.Endpoint{Unit: a.Unit}
+			delta := dash
+			if a.Effect.Known() {
+				delta = percent(float64(a.Effect))
+			}
+			t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, strconv.Itoa(a.Pairs))
+		}
+		out = append(out, section{Level: 3, Title: "Other figures", Table: t, Notes: []string{"Geometric means over the pairs. Shown and not judged: among many figures some differ by chance."}})
+	}
+	if len(d.Sources) > 0 {
+		t := newTable(-1, "Arm", ">Pair", "File", "Tool")
+		for _, s := range d.Sources {
+			t.add(s.Arm, strconv.Itoa(s.Pair), s.File, s.Tool)
+		}
+		out = append(out, section{Level: 3, Title: "Sources", Table: t})
+	}
+	return out
+}
+
+// mostTables is up to how many pairs each has a table of its own, as in the release reports.
+const mostTables = 3
+
+// resultSections lays out one metric: a table per run, or one of all runs.
+func (d JudgeDocument) resultSections(m judgedMetric) []section {
+	var pairs []int
+	for _, r := range m.rows {
+		if !slices.Contains(pairs, r.Block) {
+			pairs = append(pairs, r.Block)
+		}
+	}
+	slices.Sort(pairs)
+	title := m.title(len(d.databases))
+	named := len(d.databases) > 1 || d.databases[0] != ""
+	head := []string{">" + d.Names[0], ">" + d.Names[1], ">Delta"}
+	if named {
+		head = append([]string{"Test"}, head...)
+	}
+	switch {
+	case len(pairs) == 1:
+		t := newTable(-1, head...)
+		d.addRows(t, m, pairs[0], named)
+		return []section{{Level: 3, Title: title, Table: t}}
+	case len(pairs) > mostTables:
+		t := newTable(-1, append([]string{">Run"}, head...)...)
+		for _, p := range pairs {
+			d.addRows(t, m, p, named, strconv.Itoa(p))
+		}
+		return []section{{Level: 3, Title: title, Table: t}}
+	}
+	out := []section{{Level: 3, Title: title}}
+	for _, p := range pairs {
+		t := newTable(-1, head...)
+		d.addRows(t, m, p, named)
+		out = append(out, section{Level: 4, Title: fmt.Sprintf("Run %d", p), Table: t})
+	}
+	return out
+}
+
+func (m judgedMetric) title(databases int) string {
+	if m.name != capacityName {
+		if m.unit == "" {
+			return m.name
+		}
+		return m.name + ", " + m.unit
+	}
+	if databases > 1 {
+		return "Supported users in unbounded tests"
+	}
+	return "Supported users in unbounded test"
+}
+
+// addRows adds the rows of one pair: each database, then each but the first against the first.
+func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, before ...string) {
+	find := func(database string) (verdict.Row, bool) {
+		for _, r := range m.rows {
+			if r.Database == database && r.Block == pair {
+				return r, true
+			}
+		}
+		return verdict.Row{}, false
+	}
+	absolute := d.absolute(m.name)
+	for _, db := range d.databases {
+		r, ok := find(db)
+		if !ok {
+			continue
+		}
+		cells := slices.Clone(before)
+		if named {
+			cells = append(cells, test(db))
+		}
+		t.add(append(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))...)
+	}
+	first, ok := find(d.databases[0])
+	if len(d.Databases) == 0 || !ok {
+		return
+	}
+	for _, db := range d.databases[1:] {
+		r, ok := find(db)
+		if !ok {
+			continue
+		}
+		label := "Delta"
+		if len(d.databases) > 2 {
+			label += " " + db
+		}
+		t.add(append(slices.Clone(before), label, deltaCell(first.Base, r.Base, first.BaseCensored, r.BaseCensored, absolute),
+			deltaCell(first.New, r.New, first.NewCensored, r.NewCensored, absolute), "")...)
+	}
+}
+
+func (d JudgeDocument) absolute(metric string) bool {
+	for _, v := range d.Verdicts {
+		for _, r := range v.Results {
+			if r.Name == metric {
+				return r.Absolute
+			}
+		}
+	}
+	return false
+}
+
+// given writes a number as it was given.
+func given(v float64, atLeast bool) string {
+	text := sig(v, 4)
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		text = fixed(v, 0)
+	}
+	if atLeast {
+		return ">= " + text
+	}
+	return text
+}
+
+// deltaCell writes a difference as the release reports do: "12.84%", "-0.28%".
+func deltaCell(base, fresh float64, baseAtLeast, newAtLeast, absolute bool) string {
+	bound := ""
+	switch {
+	case baseAtLeast && newAtLeast, !absolute && !(base > 0):
+		return dash
+	case baseAtLeast:
+		bound = "<= "
+	case newAtLeast:
+		bound = ">= "
+	}
+	if absolute {
+		return bound + fixed(fresh-base, 3) + " pp"
+	}
+	return bound + fixed(100*(fresh/base-1), 2) + "%"
+}
+
+// blocksHead are the columns of the table of blocks.
+func (d JudgeDocument) blocksTable() *table {
+	head := []string{"Endpoint", ">Delta", ">Margin", ">Pairs"}
+	named := slices.ContainsFunc(d.Blocks, func(b BlocksFor) bool { return b.Of != "" })
+	if named {
+		head = append([]string{"Test"}, head...)
+	}
+	for _, sd := range verdict.RunSDs() {
+		head = append(head, ">sd "+trim(fixed(100*sd, 1))+" %")
+	}
+	t := newTable(-1, head...)
+	for _, b := range d.Blocks {
+		var row []string
+		if named {
+			row = append(row, b.Of)
+		}
+		row = append(row, b.Endpoint, fixed(100*float64(b.Effect), 2)+"%", trim(fixed(100*b.Margin, 1))+" %", strconv.Itoa(b.Pairs))
+		for _, e := range b.Each {
+			row = append(row, blocksText(e))
+		}
+		t.add(row...)
+	}
+	return t
+}
+
+func blocksText(b verdict.Blocks) string {
+	switch {
+	case b.Never:
+		return "never"
+	case b.TooMany:
+		return "> 10000"
+	}
+	return strconv.Itoa(b.Blocks)
+}
+
+// blocksNote explains the table of blocks.
+const blocksNote = "How many blocks (one run of each arm) it takes until four in five comparisons say \"the same within the margin\", " +
+	"if the true difference is the one shown, by how much runs of one build vary (sd). Never: the difference lies outside the margin. " +
+	"Fewer than six blocks carry no verdict."
+
+func (d JudgeDocument) blocksSection() section {
+	return section{Level: 3, Title: "Blocks to say the same", Table: d.blocksTable(), Notes: []string{blocksNote}}
+}
+
+// JudgeText writes the document for a screen: the pairs of each endpoint, the verdicts, and what it would have taken.
+func JudgeText(w io.Writer, d JudgeDocument) error {
+	var b strings.Builder
+	for _, v := range slices.Concat(d.Verdicts, d.Databases) {
+		if err := v.Text(&b); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	for _, s := range d.Skipped {
+		fmt.Fprintf(&b, "not judged: %s (%s)\n", s.Name, s.Value)
+	}
+	for _, t := range d.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", t)
+	}
+	if len(d.Skipped)+len(d.Warnings) > 0 {
+		b.WriteByte('\n')
+	}
+	if len(d.Blocks) > 0 {
+		writeText(&b, d.blocksTable())
+		b.WriteString("\n" + blocksNote + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// BlocksText writes below a result, for a screen, how many blocks it takes to say the same; nothing where that has no
+// meaning.
+func BlocksText(w io.Writer, r verdict.Result) error {
+	d := FromRows(JudgeInput{Verdicts: []verdict.Verdict{{Results: []verdict.Result{r}}}})
+	if len(d.Blocks) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteByte('\n')
+	writeText(&b, d.blocksTable())
+	b.WriteString("\n" + blocksNote + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeText writes a table in columns.
+func writeText(b *strings.Builder, t *table) {
+	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
+	for _, r := range slices.Concat([][]string{t.Head}, t.Rows) {
+		fmt.Fprintln(tw, strings.Join(r, "\t"))
+	}
+	tw.Flush()
+}
