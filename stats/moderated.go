@@ -86,8 +86,8 @@ func (p Prior) Moderate(variance, df, pooled float64) (float64, float64) {
 
 // ModeratedTest is the test of one metric among many.
 type ModeratedTest struct {
-	// T is the mean over its moderated standard error, with DF degrees of freedom.
-	T, DF float64
+	// T is the mean over its moderated standard error SE, with DF degrees of freedom.
+	T, DF, SE float64
 	// P is the p-value of the hypothesis that the true mean is between -floor and +floor, whichever of the two ends is
 	// nearer to the mean; of "no change" for a floor of 0.
 	P float64
@@ -115,7 +115,7 @@ func ModeratedT(samples []Sample, floor []float64) ([]ModeratedTest, Prior) {
 	prior := VariancePrior(variance, df)
 	out := make([]ModeratedTest, len(samples))
 	for i, s := range samples {
-		out[i] = ModeratedTest{T: math.NaN(), DF: math.NaN(), P: math.NaN()}
+		out[i] = ModeratedTest{T: math.NaN(), DF: math.NaN(), SE: math.NaN(), P: math.NaN()}
 		if s.N() < MinInterval || !(floor[i] >= 0) {
 			continue
 		}
@@ -138,7 +138,7 @@ func moderated(mean, se, df, floor float64) ModeratedTest {
 		return t
 	}
 	tail := func(x float64) float64 { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-x) }
-	return ModeratedTest{T: mean / se, DF: df, P: min(1, tail((size-floor)/se)+tail((size+floor)/se))}
+	return ModeratedTest{T: mean / se, DF: df, SE: se, P: min(1, tail((size-floor)/se)+tail((size+floor)/se))}
 }
 
 // trigamma is the second derivative of the logarithm of the gamma function, x > 0: the recurrence up to 15, and the

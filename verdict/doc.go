@@ -32,6 +32,12 @@
 // [Combine] holds the level over all endpoints of a database by Holm's method: any worse makes the database
 // worse, else any inconclusive makes it inconclusive, else any better makes it better.
 //
+// # Further metrics
+//
+// [JudgeFamily] looks at all numbers beside the primary endpoints at once: a [Metric] is a finding when it changed by more than
+// its floor, at a false discovery rate of 10 %. A [Family] says where to look and decides no verdict. docs/statistics.md
+// has the rules with their sources, and tables of how often they err.
+//
 // # Load steps
 //
 // [Size] gives each step of a ladder a [Grade] by a fixed rule ([GradeOf]), names the comfortable and the most users,

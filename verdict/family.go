@@ -1,0 +1,185 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/stats"
+)
+
+// FalseDiscoveries is the expected share of false ones among the findings of a [Family].
+const FalseDiscoveries = 0.10
+
+// FamilyFloor is the smallest change of a metric that is worth a finding: 3 %, or [Metric.Floor] if that is more.
+const FamilyFloor = 0.03
+
+// A Metric is one of many numbers of a run that are watched beside the primary endpoints: p95 of one operation, a store
+// method. Pairs are those blocks in which both arms have it, with values above zero.
+type Metric struct {
+	Name   string
+	Unit   string // of the values and of Floor: "ms"
+	Better Direction
+	// Floor is the smallest difference that matters, in Unit, besides [FamilyFloor]: 2 ms for a latency.
+	Floor float64
+	Pairs []Pair
+}
+
+// A Secondary is what is concluded about one metric.
+type Secondary struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit,omitempty"`
+	Better Direction `json:"better"`
+	N      int       `json:"n"` // pairs
+	// Base and New are geometric means of the runs of the pairs.
+	Base float64 `json:"base"`
+	New  float64 `json:"new"`
+	// Effect is new/base - 1, Lo and Hi its 95 % interval by itself, with the variance that the family lends it.
+	Effect float64 `json:"effect"`
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	// Floor is the change, as a ratio minus one, up to which the metric counts as unchanged.
+	Floor float64 `json:"floor"`
+	T     float64 `json:"-"` // moderated; infinite when nothing varied
+	P     float64 `json:"p"` // of "changed by no more than the floor"
+	Q     float64 `json:"q"` // P adjusted by Benjamini and Hochberg
+	// Kind is Worse or Better for a finding, and Inconclusive for everything else: a family never says the same.
+	Kind Kind `json:"kind"`
+}
+
+// A Family is the judgment on all metrics beside the primary endpoints. It finds where to look; it never decides a
+// verdict or an exit status.
+type Family struct {
+	// Worsened and Improved are the findings, Unclear all others, each by falling |t|.
+	Worsened []Secondary `json:"worsened"`
+	Improved []Secondary `json:"improved"`
+	Unclear  []Secondary `json:"unclear"`
+	// Appeared and Vanished name operations that one arm alone has. They are no change of any per cent.
+	Appeared []string `json:"appeared,omitempty"`
+	Vanished []string `json:"vanished,omitempty"`
+	// Tested is how many metrics had pairs enough to be tested; Refused says of each other one why not.
+	Tested  int      `json:"tested"`
+	Refused []string `json:"refused,omitempty"`
+	// Prior is how many degrees of freedom each metric's variance borrowed from the others, at most those that all have
+	// together.
+	Prior float64 `json:"prior_df"`
+	// Sentence is what a person would write.
+	Sentence string `json:"sentence"`
+}
+
+// JudgeFamily tests all metrics of one arm against the base: the hypothesis that a metric changed by no more than its
+// floor, by a t test whose variances borrow from each other, at a false discovery rate of [FalseDiscoveries]. Metrics with
+// fewer than six pairs are not tested. base and fresh hold how many operations each arm had by name, over the runs
+// of all pairs; a name that only one of them has appeared or vanished.
+//
+// Floors in a unit are taken against the mean of the base over its runs.
+func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
+	f := Family{Appeared: missingFrom(base, fresh), Vanished: missingFrom(fresh, base), Worsened: []Secondary{}, Improved: []Secondary{}, Unclear: []Secondary{}}
+	var tested []Secondary
+	var samples []stats.Sample
+	var floors []float64
+	for _, m := range metrics {
+		e := Endpoint{Name: m.Name, Better: m.Better, Margin: FamilyFloor, Unit: m.Unit}
+		err := check(e, m.Pairs, Options{}, stats.FixedAlpha)
+		if err == nil && !(m.Floor >= 0 && m.Floor <= largest) {
+			err = fmt.Errorf("floor %v: want a number from 0 on", m.Floor)
+		}
+		if err == nil && censored(m.Pairs) {
+			err = fmt.Errorf("it is censored")
+		}
+		if err != nil {
+			f.Refused = append(f.Refused, m.Name+": "+err.Error())
+			continue
+		}
+		r := newResult(e, m.Pairs, Options{})
+		r.describeArms()
+		if r.N < stats.MinPairs {
+			f.Refused = append(f.Refused, fmt.Sprintf("%s: %s, want %d", m.Name, count(r.N, "pair"), stats.MinPairs))
+			continue
+		}
+		s := r.differences(r.Pairs)
+		floor := max(FamilyFloor, m.Floor/r.Base.Mean)
+		tested = append(tested, Secondary{
+			Name: m.Name, Unit: m.Unit, Better: m.Better, N: r.N, Base: r.Base.Mean, New: r.New.Mean,
+			Effect: r.outward(s.Mean()), Floor: floor, Kind: Inconclusive,
+		})
+		samples, floors = append(samples, s), append(floors, math.Log1p(floor))
+	}
+	tests, prior := stats.ModeratedT(samples, floors)
+	f.Tested = len(tested)
+	for _, s := range samples {
+		f.Prior += float64(s.N() - 1)
+	}
+	f.Prior = min(f.Prior, prior.DF)
+	p := make([]float64, len(tests))
+	for i, t := range tests {
+		p[i] = t.P
+	}
+	for i, q := range stats.BenjaminiHochberg(p) {
+		m, t, mean := &tested[i], tests[i], samples[i].Mean()
+		half := stats.TQuantile(0.975, t.DF) * t.SE
+		m.T, m.P, m.Q = t.T, t.P, q
+		m.Lo, m.Hi = math.Expm1(mean-half), math.Expm1(mean+half)
+		if q <= FalseDiscoveries {
+			if m.Kind = Worse; (mean > 0) == (m.Better == Higher) {
+				m.Kind = Better
+			}
+		}
+	}
+	slices.SortStableFunc(tested, func(a, b Secondary) int {
+		switch x, y := math.Abs(a.T), math.Abs(b.T); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	for _, m := range tested {
+		switch m.Kind {
+		case Worse:
+			f.Worsened = append(f.Worsened, m)
+		case Better:
+			f.Improved = append(f.Improved, m)
+		default:
+			f.Unclear = append(f.Unclear, m)
+		}
+	}
+	f.Sentence = f.sentence()
+	return f
+}
+
+// missingFrom returns the names with operations in b and none in a, sorted.
+func missingFrom(a, b map[string]int64) []string {
+	var out []string
+	for name, n := range b {
+		if n > 0 && a[name] == 0 {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (f Family) sentence() string {
+	var parts []string
+	switch {
+	case f.Tested == 0 && len(f.Refused) > 0:
+		parts = append(parts, fmt.Sprintf("none of %s could be tested: fewer than %d pairs", count(len(f.Refused), "further metric"), stats.MinPairs))
+	case f.Tested == 0:
+		parts = append(parts, "there is no further metric")
+	case len(f.Worsened)+len(f.Improved) == 0:
+		parts = append(parts, fmt.Sprintf("of %s none is found to have changed beyond its floor", count(f.Tested, "further metric")))
+	default:
+		parts = append(parts, fmt.Sprintf("of %s %d worsened and %d improved beyond their floor (about one finding in ten is false)",
+			count(f.Tested, "further metric"), len(f.Worsened), len(f.Improved)))
+	}
+	if len(f.Appeared) > 0 {
+		parts = append(parts, "appeared: "+strings.Join(f.Appeared, ", "))
+	}
+	if len(f.Vanished) > 0 {
+		parts = append(parts, "vanished: "+strings.Join(f.Vanished, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
