@@ -19,7 +19,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch current capacity-tables bench microbench fuzz gen acceptance build setup clean
+.PHONY: help demo test check format vet lint arch current capacity-tables calibrate bench microbench fuzz gen acceptance build setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -69,6 +69,10 @@ gen: ## write generated and golden files anew; read the diff
 
 capacity-tables: ## simulate the capacity search again and write the tables of docs/capacity.md (three minutes)
 	$(GO) test -timeout=30m -run Calibration ./control -update
+
+calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/statistics.md (four minutes)
+	$(GO) test -count=1 -timeout=60m ./stats
+	$(GO) test -count=1 -timeout=60m -run StatisticsPage ./verdict -calibrate
 
 bench: build ## this generator and its peers side by side, written to docs/benchmarks.md (SHORT=1: two minutes; BENCHFLAGS), then the Go benchmarks
 	@scripts/peers.sh || echo "the rows of these peers will say FAILED"
