@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,9 @@ func parse(t *testing.T) *plan.Plan {
 	return p
 }
 
+// benchSeconds is how long the measured phase of a bench is.
+const benchSeconds = 6
+
 // bench runs cells on disk: the new arm's capacity and latency are off by factors, with noise.
 type bench struct {
 	t        *testing.T
@@ -90,6 +94,7 @@ type bench struct {
 	invalid  map[string]bool // "block arm engine try"
 	tries    map[string]int
 	starts   []int
+	extra    func(c Cell, second int) []*measure.Window // further operations, sorted by name; nil for none
 }
 
 func newBench(t *testing.T) *bench {
@@ -105,11 +110,11 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 	}
 	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
 	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity,
-		Phases: []record.Phase{{Name: "measure", From: 0, To: 2 * time.Second}}})
+		Phases: []record.Phase{{Name: "measure", From: 0, To: benchSeconds * time.Second}}})
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
-	for s := range 2 {
+	for s := range benchSeconds {
 		post := measure.NewWindow("post")
 		for i := range 300 {
 			d := time.Duration((10 + float64(i)/30) / factor * float64(time.Millisecond))
@@ -117,7 +122,11 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 			post.Service.Record(d)
 		}
 		post.Classes[measure.OK] = 300
-		if err := w.Windows(s, []*measure.Window{post}); err != nil {
+		all := []*measure.Window{post}
+		if b.extra != nil {
+			all = append(all, b.extra(c, s)...)
+		}
+		if err := w.Windows(s, all); err != nil {
 			return record.ComparisonRun{}, nil, err
 		}
 	}
@@ -236,12 +245,66 @@ func TestInterruptedComparisonKeepsItsRuns(t *testing.T) {
 }
 
 func TestTailNeedsOperations(t *testing.T) {
-	if n := leastOps(99); n != 459 {
-		t.Errorf("p99 from %d operations, want 459", n)
-	}
 	w := measure.NewWindow("post")
 	w.Response.RecordN(time.Millisecond, 400)
 	if v, why := latency("p99(post)", func(string) *measure.Window { return w }); !math.IsNaN(v) || !strings.Contains(why, "too few") {
 		t.Errorf("p99 of 400 operations is %v (%s)", v, why)
+	}
+}
+
+// TestFurtherMetrics compares operations that are no primary endpoints: one is slower in the new arm, one is only there.
+func TestFurtherMetrics(t *testing.T) {
+	b := newBench(t)
+	b.extra = func(c Cell, s int) []*measure.Window {
+		read, rare := measure.NewWindow("read"), measure.NewWindow("rare")
+		level := math.Exp(0.004 * b.rng.NormFloat64())
+		for i := range 400 {
+			d := level * (20 + float64(i%400)/80) * math.Exp(0.02*b.rng.NormFloat64())
+			if c.Arm == "new" {
+				d *= 1.4
+			}
+			read.Response.Record(time.Duration(d * float64(time.Millisecond)))
+		}
+		read.Classes[measure.OK] = 400
+		rare.Response.RecordN(time.Second, 15) // p99(op) of both arms
+		rare.Classes[measure.OK] = 15
+		if c.Arm == "new" {
+			fresh := measure.NewWindow("thread")
+			fresh.Response.RecordN(time.Millisecond, 60)
+			fresh.Classes[measure.OK] = 60
+			return []*measure.Window{read, rare, fresh}
+		}
+		return []*measure.Window{read, rare}
+	}
+	c := b.compare(t.Context(), 0)
+	arms, databases, err := Judge(c, parse(t), b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(s []verdict.Secondary) (out []string) {
+		for _, m := range s {
+			out = append(out, m.Name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	f := arms[0].Further
+	if got, want := names(f.Worsened), []string{"p50(read)"}; !slices.Equal(got, want) {
+		t.Errorf("worsened %v, want %v: %+v", got, want, f)
+	}
+	if w := f.Worsened; len(w) == 1 && (math.Abs(w[0].Effect-0.4) > 0.03 || math.Abs(w[0].Base-23.5) > 1.5 || w[0].N != 6) {
+		t.Errorf("read: %+v, want 40 %% more than 22 to 25 ms in 6 pairs", w[0])
+	}
+	if got, want := names(f.Unclear), []string{"p50(post)"}; !slices.Equal(got, want) {
+		t.Errorf("unclear %v, want %v", got, want)
+	}
+	if !slices.Equal(f.Appeared, []string{"thread"}) || len(f.Vanished) > 0 {
+		t.Errorf("appeared %v, vanished %v", f.Appeared, f.Vanished)
+	}
+	if k := arms[0].Verdict.Kind; k != verdict.Same {
+		t.Errorf("a further metric decided the verdict: %s", k)
+	}
+	if f := databases[0].Further; len(f.Worsened)+len(f.Improved)+len(f.Appeared) > 0 {
+		t.Errorf("the databases of one arm differ: %+v", f)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/record"
+	"plimsoll/stats"
 	"plimsoll/verdict"
 )
 
@@ -228,7 +229,7 @@ func tooFew(f record.Figure) string {
 	if n, err := fmt.Sscanf(f.Name, "p%g", &q); n != 1 || err != nil || q <= 0 || q >= 100 {
 		return ""
 	}
-	if least := leastOps(q); uint64(f.Ops) < least {
+	if least := stats.LeastOps(q / 100); uint64(f.Ops) < least {
 		return fmt.Sprintf("%d operations are too few for p%g: want %d", f.Ops, q, least)
 	}
 	return ""

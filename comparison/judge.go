@@ -10,13 +10,10 @@ import (
 	"plimsoll/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/stats"
 	"plimsoll/trial"
 	"plimsoll/verdict"
 )
-
-// Least operations behind a tail percentile of one run. For p99 it is the one-sided 99 % binomial bound
-// (459 = ln 0.01 / ln 0.99, as in MLPerf's early stopping); the same rule gives the others.
-func leastOps(p float64) uint64 { return uint64(math.Ceil(math.Log(0.01) / math.Log(p/100))) }
 
 // Numbers are what one run says about the endpoints: NaN where it says nothing.
 type Numbers struct {
@@ -24,6 +21,10 @@ type Numbers struct {
 	Censored bool  // the capacity is a lower bound
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
+	// Metrics are the further numbers of the measured phase: p50, p95 and p99 of every operation by name, in milliseconds,
+	// those that the run carries. Counts are how many operations there were by name.
+	Metrics map[string]float64
+	Counts  map[string]int64
 }
 
 // NumbersOf reads the endpoints' numbers of a run. Latencies are in milliseconds, errors in percent.
@@ -34,6 +35,13 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 		var err error
 		if merged, err = r.Merged(ph.From, ph.To); err != nil {
 			return n, err
+		}
+		if n.Metrics, err = metricsOf(r, ph, merged); err != nil {
+			return n, err
+		}
+		n.Counts = make(map[string]int64, len(merged))
+		for op, w := range merged {
+			n.Counts[op] = int64(w.Count())
 		}
 	}
 	window := windowOf(merged)
@@ -92,7 +100,7 @@ func latency(name string, window func(string) *measure.Window) (ms float64, why 
 	}
 	var p float64
 	if _, err := fmt.Sscanf(rule.Stat, "p%g", &p); err == nil {
-		if least := leastOps(p); n < least {
+		if least := stats.LeastOps(p / 100); n < least {
 			return math.NaN(), fmt.Sprintf("%d operations are too few for %s: want %d", n, rule.Stat, least)
 		}
 	}
@@ -149,6 +157,8 @@ type Judgement struct {
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that no run had operations for, with the reason.
 	Skipped map[string]string
+	// Further is what all other metrics say; it decides nothing.
+	Further verdict.Family
 }
 
 // Judge reads the runs of a comparison and judges every arm but the base on every database, and, when there are
@@ -179,17 +189,22 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 	type side struct{ arm, engine string }
 	judge := func(name string, base, other side, label [2]string) Judgement {
 		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
+		var both []numbersPair
+		for b := 1; b <= c.Blocks; b++ {
+			x, ok1 := find(b, base.arm, base.engine)
+			y, ok2 := find(b, other.arm, other.engine)
+			if ok1 && ok2 {
+				both = append(both, numbersPair{b, x, y})
+			}
+		}
+		j.Further = family(both, endpoints)
 		var results []verdict.Result
 		for _, e := range endpoints {
 			var pairs []verdict.Pair
 			seen, found, why := false, false, ""
-			for b := 1; b <= c.Blocks; b++ {
-				x, ok1 := find(b, base.arm, base.engine)
-				y, ok2 := find(b, other.arm, other.engine)
-				if !ok1 || !ok2 {
-					continue
-				}
-				pr := verdict.Pair{Block: b, Base: x.Values[e.Name], New: y.Values[e.Name]}
+			for _, p := range both {
+				x, y := p.base, p.fresh
+				pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name]}
 				if e.Name == "capacity" {
 					pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
 				}

@@ -40,6 +40,8 @@ type Judged struct {
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason.
 	Skipped map[string]string
+	// Further is what the metrics beside the primary endpoints say, nil for nothing.
+	Further *verdict.Family
 }
 
 // RunData is one run of the comparison, as far as it could be read.
@@ -148,6 +150,7 @@ type Finding struct {
 	Name    string          `json:"name"` // of the database and, with several new arms, the arm
 	Verdict verdict.Verdict `json:"verdict"`
 	Skipped []record.Row    `json:"skipped,omitempty"` // endpoint, reason
+	Further *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
 }
 
 // Capacity is the supported users of one engine: each arm pooled over the judged blocks, and the effect of each new

@@ -179,7 +179,7 @@ func (b *builder) verdicts() {
 func (b *builder) findings(js []Judged, withArm bool) []Finding {
 	out := make([]Finding, 0, len(js))
 	for _, j := range js {
-		f := Finding{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict}
+		f := Finding{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Further: j.Further}
 		f.Name = b.engineLabel(j.Engine)
 		switch {
 		case f.Name == "":

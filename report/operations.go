@@ -2,18 +2,15 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
 	"plimsoll/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/stats"
 	"plimsoll/workload"
 )
-
-// leastOps is how many operations a percentile q in (0, 1) needs: ln 0.01 / ln q, the one-sided 99 % binomial bound.
-func leastOps(q float64) uint64 { return uint64(math.Ceil(math.Log(0.01) / math.Log(q))) }
 
 // operations fills the tables of operations: all judged runs of an arm merged.
 func (b *builder) operations() {
@@ -102,7 +99,7 @@ func opCell(w *measure.Window, seconds float64) OpCell {
 		c.Classes = counts(classes)
 	}
 	quantile := func(q float64) Number {
-		if w.Response.Count() < leastOps(q) {
+		if w.Response.Count() < stats.LeastOps(q) {
 			return unknown
 		}
 		return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))

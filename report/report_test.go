@@ -67,10 +67,14 @@ func scenes() map[string]scene {
 	invalid.blocks = 2
 	invalid.invalid = func(_, order int) bool { return order == 2 }
 
+	hostile.further, external.further = true, true
+	whole := small
+	whole.further = true
+
 	three := small
 	three.arms = []string{"base", "new", "tuned"}
 	three.engines, three.capacity = []string{"postgresql"}, map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150, "postgresql/tuned": 1500}
-	return map[string]scene{"full": small, "aa": aa, "one-block": one, "interrupted": interrupted, "censored": censored,
+	return map[string]scene{"full": whole, "aa": aa, "one-block": one, "interrupted": interrupted, "censored": censored,
 		"unbounded-only": search, "external": external, "hostile": hostile, "three-arms": three, "invalid": invalid, "bounded-only": plateau}
 }
 

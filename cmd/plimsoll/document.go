@@ -33,10 +33,10 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	var verdicts []verdict.Verdict
 	for _, j := range arms {
 		verdicts = append(verdicts, j.Verdict)
-		in.Arms = append(in.Arms, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped})
+		in.Arms = append(in.Arms, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further})
 	}
 	for _, j := range databases {
-		in.Databases = append(in.Databases, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped})
+		in.Databases = append(in.Databases, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further})
 	}
 	var last *record.Run
 	for _, cell := range c.Runs {
