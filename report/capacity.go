@@ -119,7 +119,15 @@ func (b *builder) limiters() {
 		for _, a := range b.d.Arms {
 			l := Limiter{Engine: e.Key, Arm: a.Name}
 			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
+			named := map[string]int{}
+			sentences := map[string]string{}
 			for _, r := range b.of(e.Key, a.Name) {
+				if n := r.Limiter; n != nil && n.Kind != verdict.LimitNone {
+					named[n.Name]++
+					if sentences[n.Name] == "" || n.Confidence == verdict.High {
+						sentences[n.Name] = n.Sentence
+					}
+				}
 				c := r.Manifest.Capacity
 				if c == nil {
 					continue
@@ -143,7 +151,10 @@ func (b *builder) limiters() {
 					}
 				}
 			}
-			if l.Searches == 0 {
+			if l.Named = counts(named); len(l.Named) > 0 {
+				l.Evidence = sentences[l.Named[0].Name]
+			}
+			if l.Searches == 0 && len(l.Named) == 0 {
 				continue
 			}
 			l.Rules, l.Stopped, l.AtLeastBy = counts(rules), counts(stopped), counts(own)

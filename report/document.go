@@ -55,6 +55,8 @@ type RunData struct {
 	// Users says what the users did; nil for runs that do not say it. Outside holds operations beside the steady state.
 	Users   *record.Users
 	Outside record.Outside
+	// Limiter is what stopped the run, by its evidence; nil where nobody asked.
+	Limiter *verdict.Limiter
 	// Series holds the lines by test (Bounded, Unbounded) and name of graph.
 	Series map[string]map[string]Line
 }
@@ -206,6 +208,9 @@ type Limiter struct {
 	AtLeastBy []Count  `json:"at_least_by,omitempty"` // the stop rules of those
 	Stopped   []Count  `json:"stopped"`               // stop rules, in words
 	Margins   []Margin `json:"margins,omitempty"`     // of all rules at the capacity
+	// Named counts what limited the runs by their evidence, most frequent first; Evidence is the sentence of the first of them.
+	Named    []Count `json:"named,omitempty"`
+	Evidence string  `json:"evidence,omitempty"`
 }
 
 // Count is how often something was seen.

@@ -29,6 +29,9 @@ func (b *builder) comments() []string {
 		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
 	}
 	for _, f := range d.Verdicts {
+		if t := differing(*d, f); t != "" {
+			add("%s%s: their supported users are set by different resources.", prefix(d.engineLabel(f.Engine)), strings.TrimSuffix(t, "; "))
+		}
 		out = append(out, b.testComments(f)...)
 	}
 	if len(d.Verdicts) == 0 {
@@ -107,7 +110,7 @@ func prefix(s string) string {
 func headline(d Document, f Finding) string {
 	v := f.Verdict
 	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
-	name := prefix(d.engineLabel(f.Engine))
+	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)
 	switch {
 	case len(v.Results) == 0:
 		return name + "invalid: there was no endpoint to judge"
@@ -123,6 +126,37 @@ func headline(d Document, f Finding) string {
 	default:
 		return fmt.Sprintf("%sinvalid: %s", name, reasons(ofKind(v, verdict.Invalid)))
 	}
+}
+
+// differing says that base and new arm were limited by different things: then their capacities say less of the builds than of what
+// stands around them, and every sentence about them begins with that. It is empty where they were not, or where one arm's runs do
+// not agree on a limiter.
+func differing(d Document, f Finding) string {
+	base, fresh := agreed(d, f.Engine, baseName(d)), agreed(d, f.Engine, f.Arm)
+	if base.Name == "" || fresh.Name == "" || base.Name == fresh.Name {
+		return ""
+	}
+	of := func(arm string, c Count) string {
+		return fmt.Sprintf("%s by %s (%s)", d.armLabel(arm), c.Name, count(c.N, "run", "runs"))
+	}
+	return fmt.Sprintf("the limiters differ, %s, %s; ", of(baseName(d), base), of(f.Arm, fresh))
+}
+
+// agreed is the limiter that at least two thirds of the runs of an arm that name any have.
+func agreed(d Document, engine, arm string) Count {
+	for _, l := range d.Limiters {
+		if l.Engine != engine || l.Arm != arm || len(l.Named) == 0 {
+			continue
+		}
+		all := 0
+		for _, c := range l.Named {
+			all += c.N
+		}
+		if 3*l.Named[0].N >= 2*all {
+			return l.Named[0]
+		}
+	}
+	return Count{}
 }
 
 func baseName(d Document) string {
@@ -248,7 +282,11 @@ func (b *builder) limiterComments() []string {
 		var parts []string
 		for _, l := range b.d.Limiters {
 			if l.Engine == e.Key {
-				parts = append(parts, fmt.Sprintf("%s by %s", b.armLabel(l.Arm), stopText(l)))
+				part := fmt.Sprintf("%s by %s", b.armLabel(l.Arm), stopText(l))
+				if len(l.Named) > 0 {
+					part += ", limited by " + namedText(l)
+				}
+				parts = append(parts, part)
 			}
 		}
 		if len(parts) > 0 {
@@ -260,6 +298,9 @@ func (b *builder) limiterComments() []string {
 
 // stopText writes what stopped the searches of an arm: "cpu(app) < 85% (6 of 6)".
 func stopText(l Limiter) string {
+	if l.Searches == 0 {
+		return "no search"
+	}
 	parts := make([]string, 0, len(l.Rules))
 	left := l.Searches
 	for _, c := range l.Rules {
@@ -274,6 +315,27 @@ func stopText(l Limiter) string {
 		text += fmt.Sprintf(", lower bounds: %d of %d", l.AtLeast, l.Searches)
 	}
 	return text
+}
+
+// limitText is both: what limited the runs and the rule that stopped the searches.
+func limitText(l Limiter) string {
+	if len(l.Named) > 0 {
+		return namedText(l) + ", stopped by " + stopText(l)
+	}
+	return "stopped by " + stopText(l)
+}
+
+// namedText writes what limited the runs of an arm: "cpu app (6 of 6)".
+func namedText(l Limiter) string {
+	all := 0
+	for _, c := range l.Named {
+		all += c.N
+	}
+	var parts []string
+	for _, c := range l.Named {
+		parts = append(parts, fmt.Sprintf("%s (%d of %d)", c.Name, c.N, all))
+	}
+	return list(parts)
 }
 
 // resolution says what the comparison could have found at all.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"plimsoll/measure"
@@ -28,9 +29,10 @@ type scene struct {
 	graphs        []string
 	plan          *plan.Plan
 	hostile       string
-	seconds       int  // of the search
-	broken        bool // the bounded test breaks a rule
-	further       bool // metrics beside the primary endpoints
+	further       bool              // metrics beside the primary endpoints
+	seconds       int               // of the search
+	broken        bool              // the bounded test breaks a rule
+	limits        map[string]string // what limits the runs, by engine/arm
 }
 
 const planText = `
@@ -68,6 +70,7 @@ func full() scene {
 		slower:   map[string]float64{"postgresql/base": 1, "postgresql/new": 1.3, "mysql/base": 1.1, "mysql/new": 1.1},
 		bounded:  true, unbounded: true, plan: mustPlan(planText), seconds: 40,
 		graphs: []string{"avg-api-times", "p99-api-times", "cpu-utilization", "rps"},
+		limits: map[string]string{"postgresql/base": "cpu app", "postgresql/new": "db-pool app", "mysql/base": "cpu app", "mysql/new": "cpu app"},
 	}
 }
 
@@ -145,6 +148,10 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 		Target: json.RawMessage(`{"driver":"refchat","database":{"name":"Example DB","version":"15.18","settings":{"fsync":"on","synchronous_commit":"on","shared_buffers":"128MB"}}}`),
 	}
 	r := RunData{Cell: cell, Validity: record.Validity{Valid: cell.Valid}, Ops: map[string]*measure.Window{}, Series: map[string]map[string]Line{}}
+	if name := s.limits[key]; name != "" && (s.atLeast == nil || !s.atLeast(cell.Engine, cell.Arm, cell.Block)) {
+		r.Limiter = &verdict.Limiter{Name: name, Kind: strings.Fields(name)[0], Confidence: verdict.High,
+			Sentence: "Limited by " + name + ": 97 % at capacity, limit 85 %."}
+	}
 	at := time.Duration(0)
 	phase := func(name string, d time.Duration, users int) {
 		m.Phases = append(m.Phases, record.Phase{Name: name, From: at, To: at + d, Users: users})

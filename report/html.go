@@ -123,7 +123,7 @@ func writeCard(b *bytes.Buffer, d Document, f Finding) {
 	fmt.Fprintf(b, "<p>%s.</p>\n", esc(headline(d, f)))
 	for _, l := range d.Limiters {
 		if l.Engine == f.Engine && (l.Arm == f.Arm || l.Arm == baseName(d)) {
-			fmt.Fprintf(b, `<p class="soft">%s: searches stopped by %s</p>`+"\n", esc(d.armLabel(l.Arm)), esc(stopText(l)))
+			fmt.Fprintf(b, `<p class="soft">%s: %s</p>`+"\n", esc(d.armLabel(l.Arm)), esc(limitText(l)))
 		}
 	}
 	b.WriteString("</div>\n")

@@ -238,3 +238,27 @@ func TestBoundsFailClosed(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferingLimitersLead expects the sentence about limiters before everything that is said of the builds, where the arms' runs agree
+// on one each and these differ.
+func TestDifferingLimitersLead(t *testing.T) {
+	d := From(scenes()["full"].input())
+	const want = "the limiters differ, base by cpu app (6 runs), new by db-pool app (6 runs)"
+	if len(d.Comments) == 0 || !strings.Contains(d.Comments[0], want) || !strings.Contains(d.Comments[0], "PostgreSQL") {
+		t.Errorf("the first comment is %q", d.Comments)
+	}
+	for _, f := range d.Verdicts {
+		if h := headline(d, f); strings.Contains(h, "limiters differ") != (f.Engine == "postgresql") {
+			t.Errorf("%s: %s", f.Engine, h)
+		}
+	}
+	// Two of six runs of another opinion are tolerated, three are not.
+	for i, n := 0, 0; i < len(d.Limiters); i++ {
+		if l := &d.Limiters[i]; l.Engine == "postgresql" && l.Arm == "new" {
+			l.Named = []Count{{"db-pool app", 3}, {"UNKNOWN", 3}}
+			if n++; differing(d, d.Verdicts[0]) != "" {
+				t.Error("a limiter of half of the runs is one of the arm")
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -41,12 +42,12 @@ func Screen(w io.Writer, d Document, width int) error {
 	}
 	s.capacity(d)
 	s.lines = append(s.lines, "")
-	label := "stopped by"
+	label := "limits"
 	for _, e := range d.Engines {
 		var parts []string
 		for _, l := range d.Limiters {
 			if l.Engine == e.Key {
-				parts = append(parts, d.armLabel(l.Arm)+": "+stopText(l))
+				parts = append(parts, d.armLabel(l.Arm)+": "+cmp.Or(namedText(l), "stopped by "+stopText(l)))
 			}
 		}
 		if len(parts) > 0 {

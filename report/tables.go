@@ -171,7 +171,7 @@ func (d Document) limiterSections() []section {
 	if len(d.Limiters) == 0 {
 		return nil
 	}
-	t := newTable(-1, "Test", "Arm", "Stopped by", "How the searches ended", "Use of the other rules' limits at the capacity")
+	t := newTable(-1, "Test", "Arm", "Limited by", "Stopped by the rule", "How the searches ended", "Use of the other rules' limits at the capacity")
 	for _, l := range d.Limiters {
 		var ended, others []string
 		for _, c := range l.Stopped {
@@ -186,10 +186,16 @@ func (d Document) limiterSections() []section {
 				others = append(others, fmt.Sprintf("%s: %s %%", m.Rule, sig(100*float64(m.Used), 2)))
 			}
 		}
-		t.add(test(d.engineLabel(l.Engine)), d.armLabel(l.Arm), stopText(l), orDash(strings.Join(ended, ", ")), orDash(strings.Join(others, "; ")))
+		t.add(test(d.engineLabel(l.Engine)), d.armLabel(l.Arm), orDash(namedText(l)), stopText(l), orDash(strings.Join(ended, ", ")), orDash(strings.Join(others, "; ")))
 	}
-	return []section{{Level: 3, Title: "What stopped the searches", Table: t, Notes: []string{
-		"The rule that was violated, with the number of searches. It says which limit came first, not why the target reached it. Uses are medians over the runs."}}}
+	notes := []string{"What limited the runs is named from evidence: saturation at the capacity that grew with the load, and was not the symptom of another. " +
+		"The rule that was violated says which limit came first, not why the target reached it. Uses are medians over the runs."}
+	for _, l := range d.Limiters {
+		if l.Evidence != "" {
+			notes = append(notes, prefix(d.engineLabel(l.Engine))+d.armLabel(l.Arm)+": "+l.Evidence)
+		}
+	}
+	return []section{{Level: 3, Title: "What stopped the searches", Table: t, Notes: notes}}
 }
 
 func orDash(s string) string {

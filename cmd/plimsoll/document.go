@@ -78,6 +78,11 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 	if d.Events, err = r.Events(); err != nil {
 		return d, err
 	}
+	if r.Manifest.State == record.Sealed && !cell.Pilot && !cell.Dropped {
+		if d.Limiter, err = limiterOf(ctx, r, d.Events); err != nil {
+			return d, fmt.Errorf("run %s: limiter: %w", cell.Run, err)
+		}
+	}
 	if r.Manifest.State == record.Sealed && !cell.Pilot {
 		d.Series, err = readSeries(ctx, r, p.Workload.Pace)
 	}
