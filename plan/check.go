@@ -413,6 +413,11 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 func (d *decoder) checkRules(p *Plan, k Known) {
 	seen := map[string]int{}
 	roles, checked := k.Roles[p.Target.Driver]
+	for _, p := range p.Probes {
+		if p.Kind == ProbeAgent && !slices.Contains(roles, p.Role) {
+			roles = append(slices.Clip(roles), p.Role)
+		}
+	}
 	for i, r := range p.Unbounded.SLO {
 		path := fmt.Sprintf("unbounded.slo[%d]", i)
 		if !d.good(path) {

@@ -28,7 +28,8 @@ type Known struct {
 	Arrivals []string
 	// Ops lists the operations that a latency rule may name besides "op" and "delivery".
 	Ops []string
-	// Roles lists, by driver, the hosts or processes whose CPU is seen. A driver without an entry is not checked.
+	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A driver without an
+	// entry is not checked.
 	Roles map[string][]string
 	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom].
 	Mixes []string

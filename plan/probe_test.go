@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,6 +47,20 @@ func TestProbes(t *testing.T) {
 	// A plan without probes is written as before, so that its digest stays.
 	if text := mustParse(t, probed).String(); strings.Contains(text, "probes") {
 		t.Errorf("a plan without probes:\n%s", text)
+	}
+}
+
+// A rule may name the CPU of a role that an agent watches, and of no other.
+func TestRuleOfAnAgentsRole(t *testing.T) {
+	k := plan.Known{Roles: map[string][]string{"external": {"generator"}}}
+	const in = probed + `unbounded: {max_users: 10, slo: ["cpu(proxy) < 85%%"]}
+probes: [{kind: agent, role: %s, url: "https://h:1", token: "${ENV:A}", ca: system}]
+`
+	if _, err := k.Parse(fmt.Appendf(nil, in, "proxy")); err != nil {
+		t.Error(err)
+	}
+	if _, err := k.Parse(fmt.Appendf(nil, in, "db")); err == nil || !strings.Contains(err.Error(), "the target external has no role \"proxy\" to watch; roles: generator, db") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -61,6 +61,13 @@ type Status struct {
 	LastOK   time.Time     // time of the last complete sample
 	LastErr  error         // why the last failure failed; kept after a success
 	Longest  time.Duration // of all samples
+	Gap      Gap           // the longest that is over
+}
+
+// A Gap is a time between two complete samples. It is no longer than the interval if none failed.
+type Gap struct {
+	From, To time.Time
+	Err      error // why the last failure before To failed; nil if there was none
 }
 
 // NewRunner makes a Runner that samples every interval; 0 means a second.
@@ -202,6 +209,9 @@ func (r *Runner) note(p *probed, t time.Time, took time.Duration, err error, mis
 		st.LastErr = fmt.Errorf("probe %s: %w", p.name, err)
 	} else {
 		st.Samples++
+		if !st.LastOK.IsZero() && t.Sub(st.LastOK) > st.Gap.To.Sub(st.Gap.From) {
+			st.Gap = Gap{st.LastOK, t, st.LastErr}
+		}
 		st.LastOK = t
 	}
 	st.Missed += missed

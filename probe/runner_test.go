@@ -349,3 +349,31 @@ func BenchmarkSecond(b *testing.B) {
 	}
 	b.ReportMetric(float64(stored), "samples")
 }
+
+// flaky fails from the third sample to the sixth, and at the ninth.
+type flaky struct{ n int }
+
+func (f *flaky) Name() string { return "flaky" }
+func (f *flaky) Sample(context.Context, time.Time) ([]series.Sample, error) {
+	if f.n++; f.n >= 3 && f.n <= 6 || f.n == 9 {
+		return nil, fmt.Errorf("failure %d", f.n)
+	}
+	return nil, nil
+}
+
+func TestRunnerKeepsTheLongestGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		r := NewRunner(&memory{}, time.Second)
+		r.Add(&flaky{})
+		ctx, cancel := context.WithTimeout(t.Context(), 11500*time.Millisecond)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		g := r.Status()[0].Gap
+		if from, to := g.From.Sub(start), g.To.Sub(start); from != time.Second || to != 6*time.Second || g.Err == nil || !strings.Contains(g.Err.Error(), "failure 6") {
+			t.Errorf("gap from %v to %v: %v; want 1s to 6s, failure 6", from, to, g.Err)
+		}
+	})
+}

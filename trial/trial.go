@@ -44,13 +44,15 @@ type Signals interface {
 	// Health reads the gates of package plan that the trial cannot read from its own operations, at present. users and
 	// ops are how many users are wanted and how many operations ended in the last second, for a gate that rates the load.
 	Health(users int, ops float64) map[string]Reading
-	// Failing returns the signals that have no data at present and since when, with the reason.
+	// Failing returns the signals that have no data at present and since when, with the reason; and of the others those that
+	// had none for a while.
 	Failing() map[string]Failure
 }
 
 // A Failure is a signal without data.
 type Failure struct {
 	Since time.Time
+	Until time.Time // zero while it lasts
 	Why   string
 }
 

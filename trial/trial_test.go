@@ -243,6 +243,28 @@ func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
 	}
 }
 
+// A signal that was gone and came back has a gap that a reader must know of, and voids nothing: an overloaded server may be too
+// busy to tell its metrics.
+func TestSignalWithAGap(t *testing.T) {
+	for gap, want := range map[time.Duration]string{6 * time.Second: "amber signals", 4 * time.Second: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(1000)
+			from := time.Now()
+			l.failing = map[string]Failure{"db": {Since: from, Until: from.Add(gap), Why: "gone"}}
+			s := spec(t, l)
+			s.Bounded = &bounded
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := gates(out.Validity); !out.Validity.Valid || want != "" && !strings.Contains(got, want) || want == "" && strings.Contains(got, "signals") {
+				t.Errorf("a gap of %v: valid %v, findings %q, want %q", gap, out.Validity.Valid, got, want)
+			}
+			finish(t, s, out)
+		})
+	}
+}
+
 func TestBrokenRuleIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)

@@ -145,17 +145,25 @@ func openAgent(p plan.Probe, instance string) (source, error) {
 	return source{probe: r, close: r.Close}, nil
 }
 
+// agentOf returns what a probe's name says of an agent.
+func agentOf(name string) (role, instance string, ok bool) {
+	instance, ok = strings.CutPrefix(name, plan.ProbeAgent+" ")
+	if i := strings.LastIndexByte(instance, '-'); ok && i > 0 {
+		return instance[:i], instance, true
+	}
+	return "", "", false
+}
+
 // clockBound is how far another host's clock may be away, so that its log files fit a run to the second that they are read by.
 const clockBound = 500 * time.Millisecond
 
 // clockFindings names the agents whose clocks are not this host's. Series do not depend on them: see probe/agent.
 func clockFindings(runner *probe.Runner) (out []record.Finding) {
 	for _, st := range runner.Status() {
-		instance, ok := strings.CutPrefix(st.Name, plan.ProbeAgent+" ")
+		role, instance, ok := agentOf(st.Name)
 		if !ok {
 			continue
 		}
-		role := instance[:strings.LastIndexByte(instance, '-')]
 		of := fmt.Sprintf("{instance=%q,role=%q}", instance, role)
 		offset, _, known := runner.Last("plimsoll_agent_clock_offset_seconds" + of)
 		way, _, _ := runner.Last("plimsoll_agent_round_trip_seconds" + of)

@@ -167,15 +167,16 @@ type ticking struct{ offset, way float64 }
 func (ticking) Name() string { return "agent db-standby-1" }
 func (c ticking) Sample(context.Context, time.Time) ([]series.Sample, error) {
 	ls := []series.Label{{Name: "instance", Value: "db-standby-1"}, {Name: "role", Value: "db-standby"}}
-	return []series.Sample{{Name: "plimsoll_agent_clock_offset_seconds", Labels: ls, Value: c.offset}, {Name: "plimsoll_agent_round_trip_seconds", Labels: ls, Value: c.way}}, nil
+	return []series.Sample{{Name: "plimsoll_agent_cpu_seconds_total", Labels: ls, Value: 100}, {Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: ls, Value: 30},
+		{Name: "plimsoll_agent_clock_offset_seconds", Labels: ls, Value: c.offset}, {Name: "plimsoll_agent_round_trip_seconds", Labels: ls, Value: c.way}}, nil
 }
 func (ticking) Append(time.Time, []series.Sample) error { return nil }
 func (ticking) AppendText(time.Time, []byte, string, map[string]string) (int, error) {
 	return 0, nil
 }
 
-// The clock of another host that is not ours is named, and voids nothing.
-func TestClockOfAgent(t *testing.T) {
+// The clock of another host that is not ours is named, and voids nothing; its CPU is seen.
+func TestClockAndCPUOfAgent(t *testing.T) {
 	for _, c := range []struct {
 		ticking
 		want string
@@ -192,6 +193,13 @@ func TestClockOfAgent(t *testing.T) {
 		cancel()
 		if err != nil {
 			t.Fatal(err)
+		}
+		sig := &signals{health: newHealth(r.Last, nil, false), runner: r}
+		if busy, total, err := sig.Busy("db-standby"); err != nil || busy != 30 || total != 100 {
+			t.Errorf("CPU of the role: %v of %v, %v", busy, total, err)
+		}
+		if _, _, err := sig.Busy("db"); err == nil || !strings.Contains(err.Error(), `the CPU of role "db" is not seen from here`) {
+			t.Errorf("CPU of another role: %v", err)
 		}
 		got := clockFindings(r)
 		switch {

@@ -47,7 +47,7 @@ func (s *signals) Busy(role string) (busy, total float64, err error) {
 		if role == "generator" {
 			return s.self()
 		}
-		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here", role)
+		return s.remote(role)
 	}
 	buf := make([]byte, 16<<10)
 	n, err := s.stat.ReadAt(buf, 0)
@@ -55,6 +55,38 @@ func (s *signals) Busy(role string) (busy, total float64, err error) {
 		return 0, 0, err
 	}
 	return coreTimes(buf[:n], cores)
+}
+
+// remote is the CPU time of all hosts of a role that have an agent.
+func (s *signals) remote(role string) (busy, total float64, err error) {
+	seen := false
+	for _, st := range s.runner.Status() {
+		of, instance, ok := agentOf(st.Name)
+		if !ok || of != role {
+			continue
+		}
+		seen = true
+		of = fmt.Sprintf("{instance=%q,role=%q}", instance, role)
+		// Both are of one sample; a new one may come between the two.
+		for range 3 {
+			b, at, ok1 := s.last("plimsoll_agent_cpu_busy_seconds_total" + of)
+			all, then, ok2 := s.last("plimsoll_agent_cpu_seconds_total" + of)
+			if !ok1 || !ok2 || time.Since(at) > fresh {
+				return 0, 0, fmt.Errorf("%s has told nothing of its CPU for more than %v", st.Name, fresh)
+			}
+			if ok = at.Equal(then); ok {
+				busy, total = busy+b, total+all
+				break
+			}
+		}
+		if !ok {
+			return 0, 0, fmt.Errorf("the samples of %s come too quickly", st.Name)
+		}
+	}
+	if !seen {
+		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its host would see it", role)
+	}
+	return busy, total, nil
 }
 
 // self is the CPU time of this process, and of the agents that it leads, against all the cores that it may use.
@@ -120,7 +152,7 @@ func (s *signals) Query(ctx context.Context, expr string) (float64, bool, error)
 	return 0, false, fmt.Errorf("promql %q has %d values, want one; aggregate it", expr, len(res))
 }
 
-// Failing returns the probes that have no data at present.
+// Failing returns the probes that have no data at present, and the longest gap of the others.
 func (s *signals) Failing() map[string]trial.Failure {
 	out := map[string]trial.Failure{}
 	for _, st := range s.runner.Status() {
@@ -137,6 +169,12 @@ func (s *signals) Failing() map[string]trial.Failure {
 				why = st.LastErr.Error()
 			}
 			out[st.Name] = trial.Failure{Since: st.LastOK, Why: why}
+		case st.Gap.To.Sub(st.Gap.From) > 2*time.Second:
+			why := "it was not asked"
+			if st.Gap.Err != nil {
+				why = st.Gap.Err.Error()
+			}
+			out[st.Name] = trial.Failure{Since: st.Gap.From, Until: st.Gap.To, Why: why}
 		}
 	}
 	return out

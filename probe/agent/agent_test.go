@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"net"
 	"net/http"
@@ -154,6 +155,7 @@ func TestCores(t *testing.T) {
 			t.Fatal(err)
 		}
 		busy := 0
+		sums := map[string]float64{}
 		for _, x := range got {
 			if strings.HasPrefix(x.Name, "node_cpu_") || strings.HasPrefix(x.Name, "node_schedstat_") {
 				cores[label(x, "cpu")] = true
@@ -161,6 +163,14 @@ func TestCores(t *testing.T) {
 			if x.Name == "plimsoll_cpu_busy_ratio" {
 				busy++
 			}
+			sums[x.Name] += x.Value
+			if x.Name == "node_cpu_seconds_total" && (label(x, "mode") == "idle" || label(x, "mode") == "iowait") {
+				sums["idle"] += x.Value
+			}
+		}
+		all, used := sums["plimsoll_agent_cpu_seconds_total"], sums["plimsoll_agent_cpu_busy_seconds_total"]
+		if all == 0 || math.Abs(all-sums["node_cpu_seconds_total"]) > 0.001 || math.Abs(all-used-sums["idle"]) > 0.001 {
+			t.Errorf("CPU: %v of %v; all modes %v, idle %v", used, all, sums["node_cpu_seconds_total"], sums["idle"])
 		}
 		if busy == 1 {
 			break

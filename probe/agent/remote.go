@@ -45,7 +45,10 @@ type RemoteConfig struct {
 //	plimsoll_agent_clock_offset_seconds    by how much that host's wall clock is ahead of this one's
 //	plimsoll_agent_round_trip_seconds      time that was spent on the way when that was measured; the offset is wrong by half of it at most
 //
-// Of the last eight answers the one with the shortest way tells both.
+//	plimsoll_agent_cpu_seconds_total       time of the cores that the agent reports, of all modes
+//	plimsoll_agent_cpu_busy_seconds_total  of that, all but idle and iowait; stolen time counts as busy
+//
+// Of the last eight answers the one with the shortest way tells offset and round trip.
 //
 // The samples belong to the time at which Sample was called: they were read between then and its return, so they are off by
 // less than it took. A probe that failed there makes Sample fail; what the others read is returned beside the error.
@@ -147,7 +150,7 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 	if r.out, err = r.parser.parse(r.body, r.out[:0]); err != nil {
 		return nil, fmt.Errorf("the agent's page cannot be read: %w", err)
 	}
-	var received, replied float64
+	var received, replied, cpu, busy float64
 	info := false
 	var failed []string
 	here := map[string]bool{}
@@ -166,6 +169,11 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 		case s.Name == metricReplied:
 			replied = s.Value
 			continue
+		case s.Name == "node_cpu_seconds_total" && role == r.conf.Role:
+			cpu += s.Value
+			if mode := label(s, "mode"); mode != "idle" && mode != "iowait" {
+				busy += s.Value
+			}
 		case s.Name == metricUp:
 			name := label(s, "probe")
 			here[name] = true
@@ -184,6 +192,10 @@ func (r *Remote) Sample(ctx context.Context, _ time.Time) ([]series.Sample, erro
 	r.out = append(kept,
 		series.Sample{Name: "plimsoll_agent_clock_offset_seconds", Labels: r.own, Value: c.offset.Seconds()},
 		series.Sample{Name: "plimsoll_agent_round_trip_seconds", Labels: r.own, Value: c.way.Seconds()})
+	if cpu > 0 {
+		r.out = append(r.out, series.Sample{Name: "plimsoll_agent_cpu_seconds_total", Labels: r.own, Value: cpu},
+			series.Sample{Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: r.own, Value: busy})
+	}
 	var errs []error
 	for _, name := range failed {
 		why := "no reason is given"
