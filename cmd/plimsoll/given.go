@@ -61,12 +61,25 @@ func formatKnown(data []byte) bool {
 type files struct {
 	app   *app
 	n     *numbers
+	texts map[string][]byte // standard input comes once
 	paths map[string]string
 	sums  map[[sha256.Size]byte]string
 }
 
 func (a *app) newFiles(n *numbers) *files {
-	return &files{app: a, n: n, paths: map[string]string{}, sums: map[[sha256.Size]byte]string{}}
+	return &files{app: a, n: n, texts: map[string][]byte{}, paths: map[string]string{}, sums: map[[sha256.Size]byte]string{}}
+}
+
+// data returns the bytes of a file, or of standard input for "-".
+func (f *files) data(name string) ([]byte, error) {
+	if data, ok := f.texts[name]; ok {
+		return data, nil
+	}
+	data, err := f.app.readInput(name)
+	if err == nil {
+		f.texts[name] = data
+	}
+	return data, err
 }
 
 // read reads one file, or a stored run, and checks it. All errors are of the person who called.
@@ -83,7 +96,7 @@ func (f *files) read(name string) ([]record.Given, error) {
 	if name != "-" && (err != nil || info.IsDir()) {
 		return f.stored(name, err == nil)
 	}
-	data, err := f.app.readInput(name)
+	data, err := f.data(name)
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +158,10 @@ func (f *files) stored(name string, isDir bool) ([]record.Given, error) {
 		return nil, usagef("%s: neither a file nor a stored run: %w", name, err)
 	}
 	m := r.Manifest
+	if _, twice := f.paths["run "+m.ID]; twice { // by its id, a prefix of it or its directory
+		return nil, usagef("run %s is there twice: one run counts once", m.ID)
+	}
+	f.paths["run "+m.ID] = name
 	switch {
 	case m.State != record.Sealed:
 		return nil, usagef("run %s is truncated: it is %s, not sealed", m.ID, m.State)

@@ -78,8 +78,9 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 			return a.judgeStored(n, args[0])
 		}
 	}
+	f := a.newFiles(n)
 	if len(args) == 1 && (*n.format == "auto" || *n.format == "csv") {
-		data, err := a.readInput(args[0])
+		data, err := f.data(args[0])
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,6 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 	}
 	var runs []record.Given
 	var sources []report.Source
-	f := a.newFiles(n)
 	for i, name := range args {
 		given, err := f.read(name)
 		if err != nil {

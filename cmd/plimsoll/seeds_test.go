@@ -180,3 +180,20 @@ func TestDatabasesAreComparedByDefault(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What comes by a pipe is read like a file.
+func TestPublishedTablesByPipe(t *testing.T) {
+	arms := [2]string{"v9.11.16", "v10.5.7"}
+	for name, text := range map[string]string{
+		"results": resultsText(arms, [][3]string{{"mysql", "14186", "16007"}, {"postgresql", "15232", "16942"}}),
+		"pairs":   "database,pair,base,new\nMySQL,1,14186,16007\nPostgres,1,15232,16942\n",
+	} {
+		_, out, errOut := call(t, map[string]string{"-": text}, "judge", "-md", "-unit", "users", "-arms", strings.Join(arms[:], ","), "-")
+		if name == "results" {
+			_, out, errOut = call(t, map[string]string{"-": text}, "judge", "-md", "-")
+		}
+		if got := tables(out)["Supported users in unbounded tests"]; !equal(got, published[1].tables[0].cells) {
+			t.Errorf("%s: %q, stderr %q", name, got, errOut)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/store"
+)
+
+// A storedRun is a run that a test puts into a store: two seconds of posts, and a search.
+type storedRun struct {
+	id       string
+	capacity float64 // users; at least so many when negative
+	slower   float64 // factor of all latencies
+	open     bool    // left unsealed, as by a kill
+	invalid  bool
+}
+
+func putRun(t *testing.T, st *store.Store, s storedRun) {
+	t.Helper()
+	kind, users := record.Estimate, s.capacity
+	if users < 0 {
+		kind, users = record.AtLeast, -users
+	}
+	w, err := st.Create(record.Manifest{ID: s.id, Capacity: &record.Capacity{Kind: kind, Users: users}, Epoch: time.Unix(1e9, 0),
+		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for second := range 2 {
+		post := measure.NewWindow("post")
+		for i := range 300 {
+			d := time.Duration(s.slower * (10 + float64(i)/30) * float64(time.Millisecond))
+			post.Response.Record(d)
+			post.Service.Record(d)
+		}
+		post.Classes[measure.OK] = 300
+		if err := w.Windows(second, []*measure.Window{post}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.open {
+		return
+	}
+	v := record.Validity{Valid: !s.invalid}
+	if s.invalid {
+		v.Findings = []record.Finding{{Level: record.Red, Gate: "lag", Text: "the generator was late"}}
+	}
+	if _, err := w.Seal(t.Context(), v, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inStore runs the program with a store.
+func inStore(t *testing.T, root string, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
+	status = a.run(context.Background(), append(args, "-store", root))
+	return status, stdout.String(), stderr.String()
+}
+
+func TestJudgeStoredRuns(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var base, fresh []string
+	for i := range 6 {
+		n := string(rune('1' + i))
+		putRun(t, st, storedRun{id: "b" + n, capacity: 1000 + float64(i), slower: 1 + float64(i)/1000})
+		putRun(t, st, storedRun{id: "n" + n, capacity: 880 - float64(i), slower: 1})
+		base, fresh = append(base, "b"+n), append(fresh, "n"+n)
+	}
+	status, out, errOut := inStore(t, root, "judge", "-base", strings.Join(base, ","), "-new", strings.Join(fresh, ","))
+	if status != exitWorse || errOut != "" || !strings.HasPrefix(out, "new is worse than base: capacity 12.") {
+		t.Errorf("status %d, %q\n%s", status, errOut, out)
+	}
+	for _, want := range []string{"  p95(post)  same ", "  p99(op)    same ", "  errors     same "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	// By its directory, a run is the same.
+	status, out, _ = inStore(t, root, "judge", "-base", filepath.Join(root, "runs", "b1"), "-new", "n1")
+	if status != exitInconclusive || !strings.Contains(out, "one pair is indicative only") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+	// A capacity that is only a bound leaves the order.
+	putRun(t, st, storedRun{id: "bound", capacity: -1000, slower: 1})
+	if _, out, _ = inStore(t, root, "report", "-base", "bound", "-new", "n1"); !strings.Contains(out, "| >= 1000 |") {
+		t.Errorf("a bound became a number:\n%s", out)
+	}
+
+	putRun(t, st, storedRun{id: "open", capacity: 1000, slower: 1, open: true})
+	putRun(t, st, storedRun{id: "invalid", capacity: 1000, slower: 1, invalid: true})
+	putRun(t, st, storedRun{id: "changed", capacity: 1000, slower: 1})
+	events := filepath.Join(root, "runs", "changed", "events.jsonl")
+	if err := os.WriteFile(events, []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ run, want string }{
+		{"open", "run open is truncated: it is running, not sealed"},
+		{"invalid", "run invalid is not valid (lag: the generator was late): no verdict rests on it"},
+		{"changed", "run changed was changed since it was sealed: events.jsonl"},
+		{"b1", "b1 is there twice (b1): one run counts once"},
+		{filepath.Join(root, "runs", "b1"), "run b1 is there twice: one run counts once"},
+		{"gone", `gone: neither a file nor a stored run: run "gone": not in the store (` + root + ")"},
+	} {
+		status, out, errOut := inStore(t, root, "judge", "-base", "b1", "-new", tt.run)
+		if status != exitUsage || out != "" || errOut != "plimsoll judge: "+tt.want+"\n" {
+			t.Errorf("%s: status %d, stdout %q\ngot  %swant plimsoll judge: %s", tt.run, status, out, errOut, tt.want)
+		}
+	}
+}
+
+const storedPlan = `
+name: t
+target: {driver: refchat}
+database: {engine: [postgresql]}
+workload: {behavior: poster}
+bounded: {users: 50, ramp: 1s, settle: 1s, measure: 2s}
+unbounded: {max_users: 2000, slo: ["mean(op) < 100ms"]}
+compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}
+`
+
+// A stored comparison is judged again by its id, and its report is left alone.
+func TestJudgeStoredComparison(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putRun(t, st, storedRun{id: "b1", capacity: 1000, slower: 1})
+	putRun(t, st, storedRun{id: "n1", capacity: 990, slower: 1})
+	c := &record.Comparison{ID: "mine", Plan: storedPlan, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1, State: record.Sealed, Runs: []record.ComparisonRun{
+		{Run: "b1", Block: 1, Order: 1, Arm: "base", Engine: "postgresql", Valid: true}, {Run: "n1", Block: 1, Order: 2, Arm: "new", Engine: "postgresql", Valid: true}}}
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errOut := inStore(t, root, "judge", "-md", "mine")
+	if status != exitInconclusive || errOut != "" {
+		t.Errorf("status %d, %q", status, errOut)
+	}
+	got := tables(out)
+	if want := [][]string{{"Test", "base", "new", "Delta"}, {"postgresql", "1000", "990", "-1.00%"}}; !equal(got["Supported users in unbounded test"], want) {
+		t.Errorf("got %q\n%s", got["Supported users in unbounded test"], out)
+	}
+	if len(got["Blocks to say the same"]) < 2 {
+		t.Errorf("no table of blocks:\n%s", out)
+	}
+	entries, err := os.ReadDir(st.ComparisonDir("mine"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("judge wrote a report: %v, %v", entries, err)
+	}
+	if status, _, errOut := inStore(t, root, "judge", "gone"); status != exitUsage || errOut != "plimsoll judge: gone: there is no such file, and no such comparison in "+root+"\n" {
+		t.Errorf("status %d, %q", status, errOut)
+	}
+}
