@@ -25,18 +25,22 @@ type Numbers struct {
 	// those that the run carries. Counts are how many operations there were by name.
 	Metrics map[string]float64
 	Counts  map[string]int64
+	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
+	Thin map[string]bool
 }
 
 // NumbersOf reads the endpoints' numbers of a run. Latencies are in milliseconds, errors in percent.
 func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 	n := Numbers{Values: map[string]float64{}, Why: map[string]string{}}
-	var merged map[string]*measure.Window
+	merged := map[string]*measure.Window{}
+	window := windowOf(merged)
 	if ph, ok := r.Manifest.Phase("measure"); ok {
-		var err error
-		if merged, err = r.Merged(ph.From, ph.To); err != nil {
+		all, err := r.Merged(ph.From, ph.To)
+		if err != nil {
 			return n, err
 		}
-		if n.Metrics, err = metricsOf(r, ph, merged); err != nil {
+		maps.Copy(merged, all)
+		if n.Metrics, n.Thin, err = metricsOf(r, ph, merged, endpoints, window); err != nil {
 			return n, err
 		}
 		n.Counts = make(map[string]int64, len(merged))
@@ -44,7 +48,6 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 			n.Counts[op] = int64(w.Count())
 		}
 	}
-	window := windowOf(merged)
 	n.Ops = int64(window("op").Count())
 	for _, e := range endpoints {
 		v, why := math.NaN(), ""
@@ -98,9 +101,8 @@ func latency(name string, window func(string) *measure.Window) (ms float64, why 
 	if !ok {
 		return math.NaN(), "no such operation was measured"
 	}
-	var p float64
-	if _, err := fmt.Sscanf(rule.Stat, "p%g", &p); err == nil {
-		if least := stats.LeastOps(p / 100); n < least {
+	if p, ok := percentile(rule.Stat); ok {
+		if least := stats.LeastOps(p); n < least {
 			return math.NaN(), fmt.Sprintf("%d operations are too few for %s: want %d", n, rule.Stat, least)
 		}
 	}
@@ -230,7 +232,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			}
 			opt := verdict.Fixed(c.Blocks)
 			opt.BaseName, opt.NewName = label[0], label[1]
-			results = append(results, verdict.Judge(e, pairs, opt))
+			r := verdict.Judge(e, pairs, opt)
+			warnThin(&r, both)
+			results = append(results, r)
 		}
 		j.Verdict = verdict.Combine(name, results)
 		return j
