@@ -46,13 +46,13 @@ func defaultRules(p *plan.Plan) []string {
 			`promql: 1 - min(node_memory_MemAvailable_bytes{role=""} / node_memory_MemTotal_bytes{role=""}) < 0.85 warning`,
 			"promql: "+retransmitted("")+" < 0.005 warning")
 	}
-	if nodeExporter(p, "app") {
+	if hostSeen(p, "app") {
 		rules = append(rules,
 			`promql: max(1 - avg by (instance) (rate(node_cpu_seconds_total{role="app",mode="idle"}[$window]))) < 0.85`,
 			`promql: 1 - min(node_memory_MemAvailable_bytes{role="app"} / node_memory_MemTotal_bytes{role="app"}) < 0.85`,
 			"promql: "+retransmitted("app")+" < 0.005")
 	}
-	if nodeExporter(p, "proxy") {
+	if hostSeen(p, "proxy") {
 		rules = append(rules, "promql: "+retransmitted("proxy")+" < 0.005")
 	}
 	return rules
@@ -64,11 +64,11 @@ func retransmitted(role string) string {
 	return "max(rate(node_netstat_Tcp_RetransSegs" + of + " / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
 }
 
-// nodeExporter reports whether the plan watches the hosts of a role: by a probe of Prometheus metrics on the port that is
-// node_exporter's.
-func nodeExporter(p *plan.Plan, role string) bool {
+// hostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of Prometheus metrics on the port
+// that is node_exporter's.
+func hostSeen(p *plan.Plan, role string) bool {
 	return slices.ContainsFunc(p.Probes, func(pr plan.Probe) bool {
 		u, err := url.Parse(pr.URL)
-		return err == nil && pr.Kind == plan.ProbePrometheus && pr.Role == role && u.Port() == "9100"
+		return pr.Role == role && (pr.Kind == plan.ProbeAgent || err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
 	})
 }
