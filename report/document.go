@@ -95,6 +95,8 @@ type Document struct {
 
 	Verdicts  []Finding `json:"verdicts"`            // new arms against base
 	Databases []Finding `json:"databases,omitempty"` // engines against the first
+	// BlocksForSame says of each endpoint of Verdicts that is not decided what it takes to find it the same.
+	BlocksForSame []BlocksFor `json:"blocks_for_same,omitempty"`
 
 	// DraftedComments and DraftedActions say that the texts were made from the findings and are not a person's.
 	Comments        []string     `json:"comments"`

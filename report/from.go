@@ -169,6 +169,11 @@ func (b *builder) verdicts() {
 	all := make([]verdict.Verdict, 0, len(d.Verdicts))
 	for _, f := range d.Verdicts {
 		all = append(all, f.Verdict)
+		for _, r := range f.Verdict.Results {
+			if r.Kind == verdict.Inconclusive {
+				d.BlocksForSame = addBlocks(d.BlocksForSame, f.Name, r)
+			}
+		}
 	}
 	d.Kind = verdict.Worst(all...)
 	for _, f := range d.Verdicts {

@@ -110,9 +110,7 @@ func FromRows(in JudgeInput) JudgeDocument {
 	}
 	for _, v := range slices.Concat(in.Verdicts, in.Databases) {
 		for _, r := range v.Results {
-			if each := r.BlocksForSame(); each != nil {
-				d.Blocks = append(d.Blocks, BlocksFor{Of: v.Database, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N, Each: each})
-			}
+			d.Blocks = addBlocks(d.Blocks, v.Database, r)
 		}
 	}
 	d.Asides = asides(in.Asides)
@@ -204,7 +202,7 @@ func (d JudgeDocument) sections() []section {
 		out[len(out)-1].Notes = skippedNotes(Finding{Skipped: d.Skipped})
 	}
 	if len(d.Blocks) > 0 {
-		out = append(out, d.blocksSection())
+		out = append(out, blocksSection(d.Blocks))
 	}
 	if len(d.Asides) > 0 {
 		t := newTable(-1, "Figure", "Test", ">"+d.Names[0], ">"+d.Names[1], ">Delta", ">Pairs")
@@ -360,10 +358,19 @@ func deltaCell(base, fresh float64, baseAtLeast, newAtLeast, absolute bool) stri
 	return bound + fixed(100*(fresh/base-1), 2) + "%"
 }
 
-// blocksHead are the columns of the table of blocks.
-func (d JudgeDocument) blocksTable() *table {
+// addBlocks adds what it takes to find a result the same, if that has a meaning.
+func addBlocks(out []BlocksFor, of string, r verdict.Result) []BlocksFor {
+	each := r.BlocksForSame()
+	if each == nil {
+		return out
+	}
+	return append(out, BlocksFor{Of: of, Endpoint: r.Name, Effect: Number(r.Effect), Margin: r.Margin, Pairs: r.N, Each: each})
+}
+
+// blocksTable shows how many blocks it takes, a row per endpoint and a column per spread.
+func blocksTable(blocks []BlocksFor) *table {
 	head := []string{"Endpoint", ">Delta", ">Margin", ">Pairs"}
-	named := slices.ContainsFunc(d.Blocks, func(b BlocksFor) bool { return b.Of != "" })
+	named := slices.ContainsFunc(blocks, func(b BlocksFor) bool { return b.Of != "" })
 	if named {
 		head = append([]string{"Test"}, head...)
 	}
@@ -371,7 +378,7 @@ func (d JudgeDocument) blocksTable() *table {
 		head = append(head, ">sd "+trim(fixed(100*sd, 1))+" %")
 	}
 	t := newTable(-1, head...)
-	for _, b := range d.Blocks {
+	for _, b := range blocks {
 		var row []string
 		if named {
 			row = append(row, b.Of)
@@ -400,8 +407,8 @@ const blocksNote = "How many blocks (one run of each arm) it takes until four in
 	"if the true difference is the one shown, by how much runs of one build vary (sd). Never: the difference lies outside the margin. " +
 	"Fewer than six blocks carry no verdict."
 
-func (d JudgeDocument) blocksSection() section {
-	return section{Level: 3, Title: "Blocks to say the same", Table: d.blocksTable(), Notes: []string{blocksNote}}
+func blocksSection(blocks []BlocksFor) section {
+	return section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(blocks), Notes: []string{blocksNote}}
 }
 
 // JudgeText writes the document for a screen: the pairs of each endpoint, the verdicts, and what it would have taken.
@@ -423,7 +430,7 @@ func JudgeText(w io.Writer, d JudgeDocument) error {
 		b.WriteByte('\n')
 	}
 	if len(d.Blocks) > 0 {
-		writeText(&b, d.blocksTable())
+		writeText(&b, blocksTable(d.Blocks))
 		b.WriteString("\n" + blocksNote + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
@@ -439,7 +446,7 @@ func BlocksText(w io.Writer, r verdict.Result) error {
 	}
 	var b strings.Builder
 	b.WriteByte('\n')
-	writeText(&b, d.blocksTable())
+	writeText(&b, blocksTable(d.Blocks))
 	b.WriteString("\n" + blocksNote + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -220,6 +220,9 @@ func (d Document) endpointSections() []section {
 		}
 		out = append(out, section{Level: 3, Title: title, Table: endpointTable(f, base, fresh), Notes: notes})
 	}
+	if len(d.BlocksForSame) > 0 {
+		out = append(out, blocksSection(d.BlocksForSame))
+	}
 	for _, f := range d.Databases {
 		title := fmt.Sprintf("Databases - %s against %s, %s", d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
 		out = append(out, section{Level: 3, Title: title, Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: skippedNotes(f)})
