@@ -240,6 +240,9 @@ func (d SizingDocument) adviceSection() section {
 	if a := advice[d.Bottleneck.Name]; a != "" {
 		items = append(items, a)
 	}
+	if l := d.Limiter; l != nil && l.Advice != "" {
+		items = append(items, fmt.Sprintf("Limiter %s: %s", l.Name, l.Advice))
+	}
 	return section{Level: 2, Title: "Recommended capacity", Items: items, Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
 }
 

@@ -174,3 +174,21 @@ func TestIndicators(t *testing.T) {
 		}
 	}
 }
+
+func TestSizingLimit(t *testing.T) {
+	l := &verdict.Limiter{Name: "db-pool app", Kind: verdict.LimitPool, Sentence: "Limited by db-pool app: full."}
+	for _, tt := range []struct{ name, want string }{
+		{verdict.UnknownBound, "Limited by db-pool app: full."},
+		{verdict.CPUBound, "S. By its evidence over all steps: limited by db-pool app: full."},
+		{verdict.ProxyBound, "S."}, {verdict.FailuresBound, "S."},
+	} {
+		s := verdict.Sizing{Bottleneck: verdict.Bottleneck{Name: tt.name, Sentence: "S."}}
+		if s.Limit(l); s.Bottleneck.Sentence != tt.want || s.Limiter != l {
+			t.Errorf("%s: %q, want %q", tt.name, s.Bottleneck.Sentence, tt.want)
+		}
+	}
+	s := verdict.Sizing{Bottleneck: verdict.Bottleneck{Name: verdict.UnknownBound, Sentence: "S."}}
+	if s.Limit(&verdict.Limiter{Kind: verdict.LimitUnknown, Sentence: "UNKNOWN"}); s.Bottleneck.Sentence != "S." {
+		t.Errorf("an unknown limiter became %q", s.Bottleneck.Sentence)
+	}
+}

@@ -166,10 +166,12 @@ type Sizing struct {
 	Machine Machine `json:"machine"`
 	Steps   []Step  `json:"steps"`
 	// Comfortable is graded Good or better, Maximum anything but Poor.
-	Comfortable Level       `json:"comfortable"`
-	Maximum     Level       `json:"maximum"`
-	Bottleneck  Bottleneck  `json:"bottleneck"`
-	Offers      []OfferCost `json:"offers,omitempty"`
+	Comfortable Level      `json:"comfortable"`
+	Maximum     Level      `json:"maximum"`
+	Bottleneck  Bottleneck `json:"bottleneck"`
+	// Limiter is what the series of the steps show, when somebody asked.
+	Limiter *Limiter    `json:"limiter,omitempty"`
+	Offers  []OfferCost `json:"offers,omitempty"`
 }
 
 // Size grades the steps, which ascend, and draws the conclusions. offers may be empty; one of them is the machine, by its
@@ -185,6 +187,25 @@ func Size(steps []Step, m Machine, offers []plan.Offer) Sizing {
 	s.Offers = s.costs(offers)
 	return s
 }
+
+// Limit adds what the series of the steps name as the limiter; nil adds nothing. It becomes the bottleneck where the figures of the
+// steps alone show none, and where they show only that the CPU is used up it says whose and why. A proxy's refusal and failures stay: they
+// are why the step was no better.
+func (s *Sizing) Limit(l *Limiter) {
+	s.Limiter = l
+	if l == nil || l.Kind == LimitNone || l.Kind == LimitUnknown {
+		return
+	}
+	b := &s.Bottleneck
+	switch b.Name {
+	case UnknownBound:
+		b.Name, b.Sentence = l.Kind, l.Sentence
+	case CPUBound, MemoryBound:
+		b.Sentence += " By its evidence over all steps: " + lowerFirst(l.Sentence)
+	}
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // Graded reports whether any step carries a grade.
 func (s Sizing) Graded() bool {

@@ -220,11 +220,13 @@ func (a *app) sizingDocument(ctx context.Context, st *store.Store, z *record.Siz
 	d.Plan = p
 	var steps []verdict.Step
 	var machine verdict.Machine
+	var runs []*record.Run
 	for _, step := range z.Steps {
 		r, err := st.Run(step.Run)
 		if err != nil {
 			return d, err
 		}
+		runs = append(runs, r)
 		s, err := stepOf(ctx, r, step.Users)
 		if err != nil {
 			return d, fmt.Errorf("run %s: %w", step.Run, err)
@@ -258,7 +260,9 @@ func (a *app) sizingDocument(ctx context.Context, st *store.Store, z *record.Siz
 		d.Setup = append(d.Setup, record.Row{Name: r.Name, Value: r.Value})
 	}
 	d.Sizing = verdict.Size(steps, machine, p.Prices)
-	return d, nil
+	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
+	d.Limit(l)
+	return d, err
 }
 
 // seen reports whether a run was long enough to see any drift.

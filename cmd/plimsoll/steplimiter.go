@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/series"
+	"plimsoll/verdict"
+)
+
+// limiterOfSteps names what limited a ladder of steps from the first on that was less than Good: the steps are the levels of load.
+// It is nil while none was.
+func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*record.Run, steps []verdict.Step) (*verdict.Limiter, error) {
+	tight := slices.IndexFunc(steps, func(s verdict.Step) bool { return s.Grade != "" && !s.Grade.AtLeast(verdict.Good) })
+	if tight < 0 {
+		return nil, nil
+	}
+	all := verdict.Observed{Reached: true, Capacity: float64(steps[tight].Users), CPU: map[string][]float64{}}
+	catalog := indicators()
+	for i, r := range runs {
+		ph, ok := r.Manifest.Phase("measure")
+		if !ok || steps[i].Grade == "" {
+			continue
+		}
+		o, err := observeStep(ctx, p, r, ph, catalog)
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", r.Manifest.ID, err)
+		}
+		appendObserved(&all, o)
+	}
+	l := verdict.Diagnose(catalog, all)
+	return &l, nil
+}
+
+func observeStep(ctx context.Context, p *plan.Plan, r *record.Run, ph record.Phase, catalog []verdict.Indicator) (o verdict.Observed, err error) {
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return o, err
+	}
+	defer db.Close()
+	x := newTraces(db, r, p, [2]time.Duration{ph.From, ph.To})
+	if err := x.observe(ctx, &o); err != nil {
+		return o, err
+	}
+	return o, x.indicators(ctx, catalog, &o)
+}
+
+// appendObserved adds the samples of a step after those of the steps before it. A trace that only some steps have is NaN in the others.
+func appendObserved(all *verdict.Observed, o verdict.Observed) {
+	before, n := len(all.Users), len(o.Users)
+	all.Users = append(all.Users, o.Users...)
+	for role, v := range o.CPU {
+		all.CPU[role] = append(padded(all.CPU[role], before), v...)
+	}
+	all.Shared = o.Shared
+	for _, t := range o.Traces {
+		i := slices.IndexFunc(all.Traces, func(have verdict.Trace) bool { return have.Indicator == t.Indicator && have.Role == t.Role })
+		if i < 0 {
+			all.Traces = append(all.Traces, verdict.Trace{Indicator: t.Indicator, Role: t.Role})
+			i = len(all.Traces) - 1
+		}
+		have := &all.Traces[i]
+		have.Values = append(padded(have.Values, before), t.Values...)
+		if t.Dose != nil {
+			have.Dose = append(padded(have.Dose, before), t.Dose...)
+		}
+	}
+	for role := range all.CPU {
+		all.CPU[role] = padded(all.CPU[role], before+n)
+	}
+	for i := range all.Traces {
+		all.Traces[i].Values = padded(all.Traces[i].Values, before+n)
+		if all.Traces[i].Dose != nil {
+			all.Traces[i].Dose = padded(all.Traces[i].Dose, before+n)
+		}
+	}
+	all.Roles = slices.Sorted(maps.Keys(all.CPU))
+}
+
+// padded fills v up to n samples with NaN.
+func padded(v []float64, n int) []float64 {
+	for len(v) < n {
+		v = append(v, math.NaN())
+	}
+	return v
+}
