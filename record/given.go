@@ -70,6 +70,8 @@ func (g Given) Check() error {
 			return at(f.Line, fmt.Errorf("%s is no number (NaN or infinite)", f.Name))
 		case f.Value < 0:
 			return at(f.Line, fmt.Errorf("%s is %v: it cannot be negative", f.Name, f.Value))
+		case f.Unit == "%" && f.Value > 100:
+			return at(f.Line, fmt.Errorf("%s is %v %%: a share is 100 %% at most", f.Name, f.Value))
 		}
 		seen[f.Name] = true
 	}

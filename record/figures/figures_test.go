@@ -54,3 +54,22 @@ func TestReadProblems(t *testing.T) {
 		})
 	}
 }
+
+// FuzzRead holds that whatever is read passes the check of its numbers and lies on a line of the text.
+func FuzzRead(f *testing.F) {
+	f.Add("{\"figures\": [\n{\"name\": \"p95\", \"value\": 3}, {\"name\": \"mean\", \"value\": 3}]}")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := figures.Read("f", []byte(text))
+		if err != nil {
+			return
+		}
+		if len(got) != 1 || got[0].Check() != nil {
+			t.Fatalf("%+v", got)
+		}
+		for _, f := range got[0].Figures {
+			if f.Line < 1 || f.Line > 1+strings.Count(text, "\n") {
+				t.Fatalf("%+v is not on a line", f)
+			}
+		}
+	})
+}

@@ -108,3 +108,24 @@ func TestReadProblems(t *testing.T) {
 		})
 	}
 }
+
+// FuzzRead holds that whatever is read passes the check of its numbers, and that results come in pairs of arms.
+func FuzzRead(f *testing.F) {
+	f.Add(text)
+	f.Add(comparison)
+	f.Add(reportText)
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := loadtestng.Read("f", []byte(in))
+		if err != nil {
+			return
+		}
+		for i, g := range got {
+			if err := g.Check(); err != nil {
+				t.Fatalf("%+v: %v", g, err)
+			}
+			if want := []string{record.GivenBase, record.GivenNew}[i%2]; g.Tool == loadtestng.Tool && (g.Arm != want || len(got)%2 != 0) {
+				t.Fatalf("run %d of %d is of arm %q", i, len(got), g.Arm)
+			}
+		}
+	})
+}

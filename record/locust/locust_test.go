@@ -69,15 +69,16 @@ func TestReadProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct{ in, want string }{
-		"empty":        {"", "the file is empty"},
-		"history":      {string(history), "this is Locust's history"},
-		"failures":     {"Method,Name,Error,Occurrences\n", `the column "Type" is missing`},
-		"no total":     {header + "POST,post,10,0,1,1,1,1,1,1,0,1,1,1\n", "no row Aggregated: the file is truncated"},
-		"half a line":  {header + ",Aggregated,10,0,1", "line 2: 5 fields where the header has 14: the file is truncated"},
-		"no requests":  {header + ",Aggregated,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n", "line 2: Request Count is 0"},
-		"broken quote": {header + ",\"Aggregated,0\n", "not a CSV"},
-		"NaN":          {header + ",Aggregated,10,0,1,NaN,1,1,1,1,0,1,1,1\n", "line 2: mean is no number"},
-		"twice":        {header + strings.Repeat(",Aggregated,10,0,1,1,1,1,1,1,0,1,1,1\n", 2), "throughput is there twice"},
+		"empty":                       {"", "the file is empty"},
+		"history":                     {string(history), "this is Locust's history"},
+		"failures":                    {"Method,Name,Error,Occurrences\n", `the column "Type" is missing`},
+		"no total":                    {header + "POST,post,10,0,1,1,1,1,1,1,0,1,1,1\n", "no row Aggregated: the file is truncated"},
+		"half a line":                 {header + ",Aggregated,10,0,1", "line 2: 5 fields where the header has 14: the file is truncated"},
+		"no requests":                 {header + ",Aggregated,0,0,0,0,0,0,0,0,0,N/A,N/A,N/A\n", "line 2: Request Count is 0"},
+		"broken quote":                {header + ",\"Aggregated,0\n", "not a CSV"},
+		"more failures than requests": {header + ",Aggregated,10,11,1,1,1,1,1,1,0,1,1,1\n", "line 2: errors is 110"},
+		"NaN":                         {header + ",Aggregated,10,0,1,NaN,1,1,1,1,0,1,1,1\n", "line 2: mean is no number"},
+		"twice":                       {header + strings.Repeat(",Aggregated,10,0,1,1,1,1,1,1,0,1,1,1\n", 2), "throughput is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := locust.Read("a.csv", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -85,4 +86,21 @@ func TestReadProblems(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzRead holds that whatever is read passes the check of its numbers.
+func FuzzRead(f *testing.F) {
+	f.Add(header + "POST,post,10,1,1,1,1,1,1,1,0,1,1,1\n,Aggregated,10,1,1,1,1,1,1,1,0,1,1,1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := locust.Read("a.csv", []byte(text))
+		if err != nil {
+			return
+		}
+		if len(got) != 1 || got[0].Check() != nil || got[0].Tool != locust.Tool {
+			t.Fatalf("%+v", got)
+		}
+		if f, ok := got[0].Figure("errors"); !ok || f.Ops <= 0 {
+			t.Fatalf("errors %+v", f)
+		}
+	})
 }
