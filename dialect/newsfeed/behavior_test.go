@@ -1,0 +1,292 @@
+package newsfeed_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	dialect "plimsoll/dialect/newsfeed"
+	"plimsoll/lab/postgresql"
+	"plimsoll/lab/redis"
+	"plimsoll/measure"
+	"plimsoll/newsfeed"
+	"plimsoll/workload"
+)
+
+// double is a server that notes requests and answers them well, but for those that break refuses.
+type double struct {
+	mu     sync.Mutex
+	log    []string
+	people int
+	refuse func(path string) bool
+}
+
+func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = append(d.log, r.Method+" "+r.URL.String()+" "+string(body))
+	if d.refuse != nil && d.refuse(r.URL.Path) {
+		w.WriteHeader(503)
+		fmt.Fprint(w, `{"error":"the wide store is full","store":"wide"}`)
+		return
+	}
+	text := string(body)
+	switch {
+	case r.URL.Path == "/participant":
+		d.people++
+		fmt.Fprintf(w, `{"id":%d,%s`, d.people, strings.TrimPrefix(text, "{"))
+	case strings.HasSuffix(r.URL.Path, "/friends"):
+		fmt.Fprintf(w, `{"id":1,%s`, strings.TrimPrefix(text, "{"))
+	case r.URL.Path == "/outbound":
+		fmt.Fprint(w, "[]")
+	default:
+		fmt.Fprint(w, text)
+	}
+}
+
+func env(url string, params map[string]string) workload.Env {
+	return workload.Env{URL: url, Seed: 7, Pace: 1, Params: params, Timeout: 5 * time.Second, Registry: measure.NewRegistry(1),
+		Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7)}
+}
+
+func provisioned(t *testing.T, e workload.Env) *dialect.Feed {
+	t.Helper()
+	b := &dialect.Feed{}
+	if err := b.Provision(t.Context(), e, 1); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func user(e workload.Env, id int) *workload.User {
+	return workload.NewUser(id, id, e.Seed, 1, e.Registry.Recorder(id), time.Now())
+}
+
+// act lets one user act n times.
+func act(t *testing.T, b *dialect.Feed, e workload.Env, id, n int) workload.Actor {
+	t.Helper()
+	a, err := b.NewActor(e, user(e, id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	for range n {
+		if err := a.Act(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// TestTheSameSeedIsTheSameLoad compares whole request logs: of one user twice, and of another.
+func TestTheSameSeedIsTheSameLoad(t *testing.T) {
+	play := func(id int) []string {
+		d := &double{}
+		s := httptest.NewServer(d)
+		defer s.Close()
+		e := env(s.URL, nil)
+		act(t, provisioned(t, e), e, id, 120)
+		return d.log
+	}
+	one := play(1)
+	if diff := cmp.Diff(one, play(1)); diff != "" {
+		t.Errorf("two logs of one user differ:\n%s", diff)
+	}
+	if cmp.Equal(one, play(2)) {
+		t.Error("two users make the same requests")
+	}
+	if !strings.HasPrefix(one[1], `POST /participant {"name":"user `) || one[1] != one[10] {
+		t.Errorf("first requests %q and %q: want ten participants of one name", one[1], one[10])
+	}
+	for _, line := range one {
+		if !strings.HasSuffix(strings.Fields(line)[1], "/outbound") || !strings.HasPrefix(line, "POST") {
+			continue
+		}
+		_, story, _ := strings.Cut(line, `"story":"`)
+		_, subject, _ := strings.Cut(line, `"subject":"`)
+		subject, _, _ = strings.Cut(subject, `"`)
+		if n := len(strings.Fields(strings.Trim(story, `"}`))); n != 150 || len(strings.Fields(subject)) != 5 {
+			t.Fatalf("a story of %d words, subject %q: want 150 and 5", n, subject)
+		}
+	}
+}
+
+// TestArrivalsAreBatches: what an arrival does depends on its number alone.
+func TestArrivalsAreBatches(t *testing.T) {
+	play := func(server int) []string {
+		d := &double{}
+		s := httptest.NewServer(d)
+		defer s.Close()
+		e := env(s.URL, nil)
+		u := workload.NewServerUser(server, e, time.Now())
+		srv, err := provisioned(t, e).NewServer(e, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close()
+		u.Become(42)
+		if err := srv.Serve(t.Context(), 42); err != nil {
+			t.Fatal(err)
+		}
+		return d.log
+	}
+	one := play(0)
+	if n := len(one) - 1; n < 10+3+20 || n > 10+9+30 {
+		t.Errorf("an arrival made %d requests, want a batch", n)
+	}
+	if diff := cmp.Diff(one, play(5)); diff != "" {
+		t.Errorf("one arrival differs by who serves it:\n%s", diff)
+	}
+}
+
+// TestAFailureEndsItsBatch and is recorded with its class and told once.
+func TestAFailureEndsItsBatch(t *testing.T) {
+	d := &double{refuse: func(path string) bool { return strings.HasSuffix(path, "/friends") }}
+	s := httptest.NewServer(d)
+	defer s.Close()
+	e := env(s.URL, nil)
+	var told []string
+	e.Log = func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+	b := provisioned(t, e)
+	a := act(t, b, e, 0, 11)
+	if a.Think() == 0 {
+		t.Error("no pause after a failure")
+	}
+	if err := a.Act(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if last := d.log[len(d.log)-1]; !strings.HasPrefix(last, "POST /participant ") {
+		t.Errorf("after a failure: %s, want the next batch", last)
+	}
+	if a.Think() != 0 {
+		t.Error("a pause after a success")
+	}
+	classes := map[measure.Class]uint64{}
+	for _, w := range e.Registry.Cut() {
+		if w.Name == "befriend" {
+			for c, n := range w.Classes {
+				classes[measure.Class(c)] += n
+			}
+		}
+	}
+	if classes[measure.Status5xx] != 1 || classes[measure.OK] != 0 {
+		t.Errorf("befriend: %v, want one of class 5xx", classes)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "the wide store is full") {
+		t.Errorf("told %q, want what the server said, once", told)
+	}
+}
+
+// TestALyingServer answers with something else than was asked for.
+func TestALyingServer(t *testing.T) {
+	for _, answer := range []string{`{"id":0}`, `{"id":3,"name":"somebody else"}`, `[]`, `{`, ``, `"x"`} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == "GET" {
+				fmt.Fprint(w, "[]")
+				return
+			}
+			fmt.Fprint(w, answer)
+		}))
+		e := env(s.URL, nil)
+		act(t, provisioned(t, e), e, 0, 1)
+		for _, w := range e.Registry.Cut() {
+			if w.Name == "participant" && w.Classes[measure.Decode] != 1 {
+				t.Errorf("answer %q: counts %v, want one of class decode", answer, w.Classes)
+			}
+		}
+		s.Close()
+	}
+}
+
+func TestCheck(t *testing.T) {
+	err := dialect.Check(map[string]string{"preset": "x", "api": "soap", "body": "xml", "searchers": "11", "admin": "me"})
+	for _, key := range []string{"preset", "api", "body", "searchers", "admin"} {
+		if err == nil || !strings.Contains(err.Error(), "setting "+key) {
+			t.Errorf("%v: nothing about %s", err, key)
+		}
+	}
+	if err := dialect.Check(map[string]string{"preset": "rdbms-heavy", "api": "legacy", "body": "form", "searchers": "10"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAgainstTheService plays batches against the reference service in both generations and encodings, and audits them.
+func TestAgainstTheService(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pg, err := postgresql.Start(ctx, postgresql.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pg.Stop(context.Background()) })
+	if err := pg.CreateDatabase(ctx, "feed"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := redis.Start(ctx, redis.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Stop(context.Background()) })
+	cfg := newsfeed.Config{Listen: "127.0.0.1:0", DSN: pg.DSN("feed"), Redis: r.Addr()}
+	for kind, at := range map[string]*string{newsfeed.KindWide: &cfg.Wide, newsfeed.KindSearch: &cfg.Search, newsfeed.KindBus: &cfg.Bus} {
+		s, err := newsfeed.NewStore(ctx, newsfeed.StoreConfig{Kind: kind, Listen: "127.0.0.1:0", Sync: newsfeed.DefaultSync})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*at = s.Addr()
+		background(t, s.Run)
+	}
+	for _, api := range []string{"rest", "legacy"} {
+		for _, body := range []string{"json", "form"} {
+			t.Run(api+" "+body, func(t *testing.T) {
+				cfg.API, cfg.Array = api, body == "form"
+				s, err := newsfeed.New(ctx, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				background(t, s.Run)
+				e := env("http://"+s.Addr(), map[string]string{"api": api, "body": body, "searchers": "1"})
+				b := provisioned(t, e)
+				act(t, b, e, 9, 5) // searches
+				act(t, b, e, 0, 150)
+				for _, m := range e.Tally.Snapshot().Mixes() {
+					if m.OK != m.Attempts || m.OK == 0 {
+						t.Errorf("%s: %d of %d succeeded", m.Behavior, m.OK, m.Attempts)
+					}
+				}
+				acked, _ := e.Ledger.Messages()
+				res, err := b.Audit(ctx, e, acked)
+				if err != nil || res.Expected < 50 || res.Readable != res.Expected {
+					t.Fatalf("audit: %+v, %v; want all readable", res, err)
+				}
+				acked[0].IDs = append(acked[0].IDs, "a story that nobody has")
+				acked[1].Channel += " 999999" // who is no friend
+				res, err = b.Audit(ctx, e, acked)
+				if want := 1 + len(acked[1].IDs); err != nil || res.Missing != want {
+					t.Errorf("audit: %+v, %v; want %d missing", res, err, want)
+				}
+			})
+		}
+	}
+}
+
+func background(t *testing.T, run func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
