@@ -90,6 +90,19 @@ type Database interface {
 // A StartDatabase starts a database server with its state in dir, on the given cores (nil: any).
 type StartDatabase func(ctx context.Context, dir string, cpus []int) (Database, error)
 
+// A Companion is a supervised server beside the database that a program needs, such as a cache.
+type Companion interface {
+	// Addr returns where it answers, host:port.
+	Addr() string
+	Describe(ctx context.Context) (lab.Description, error)
+	PIDs() []int
+	Stop(ctx context.Context) error
+}
+
+// A StartCompanion starts a companion with its state in dir, which is empty, on the given cores (nil: any). It returns when the
+// companion answers.
+type StartCompanion func(ctx context.Context, dir string, cpus []int) (Companion, error)
+
 // A Description says what is deployed. It goes into manifests and reports and holds no secrets.
 type Description struct {
 	Name      string            `json:"name,omitempty"`
@@ -104,7 +117,9 @@ type Description struct {
 	Engine    string            `json:"engine,omitempty"`   // as the plan calls it: postgresql, mysql
 	Dataset   string            `json:"dataset,omitempty"`  // what the database holds before a run
 	Database  *lab.Description  `json:"database,omitempty"` // the server's own name, version, durability and sizes
-	Settings  map[string]string `json:"settings,omitempty"` // what else a driver has to say
+	// Companions are the servers beside the database, by role.
+	Companions map[string]lab.Description `json:"companions,omitempty"`
+	Settings   map[string]string          `json:"settings,omitempty"` // what else a driver has to say
 }
 
 // Hidden stands for the value of a secret variable in a Description.

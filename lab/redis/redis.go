@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -134,23 +135,52 @@ func (s *Server) wait(ctx context.Context) error {
 }
 
 func ping(ctx context.Context, addr string) error {
+	text, err := ask(ctx, addr, "PING")
+	if err == nil && text != "PONG" {
+		err = fmt.Errorf("it answers %.100q", text)
+	}
+	return err
+}
+
+// ask sends an inline command and returns the answer: a line, the bytes of a text, or the lines of a list.
+func ask(ctx context.Context, addr, command string) (string, error) {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer c.Close()
 	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return err
+		return "", err
 	}
-	if _, err := c.Write([]byte("PING\r\n")); err != nil {
-		return err
+	if _, err := c.Write([]byte(command + "\r\n")); err != nil {
+		return "", err
 	}
-	line, err := bufio.NewReader(c).ReadString('\n')
-	if err == nil && !strings.HasPrefix(line, "+PONG") {
-		err = fmt.Errorf("it answers %.100q", line)
+	r := bufio.NewReader(c)
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
 	}
-	return err
+	n, _ := strconv.Atoi(strings.TrimSpace(line[1:])) // 0 for a line, which is complete
+	switch line[0] {
+	case '+':
+		return strings.TrimSpace(line[1:]), nil
+	case '$':
+		b := make([]byte, min(max(n, 0), 1<<20))
+		_, err := io.ReadFull(r, b)
+		return string(b), err
+	case '*':
+		var text strings.Builder
+		for range 2 * n {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return "", err
+			}
+			text.WriteString(line)
+		}
+		return text.String(), nil
+	}
+	return "", fmt.Errorf("it answers %.100q", line)
 }
 
 // Addr is where the server answers, host:port.
@@ -164,6 +194,30 @@ func (s *Server) PIDs() []int {
 	default:
 		return []int{s.proc.PID()}
 	}
+}
+
+// Describe returns the server's own version and the settings that decide what a write costs.
+func (s *Server) Describe(ctx context.Context) (lab.Description, error) {
+	d := lab.Description{Name: "Redis", Settings: map[string]string{}}
+	text, err := ask(ctx, s.addr, "INFO server")
+	if err != nil {
+		return d, fmt.Errorf("asking Redis for its version: %w", err)
+	}
+	for line := range strings.Lines(text) {
+		if v, ok := strings.CutPrefix(line, "redis_version:"); ok {
+			d.Version = strings.TrimSpace(v)
+		}
+	}
+	for _, name := range []string{"save", "appendonly", "maxmemory"} {
+		text, err := ask(ctx, s.addr, "CONFIG GET "+name)
+		if err != nil {
+			return d, fmt.Errorf("asking Redis for its setting %s: %w", name, err)
+		}
+		if lines := strings.Split(text, "\r\n"); len(lines) == 5 { // $4, save, $n, its value, nothing
+			d.Settings[name] = lines[3]
+		}
+	}
+	return d, nil
 }
 
 // Stop ends the server, and kills it after three seconds or when ctx ends.

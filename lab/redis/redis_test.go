@@ -17,6 +17,10 @@ func TestStartStop(t *testing.T) {
 	if len(s.PIDs()) != 1 {
 		t.Errorf("PIDs %v: want one", s.PIDs())
 	}
+	d, err := s.Describe(t.Context())
+	if err != nil || d.Version == "" || d.Settings["appendonly"] != "no" || d.Settings["maxmemory"] != "0" || d.Settings["save"] == "" {
+		t.Errorf("description %+v, %v", d, err)
+	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,13 @@
 //	DB_ENGINE DB_HOST DB_PORT DB_NAME   parts of it
 //	DB_USER DB_PASSWORD       parts of it
 //
+//	CACHE, ...                host:port of the companion of that role, in upper case
+//
 // $$ stands for a dollar sign. An unknown name is an error. DSN, DSN_BARE and DB_PASSWORD are refused in
 // arguments, which every user of the host can read.
 //
 // # What it refuses to know
 //
-// Which program it is. What a kind of server needs beyond variables goes into [Config]: its command line
+// Which program it is, and which companions there are: a [Config] brings them. What a kind of server needs beyond variables goes into [Config]: its command line
 // and its provisioning.
 package process

@@ -42,7 +42,7 @@ func (d *deployment) MetricsURLs() []string {
 // PIDs implements [target.Endpoint].
 func (d *deployment) PIDs() map[string][]int {
 	d.state.Lock()
-	procs, db := slices.Clone(d.procs), d.db
+	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
 	d.state.Unlock()
 	pids := map[string][]int{}
 	for _, p := range procs {
@@ -50,6 +50,11 @@ func (d *deployment) PIDs() map[string][]int {
 		case <-p.Done():
 		default:
 			pids["app"] = append(pids["app"], p.PID())
+		}
+	}
+	for role, c := range companions {
+		if own := c.PIDs(); len(own) > 0 {
+			pids[role] = own
 		}
 	}
 	if db != nil {

@@ -23,6 +23,8 @@ type Instance struct {
 	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs into
 	// the environment, not into arguments.
 	Engine, DSN string
+	// Companions are the addresses of the companions, by role.
+	Companions map[string]string
 }
 
 // secretVars must not stand in arguments.
@@ -45,6 +47,9 @@ func (in Instance) variables() (map[string]string, error) {
 			peers = append(peers, hostPort(p[k]))
 		}
 		vars["PEERS"+suffix] = strings.Join(peers, ",")
+	}
+	for role, addr := range in.Companions {
+		vars[strings.ToUpper(role)] = addr
 	}
 	if in.DSN == "" {
 		return vars, nil

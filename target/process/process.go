@@ -43,6 +43,9 @@ type Config struct {
 	Databases map[string]target.StartDatabase
 	// Database is the name of the database to create; default DefaultDatabase.
 	Database string
+	// Companions start the other servers that the program needs, by role. Their state begins empty at each reset: what Provision
+	// leaves in them is not there in a run.
+	Companions map[string]target.StartCompanion
 	// Filled says that the started engines hold the database already: it is used as it is.
 	Filled bool
 	// Command says how an instance is started; nil means Spec.Binary with Spec.Args. Spec.Env and
@@ -92,6 +95,8 @@ type deployment struct {
 	instances []Instance
 	procs     []*lab.Process
 	db        target.Database
+
+	companions map[string]target.Companion // under state, too
 }
 
 // Deploy implements [target.Driver]; the package comment tells its steps.
@@ -160,6 +165,9 @@ func (d *deployment) deploy(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.renewCompanions(ctx); err != nil {
+		return err
+	}
 	if err := d.startApp(ctx); err != nil {
 		return err
 	}
@@ -173,6 +181,9 @@ func (d *deployment) deploy(ctx context.Context) error {
 			return err
 		}
 		if err := d.db.Snapshot(ctx, d.conf.Database); err != nil {
+			return err
+		}
+		if err := d.renewCompanions(ctx); err != nil {
 			return err
 		}
 		if err := d.startApp(ctx); err != nil {
@@ -270,6 +281,12 @@ func (d *deployment) startInstances(ctx context.Context) error {
 			d.instances[i].DSN = d.db.DSN(d.conf.Database)
 			d.state.Unlock()
 		}
+		d.state.Lock()
+		d.instances[i].Companions = map[string]string{}
+		for role, c := range d.companions {
+			d.instances[i].Companions[role] = c.Addr()
+		}
+		d.state.Unlock()
 		p, err := d.startInstance(ctx, d.instances[i])
 		if err != nil {
 			return fmt.Errorf("instance %d: %w", i, err)
@@ -424,6 +441,9 @@ func (d *deployment) Reset(ctx context.Context) error {
 			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 		}
 	}
+	if err := d.renewCompanions(ctx); err != nil {
+		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+	}
 	if err := d.startApp(ctx); err != nil {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
@@ -439,7 +459,7 @@ func (d *deployment) Stop(ctx context.Context) error {
 
 func (d *deployment) stop(ctx context.Context) error {
 	d.stopped = true
-	err := d.stopApp(ctx)
+	err := errors.Join(d.stopApp(ctx), d.stopCompanions(ctx))
 	if d.db != nil {
 		err = errors.Join(err, d.db.Stop(ctx))
 	}
@@ -474,6 +494,16 @@ func (d *deployment) describe(ctx context.Context) error {
 			return err
 		}
 		desc.Database = &db
+	}
+	for role, c := range d.companions {
+		text, err := c.Describe(ctx)
+		if err != nil {
+			return fmt.Errorf("asking the %s what it is: %w", role, err)
+		}
+		if desc.Companions == nil {
+			desc.Companions = map[string]lab.Description{}
+		}
+		desc.Companions[role] = text
 	}
 	d.desc = desc
 	return nil

@@ -1,0 +1,55 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/target"
+)
+
+// renewCompanions starts the companions with empty state, and stops first those that run.
+func (d *deployment) renewCompanions(ctx context.Context) error {
+	if err := d.stopCompanions(ctx); err != nil {
+		return err
+	}
+	for _, role := range slices.Sorted(maps.Keys(d.conf.Companions)) {
+		dir := filepath.Join(d.spec.Dir, role)
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("emptying the %s: %w", role, err)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("making the %s's directory: %w", role, err)
+		}
+		c, err := d.conf.Companions[role](ctx, dir, d.spec.CPUs)
+		if err != nil {
+			return fmt.Errorf("starting the %s: %w", role, err)
+		}
+		d.state.Lock()
+		if d.companions == nil {
+			d.companions = map[string]target.Companion{}
+		}
+		d.companions[role] = c
+		d.state.Unlock()
+	}
+	return nil
+}
+
+// stopCompanions stops those that run.
+func (d *deployment) stopCompanions(ctx context.Context) error {
+	d.state.Lock()
+	companions := d.companions
+	d.companions = nil
+	d.state.Unlock()
+	var errs []error
+	for role, c := range companions {
+		if err := c.Stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stopping the %s: %w", role, err))
+		}
+	}
+	return errors.Join(errs...)
+}
