@@ -90,6 +90,9 @@ func (b *builder) planRows() []record.Row {
 		}
 	}
 	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(dbs, ", ")})
+	if text := b.companionsText(); text != "" {
+		add("Other stores", "%s", text)
+	}
 	w := p.Workload
 	mix := []string{w.Behavior}
 	if len(w.With) > 0 {
@@ -297,6 +300,11 @@ type description struct {
 		Version  string            `json:"version"`
 		Settings map[string]string `json:"settings"`
 	} `json:"database"`
+	Companions map[string]struct {
+		Name     string            `json:"name"`
+		Version  string            `json:"version"`
+		Settings map[string]string `json:"settings"`
+	} `json:"companions"`
 }
 
 // described returns what the target of a judged run on an engine said of itself, or else that of any run.
@@ -310,6 +318,31 @@ func (b *builder) described(engine, arm string) description {
 		}
 	}
 	return description{}
+}
+
+// companionsText names what played the part of each other store; empty if there is none.
+func (b *builder) companionsText() string {
+	engine := ""
+	if len(b.d.Engines) > 0 {
+		engine = b.d.Engines[0].Key
+	}
+	all := b.described(engine, "").Companions
+	var parts []string
+	for _, role := range slices.Sorted(maps.Keys(all)) {
+		c := all[role]
+		text := role + ": " + strings.TrimSpace(c.Name+" "+c.Version)
+		var settings []string
+		for _, k := range slices.Sorted(maps.Keys(c.Settings)) {
+			if c.Settings[k] != "" {
+				settings = append(settings, k+"="+c.Settings[k])
+			}
+		}
+		if len(settings) > 0 {
+			text += " (" + strings.Join(settings, ", ") + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // durability lists the settings that decide what a commit costs.

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"time"
 
-	"plimsoll/dialect/mattermost"
 	"plimsoll/engine"
 	"plimsoll/fleet"
 	"plimsoll/lab"
@@ -218,7 +217,7 @@ func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError fu
 	a.Ledger = env.Ledger
 	var mix []engine.Part
 	for _, b := range set.Behaviors {
-		behavior, err := mattermost.Behaviors().New(b.Name)
+		behavior, err := behaviors().New(b.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // A graph is one of the ten of the release reports: its PromQL over a run's series, with $w for the rate window, and
-// an alternative for targets without metrics of their own.
+// an alternative for the news feed, or for targets without metrics of their own.
 type graph struct {
 	spec      report.GraphSpec
 	query, or string
@@ -21,8 +21,8 @@ type graph struct {
 
 // graphs are those that the reports of Mattermost's release team have, under their names.
 func graphs() []graph {
-	ms := func(name, title, query string) graph {
-		return graph{report.GraphSpec{Name: name, Title: title, Unit: "ms", Scale: 1000}, query, ""}
+	ms := func(name, title string, query func(metric string) string, metric, feed string) graph {
+		return graph{report.GraphSpec{Name: name, Title: title, Unit: "ms", Scale: 1000}, query(metric), query(feed)}
 	}
 	avg := func(m string) string {
 		return fmt.Sprintf("sum(rate(%[1]s_sum[$w])) / sum(rate(%[1]s_count[$w]))", m)
@@ -31,16 +31,16 @@ func graphs() []graph {
 		return fmt.Sprintf("histogram_quantile(0.99, sum(rate(%s_bucket[$w])) by (le))", m)
 	}
 	return []graph{
-		ms("avg-api-times", "Avg API times", avg("mattermost_api_time")),
-		ms("p99-api-times", "P99 API times", p99("mattermost_api_time")),
-		ms("avg-store-times", "Avg store times", avg("mattermost_db_store_time")),
-		ms("p99-store-times", "P99 store times", p99("mattermost_db_store_time")),
+		ms("avg-api-times", "Avg API times", avg, "mattermost_api_time", "newsfeed_request_seconds"),
+		ms("p99-api-times", "P99 API times", p99, "mattermost_api_time", "newsfeed_request_seconds"),
+		ms("avg-store-times", "Avg store times", avg, "mattermost_db_store_time", "newsfeed_store_seconds"),
+		ms("p99-store-times", "P99 store times", p99, "mattermost_db_store_time", "newsfeed_store_seconds"),
 		{report.GraphSpec{Name: "cpu-utilization", Title: "CPU utilization", Unit: "%", Scale: 1},
 			"avg(rate(mattermost_process_cpu_seconds_total[$w])) * 100", `sum(rate(plimsoll_process_cpu_seconds_total{role="app"}[$w])) * 100`},
 		{report.GraphSpec{Name: "goroutines-in-use", Title: "Goroutines in use", Unit: "", Scale: 1}, `sum(go_goroutines{role="app"})`, ""},
 		{report.GraphSpec{Name: "heap-in-use", Title: "Heap in use", Unit: "MiB", Scale: 1.0 / (1 << 20)}, `avg(go_memstats_heap_inuse_bytes{role="app"})`, ""},
 		{report.GraphSpec{Name: "number-of-connected-devices", Title: "Number of connected devices", Unit: "", Scale: 1}, "sum(mattermost_http_websockets_total)", ""},
-		{report.GraphSpec{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1}, "sum(rate(mattermost_http_requests_total[$w]))", ""},
+		{report.GraphSpec{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1}, "sum(rate(mattermost_http_requests_total[$w]))", "sum(rate(newsfeed_request_seconds_count[$w]))"},
 		{report.GraphSpec{Name: "stack-in-use", Title: "Stack in use", Unit: "MiB", Scale: 1.0 / (1 << 20)}, `avg(go_memstats_stack_inuse_bytes{role="app"})`, ""},
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"plimsoll/dataset/dump"
 	data "plimsoll/dataset/refchat"
-	"plimsoll/dialect/mattermost"
 	"plimsoll/engine"
 	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
@@ -33,14 +32,14 @@ import (
 // known are the names that plans may use with this program.
 func known() plan.Known {
 	return plan.Known{
-		Drivers:   []string{"refchat", "refnull", "process", "external"},
-		Behaviors: slices.Sorted(maps.Keys(mattermost.Behaviors())),
-		Ops:       mattermost.Ops(),
+		Drivers:   []string{"refchat", "refnull", feedDriver, "process", "external"},
+		Behaviors: slices.Sorted(maps.Keys(behaviors())),
+		Ops:       opNames(),
 		Mixes:     mixNames(),
 		Actions:   actionNames(),
-		Arrivals:  arrivalBehaviors(mattermost.Behaviors()),
-		Storms:    stormKinds(mattermost.Behaviors()),
-		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, "process": {"app", "target", "generator"}, "external": {"generator"}},
+		Arrivals:  arrivalBehaviors(behaviors()),
+		Storms:    stormKinds(behaviors()),
+		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, feedDriver: feedRoles, "process": {"app", "target", "generator"}, "external": {"generator"}},
 	}
 }
 
@@ -135,7 +134,7 @@ func params(p *plan.Plan) map[string]string {
 func expanded(p *plan.Plan, value func(string) string) map[string]string {
 	out := params(p)
 	for k := range p.Workload.Params {
-		if _, plain := mattermost.Params[k]; plain && out[k] == "" {
+		if isSetting(k) && out[k] == "" {
 			if v := value(k); v != "" {
 				out[k] = v
 			}
@@ -154,7 +153,7 @@ func (s *session) resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
 		*at = full
 	}
 	for k, v := range w.Params {
-		if _, plain := mattermost.Params[k]; !plain {
+		if !isSetting(k) {
 			continue
 		}
 		if _, err := plan.Expand(v, s.lookup); err != nil {
@@ -173,12 +172,12 @@ func newMix(p *plan.Plan) ([]engine.Part, error) {
 		}
 		return cmp.Compare(a, b)
 	})
-	if err := mattermost.Check(params(p)); err != nil {
+	if err := checkSettings(names, params(p)); err != nil {
 		return nil, usagef("workload.params: %w", err)
 	}
 	var parts []engine.Part
 	for _, n := range names {
-		parts = append(parts, engine.Part{Name: n, Behavior: mattermost.Behaviors()[n](), Share: mix[n]})
+		parts = append(parts, engine.Part{Name: n, Behavior: behaviors()[n](), Share: mix[n]})
 	}
 	return parts, nil
 }
@@ -285,6 +284,8 @@ func (f *deployments) driver(name string, provision func(context.Context, target
 		conf.Name, conf.Command = name, refchatCommand
 	case "refnull":
 		conf.Name, conf.Databases, conf.Command = name, nil, refnullCommand
+	case feedDriver:
+		conf.Name, conf.Command, conf.Companions, conf.Database = name, feedCommand, feedCompanions(), "newsfeed"
 	}
 	return process.New(conf)
 }
@@ -318,6 +319,18 @@ func (f *deployments) spec(t plan.Target, arm, eng, dir string, sys *system) (ta
 			spec.MetricsURL = cmp.Or(spec.MetricsURL, "/metrics")
 			spec.Secrets["REFCHAT_ADMIN_PASSWORD"] = sys.secrets("admin_password")
 		}
+	case feedDriver:
+		if eng == "" {
+			return spec, usagef("database: the news feed needs one; name an engine, as in database: {engine: postgresql}")
+		}
+		if spec.Binary == "" {
+			exe, err := os.Executable()
+			if err != nil {
+				return spec, fmt.Errorf("finding this program: %w", err)
+			}
+			spec.Binary = exe
+		}
+		spec.Ready, spec.MetricsURL = cmp.Or(spec.Ready, "/health"), cmp.Or(spec.MetricsURL, "/metrics")
 	case "process":
 		if len(t.Command) > 0 {
 			if spec.Binary != "" { // the arm's release directory, in which the command runs

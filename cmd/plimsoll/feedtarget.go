@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/lab/redis"
+	"plimsoll/newsfeed"
+	"plimsoll/target"
+	"plimsoll/target/process"
+)
+
+// feedDriver is the name of the driver that deploys the reference news feed with all its stores.
+const feedDriver = "newsfeed"
+
+// feedRoles are its processes that can be watched.
+var feedRoles = []string{"app", "target", "generator", "cache", "wide", "search", "bus"}
+
+// feedCompanions are the stores of the quick profile: Redis, and this program's own in the places of Cassandra, OpenSearch and
+// Kafka.
+func feedCompanions() map[string]target.StartCompanion {
+	all := map[string]target.StartCompanion{
+		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
+			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+	for kind, other := range map[string]string{newsfeed.KindWide: "Cassandra", newsfeed.KindSearch: "OpenSearch", newsfeed.KindBus: "Kafka"} {
+		all[kind] = func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
+			return startOwnStore(ctx, kind, other, dir, cpus)
+		}
+	}
+	return all
+}
+
+// An ownStore is this program as a store of the news feed.
+type ownStore struct {
+	proc        *lab.Process
+	addr, other string
+}
+
+// startOwnStore starts it on a free port and waits until it answers.
+func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int) (*ownStore, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	port, err := lab.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &ownStore{addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), other: other}
+	s.proc, err = lab.Start(ctx, lab.Spec{
+		Name: kind + " store", Path: exe, Args: []string{"newsfeed", "store", "-kind", kind, "-listen", s.addr, "-dir", dir},
+		CPUs: cpus, Journal: filepath.Join(filepath.Dir(dir), kind+".journal"), StopTimeout: 3 * time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 15*time.Second, errors.New("not ready within 15 s"))
+	defer cancel()
+	t := time.NewTicker(10 * time.Millisecond)
+	defer t.Stop()
+	for {
+		d := net.Dialer{Timeout: time.Second}
+		if c, err := d.DialContext(ctx, "tcp", s.addr); err == nil {
+			return s, c.Close()
+		}
+		select {
+		case <-s.proc.Done():
+			err = errors.New("it ended before it was ready")
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-t.C:
+			continue
+		}
+		return nil, errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, s.proc.Tail()), s.proc.Kill())
+	}
+}
+
+// Addr implements target.Companion.
+func (s *ownStore) Addr() string { return s.addr }
+
+// Describe implements target.Companion.
+func (s *ownStore) Describe(context.Context) (lab.Description, error) {
+	return lab.Description{Name: "built-in, in the place of " + s.other, Version: version(),
+		Settings: map[string]string{"sync": newsfeed.DefaultSync.String()}}, nil
+}
+
+// PIDs implements target.Companion.
+func (s *ownStore) PIDs() []int {
+	select {
+	case <-s.proc.Done():
+		return nil
+	default:
+		return []int{s.proc.PID()}
+	}
+}
+
+// Stop implements target.Companion.
+func (s *ownStore) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
+
+// feedCommand starts this program's news feed, or another build of it.
+func feedCommand(spec target.Spec, _ process.Instance) (process.Command, error) {
+	args := []string{"newsfeed", "-listen=${HOSTPORT}", "-redis=${CACHE}", "-wide=${WIDE}", "-search=${SEARCH}", "-bus=${BUS}"}
+	env := map[string]string{"NEWSFEED_DSN": "${DSN}"}
+	if n := len(spec.CPUs); n > 0 {
+		env["GOMAXPROCS"] = strconv.Itoa(n)
+	}
+	return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
+}
