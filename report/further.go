@@ -33,7 +33,7 @@ func (d Document) furtherSections() []section {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s without a finding are left out here; the JSON report has them.", count(rest, "further metric", "further metrics")))
 		}
 		if len(f.Refused) > 0 && f.Tested > 0 {
-			s.Notes = append(s.Notes, count(len(f.Refused), "metric was", "metrics were")+" not tested for want of pairs; the JSON report names them.")
+			s.Notes = append(s.Notes, count(len(f.Refused), "metric was", "metrics were")+" not tested; the JSON report says why.")
 		}
 		if !noted {
 			noted = true

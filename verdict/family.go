@@ -95,7 +95,7 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 		r := newResult(e, m.Pairs, Options{})
 		r.describeArms()
 		if r.N < stats.MinPairs {
-			f.Refused = append(f.Refused, fmt.Sprintf("%s: %s, want %d", m.Name, count(r.N, "pair"), stats.MinPairs))
+			f.Refused = append(f.Refused, fmt.Sprintf("%s: %s%s", m.Name, count(r.N, "pair"), tooFewPairs))
 			continue
 		}
 		s := r.differences(r.Pairs)
@@ -107,6 +107,18 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 		samples, floors = append(samples, s), append(floors, math.Log1p(floor))
 	}
 	tests, prior := stats.ModeratedT(samples, floors)
+	if prior.DF == 0 { // nothing to borrow: differences without any spread are rounded ones, not certain ones
+		kept := 0
+		for i, t := range tests {
+			if t.SE == 0 && t.P == 0 {
+				f.Refused = append(f.Refused, tested[i].Name+": its differences do not vary, and the other metrics' hardly do: were they rounded?")
+				continue
+			}
+			tested[kept], samples[kept], tests[kept] = tested[i], samples[i], t
+			kept++
+		}
+		tested, samples, tests = tested[:kept], samples[:kept], tests[:kept]
+	}
 	f.Tested = len(tested)
 	for _, s := range samples {
 		f.Prior += float64(s.N() - 1)
@@ -150,6 +162,9 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 	return f
 }
 
+// tooFewPairs ends the reason of a metric in too few blocks.
+var tooFewPairs = fmt.Sprintf(", want %d", stats.MinPairs)
+
 // missingFrom returns the names with operations in b and none in a, sorted.
 func missingFrom(a, b map[string]int64) []string {
 	var out []string
@@ -166,7 +181,11 @@ func (f Family) sentence() string {
 	var parts []string
 	switch {
 	case f.Tested == 0 && len(f.Refused) > 0:
-		parts = append(parts, fmt.Sprintf("none of %s could be tested: fewer than %d pairs", count(len(f.Refused), "further metric"), stats.MinPairs))
+		why := fmt.Sprintf(": fewer than %d pairs", stats.MinPairs)
+		if slices.ContainsFunc(f.Refused, func(s string) bool { return !strings.HasSuffix(s, tooFewPairs) }) {
+			why = ""
+		}
+		parts = append(parts, fmt.Sprintf("none of %s could be tested%s", count(len(f.Refused), "further metric"), why))
 	case f.Tested == 0:
 		parts = append(parts, "there is no further metric")
 	case len(f.Worsened)+len(f.Improved) == 0:

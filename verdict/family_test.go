@@ -135,6 +135,28 @@ func TestFamilyDecidesNothing(t *testing.T) {
 	}
 }
 
+// TestFamilyOfRoundedNumbers has differences without spread: alone they carry no finding, beside others that vary they do.
+func TestFamilyOfRoundedNumbers(t *testing.T) {
+	flat := verdict.Metric{Name: "p50(flat)", Unit: "ms", Better: verdict.Lower}
+	equal := flat
+	equal.Name = "p50(equal)"
+	for b := range 6 {
+		flat.Pairs = append(flat.Pairs, verdict.Pair{Block: b + 1, Base: 100, New: 150})
+		equal.Pairs = append(equal.Pairs, verdict.Pair{Block: b + 1, Base: 100, New: 100})
+	}
+	f := verdict.JudgeFamily([]verdict.Metric{flat, equal}, nil, nil)
+	if len(f.Worsened) != 0 || f.Tested != 1 || len(f.Refused) != 1 || !strings.Contains(f.Refused[0], "were they rounded?") {
+		t.Errorf("alone: %+v", f)
+	}
+	if _, err := json.Marshal(f); err != nil {
+		t.Error(err)
+	}
+	f = verdict.JudgeFamily(append(metrics(rand.New(rand.NewPCG(303, 1)), 20, 6, 0, 0), flat, equal), nil, nil)
+	if len(f.Worsened) != 1 || f.Worsened[0].Name != flat.Name || f.Tested != 22 {
+		t.Errorf("beside others: %+v", f)
+	}
+}
+
 // TestFamilyIsSymmetric swaps the arms: what worsened has improved.
 func TestFamilyIsSymmetric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(302, 1))
