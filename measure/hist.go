@@ -239,6 +239,27 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 // DecodeHistogram reads one histogram from the front of b and returns the rest. It checks that the counts add
 // up; errors wrap [ErrHistogram].
 func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
+	h := new(Histogram)
+	rest, err := h.Decode(b)
+	if err != nil {
+		return nil, rest, err
+	}
+	return h, rest, nil
+}
+
+// Decode is DecodeHistogram into h, whose values it forgets and whose memory it keeps. After an error h is empty.
+func (h *Histogram) Decode(b []byte) ([]byte, error) {
+	h.Reset()
+	rest, err := h.decode(b)
+	if err != nil {
+		clear(h.counts)
+		*h = Histogram{counts: h.counts}
+	}
+	return rest, err
+}
+
+// decode fills h, which is empty; after an error it is left in disorder.
+func (h *Histogram) decode(b []byte) ([]byte, error) {
 	var bad error
 	next := func(what string, limit uint64) uint64 {
 		v, k := binary.Uvarint(b)
@@ -254,10 +275,9 @@ func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
 		}
 		return 0
 	}
-	h := new(Histogram)
 	h.n = next("count", math.MaxInt64)
 	if bad != nil || h.n == 0 {
-		return h, b, bad
+		return b, bad
 	}
 	h.sum = int64(next("sum", math.MaxInt64))
 	h.min = int64(next("min", uint64(MaxValue)))
@@ -267,12 +287,14 @@ func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
 	lo := int(next("first bucket", buckets-1))
 	hi := lo + int(next("buckets", uint64(buckets-1-lo)))
 	if bad != nil {
-		return nil, b, bad
+		return b, bad
 	}
 	if h.min > h.max || bucketOf(h.min) != lo || bucketOf(h.max) != hi {
-		return nil, b, fmt.Errorf("%w: min and max do not fit the buckets", ErrHistogram)
+		return b, fmt.Errorf("%w: min and max do not fit the buckets", ErrHistogram)
 	}
-	h.counts = make([]uint32, buckets)
+	if h.counts == nil {
+		h.counts = make([]uint32, buckets)
+	}
 	var n uint64
 	for i := lo; i <= hi; i++ {
 		c := next("bucket", math.MaxUint32)
@@ -281,7 +303,7 @@ func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
 			continue
 		}
 		if bad != nil {
-			return nil, b, bad
+			return b, bad
 		}
 		h.counts[i] = uint32(c)
 		n += c
@@ -290,7 +312,7 @@ func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
 		bad = fmt.Errorf("%w: buckets hold %d values, header says %d", ErrHistogram, n, h.n)
 	}
 	if bad != nil {
-		return nil, b, bad
+		return b, bad
 	}
-	return h, b, nil
+	return b, nil
 }

@@ -350,3 +350,34 @@ func TestMergedRegistries(t *testing.T) {
 		t.Errorf("cut twice: %v", again)
 	}
 }
+
+// TestDecodeForgets decodes into a histogram that held other values, and that held broken ones.
+func TestDecodeForgets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	used := new(Histogram)
+	for i := range 200 {
+		want := new(Histogram)
+		for range rng.IntN(4) * rng.IntN(20) {
+			want.Record(time.Duration(math.Exp(25 * rng.Float64())))
+		}
+		b, err := want.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%3 == 1 && len(b) > 1 {
+			if _, err := used.Decode(b[:len(b)-1]); err == nil {
+				t.Fatal("cut short, and no error")
+			}
+			if used.Count() != 0 || used.CountOver(0) != 0 {
+				t.Fatal("something is left of a broken histogram")
+			}
+		}
+		rest, err := used.Decode(append(b, 7))
+		if err != nil || len(rest) != 1 {
+			t.Fatal(rest, err)
+		}
+		if got, _ := used.AppendBinary(nil); !bytes.Equal(got, b) {
+			t.Fatalf("%d: %v, want %v", i, got, b)
+		}
+	}
+}

@@ -54,14 +54,15 @@ func Open(dir string) (*Run, error) {
 	return r, nil
 }
 
-// EachSecond calls fn for every second of windows.hdr until it returns false.
+// EachSecond calls fn for every second of windows.hdr until it returns false. The windows are good until fn returns: the next
+// second takes their memory. Keep what is needed by Merge.
 func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
 	f, err := os.Open(filepath.Join(r.Dir, WindowsFile))
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	truncated, err = ReadWindows(f, fn)
+	truncated, err = readWindows(f, recycled(), fn)
 	if err != nil {
 		return truncated, fmt.Errorf("%s: %w", f.Name(), err)
 	}

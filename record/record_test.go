@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -158,4 +160,64 @@ func FuzzReadWindows(f *testing.F) {
 			t.Fatalf("read %d, wrote and read %d: %v", n, again, err)
 		}
 	})
+}
+
+// TestEachSecondIsReadWindows holds that windows in recycled memory are those in memory of their own, whatever came before
+// them, and that reading takes hardly any.
+func TestEachSecondIsReadWindows(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r1")
+	w, err := Create(dir, Manifest{ID: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range 40 {
+		var all []*measure.Window
+		for i, name := range []string{"a", "post", "view", "wait"}[:1+s*7%4] {
+			x := window(name, s*(i+3)%5*10)
+			x.Bytes = int64(s * i)
+			x.Classes[measure.Timeout] = uint64(s % 3)
+			all = append(all, x)
+		}
+		if err := w.Windows(s, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Seal(t.Context(), Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds := func(into *[]string) func(int, []*measure.Window) bool {
+		return func(s int, ws []*measure.Window) bool {
+			for _, w := range ws {
+				text := fmt.Sprint(s, w.Name, w.Classes, w.Bytes)
+				for _, h := range []*measure.Histogram{w.Response, w.Service, w.Wait, w.Lag} {
+					b, err := h.AppendBinary(nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					text += fmt.Sprintf(" %x", b)
+				}
+				*into = append(*into, text)
+			}
+			return true
+		}
+	}
+	var recycled, own []string
+	if _, err := r.EachSecond(seconds(&recycled)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, WindowsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := ReadWindows(f, seconds(&own)); err != nil {
+		t.Fatal(err)
+	}
+	if len(own) < 80 || !slices.Equal(recycled, own) {
+		t.Errorf("%d windows of their own, %d recycled ones, and they differ", len(own), len(recycled))
+	}
 }

@@ -66,6 +66,22 @@ func (ww *WindowWriter) Write(second int, windows []*measure.Window) error {
 // that the last frame was cut short, as a killed run leaves it; everything before it was passed on. Damage
 // elsewhere is an error that wraps [ErrWindows].
 func ReadWindows(r io.Reader, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
+	return readWindows(r, func(int) *measure.Window { return measure.NewWindow("") }, fn)
+}
+
+// recycled returns memory for the i-th window of a frame, the same for every frame.
+func recycled() func(i int) *measure.Window {
+	var all []*measure.Window
+	return func(i int) *measure.Window {
+		for len(all) <= i {
+			all = append(all, measure.NewWindow(""))
+		}
+		return all[i]
+	}
+}
+
+// readWindows is ReadWindows with memory for the i-th window of each frame.
+func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second int, windows []*measure.Window) bool) (truncated bool, err error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head := make([]byte, len(windowsMagic))
 	if n, err := io.ReadFull(br, head); err != nil {
@@ -99,7 +115,7 @@ func ReadWindows(r io.Reader, fn func(second int, windows []*measure.Window) boo
 			}
 			return false, fmt.Errorf("%w: frame %d: checksum", ErrWindows, frame)
 		}
-		second, windows, err := decodeFrame(payload)
+		second, windows, err := decodeFrame(payload, memory)
 		if err != nil {
 			return false, fmt.Errorf("%w: frame %d: %w", ErrWindows, frame, err)
 		}
@@ -116,7 +132,7 @@ func ifNotEOF(err error, n int, prefix bool) error {
 	return fmt.Errorf("%w: %d bytes are no header", ErrWindows, n)
 }
 
-func decodeFrame(b []byte) (int, []*measure.Window, error) {
+func decodeFrame(b []byte, memory func(i int) *measure.Window) (int, []*measure.Window, error) {
 	var bad error
 	next := func() uint64 {
 		v, k := binary.Uvarint(b)
@@ -134,12 +150,13 @@ func decodeFrame(b []byte) (int, []*measure.Window, error) {
 		return 0, nil, errors.Join(bad, errors.New("bad head"))
 	}
 	windows := make([]*measure.Window, 0, count)
-	for range count {
+	for i := range int(count) {
+		w := memory(i)
 		n := next()
 		if bad != nil || n > uint64(len(b)) {
 			return 0, nil, errors.New("bad name")
 		}
-		w := &measure.Window{Name: string(b[:n])}
+		w.Name, w.Classes = string(b[:n]), [measure.NumClasses]uint64{}
 		b = b[n:]
 		classes := next()
 		if bad != nil || classes > uint64(len(b)) {
@@ -157,9 +174,9 @@ func decodeFrame(b []byte) (int, []*measure.Window, error) {
 		if bad != nil {
 			return 0, nil, bad
 		}
-		for _, h := range []**measure.Histogram{&w.Response, &w.Service, &w.Wait, &w.Lag} {
+		for _, h := range []*measure.Histogram{w.Response, w.Service, w.Wait, w.Lag} {
 			var err error
-			if *h, b, err = measure.DecodeHistogram(b); err != nil {
+			if b, err = h.Decode(b); err != nil {
 				return 0, nil, fmt.Errorf("%s: %w", w.Name, err)
 			}
 		}
