@@ -77,3 +77,39 @@ func TestTheNewsFeedRuns(t *testing.T) {
 		t.Errorf("not all stories were read back:\n%s", text)
 	}
 }
+
+func TestSettingsBelongToOneKindOfServer(t *testing.T) {
+	for _, c := range []struct {
+		behaviors []string
+		params    map[string]string
+		say       string
+	}{
+		{[]string{"newsfeed"}, map[string]string{"preset": "mixed-10"}, ""},
+		{[]string{"newsfeed"}, map[string]string{"channels": "3"}, "channels is unknown"},
+		{[]string{"poster"}, map[string]string{"preset": "mixed-10"}, "preset is unknown"},
+		{[]string{"poster", "mattermost"}, map[string]string{"channels": "3"}, ""},
+		{[]string{"newsfeed", "poster"}, nil, "do not go together"},
+	} {
+		err := checkSettings(c.behaviors, c.params)
+		if (err == nil) != (c.say == "") || err != nil && !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%v with %v: %v, want %q", c.behaviors, c.params, err, c.say)
+		}
+	}
+}
+
+func TestTheNewsFeedNeedsADatabase(t *testing.T) {
+	exe, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "feed.yaml")
+	if err := os.WriteFile(plan, []byte(strings.Replace(feedPlan, "database: {engine: postgresql}\n", "", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe, "run", "-store", dir, plan)
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "database: {engine: postgresql}") {
+		t.Errorf("status %d, want %d and the remedy:\n%s", cmd.ProcessState.ExitCode(), exitUsage, out)
+	}
+}
