@@ -22,7 +22,7 @@ type faults struct {
 	reorder    chance
 	errs       []errorFault
 	lock       serial
-	hub        time.Duration // that each event costs a hub's goroutine, asleep
+	hub        time.Duration // that each posted event costs a hub's goroutine, asleep
 	hotRow     time.Duration // that a post's transaction keeps the row which all of them update
 }
 
@@ -32,13 +32,15 @@ type serial struct {
 	mu sync.Mutex
 }
 
-func (s *serial) pass() {
+// pass returns how long it held the section.
+func (s *serial) pass() time.Duration {
 	if s.d == 0 {
-		return
+		return 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	time.Sleep(s.d)
+	return s.d
 }
 
 // delayFault delays what it is asked about, with a probability.
@@ -92,7 +94,7 @@ const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], po
 //	pool:N               at most N database connections
 //	stall:2s/30s         requests that arrive in the last 2 s of each 30 s wait for its end
 //	lock:5ms             requests pass one mutex that each holds for so long, asleep
-//	hub:5ms              the goroutine that brings events to connections sleeps so long before each
+//	hub:5ms              the goroutine that brings events to connections sleeps so long before each posted one
 //	hot-row:5ms          a post's transaction updates a row that all of them update, and keeps it for so long
 //	drop-event:1%        do not send a posted event to a connection
 //	dup-event:1%         send a posted event twice

@@ -231,6 +231,9 @@ func TestFaultLock(t *testing.T) {
 	if d := time.Since(start); d < 160*time.Millisecond {
 		t.Errorf("eight requests through a section of 20 ms took %v", d)
 	}
+	if n := w.anon.metric("refchat_fault_wait_seconds_total", "fault=lock"); n < 0.16 {
+		t.Errorf("the section's own account is %v s", n)
+	}
 }
 
 // TestFaultHub makes events wait for the hub, and the queue's metric show them.

@@ -178,7 +178,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err := sleep(r.Context(), s.faults.stall(time.Since(s.start)))
 	if err == nil {
-		s.faults.lock.pass()
+		if d := s.faults.lock.pass(); d > 0 {
+			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
+		}
 		s.burn.request()
 		err = s.handle(q)
 	}

@@ -155,14 +155,14 @@ func (h *hub) publish(e *event) {
 func (h *hub) deliver(e *event) {
 	if e.to.UserID != "" {
 		h.do(h.shard(e.to.UserID), func(sh *hubShard) {
-			h.dawdle()
+			h.dawdle(e)
 			sh.send(e, sh.byUser[e.to.UserID])
 		})
 		return
 	}
 	for _, sh := range h.shards {
 		h.do(sh, func(sh *hubShard) {
-			h.dawdle()
+			h.dawdle(e)
 			switch {
 			case e.to.ChannelID != "":
 				sh.send(e, sh.channels[e.to.ChannelID])
@@ -178,9 +178,10 @@ func (h *hub) deliver(e *event) {
 }
 
 // dawdle is the fault "hub".
-func (h *hub) dawdle() {
-	if d := h.s.faults.hub; d > 0 {
+func (h *hub) dawdle(e *event) {
+	if d := h.s.faults.hub; d > 0 && e.name == "posted" {
 		time.Sleep(d)
+		h.s.met.faultTime.WithLabelValues("hub").Add(d.Seconds())
 	}
 }
 

@@ -33,6 +33,7 @@ type metrics struct {
 	busLost    prometheus.Counter
 	statements prometheus.Counter
 	burnt      prometheus.Counter
+	faultTime  *prometheus.CounterVec
 	client     map[string]*prometheus.HistogramVec // by the client's name of the measurement
 
 	api    sync.Map // apiKey → prometheus.Observer
@@ -79,13 +80,15 @@ func newMetrics(db *sql.DB) *metrics {
 		busLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
 		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the cpu fault."}),
-		client:     newClientTimes(),
+		faultTime: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_fault_wait_seconds_total",
+			Help: "Time that the faults lock, hub and hot-row slept."}, []string{"fault"}),
+		client: newClientTimes(),
 	}
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)
 	}
 	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.events, m.wsDropped, m.wsResumed, m.notifyAcks,
-		m.busSent, m.busGot, m.busLost, m.statements, m.burnt,
+		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
 		collectors.NewDBStatsCollector(db, "master"), // go_sql_*: in use, max open, waits, wait time

@@ -171,6 +171,7 @@ func (st *store) hotRow(ctx context.Context, tx *sql.Tx) error {
 	if _, err := st.exec(ctx, tx, st.upsert("systems", "name, value", "name", "value"), "HotRow", "x"); err != nil {
 		return err
 	}
+	st.met.faultTime.WithLabelValues("hot-row").Add(st.faults.hotRow.Seconds())
 	return sleep(ctx, st.faults.hotRow)
 }
 
