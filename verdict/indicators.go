@@ -60,8 +60,9 @@ var behind = map[string]struct{ same, any []string }{
 	LimitAppLocks:   {same: []string{LimitCPU, LimitQuota, LimitGC}},
 	LimitPool:       {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}, any: []string{LimitDBLocks, LimitDisk, LimitDBConns}},
 	LimitDBLocks:    {same: []string{LimitCPU, LimitQuota, LimitDisk}},
+	LimitDisk:       {same: []string{LimitCPU, LimitQuota}},
 	LimitBacklog:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitFiles}},
-	LimitFanOut:     {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}},
+	LimitFanOut:     {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitFiles}},
 	LimitLoss:       {any: []string{LimitRing, LimitAllowance, LimitPackets, LimitConntrack, LimitBacklog}},
 	LimitGC:         {same: []string{LimitQuota}},
 	LimitProxyConns: {same: []string{LimitCPU, LimitQuota, LimitFiles}},
@@ -78,7 +79,10 @@ func Indicators() []Indicator {
 	share := func(a, b string) string { return "(" + a + ") / (" + b + " > 0)" }
 	// What is under way in requests, as one number for every role.
 	ofRequests := func(seconds string) string { return "(" + seconds + ") / on() group_left() ($inflight > 0)" }
-	gc := "(" + rate("go_cpu_classes_gc_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_gc_mark_idle_cpu_seconds_total") + ")"
+	// Who waits in line behind the session that writes the log waits for the disk as well.
+	onDisk := `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type=~"IO|LWLock:WALWrite"}[$w]))`
+	// With what a process collects in its idle time: that is not idle for others on its cores.
+	gc := rate("go_cpu_classes_gc_total_cpu_seconds_total")
 	used := "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
 	return []Indicator{
 		{LimitCPU, Utilization, "its cores are busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`, "", 0.85, "ratio", false},
@@ -93,7 +97,7 @@ func Indicators() []Indicator {
 		{LimitDBConns, Utilization, "connections of the server in use", `max by (role) (plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio)`, "", 0.95, "ratio", false},
 		{LimitDBLocks, Saturation, "active sessions that wait for a lock", `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`, `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w]))`, 0.30, "ratio", false},
 		{LimitDBLocks, Saturation, "running threads that wait for a row lock", `sum by (role) (avg_over_time(mysql_global_status_innodb_row_lock_current_waits[$w])) / clamp_min(sum by (role) (avg_over_time(mysql_global_status_threads_running[$w])), 1)`, "", 0.30, "ratio", false},
-		{LimitDisk, Saturation, "active sessions that wait for the disk", `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="IO"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`, `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="IO"}[$w]))`, 0.30, "ratio", false},
+		{LimitDisk, Saturation, "requests under way whose session waits for the disk", ofRequests(onDisk), onDisk, 0.30, "ratio", false},
 		{LimitDisk, Utilization, "the busiest disk is busy", `max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`, "", 0.90, "ratio", true},
 		{LimitDisk, Saturation, "a request's time at the slowest disk", `max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`, "", 0.020, "s", true},
 		{LimitMemory, Loss, "processes killed for memory per second", rate("node_vmstat_oom_kill") + " or " + rate("container_oom_events_total"), "", 0.001, "/s", false},
@@ -108,7 +112,7 @@ func Indicators() []Indicator {
 		{LimitConntrack, Loss, "connections that could not be tracked per second", "(" + rate("node_nf_conntrack_stat_insert_failed") + " + " + rate("node_nf_conntrack_stat_drop") + ")", "", 0.1, "/s", false},
 		{LimitConntrack, Utilization, "entries of the table in use", `max by (role) (node_nf_conntrack_entries / (node_nf_conntrack_entries_limit > 0))`, "", 0.95, "ratio", false},
 		{LimitBacklog, Loss, "connections dropped at a full accept queue per second", rate("node_netstat_TcpExt_ListenOverflows"), "", 0.1, "/s", false},
-		{LimitFiles, Utilization, "open files of its limit", `max by (role) (plimsoll_process_fds_used_ratio or process_open_fds / (process_max_fds > 0))`, "", 0.97, "ratio", false},
+		{LimitFiles, Loss, "open files of its limit", `max by (role) (max_over_time(plimsoll_process_fds_used_ratio[$w]) or max_over_time(process_open_fds[$w]) / (process_max_fds > 0))`, "", 0.97, "ratio", false},
 		{LimitPorts, Utilization, "sockets in TIME_WAIT of the default range of ports", `max by (role) (node_sockstat_TCP_tw / 28232)`, "", 0.90, "ratio", false},
 		{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
 	}

@@ -15,7 +15,10 @@ const (
 	baseLoad    = 0.7  // of the capacity: up to here is the baseline
 	significant = 4.0  // robust z of the indicator at capacity against the baseline
 	doseRho     = 0.8  // Spearman's coefficient of indicator and load
+	doseFrom    = 0.8  // of the capacity: levels that all lie above say nothing of a dose response
+	lossRho     = 0.5  // the same of a loss, which comes in bursts and is next to nothing without a cause
 	nearLoad    = 0.97 // of the capacity: from here is "at capacity"
+	nearAtLeast = 0.9  // the same for a search that was seldom there
 	fewestAt    = 5    // samples at capacity, and of the baseline
 	noiseLag    = 5    // samples between two readings whose rate windows hardly overlap
 	fewestBins  = 4    // levels of load, for a dose response
@@ -202,16 +205,21 @@ func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
 	if dose == nil {
 		dose = t.Values
 	}
-	at := sampled(t.Values, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity && o.Broken != nil && o.Broken[i] })
+	near := nearLoad
+	at := sampled(t.Values, func(i int) bool { return o.Users[i] >= near*o.Capacity && o.Broken != nil && o.Broken[i] })
 	if len(at) < fewestAt { // the rule broke too seldom: all of the time near the capacity
-		at = sampled(t.Values, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity })
+		at = sampled(t.Values, func(i int) bool { return o.Users[i] >= near*o.Capacity })
+	}
+	if len(at) < fewestAt { // a short search whose estimate lies at the edge of what it tried
+		near = nearAtLeast
+		at = sampled(t.Values, func(i int) bool { return o.Users[i] >= near*o.Capacity })
 	}
 	if len(at) < fewestAt {
 		return e, false
 	}
 	e.At = mean(at)
 	e.High = e.At >= e.Limit
-	doseAt := mean(sampled(dose, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity }))
+	doseAt := mean(sampled(dose, func(i int) bool { return o.Users[i] >= near*o.Capacity }))
 	rises := true
 	if from, ok := baseline(o); ok {
 		in := func(i int) bool { return o.Users[i] >= from*o.Capacity && o.Users[i] <= baseLoad*o.Capacity }
@@ -223,15 +231,25 @@ func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
 		}
 	}
 	load, level := levels(dose, o)
-	if e.Levels = len(load); e.Levels >= fewestBins {
+	if e.Levels = len(load); e.Levels >= fewestBins && loadBins[int(load[0])] <= doseFrom {
 		rho := stats.Spearman(load, level)
 		if math.IsNaN(rho) { // it is the same at every load
 			rho = 0
 		}
 		e.Rho = &rho
-		rises = rises && rho >= doseRho
+		least := doseRho
+		if e.rank == Loss {
+			least = lossRho
+		}
+		rises = rises && rho >= least
 	}
-	if e.Base != nil && *e.Base >= e.Limit && e.rank != Loss {
+	lowest := math.NaN()
+	if e.Base != nil {
+		lowest = *e.Base
+	} else if _, value := levels(t.Values, o); len(value) > 0 {
+		lowest = value[0]
+	}
+	if lowest >= e.Limit && e.rank != Loss {
 		rises = true // saturated from the beginning on: there is no load below it to compare with
 	}
 	e.Qualifies = e.High && rises && !e.supports
@@ -326,7 +344,7 @@ func candidates(all []Evidence, o Observed) []suspect {
 		s.rank = max(s.rank, e.rank)
 		s.strength = max(s.strength, e.strength())
 	}
-	out = onPath(out)
+	out = onPath(out, all)
 	for i := range out {
 		s := &out[i]
 		sort.SliceStable(s.evidence, func(a, b int) bool { return s.evidence[a].strength() > s.evidence[b].strength() })
@@ -367,19 +385,25 @@ func explains(a, b suspect, o Observed) bool {
 	return false
 }
 
-// onPath names the proxy where both its neighbors lose what they send: they have nothing else in common.
-func onPath(in []suspect) []suspect {
+// onPath names the proxy where both its neighbors lose what they send, or it and the app: they have nothing else in common. One of them
+// must qualify; of the others it is enough that their loss is beyond its limit, because few events tell little about a dose.
+func onPath(in []suspect, all []Evidence) []suspect {
 	lost := map[string]int{}
 	for i, s := range in {
 		if s.kind == LimitLoss {
 			lost[s.role] = i + 1
 		}
 	}
+	seen := map[string]bool{}
+	for _, e := range all {
+		if e.Limiter == LimitLoss && e.High && !e.supports {
+			seen[e.Role] = true
+		}
+	}
 	app, client, proxy := lost["app"], max(lost[""], lost["generator"]), lost["proxy"]
-	if app == 0 || client == 0 && proxy == 0 {
+	if max(app, client, proxy) == 0 || !seen["app"] || !seen["proxy"] && !seen[""] && !seen["generator"] {
 		return in
 	}
-	at := app - 1
 	merged := suspect{kind: LimitLoss, role: "proxy", rank: Loss}
 	for _, i := range []int{app, client, proxy} {
 		if i > 0 {
@@ -387,11 +411,10 @@ func onPath(in []suspect) []suspect {
 			merged.strength = max(merged.strength, in[i-1].strength)
 		}
 	}
-	out := slices.Clone(in)
-	out[at] = merged
-	return slices.DeleteFunc(out, func(s suspect) bool {
-		return s.kind == LimitLoss && (s.role == "" || s.role == "generator" || s.role == "proxy" && len(s.evidence) < len(merged.evidence))
+	out := slices.DeleteFunc(slices.Clone(in), func(s suspect) bool {
+		return s.kind == LimitLoss && slices.Contains([]string{"", "generator", "app", "proxy"}, s.role)
 	})
+	return append(out, merged)
 }
 
 // strength is how far beyond its limit an indicator is, 1 at the limit and at most 10.

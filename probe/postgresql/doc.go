@@ -16,7 +16,8 @@
 //
 // and what it has no name for:
 //
-//	plimsoll_pg_active_sessions{wait_event_type}  active sessions by what they wait for; "none": they run
+//	plimsoll_pg_active_sessions{wait_event_type}  active sessions by what they wait for; "none": they run;
+//	                                          "LWLock:WALWrite", not in "LWLock": for another one's write of the log
 //	plimsoll_pg_blocked_sessions              those that wait for a lock that another session holds
 //	plimsoll_pg_longest_transaction_seconds   age of the oldest transaction of a client; 0 without one
 //	plimsoll_pg_connections                   of clients, the probe's own included

@@ -76,7 +76,7 @@ func New(dsn string, labels ...series.Label) (*Probe, error) {
 	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
 		p.states[s] = &count{name: "pg_stat_activity_count", labels: p.with("state", s)}
 	}
-	for _, w := range []string{"none", "Activity", "BufferPin", "Client", "Extension", "IO", "IPC", "Lock", "LWLock", "Timeout"} {
+	for _, w := range []string{"none", "Activity", "BufferPin", "Client", "Extension", "IO", "IPC", "Lock", "LWLock", "LWLock:WALWrite", "Timeout"} {
 		p.wait(w)
 	}
 	return p, nil
@@ -234,7 +234,10 @@ func (p *Probe) offered(version int) []row {
 	return rows
 }
 
-const activity = `SELECT coalesce(state, 'disabled'), CASE WHEN state = 'active' THEN coalesce(wait_event_type, 'none') ELSE '' END,
+// activity counts those who wait for another one's write of the log apart from other waits for lightweight locks.
+const activity = `SELECT coalesce(state, 'disabled'), CASE WHEN coalesce(state, '') <> 'active' THEN ''
+	WHEN wait_event_type = 'LWLock' AND wait_event IN ('WALWrite', 'WALWriteLock') THEN 'LWLock:WALWrite'
+	ELSE coalesce(wait_event_type, 'none') END,
 	count(*)::float8, coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::float8
 	FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() GROUP BY 1, 2`
 
