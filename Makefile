@@ -12,6 +12,8 @@ FAULT          ?= cpu:100%
 DEMOFLAGS      ?=
 SHORT          ?=
 BENCHFLAGS     ?=
+FAULTFLAGS     ?=
+comma          := ,
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
 ifneq ($(shell git rev-parse --verify -q HEAD >/dev/null 2>&1 && echo yes),yes)
@@ -19,7 +21,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch current capacity-tables calibrate bench microbench fuzz gen acceptance build setup clean
+.PHONY: help demo test check format vet lint arch current capacity-tables calibrate bench microbench faults fuzz gen acceptance build setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -79,6 +81,10 @@ bench: build ## this generator and its peers side by side, written to docs/bench
 	$(GO) build -C bench -o ../bin/bench .
 	cd bench && ../bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 	$(if $(SHORT),,@$(MAKE) --no-print-directory microbench)
+
+faults: setup build ## limit a server in known ways, score what is called the limiter, write docs/limiter.md (50 minutes on a quiet machine, root; SHORT=1: three faults; FAULTFLAGS)
+	$(GO) build -o bin/faults ./cmd/faults
+	bin/faults $(if $(SHORT),-runs=1 -only=db-pool$(comma)app-lock$(comma)loss,-docs=docs) $(FAULTFLAGS)
 
 microbench: ## the Go benchmarks alone
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...

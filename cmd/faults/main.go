@@ -1,0 +1,201 @@
+// Command faults limits a chat server in known ways and scores what plimsoll calls the limiter.
+//
+// A topology of network namespaces (generator, nginx, two reference servers, PostgreSQL) is made anew for each run, one thing in it
+// is limited on purpose, and `plimsoll capacity` searches for its capacity, watching each role from within. The first limiter that it
+// names is compared with the one that was injected. A fault that a counter does not show is not a hit, whatever was named.
+//
+// It needs root, iproute2, nft, nginx, PostgreSQL and control groups with the controllers cpu and blkio (or io). It changes nothing of the
+// host's own network, and removes all that it makes, also what a killed run of it has left.
+//
+// It is a program of this module, not of bench: a test of three faults runs with all others.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/record"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("faults", flag.ContinueOnError)
+	program := fs.String("program", "bin/plimsoll", "`path` of plimsoll")
+	dir := fs.String("dir", "", "`directory` of results and runs; one that holds results is continued (default a new one below .plimsoll/faults)")
+	only := fs.String("only", "", "comma-separated `faults` (default all); -list shows them")
+	runs := fs.Int("runs", 5, "runs of each fault, 1 to 50")
+	budget := fs.Duration("budget", 28*time.Second, "longest `time` of a search")
+	busy := fs.Bool("busy", false, "the machine does other work: open the generator's gates, to try a fault; the score counts for nothing")
+	docs := fs.String("docs", "", "write table and graphs into limiter.md and limiter/ of this `directory`")
+	list := fs.Bool("list", false, "list the faults")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	chosen := faults()
+	if *list {
+		for _, f := range chosen {
+			scored := ""
+			if f.extra {
+				scored = " (not in the score)"
+			}
+			fmt.Printf("%-12s %s: %s%s\n", f.name, strings.Join(f.right, " or "), f.what, scored)
+		}
+		return nil
+	}
+	if *only == "" {
+		chosen = slices.DeleteFunc(chosen, func(f fault) bool { return f.extra })
+	} else {
+		names := strings.Split(*only, ",")
+		chosen = slices.DeleteFunc(chosen, func(f fault) bool { return !slices.Contains(names, f.name) })
+		if len(chosen) != len(names) {
+			return fmt.Errorf("-only %s: no such fault; -list shows them", *only)
+		}
+	}
+	if *runs < 1 || *runs > 50 {
+		return fmt.Errorf("-runs %d: want 1 to 50", *runs)
+	}
+	if why := missing(); why != "" {
+		return errors.New(why)
+	}
+	if *dir == "" {
+		*dir = filepath.Join(".plimsoll", "faults", time.Now().UTC().Format("20060102-150405"))
+	}
+	b := bench{budget: *budget, busy: *busy, log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
+	var err error
+	if b.program, err = filepath.Abs(*program); err != nil {
+		return err
+	}
+	if b.dir, err = filepath.Abs(*dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+		return err
+	}
+	results, err := load(b.dir)
+	if err != nil {
+		return err
+	}
+	for number := 1; number <= *runs; number++ { // interleaved: what changes on the machine meanwhile strikes all alike
+		for _, f := range chosen {
+			if slices.ContainsFunc(results, func(r result) bool { return r.Fault == f.name && r.Number == number }) {
+				continue
+			}
+			r, err := b.once(ctx, f.placed(results), number)
+			if err != nil {
+				return fmt.Errorf("fault %s: %w", f.name, err)
+			}
+			results = append(results, r)
+			if err := keep(b.dir, r); err != nil {
+				return err
+			}
+			mark := "wrong"
+			if r.ok() {
+				mark = "right"
+			}
+			b.log("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem)
+		}
+	}
+	s := score(chosen, results)
+	fmt.Print(s.table())
+	if *docs != "" {
+		if err := write(ctx, *docs, b.dir, s, results); err != nil {
+			return err
+		}
+	}
+	if len(s.rows) == 0 || s.runs < len(s.rows)**runs {
+		return errors.New("some runs are missing")
+	}
+	if s.share() < needed {
+		return fmt.Errorf("the limiter was right first in %d of %d runs, want at least %.0f %%", s.right, s.runs, needed*100)
+	}
+	return nil
+}
+
+// missing says why no fault can be injected here, or "".
+func missing() string {
+	if os.Geteuid() != 0 {
+		return "network namespaces need root"
+	}
+	for _, name := range []string{"ip", "nft", "nginx"} {
+		if _, err := exec.LookPath(name); err == nil {
+			continue
+		}
+		if _, err := os.Stat("/usr/sbin/" + name); err != nil {
+			return name + " is not there; scripts/setup.sh installs it"
+		}
+	}
+	if runtime.NumCPU() < 2 {
+		return "servers and generator need a core each"
+	}
+	return ""
+}
+
+// placed returns the fault with its search begun at a bit less than half of what an earlier run found, as who knows a system does:
+// there must be time below the capacity and at it.
+func (f fault) placed(earlier []result) fault {
+	for _, r := range earlier {
+		kind, users, ok := strings.Cut(r.Capacity, " ")
+		n, err := strconv.Atoi(users)
+		if ok && err == nil && r.Fault == f.name && kind == record.Estimate && n > 10 {
+			f.start = max(5, n*45/100)
+			f.most = max(f.most, 3*n)
+		}
+	}
+	return f
+}
+
+const resultsFile = "results.jsonl"
+
+// load reads the results that a directory holds.
+func load(dir string) ([]result, error) {
+	text, err := os.ReadFile(filepath.Join(dir, resultsFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []result
+	for line := range strings.Lines(string(text)) {
+		var r result
+		if json.Unmarshal([]byte(line), &r) == nil { // a line cut short is a run to repeat
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// keep appends a result.
+func keep(dir string, r result) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, resultsFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/verdict"
+)
+
+// A result is one run of one fault, as it is stored.
+type result struct {
+	Fault      string   `json:"fault"`
+	Number     int      `json:"number"` // of the run, from 1
+	Right      []string `json:"right"`
+	Limiter    string   `json:"limiter"` // first named; "" for none
+	Confidence string   `json:"confidence,omitempty"`
+	Doubts     []string `json:"doubts,omitempty"`
+	Evidence   []string `json:"evidence,omitempty"`
+	Others     []string `json:"others,omitempty"`   // named after it, and why
+	Injected   string   `json:"injected,omitempty"` // what a counter said; "" means that the fault was not there
+	Problem    string   `json:"problem,omitempty"`  // why there is no limiter
+	Capacity   string   `json:"capacity,omitempty"`
+	Seconds    float64  `json:"seconds"`
+	Run        string   `json:"run,omitempty"` // directory of the stored run
+}
+
+// ok reports whether the limiter was right first. A run without an injected fault is no hit.
+func (r result) ok() bool { return r.Injected != "" && slices.Contains(r.Right, r.Limiter) }
+
+var planText = template.Must(template.New("plan").Parse(`name: fault-{{.Name}}
+seed: {{.Seed}}
+target: {driver: external, url: "{{.URL}}", ready: /api/v4/system/ping}
+placement: {generator: [1]}
+{{- if .Busy}}
+gates: {lag: {red: 2s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 1s}, inbox: {red: 10s}, steal: {red: 100%}}
+{{- end}}
+probes:
+{{- range .Probes}}
+  - {{.}}
+{{- end}}
+workload:
+  behavior: poster
+  share: {{.Posters}}
+  with: {mattermost: {{.Persons}}%}
+  pace: 0.1
+  login: warm
+  params: {channels: "20", speed: "2"}
+unbounded:
+  max_users: {{.Most}}
+  start: {{.Start}}
+  budget: {{.Budget}}
+  ramp_rate: 0.8%
+  slo:
+    - p99(op) < 2s
+    - mean(op) < 100ms
+    - p95(delivery) < 500ms
+    - rate(5xx) < 0.1% min 1000
+    - rate(timeout) < 0.1% min 1000
+    - rate(dial) < 0.1% min 1000
+`))
+
+// plan writes the plan of a run.
+func (f fault) plan(path string, seed int, probes []string, b bench) error {
+	posters := f.posters
+	if posters == "" {
+		posters = "90%"
+	}
+	var n int
+	if _, err := fmt.Sscanf(posters, "%d%%", &n); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	err := planText.Execute(&text, map[string]any{
+		"Name": f.name, "Seed": seed, "URL": proxyURL, "Probes": probes, "Posters": posters, "Persons": 100 - n,
+		"Most": f.most, "Start": f.start, "Budget": fmt.Sprintf("%.0fs", b.budget.Seconds()*10), "Busy": b.busy && f.name != "generator",
+	})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text.Bytes(), 0o644)
+}
+
+// probes lists what the plan reads.
+func (t *topology) probes() []string {
+	var out []string
+	for _, port := range appPorts {
+		out = append(out, fmt.Sprintf(`{kind: prometheus, role: app, url: "http://%s:%d/metrics"}`, appWatch, port))
+	}
+	return append(append(out, `{kind: postgresql, role: db, dsn: "${ENV:FAULTS_DSN}"}`), t.watched...)
+}
+
+// A bench is what all runs share.
+type bench struct {
+	program string // plimsoll
+	dir     string // of results, runs and what lives during a run
+	budget  time.Duration
+	busy    bool // the machine does other work: the generator's gates are open, and results count for nothing
+	log     func(format string, args ...any)
+}
+
+// once builds the topology, injects the fault, searches for the capacity, and takes everything down. An error means that the suite
+// itself failed; a fault that was not there, and a search that named nothing, are in the result.
+func (b bench) once(ctx context.Context, f fault, number int) (r result, err error) {
+	r = result{Fault: f.name, Number: number, Right: f.right}
+	began := time.Now()
+	defer func() { r.Seconds = time.Since(began).Seconds() }()
+	if err := sweep(ctx); err != nil {
+		return r, err
+	}
+	l := layout{dbWith: map[string]string{}, keep: 256, slots: 8192, settings: map[string]string{}}
+	if f.change != nil {
+		f.change(&l)
+	}
+	t, err := build(ctx, filepath.Join(b.dir, "live"), b.program, l)
+	defer func() { err = errors.Join(err, t.down(context.WithoutCancel(ctx))) }()
+	if err != nil {
+		return r, err
+	}
+	if f.inject != nil {
+		if err := f.inject(ctx, t); err != nil {
+			r.Problem = "not injectable here: " + err.Error()
+			return r, nil
+		}
+	}
+	if err := t.watch(ctx); err != nil {
+		return r, err
+	}
+	if err := b.measure(ctx, t, f, &r); err != nil {
+		return r, err
+	}
+	if r.Injected, err = f.took(ctx, t); err != nil {
+		r.Injected, r.Problem, err = "", strings.TrimSpace("not injected: "+err.Error()+" "+r.Problem), nil
+	}
+	return r, err
+}
+
+// measure runs plimsoll on the generator's side and reads what it says.
+func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) error {
+	planPath := filepath.Join(t.dir, "plan.yaml")
+	if err := f.plan(planPath, r.Number, t.probes(), b); err != nil {
+		return err
+	}
+	dsn, err := t.dsnAt(dbWatch)
+	if err != nil {
+		return err
+	}
+	var out, talk transcript
+	// ip shows the namespace's own devices in /sys, from which the generator reads its network card.
+	args := []string{"netns", "exec", filepath.Base(t.spaces["generator"].Path()), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"), planPath}
+	p, err := lab.Start(ctx, lab.Spec{
+		Name: "plimsoll", Path: "ip", Args: args,
+		Env:    append(os.Environ(), "FAULTS_DSN="+dsn, "FAULTS_TOKEN="+token, "PLIMSOLL_ADMIN_PASSWORD="+adminPassword),
+		Stdout: &out, Stderr: &talk, StopTimeout: 10 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	limit := time.NewTimer(b.budget + 60*time.Second)
+	defer limit.Stop()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for late, running := f.late, true; running; {
+		select {
+		case <-p.Done():
+			running = false
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), p.Stop(context.WithoutCancel(ctx)))
+		case <-limit.C:
+			r.Problem = "plimsoll did not end in time: " + last(talk.String(), 3)
+			return p.Stop(ctx)
+		case <-look.C:
+			if late == nil || !strings.Contains(talk.String(), "search from") {
+				continue
+			}
+			if err := late(ctx, t); err != nil {
+				r.Problem = "not injectable here: " + err.Error()
+				return p.Stop(ctx)
+			}
+			late = nil
+		}
+	}
+	if err := r.read([]byte(out.String())); err != nil {
+		r.Problem = fmt.Sprintf("%v; %s", err, last(talk.String(), 6))
+	}
+	return nil
+}
+
+// A transcript is an output that is read while it is written.
+type transcript struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// read takes from the run's JSON what is scored.
+func (r *result) read(text []byte) error {
+	var doc struct {
+		Manifest struct {
+			ID       string `json:"id"`
+			Capacity *struct {
+				Kind  string  `json:"kind"`
+				Users float64 `json:"users"`
+			} `json:"capacity"`
+		} `json:"manifest"`
+		Limiter *verdict.Limiter `json:"limiter"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return fmt.Errorf("plimsoll wrote no JSON: %w", err)
+	}
+	r.Run = doc.Manifest.ID
+	if c := doc.Manifest.Capacity; c != nil {
+		r.Capacity = fmt.Sprintf("%s %.0f", c.Kind, c.Users)
+	}
+	if doc.Limiter == nil {
+		return errors.New("no limiter in the run's document")
+	}
+	l := doc.Limiter
+	r.Limiter, r.Confidence, r.Doubts = l.Name, l.Confidence, l.Doubts
+	for _, e := range l.Evidence {
+		r.Evidence = append(r.Evidence, e.Text())
+	}
+	if len(l.Evidence) == 0 {
+		r.Evidence = []string{l.Sentence}
+	}
+	for _, o := range l.Others {
+		r.Others = append(r.Others, o.Name+": "+o.Why)
+	}
+	return nil
+}
+
+// last returns the last lines of a text.
+func last(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}
