@@ -62,7 +62,7 @@ var behind = map[string]struct{ same, any []string }{
 	LimitDBLocks:    {same: []string{LimitCPU, LimitQuota, LimitDisk}},
 	LimitDisk:       {same: []string{LimitCPU, LimitQuota}},
 	LimitBacklog:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitFiles}},
-	LimitFanOut:     {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitFiles}},
+	LimitFanOut:     {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitFiles}, any: []string{LimitLoss}},
 	LimitLoss:       {any: []string{LimitRing, LimitAllowance, LimitPackets, LimitConntrack, LimitBacklog}},
 	LimitGC:         {same: []string{LimitQuota}},
 	LimitProxyConns: {same: []string{LimitCPU, LimitQuota, LimitFiles}},
