@@ -205,21 +205,13 @@ func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
 	if dose == nil {
 		dose = t.Values
 	}
-	near := nearLoad
-	at := sampled(t.Values, func(i int) bool { return o.Users[i] >= near*o.Capacity && o.Broken != nil && o.Broken[i] })
-	if len(at) < fewestAt { // the rule broke too seldom: all of the time near the capacity
-		at = sampled(t.Values, func(i int) bool { return o.Users[i] >= near*o.Capacity })
-	}
-	if len(at) < fewestAt { // a short search whose estimate lies at the edge of what it tried
-		near = nearAtLeast
-		at = sampled(t.Values, func(i int) bool { return o.Users[i] >= near*o.Capacity })
-	}
+	at, near := atCapacity(t.Values, o)
 	if len(at) < fewestAt {
 		return e, false
 	}
 	e.At = mean(at)
 	e.High = e.At >= e.Limit
-	doseAt := mean(sampled(dose, func(i int) bool { return o.Users[i] >= near*o.Capacity }))
+	doseAt := mean(sampled(dose, near))
 	rises := true
 	if from, ok := baseline(o); ok {
 		in := func(i int) bool { return o.Users[i] >= from*o.Capacity && o.Users[i] <= baseLoad*o.Capacity }
@@ -254,6 +246,28 @@ func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
 	}
 	e.Qualifies = e.High && rises && !e.supports
 	return e, true
+}
+
+// atCapacity returns a signal at capacity, and the samples of any signal that its dose there is taken from. Where there are too few, what
+// counts as "at capacity" is widened: a short search's estimate may lie at the edge of what it tried.
+func atCapacity(v []float64, o Observed) (at []float64, near func(int) bool) {
+	from := func(share float64) func(int) bool {
+		return func(i int) bool { return o.Users[i] >= share*o.Capacity }
+	}
+	broken := func(share float64) func(int) bool {
+		return func(i int) bool { return o.Users[i] >= share*o.Capacity && o.Broken != nil && o.Broken[i] }
+	}
+	for _, try := range []struct{ at, near func(int) bool }{
+		{broken(nearLoad), from(nearLoad)},
+		{from(nearLoad), from(nearLoad)}, // the rule broke too seldom
+		{from(nearAtLeast), from(nearAtLeast)},
+		{broken(doseFrom), broken(doseFrom)}, // who broke the rule was at capacity, whatever the estimate
+	} {
+		if at, near = sampled(v, try.at), try.near; len(at) >= fewestAt {
+			break
+		}
+	}
+	return at, near
 }
 
 // baseline says from which part of the capacity on, up to baseLoad of it, the baseline is taken: as near below as there is enough.

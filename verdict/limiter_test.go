@@ -141,6 +141,46 @@ func TestDiagnoseWithout(t *testing.T) {
 }
 
 // TestDiagnoseLittle expects low confidence of a run that went to its capacity at once and stayed there.
+// TestDiagnoseAtTheEdge has an estimate beyond all that the search tried for long: who broke the rule was at capacity.
+func TestDiagnoseAtTheEdge(t *testing.T) {
+	s := newScene()
+	s.see(t, "cpu-quota", "app", queue)
+	s.o.Capacity = 1.2 * sceneCapacity
+	if got := s.limiter(); got.Name != "cpu-quota app" {
+		t.Errorf("%s: %s", got.Name, got.Sentence)
+	}
+	s.o.Broken = make([]bool, len(s.o.Users)) // nothing broke below it, so nothing of it was seen
+	if got := s.limiter(); got.Name != verdict.LimitUnknown {
+		t.Errorf("without time at capacity: %s: %s", got.Name, got.Sentence)
+	}
+}
+
+// TestDiagnoseOnThePath has loss of which the app sees too little for a dose response.
+func TestDiagnoseOnThePath(t *testing.T) {
+	few := func(float64) float64 { return 0.0005 }
+	s := newScene().see(t, "network-loss", "app", few).see(t, "network-loss", "proxy", queue)
+	if got := s.limiter(); got.Name != "network-loss proxy" {
+		t.Errorf("%s: %s", got.Name, got.Sentence)
+	}
+	s = newScene().see(t, "network-loss", "", queue).see(t, "network-loss", "app", func(float64) float64 { return 0 })
+	if got := s.limiter(); got.Name != "network-loss host" {
+		t.Errorf("loss that only the generator sees: %s: %s", got.Name, got.Sentence)
+	}
+}
+
+// TestDiagnoseNearOnly has levels of load that all lie near the capacity: they tell nothing of a dose.
+func TestDiagnoseNearOnly(t *testing.T) {
+	s := newScene()
+	for i := range s.o.Users {
+		s.o.Users[i] = sceneCapacity * (1 + 0.14*math.Sin(float64(i)/9))
+		s.o.Broken[i] = s.o.Users[i] > sceneCapacity
+	}
+	s.see(t, "cpu-quota", "app", func(l float64) float64 { return 0.7 - 0.3*(l-1) })
+	if got := s.limiter(); got.Name != "cpu-quota app" || got.Confidence == verdict.High {
+		t.Errorf("%s, %s: %s", got.Name, got.Confidence, got.Sentence)
+	}
+}
+
 func TestDiagnoseLittle(t *testing.T) {
 	s := newScene()
 	for i := range s.o.Users {
