@@ -86,7 +86,7 @@ func Indicators() []Indicator {
 	used := "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
 	return []Indicator{
 		{LimitCPU, Utilization, "its cores are busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`, "", 0.85, "ratio", false},
-		{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (rate(node_cpu_seconds_total{mode="idle", role=~".+"}[$w])))`, "", 0.85, "ratio", false},
+		{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`, "", 0.85, "ratio", false},
 		{LimitCPU, Utilization, "one of its cores is busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`, "", 0.95, "ratio", false},
 		{LimitCPU, Saturation, "p99 of the Go scheduler's delay", `histogram_quantile(0.99, sum by (role, le) (rate(go_sched_latencies_seconds_bucket[$w])))`, "", 0.010, "s", true},
 		{LimitQuota, Saturation, "periods of its control group that were throttled", share(rate("container_cpu_cfs_throttled_periods_total"), rate("container_cpu_cfs_periods_total")), "", 0.10, "ratio", false},

@@ -158,7 +158,7 @@ func TestDiagnoseAtTheEdge(t *testing.T) {
 // TestDiagnoseOnThePath has loss of which the app sees too little for a dose response.
 func TestDiagnoseOnThePath(t *testing.T) {
 	few := func(float64) float64 { return 0.0005 }
-	s := newScene().see(t, "network-loss", "app", few).see(t, "network-loss", "proxy", queue)
+	s := newScene().see(t, "network-loss", "app", few).see(t, "network-loss", "", queue)
 	if got := s.limiter(); got.Name != "network-loss proxy" {
 		t.Errorf("%s: %s", got.Name, got.Sentence)
 	}

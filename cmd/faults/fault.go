@@ -54,7 +54,7 @@ func faults() []fault {
 		{name: "app-lock", what: "each request holds one mutex of its instance for 20 ms, asleep",
 			right: []string{"app-locks app"}, start: 20, most: 240, change: args("-fault=lock:20ms"), took: metric(`refchat_fault_wait_seconds_total{fault="lock"}`, 5)},
 		{name: "disk", what: "the database's disk takes 100 writes per second (control group), each waited for",
-			right: []string{"disk db"}, start: 20, most: 240,
+			right: []string{"disk db"}, start: 16, most: 240,
 			change: func(l *layout) { l.dbWith["synchronous_commit"], l.dbWith["wal_sync_method"] = "on", "open_datasync" },
 			late: func(_ context.Context, t *topology) error {
 				return t.group("db", func(g *cgroup.Group) error { return g.Writes(t.dir, 100) })
