@@ -58,7 +58,15 @@ func write(ctx context.Context, docs, dir string, t tally, results []result) err
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	return os.WriteFile(path, []byte(text), 0o644)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return err
+	}
+	raw := []string{"make faults", ""}
+	for _, r := range results {
+		raw = append(raw, r.line())
+	}
+	raw = append(raw, "", t.table())
+	return os.WriteFile(filepath.Join(docs, "acceptance", time.Now().UTC().Format("20060102-150405")+"-faults.txt"), []byte(strings.Join(raw, "\n")), 0o644)
 }
 
 // between replaces what stands between two marks.

@@ -109,11 +109,7 @@ func run(ctx context.Context, args []string) error {
 			if err := keep(b.dir, r); err != nil {
 				return err
 			}
-			mark := "wrong"
-			if r.ok() {
-				mark = "right"
-			}
-			b.log("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem)
+			b.log("%s", r.line())
 		}
 	}
 	s := score(chosen, results)

@@ -38,6 +38,15 @@ type result struct {
 // ok reports whether the limiter was right first. A run without an injected fault is no hit.
 func (r result) ok() bool { return r.Injected != "" && slices.Contains(r.Right, r.Limiter) }
 
+// line is the result for people.
+func (r result) line() string {
+	mark := "wrong"
+	if r.ok() {
+		mark = "right"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem))
+}
+
 var planText = template.Must(template.New("plan").Parse(`name: fault-{{.Name}}
 seed: {{.Seed}}
 target: {driver: external, url: "{{.URL}}", ready: /api/v4/system/ping}
