@@ -91,6 +91,8 @@ type Observation struct {
 	MeanUsers float64
 	// Readings holds one reading per rule. The search does not keep the slice.
 	Readings []Reading
+	// Unsound says that the window is no evidence of the target, because the generator or the host was not healthy: the search waits.
+	Unsound bool
 }
 
 // A Config is a search before it runs. Its times are wall-clock time: a caller that scales time has done so.

@@ -109,6 +109,10 @@ func (s *Search) Step(o Observation) Action {
 	if o.At-s.start+tick > s.cfg.Budget { // the next tick would be too late
 		return s.finish(s.conclude(fmt.Sprintf("budget: the time of %v is over", s.cfg.Budget)))
 	}
+	if o.Unsound {
+		s.badSince, s.fullSince = -1, -1
+		return s.action("paused: the window is not sound")
+	}
 	if s.phase == Ramp && o.At < s.hold {
 		return s.action("the first window is not full")
 	}

@@ -237,6 +237,41 @@ func TestAShortGapInTheDataIsForgiven(t *testing.T) {
 	want(t, sc.result(), AtLeast, 150)
 }
 
+// A window that is not sound neither grows the ramp nor ends it, however violated it is, and tracking waits for the next.
+func TestUnsoundWindowsMoveNothing(t *testing.T) {
+	s, err := New(Config{Start: 100, Max: 10000, Window: 5 * time.Second, Budget: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Duration(0)
+	step := func(r Reading, unsound bool) Action {
+		at += time.Second
+		return s.Step(Observation{At: at, Users: int(s.users), MeanUsers: s.users, Readings: []Reading{r}, Unsound: unsound})
+	}
+	for range 20 {
+		step(ok("p99"), false)
+	}
+	before := s.users
+	for range 30 {
+		if a := step(bad("p99"), true); a.Phase != Ramp || a.Users != int(math.Round(before)) || !strings.Contains(a.Why, "not sound") {
+			t.Fatalf("an unsound window: %+v", a)
+		}
+	}
+	for range 6 {
+		step(bad("p99"), false)
+	}
+	if s.phase != Track {
+		t.Fatalf("phase %s, want the ramp to end a window after the violation was sound", s.phase)
+	}
+	before, n := s.users, len(s.samples)
+	for range 60 {
+		step(bad("p99"), true)
+	}
+	if s.users != before || len(s.samples) != n {
+		t.Errorf("unsound windows moved the users from %v to %v and left %d samples more", before, s.users, len(s.samples)-n)
+	}
+}
+
 // One bad moment is visible in trailing readings for just under a window. It pauses the ramp and must not end it.
 func TestOneBadMomentDoesNotEndTheRamp(t *testing.T) {
 	for _, ticks := range []int{1, 2, 5} {

@@ -426,6 +426,10 @@ func (r *run) progress(sl slice) {
 	})
 }
 
+// patience is for how many windows without a break a search waits for the generator and its host to be healthy again. It gives up sooner
+// when a fifth of its time was spent so.
+const patience = 4
+
 // search brings the users to the start and lets the step function decide until it is done.
 func (r *run) search(ctx context.Context) error {
 	r.beginPhase("search")
@@ -456,37 +460,41 @@ func (r *run) search(ctx context.Context) error {
 	}()
 	r.event(record.Event{At: r.now(), Kind: "note", Text: "forecast of the search: " + forecast.String()})
 	var healthy float64 // the most users of a window without generator faults
-	redSince := time.Duration(-1)
-	last := r.now()
+	redSince, redFor := time.Duration(-1), time.Duration(0)
+	var fault record.Finding
+	began, last := r.now(), r.now()
 	for {
 		if err := r.advance(ctx); err != nil {
 			return err
 		}
 		w := r.trail.last(r.Window)
-		obs := control.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w, true)}
+		f, red := r.generatorFault(w)
+		obs := control.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w, true), Unsound: red}
 		r.observed(obs.Readings)
 		act := c.Step(obs)
 		if r.now()-last >= r.Window {
 			last = r.now()
 			r.writeReadings(obs.Readings, act)
 		}
-		if f, red := r.generatorFault(w); red {
+		if red {
 			if redSince < 0 {
 				redSince = r.now()
 			}
-			if r.now()-redSince >= r.Window {
-				r.out.Capacity = atLeast(healthy, f)
-				// The search's answer is a bound that is true; only one without any sound window voids the run.
-				if r.out.Capacity.Kind != record.Invalid {
-					f.Level, f.Text = record.Amber, f.Text+"; this ended the search"
-				}
-				r.out.Validity.Add(f)
-				r.mark(f)
-				return nil
-			}
+			redFor, fault = redFor+r.tick, f
 		} else {
 			redSince = -1
 			healthy = max(healthy, w.meanUsers())
+		}
+		much := redFor > (r.now()-began)/5
+		if redSince >= 0 && r.now()-redSince >= patience*r.Window || much && redFor >= patience*r.Window || much && act.Done {
+			r.out.Capacity = atLeast(healthy, fault)
+			// The search's answer is a bound that is true; only one without any sound window voids the run.
+			if r.out.Capacity.Kind != record.Invalid {
+				fault.Level, fault.Text = record.Amber, fault.Text+"; this ended the search"
+			}
+			r.out.Validity.Add(fault)
+			r.mark(fault)
+			return nil
 		}
 		if act.Done {
 			res := c.Result()

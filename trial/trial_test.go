@@ -323,6 +323,38 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 	})
 }
 
+// A host that is disturbed for a moment, and looks overloaded for as long, pauses the search and leaves no mark on its answer.
+func TestADisturbedMomentIsNoEvidence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		began := time.Now()
+		disturbed := func() bool { at := time.Since(began); return at > 4*time.Second && at < 6*time.Second }
+		l.health = func(int) map[string]Reading {
+			if disturbed() {
+				return map[string]Reading{"steal": {Value: 9}}
+			}
+			return map[string]Reading{"steal": {Value: 0}}
+		}
+		l.latency = func(int) time.Duration {
+			if disturbed() {
+				return 10 * time.Second
+			}
+			return 10 * time.Millisecond
+		}
+		s := searchSpec(spec(t, l), 480, 5000)
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := out.Capacity; c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
+			t.Fatalf("capacity %+v", c)
+		}
+		if !out.Validity.Valid {
+			t.Errorf("findings %s", gates(out.Validity))
+		}
+	})
+}
+
 // A generator that is late when it has many users must never be taken for a server that is slow.
 func TestLateGeneratorGivesAtLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -98,18 +98,30 @@ func run(ctx context.Context, args []string) error {
 	}
 	for number := 1; number <= *runs; number++ { // interleaved: what changes on the machine meanwhile strikes all alike
 		for _, f := range chosen {
-			if slices.ContainsFunc(results, func(r result) bool { return r.Fault == f.name && r.Number == number }) {
-				continue
+			tries := 0
+			for _, r := range results {
+				if r.Fault == f.name && r.Number == number {
+					tries++
+					if !r.void() {
+						tries = mostTries
+					}
+				}
 			}
-			r, err := b.once(ctx, f.placed(results), number)
-			if err != nil {
-				return fmt.Errorf("fault %s: %w", f.name, err)
+			for ; tries < mostTries; tries++ {
+				r, err := b.once(ctx, f.placed(results), number)
+				if err != nil {
+					return fmt.Errorf("fault %s: %w", f.name, err)
+				}
+				r.Try = tries + 1
+				results = append(results, r)
+				if err := keep(b.dir, r); err != nil {
+					return err
+				}
+				b.log("%s", r.line())
+				if !r.void() {
+					break
+				}
 			}
-			results = append(results, r)
-			if err := keep(b.dir, r); err != nil {
-				return err
-			}
-			b.log("%s", r.line())
 		}
 	}
 	s := score(chosen, results)

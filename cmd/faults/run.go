@@ -33,7 +33,19 @@ type result struct {
 	Capacity   string   `json:"capacity,omitempty"`
 	Seconds    float64  `json:"seconds"`
 	Run        string   `json:"run,omitempty"` // directory of the stored run
+	Try        int      `json:"try,omitempty"` // of this number, from 1
 }
+
+// mostTries is how often a run is made before one that is void counts, and counts as wrong.
+const mostTries = 4
+
+// void reports whether the run says nothing of the system, because the generator or its host was not healthy, and that was not the fault.
+func (r result) void() bool {
+	return (r.Limiter == verdict.LimitGenerator || r.Limiter == verdict.LimitHost) && !slices.Contains(r.Right, r.Limiter)
+}
+
+// last reports whether the run is not made again.
+func (r result) last() bool { return r.Try >= mostTries }
 
 // ok reports whether the limiter was right first. A run without an injected fault is no hit.
 func (r result) ok() bool { return r.Injected != "" && slices.Contains(r.Right, r.Limiter) }
@@ -43,6 +55,8 @@ func (r result) line() string {
 	mark := "wrong"
 	if r.ok() {
 		mark = "right"
+	} else if r.void() && !r.last() {
+		mark = "void"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem))
 }

@@ -11,8 +11,8 @@ const needed = 0.95
 
 // A tally is the score of all runs.
 type tally struct {
-	rows        []row
-	runs, right int
+	rows              []row
+	runs, right, void int
 }
 
 // A row is one fault's runs.
@@ -20,6 +20,7 @@ type row struct {
 	fault   fault
 	results []result
 	right   int
+	void    int // runs that were repeated
 }
 
 func score(faults []fault, results []result) tally {
@@ -28,6 +29,10 @@ func score(faults []fault, results []result) tally {
 		r := row{fault: f}
 		for _, res := range results {
 			if res.Fault == f.name {
+				if res.void() && !res.last() {
+					r.void++
+					continue
+				}
 				r.results = append(r.results, res)
 				if res.ok() {
 					r.right++
@@ -36,6 +41,7 @@ func score(faults []fault, results []result) tally {
 		}
 		slices.SortFunc(r.results, func(a, b result) int { return a.Number - b.Number })
 		t.rows = append(t.rows, r)
+		t.void += r.void
 		t.runs += len(r.results)
 		t.right += r.right
 	}
@@ -79,5 +85,8 @@ func (t tally) table() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %d of %d |\n", r.fault.name, r.fault.what, strings.Join(r.fault.right, " or "), strings.Join(named, ", "), r.right, len(r.results))
 	}
 	fmt.Fprintf(&b, "\nThe limiter was right first in %d of %d runs (%.1f %%).\n", t.right, t.runs, 100*t.share())
+	if t.void > 0 {
+		fmt.Fprintf(&b, "%d more runs were void, because the generator or its host was not healthy, and were repeated, %d times at most.\n", t.void, mostTries-1)
+	}
 	return b.String()
 }

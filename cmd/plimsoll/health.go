@@ -33,6 +33,9 @@ type health struct {
 	// roles are the target's on this host, and targets how many cores it has there; without both, the gate others is not measured.
 	roles   []string
 	targets int
+	// foreign holds what others took of the target's cores in the last samples, in percent, and foreignAt the time of the last.
+	foreign   []float64
+	foreignAt time.Time
 
 	throttled, rate float64
 	throttledAt     time.Time
@@ -110,6 +113,14 @@ func both(a, b trial.Reading, f func(a, b float64) float64) trial.Reading {
 	return trial.Reading{Value: f(a.Value, b.Value)}
 }
 
+// othersOver is how many samples the gate others looks back, and othersLeast how many it needs. In one second it says little: the time of a
+// process that has ended is known only when its parent waited for it, so a database that is busy ending connections shows too little in
+// one second and too much in the next. The sum is right, so the differences keep their sign.
+const (
+	othersOver  = 10
+	othersLeast = 5
+)
+
 // others is what somebody else took of the target's cores, interrupts included: beyond it, neither latency nor capacity is the
 // target's own.
 func (h *health) others() trial.Reading {
@@ -120,8 +131,24 @@ func (h *health) others() trial.Reading {
 	for _, role := range h.roles {
 		used = both(used, h.read(`plimsoll_process_cpu_ratio{role="`+role+`"}`, 1), sum)
 	}
-	busy := h.read(`plimsoll_cpu_busy_ratio{role="target"}`, 1)
-	return both(busy, used, func(busy, used float64) float64 { return 100 * max(0, busy-used/float64(h.targets)) })
+	const cores = `plimsoll_cpu_busy_ratio{role="target"}`
+	now := both(h.read(cores, 1), used, func(busy, used float64) float64 { return 100 * (busy - used/float64(h.targets)) })
+	if now.Why != "" {
+		return now
+	}
+	if _, at, _ := h.last(cores); at.After(h.foreignAt) {
+		h.foreignAt = at
+		h.foreign = append(h.foreign, now.Value)
+		h.foreign = h.foreign[max(0, len(h.foreign)-othersOver):]
+	}
+	if n := len(h.foreign); n < othersLeast {
+		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
+	}
+	total := 0.0
+	for _, v := range h.foreign {
+		total += v
+	}
+	return trial.Reading{Value: max(0, total/float64(len(h.foreign)))}
 }
 
 // Health returns the readings at present.
