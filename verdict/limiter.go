@@ -2,12 +2,11 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
 	"strings"
-
-	"plimsoll/stats"
 )
 
 // The rule's own constants. The first three are the study's (peers.md, the attribution rule after 5.2).
@@ -22,6 +21,8 @@ const (
 	fewestAt    = 5    // samples at capacity, and of the baseline
 	noiseLag    = 5    // samples between two readings whose rate windows hardly overlap
 	fewestBins  = 4    // levels of load, for a dose response
+	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
+	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
 	cpuMinor    = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
 )
 
@@ -197,128 +198,6 @@ func (l Limiter) unknown(o Observed) Limiter {
 	return l
 }
 
-// weigh compares an indicator at capacity with its limit, with itself at low load, and with the load. ok is false without enough
-// of it at capacity.
-func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
-	e = Evidence{Limiter: ind.Limiter, Role: t.Role, What: ind.What, Unit: ind.Unit, Limit: ind.Limit, rank: ind.Rank, supports: ind.Supports}
-	dose := t.Dose
-	if dose == nil {
-		dose = t.Values
-	}
-	at, near := atCapacity(t.Values, o)
-	if len(at) < fewestAt {
-		return e, false
-	}
-	e.At = mean(at)
-	e.High = e.At >= e.Limit
-	doseAt := mean(sampled(dose, near))
-	rises := true
-	if from, ok := baseline(o); ok {
-		in := func(i int) bool { return o.Users[i] >= from*o.Capacity && o.Users[i] <= baseLoad*o.Capacity }
-		if low := sampled(dose, in); len(low) >= fewestAt {
-			base := median(sampled(t.Values, in))
-			z := distance(doseAt, low)
-			e.Base, e.Z = &base, &z
-			rises = z > significant
-		}
-	}
-	load, level := levels(dose, o)
-	if e.Levels = len(load); e.Levels >= fewestBins && loadBins[int(load[0])] <= doseFrom {
-		rho := stats.Spearman(load, level)
-		if math.IsNaN(rho) { // it is the same at every load
-			rho = 0
-		}
-		e.Rho = &rho
-		least := doseRho
-		if e.rank == Loss {
-			least = lossRho
-		}
-		rises = rises && rho >= least
-	}
-	lowest := math.NaN()
-	if e.Base != nil {
-		lowest = *e.Base
-	} else if _, value := levels(t.Values, o); len(value) > 0 {
-		lowest = value[0]
-	}
-	if lowest >= e.Limit && e.rank != Loss {
-		rises = true // saturated from the beginning on: there is no load below it to compare with
-	}
-	e.Qualifies = e.High && rises && !e.supports
-	return e, true
-}
-
-// atCapacity returns a signal at capacity, and the samples of any signal that its dose there is taken from. Where there are too few, what
-// counts as "at capacity" is widened: a short search's estimate may lie at the edge of what it tried.
-func atCapacity(v []float64, o Observed) (at []float64, near func(int) bool) {
-	from := func(share float64) func(int) bool {
-		return func(i int) bool { return o.Users[i] >= share*o.Capacity }
-	}
-	broken := func(share float64) func(int) bool {
-		return func(i int) bool { return o.Users[i] >= share*o.Capacity && o.Broken != nil && o.Broken[i] }
-	}
-	for _, try := range []struct{ at, near func(int) bool }{
-		{broken(nearLoad), from(nearLoad)},
-		{from(nearLoad), from(nearLoad)}, // the rule broke too seldom
-		{from(nearAtLeast), from(nearAtLeast)},
-		{broken(doseFrom), broken(doseFrom)}, // who broke the rule was at capacity, whatever the estimate
-	} {
-		if at, near = sampled(v, try.at), try.near; len(at) >= fewestAt {
-			break
-		}
-	}
-	return at, near
-}
-
-// baseline says from which part of the capacity on, up to baseLoad of it, the baseline is taken: as near below as there is enough.
-func baseline(o Observed) (from float64, ok bool) {
-	for _, from := range []float64{0.5, 0.35, 1e-9} {
-		n := 0
-		for _, u := range o.Users {
-			if u >= from*o.Capacity && u <= baseLoad*o.Capacity {
-				n++
-			}
-		}
-		if n >= 2*fewestAt {
-			return from, true
-		}
-	}
-	return 0, false
-}
-
-// distance is the robust z of a value against a baseline that may itself rise: the noise is that of differences of samples
-// noiseLag apart, from which a steady rise drops out, so that the ramp's own slope does not pass for noise.
-func distance(v float64, low []float64) float64 {
-	m := median(low)
-	if v == m {
-		return 0
-	}
-	var d []float64
-	for i := noiseLag; i < len(low); i++ {
-		d = append(d, low[i]-low[i-noiseLag])
-	}
-	noise := 0.0
-	if len(d) > 0 {
-		noise = 1.4826 * median(deviations(d, median(d))) / math.Sqrt2
-	}
-	// A baseline that does not move has no noise: a hundredth of the value stands for what can be told apart.
-	return (v - m) / max(noise, math.Abs(v)/100)
-}
-
-// levels returns the mean of a signal at each level of load that has enough samples of it.
-func levels(v []float64, o Observed) (load, level []float64) {
-	for i := 1; i < len(loadBins); i++ {
-		in := func(k int) bool {
-			x := o.Users[k] / o.Capacity
-			return x >= loadBins[i-1] && x < loadBins[i]
-		}
-		if s := sampled(v, in); len(s) >= 2 {
-			load, level = append(load, float64(i)), append(level, mean(s))
-		}
-	}
-	return load, level
-}
-
 // A suspect is a limiter of a role with all its evidence that qualified, strongest first.
 type suspect struct {
 	kind, role string
@@ -345,8 +224,8 @@ func candidates(all []Evidence, o Observed) []suspect {
 		if !e.Qualifies {
 			continue
 		}
-		if e.Role == o.Shared && e.Limiter == LimitCPU && o.Shared != "" {
-			e.Role = consumer(o)
+		if e.Limiter == LimitCPU {
+			e.Role = consumer(o, sameCores(e, all, o))
 		}
 		i := slices.IndexFunc(out, func(s suspect) bool { return s.kind == e.Limiter && s.role == e.Role })
 		if i < 0 {
@@ -385,6 +264,9 @@ func candidates(all []Evidence, o Observed) []suspect {
 
 // explains says whether b is a symptom of a.
 func explains(a, b suspect, o Observed) bool {
+	if a.kind == LimitCPU && b.rank == Loss && a.evidence[0].At < fullUse {
+		return false // cores that are idle now and then lose nothing
+	}
 	if slices.Contains(behind[b.kind].any, a.kind) {
 		return true
 	}
@@ -442,12 +324,30 @@ func usage(o Observed, role string) float64 {
 	return v
 }
 
-// consumer is the role that uses most CPU at capacity.
-func consumer(o Observed) string {
-	best, most := o.Shared, 0.0
-	for role := range o.CPU {
-		if u := usage(o, role); u > most || u == most && role < best {
-			best, most = role, u
+// sameCores are the roles that share the cores of an indicator of the CPU: all that have processes where it is of the shared cores, and
+// otherwise those whose own reading of it is the same, because two sets of cores are not equally busy for long.
+func sameCores(e Evidence, all []Evidence, o Observed) []string {
+	if e.Role == o.Shared && o.Shared != "" {
+		return slices.Sorted(maps.Keys(o.CPU))
+	}
+	roles := []string{e.Role}
+	for _, x := range all {
+		if x.Limiter == LimitCPU && x.What == e.What && x.Role != e.Role && math.Abs(x.At-e.At) <= equalUse {
+			roles = append(roles, x.Role)
+		}
+	}
+	return roles
+}
+
+// consumer is the one of some roles that uses most CPU at capacity; the first, where that is not known of any.
+func consumer(o Observed, roles []string) string {
+	if len(roles) == 0 {
+		return o.Shared
+	}
+	best := roles[0]
+	for _, role := range roles {
+		if u, most := usage(o, role), usage(o, best); u > most || u == most && u > 0 && role < best {
+			best = role
 		}
 	}
 	return best

@@ -168,6 +168,43 @@ func TestDiagnoseOnThePath(t *testing.T) {
 	}
 }
 
+// TestDiagnoseSlowToEmpty has a queue that fills beyond the capacity and stays full while the users are taken back, to a fifth below it.
+func TestDiagnoseSlowToEmpty(t *testing.T) {
+	s := newScene()
+	up := len(s.o.Users) - 120
+	for i := up; i < len(s.o.Users); i++ {
+		s.o.Users[i] = sceneCapacity * (0.8 + 0.2*float64(i-up)/120)
+		s.o.Broken[i] = true
+	}
+	s.see(t, "db-locks", "db", queue)
+	v := s.o.Traces[0].Values
+	for i := up; i < len(v); i++ {
+		v[i] = 1.5 - 0.5*float64(i-up)/120 // the fuller the fewer users there are
+	}
+	if got := s.limiter(); got.Name != "db-locks db" || got.Evidence[0].Rho == nil || *got.Evidence[0].Rho < 0.9 {
+		t.Errorf("%s, %s: %s", got.Name, got.Confidence, got.Sentence)
+	}
+}
+
+// TestDiagnoseOneCore has a core that three probes see with noise of their own: whichever of them is beyond doubt, the role that uses most of it
+// is named.
+func TestDiagnoseOneCore(t *testing.T) {
+	for _, clear := range []string{"db", "proxy"} {
+		s := newScene()
+		for _, role := range []string{"app", "db", "proxy"} {
+			s.see(t, "cpu", role, full)
+			if v := s.o.Traces[len(s.o.Traces)-1].Values; role != clear {
+				for i := range v {
+					v[i] += 0.2 * s.rng.NormFloat64()
+				}
+			}
+		}
+		if got := s.limiter(); got.Name != "cpu app" {
+			t.Errorf("%s is clear: %s, %s", clear, got.Name, got.Sentence)
+		}
+	}
+}
+
 // TestDiagnoseNearOnly has levels of load that all lie near the capacity: they tell nothing of a dose.
 func TestDiagnoseNearOnly(t *testing.T) {
 	s := newScene()

@@ -138,12 +138,18 @@ type traces struct {
 }
 
 func newTraces(db *series.DB, r *record.Run, p *plan.Plan, span [2]time.Duration) *traces {
-	x := &traces{db: db, from: r.Manifest.Epoch.Add(span[0]), to: r.Manifest.Epoch.Add(span[1]), step: time.Second}
+	x := &traces{db: db, to: r.Manifest.Epoch.Add(span[1]), step: time.Second}
 	x.step = max(time.Second, ((span[1]-span[0])/mostLimiterPoints + time.Second - 1).Truncate(time.Second))
-	// Rates look back as far as the rules do, and over at least two scrapes that came late.
-	x.window = max(time.Duration(float64(time.Minute)*p.Workload.Pace).Truncate(time.Second), 5*time.Second)
+	x.window = rateWindow(p)
+	// The first users come at once, and what they leave behind in queues is gone after a window at the latest.
+	x.from = r.Manifest.Epoch.Add(min(span[0]+x.window, span[1]))
 	x.n = int(x.to.Sub(x.from)/x.step) + 1
 	return x
+}
+
+// rateWindow is how far rates look back: as far as the rules do, and over at least two scrapes that came late.
+func rateWindow(p *plan.Plan) time.Duration {
+	return max(time.Duration(float64(time.Minute)*p.Workload.Pace).Truncate(time.Second), 5*time.Second)
 }
 
 func (x *traces) lines(ctx context.Context, query string) ([]series.Line, error) {

@@ -44,7 +44,7 @@ func observeStep(ctx context.Context, p *plan.Plan, r *record.Run, ph record.Pha
 		return o, err
 	}
 	defer db.Close()
-	x := newTraces(db, r, p, [2]time.Duration{ph.From, ph.To})
+	x := newTraces(db, r, p, [2]time.Duration{max(0, ph.From-rateWindow(p)), ph.To})
 	if err := x.observe(ctx, &o); err != nil {
 		return o, err
 	}
