@@ -303,8 +303,16 @@ func (d SizingDocument) failureSection() (section, bool) {
 func (d SizingDocument) driftSection() (section, bool) {
 	var items []string
 	for _, s := range d.Drift {
+		steady := 0
 		for _, sig := range s.Signals {
+			if sig.State == verdict.Steady {
+				steady++
+				continue
+			}
 			items = append(items, fmt.Sprintf("%d users: %s.", s.Users, sig.Sentence))
+		}
+		if steady > 0 {
+			items = append(items, fmt.Sprintf("%d users: %d of %d signals show no drift that matters (how slow a one this step could not see is in the JSON).", s.Users, steady, len(s.Signals)))
 		}
 	}
 	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}, len(items) > 0
