@@ -188,6 +188,9 @@ func (l Limiter) unknown(o Observed) Limiter {
 	if len(near) > 0 {
 		l.Sentence = "UNKNOWN: nothing that is high at capacity rose to it with the load: " + strings.Join(near, "; ")
 	}
+	if len(l.Exonerated) == 0 {
+		l.Sentence = fmt.Sprintf("UNKNOWN: no signal has %d samples at capacity; the run ended too soon after it got there", fewestAt)
+	}
 	if len(l.Unseen) > 0 {
 		l.Sentence += "; nothing was watched of " + strings.Join(l.Unseen, ", ")
 	}
@@ -281,8 +284,9 @@ func explains(a, b suspect, o Observed) bool {
 	return false
 }
 
-// onPath names the proxy where both its neighbors lose what they send, or it and the app: they have nothing else in common. One of them
-// must qualify; of the others it is enough that their loss is beyond its limit, because few events tell little about a dose.
+// onPath names the proxy where the generator loses what it sends, because it sends to the proxy alone; and where both neighbors of the proxy
+// lose, or it and the app: they have nothing else in common. One of them must qualify; of the others it is enough that their loss is beyond
+// its limit, because few events tell little about a dose.
 func onPath(in []suspect, all []Evidence) []suspect {
 	lost := map[string]int{}
 	for i, s := range in {
@@ -297,7 +301,9 @@ func onPath(in []suspect, all []Evidence) []suspect {
 		}
 	}
 	app, client, proxy := lost["app"], max(lost[""], lost["generator"]), lost["proxy"]
-	if max(app, client, proxy) == 0 || !seen["app"] || !seen["proxy"] && !seen[""] && !seen["generator"] {
+	between := client > 0 && slices.ContainsFunc(all, func(e Evidence) bool { return e.Role == "proxy" })
+	around := max(app, client, proxy) > 0 && seen["app"] && (seen["proxy"] || seen[""] || seen["generator"])
+	if !between && !around {
 		return in
 	}
 	merged := suspect{kind: LimitLoss, role: "proxy", rank: Loss}

@@ -166,6 +166,11 @@ func TestDiagnoseOnThePath(t *testing.T) {
 	if got := s.limiter(); got.Name != "network-loss host" {
 		t.Errorf("loss that only the generator sees: %s: %s", got.Name, got.Sentence)
 	}
+	// It and the proxy lose what they send each other; what the app sends arrives.
+	s.see(t, "network-loss", "proxy", queue)
+	if got := s.limiter(); got.Name != "network-loss proxy" || len(got.Others) > 0 {
+		t.Errorf("loss between generator and proxy: %s, others %v: %s", got.Name, got.Others, got.Sentence)
+	}
 }
 
 // TestDiagnoseSlowToEmpty has a queue that fills beyond the capacity and stays full while the users are taken back, to a fifth below it.
@@ -239,8 +244,8 @@ func TestDiagnoseMissing(t *testing.T) {
 		}
 	}
 	l := s.limiter()
-	if l.Name != verdict.LimitUnknown || len(l.Exonerated) > 0 {
-		t.Errorf("%q, exonerated %v", l.Name, l.Exonerated)
+	if l.Name != verdict.LimitUnknown || len(l.Exonerated) > 0 || !strings.Contains(l.Sentence, "no signal has 5 samples at capacity") {
+		t.Errorf("%q, exonerated %v: %s", l.Name, l.Exonerated, l.Sentence)
 	}
 }
 

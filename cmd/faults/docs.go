@@ -79,15 +79,19 @@ func between(text, begin, end, with string) (string, error) {
 	return head + begin + "\n" + strings.TrimRight(with, "\n") + "\n" + end + tail, nil
 }
 
-// pair draws the first run with the loss and the first without it, and says what was named; "" without both.
+// pair draws a run with the loss and one without it, and says what was named; "" without both. They are the first two of one number that
+// were both named rightly: the table counts the others.
 func pair(ctx context.Context, docs, dir string, results []result) (string, error) {
 	var runs []result
-	for _, name := range []string{withLoss, withoutLoss} {
-		i := slices.IndexFunc(results, func(r result) bool { return r.Fault == name && r.Number == 1 && r.Run != "" })
-		if i < 0 {
-			return "", nil
+	for _, r := range results {
+		i := slices.IndexFunc(results, func(o result) bool { return o.Fault == withLoss && o.Number == r.Number && o.ok() })
+		if r.Fault == withoutLoss && r.ok() && i >= 0 {
+			runs = []result{results[i], r}
+			break
 		}
-		runs = append(runs, results[i])
+	}
+	if runs == nil {
+		return "", nil
 	}
 	d := report.Document{}
 	for _, p := range pictures {
@@ -106,6 +110,7 @@ func pair(ctx context.Context, docs, dir string, results []result) (string, erro
 		return "", err
 	}
 	var out strings.Builder
+	fmt.Fprintf(&out, "Run %d of each, the first of one number that were both named rightly; the table has all.\n\n", runs[0].Number)
 	for k, what := range []string{"Packets lost at the proxy", "Nothing lost"} {
 		r := runs[k]
 		fmt.Fprintf(&out, "- %s: %s, named first **%s** (confidence %s); %s. First evidence: %s\n", what, capacityText(r.Capacity), r.Limiter, r.Confidence, r.Injected, sentence(r))

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	dir := fs.String("dir", "", "`directory` of results and runs; one that holds results is continued (default a new one below .plimsoll/faults)")
 	only := fs.String("only", "", "comma-separated `faults` (default all); -list shows them")
 	runs := fs.Int("runs", 5, "runs of each fault, 1 to 50")
-	budget := fs.Duration("budget", 28*time.Second, "longest `time` of a search")
+	budget := fs.Duration("budget", 36*time.Second, "longest `time` of a search")
 	busy := fs.Bool("busy", false, "the machine does other work: open the generator's gates, to try a fault; the score counts for nothing")
 	docs := fs.String("docs", "", "write table and graphs into limiter.md and limiter/ of this `directory`")
 	list := fs.Bool("list", false, "list the faults")
