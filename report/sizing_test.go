@@ -38,7 +38,7 @@ prices:
 	return SizingDocument{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
 		Sizing: verdict.Size(steps, verdict.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
 		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
-		Drift:  []StepDrift{{Users: 50, Signals: []verdict.Drift{{Signal: "memory of app", State: verdict.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
+		Drift: []StepDrift{{Users: 50, Signals: []verdict.Drift{{Signal: "memory of app", State: verdict.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
 			{Signal: "CPU of app", State: verdict.Steady, Sentence: "CPU of app: no drift that matters"}}}}}
 }
 
