@@ -23,7 +23,7 @@ func TestThreeFaults(t *testing.T) {
 		t.Skip(why)
 	}
 	// Not t.TempDir, into which only its owner may go: the database has a user of its own.
-	dir, err := os.MkdirTemp("", "plimsoll-faults-")
+	dir, err := os.MkdirTemp("", "plimsoll-faults-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
