@@ -29,25 +29,30 @@ func limiterOf(ctx context.Context, r *record.Run, events []record.Event) (*verd
 		l := verdict.Diagnose(nil, o)
 		return &l, nil
 	}
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
 	p, err := plan.Parse([]byte(r.Manifest.Plan))
 	if err != nil {
 		p = &plan.Plan{Workload: plan.Workload{Pace: 1}} // of another version
 	}
-	x := newTraces(db, r, p, span)
 	catalog := indicators()
-	if err := x.observe(ctx, &o); err != nil {
-		return nil, err
-	}
-	if err := x.indicators(ctx, catalog, &o); err != nil {
+	if err := readObserved(ctx, p, r, span, catalog, &o); err != nil {
 		return nil, err
 	}
 	l := verdict.Diagnose(catalog, o)
 	return &l, nil
+}
+
+// readObserved reads what a run showed between two instants of it: users, the rule that broke, who used CPU, all indicators.
+func readObserved(ctx context.Context, p *plan.Plan, r *record.Run, span [2]time.Duration, catalog []verdict.Indicator, o *verdict.Observed) error {
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	x := newTraces(db, r, p, span)
+	if err := x.observe(ctx, o); err != nil {
+		return err
+	}
+	return x.indicators(ctx, catalog, o)
 }
 
 // indicators are those of every system, and what servers of the Mattermost family show of their WebSockets.
@@ -222,10 +227,8 @@ func (x *traces) observe(ctx context.Context, o *verdict.Observed) error {
 		o.CPU[l.Labels["role"]] = x.grid(l)
 	}
 	o.Roles = slices.Sorted(maps.Keys(o.CPU))
-	for _, role := range []string{"app"} {
-		if !slices.Contains(o.Roles, role) {
-			o.Roles = append(o.Roles, role)
-		}
+	if !slices.Contains(o.Roles, "app") {
+		o.Roles = append(o.Roles, "app")
 	}
 	return nil
 }

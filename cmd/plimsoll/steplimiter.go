@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/series"
 	"plimsoll/verdict"
 )
 
@@ -28,27 +27,15 @@ func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*record.Run, steps
 		if !ok || steps[i].Grade == "" {
 			continue
 		}
-		o, err := observeStep(ctx, p, r, ph, catalog)
-		if err != nil {
+		var o verdict.Observed
+		span := [2]time.Duration{max(0, ph.From-rateWindow(p)), ph.To}
+		if err := readObserved(ctx, p, r, span, catalog, &o); err != nil {
 			return nil, fmt.Errorf("run %s: %w", r.Manifest.ID, err)
 		}
 		appendObserved(&all, o)
 	}
 	l := verdict.Diagnose(catalog, all)
 	return &l, nil
-}
-
-func observeStep(ctx context.Context, p *plan.Plan, r *record.Run, ph record.Phase, catalog []verdict.Indicator) (o verdict.Observed, err error) {
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
-	if err != nil {
-		return o, err
-	}
-	defer db.Close()
-	x := newTraces(db, r, p, [2]time.Duration{max(0, ph.From-rateWindow(p)), ph.To})
-	if err := x.observe(ctx, &o); err != nil {
-		return o, err
-	}
-	return o, x.indicators(ctx, catalog, &o)
 }
 
 // appendObserved adds the samples of a step after those of the steps before it. A trace that only some steps have is NaN in the others.
