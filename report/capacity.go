@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/record"
+	"plimsoll/stats"
 	"plimsoll/verdict"
 )
 
@@ -159,7 +160,7 @@ func (b *builder) limiters() {
 			}
 			l.Rules, l.Stopped, l.AtLeastBy = counts(rules), counts(stopped), counts(own)
 			for rule, v := range used {
-				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(median(v)), Runs: len(v)})
+				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(stats.Median(v)), Runs: len(v)})
 			}
 			slices.SortFunc(l.Margins, func(x, y Margin) int {
 				return cmp.Or(-cmp.Compare(x.Used, y.Used), cmp.Compare(x.Rule, y.Rule))
@@ -177,10 +178,4 @@ func counts(m map[string]int) []Count {
 	}
 	slices.SortFunc(out, func(x, y Count) int { return cmp.Or(-cmp.Compare(x.N, y.N), cmp.Compare(x.Name, y.Name)) })
 	return out
-}
-
-// median returns the middle of v, which it sorts; v is not empty.
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

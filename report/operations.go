@@ -184,7 +184,7 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 	}
 	if search.Evaluations > 0 {
 		if len(first) > 0 {
-			search.FirstUsers = Number(median(first))
+			search.FirstUsers = Number(stats.Median(first))
 		}
 		row.Search = &search
 	}

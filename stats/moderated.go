@@ -51,7 +51,7 @@ func VariancePrior(variance, df []float64) Prior {
 			v, d = append(v, x), append(d, df[i])
 		}
 	}
-	middle := median(v)
+	middle := Median(v)
 	if len(v) < 2 || !(middle > 0) {
 		return Prior{}
 	}

@@ -141,7 +141,7 @@ func HodgesLehmann(s Sample, level float64) Location {
 		}
 	}
 	slices.Sort(means)
-	loc.Estimate = median(means)
+	loc.Estimate = Median(means)
 	if n < MinInterval || !(level > 0 && level < 1) {
 		return loc
 	}
@@ -210,7 +210,7 @@ func Outliers(s Sample) []int {
 		distance[i] = math.Abs(v - middle)
 	}
 	// The floor keeps rounding errors of equal values from being called outliers.
-	limit := max(outlierFactor*median(distance), 1e-9)
+	limit := max(outlierFactor*Median(distance), 1e-9)
 	var out []int
 	for i, d := range distance {
 		if d > limit {

@@ -120,7 +120,7 @@ func (s Sample) SD() float64 {
 }
 
 // Median returns the middle value, or the mean of the two middle values; NaN for an empty sample.
-func (s Sample) Median() float64 { return median(s.Values) }
+func (s Sample) Median() float64 { return Median(s.Values) }
 
 // Without returns the sample without the values at the given positions, counted from 0.
 func (s Sample) Without(positions ...int) Sample {
@@ -146,7 +146,8 @@ func (s Sample) constant() bool {
 	return true
 }
 
-func median(values []float64) float64 {
+// Median returns the middle of some values, the mean of the middle two of an even number of them, NaN of none. It leaves them as they are.
+func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
 		return math.NaN()

@@ -52,7 +52,7 @@ func TrendOf(values []float64, level float64) Trend {
 		}
 	}
 	sort.Float64s(slopes)
-	t.Slope = median(slopes)
+	t.Slope = Median(slopes)
 	rest := make([]float64, n)
 	for i, v := range values {
 		rest[i] = v - t.Slope*float64(i)

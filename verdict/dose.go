@@ -9,7 +9,7 @@ import (
 
 // weigh compares an indicator at capacity with its limit, with itself at low load, and with the load. ok is false without enough
 // of it at capacity.
-func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
+func weigh(ind Indicator, t Trace, o Observed, w wayUp) (e Evidence, ok bool) {
 	e = Evidence{Limiter: ind.Limiter, Role: t.Role, What: ind.What, Unit: ind.Unit, Limit: ind.Limit, rank: ind.Rank, supports: ind.Supports}
 	dose := t.Dose
 	if dose == nil {
@@ -23,15 +23,15 @@ func weigh(ind Indicator, t Trace, o Observed) (e Evidence, ok bool) {
 	e.High = e.At >= e.Limit
 	doseAt := mean(sampled(dose, near))
 	rises := true
-	up := o.rise()
-	if from, ok := baseline(o, up); ok {
+	up := w.samples
+	if w.hasBase {
 		in := func(i int) bool {
-			return i < up && o.Users[i] >= from*o.Capacity && o.Users[i] <= baseLoad*o.Capacity
+			return i < up && o.Users[i] >= w.base*o.Capacity && o.Users[i] <= baseLoad*o.Capacity
 		}
 		if low := sampled(dose, in); len(low) >= fewestAt {
-			base := median(sampled(t.Values, in))
+			base := stats.Median(sampled(t.Values, in))
 			below := sampled(dose, func(i int) bool { return i < up && o.Users[i] > 0 && o.Users[i] <= nearAtLeast*o.Capacity })
-			z := distance(doseAt, median(low), below)
+			z := distance(doseAt, stats.Median(low), below)
 			e.Base, e.Z = &base, &z
 			rises = z > significant
 		}
@@ -84,6 +84,19 @@ func atCapacity(v []float64, o Observed) (at []float64, near func(int) bool) {
 	return at, near
 }
 
+// wayUp is what all indicators of a run are judged over.
+type wayUp struct {
+	samples int     // from the beginning on
+	base    float64 // the baseline is taken from this part of the capacity on, up to baseLoad of it
+	hasBase bool
+}
+
+func (o Observed) wayUp() wayUp {
+	w := wayUp{samples: o.rise()}
+	w.base, w.hasBase = baseline(o, w.samples)
+	return w
+}
+
 // rise is how many samples from the beginning on belong to the way up: until the users first fell by more than a thirtieth. What has
 // filled up beyond the capacity, a queue, empties long after the users were taken back, so that later samples say of a low load what a high
 // one left. A run without enough levels on the way up is taken whole.
@@ -134,7 +147,7 @@ func distance(v, base float64, below []float64) float64 {
 	}
 	noise := 0.0
 	if len(d) > 0 {
-		noise = 1.4826 * median(deviations(d, median(d))) / math.Sqrt2
+		noise = 1.4826 * stats.Median(deviations(d, stats.Median(d))) / math.Sqrt2
 	}
 	// What does not move has no noise: a hundredth of the larger value stands for what can be told apart.
 	return (v - base) / max(noise, math.Abs(v)/100, math.Abs(base)/100)
@@ -143,7 +156,7 @@ func distance(v, base float64, below []float64) float64 {
 // levels returns a signal at each level of load on the way up that has enough samples of it: their median, or their mean of what comes in
 // bursts.
 func levels(v []float64, o Observed, up int, bursts bool) (load, level []float64) {
-	middle := median
+	middle := stats.Median
 	if bursts {
 		middle = mean
 	}

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // text is one line: what, how much, of what limit, and how it rose.
@@ -52,14 +51,6 @@ func mean(v []float64) float64 {
 		t += x
 	}
 	return t / float64(len(v))
-}
-
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	s := slices.Sorted(slices.Values(v))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 func deviations(v []float64, m float64) []float64 {

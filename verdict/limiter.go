@@ -81,6 +81,7 @@ type Evidence struct {
 
 	rank     Rank
 	supports bool
+	uneven   bool // it qualifies by what it explains, not by its own dose response
 }
 
 // A Suspect is a limiter that qualified on a role but is not named first.
@@ -137,12 +138,14 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "Nothing limited the run: " + o.Why + "."}
 	}
 	var all []Evidence
+	way := o.wayUp()
 	for _, t := range o.Traces {
-		if e, ok := weigh(catalog[t.Indicator], t, o); ok {
+		if e, ok := weigh(catalog[t.Indicator], t, o, way); ok {
 			all = append(all, e)
 		}
 	}
 	l := Limiter{Unseen: unseen(o, all)}
+	explainLoss(all)
 	suspects := candidates(all, o)
 	for _, e := range all {
 		if !e.Qualifies {
@@ -174,6 +177,19 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	l.Confidence, l.Doubts = confidence(top, suspects, l.Unseen)
 	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].text())
 	return l
+}
+
+// explainLoss lets what drops connections or packets and is beyond its limit at capacity qualify where loss does, also when it came too
+// unevenly for a dose response of its own: what it drops is sent again after a timeout, so that the loss is its doing.
+func explainLoss(all []Evidence) {
+	if !slices.ContainsFunc(all, func(e Evidence) bool { return e.Limiter == LimitLoss && e.Qualifies }) {
+		return
+	}
+	for i := range all {
+		if e := &all[i]; e.High && !e.Qualifies && !e.supports && e.rank == Loss && slices.Contains(behind[LimitLoss].any, e.Limiter) {
+			e.Qualifies, e.uneven = true, true
+		}
+	}
 }
 
 func (l Limiter) unknown(o Observed) Limiter {
@@ -363,6 +379,9 @@ func consumer(o Observed, roles []string) string {
 // must have been watched.
 func confidence(top suspect, all []suspect, missing []string) (string, []string) {
 	var doubts []string
+	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return !e.uneven }) {
+		doubts = append(doubts, "it did not rise steadily with the load; it is named because it explains the loss that did")
+	}
 	if !slices.ContainsFunc(top.evidence, func(e Evidence) bool { return e.Rho != nil }) {
 		doubts = append(doubts, fmt.Sprintf("fewer than %d levels of load were seen, so it was not tried whether it rises with the load", fewestBins))
 	}

@@ -91,6 +91,9 @@ func TestDiagnose(t *testing.T) {
 		{"mutex", func(s *scene) { s.see(t, "app-locks", "app", queue).see(t, "cpu", "app", idle) }, "app-locks app", verdict.High},
 		{"mutex waits of a busy core", func(s *scene) { s.see(t, "app-locks", "app", queue).see(t, "cpu", "app", full) }, "cpu app", verdict.High},
 		{"a full backlog looks like loss", func(s *scene) { s.see(t, "network-loss", "proxy", queue).see(t, "accept-backlog", "app", queue) }, "accept-backlog app", verdict.High},
+		{"a full backlog, unevenly", func(s *scene) {
+			s.see(t, "network-loss", "proxy", queue).see(t, "accept-backlog", "app", constant(16))
+		}, "accept-backlog app", verdict.Medium},
 		{"the ring loses segments", func(s *scene) { s.see(t, "network-loss", "app", queue).see(t, "nic-ring", "proxy", queue) }, "nic-ring proxy", verdict.High},
 		{"loss seen by both neighbors of the proxy", func(s *scene) { s.see(t, "network-loss", "app", queue).see(t, "network-loss", "", queue) }, "network-loss proxy", verdict.High},
 		{"loss between app and database", func(s *scene) { s.see(t, "network-loss", "db", queue) }, "network-loss db", verdict.High},
