@@ -79,25 +79,41 @@ func ReadCSV(r io.Reader) ([]Pair, error) {
 	return pairs, nil
 }
 
-func parseCSV(data []byte, problems *CSVError) []Pair {
+func parseCSV(data []byte, problems *CSVError) (pairs []Pair) {
+	seen := make(map[int]int) // pair to line
+	readRows(data, problems, func(line int, fields []string) bool {
+		if !slices.Equal(fields, csvHeader) {
+			problems.add(line, "the header is %s: want pair,base,new", quote(strings.Join(fields, ",")))
+			return false
+		}
+		return true
+	}, func(line int, fields []string) {
+		if p, ok := parsePair(line, fields, seen, problems); ok {
+			pairs = append(pairs, p)
+		}
+	})
+	return pairs
+}
+
+// readRows reads a CSV: its header, which may end it, and the rows below it, with spaces around fields trimmed. What is wrong with the
+// CSV itself goes to problems.
+func readRows(data []byte, problems *CSVError, header func(line int, fields []string) bool, row func(line int, fields []string)) {
 	if len(data) > MaxCSVBytes {
 		problems.add(0, "the input is larger than %d bytes", MaxCSVBytes)
-		return nil
+		return
 	}
 	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	in.FieldsPerRecord = -1
-	var pairs []Pair
-	seen := make(map[int]int) // pair to line
-	for row := 0; ; row++ {
+	for n := 0; ; n++ {
 		fields, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			switch row {
+			switch n {
 			case 0:
 				problems.add(0, "the input is empty: want the header pair,base,new and a line per pair")
 			case 1:
 				problems.add(0, "there is no pair below the header")
 			}
-			return pairs
+			return
 		}
 		if err != nil {
 			line := 0
@@ -105,25 +121,22 @@ func parseCSV(data []byte, problems *CSVError) []Pair {
 				line, err = e.Line, e.Err
 			}
 			problems.add(line, "not a CSV: %v", err)
-			return nil // what follows a broken quote cannot be told apart
+			return // what follows a broken quote cannot be told apart
 		}
 		line, _ := in.FieldPos(0)
 		for i := range fields {
 			fields[i] = strings.TrimSpace(fields[i])
 		}
-		if row == 0 {
-			if !slices.Equal(fields, csvHeader) {
-				problems.add(line, "the header is %s: want pair,base,new", quote(strings.Join(fields, ",")))
-				return nil
+		switch {
+		case n == 0:
+			if !header(line, fields) {
+				return
 			}
-			continue
-		}
-		if row > MaxCSVPairs {
+		case n > MaxCSVPairs:
 			problems.add(line, "more than %d pairs", MaxCSVPairs)
-			return nil
-		}
-		if p, ok := parsePair(line, fields, seen, problems); ok {
-			pairs = append(pairs, p)
+			return
+		default:
+			row(line, fields)
 		}
 	}
 }

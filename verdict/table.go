@@ -2,8 +2,6 @@ package verdict
 
 import (
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -53,45 +51,10 @@ func HasTableColumns(data []byte) bool {
 }
 
 func parseTable(data []byte, problems *CSVError) []Row {
-	if len(data) > MaxCSVBytes {
-		problems.add(0, "the input is larger than %d bytes", MaxCSVBytes)
-		return nil
-	}
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	in.FieldsPerRecord = -1
 	t := table{problems: problems, seen: map[string]int{}, units: map[string]Row{}}
-	for n := 0; ; n++ {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			t.end(n)
-			return t.rows
-		}
-		if err != nil {
-			line := 0
-			if e, ok := errors.AsType[*csv.ParseError](err); ok {
-				line, err = e.Line, e.Err
-			}
-			problems.add(line, "not a CSV: %v", err)
-			return nil // what follows a broken quote cannot be told apart
-		}
-		line, _ := in.FieldPos(0)
-		for i := range fields {
-			fields[i] = strings.TrimSpace(fields[i])
-		}
-		switch {
-		case n == 0:
-			if !t.header(line, fields) {
-				return nil
-			}
-		case n > MaxCSVPairs:
-			problems.add(line, "more than %d pairs", MaxCSVPairs)
-			return nil
-		case len(fields) != len(t.columns):
-			problems.add(line, "%s: the header has %d", count(len(fields), "field"), len(t.columns))
-		default:
-			t.row(line, fields)
-		}
-	}
+	readRows(data, problems, t.header, t.row)
+	t.end()
+	return t.rows
 }
 
 // A table is one that is being read.
@@ -124,6 +87,10 @@ func (t *table) header(line int, fields []string) bool {
 }
 
 func (t *table) row(line int, fields []string) {
+	if len(fields) != len(t.columns) {
+		t.problems.add(line, "%s: the header has %d", count(len(fields), "field"), len(t.columns))
+		return
+	}
 	t.lines++
 	before := len(t.problems.Problems) + t.problems.More + len(t.emptyErrors)
 	field := map[string]string{}
@@ -165,13 +132,8 @@ func (t *table) row(line int, fields []string) {
 	}
 }
 
-func (t *table) end(rows int) {
-	switch {
-	case rows == 0:
-		t.problems.add(0, "the input is empty: want the header pair,base,new and a line per pair")
-	case rows == 1:
-		t.problems.add(0, "there is no pair below the header")
-	}
+// end says which numbers were missing, once all lines are known.
+func (t *table) end() {
 	for arm, n := range t.empty {
 		if n > 0 && n == t.lines {
 			t.problems.add(0, "the arm %s is empty: no line has a number of it", tableColumns[1+arm])
