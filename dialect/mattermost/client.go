@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/measure"
 	"plimsoll/wire"
+	"plimsoll/workload"
 )
 
 const api = "/api/v4"
@@ -109,7 +110,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	}
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: opNames[o], Class: classOf(err), Status: resp.Status, Err: err}
+		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 	} else {
 		good := false
 		for _, s := range ok {
@@ -117,7 +118,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 		}
 		switch {
 		case !good:
-			e = &OpError{Op: opNames[o], Class: classOfStatus(resp.Status), Status: resp.Status}
+			e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
 			refusal(e, resp)
 		case read != nil:
 			if err := read(resp); err != nil {

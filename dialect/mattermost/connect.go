@@ -55,7 +55,7 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 			if ctx.Err() != nil {
 				return
 			}
-			a.u.Recorder().Error(a.steady.names[opWebSocket], classOf(err))
+			a.u.Recorder().Error(a.steady.names[opWebSocket], workload.ClassOf(err))
 			if workload.SleepUntil(ctx, time.Now().Add(time.Duration(float64(reconnectWait)*a.u.Pace))) != nil {
 				return
 			}
@@ -190,7 +190,7 @@ func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
 	if ctx.Err() != nil || sock.lost.Load() {
 		return
 	}
-	class := classOf(err)
+	class := workload.ClassOf(err)
 	if ce, ok := errors.AsType[*wire.CloseError](err); ok {
 		err = fmt.Errorf("lost: %w", ce)
 	}

@@ -51,46 +51,6 @@ func (e *OpError) Unwrap() error { return e.Err }
 // lacksLicense reports whether the server refused for want of a license, which it does with various statuses.
 func (e *OpError) lacksLicense() bool { return e.Status >= 400 && strings.Contains(e.Code, "license") }
 
-// classOf maps a failure of package wire to its class.
-func classOf(err error) measure.Class {
-	e, ok := errors.AsType[*wire.Error](err)
-	if !ok {
-		return measure.Decode
-	}
-	if e.Timeout {
-		return measure.Timeout
-	}
-	if h, ok := errors.AsType[*wire.HandshakeError](err); ok && h.Status >= 400 {
-		return classOfStatus(h.Status)
-	}
-	switch e.Phase {
-	case wire.PhaseDial:
-		return measure.Dial
-	case wire.PhaseTLS:
-		return measure.TLS
-	case wire.PhaseNone, wire.PhaseWrite:
-		return measure.Write
-	case wire.PhaseHeader:
-		return measure.Header
-	case wire.PhaseBody:
-		return measure.Body
-	case wire.PhaseWS:
-		return measure.WS
-	}
-	return measure.Header
-}
-
-// classOfStatus is the class of an answer with an unwanted status.
-func classOfStatus(status int) measure.Class {
-	switch {
-	case status >= 500:
-		return measure.Status5xx
-	case status >= 400:
-		return measure.Status4xx
-	}
-	return measure.Decode
-}
-
 // over reports whether err comes from the end of the run, not from the server.
 func over(ctx context.Context, err error) bool {
 	return err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled)

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/measure"
 	"plimsoll/wire"
+	"plimsoll/workload"
 )
 
 var (
@@ -86,7 +87,7 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
 	class := measure.OK
 	var e *OpError
 	if err != nil {
-		e = &OpError{Op: opNames[opWebSocket], Class: classOf(err), Err: err}
+		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Err: err}
 		class = e.Class
 	}
 	c.rec.Done(c.table.names[opWebSocket], start, time.Now(), class, 0)
@@ -293,7 +294,7 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	sent := time.Now()
 	e := &OpError{Op: opNames[opTyping], Class: measure.OK}
 	if err := s.ws.WriteText(b); err != nil {
-		e.Class, e.Err = classOf(err), err
+		e.Class, e.Err = workload.ClassOf(err), err
 	} else {
 		timer := time.NewTimer(s.timeout)
 		defer timer.Stop()

@@ -89,7 +89,7 @@ func TestSocketEvents(t *testing.T) {
 			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost, ev.Post.ID, ev.Post.UserID, ev.Post.ChannelID, want)
 		}
 	}
-	if _, err := s.Next(t.Context()); err == nil || classOf(err) != measure.WS {
+	if _, err := s.Next(t.Context()); err == nil || workload.ClassOf(err) != measure.WS {
 		t.Errorf("a broken event passed: %v", err)
 	}
 }

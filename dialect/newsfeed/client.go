@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -117,9 +116,9 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 	var e *OpError
 	switch {
 	case err != nil:
-		e = &OpError{Op: opNames[o], Class: classOf(err), Status: resp.Status, Err: err}
+		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 	case resp.Status != 200:
-		e = &OpError{Op: opNames[o], Class: classOfStatus(resp.Status), Status: resp.Status, Said: said(resp.Body)}
+		e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status, Said: said(resp.Body)}
 	default:
 		if err := read(resp.Body); err != nil {
 			e = &OpError{Op: opNames[o], Class: measure.Decode, Status: resp.Status, Err: err}
@@ -317,39 +316,4 @@ func (c *client) subjects(ctx context.Context, o op, id int64) (list []string, e
 		return nil
 	})
 	return list, err
-}
-
-// classOf maps a failure of package wire to its class.
-func classOf(err error) measure.Class {
-	e, ok := errors.AsType[*wire.Error](err)
-	if !ok {
-		return measure.Decode
-	}
-	if ne, ok := errors.AsType[net.Error](err); e.Timeout || ok && ne.Timeout() {
-		return measure.Timeout
-	}
-	switch e.Phase {
-	case wire.PhaseDial:
-		return measure.Dial
-	case wire.PhaseTLS:
-		return measure.TLS
-	case wire.PhaseNone, wire.PhaseWrite:
-		return measure.Write
-	case wire.PhaseBody:
-		return measure.Body
-	case wire.PhaseHeader, wire.PhaseWS:
-		return measure.Header
-	}
-	return measure.Header
-}
-
-// classOfStatus is the class of an answer with an unwanted status.
-func classOfStatus(status int) measure.Class {
-	switch {
-	case status >= 500:
-		return measure.Status5xx
-	case status >= 400:
-		return measure.Status4xx
-	}
-	return measure.Decode
 }
