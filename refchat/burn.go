@@ -17,8 +17,11 @@ import (
 // much as they are. The mean times the share is what each request then spins for, in thread CPU time, so that being
 // preempted does not shorten the burn. Garbage collection, event delivery and database drivers are in the mean, the
 // database's own process is not.
+//
+// With work, it spins for that CPU time on each request besides: a cost that does not follow the speed of the machine.
 type burner struct {
 	share    float64
+	work     time.Duration
 	met      *metrics
 	requests atomic.Int64
 	burnt    atomic.Int64  // ns of CPU so far
@@ -39,18 +42,19 @@ const (
 	burnMinimum  = 5 // requests in an interval, for a mean worth having
 )
 
-func newBurner(share float64, met *metrics) *burner {
-	return &burner{share: share, met: met}
+func newBurner(share float64, work time.Duration, met *metrics) *burner {
+	return &burner{share: share, work: work, met: met}
 }
 
 // request accounts for one request and burns its share.
 func (b *burner) request() {
-	if b.share <= 0 {
-		return
+	d := b.work.Nanoseconds()
+	if b.share > 0 {
+		b.requests.Add(1)
+		b.measure(time.Now())
+		d += int64(b.share * math.Float64frombits(b.cost.Load()))
 	}
-	b.requests.Add(1)
-	b.measure(time.Now())
-	if d := int64(b.share * math.Float64frombits(b.cost.Load())); d > 0 {
+	if d > 0 {
 		n := spin(d)
 		b.burnt.Add(n)
 		b.met.burnt.Add(float64(n) / 1e9)

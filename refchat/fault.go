@@ -11,7 +11,8 @@ import (
 
 // faults is what is broken on purpose. The zero value breaks nothing.
 type faults struct {
-	cpu        float64 // share of a request's average CPU to burn on top
+	cpu        float64       // share of a request's average CPU to burn on top
+	work       time.Duration // CPU time that each request burns on top
 	slowPost   delayFault
 	slowQuery  delayFault
 	pool       int // connections; 0 for the configured number
@@ -84,11 +85,12 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
+const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
 
 // CheckFault reports what is wrong with the text of one fault, or nil. The faults are:
 //
 //	cpu:25%              burn that share of a request's average CPU time on top, in the request's goroutine
+//	work:5ms             burn so much CPU time on top, whatever the request's own is
 //	slow-post:20ms[@p]   wait before a post is stored, for a share p of them (default all)
 //	slow-query:5ms[@p]   wait before a SQL statement, while it holds its connection
 //	pool:N               at most N database connections
@@ -163,7 +165,7 @@ func (f *faults) add(text string, seed uint64) error {
 			return bad("the number of connections is 1 to 10000")
 		}
 		f.pool = n
-	case "lock", "hub", "hot-row":
+	case "lock", "hub", "hot-row", "work":
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 || d > time.Second {
 			return bad("the time is a duration above 0, at most 1s")
@@ -173,6 +175,8 @@ func (f *faults) add(text string, seed uint64) error {
 			f.lock.d = d
 		case "hub":
 			f.hub = d
+		case "work":
+			f.work = d
 		default:
 			f.hotRow = d
 		}

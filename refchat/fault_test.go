@@ -11,7 +11,7 @@ import (
 )
 
 func TestCheckFault(t *testing.T) {
-	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms",
+	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms",
 		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -20,7 +20,7 @@ func TestCheckFault(t *testing.T) {
 	for bad, why := range map[string]string{
 		"": "unknown fault", "cpu": "percentage", "cpu:25": "percentage", "cpu:-1%": "percentage", "cpu:NaN%": "percentage", "cpu:25%@x": "no @",
 		"slow-post:20": "duration", "slow-post:-1s": "duration", "slow-post:20ms@": "nothing after @", "slow-post:20ms@0%": "share", "slow-query:1ms@200%": "share",
-		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
+		"pool:0": "number", "pool:many": "number", "stall:2s": "DURATION/PERIOD", "stall:30s/2s": "DURATION/PERIOD", "lock:2s": "duration", "work:25%": "duration", "hub:": "duration", "hot-row:5ms@1%": "no @", "drop-event:x": "share", "dup-event:0": "share",
 		"error:1%@makePost": "no handler", "sloth:1%": "unknown fault"} {
 		err := refchat.CheckFault(bad)
 		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), fmt.Sprintf("%q", bad)) || strings.Contains(err.Error(), "\n") {
@@ -314,5 +314,18 @@ func TestFaultCPU(t *testing.T) {
 	t.Logf("burnt %.1f %% on top", 100*burnt/(cpu-burnt))
 	if share := burnt / (cpu - burnt); share < 0.35 || share > 0.75 { // neither 25 % nor 100 %, also on a machine that others use
 		t.Errorf("burnt %.3f s of %.3f s: %.1f %% on top, want 50 %%", burnt, cpu, 100*share)
+	}
+}
+
+// TestFaultWork counts what a fixed number of requests burn.
+func TestFaultWork(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"work:4ms"}})
+	before := w.anon.metric("refchat_fault_cpu_seconds_total")
+	for range 50 {
+		w.ann.send("GET", "/users/me/teams", nil)
+	}
+	// A request ends its burn at the first look at the clock after its time: never before, and by thread time, so nobody can make it longer.
+	if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
+		t.Errorf("50 requests burnt %.4f s, want 0.2", burnt)
 	}
 }

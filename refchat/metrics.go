@@ -79,7 +79,7 @@ func newMetrics(db *sql.DB) *metrics {
 		busGot:     prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_received_total", Help: "Messages received from peers."}),
 		busLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
-		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the cpu fault."}),
+		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the faults cpu and work."}),
 		faultTime: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_fault_wait_seconds_total",
 			Help: "Time that the faults lock, hub and hot-row slept."}, []string{"fault"}),
 		client: newClientTimes(),

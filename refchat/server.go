@@ -124,7 +124,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.met = newMetrics(db)
 	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background} // the set-up is spared the faults
-	s.burn = newBurner(f.cpu, s.met)
+	s.burn = newBurner(f.cpu, f.work, s.met)
 	s.router = newRouter(routes(), rel)
 	s.client = newClientConfig(cfg.Version, rel, lic)
 	s.makeCaches()
