@@ -3,7 +3,7 @@
 #   scripts/repeats.sh [PLAN [N]]
 # Runs without an estimate are counted and named. Needs bin/plimsoll (make build).
 set -eu
-plan=${1:-examples/capacity.yaml}
+plan=${1:-examples/capacity-known.yaml}
 n=${2:-10}
 store=$(mktemp -d)
 echo "runs in $store" >&2
