@@ -86,7 +86,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "sizing.hold", &s.Hold, 10*time.Minute)
 	}
 	if c := p.Compare; c != nil {
-		fill(d, "compare.blocks", &c.Blocks, 6)
+		fill(d, "compare.blocks", &c.Blocks, c.defaultBlocks())
 		margin := DefaultMargin()
 		maps.Copy(margin, c.Margin)
 		c.Margin = margin
@@ -367,6 +367,7 @@ func (d *decoder) checkBounded(p *Plan, k Known) {
 	d.perEngine("bounded.users", b.Users, p)
 	between(d, "bounded.measure", b.Measure, 100*time.Millisecond, longest, formatDuration)
 	d.checkStages(p, k)
+	d.checkUntil(p)
 }
 
 func (d *decoder) checkUnbounded(p *Plan, k Known) {
@@ -471,6 +472,7 @@ func (d *decoder) checkCompare(p *Plan) {
 		}
 	}
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
+	d.checkLooks(c)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
 		missing := "bounded"
 		if p.Unbounded == nil {

@@ -255,6 +255,9 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		if kind == "users" {
 			list, one = "a list of numbers of users such as [50, 200]", "a number of users"
 		}
+		if kind == "looks" {
+			list, one = "a list of numbers of blocks such as [6, 9, 12]", "a number of blocks"
+		}
 		*to = decodeList(d, path, n, list, func(path string, n *yaml.Node, to *int) {
 			decodeScalar(d, path, n, to, one, parseInt)
 		})
@@ -281,6 +284,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		decodeScalar(d, path, n, to, "a ramp such as 5/s to 30/s", parseRates)
 	case *Memory:
 		decodeScalar(d, path, n, to, "an amount of memory such as 4GB", parseMemory)
+	case *DiskLimit:
+		decodeScalar(d, path, n, to, "a stop rule such as disk=10GiB", parseDiskLimit)
+	case *LastPart:
+		decodeScalar(d, path, n, to, "a part such as last 60m", parseLastPart)
 	case *[]Probe:
 		*to = decodeList(d, path, n, "a list of probes such as [{kind: prometheus, role: app, url: http://HOST:9100/metrics}]", func(path string, n *yaml.Node, to *Probe) {
 			d.value(path, n, reflect.ValueOf(to).Elem(), "")

@@ -121,6 +121,14 @@ func (e *encoder) field(depth int, f field) {
 		e.line(depth, f.key, v.String())
 	case Memory:
 		e.line(depth, f.key, v.String())
+	case DiskLimit:
+		if v > 0 {
+			e.line(depth, f.key, v.String())
+		}
+	case LastPart:
+		if v > 0 {
+			e.line(depth, f.key, v.String())
+		}
 	case PerEngine:
 		if one, ok := v[""]; ok {
 			e.line(depth, f.key, strconv.Itoa(one))

@@ -191,8 +191,12 @@ type Bounded struct {
 	Ramp time.Duration `yaml:"ramp"`
 	// Settle is the time with all users that is not measured. Default 1m.
 	Settle time.Duration `yaml:"settle"`
-	// Measure is the time that counts, above 0. Default 5m.
+	// Measure is the time that counts, above 0; with Until the longest. Default 5m.
 	Measure time.Duration `yaml:"measure"`
+	// Until ends the measured phase as soon as the files of the target take so much disk; 0 means that only Measure does.
+	Until DiskLimit `yaml:"until"`
+	// Window is how much of the end of the measured phase counts; 0 means all of it. What lies before is load without numbers.
+	Window LastPart `yaml:"window"`
 	// Stages are storms in the measured phase, in the order of their times.
 	Stages []Stage `yaml:"stages"`
 }
@@ -286,8 +290,11 @@ type Compare struct {
 	Arms []Arm `yaml:"arms"`
 	// Combine carries both tests out in one run: the plateau, then the search from there.
 	Combine bool `yaml:"combine"`
-	// Blocks is how many runs each arm gets on each engine, 1 to 100; below 6 a verdict is only indicative. Default 6.
+	// Blocks is how many runs each arm gets on each engine, 1 to 100; below 6 a verdict is only indicative. Default 6, or the last of Looks.
 	Blocks int `yaml:"blocks"`
+	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is Blocks.
+	// Empty means one look, after all blocks.
+	Looks []int `yaml:"looks" kind:"looks"`
 	// Margin holds the differences that do not matter, by endpoint.
 	Margin Margin `yaml:"margin"`
 }

@@ -53,6 +53,8 @@ const (
 	ratePattern     = `^[0-9]+(\.[0-9]+)? */s$`
 	percentPattern  = `^[0-9]+(\.[0-9]+)? *%$`
 	rampPattern     = `^[0-9]+(\.[0-9]+)? */s( +to +[0-9]+(\.[0-9]+)? */s)?$`
+	diskPattern     = `^disk *= *[0-9]+(\.[0-9]+)? ?[MGT]iB$`
+	lastPattern     = `^last +([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	memoryPattern   = `^[0-9]+(\.[0-9]+)? ?[GM]i?B$`
 	marginPattern   = `^[0-9]+(\.[0-9]+)? *(%|pp)$`
 	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
@@ -121,7 +123,9 @@ var keyDocs = map[string]keyDoc{
 	"bounded.users":   {text: "Number of users, or one for each engine; 0 only beside workload.arrival.", min: 0, max: maxUsers},
 	"bounded.ramp":    {text: "Time from the first user to the last.", def: "1m"},
 	"bounded.settle":  {text: "Time with all users that is not measured.", def: "1m"},
-	"bounded.measure": {text: "Time that counts.", def: "5m"},
+	"bounded.measure": {text: "Time that counts; with until the longest.", def: "5m"},
+	"bounded.until":   {text: "Stop rule: disk=10GiB ends the measured phase as soon as the files of the target take so much."},
+	"bounded.window":  {text: "Which part of the measured phase counts: last 60m. Without it all."},
 
 	"workload.mix":       {text: "Where the weights of the users' actions come from: default, custom (weights alone), another known name, or the path of a file.", def: MixDefault},
 	"workload.weights":   {text: "Weights of single actions instead of those of the mix. Only their ratios count."},
@@ -172,6 +176,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.deployment": {text: "Another way of deployment for this arm."},
 	"compare.combine":           {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
 	"compare.blocks":            {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
+	"compare.looks":             {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
 	"compare.margin":            {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
 	"compare.margin.*":          {text: "5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
 }
@@ -216,6 +221,12 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 	case reflect.TypeFor[Memory]():
 		s = doc.scalar("string")
 		s["pattern"] = memoryPattern
+	case reflect.TypeFor[DiskLimit]():
+		s = doc.scalar("string")
+		s["pattern"] = diskPattern
+	case reflect.TypeFor[LastPart]():
+		s = doc.scalar("string")
+		s["pattern"] = lastPattern
 	case reflect.TypeFor[[]Probe]():
 		s = list(schemaOf(reflect.TypeFor[Probe](), path+".*", ""))
 	case reflect.TypeFor[PerEngine]():

@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDiskLimits(t *testing.T) {
+	for text, want := range map[string]DiskLimit{"disk=10GiB": 10 << 30, "disk = 1.5 GiB": 3 << 29, "disk=1TiB": 1 << 40, "disk=1MiB": 1 << 20, "disk=1025MiB": 1025 << 20} {
+		got, err := parseDiskLimit(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", text, got, err, want)
+		}
+		if again, err := parseDiskLimit(got.String()); err != nil || again != got {
+			t.Errorf("%s is written as %s, which reads as %d, %v", text, got, again, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"10GiB": "no stop rule", "disk=10GB": "1024", "disk=10": "no stop rule", "disk=-1GiB": "no stop rule", "disk=1KiB": "no stop rule",
+		"disk=0GiB": "out of range", "disk=5000TiB": "out of range", "time=1h": "no stop rule", "": "no stop rule", "disk=10 G": "1024",
+	} {
+		if got, err := parseDiskLimit(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %d, %v; want an error with %q", text, got, err, want)
+		}
+	}
+}
+
+func TestLastParts(t *testing.T) {
+	for text, want := range map[string]time.Duration{"last 60m": time.Hour, "last 90s": 90 * time.Second, "last  5m": 5 * time.Minute} {
+		got, err := parseLastPart(text)
+		if err != nil || time.Duration(got) != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+		if again, err := parseLastPart(got.String()); err != nil || again != got {
+			t.Errorf("%s is written as %s, which reads as %v, %v", text, got, again, err)
+		}
+	}
+	for text, want := range map[string]string{"60m": "which part", "first 60m": "which part", "last": "which part", "last 60": "no unit", "last 500ms": "whole seconds", "last 1.5s": "whole seconds", "last 0s": "whole seconds", "last 10%": "percentage"} {
+		if got, err := parseLastPart(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, want)
+		}
+	}
+}
+
+// planWith is a plan with these lines in its bounded section, and further ones at its end.
+func planWith(bounded, more string) string {
+	return "name: n\ntarget: {driver: process, binary: ./server}\nworkload: {behavior: b}\nbounded: {users: 5, measure: 10m, " + bounded + "}\n" + more
+}
+
+func TestUntilAndWindow(t *testing.T) {
+	p, err := Parse([]byte(planWith("until: disk=10GiB, window: last 1m", "")))
+	if err != nil || p.Bounded.Until != 10<<30 || time.Duration(p.Bounded.Window) != time.Minute {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	again, err := Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() || again.Bounded.Until != p.Bounded.Until || again.Bounded.Window != p.Bounded.Window {
+		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
+	}
+	plain, err := Parse([]byte(planWith("ramp: 1m", "")))
+	if err != nil || strings.Contains(plain.String(), "until") || strings.Contains(plain.String(), "window") {
+		t.Errorf("a plan without them mentions them (%v):\n%s", err, plain)
+	}
+	const search = "unbounded: {max_users: 50}\ncompare: {arms: {base: {}, new: {}}, combine: true}\n"
+	for text, want := range map[string]string{
+		planWith("until: disk=10GB", ""):                              "bounded.until: \"disk=10GB\" leaves open",
+		planWith("until: [disk=1GiB]", ""):                            "bounded.until: is a list",
+		planWith("window: 5m", ""):                                    "bounded.window: \"5m\" says nothing",
+		planWith("window: last 11m", ""):                              "bounded.window: last 11m is more than bounded.measure 10m",
+		planWith("until: disk=1GiB", search):                          "bounded.until: leaves the search",
+		planWith("window: last 1m, stages: [{at: 1m, storm: s}]", ""): "bounded.stages: are timed",
+		strings.Replace(planWith("until: disk=1GiB", ""), "process, binary: ./server", "external, url: \"http://h\"", 1): "bounded.until: cannot be watched",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q, of\n%s", err, want, text)
+		}
+	}
+	if _, err := Parse([]byte(planWith("window: last 1m", search))); err != nil {
+		t.Errorf("a window beside a search: %v", err)
+	}
+}
