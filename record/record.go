@@ -56,6 +56,8 @@ type Phase struct {
 	From  time.Duration `json:"from"`
 	To    time.Duration `json:"to"`
 	Users int           `json:"users"` // at its end
+	// Ended says why it ended, where a stop rule of the plan could end it before its time.
+	Ended string `json:"ended,omitempty"`
 }
 
 // Phase returns the phase of this name.
@@ -208,6 +210,18 @@ type Comparison struct {
 	Runs       []ComparisonRun `json:"runs"`
 	Setup      []Row           `json:"setup,omitempty"`
 	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts, as the report shows them
+	// Build is the digest of the program that carries it out.
+	Build string `json:"build,omitempty"`
+	// Saved is when this file was last written while runs were made.
+	Saved time.Time `json:"saved,omitzero"`
+	// AA says that all arms are one build, so that every difference is noise.
+	AA bool `json:"aa,omitempty"`
+	// Looks are those planned, in their order; nil for a comparison with a declared number of blocks and one look at its end.
+	Looks []Look `json:"looks,omitempty"`
+	// Before is what was stated before the first run.
+	Before *Before `json:"before,omitempty"`
+	// Resumed holds the times that it went on after it had been cut.
+	Resumed []Resumption `json:"resumed,omitempty"`
 }
 
 // A Row is a line of a table of settings.
@@ -229,4 +243,10 @@ type ComparisonRun struct {
 	// Dropped says that the block was repeated because of this run or a neighbor; such runs are kept and not judged.
 	Dropped bool   `json:"dropped,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Cut says that the comparison was cut in this block, which was run again whole; such a run is Dropped too.
+	Cut   bool      `json:"cut,omitempty"`
+	Began time.Time `json:"began,omitzero"`
+	// Canary is how many requests per second the null server answered on the target's cores just before the run, while no
+	// target ran; 0 if nobody asked.
+	Canary float64 `json:"canary,omitempty"`
 }

@@ -44,7 +44,9 @@ func write(t *testing.T, dir string, seconds int) *Writer {
 func TestSealedRunReadsBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r1")
 	w := write(t, dir, 5)
-	if err := w.Update(func(m *Manifest) { m.Phases = []Phase{{"measure", time.Second, 3 * time.Second, 7}} }); err != nil {
+	if err := w.Update(func(m *Manifest) {
+		m.Phases = []Phase{{Name: "measure", From: time.Second, To: 3 * time.Second, Users: 7}}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	digest, err := w.Seal(context.Background(), Validity{Valid: true}, "")

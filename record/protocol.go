@@ -1,0 +1,143 @@
+package record
+
+import (
+	"math"
+	"time"
+)
+
+// A Look is one of the planned looks at a comparison that may end early.
+type Look struct {
+	Blocks int     `json:"blocks"` // after which it is taken
+	Alpha  float64 `json:"alpha"`  // its two-sided level
+	// At is when it was taken; zero for one that was not.
+	At time.Time `json:"at,omitzero"`
+	// Decided says that every verdict was one of better, worse and same, so that the comparison ended here.
+	Decided  bool          `json:"decided,omitempty"`
+	Verdicts []LookVerdict `json:"verdicts,omitempty"`
+}
+
+// Taken reports whether the look was taken.
+func (l Look) Taken() bool { return !l.At.IsZero() }
+
+// A LookVerdict is what a look concluded about one arm on one database.
+type LookVerdict struct {
+	Engine string `json:"engine"`
+	Arm    string `json:"arm"`
+	Kind   string `json:"kind"`
+}
+
+// A Resumption is one time that a comparison went on after it had been cut.
+type Resumption struct {
+	Cut time.Time `json:"cut"` // when it was last known to be going
+	At  time.Time `json:"at"`
+	Why string    `json:"why,omitempty"` // of the cut; empty for a kill, which tells no reason
+	// Block was cut, and was run again whole; 0 when the cut lay between two blocks. Runs are those of it that were finished.
+	Block int      `json:"block,omitempty"`
+	Runs  []string `json:"runs,omitempty"`
+	// Lost are runs that were under way when it was cut. They stay in the store and are no part of the comparison.
+	Lost []string `json:"lost,omitempty"`
+}
+
+// Before is what a comparison stated before its first run.
+type Before struct {
+	At time.Time `json:"at"`
+	// Runs are planned; Least and Most is how long they take about, with the first look deciding and with the last. Repeats
+	// is how many voided blocks may be run again on top.
+	Runs    int           `json:"runs"`
+	Least   time.Duration `json:"least"`
+	Most    time.Duration `json:"most"`
+	Repeats int           `json:"repeats"`
+	// Noise is what earlier comparisons of a build with itself in this environment showed; empty if there were none.
+	Noise []Noise `json:"noise,omitempty"`
+	// Expected says of each endpoint what the planned blocks can find.
+	Expected []Expected `json:"expected,omitempty"`
+}
+
+// Expected is the change of one endpoint that the planned blocks find in four of five cases.
+type Expected struct {
+	Engine string `json:"engine"`
+	Metric string `json:"metric"`
+	Unit   string `json:"unit,omitempty"`
+	// RunSD is how much runs of one build are taken to vary: relative to the number itself, or in points with Absolute. Assumed
+	// says that nobody measured it here.
+	RunSD    float64 `json:"run_sd"`
+	Assumed  bool    `json:"assumed,omitempty"`
+	Absolute bool    `json:"absolute,omitempty"`
+	Margin   float64 `json:"margin"`
+	Blocks   int     `json:"blocks"`
+	Alpha    float64 `json:"alpha"`
+	// MDE is the change: a ratio minus one (0.05 is 5 %), or points. 0 when Blocks are too few to say.
+	MDE float64 `json:"mde"`
+	// Needed is how many blocks would find a change of the margin; 0 when no sensible number does.
+	Needed int `json:"blocks_for_margin"`
+}
+
+// An AA is what one comparison of a build with itself says about the noise of one metric: a line of the store's registry.
+type AA struct {
+	Comparison string    `json:"comparison"`
+	At         time.Time `json:"at"`
+	Tool       string    `json:"tool"`
+	// Environment names the host, its cores and the load by a digest: only lines of one environment tell of each other.
+	Environment string `json:"environment"`
+	Host        string `json:"host"` // for people
+	Load        string `json:"load"` // for people
+	Engine      string `json:"engine"`
+	Test        string `json:"test"` // bounded or unbounded
+	Arm         string `json:"arm"`  // that was compared with base
+	Metric      string `json:"metric"`
+	Unit        string `json:"unit,omitempty"`
+	Absolute    bool   `json:"absolute,omitempty"` // SD and effects are points, not ratios
+	Pairs       int    `json:"pairs"`
+	// SD is the standard deviation of the differences within the blocks, of logarithms (0.02 is 2 %) or in points.
+	SD     float64 `json:"sd"`
+	Effect float64 `json:"effect"` // with its interval of the level 1 - Alpha
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	Alpha  float64 `json:"alpha"`
+	Kind   string  `json:"kind"` // the verdict on the metric: better and worse are false
+}
+
+// RunSD is the standard deviation of runs that vary independently: that of their differences is √2 times as large.
+func (a AA) RunSD() float64 { return a.SD / math.Sqrt2 }
+
+// False reports whether a build was called different from itself.
+func (a AA) False() bool { return a.Kind == "better" || a.Kind == "worse" }
+
+// Noise is the noise floor of one metric in one environment, pooled over comparisons of a build with itself.
+type Noise struct {
+	Environment string `json:"environment"`
+	Host        string `json:"host"`
+	Load        string `json:"load"`
+	Engine      string `json:"engine"`
+	Test        string `json:"test"`
+	Metric      string `json:"metric"`
+	Unit        string `json:"unit,omitempty"`
+	Absolute    bool   `json:"absolute,omitempty"`
+	Comparisons int    `json:"comparisons"`
+	Pairs       int    `json:"pairs"`
+	// SD is of the differences, pooled by their degrees of freedom.
+	SD    float64 `json:"sd"`
+	Lines int     `json:"lines"` // verdicts on the metric
+	False int     `json:"false"` // of them better or worse
+}
+
+// RunSD is the standard deviation of runs, as in [AA.RunSD].
+func (n Noise) RunSD() float64 { return n.SD / math.Sqrt2 }
+
+// Taken returns how many of the planned looks were taken.
+func (c *Comparison) Taken() int {
+	n := 0
+	for n < len(c.Looks) && c.Looks[n].Taken() {
+		n++
+	}
+	return n
+}
+
+// JudgedBlocks returns up to which block the runs may be judged: all that are planned, or with planned looks those of the last
+// look that was taken, or of the first when none was. What comes after waits for the next look.
+func (c *Comparison) JudgedBlocks() int {
+	if len(c.Looks) == 0 {
+		return c.Blocks
+	}
+	return c.Looks[max(c.Taken()-1, 0)].Blocks
+}
