@@ -61,6 +61,12 @@ type Bounded struct {
 	Users                 int
 	Ramp, Settle, Measure time.Duration // rounded up to whole seconds
 	Storms                []TimedStorm  // of the measured phase, by time
+	// Window is how much of the end of the measured phase counts, in whole seconds; 0 for all of it. What lies before is the
+	// phase "soak".
+	Window time.Duration
+	// Until ends the measured phase before its time. It is asked once a second and answers at once: why the phase ends, or ""
+	// to go on. An error voids the run, which goes on: nobody knows then whether it should have ended. nil for none.
+	Until func() (why string, err error)
 }
 
 // A Search looks for the capacity.
@@ -188,6 +194,7 @@ type run struct {
 	measured stretch
 	level    level
 	trailing time.Duration // how far the trail must reach
+	until    untilState
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -199,21 +206,22 @@ func (r *run) all(ctx context.Context) error {
 		if err := r.Driver.SetUsers(b.Users, b.Ramp); err != nil {
 			return err
 		}
-		for _, ph := range []struct {
-			name string
-			d    time.Duration
-		}{{"ramp", b.Ramp}, {"settle", b.Settle}, {"measure", b.Measure}} {
+		for _, ph := range b.phases() {
 			r.beginPhase(ph.name)
 			each := r.evaluate
 			if ph.name == "measure" {
 				gather := r.gather()
-				each = func() bool { return gather() && r.evaluate() }
+				each = func() bool { return gather() && r.evaluate() && r.goOn() }
 				r.beginConduct()
+				r.beginUntil()
 			}
 			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
 				return err
 			}
 			if ph.name == "measure" {
+				if err := r.endUntil(); err != nil {
+					return err
+				}
 				r.endConduct()
 				r.judgeMeasure()
 			}
@@ -288,8 +296,8 @@ func (r *run) endPhase() {
 		return
 	}
 	_, active, _ := r.Driver.Users()
-	r.out.Phases = append(r.out.Phases, record.Phase{Name: r.phase, From: r.from, To: r.now(), Users: active})
-	r.phase = ""
+	r.out.Phases = append(r.out.Phases, record.Phase{Name: r.phase, From: r.from, To: r.now(), Users: active, Ended: r.until.ended})
+	r.phase, r.until.ended = "", ""
 }
 
 // stay ticks for d, calling each after every tick until it returns false.
