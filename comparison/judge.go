@@ -164,7 +164,8 @@ type Judgement struct {
 }
 
 // Judge reads the runs of a comparison and judges every arm but the base on every database, and, when there are
-// several, every database against the first within each arm. load opens a run by id.
+// several, every database against the first within each arm. load opens a run by id. With planned looks it judges the blocks of
+// the last look that was taken, at its level; what came after it waits for the next.
 func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (arms, databases []Judgement, err error) {
 	endpoints := Endpoints(p)
 	numbers := map[string]Numbers{}
@@ -188,11 +189,12 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		}
 		return Numbers{}, false
 	}
+	opt, most := planned(c)
 	type side struct{ arm, engine string }
 	judge := func(name string, base, other side, label [2]string) Judgement {
 		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
 		var both []numbersPair
-		for b := 1; b <= c.Blocks; b++ {
+		for b := 1; b <= most; b++ {
 			x, ok1 := find(b, base.arm, base.engine)
 			y, ok2 := find(b, other.arm, other.engine)
 			if ok1 && ok2 {
@@ -230,7 +232,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				j.Skipped[e.Name] = why
 				continue
 			}
-			opt := verdict.Fixed(c.Blocks)
+			opt := opt
 			opt.BaseName, opt.NewName = label[0], label[1]
 			r := verdict.Judge(e, pairs, opt)
 			warnThin(&r, both)

@@ -18,8 +18,14 @@ const pilotShare = 0.6
 // Config is a comparison before it runs.
 type Config struct {
 	ID, Tool string
-	Plan     *plan.Plan
-	Setup    []record.Row
+	// Build is the digest of the program, for who wants to go on with a comparison that was cut.
+	Build string
+	Plan  *plan.Plan
+	Setup []record.Row
+	// AA says that all arms are one build.
+	AA bool
+	// Before is what was stated before the first run; it may be nil.
+	Before *record.Before
 	// Repeats is how many voided blocks may be run again, over the whole comparison.
 	Repeats int
 	// Run carries out one cell and leaves a sealed run. An error means that the tool failed and ends the comparison;
@@ -27,66 +33,120 @@ type Config struct {
 	Run func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error)
 	// Save puts the comparison on disk; it is called after every run.
 	Save func(*record.Comparison) error
+	// Load opens a run by its id. Planned looks and [Resume] need it.
+	Load func(id string) (*record.Run, error)
+	// Looked is told of each planned look, from 1, when it was taken; nil for nobody.
+	Looked func(n int, l record.Look)
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// Run carries out the comparison: pilots where a search has no start, all blocks, and voided blocks again. When ctx
+// Run carries out the comparison: pilots where a search has no start, all blocks, and voided blocks again. With planned looks
+// it judges what there is at each of them, and ends when every verdict is decided; it never judges at another moment. When ctx
 // ends it returns what there is, in state Interrupted, without an error.
 func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
 	p := cfg.Plan
-	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Plan: p.String(), PlanDigest: p.Digest(), Started: cfg.Now(),
-		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Start: map[string]int{}, Setup: cfg.Setup}
-	r := &runner{cfg, c}
-	if err := cfg.Save(c); err != nil {
+	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Build: cfg.Build, Plan: p.String(), PlanDigest: p.Digest(), Started: cfg.Now(),
+		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p), AA: cfg.AA, Before: cfg.Before, Setup: cfg.Setup}
+	r := &runner{Config: cfg, c: c}
+	if err := r.save(); err != nil {
 		return c, err
 	}
-	err := r.all(ctx)
-	c.Ended, c.State = cfg.Now(), record.Sealed
-	if cause := context.Cause(ctx); cause != nil {
-		c.State, c.Why, err = record.Interrupted, cause.Error(), nil
-	} else if err != nil {
-		c.State, c.Why = record.Interrupted, err.Error()
-	}
-	return c, errors.Join(err, cfg.Save(c))
+	return r.carryOut(ctx)
 }
 
 type runner struct {
 	Config
 	c *record.Comparison
+	// past are the runs of a comparison that was cut, which are not made again; see recall.
+	past []record.ComparisonRun
+	// behind says that the file on disk does not know yet that the comparison goes on.
+	behind bool
 }
+
+// carryOut does everything that is left to do, and ends the comparison.
+func (r *runner) carryOut(ctx context.Context) (*record.Comparison, error) {
+	c := r.c
+	c.Start = map[string]int{}
+	err := r.all(ctx)
+	if errors.Is(err, errStray) {
+		return c, err // what is on disk is left alone
+	}
+	c.Ended, c.State = r.Now(), record.Sealed
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errOver) {
+		c.State, c.Why, err = record.Interrupted, cause.Error(), nil
+	} else if err != nil && !errors.Is(err, errOver) {
+		c.State, c.Why = record.Interrupted, err.Error()
+	}
+	if errors.Is(err, errOver) {
+		err = nil
+	}
+	return c, errors.Join(err, r.save())
+}
+
+func (r *runner) save() error {
+	r.c.Saved = r.Now()
+	return r.Save(r.c)
+}
+
+// errOver says that nothing was left to do, whatever became of the context since.
+var errOver = errors.New("the comparison is over")
 
 func (r *runner) all(ctx context.Context) error {
 	if err := r.pilots(ctx); err != nil {
 		return err
 	}
 	blocks := Order(r.Plan.Seed, r.c.Blocks, r.c.Arms, r.c.Engines)
-	var voided []int
-	for i, cells := range blocks {
-		ok, err := r.block(ctx, cells)
-		if err != nil {
+	left, done := r.Repeats, 0
+	for k, to := range r.stages() {
+		var voided []int
+		for i := done; i < to; i++ {
+			ok, err := r.block(ctx, blocks[i])
+			if err != nil {
+				return err
+			}
+			if !ok {
+				voided = append(voided, i)
+			}
+		}
+		done = to
+		for ; left > 0 && len(voided) > 0; left-- {
+			i := voided[0]
+			voided = voided[1:]
+			r.drop(i+1, "another run of the block was not valid")
+			ok, err := r.block(ctx, blocks[i])
+			if err != nil {
+				return err
+			}
+			if !ok {
+				voided = append(voided, i)
+			}
+		}
+		for _, i := range voided {
+			r.drop(i+1, "a run of the block was not valid, and no repeat was left")
+		}
+		if decided, err := r.look(ctx, k); err != nil {
 			return err
-		}
-		if !ok {
-			voided = append(voided, i)
-		}
-	}
-	for left := r.Repeats; left > 0 && len(voided) > 0; left-- {
-		i := voided[0]
-		voided = voided[1:]
-		r.drop(i+1, "another run of the block was not valid")
-		ok, err := r.block(ctx, blocks[i])
-		if err != nil {
-			return err
-		}
-		if !ok {
-			voided = append(voided, i)
+		} else if decided {
+			break
 		}
 	}
-	for _, i := range voided {
-		r.drop(i+1, "a run of the block was not valid, and no repeat was left")
+	if len(r.past) > 0 {
+		return fmt.Errorf("comparison %s: %w: %d runs of it lie beyond its end; begin a new comparison", r.c.ID, errStray, len(r.past))
 	}
-	return nil
+	return errOver
+}
+
+// stages returns after how many blocks the comparison is judged.
+func (r *runner) stages() []int {
+	if len(r.c.Looks) == 0 {
+		return []int{r.c.Blocks}
+	}
+	var out []int
+	for _, l := range r.c.Looks {
+		out = append(out, l.Blocks)
+	}
+	return out
 }
 
 // pilots finds where the searches begin.
@@ -104,12 +164,21 @@ func (r *runner) pilots(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if capacity == nil || capacity.Kind == record.Invalid || capacity.Users < 1 {
+		start, ok := searchStart(capacity)
+		if !ok {
 			return fmt.Errorf("pilot %s on %s found no capacity: %s; set unbounded.start in the plan, or look at the run", run.Run, e, why(capacity))
 		}
-		r.c.Start[e] = max(int(math.Round(capacity.Users*pilotShare)), 1)
+		r.c.Start[e] = start
 	}
 	return nil
+}
+
+// searchStart returns where searches begin after a pilot with this capacity.
+func searchStart(c *record.Capacity) (users int, ok bool) {
+	if c == nil || c.Kind == record.Invalid || c.Users < 1 {
+		return 0, false
+	}
+	return max(int(math.Round(c.Users*pilotShare)), 1), true
 }
 
 func why(c *record.Capacity) string {
@@ -133,14 +202,25 @@ func (r *runner) block(ctx context.Context, cells []Cell) (valid bool, err error
 }
 
 func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *record.Capacity, error) {
+	if run, capacity, ok, err := r.recall(cell); ok || err != nil {
+		return run, capacity, err
+	}
 	if err := context.Cause(ctx); err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
+	began := r.Now()
 	run, capacity, err := r.Run(ctx, cell)
 	if run.Run != "" {
-		run.Block, run.Order, run.Arm, run.Engine, run.Pilot = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot
+		run.Block, run.Order, run.Arm, run.Engine, run.Pilot, run.Began = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot, began
+		cause := context.Cause(ctx)
+		if cause != nil && !run.Valid { // it was under way; its cell comes again when the comparison is resumed
+			run.Cut, run.Dropped = true, true
+		}
 		r.c.Runs = append(r.c.Runs, run)
-		err = errors.Join(err, r.Save(r.c))
+		err = errors.Join(err, r.save())
+		if run.Cut {
+			err = errors.Join(err, cause)
+		}
 	}
 	return run, capacity, err
 }
