@@ -121,6 +121,8 @@ type Document struct {
 	Graphs []GraphData `json:"graphs,omitempty"`
 	// Absent names the graphs that the target cannot give, by test.
 	Absent []Absent `json:"absent_graphs,omitempty"`
+	// Protocol says what was stated before the first run and how the comparison ended; nil if it says nothing of that.
+	Protocol *Protocol `json:"protocol,omitempty"`
 }
 
 // State says how a comparison ended.
@@ -306,7 +308,7 @@ type Run struct {
 	Order   int              `json:"order"`
 	Arm     string           `json:"arm"`
 	Engine  string           `json:"engine"`
-	Part    string           `json:"part"` // "judged", "pilot", "voided", "not judged"
+	Part    string           `json:"part"` // "judged", "pilot", "voided", "cut", "not judged"
 	Valid   bool             `json:"valid"`
 	Why     string           `json:"why,omitempty"`
 	Finding []record.Finding `json:"findings,omitempty"`

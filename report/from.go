@@ -20,8 +20,10 @@ func From(in Input) Document {
 	}
 	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []Run{}}
 	b.d = &d
+	b.protocol()
 	b.sortRuns()
 	b.names()
+	b.canaries()
 	b.state()
 	b.verdicts()
 	b.runs()
@@ -127,11 +129,16 @@ func shortName(full string) string {
 // sortRuns picks the judged runs and orders them.
 func (b *builder) sortRuns() {
 	for _, r := range b.in.Runs {
-		if !r.Cell.Pilot && !r.Cell.Dropped && r.Cell.Valid {
+		if !r.Cell.Pilot && !r.Cell.Dropped && r.Cell.Valid && !b.waits(r.Cell) {
 			b.judged = append(b.judged, r)
 		}
 	}
 	slices.SortStableFunc(b.judged, func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
+}
+
+// waits reports whether a run belongs to a planned look that was not taken: judging it now would be a look that nobody planned.
+func (b *builder) waits(r record.ComparisonRun) bool {
+	return len(b.c.Looks) > 0 && r.Block > b.c.JudgedBlocks()
 }
 
 // of returns the judged runs of an arm on an engine, by block.
@@ -149,7 +156,7 @@ func (b *builder) state() {
 	cells := max(1, len(b.c.Arms)*len(b.c.Engines))
 	perBlock := map[int]int{}
 	for _, r := range b.c.Runs {
-		if !r.Pilot && !r.Dropped && r.Valid {
+		if !r.Pilot && !r.Dropped && r.Valid && !b.waits(r) {
 			perBlock[r.Block]++
 		}
 	}
@@ -248,6 +255,8 @@ func (b *builder) runs() {
 		switch {
 		case c.Pilot:
 			r.Part = "pilot"
+		case c.Cut:
+			r.Part = "cut"
 		case c.Dropped:
 			r.Part = "voided"
 			v := voided[c.Block]
@@ -259,6 +268,8 @@ func (b *builder) runs() {
 			if !c.Valid && v.Why == "" {
 				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
 			}
+		case c.Valid && b.waits(c):
+			r.Part, r.Why = "not judged", "it waits for the next planned look"
 		case c.Valid:
 			r.Part = "judged"
 			good[c.Block]++
@@ -317,6 +328,9 @@ func (b *builder) warnings() {
 			again = "it was run again"
 		}
 		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, again))
+	}
+	for _, w := range d.canaryWarnings() {
+		add(w)
 	}
 	for _, w := range userWarnings(d.Users, d.userLabel) {
 		add(w)

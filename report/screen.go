@@ -40,6 +40,9 @@ func Screen(w io.Writer, d Document, width int) error {
 	for _, f := range d.Verdicts {
 		s.entry(strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), headline(d, f), 3)
 	}
+	if t := d.Protocol.lookText(); t != "" {
+		s.entry("looks", t, 2)
+	}
 	s.capacity(d)
 	s.lines = append(s.lines, "")
 	label := "limits"

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 )
 
@@ -62,7 +63,7 @@ func (b *builder) planRows() []record.Row {
 				add("Bounded - number of users"+inParens(e.Label), "%d", n)
 			}
 		}
-		add("Bounded - duration", "%s measured, after %s of ramp and %s to settle", duration(p.Bounded.Measure), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
+		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle", duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
 	}
 	if u, ok := p.Search(); ok {
 		add("Unbounded - MaxActiveUsers", "%d", u.MaxUsers)
@@ -107,6 +108,18 @@ func (b *builder) planRows() []record.Row {
 	}
 	rows = append(rows, record.Row{Name: "Workload", Value: text})
 	return append(rows, b.armRows()...)
+}
+
+// partText says what may end the measured phase before its time, and which part of it counts.
+func partText(b *plan.Bounded) string {
+	text := ""
+	if b.Until > 0 {
+		text = fmt.Sprintf(" at most, until %v", b.Until)
+	}
+	if b.Window > 0 {
+		text += fmt.Sprintf(", of which the %v count", b.Window)
+	}
+	return text
 }
 
 // armRows say what each arm is: only what makes it differ from the target as planned. A secret is a reference here.

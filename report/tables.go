@@ -56,6 +56,7 @@ func (d Document) sections() []section {
 	out = append(out, d.capacitySections()...)
 	out = append(out, d.limiterSections()...)
 	out = append(out, d.endpointSections()...)
+	out = append(out, d.protocolSections()...)
 	out = append(out, d.furtherSections()...)
 	out = append(out, d.opSections()...)
 	out = append(out, userSections(d.Users, d.Login, d.Mix, d.userLabel)...)

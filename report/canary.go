@@ -1,0 +1,124 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/stats"
+)
+
+// A Canary says whether the host was the same for an arm as for base: the canary of its runs against that of base's, in pairs.
+// Ratios minus one; Lo and Hi are the ends of the 95 % interval.
+type Canary struct {
+	Engine string `json:"engine"`
+	Arm    string `json:"arm"`
+	Pairs  int    `json:"pairs"`
+	Effect Number `json:"effect"`
+	Lo     Number `json:"lo"`
+	Hi     Number `json:"hi"`
+	// Moved says that the interval lies beyond CanaryLimit: the environment differs between the arms, not only the build.
+	Moved bool `json:"moved,omitempty"`
+}
+
+// canaryLimit is the difference of the host's canary between arms beyond which the environment has moved with the arm.
+const canaryLimit = 0.02
+
+// canaries compares the canaries of the judged runs. Runs without one make no pair.
+func (b *builder) canaries() {
+	p := b.d.Protocol
+	if p == nil {
+		return
+	}
+	find := func(block int, engine, arm string) float64 {
+		for _, r := range b.judged {
+			if c := r.Cell; c.Block == block && c.Engine == engine && c.Arm == arm {
+				return c.Canary
+			}
+		}
+		return 0
+	}
+	var all []float64
+	for _, r := range b.judged {
+		if r.Cell.Canary > 0 {
+			all = append(all, math.Log(r.Cell.Canary))
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	p.Canaries = len(all)
+	if s, err := stats.NewSample(all...); err == nil {
+		p.CanarySpread = Number(s.SD())
+	}
+	p.CanaryFirst, p.CanaryLast = canaryEnds(b.judged)
+	for _, e := range b.c.Engines {
+		for _, a := range b.c.Arms[min(1, len(b.c.Arms)):] {
+			var before, after []float64
+			for block := 1; block <= b.c.Blocks; block++ {
+				if x, y := find(block, e, b.c.Arms[0]), find(block, e, a); x > 0 && y > 0 {
+					before, after = append(before, x), append(after, y)
+				}
+			}
+			s, err := stats.LogRatios(before, after)
+			if err != nil || s.N() < stats.MinInterval {
+				continue
+			}
+			ci := stats.TInterval(s, 0.95)
+			c := Canary{Engine: e, Arm: a, Pairs: s.N(), Effect: Number(math.Expm1(s.Mean())), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}
+			c.Moved = ci.Above(math.Log1p(canaryLimit)) || ci.Below(-math.Log1p(canaryLimit))
+			p.Canary = append(p.Canary, c)
+		}
+	}
+}
+
+// canaryEnds returns the means of the canary over the first and the last judged block.
+func canaryEnds(runs []RunData) (first, last Number) {
+	mean := func(block int) Number {
+		sum, n := 0.0, 0
+		for _, r := range runs {
+			if r.Cell.Block == block && r.Cell.Canary > 0 {
+				sum, n = sum+r.Cell.Canary, n+1
+			}
+		}
+		return Number(sum / float64(max(n, 1)))
+	}
+	at := func(a, b RunData) int { return cmp.Compare(a.Cell.Block, b.Cell.Block) }
+	return mean(slices.MinFunc(runs, at).Cell.Block), mean(slices.MaxFunc(runs, at).Cell.Block)
+}
+
+// canaryTexts say what the canary showed.
+func (p *Protocol) canaryTexts(d Document) []string {
+	if p.Canaries == 0 {
+		return nil
+	}
+	out := []string{fmt.Sprintf("The canary (a null server on the target's cores, asked before each run while no target ran) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
+		spreadText(float64(p.CanarySpread), false), count(p.Canaries, "run", "runs"), sig(float64(p.CanaryFirst), 4), sig(float64(p.CanaryLast), 4))}
+	for _, c := range p.Canary {
+		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),
+			percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), count(c.Pairs, "pair", "pairs"))
+		if c.Moved {
+			text += "the environment was another one for this arm, by more than 2 %."
+		} else {
+			text += "no difference of the environment of more than 2 % is shown."
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// canaryWarnings say that a verdict is not of the build alone.
+func (d Document) canaryWarnings() []string {
+	if d.Protocol == nil {
+		return nil
+	}
+	var out []string
+	for _, c := range d.Protocol.Canary {
+		if c.Moved {
+			out = append(out, fmt.Sprintf("the environment moved with the arm: %sthe canary, which is the same for all arms, differs by %s [%s, %s] for %s; a difference of the arms may be the host's",
+				prefix(d.engineLabel(c.Engine)), percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), d.armLabel(c.Arm)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package report
+
+import (
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestCanaryMovesWithAnArm(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		shift float64 // of the new arm
+		moved bool
+	}{{"a quiet host", 1, false}, {"one that is 1 % slower for one arm", 0.99, false}, {"one that is 5 % slower for one arm", 0.95, true}, {"or faster", 1.05, true}} {
+		in := planned()
+		cells := map[string]float64{}
+		for i, r := range in.Comparison.Runs {
+			v := 10_000 * math.Exp(0.004*math.Sin(float64(7*i)))
+			if r.Arm == "new" {
+				v *= tt.shift
+			}
+			cells[r.Run] = v
+		}
+		for i := range in.Runs {
+			in.Runs[i].Cell.Canary = cells[in.Runs[i].Cell.Run]
+		}
+		d := From(in)
+		if len(d.Protocol.Canary) != 1 || d.Protocol.Canary[0].Moved != tt.moved || d.Protocol.Canary[0].Pairs != 6 {
+			t.Errorf("%s: %+v", tt.name, d.Protocol.Canary)
+		}
+		md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") {
+			t.Errorf("%s: warned %v", tt.name, warned)
+		}
+	}
+	// Without readings nothing is said.
+	if d := From(planned()); d.Protocol.Canaries != 0 || len(d.Protocol.canaryTexts(d)) != 0 {
+		t.Errorf("%+v", d.Protocol)
+	}
+}

@@ -1,0 +1,291 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/record"
+	"plimsoll/stats"
+	"plimsoll/verdict"
+)
+
+// A Protocol says what was planned and stated before the first run, and how the comparison came to its end.
+type Protocol struct {
+	// AA says that all arms are one build.
+	AA         bool                `json:"aa,omitempty"`
+	PlanDigest string              `json:"plan_digest"`
+	Looks      []record.Look       `json:"looks,omitempty"`
+	Before     *record.Before      `json:"before,omitempty"`
+	Resumed    []record.Resumption `json:"resumed,omitempty"`
+	// Canaries is how many judged runs have a reading of the host's canary, CanarySpread the sd of its logarithm, CanaryFirst and
+	// CanaryLast its means over the first and the last block in requests per second. Canary compares the arms.
+	Canaries     int      `json:"canaries,omitempty"`
+	CanarySpread Number   `json:"canary_spread,omitzero"`
+	CanaryFirst  Number   `json:"canary_first,omitzero"`
+	CanaryLast   Number   `json:"canary_last,omitzero"`
+	Canary       []Canary `json:"canary,omitempty"`
+}
+
+// protocol fills in what is known of how it was compared; nothing for a comparison that says nothing.
+func (b *builder) protocol() {
+	c := b.c
+	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 {
+		return
+	}
+	b.d.Protocol = &Protocol{AA: c.AA, PlanDigest: c.PlanDigest, Looks: c.Looks, Before: c.Before, Resumed: c.Resumed}
+}
+
+func (p *Protocol) taken() int {
+	return (&record.Comparison{Looks: p.Looks}).Taken()
+}
+
+// lookText says at which look a comparison ended, in one line; empty without planned looks.
+func (p *Protocol) lookText() string {
+	if p == nil || len(p.Looks) == 0 {
+		return ""
+	}
+	n := p.taken()
+	if n == 0 {
+		return fmt.Sprintf("none of the %s was taken", plannedText(p.Looks))
+	}
+	l := p.Looks[n-1]
+	at := fmt.Sprintf("look %d of %d, after %d of at most %d blocks, at the level %s", n, len(p.Looks), l.Blocks, p.Looks[len(p.Looks)-1].Blocks, alphaText(l.Alpha))
+	switch {
+	case l.Decided && n < len(p.Looks):
+		return "decided and ended at " + at
+	case l.Decided:
+		return "decided at " + at
+	case n == len(p.Looks):
+		return "not decided at the last, " + at
+	}
+	return fmt.Sprintf("not decided at %s; the next is after %d blocks", at, p.Looks[n].Blocks)
+}
+
+func plannedText(looks []record.Look) string {
+	var n []string
+	for _, l := range looks {
+		n = append(n, strconv.Itoa(l.Blocks))
+	}
+	return fmt.Sprintf("planned looks after %s blocks", list(n))
+}
+
+// alphaText writes a level: "2.21 %".
+func alphaText(alpha float64) string { return trim(fixed(100*alpha, 2)) + " %" }
+
+// spreadText writes how much runs vary: "1.8 %", "0.02 pp".
+func spreadText(v float64, absolute bool) string {
+	if absolute {
+		return trim(sig(v, 2)) + " pp"
+	}
+	return trim(sig(100*v, 2)) + " %"
+}
+
+// Foresight says before the first run what a comparison takes and can find, a sentence a line. label names an engine for people.
+func Foresight(b record.Before, looks []record.Look, label func(engine string) string) []string {
+	var out []string
+	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	took := fmt.Sprintf("about %s", aboutTime(b.Most))
+	if len(looks) > 1 {
+		took = fmt.Sprintf("about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
+	}
+	if b.Repeats > 0 {
+		took += fmt.Sprintf("; up to %s may be run again", count(b.Repeats, "voided block", "voided blocks"))
+	}
+	add("%s, %s", count(b.Runs, "run", "runs"), took)
+	if len(looks) > 0 {
+		add("%s, each at the level %s, which together are 5 %%", plannedText(looks), alphaText(looks[0].Alpha))
+	}
+	out = append(out, noiseText(b, label))
+	if t := expectedText(b.Expected, label); t != "" {
+		out = append(out, t)
+	}
+	return out
+}
+
+// aboutTime writes how long something takes, to two digits.
+func aboutTime(d time.Duration) string {
+	switch {
+	case d >= 10*time.Minute:
+		return duration(d.Round(time.Minute))
+	case d >= time.Minute:
+		return duration(d.Round(10 * time.Second))
+	}
+	return duration(d.Round(time.Second))
+}
+
+// noiseText cites what comparisons of a build with itself showed in this environment.
+func noiseText(b record.Before, label func(string) string) string {
+	if len(b.Noise) == 0 {
+		return "the noise of this environment is not known: plimsoll compare -aa PLAN measures it by comparing the base with itself"
+	}
+	lines, wrong, pairs, most := 0, 0, 0, 0
+	var parts []string
+	engine := ""
+	for i, n := range b.Noise {
+		lines, wrong, most = lines+n.Lines, wrong+n.False, max(most, n.Comparisons)
+		if pairs == 0 || n.Pairs < pairs {
+			pairs = n.Pairs
+		}
+		name := n.Metric
+		if i == 0 || n.Engine != engine {
+			name, engine = prefix(label(n.Engine))+n.Metric, n.Engine
+		}
+		parts = append(parts, name+" "+spreadText(n.RunSD(), n.Absolute))
+	}
+	text := fmt.Sprintf("noise of this environment (sd of runs, from %s of a build with itself): %s; %d of %s better or worse", count(most, "comparison", "comparisons"),
+		strings.Join(parts, ", "), wrong, count(lines, "line was", "lines were"))
+	if pairs < stats.MinPairs {
+		text += fmt.Sprintf(" (from %s only; at least %d are asked for)", count(pairs, "pair", "pairs"), stats.MinPairs)
+	}
+	return text
+}
+
+// expectedText says what the planned blocks can find.
+func expectedText(all []record.Expected, label func(string) string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	if all[0].MDE == 0 {
+		return fmt.Sprintf("%s carry no verdict, whatever they show: at least %d are needed", count(all[0].Blocks, "block", "blocks"), stats.MinPairs)
+	}
+	var parts, assumed []string
+	engine := ""
+	for i, x := range all {
+		e := verdict.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}
+		name := x.Metric
+		if i == 0 || x.Engine != engine {
+			name, engine = prefix(label(x.Engine))+x.Metric, x.Engine
+		}
+		text := fmt.Sprintf("%s %s", name, size(e, x.MDE))
+		if x.MDE > x.Margin {
+			needed := "more blocks than make sense"
+			if x.Needed > 0 {
+				needed = fmt.Sprintf("%d blocks", x.Needed)
+			}
+			text += fmt.Sprintf(" (the margin of %s needs %s)", size(e, x.Margin), needed)
+		}
+		parts = append(parts, text)
+		if a := spreadText(x.RunSD, x.Absolute) + " for " + kindOf(x.Metric); x.Assumed && !slices.Contains(assumed, a) {
+			assumed = append(assumed, a)
+		}
+	}
+	out := fmt.Sprintf("%d blocks find in four of five cases: %s", all[0].Blocks, strings.Join(parts, ", "))
+	if len(assumed) > 0 {
+		out += fmt.Sprintf("; assumed, not measured: an sd of runs of %s", list(assumed))
+	}
+	return out
+}
+
+func kindOf(metric string) string {
+	if metric == capacityName {
+		return "capacity"
+	}
+	return "latencies"
+}
+
+// protocolSections say how it was compared.
+func (d Document) protocolSections() []section {
+	p := d.Protocol
+	if p == nil {
+		return nil
+	}
+	s := section{Level: 3, Title: "How it was compared"}
+	add := func(format string, a ...any) { s.Items = append(s.Items, fmt.Sprintf(format, a...)) }
+	if p.AA {
+		add("All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).")
+	}
+	if b := p.Before; b != nil {
+		add("Before the first run (%s, plan %s) it was stated:", b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
+		for _, t := range Foresight(*b, p.Looks, d.engineLabel) {
+			add("%s.", strings.ToUpper(t[:1])+t[1:])
+		}
+	}
+	for i, l := range p.Looks[:p.taken()] {
+		var parts []string
+		for _, v := range l.Verdicts {
+			name := prefix(d.engineLabel(v.Engine))
+			if len(d.Arms) > 2 {
+				name += d.armLabel(v.Arm) + " "
+			}
+			parts = append(parts, name+v.Kind)
+		}
+		next := "undecided: it went on"
+		if l.Decided {
+			next = "decided: it ended"
+		} else if i == len(p.Looks)-1 {
+			next = "undecided at the last look"
+		}
+		add("Look %d of %d, after %d blocks, at the level %s: %s; %s.", i+1, len(p.Looks), l.Blocks, alphaText(l.Alpha), strings.Join(parts, ", "), next)
+	}
+	for _, r := range p.Resumed {
+		s.Items = append(s.Items, resumedText(r))
+	}
+	s.Items = append(s.Items, p.canaryTexts(d)...)
+	s.Table = d.noiseTable()
+	if s.Table != nil {
+		s.Notes = append(s.Notes, "Sd of runs: how much runs of one build vary, here from the differences within the blocks (divided by the root of two), "+
+			"and in comparisons of a build with itself in this environment. Could find before: what was expected before the first run; after: what this comparison's own spread allows.")
+	}
+	return []section{s}
+}
+
+// resumedText tells of one time that a comparison was cut.
+func resumedText(r record.Resumption) string {
+	text := fmt.Sprintf("It was cut on %s", r.Cut.UTC().Format("2006-01-02 15:04:05 MST"))
+	if r.Why != "" {
+		text += " (" + r.Why + ")"
+	}
+	text += fmt.Sprintf(" and went on %s later", aboutTime(r.At.Sub(r.Cut)))
+	switch {
+	case r.Block == 0:
+		text += ", between two blocks: no pair spans the gap"
+	case len(r.Runs) > 0:
+		text += fmt.Sprintf(": block %d was run again whole, because the runs of a block are adjacent in time; what was finished of it is kept and not judged (%s)", r.Block, list(r.Runs))
+	default:
+		text += fmt.Sprintf(": block %d was run again from its first run", r.Block)
+	}
+	if len(r.Lost) > 0 {
+		text += fmt.Sprintf("; under way at that moment, and no part of the comparison: %s", list(r.Lost))
+	}
+	return text + "."
+}
+
+// noiseTable sets this comparison's spread beside the noise floor and the expectation; nil if nothing was stated before.
+func (d Document) noiseTable() *table {
+	b := d.Protocol.Before
+	if b == nil || len(d.Verdicts) == 0 {
+		return nil
+	}
+	t := newTable(-1, "Endpoint", ">Sd of runs here", ">A build with itself", ">Comparisons", ">False lines", ">Could find before", ">after", ">Margin")
+	for _, f := range d.Verdicts {
+		for _, r := range f.Verdict.Results {
+			own, floor, from, wrong, before := dash, dash, dash, dash, dash
+			if known(r.SD) && r.N >= stats.MinInterval {
+				own = spreadText(r.SD/sqrt2, r.Absolute)
+			}
+			for _, n := range b.Noise {
+				if n.Engine == f.Engine && n.Metric == r.Name {
+					floor, from, wrong = spreadText(n.RunSD(), n.Absolute), strconv.Itoa(n.Comparisons), fmt.Sprintf("%d of %d", n.False, n.Lines)
+				}
+			}
+			for _, x := range b.Expected {
+				if x.Engine == f.Engine && x.Metric == r.Name {
+					if before = size(r.Endpoint, x.MDE); x.Assumed && before != dash {
+						before += " (assumed)"
+					}
+				}
+			}
+			t.add(strings.TrimSpace(prefix(f.Name)+r.Name), own, floor, from, wrong, before, size(r.Endpoint, r.MDE), size(r.Endpoint, r.Margin))
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// sqrt2 is by how much the difference of two runs varies more than a run.
+const sqrt2 = 1.4142135623730951

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/record"
+)
+
+// planned is a comparison with looks that was cut twice and ended at its first look, in a known environment.
+func planned() Input {
+	s := full()
+	s.seconds, s.graphs = 12, nil
+	s.engines, s.capacity = []string{"postgresql"}, map[string]float64{"postgresql/base": 1320, "postgresql/new": 1150}
+	in := s.input()
+	c := in.Comparison
+	at := c.Started
+	c.Blocks = 12
+	c.Looks = []record.Look{{Blocks: 6, Alpha: 0.0221, At: at.Add(13 * time.Minute), Decided: true, Verdicts: []record.LookVerdict{{Engine: "postgresql", Arm: "new", Kind: "worse"}}},
+		{Blocks: 9, Alpha: 0.0221}, {Blocks: 12, Alpha: 0.0221}}
+	c.Before = &record.Before{At: at, Runs: 24, Least: 12 * time.Minute, Most: 24 * time.Minute, Repeats: 4,
+		Noise: []record.Noise{{Engine: "postgresql", Test: "unbounded", Metric: "capacity", Unit: "users", Comparisons: 2, Pairs: 12, SD: 0.0255, Lines: 2},
+			{Engine: "postgresql", Test: "bounded", Metric: "errors", Unit: "%", Absolute: true, Comparisons: 2, Pairs: 12, SD: 0.028, Lines: 2, False: 1}},
+		Expected: []record.Expected{{Engine: "postgresql", Metric: "capacity", Unit: "users", RunSD: 0.018, Margin: 0.05, Blocks: 12, Alpha: 0.0221, MDE: 0.026, Needed: 6},
+			{Engine: "postgresql", Metric: "p95(post)", Unit: "ms", RunSD: 0.04, Assumed: true, Margin: 0.05, Blocks: 12, Alpha: 0.0221, MDE: 0.059, Needed: 16}}}
+	c.Resumed = []record.Resumption{{Cut: at.Add(3 * time.Minute), At: at.Add(3*time.Hour + 5*time.Minute), Block: 2, Runs: []string{"r-0003"}, Lost: []string{"r-x"}},
+		{Cut: at.Add(4 * time.Hour), At: at.Add(4*time.Hour + 30*time.Second), Why: "interrupted by interrupt"}}
+	cut := c.Runs[2]
+	cut.Run, cut.Cut, cut.Dropped, cut.Why = "r-0003-cut", true, true, "the comparison was cut in this block, which was run again whole"
+	c.Runs = append(c.Runs[:2:2], append([]record.ComparisonRun{cut}, c.Runs[2:]...)...)
+	return in
+}
+
+func TestProtocol(t *testing.T) {
+	d := From(planned())
+	golden(t, "protocol.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	golden(t, "protocol.txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
+	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	for _, want := range []string{"Look 1 of 3, after 6 blocks, at the level 2.21 %: PostgreSQL: worse; decided: it ended.", "block 2 was run again whole", "r-0003", "r-x",
+		"went on 3h2m later", "between two blocks", "1 of 4 lines were better or worse", "24 runs, about 12m if the first look decides, 24m if none does",
+		"p95(post) 5.9 % (the margin of 5 % needs 16 blocks)", "assumed, not measured: an sd of runs of 4 % for latencies", d.Protocol.PlanDigest} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if len(d.Voided) != 0 {
+		t.Errorf("a cut block is not a voided one: %+v", d.Voided)
+	}
+	if screen := string(render(t, func(w io.Writer) error { return Screen(w, d, 100) })); !strings.Contains(screen, "decided and ended at look 1 of 3, after 6 of at most 12 blocks, at the level 2.21 %") {
+		t.Errorf("the screen does not say at which look it ended:\n%s", screen)
+	}
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	if !strings.Contains(page, "Look 1 of 3") {
+		t.Error("the page does not have the looks")
+	}
+}
+
+// Blocks after the last look that was taken are in the report, and judged by nobody.
+func TestRunsThatWaitForALook(t *testing.T) {
+	in := planned()
+	c := in.Comparison
+	c.State, c.Why = record.Interrupted, "interrupt"
+	c.Looks[0].Decided = false
+	in.Runs[len(in.Runs)-1].Cell.Block, c.Runs[len(c.Runs)-1].Block = 7, 7
+	d := From(in)
+	if last := d.Runs[len(d.Runs)-1]; last.Part != "not judged" || !strings.Contains(last.Why, "next planned look") {
+		t.Errorf("%+v", last)
+	}
+	if d.State.Judged != 5 { // block 6 lost its partner
+		t.Errorf("%d blocks judged", d.State.Judged)
+	}
+	if text := d.Protocol.lookText(); !strings.HasPrefix(text, "not decided at look 1 of 3") || !strings.HasSuffix(text, "the next is after 9 blocks") {
+		t.Errorf("got %q", text)
+	}
+	c.Looks[0] = record.Look{Blocks: 6, Alpha: 0.0221}
+	if text := From(in).Protocol.lookText(); text != "none of the planned looks after 6, 9 and 12 blocks was taken" {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestForesight(t *testing.T) {
+	b := record.Before{Runs: 8, Least: 70 * time.Second, Most: 70 * time.Second, Expected: []record.Expected{{Metric: "capacity", Blocks: 4}}}
+	got := strings.Join(Foresight(b, nil, func(string) string { return "" }), "\n")
+	for _, want := range []string{"8 runs, about 1m10s", "the noise of this environment is not known: plimsoll compare -aa PLAN", "4 blocks carry no verdict"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
