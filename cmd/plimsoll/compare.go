@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"plimsoll/comparison"
 	"plimsoll/plan"
@@ -58,116 +57,44 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return usagef("-fault %s: %w", *fault, err)
 	}
 	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
-	return a.comparePlan(ctx, p, *root, false, *asJSON)
+	return a.comparePlan(ctx, job{plan: p, root: *root, json: *asJSON, aa: *fault == "none"})
 }
 
 // compare runs arms × databases in blocks.
 func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
+	resume := fs.String("resume", "", "go on with the comparison of this `ID`, or the last, which was cut; its plan is stored with it")
+	aa := fs.Bool("aa", false, "compare the plan's base with itself, which measures the noise of this environment (plimsoll ls -aa)")
 	rate := a.calibrateFlag(fs)
 	a.outwardFlags(fs)
-	rest, err := parse(fs, args, 1, 1)
+	rest, err := parse(fs, args, 0, 1)
 	if err != nil {
 		return err
 	}
-	p, err := a.readPlan(rest[0])
-	if err != nil {
-		return err
+	if len(rest) == 0 && *resume == "" {
+		return usagef("0 arguments, want a plan, or -resume; see plimsoll compare -h")
 	}
-	if p.Compare == nil {
-		return usagef("%s has no compare section; add one with the arms base and another", rest[0])
+	var p *plan.Plan
+	if len(rest) == 1 {
+		if p, err = a.readPlan(rest[0]); err != nil {
+			return err
+		}
+		if p.Compare == nil {
+			return usagef("%s has no compare section; add one with the arms base and another", rest[0])
+		}
+		if p.Bounded != nil && p.Unbounded != nil && !p.Compare.Combine {
+			return usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
+		}
 	}
-	if p.Bounded != nil && p.Unbounded != nil && !p.Compare.Combine {
-		return usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
+	j := job{plan: p, root: *root, rate: *rate, json: *asJSON, aa: *aa}
+	if *resume != "" {
+		return a.resume(ctx, *resume, j)
 	}
-	return a.comparePlan(ctx, p, *root, *rate, *asJSON)
-}
-
-// repeats is how many voided blocks a comparison may run again: one for every three planned.
-func repeats(blocks int) int { return (blocks + 2) / 3 }
-
-// between is about how long a reset and the end of a run take, for the time that is left.
-const between = 6 * time.Second
-
-func (a *app) comparePlan(ctx context.Context, p *plan.Plan, root string, rate, asJSON bool) error {
-	began := time.Now()
-	p = withDefaultRules(p)
-	s, end, err := a.begin(ctx, p, root, rate)
-	if err != nil {
-		return err
+	if *aa {
+		j.plan = comparison.Twins(p)
 	}
-	defer end()
-	id := store.NewID(began, p.Name)
-	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest()[:19])
-	// The tests of a comparison: both in one run, or the only one.
-	base := part{comparison: id, bounded: p.Bounded != nil, unbounded: p.Unbounded != nil}
-	cells := p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p))
-	s.prog.say("%d blocks of %d runs, at most %v each: about %v", p.Compare.Blocks, cells/p.Compare.Blocks, s.length(base),
-		(time.Duration(cells) * (s.length(base) + between)).Round(time.Minute))
-	deployed := s.newDeployments()
-	defer deployed.close()
-	c, err := comparison.Run(ctx, comparison.Config{
-		ID: id, Tool: version(), Plan: p, Setup: setupRows(p), Repeats: repeats(p.Compare.Blocks), Now: time.Now, Save: s.store.SaveComparison,
-		Run: func(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
-			pt := base
-			pt.arm, pt.engine, pt.block, pt.order, pt.pilot, pt.start = cell.Arm, cell.Engine, cell.Block, cell.Order, cell.Pilot, cell.Start
-			left := time.Duration(cells-cell.Index) * (s.length(base) + between)
-			if cell.Pilot {
-				left = time.Duration(cells+cell.Of-cell.Index) * (s.length(base) + between)
-				// A pilot only has to find where the searches begin.
-				pt.bounded = false
-			}
-			s.prog.what(cellText(cell, p.Compare.Blocks), left)
-			all := base // a pilot's system serves the runs after it too
-			all.arm, all.engine = cell.Arm, cell.Engine
-			sys, err := deployed.system(ctx, all)
-			if err != nil {
-				return record.ComparisonRun{}, nil, err
-			}
-			r, _, err := s.trial(ctx, sys, pt)
-			err = errors.Join(err, sys.halt(ctx))
-			if r == nil {
-				return record.ComparisonRun{}, nil, err
-			}
-			digest, derr := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
-			run := record.ComparisonRun{Run: r.Manifest.ID, Digest: digest, Valid: r.Validity.Valid}
-			for _, f := range r.Validity.Findings {
-				if f.Level == record.Red {
-					run.Why = f.Gate + ": " + f.Text
-				}
-			}
-			if !run.Valid {
-				s.prog.say("  run %s is not valid: %s", run.Run, run.Why)
-			}
-			return run, r.Manifest.Capacity, errors.Join(err, derr)
-		},
-	})
-	deployed.close()
-	if err != nil {
-		return err
-	}
-	s.prog.say("rendering the report")
-	status, verdicts, err := a.conclude(ctx, s.store, c, asJSON)
-	if err != nil {
-		return err
-	}
-	if !asJSON {
-		fmt.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
-		fmt.Fprintf(a.stdout, "verdict: %s\n", summary(verdicts))
-	}
-	if status != exitOK {
-		return statusError(status)
-	}
-	return nil
-}
-
-func cellText(c comparison.Cell, blocks int) string {
-	what := strings.TrimSpace(c.Arm + " " + c.Engine)
-	if c.Pilot {
-		return fmt.Sprintf("pilot %d/%d  %s", c.Index, c.Of, what)
-	}
-	return fmt.Sprintf("block %d/%d  run %d/%d  %s", c.Block, blocks, c.Index, c.Of, what)
+	return a.comparePlan(ctx, j)
 }
 
 // setupRows are the plan's own rows of the Setup table.
@@ -208,7 +135,7 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		fmt.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
 	}
 	if c.State == record.Interrupted {
-		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s\n", c.Why)
+		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s; plimsoll compare -resume %s goes on with it\n", c.Why, c.ID)
 		return exitTool, verdicts, nil
 	}
 	return verdict.Worst(verdicts...).ExitStatus(), verdicts, nil

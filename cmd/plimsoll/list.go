@@ -33,12 +33,16 @@ func (a *app) storeFlag(fs *flag.FlagSet) *string {
 func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	asJSON := fs.Bool("json", false, "write the list as JSON")
+	aa := fs.Bool("aa", false, "list the noise floors that comparisons of a build with itself have left, by environment, database and metric")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
 	st, err := store.Open(*root)
 	if err != nil {
 		return err
+	}
+	if *aa {
+		return a.listNoise(st, *asJSON)
 	}
 	entries, warnings, err := st.List(ctx)
 	if err != nil {
@@ -250,7 +254,11 @@ func (a *app) printRun(s shown, all bool) {
 	}
 	fmt.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name, clip(m.PlanDigest, 19), m.Seed, dash(m.Arm), dash(m.Engine))
 	for _, p := range m.Phases {
-		fmt.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end\n", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
+		fmt.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
+		if p.Ended != "" {
+			fmt.Fprintf(w, "; %s", p.Ended)
+		}
+		fmt.Fprintln(w)
 	}
 	if c := m.Capacity; c != nil {
 		fmt.Fprintf(w, "  capacity: %s", capacityText(c.Kind, c.Users))

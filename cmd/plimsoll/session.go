@@ -247,6 +247,11 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
 	spec := s.spec(pt, driver.Driver, reg, sig, w, epoch)
 	spec.Conduct, spec.Series = conduct(sys, env), db
+	if b := s.plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
+		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
+		defer stopDisk()
+		spec.Bounded.Until = disk.until
+	}
 	before := driver.stamps()
 	out, err = trial.Run(ctx, spec)
 	for _, f := range clockFindings(runner) {
@@ -262,7 +267,7 @@ func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial
 	spec.Window = 15 * time.Second
 	if b := s.plan.Bounded; b != nil && pt.bounded {
 		n, _ := b.UsersFor(pt.engine)
-		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages)}
+		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window)}
 	}
 	if u, ok := s.plan.Search(); ok {
 		spec.Rules, spec.Window = u.SLO, u.Window

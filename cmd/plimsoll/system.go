@@ -73,6 +73,7 @@ type system struct {
 	dep     target.Deployment
 	ready   string // URL or path that says that it is
 	device  string // network device towards it; "lo" when it is on this host
+	dir     string // of its files, when they are on this host
 	mix     []engine.Part
 	secrets func(string) string
 }
@@ -254,7 +255,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		}
 		return nil
 	}
-	sys.ready = spec.Ready
+	sys.ready, sys.dir = spec.Ready, spec.Dir
 	f.s.prog.doing("deploying", 0)
 	if sys.dep, err = f.driver(t.Driver, provision, filled).Deploy(ctx, spec); err != nil {
 		return nil, err
