@@ -19,7 +19,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs := flag.NewFlagSet("newsfeed", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.Usage = func() {
-		fmt.Fprint(stderr, "usage: newsfeed [flags]          the service\n       newsfeed store [flags]    a store of its own\n\nflags of the service:\n")
+		fmt.Fprint(stderr, "usage: newsfeed [flags]          the service\n       newsfeed store [flags]    a store of its own\n       newsfeed perf [flags]     figures per minute from the telemetry\n\nflags of the service:\n")
 		fs.PrintDefaults()
 	}
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/newsfeed"
+	"plimsoll/newsfeed/perf"
 	"plimsoll/plan"
 	"plimsoll/refchat"
 	"plimsoll/refnull"
@@ -26,6 +27,9 @@ func (a *app) refchat(ctx context.Context, _ *flag.FlagSet, args []string) error
 
 // newsfeed is the verb that runs the reference news feed, or one of its own stores, by itself.
 func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) error {
+	if len(args) > 0 && args[0] == "perf" {
+		return perf.Main(ctx, args[1:], a.env, a.stdout, a.stderr)
+	}
 	return newsfeed.Main(ctx, args, a.env, a.stdout, a.stderr)
 }
 

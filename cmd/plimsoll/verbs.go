@@ -37,7 +37,7 @@ func verbs() []verb {
 		{"agent", "-probe|-stdio", "this host's probes for runs on another, over HTTPS; or users of a run that another process leads", (*app).agent},
 		{"doctor", "[-role agent|proxy|app|db]", "limits and settings of this host that would spoil a test, with what mends each", (*app).doctor},
 		{"refchat", "", "the reference chat server by itself", (*app).refchat},
-		{"newsfeed", "[store]", "the reference news feed by itself, or one of its own stores", (*app).newsfeed},
+		{"newsfeed", "[store|perf]", "the reference news feed by itself, one of its own stores, or the figures per minute from its telemetry", (*app).newsfeed},
 		{"refnull", "", "a server that does almost nothing, for measuring clients", (*app).refnull},
 		{"version", "", "the version of this program", (*app).version},
 	}
