@@ -20,7 +20,8 @@
 //
 // The first speaks of participants by number, the second by link ("/participant/7"); both understand both. A success is always
 // 200. A legacy friendship is answered with both participants, which costs two reads through the cache. GET /health says what
-// plays the part of each store, and with 503 which cannot be used now; GET /metrics is for Prometheus.
+// plays the part of each store, and with 503 which cannot be used now; GET /rows says how many rows each holds; GET /metrics is
+// for Prometheus.
 //
 // # Stores
 //
@@ -41,7 +42,7 @@
 // # Faults
 //
 // Every call to a store has a deadline. A store that cannot be reached or refuses is answered with 503, one that is too slow with
-// 504, one that is full with 507, always with the store's role in the answer. The cache is no exception: a server
+// 504, one that is full (a database without room on its disk, too) with 507, always with the store's role in the answer. The cache is no exception: a server
 // that quietly did without it would be measured as another server. The bus is: telemetry is sent behind the requests, kept for a
 // while when the bus is gone, and counted where it was lost. A cached list of friends that could not be dropped is not believed
 // until it was. All connections are made anew when a store is back.

@@ -142,6 +142,7 @@ type feed struct {
 	url    string
 	redis  *redis.Server
 	bus    string
+	dsn    string
 	server *running
 	gate   map[string]*relay // by role, when asked for
 }
@@ -149,19 +150,26 @@ type feed struct {
 // start runs a server on an engine with stores of its own.
 func start(t testing.TB, engine string, cfg newsfeed.Config) *feed {
 	t.Helper()
-	cfg.Listen, cfg.DSN = "127.0.0.1:0", database(t, engine)
+	cfg.Listen = "127.0.0.1:0"
+	if cfg.DSN == "" {
+		cfg.DSN = database(t, engine)
+	}
 	r, err := redis.Start(t.Context(), redis.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Stop(context.Background()) })
 	cfg.Redis = r.Addr()
-	cfg.Wide, _ = store(t, newsfeed.StoreConfig{Kind: newsfeed.KindWide})
-	cfg.Search, _ = store(t, newsfeed.StoreConfig{Kind: newsfeed.KindSearch})
+	if cfg.Wide == "" {
+		cfg.Wide, _ = store(t, newsfeed.StoreConfig{Kind: newsfeed.KindWide})
+	}
+	if cfg.Search == "" {
+		cfg.Search, _ = store(t, newsfeed.StoreConfig{Kind: newsfeed.KindSearch})
+	}
 	if cfg.Bus == "" {
 		cfg.Bus, _ = store(t, newsfeed.StoreConfig{Kind: newsfeed.KindBus})
 	}
-	f := &feed{t: t, redis: r, bus: cfg.Bus}
+	f := &feed{t: t, redis: r, bus: cfg.Bus, dsn: cfg.DSN}
 	f.serve(cfg)
 	return f
 }

@@ -64,7 +64,7 @@ func (s *Server) storeFailure(role string, err error) *failure {
 	f := &failure{Store: role, status: http.StatusServiceUnavailable, cause: err, Text: "the " + role + " store cannot be reached, or refuses"}
 	var ne net.Error
 	switch {
-	case errors.Is(err, errFull), redis.IsOOMError(err):
+	case errors.Is(err, errFull), redis.IsOOMError(err), databaseFull(err):
 		f.status, f.Text = http.StatusInsufficientStorage, "the "+role+" store is full"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 		f.status, f.Text = http.StatusGatewayTimeout, fmt.Sprintf("the %s store did not answer within %v", role, s.cfg.StoreTimeout)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -125,6 +126,36 @@ func (r *relational) addFriends(ctx context.Context, from, to int64) (id int64, 
 	return id, err
 }
 
+// Codes of a database whose disk is full: PostgreSQL's disk_full; MySQL's and MariaDB's disk full (the error log says it, too), table is
+// full (InnoDB), and errors of writing files.
+const (
+	pgDiskFull      = "53100"
+	myDiskFull      = 1021
+	myTableFull     = 1114
+	myErrorOnWrite  = 1026
+	myTempWrite     = 3
+	myStorageEngine = 1030 // with the system's error number in its text
+)
+
+// databaseFull reports whether a database refused to write because it has no room.
+func databaseFull(err error) bool {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pe.Code == pgDiskFull
+	}
+	if me, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch me.Number {
+		case myDiskFull, myTableFull:
+			return true
+		case myErrorOnWrite, myTempWrite, myStorageEngine:
+			return noSpaceRE.MatchString(me.Message)
+		}
+	}
+	return false
+}
+
+// noSpaceRE finds the numbers of ENOSPC and EDQUOT in a message of MySQL or MariaDB.
+var noSpaceRE = regexp.MustCompile(`(?i)(?:errno|error|errcode):? *(?:28|122)\b`)
+
 // friends returns a participant's friendships of both directions, the oldest first.
 func (r *relational) friends(ctx context.Context, id int64) (list []friend, err error) {
 	rows, err := r.fetchFriend.QueryContext(ctx, id)
@@ -154,6 +185,22 @@ func (r *relational) Describe(ctx context.Context) (StoreInfo, error) {
 		info.Name = "MariaDB"
 	}
 	return info, err
+}
+
+// rows counts participants and friendships.
+func (r *relational) rows(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	for what, table := range map[string]string{"participants": "participant", "friendships": "friends"} {
+		if !r.postgres {
+			table = strings.ToUpper(table[:1]) + table[1:]
+		}
+		n := int64(0)
+		if err := r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
+			return nil, err
+		}
+		out[what] = n
+	}
+	return out, nil
 }
 
 func (r *relational) Close() error { return r.db.Close() }

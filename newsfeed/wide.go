@@ -73,7 +73,7 @@ type wideEngine struct {
 	j     *journal
 	parts map[wideKey][]wideRow // in the order of their times
 	last  int64                 // time of the newest row
-	rows  int64
+	rows  map[int64]int64       // by table
 }
 
 type wideKey struct {
@@ -88,7 +88,7 @@ type wideRow struct {
 }
 
 func newWideEngine(cfg StoreConfig) (*wideEngine, error) {
-	w := &wideEngine{parts: map[wideKey][]wideRow{}}
+	w := &wideEngine{parts: map[wideKey][]wideRow{}, rows: map[int64]int64{}}
 	oldest := time.Now().Add(-wideTTL).UnixNano()
 	j, err := openJournal(cfg.Dir, "wide.journal", cfg.Most, cfg.Sync, func(at int64, record []byte) error {
 		f := &fields{b: record}
@@ -108,7 +108,7 @@ func newWideEngine(cfg StoreConfig) (*wideEngine, error) {
 
 func (w *wideEngine) add(k wideKey, r wideRow) {
 	w.parts[k] = append(w.parts[k], r)
-	w.rows++
+	w.rows[k.table]++
 }
 
 func (w *wideEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
@@ -128,7 +128,8 @@ func (w *wideEngine) handle(op byte, f *fields, out []byte) ([]byte, error) {
 	case wideInfo:
 		w.mu.RLock()
 		defer w.mu.RUnlock()
-		return appendInfo(out, KindWide, map[string]string{"sync": w.j.sync.String(), "rows": fmt.Sprint(w.rows), "bytes": fmt.Sprint(w.j.end)}), nil
+		return appendInfo(out, KindWide, map[string]string{"sync": w.j.sync.String(), "outbound": fmt.Sprint(w.rows[outboundTable]),
+			"inbound": fmt.Sprint(w.rows[inboundTable]), "bytes": fmt.Sprint(w.j.end)}), nil
 	}
 	return out, errFrame
 }
