@@ -125,6 +125,7 @@ func (u *UsersOf) audit(a record.Audit, run string) {
 	t.Expected, t.Readable, t.Missing = t.Expected+a.Expected, t.Readable+a.Readable, t.Missing+a.Missing
 	t.MissingIDs = append(t.MissingIDs, a.MissingIDs[:min(len(a.MissingIDs), 10-len(t.MissingIDs))]...)
 	t.Part = min(t.Part, a.Part)
+	t.Rows = addRows(t.Rows, a.Rows)
 	t.Note = cmp.Or(t.Note, a.Note)
 	if a.Error != "" {
 		u.AuditErrors = append(u.AuditErrors, run+": "+a.Error)
@@ -203,6 +204,7 @@ func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) [
 	}
 	out := mixSections(us, mix, head, row, label)
 	out = append(out, messageSection(us, head, row)...)
+	out = append(out, rowSection(us, head, row)...)
 	out = append(out, loginSection(us, login, head, row)...)
 	return append(out, stormSection(us, head, row)...)
 }

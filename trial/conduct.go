@@ -183,6 +183,7 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 		e.Text += ": " + a.Error
 	}
 	r.conduct.users.Audit = a
+	r.counted(res.Rows)
 	if res.Missing > 0 {
 		e.Violated = true
 		text := fmt.Sprintf("the target lost messages that it had acknowledged: %d of %d cannot be read", res.Missing, res.Expected)
@@ -192,6 +193,22 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 		r.out.Broken = append(r.out.Broken, text)
 	}
 	r.event(e)
+}
+
+// counted voids a run whose target does not hold what it acknowledged, or more: its figures are of other work than was measured.
+func (r *run) counted(rows []workload.RowCount) {
+	var wrong []string
+	for _, c := range rows {
+		if !c.Right() {
+			wrong = append(wrong, c.String())
+		}
+	}
+	if len(wrong) == 0 {
+		return
+	}
+	f := record.Finding{Gate: "rows", Level: record.Red, Value: float64(len(wrong)), Text: "the stores do not hold what was acknowledged: " + strings.Join(wrong, "; ")}
+	r.out.Validity.Add(f)
+	r.event(record.Event{At: r.now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Text: f.Text})
 }
 
 // keepConduct writes what there is.

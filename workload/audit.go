@@ -23,6 +23,8 @@ type AuditResult struct {
 	Part float64 `json:"part"`
 	// Note says what else there is to know, such as why not all were looked at.
 	Note string `json:"note,omitempty"`
+	// Rows are what the target's stores hold against what they should; empty when nobody can count.
+	Rows []RowCount `json:"rows,omitempty"`
 }
 
 // Miss counts a missing message and names it if there is room.

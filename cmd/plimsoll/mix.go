@@ -87,14 +87,22 @@ func storms(stages []plan.Stage) []trial.TimedStorm {
 	return out
 }
 
+// A beforehand behavior wants to see the target before a run, for its audit.
+type beforehand interface {
+	Before(ctx context.Context, env workload.Env)
+}
+
 // conduct is what a trial watches of the users: the mix, the messages, and with the first behavior that can, the audit
 // of what was acknowledged.
-func conduct(sys *system, env workload.Env) trial.Conduct {
+func conduct(ctx context.Context, sys *system, env workload.Env) trial.Conduct {
 	c := trial.Conduct{Tally: env.Tally, Ledger: env.Ledger}
 	for _, part := range sys.mix {
 		auditor, ok := part.Behavior.(workload.Auditor)
 		if !ok {
 			continue
+		}
+		if b, ok := part.Behavior.(beforehand); ok {
+			b.Before(ctx, env)
 		}
 		c.Audit = func(ctx context.Context) (workload.AuditResult, error) {
 			acked, share := env.Ledger.Messages()

@@ -10,18 +10,20 @@ import (
 	"plimsoll/workload"
 )
 
-// channel names where i's stories belong, for the ledger: the sender, then each friend once.
+// channel names where i's stories belong, for the ledger: the sender, then the friend of each friendship, those of one friend beside
+// each other.
 func (a *poster) channel(i int) string {
 	friends := a.batch.friends(i)
 	slices.Sort(friends)
 	b := strconv.AppendInt(nil, a.ids[i], 10)
-	for _, j := range slices.Compact(friends) {
+	for _, j := range friends {
 		b = strconv.AppendInt(append(b, ' '), a.ids[j], 10)
 	}
 	return string(b)
 }
 
-// Audit implements workload.Auditor: it reads the outbound of every sender and the inbounds of its friends.
+// Audit implements workload.Auditor: it counts what the stores hold, then reads the outbound of every sender and the inbounds of its
+// friends.
 func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
 	r.Part = 1
 	for _, m := range acked {
@@ -32,6 +34,7 @@ func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.Ack
 		return r, err
 	}
 	defer c.close()
+	r.Rows = b.counted(ctx, &env, c, acked)
 	for _, m := range acked {
 		there, err := c.everywhere(ctx, m.Channel)
 		if ctx.Err() != nil {
@@ -55,7 +58,7 @@ func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.Ack
 // everywhere returns the subjects of the stories that a sender and all its friends have.
 func (c *client) everywhere(ctx context.Context, channel string) (map[string]bool, error) {
 	count := map[string]int{}
-	people := strings.Fields(channel)
+	people := slices.Compact(strings.Fields(channel)) // the sender is nobody's friend of their own
 	for i, p := range people {
 		id, err := strconv.ParseInt(p, 10, 64)
 		if err != nil {

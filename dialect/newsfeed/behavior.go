@@ -25,10 +25,11 @@ type Feed struct {
 	set   settings
 	ready bool
 
-	mu    sync.Mutex
-	reg   *measure.Registry
-	names *table
-	told  map[OpError]bool
+	mu     sync.Mutex
+	before *stored // nil if the service does not tell
+	reg    *measure.Registry
+	names  *table
+	told   map[OpError]bool
 }
 
 // Provision implements workload.Behavior. Users make what they need themselves: it only sees that a news feed answers, by one

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -256,6 +257,7 @@ func TestAgainstTheService(t *testing.T) {
 				background(t, s.Run)
 				e := env("http://"+s.Addr(), map[string]string{"api": api, "body": body, "searchers": "1"})
 				b := provisioned(t, e)
+				b.Before(ctx, e)
 				act(t, b, e, 9, 5) // searches
 				act(t, b, e, 0, 150)
 				for _, m := range e.Tally.Snapshot().Mixes() {
@@ -268,6 +270,12 @@ func TestAgainstTheService(t *testing.T) {
 				if err != nil || res.Expected < 50 || res.Readable != res.Expected {
 					t.Fatalf("audit: %+v, %v; want all readable", res, err)
 				}
+				checkRows(t, res.Rows, "")
+				http.Post("http://"+s.Addr()+map[string]string{"rest": "/participant", "legacy": "/participant/new"}[api], "application/json", strings.NewReader(`{"name":"nobody's"}`))
+				if res, err = b.Audit(ctx, e, acked); err != nil {
+					t.Fatal(err)
+				}
+				checkRows(t, res.Rows, "database: participants", "bus: records")
 				acked[0].IDs = append(acked[0].IDs, "a story that nobody has")
 				acked[1].Channel += " 999999" // who is no friend
 				res, err = b.Audit(ctx, e, acked)
@@ -276,6 +284,34 @@ func TestAgainstTheService(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// checkRows requires all six counts, and that these alone are wrong; a right one is exact, because nothing has failed.
+func checkRows(t *testing.T, rows []workload.RowCount, wrong ...string) {
+	t.Helper()
+	if len(rows) != 6 {
+		t.Fatalf("counts %v, want six", rows)
+	}
+	for _, r := range rows {
+		bad := slices.Contains(wrong, r.Store+": "+r.What)
+		if r.Right() == bad || r.Least != r.Most || r.Least < 1 {
+			t.Errorf("%v; want it wrong: %v", r, bad)
+		}
+	}
+}
+
+// TestWhoCannotTellIsNotCounted: another service of this interface has no GET /rows.
+func TestWhoCannotTellIsNotCounted(t *testing.T) {
+	s := httptest.NewServer(&double{})
+	defer s.Close()
+	e := env(s.URL, nil)
+	b := provisioned(t, e)
+	b.Before(t.Context(), e)
+	act(t, b, e, 0, 40)
+	acked, _ := e.Ledger.Messages()
+	if res, _ := b.Audit(t.Context(), e, acked); res.Rows != nil {
+		t.Errorf("counts %v of a service that tells none", res.Rows)
 	}
 }
 

@@ -1,0 +1,162 @@
+package newsfeed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/wire"
+	"plimsoll/workload"
+)
+
+// stored is what the service's stores hold, as it says at GET /rows.
+type stored struct {
+	Stores  map[string]map[string]int64
+	Untold  map[string]string
+	Repeats bool
+}
+
+var errNoRows = errors.New("the service does not tell its rows")
+
+// stored asks how much the stores hold. It is no operation of a user and is not recorded.
+func (c *client) stored(ctx context.Context) (s stored, err error) {
+	resp, err := c.http.Do(ctx, &wire.Request{Path: "/rows"})
+	defer c.http.Release()
+	switch {
+	case err != nil:
+		return s, err
+	case resp.Status != 200:
+		return s, fmt.Errorf("%w: status %d", errNoRows, resp.Status)
+	case json.Unmarshal(resp.Body, &s) != nil || s.Stores == nil:
+		return s, errNoRows
+	}
+	return s, nil
+}
+
+// Before notes what the stores hold before a run: the audit counts what is there beyond it. A service that cannot tell is not
+// counted.
+func (b *Feed) Before(ctx context.Context, env workload.Env) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.before = nil
+	c, err := aside(&env, b.set)
+	if err != nil {
+		return
+	}
+	defer c.close()
+	s, err := c.stored(ctx)
+	for end := time.Now().Add(drainTime); err == nil && len(s.Stores) > 0; {
+		// Until the telemetry of what went before has come, too.
+		b.before = &s
+		was := s.Stores["bus"]["records"]
+		rest(ctx, drainRest/2)
+		if s, err = c.stored(ctx); err == nil && s.Stores["bus"]["records"] == was || time.Now().After(end) || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// rest waits until ctx ends at most.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+const (
+	drainTime = 5 * time.Second        // for telemetry, which is sent behind the requests
+	drainRest = 100 * time.Millisecond // between two looks
+	mostFans  = people - 1             // of one story: whoever is cut off may have reached so many friends, or so many friendships
+)
+
+// counted compares what the stores hold with what was acknowledged; nil if the service did not tell before the run.
+func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked []workload.AckedMessages) []workload.RowCount {
+	b.mu.Lock()
+	before := b.before
+	b.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	want := expected(env.Tally.Snapshot(), acked, before.Repeats)
+	var now stored
+	var err error
+	for end := time.Now().Add(drainTime); ; {
+		now, err = c.stored(ctx)
+		records := now.Stores["bus"]["records"] - before.Stores["bus"]["records"]
+		if err != nil || now.Stores["bus"] == nil || records >= want["bus records"][0] || time.Now().After(end) || ctx.Err() != nil {
+			break
+		}
+		rest(ctx, drainRest)
+	}
+	var out []workload.RowCount
+	for _, role := range slices.Sorted(maps.Keys(before.Stores)) {
+		for _, what := range slices.Sorted(maps.Keys(before.Stores[role])) {
+			limits, ok := want[role+" "+what]
+			if !ok {
+				continue // nothing of ours
+			}
+			n, told := now.Stores[role][what]
+			r := workload.RowCount{Store: role, What: what, Least: limits[0], Most: limits[1], Actual: n - before.Stores[role][what], Unknown: err != nil || !told}
+			if r.Unknown {
+				r.Actual, r.Why = 0, now.Untold[role]
+				if err != nil {
+					r.Why = err.Error()
+				}
+			}
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// expected returns by store and kind the least and the most that may be there. An acknowledged request has made its rows; one that
+// failed, or was under way at the end, may have. Whether a story reaches a friend once per friendship is a setting of the service.
+func expected(did workload.Snapshot, acked []workload.AckedMessages, repeats bool) map[string][2]int64 {
+	ok, tried := map[string]int64{}, map[string]int64{}
+	all := [2]int64{}
+	for _, b := range did {
+		for _, a := range b.Actions {
+			ok[a.Name] += a.OK
+			tried[a.Name] += a.Attempts
+			all[0], all[1] = all[0]+a.OK, all[1]+a.Attempts
+		}
+	}
+	stories, inbound := int64(0), int64(0)
+	for _, m := range acked {
+		friends := strings.Fields(m.Channel)[1:]
+		if !repeats {
+			friends = slices.Compact(friends) // they are sorted
+		}
+		stories += int64(len(m.IDs))
+		inbound += int64(len(m.IDs) * len(friends))
+	}
+	story, open := opNames[opStory], tried[opNames[opStory]]-ok[opNames[opStory]]
+	in := [2]int64{inbound, inbound + mostFans*open}
+	if stories < ok[story] { // a sample: only the limits of a batch are known
+		in = [2]int64{inbound, mostFans * tried[story]}
+	}
+	of := func(o op) [2]int64 { return [2]int64{ok[opNames[o]], tried[opNames[o]]} }
+	return map[string][2]int64{
+		"database participants": of(opParticipant), "database friendships": of(opBefriend),
+		"wide outbound": of(opStory), "wide inbound": in, "search documents": of(opStory), "bus records": all,
+	}
+}
+
+// Served returns the operation that a service's entity and operation are, as its telemetry names them.
+func Served(entity, operation string) (name string, ok bool) {
+	o, ok := served[[2]string{entity, operation}]
+	if !ok {
+		return "", false
+	}
+	return opNames[o], true
+}
+
+var served = map[[2]string]op{{"participant", "post"}: opParticipant, {"friends", "post"}: opBefriend, {"outbound", "post"}: opStory, {"outbound", "search"}: opSearch}
