@@ -67,6 +67,10 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 				why = "no operation was measured"
 			}
 		default:
+			if op, ok := throughputOf(e.Name); ok {
+				v, why = throughput(r, window(op))
+				break
+			}
 			v, why = latency(e.Name, window)
 		}
 		n.Values[e.Name] = v
@@ -126,6 +130,9 @@ func Endpoints(p *plan.Plan) []verdict.Endpoint {
 			}
 		case name == "errors":
 			e.Unit, e.Absolute, e.Margin = "%", true, m.Value*100
+		}
+		if _, ok := throughputOf(name); ok {
+			e.Better, e.Unit = verdict.Higher, "1/min"
 		}
 		if name != "capacity" && p.Bounded == nil {
 			return

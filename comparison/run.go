@@ -248,9 +248,10 @@ func armNames(p *plan.Plan) []string {
 	return out
 }
 
-// Engines returns the database engines, or one empty name when the database is not ours.
+// Engines returns the database engines that every arm runs on, or one empty name when the database is not ours, or is a matter of
+// the arm ([plan.Plan.EngineOf]).
 func Engines(p *plan.Plan) []string {
-	if len(p.Database.Engine) == 0 {
+	if len(p.Database.Engine) == 0 || p.OwnDatabases() {
 		return []string{""}
 	}
 	return slices.Clone(p.Database.Engine)

@@ -34,7 +34,7 @@ var (
 	logins    = []string{LoginWarm, LoginCold}
 	modes     = []string{Tracking, Staircase}
 	// endpointRE is a statistic of an operation as an endpoint of a comparison.
-	endpointRE = regexp.MustCompile(`^(p[1-9][0-9](\.[0-9])?|mean|max)\([A-Za-z0-9][A-Za-z0-9_.-]{0,63}\)$`)
+	endpointRE = regexp.MustCompile(`^(p[1-9][0-9](\.[0-9])?|mean|max|throughput)\([A-Za-z0-9][A-Za-z0-9_.-]{0,63}\)$`)
 )
 
 // fill sets a value that the file does not give.
@@ -183,7 +183,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {
 		d.at("target.stop_signal", "%s is not a signal; want one of %s", clip(t.StopSignal), strings.Join(signals, ", "))
 	}
-	if t.Filled() && len(p.Database.Engine) == 0 && t.Driver != "external" && d.good("target.dataset", "database") {
+	if t.Filled() && len(p.Engines()) == 0 && t.Driver != "external" && d.good("target.dataset", "database") {
 		d.at("target.dataset", "needs a database that is started for the target; add a section database with an engine")
 	}
 	switch t.Driver {
@@ -344,15 +344,15 @@ func (d *decoder) perEngine(path string, n PerEngine, p *Plan) {
 		case !slices.Contains(engines, engine):
 			d.known(at, "engine", engine, engines)
 		case !d.good("database.engine"):
-		case slices.Contains(p.Database.Engine, engine):
+		case slices.Contains(p.Engines(), engine):
 			between(d, at, users, least, maxUsers, showInt)
-		case len(p.Database.Engine) == 0:
+		case len(p.Engines()) == 0:
 			d.at(at, "database.engine is not set; write one number instead of one for each engine")
 		default:
 			d.at(at, "%s is not in database.engine; add it there, or remove it here", engine)
 		}
 	}
-	for _, engine := range p.Database.Engine {
+	for _, engine := range p.Engines() {
 		if _, ok := n[engine]; !ok && complete {
 			d.at(path, "has no number for the engine %s; add it, or write one number for all", engine)
 		}
@@ -464,13 +464,14 @@ func (d *decoder) checkCompare(p *Plan) {
 			d.secret(join(path, key), "", v)
 		}
 		if p.Target.Driver == "external" {
-			for _, key := range []string{"binary", "args", "env"} {
+			for _, key := range []string{"binary", "args", "env", "database"} {
 				if d.given(join(path, key)) && d.read(join(path, key)) {
 					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
 				}
 			}
 		}
 	}
+	d.checkArmDatabases(p)
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
 	d.checkLooks(c)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
@@ -489,7 +490,7 @@ func (d *decoder) checkCompare(p *Plan) {
 		case key != "errors" && m.Points:
 			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key):
-			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post)", hint(key, []string{"capacity", "errors"}))
+			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post) or throughput(post)", hint(key, []string{"capacity", "errors"}))
 		}
 	}
 }

@@ -106,7 +106,7 @@ const (
 // A Database says which engines the target is tested on.
 type Database struct {
 	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the target's database
-	// is not ours to start.
+	// is not ours to start. With arms that have a database of their own it is the others', and one at most.
 	Engine []string `yaml:"engine" kind:"one-or-list"`
 }
 
@@ -320,7 +320,7 @@ type Arm struct {
 	Env map[string]string `yaml:"env"`
 	// Version labels the build in tables.
 	Version string `yaml:"version"`
-	// Database names another database for this arm, in the words of the target's driver.
+	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see [Plan.EngineOf].
 	Database string `yaml:"database"`
 	// Deployment names another way of deployment for this arm, in the words of the target's driver.
 	Deployment string `yaml:"deployment"`

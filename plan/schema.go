@@ -172,13 +172,13 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.env":        {text: "Laid over the target's environment."},
 	"compare.arms.*.env.*":      {text: "The value of the variable."},
 	"compare.arms.*.version":    {text: "Label of the build."},
-	"compare.arms.*.database":   {text: "Another database for this arm."},
+	"compare.arms.*.database":   {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
 	"compare.arms.*.deployment": {text: "Another way of deployment for this arm."},
 	"compare.combine":           {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
 	"compare.blocks":            {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
 	"compare.looks":             {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
 	"compare.margin":            {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":          {text: "5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
+	"compare.margin.*":          {text: "Of capacity, errors, p95(OP), mean(OP), throughput(OP): 5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
 }
 
 // schemaOf returns the schema of a type at a path of keyDocs.

@@ -90,7 +90,7 @@ func (b *builder) planRows() []record.Row {
 			dbs = append(dbs, "1 x "+e.Full)
 		}
 	}
-	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(dbs, ", ")})
+	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
 	if text := b.companionsText(); text != "" {
 		add("Other stores", "%s", text)
 	}
@@ -135,12 +135,13 @@ func (b *builder) armRows() []record.Row {
 		add("version", b.version(arm))
 		if b.in.Plan.Compare != nil {
 			a, _ := b.in.Plan.Compare.Arm(arm)
+			a.Name = arm
 			add("binary", a.Binary)
 			add("arguments", strings.Join(a.Args, " "))
 			for _, key := range slices.Sorted(maps.Keys(a.Env)) {
 				add("environment", key+"="+a.Env[key])
 			}
-			add("database", a.Database)
+			add("database", b.armDatabase(a))
 			add("deployment", a.Deployment)
 		}
 		if e := b.c.Engines; len(e) > 0 {

@@ -151,7 +151,7 @@ type cells struct {
 func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
 	s, base := r.session, r.base
 	pt := base
-	pt.arm, pt.engine, pt.block, pt.order, pt.pilot, pt.start = cell.Arm, cell.Engine, cell.Block, cell.Order, cell.Pilot, cell.Start
+	pt.arm, pt.engine, pt.block, pt.order, pt.pilot, pt.start = cell.Arm, s.plan.EngineOf(cell.Arm, cell.Engine), cell.Block, cell.Order, cell.Pilot, cell.Start
 	left := time.Duration(r.count-cell.Index) * (s.length(base) + between)
 	if cell.Pilot {
 		left = time.Duration(r.count+cell.Of-cell.Index) * (s.length(base) + between)
@@ -164,7 +164,7 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 		return record.ComparisonRun{}, nil, err
 	}
 	all := base // a pilot's system serves the runs after it too
-	all.arm, all.engine = cell.Arm, cell.Engine
+	all.arm, all.engine = pt.arm, pt.engine
 	sys, err := r.deployed.system(ctx, all)
 	if err != nil {
 		return record.ComparisonRun{}, nil, err

@@ -120,11 +120,13 @@ func (a *app) narrow(p *plan.Plan, pt *part, users int) (*plan.Plan, error) {
 	case pt.unbounded && p.Unbounded == nil:
 		return nil, usagef("the plan has no unbounded test; add an unbounded section, or use run")
 	}
-	if pt.engine == "" && len(p.Database.Engine) > 0 {
-		pt.engine = p.Database.Engine[0]
-	}
 	if p.Compare != nil && pt.arm == "" {
 		pt.arm = plan.Base
+	}
+	asked := pt.engine
+	pt.engine = p.EngineOf(pt.arm, asked)
+	if asked != "" && asked != pt.engine {
+		return nil, usagef("-database %s: the arm %s has a database of its own, %s", asked, pt.arm, pt.engine)
 	}
 	if pt.arm != "" {
 		if p.Compare == nil {
@@ -145,11 +147,11 @@ func (a *app) narrow(p *plan.Plan, pt *part, users int) (*plan.Plan, error) {
 	}
 	if pt.engine != "" {
 		found := false
-		for _, e := range p.Database.Engine {
+		for _, e := range p.Engines() {
 			found = found || e == pt.engine
 		}
 		if !found {
-			return nil, usagef("-database %s: the plan has %v", pt.engine, p.Database.Engine)
+			return nil, usagef("-database %s: the plan has %v", pt.engine, p.Engines())
 		}
 	}
 	return &q, nil

@@ -1,0 +1,30 @@
+package comparison
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+)
+
+// throughputOf returns the operation of an endpoint such as throughput(post).
+func throughputOf(endpoint string) (op string, ok bool) {
+	rest, ok := strings.CutPrefix(endpoint, "throughput(")
+	return strings.TrimSuffix(rest, ")"), ok
+}
+
+// throughput returns how many operations of the measured phase succeeded, per minute.
+func throughput(r *record.Run, w *measure.Window) (perMinute float64, why string) {
+	ph, ok := r.Manifest.Phase("measure")
+	switch {
+	case !ok:
+		return math.NaN(), "the run has no measured phase"
+	case w.Count() == 0:
+		return math.NaN(), "no such operation was measured"
+	case w.Classes[measure.OK] == 0:
+		return math.NaN(), "no such operation succeeded"
+	}
+	return float64(w.Classes[measure.OK]) / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
+}
