@@ -32,6 +32,8 @@ type Input struct {
 	Setup []record.Row
 	// Comments and Actions are texts of a person that take the place of the drafted ones; they may be empty.
 	Comments, Actions []string
+	// Chapters are what a caller has to say beside the tables that every report has.
+	Chapters []ChapterData
 }
 
 // Judged is what was concluded about one arm on one database.
@@ -52,6 +54,9 @@ type RunData struct {
 	// Ops holds the measured phase by name; Events all events.
 	Ops    map[string]*measure.Window
 	Events []record.Event
+	// Server holds what the target's own telemetry says of the measured phase, under the names of Ops where it is the same; nil
+	// without one.
+	Server map[string]*measure.Window
 	// Users says what the users did; nil for runs that do not say it. Outside holds operations beside the steady state.
 	Users   *record.Users
 	Outside record.Outside
@@ -110,6 +115,7 @@ type Document struct {
 	Blocks   []Block     `json:"blocks,omitempty"`   // the judged blocks' capacities
 	Limiters []Limiter   `json:"limiters,omitempty"` // one per engine and arm
 	Ops      []OpTable   `json:"operations,omitempty"`
+	Sides    []SideTable `json:"client_and_server,omitempty"` // one per engine
 	Rules    []RuleTable `json:"rules,omitempty"`
 	Users    []UsersOf   `json:"users,omitempty"` // one per engine and arm
 	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.
@@ -123,6 +129,8 @@ type Document struct {
 	Absent []Absent `json:"absent_graphs,omitempty"`
 	// Protocol says what was stated before the first run and how the comparison ended; nil if it says nothing of that.
 	Protocol *Protocol `json:"protocol,omitempty"`
+	// Chapters are the caller's own; their graphs are among Graphs.
+	Chapters []Chapter `json:"chapters,omitempty"`
 }
 
 // State says how a comparison ended.

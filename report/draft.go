@@ -45,6 +45,9 @@ func (b *builder) comments() []string {
 		add("With %s, %s supports %s users than %s%s.", d.armLabel(f.Arm), d.engineLabel(f.Engine), changed(r), d.Engines[0].Label, spread(r))
 	}
 	out = append(out, b.brokenRules()...)
+	for _, c := range b.in.Chapters {
+		out = append(out, c.Leads...)
+	}
 	out = append(out, b.limiterComments()...)
 	out = append(out, b.resolution()...)
 	if n := len(d.Voided); n > 0 {

@@ -59,11 +59,13 @@ func (d Document) sections() []section {
 	out = append(out, d.protocolSections()...)
 	out = append(out, d.furtherSections()...)
 	out = append(out, d.opSections()...)
+	out = append(out, d.sideSections()...)
 	out = append(out, userSections(d.Users, d.Login, d.Mix, d.userLabel)...)
 	out = append(out, d.ruleSections()...)
 	out = append(out, d.validitySection())
 	out = append(out, d.gateSections()...)
-	return append(out, d.graphSections()...)
+	out = append(out, d.graphSections()...)
+	return append(out, d.chapterSections()...)
 }
 
 // deltaLabel names the rows that compare an engine with the first.

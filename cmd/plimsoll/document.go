@@ -50,7 +50,7 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 		}
 		in.Runs = append(in.Runs, data)
 		last = r
-		if d, ok := targetOf(r.Manifest); ok && d.Database != nil {
+		if d, ok := targetOf(r.Manifest); ok && d.Database != nil && cell.Engine != "" {
 			in.EngineNames[cell.Engine] = d.Database.Name + " " + d.Database.Version
 		}
 	}
@@ -59,6 +59,9 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	}
 	if c.Outcome, err = json.Marshal(verdicts); err != nil {
 		return none, nil, err
+	}
+	if in.Chapters, err = chapters(ctx, st, c, p); err != nil {
+		return none, nil, fmt.Errorf("chapters of %s: %w", c.ID, err)
 	}
 	return report.From(in), verdicts, nil
 }
@@ -72,6 +75,9 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 	d.Cell, d.Validity = cell, r.Validity
 	if ph, ok := r.Manifest.Phase("measure"); ok {
 		if d.Ops, err = r.Merged(ph.From, ph.To); err != nil {
+			return d, err
+		}
+		if d.Server, err = r.MergedTelemetry(ph.From, ph.To); err != nil {
 			return d, err
 		}
 	}

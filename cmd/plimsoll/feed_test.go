@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/record"
 )
 
 const feedPlan = `
@@ -63,6 +65,7 @@ func TestTheNewsFeedRuns(t *testing.T) {
 			t.Errorf("the %s is %+v, want %s with its version", role, c, name)
 		}
 	}
+	checkFeedRun(t, filepath.Dir(runs[0]))
 	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(runs[0])))
 	text, err := show.CombinedOutput()
 	if err != nil && show.ProcessState.ExitCode() != exitInvalid {
@@ -75,6 +78,141 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	}
 	if m := readBack.FindStringSubmatch(string(text)); m == nil || m[1] != m[2] || m[1] == "0" {
 		t.Errorf("not all stories were read back:\n%s", text)
+	}
+}
+
+// checkFeedRun requires that the stores of a run hold what was acknowledged, and that the service's telemetry is whole and agrees with
+// the users.
+func checkFeedRun(t *testing.T, dir string) {
+	t.Helper()
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Validity.Findings {
+		if f.Gate == "rows" || f.Gate == "telemetry" {
+			t.Errorf("finding: %s %s", f.Gate, f.Text)
+		}
+	}
+	u, err := r.Users()
+	if err != nil || u == nil || u.Audit == nil || len(u.Audit.Rows) != 6 {
+		t.Fatalf("%+v, %v: want six counts of rows", u, err)
+	}
+	for _, c := range u.Audit.Rows {
+		if !c.Right() || c.Actual < 1 {
+			t.Errorf("%v", c)
+		}
+	}
+	told, err := r.Telemetry()
+	if err != nil || told == nil || told.Taken < 100 || told.Missing != 0 || len(told.Left) != 0 {
+		t.Fatalf("telemetry %+v, %v", told, err)
+	}
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		t.Fatal("not measured")
+	}
+	client, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := r.MergedTelemetry(ph.From, ph.To)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []string{"participant", "befriend", "story", "search"} {
+		c, s := client[op], server[op]
+		if c == nil || s == nil {
+			t.Errorf("%s: client %v, server %v", op, c != nil, s != nil)
+			continue
+		}
+		if x, y := float64(c.Count()), float64(s.Count()); x < 0.9*y || y < 0.9*x || s.Response.Mean() >= c.Response.Mean() {
+			t.Errorf("%s: %v requests of %v by the users, %v of %v by the service", op, x, c.Response.Mean(), y, s.Response.Mean())
+		}
+	}
+}
+
+const variantsPlan = `
+name: variants
+seed: 7
+target: {driver: newsfeed}
+database: {engine: postgresql}
+workload: {behavior: newsfeed}
+bounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 3s}
+compare: {arms: {base: {database: mysql, version: A}, postgresql: {version: B}}, blocks: 1, margin: {throughput(story): 5%}}
+`
+
+// TestArmsOnTwoDatabases compares an arm on MySQL with one on PostgreSQL, and the report sets them beside the study.
+func TestArmsOnTwoDatabases(t *testing.T) {
+	exe, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	plan := filepath.Join(dir, "variants.yaml")
+	if err := os.WriteFile(plan, []byte(variantsPlan), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, "compare", "-store", dir, plan)
+	out, err := cmd.CombinedOutput()
+	if status := cmd.ProcessState.ExitCode(); status != exitInconclusive && status != exitInvalid { // one block; a busy host is no fault of ours
+		t.Fatalf("status %d, %v\n%s", status, err, out)
+	}
+	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	engines := map[string]string{}
+	valid := true
+	for _, m := range runs {
+		r, err := record.Open(filepath.Dir(m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		engines[r.Manifest.Arm] = r.Manifest.Engine
+		valid = valid && r.Validity.Valid
+	}
+	if engines["base"] != "mysql" || engines["postgresql"] != "postgresql" || len(engines) != 2 {
+		t.Errorf("arms ran on %v", engines)
+	}
+	texts, err := filepath.Glob(filepath.Join(dir, "comparisons", "*", "report.md"))
+	if err != nil || len(texts) != 1 {
+		t.Fatalf("reports %v, %v", texts, err)
+	}
+	text, err := os.ReadFile(texts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"throughput(story)"}
+	if valid {
+		want = append(want, "## Beside the study", "15,502 to 13,961", "### Little's law", "### Client and server", "### Rows in the stores", "study-summary-throughput", "in 2 of 2 runs throughput")
+	}
+	for _, w := range want {
+		if !strings.Contains(string(text), w) {
+			t.Errorf("the report does not say %q:\n%.3000s", w, text)
+		}
+	}
+}
+
+// TestDefaultRulesOfTheNewsFeed are rules, and speak of its own metrics where they can be read.
+func TestDefaultRulesOfTheNewsFeed(t *testing.T) {
+	p, err := known().Parse([]byte(strings.Replace(feedPlan, "bounded: {users: 10, ramp: 500ms, settle: 500ms, measure: 2s}", "unbounded: {max_users: 50}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := withDefaultRules(p).Unbounded.SLO
+	text := ""
+	for _, r := range rules {
+		text += r.Source + "\n"
+	}
+	for _, want := range []string{"newsfeed_request_seconds_count", "newsfeed_telemetry_lost_total", "cpu(app)", "p99(op)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no rule of %s in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "mattermost") {
+		t.Errorf("a rule of another server:\n%s", text)
 	}
 }
 

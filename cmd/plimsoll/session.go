@@ -254,7 +254,9 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	}
 	before := driver.stamps()
 	out, err = trial.Run(ctx, spec)
-	for _, f := range clockFindings(runner) {
+	told, terr := s.telemetry(ctx, sys, env, w, db, epoch)
+	err = errors.Join(err, terr)
+	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
 		err = errors.Join(err, w.Event(record.Event{At: time.Since(epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
 	}

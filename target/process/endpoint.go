@@ -76,6 +76,17 @@ func (d *deployment) DSN() string {
 	return d.db.DSN(d.conf.Database)
 }
 
+// CompanionAddr returns where the companion of a role answers, host:port; false without one that runs. It changes at Reset.
+func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
+	d.state.Lock()
+	defer d.state.Unlock()
+	c, ok := d.companions[role]
+	if !ok {
+		return "", false
+	}
+	return c.Addr(), true
+}
+
 // Describe implements [target.Deployment].
 func (d *deployment) Describe() target.Description {
 	desc := d.desc

@@ -1,0 +1,265 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/stats"
+)
+
+// What the study has published: of each variant one run, its last hour (the blog post "MySql vs PostGreSql vs Docker", 2016).
+const (
+	publishedMySQL      = 13_961 // stories per minute
+	publishedPostgreSQL = 15_502
+	publishedBridge     = 15_132
+	publishedLatency    = 51.0 // mean of MySQL, ms
+	publishedThreads    = 3    // of the load application
+	publishedFirst      = 40.0 // mean at the beginning of the hour, ms
+	publishedLast       = 60.0
+)
+
+// A Variant is what one of the study's runs differed in.
+type Variant struct {
+	Engine  string // postgresql or mysql
+	Network string // none, bridge or host
+}
+
+// An Arm is a variant of ours.
+type Arm struct {
+	Name, Label string
+	Variant
+	// Server is the database's own name with its version.
+	Server string
+}
+
+// A Claim is a published comparison of two variants. Ratio is the new one's figure to the base's.
+type Claim struct {
+	Text      string // "PostgreSQL against MySQL, stories per minute"
+	Base, New Variant
+	Latency   bool    // the mean response, not the stories per minute
+	Ratio     float64 // published
+	Figures   string  // that it is made of
+	Vague     bool    // published in words: "very similar"
+}
+
+var (
+	mysqlPlain    = Variant{"mysql", "none"}
+	postgresPlain = Variant{"postgresql", "none"}
+	bridged       = Variant{"postgresql", "bridge"}
+	hosted        = Variant{"postgresql", "host"}
+)
+
+// Claims are the published comparisons.
+func Claims() []Claim {
+	return []Claim{
+		{Text: "PostgreSQL against MySQL, stories per minute", Base: mysqlPlain, New: postgresPlain, Ratio: publishedPostgreSQL / float64(publishedMySQL), Figures: thousands(publishedPostgreSQL) + " to " + thousands(publishedMySQL)},
+		{Text: "PostgreSQL against MySQL, mean response", Base: mysqlPlain, New: postgresPlain, Latency: true, Ratio: 1, Figures: "very similar", Vague: true},
+		{Text: "bridge container against none, stories per minute", Base: postgresPlain, New: bridged, Ratio: publishedBridge / float64(publishedPostgreSQL), Figures: thousands(publishedBridge) + " to " + thousands(publishedPostgreSQL)},
+		{Text: "bridge container against none, mean response", Base: postgresPlain, New: bridged, Latency: true, Ratio: 1.30, Figures: "about 30 % slower"},
+		{Text: "host container against none, stories per minute", Base: postgresPlain, New: hosted, Ratio: 1, Figures: "very similar", Vague: true},
+		{Text: "host container against none, mean response", Base: postgresPlain, New: hosted, Latency: true, Ratio: 1, Figures: "very similar", Vague: true},
+	}
+}
+
+// An Outcome is what became of a claim.
+type Outcome string
+
+// The outcomes.
+const (
+	Reproduces    Outcome = "reproduces"
+	DirectionOnly Outcome = "direction only"
+	DoesNot       Outcome = "does not reproduce"
+	Opposite      Outcome = "opposite"
+	Undecided     Outcome = "undecided"
+	NotTested     Outcome = "not tested"
+)
+
+const (
+	minBlocks = stats.MinPairs // for more than an indication
+	level     = 0.95           // of intervals
+	similar   = 0.05           // up to which two figures are "very similar": the runs of the study vary by 4 to 8 % from minute to minute
+)
+
+// A Finding is a claim beside our ratio, over N blocks that have both arms. Lo and Hi are NaN where there is no interval.
+type Finding struct {
+	Claim
+	Here, Lo, Hi float64
+	N            int
+	Outcome      Outcome
+	Sentence     string
+	// ServerSide says that the mean response is the service's own, as the study's was.
+	ServerSide bool
+}
+
+// Judge sets a claim beside the runs. It takes the first arm of each variant.
+func (c Claim) Judge(arms []Arm, runs []Run) Finding {
+	f := Finding{Claim: c, Here: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Outcome: NotTested}
+	base, ok1 := armOf(arms, c.Base)
+	fresh, ok2 := armOf(arms, c.New)
+	if !ok1 || !ok2 {
+		f.Sentence = fmt.Sprintf("%s: not tested here; published %s", c.Text, c.published())
+		return f
+	}
+	f.ServerSide = c.Latency
+	for _, r := range runs {
+		f.ServerSide = f.ServerSide && r.Server.Mean > 0
+	}
+	before, after := paired(runs, base.Name, fresh.Name, c.of(f.ServerSide))
+	sample, err := stats.LogRatios(before, after)
+	if f.N = sample.N(); err != nil || f.N == 0 {
+		f.Sentence = fmt.Sprintf("%s: no block has both; published %s", c.Text, c.published())
+		return f
+	}
+	f.Here = math.Exp(sample.Mean())
+	if in := stats.TInterval(sample, level); in.Known() {
+		f.Lo, f.Hi = math.Exp(in.Lo), math.Exp(in.Hi)
+	}
+	f.Outcome = f.outcome()
+	f.Sentence = f.text()
+	return f
+}
+
+// of returns the figure that the claim is about.
+func (c Claim) of(server bool) func(Run) float64 {
+	switch {
+	case !c.Latency:
+		return func(r Run) float64 { return r.Client.PerMinute }
+	case server:
+		return func(r Run) float64 { return r.Server.Mean }
+	}
+	return func(r Run) float64 { return r.Client.Mean }
+}
+
+func armOf(arms []Arm, v Variant) (Arm, bool) {
+	for _, a := range arms {
+		if a.Variant == v {
+			return a, true
+		}
+	}
+	return Arm{}, false
+}
+
+// paired returns a figure of two arms in the blocks that have both.
+func paired(runs []Run, base, fresh string, of func(Run) float64) (before, after []float64) {
+	blocks := map[int][2]float64{}
+	var order []int
+	for _, r := range runs {
+		b, seen := blocks[r.Block]
+		if !seen {
+			order = append(order, r.Block)
+		}
+		switch r.Arm {
+		case base:
+			b[0] = of(r)
+		case fresh:
+			b[1] = of(r)
+		}
+		blocks[r.Block] = b
+	}
+	for _, n := range order {
+		if b := blocks[n]; b[0] > 0 && b[1] > 0 {
+			before, after = append(before, b[0]), append(after, b[1])
+		}
+	}
+	return before, after
+}
+
+// outcome follows from the interval alone.
+func (f *Finding) outcome() Outcome {
+	inside := func(x float64) bool { return f.Lo <= x && x <= f.Hi }
+	switch {
+	case math.IsNaN(f.Lo):
+		return Undecided
+	case f.Vague && f.Lo > 1/(1+similar) && f.Hi < 1+similar:
+		return Reproduces
+	case f.Vague && inside(1):
+		return Undecided
+	case f.Vague:
+		return DoesNot
+	case inside(f.Claim.Ratio) && inside(1):
+		return Undecided
+	case inside(f.Claim.Ratio):
+		return Reproduces
+	case inside(1):
+		return DoesNot
+	case (f.Here > 1) == (f.Claim.Ratio > 1):
+		return DirectionOnly
+	}
+	return Opposite
+}
+
+func (c Claim) published() string {
+	if c.Vague {
+		return "“" + c.Figures + "”, without a figure"
+	}
+	return fmt.Sprintf("%.2f (%s; one run each, no interval)", c.Ratio, c.Figures)
+}
+
+// here is our ratio with its interval.
+func (f *Finding) here() string {
+	if math.IsNaN(f.Lo) {
+		return fmt.Sprintf("%.2f", f.Here)
+	}
+	return fmt.Sprintf("%.2f [%.2f, %.2f]", f.Here, f.Lo, f.Hi)
+}
+
+func (f *Finding) text() string {
+	var b strings.Builder
+	side := ""
+	if f.Latency {
+		side = ", as the users saw it"
+		if f.ServerSide {
+			side = ", as the service measured it"
+		}
+	}
+	fmt.Fprintf(&b, "%s%s: %s here (%s), %s published. ", f.Text, side, f.here(), count(f.N, "block", "blocks"), f.published())
+	switch f.Outcome {
+	case Reproduces:
+		if f.Vague {
+			fmt.Fprintf(&b, "It reproduces: the interval lies within %.0f %% of no difference.", 100*similar)
+		} else {
+			b.WriteString("It reproduces: the interval holds the published ratio and not 1.")
+		}
+	case Undecided:
+		switch {
+		case math.IsNaN(f.Lo):
+			b.WriteString("Too few blocks for an interval: that decides nothing.")
+		case f.Vague:
+			fmt.Fprintf(&b, "The interval holds no difference, and more than %.0f %% as well: that decides nothing.", 100*similar)
+		default:
+			b.WriteString("The interval holds the published ratio and no difference as well: that decides nothing.")
+		}
+	case DoesNot:
+		if f.Vague {
+			fmt.Fprintf(&b, "It does not reproduce: there is a difference here, perhaps of more than %.0f %%.", 100*similar)
+		} else {
+			b.WriteString("It does not reproduce: the interval holds no difference, and not the published one.")
+		}
+	case DirectionOnly:
+		b.WriteString("The direction reproduces, the size does not.")
+	case Opposite:
+		b.WriteString("Here it is the other way round.")
+	case NotTested: // has a sentence of its own
+	}
+	if f.N < minBlocks {
+		fmt.Fprintf(&b, " Below %d blocks that is indicative only.", minBlocks)
+	}
+	return b.String()
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// thousands writes a number with commas.
+func thousands(v float64) string {
+	s := fmt.Sprintf("%.0f", v)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

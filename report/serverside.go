@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/stats"
+	"plimsoll/workload"
+)
+
+// SideTable sets what the users measured beside what the target's telemetry tells, operation by operation, on one engine: judged runs
+// merged, measured phases.
+type SideTable struct {
+	Engine string    `json:"engine"`
+	Rows   []SideRow `json:"rows"`
+}
+
+// SideRow is one operation of one arm. Between is the difference of the means, in milliseconds: what lies between the two
+// clocks, network and queues. It is not known where they saw different numbers of requests.
+type SideRow struct {
+	Name    string   `json:"name"`
+	Arm     string   `json:"arm"`
+	Client  SideCell `json:"client"`
+	Server  SideCell `json:"server"`
+	Between Number   `json:"between_ms"`
+}
+
+// SideCell is one side: requests that succeeded, and their times in milliseconds.
+type SideCell struct {
+	Count uint64 `json:"count"`
+	Mean  Number `json:"mean_ms"`
+	P50   Number `json:"p50_ms"`
+	P95   Number `json:"p95_ms"`
+}
+
+func sideCell(h *measure.Histogram) SideCell {
+	c := SideCell{Count: h.Count(), Mean: unknown, P50: unknown, P95: unknown}
+	if c.Count == 0 {
+		return c
+	}
+	of := func(d time.Duration) Number { return Number(float64(d) / float64(time.Millisecond)) }
+	c.Mean = of(h.Mean())
+	if c.Count >= stats.LeastOps(0.50) {
+		c.P50 = of(h.Quantile(0.50))
+	}
+	if c.Count >= stats.LeastOps(0.95) {
+		c.P95 = of(h.Quantile(0.95))
+	}
+	return c
+}
+
+// sideTolerance is by how much the numbers of requests of both sides may differ, as a part of the larger one, for their means to be
+// set against each other: requests at the edges of the phase end within it on one side alone.
+const sideTolerance = 0.01
+
+// sides fills Document.Sides.
+func (b *builder) sides() {
+	for _, e := range b.d.Engines {
+		t := SideTable{Engine: e.Key}
+		type pair struct{ client, server *measure.Histogram }
+		merged := map[[2]string]*pair{}
+		var names []string
+		for _, a := range b.d.Arms {
+			for _, r := range b.of(e.Key, a.Name) {
+				for name, w := range r.Server {
+					client := r.Ops[name]
+					if client == nil || !workload.Steady(name) {
+						continue
+					}
+					p := merged[[2]string{name, a.Name}]
+					if p == nil {
+						p = &pair{new(measure.Histogram), new(measure.Histogram)}
+						merged[[2]string{name, a.Name}] = p
+					}
+					p.client.Merge(client.Response)
+					p.server.Merge(w.Response)
+					if !slices.Contains(names, name) {
+						names = append(names, name)
+					}
+				}
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			for _, a := range b.d.Arms {
+				p := merged[[2]string{name, a.Name}]
+				if p == nil {
+					continue
+				}
+				row := SideRow{Name: name, Arm: a.Name, Client: sideCell(p.client), Server: sideCell(p.server), Between: unknown}
+				x, y := float64(row.Client.Count), float64(row.Server.Count)
+				if x > 0 && y > 0 && max(x, y)-min(x, y) <= sideTolerance*max(x, y) {
+					row.Between = row.Client.Mean - row.Server.Mean
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+		if len(t.Rows) > 0 {
+			b.d.Sides = append(b.d.Sides, t)
+		}
+	}
+}
+
+func (d Document) sideSections() []section {
+	var out []section
+	for _, s := range d.Sides {
+		t := newTable(-1, "Operation", "Arm", ">Requests, client", ">server", ">Mean ms, client", ">server", ">Between", ">p50 ms, client", ">server", ">p95 ms, client", ">server")
+		for _, r := range s.Rows {
+			c, v := r.Client, r.Server
+			t.add(r.Name, d.armLabel(r.Arm), fmt.Sprint(c.Count), fmt.Sprint(v.Count), fine(c.Mean), fine(v.Mean), fine(r.Between), fine(c.P50), fine(v.P50), fine(c.P95), fine(v.P95))
+		}
+		out = append(out, section{Level: 3, Title: "Client and server" + dashLabel(d.engineLabel(s.Engine)), Table: t, Notes: []string{
+			"All judged runs merged; the measured phase by each side's own clock. Client: from the moment a request was due until its answer was read. Server: what the target's telemetry says, from routing to answer. " +
+				"Between is the difference of the means: connection, kernel, queue and scheduling on both ends. Percentiles have no such difference."}})
+	}
+	return out
+}
+
+// fine writes milliseconds of short times.
+func fine(n Number) string { return strings.TrimSpace(sig(float64(n), 3)) }
