@@ -16,7 +16,11 @@ func withDefaultRules(p *plan.Plan) *plan.Plan {
 	q := *p
 	u := *p.Unbounded
 	q.Unbounded = &u
-	for _, t := range defaultRules(p) {
+	defaults := defaultRules
+	if speaksFeed(p) {
+		defaults = feedRules
+	}
+	for _, t := range defaults(p) {
 		r, err := plan.ParseSLO(t)
 		if err != nil {
 			panic(err) // constants, tested
