@@ -176,6 +176,20 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.Max()
 }
 
+// Buckets yields every bucket that holds something, ascending: its middle, and how many values lie in it. Middles ascend
+// strictly. It is an iterator over h, which may not change meanwhile; a nil h has none.
+func (h *Histogram) Buckets(yield func(mid time.Duration, n uint32) bool) {
+	if h.Count() == 0 {
+		return
+	}
+	lo, hi := h.used()
+	for i := lo; i <= hi; i++ {
+		if n := h.counts[i]; n > 0 && !yield(time.Duration(math.Round(bucketMid(i))), n) {
+			return
+		}
+	}
+}
+
 // CountOver returns how many values lie in buckets wholly above d.
 func (h *Histogram) CountOver(d time.Duration) uint64 {
 	if h.Count() == 0 {
