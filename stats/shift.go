@@ -36,6 +36,8 @@ const innerDraws = 100
 // the band is as many standard errors wide as the largest deviation at any of probs has in a share level of
 // them. The spread between pairs decides its width: seconds within a run are no replicates. seed decides what is drawn.
 //
+// Values on the steps of a histogram have ties: pairs that would otherwise agree to the last digit have the error of the steps.
+//
 // The band of six pairs is wider than it had to be, since so few pairs know little of the tails of their spread;
 // docs/statistics.md has the coverage. A draw that is the same pair every time has the spread of its blocks alone.
 //
@@ -48,6 +50,7 @@ func ShiftFunction(pairs []RunPair, probs []float64, level float64, seed uint64)
 	rng := rand.New(rand.NewPCG(seed, uint64(len(pairs))))
 	whole := make([][]float64, len(pairs))   // by pair, then quantile
 	drawn := make([][][]float64, len(pairs)) // by pair, then draw, then quantile
+	rounding := math.Inf(1)
 	for i, p := range pairs {
 		base, err := newTable(p.Base, probs)
 		if err != nil {
@@ -57,6 +60,7 @@ func ShiftFunction(pairs []RunPair, probs []float64, level float64, seed uint64)
 		if err != nil {
 			return Shift{}, fmt.Errorf("pair %d, new: %w", i+1, err)
 		}
+		rounding = min(rounding, base.resolution(), fresh.resolution())
 		whole[i] = make([]float64, len(probs))
 		for k := range probs {
 			whole[i][k] = fresh.logs[fresh.whole[k]] - base.logs[base.whole[k]]
@@ -64,10 +68,11 @@ func ShiftFunction(pairs []RunPair, probs []float64, level float64, seed uint64)
 		drawn[i] = shifts(rng, base, fresh)
 	}
 	var se []float64
-	s.D, se = meansAndErrors(whole, len(probs))
+	s.D, se = meansAndErrors(whole, len(probs), rounding)
 	s.Lo, s.Hi = make([]float64, len(probs)), make([]float64, len(probs))
 	if len(pairs) >= MinPairs {
-		s.Factor = largestDeviation(rng, drawn, s.D, level)
+		// A band for many quantiles is nowhere narrower than the interval of one.
+		s.Factor = max(largestDeviation(rng, drawn, s.D, level, rounding), TQuantile(1-(1-level)/2, float64(len(pairs)-1)))
 	}
 	for k, d := range s.D {
 		s.Lo[k], s.Hi[k] = d-s.Factor*se[k], d+s.Factor*se[k]
@@ -92,14 +97,14 @@ func shifts(rng *rand.Rand, base, fresh *table) [][]float64 {
 }
 
 // largestDeviation returns the quantile at level of the largest studentized deviation from center over resampled pairs.
-func largestDeviation(rng *rand.Rand, drawn [][][]float64, center []float64, level float64) float64 {
+func largestDeviation(rng *rand.Rand, drawn [][][]float64, center []float64, level, rounding float64) float64 {
 	largest := make([]float64, Resamples)
 	rows := make([][]float64, len(drawn))
 	for r := range largest {
 		for i := range rows {
 			rows[i] = drawn[rng.IntN(len(drawn))][rng.IntN(innerDraws)]
 		}
-		mean, se := meansAndErrors(rows, len(center))
+		mean, se := meansAndErrors(rows, len(center), rounding)
 		for k, c := range center {
 			d := math.Abs(mean[k] - c)
 			switch {
@@ -114,9 +119,23 @@ func largestDeviation(rng *rand.Rand, drawn [][][]float64, center []float64, lev
 	return largest[min(int(math.Ceil(level*Resamples)), Resamples)-1]
 }
 
-// meansAndErrors returns the mean of each column and its standard error.
-func meansAndErrors(rows [][]float64, columns int) (mean, se []float64) {
+// resolution is the smallest step between the logarithms of two values that occur; 0 for a single one.
+func (t *table) resolution() float64 {
+	if len(t.logs) < 2 {
+		return 0
+	}
+	least := math.Inf(1)
+	for i, v := range t.logs[1:] {
+		least = min(least, v-t.logs[i])
+	}
+	return least
+}
+
+// meansAndErrors returns the mean of each column and its standard error. Values are differences of two that lie on steps of the
+// size rounding, each evenly anywhere within its step: a column of equal values has that error.
+func meansAndErrors(rows [][]float64, columns int, rounding float64) (mean, se []float64) {
 	n := float64(len(rows))
+	steps := rounding * rounding / 6 / n
 	mean, se = make([]float64, columns), make([]float64, columns)
 	for k := range mean {
 		first, sum, squares := rows[0][k], 0.0, 0.0
@@ -126,7 +145,7 @@ func meansAndErrors(rows [][]float64, columns int) (mean, se []float64) {
 			squares += d * d
 		}
 		mean[k] = first + sum/n
-		se[k] = math.Sqrt(max(0, squares-sum*sum/n) / (n - 1) / n)
+		se[k] = math.Sqrt(max(0, squares-sum*sum/n)/(n-1)/n + steps)
 	}
 	return mean, se
 }

@@ -25,29 +25,41 @@ const (
 //
 // Source: White, Simulation 69 (1997); White, Cobb and Spratt, Proc. Winter Simulation Conf. 2000.
 func MSER5(values []float64) (cut int, ok bool) {
-	if len(values) < MinWarmup {
+	z := mser(values)
+	if z == nil {
 		return 0, false
+	}
+	at := len(z) - 1
+	for d, v := range slices.Backward(z) {
+		if v <= z[at] { // of equal cuts the earliest
+			at = d
+		}
+	}
+	return at * MSERBatch, 2*at <= len(values)/MSERBatch
+}
+
+// mser returns the statistic of MSER-5 for every cut that it tries, in batches; nil where it cannot be had.
+func mser(values []float64) []float64 {
+	if len(values) < MinWarmup {
+		return nil
 	}
 	means := BatchMeans(values[:len(values)/MSERBatch*MSERBatch], len(values)/MSERBatch)
 	if means == nil {
-		return 0, false
+		return nil
 	}
+	out := make([]float64, len(means)-max(mserRest, len(means)/3)+1)
 	// From the end: mean and sum of squared deviations of what a cut would leave (Welford's recursion).
-	best, at := math.Inf(1), 0
 	mean, squares := 0.0, 0.0
 	for d, v := range slices.Backward(means) {
 		n := float64(len(means) - d)
 		delta := v - mean
 		mean += delta / n
 		squares += delta * (v - mean)
-		if len(means)-d < max(mserRest, len(means)/3) {
-			continue
-		}
-		if z := squares / (n * n); z <= best { // of equal cuts the earliest
-			best, at = z, d
+		if d < len(out) {
+			out[d] = squares / (n * n)
 		}
 	}
-	return at * MSERBatch, 2*at <= len(means)
+	return out
 }
 
 // WarmupCut returns how many of the first intervals of a run to leave out: the later of the cuts of [MSER5] on its
@@ -97,18 +109,34 @@ func BatchError(values []float64) float64 {
 	return Sample{Values: means}.SD() / math.Sqrt(TrendBatches)
 }
 
+// leastBatches is to how few stretches [RunDrift] goes down.
+const leastBatches = 10
+
 // RunDrift returns the trend of a steady phase as its change over the whole of it, in the unit of the values (of log
 // latency: 0.02 is 2 %), from the means of [TrendBatches] stretches: Theil and Sen's slope with its interval of the
-// given level and the test of Mann and Kendall, as in [TrendOf]. Everything is NaN below two values to a stretch.
+// given level and the test of Mann and Kendall, as in [TrendOf]. Where values depend on each other for longer than a stretch
+// ([LongestTime], of what the trend leaves), stretches are as long as that, but ten are left. Everything is NaN below two values to a
+// stretch.
 func RunDrift(values []float64, level float64) Trend {
-	var means []float64
-	if len(values) >= 2*TrendBatches {
-		means = BatchMeans(values, TrendBatches)
+	if len(values) < 2*TrendBatches {
+		return TrendOf(nil, level)
 	}
-	t := TrendOf(means, level)
-	t.Slope *= TrendBatches
-	t.Lo *= TrendBatches
-	t.Hi *= TrendBatches
+	n, k := len(values), TrendBatches
+	t := TrendOf(BatchMeans(values, k), level)
+	if t.Known() {
+		rest := make([]float64, n)
+		for i, v := range values {
+			rest[i] = v - t.Slope/float64(n/k)*float64(i)
+		}
+		if most := int(float64(n) / LongestTime(rest)); most < k {
+			k = max(most, leastBatches)
+			t = TrendOf(BatchMeans(values, k), level)
+		}
+	}
+	whole := float64(n) / float64(n/k) // stretches, with what fills none
+	t.Slope *= whole
+	t.Lo *= whole
+	t.Hi *= whole
 	return t
 }
 
@@ -143,6 +171,33 @@ func AutocorrelationTime(values []float64) float64 {
 		}
 	}
 	return max(tau, 1)
+}
+
+// LongestTime is [AutocorrelationTime] for short series, which know too little of how long their values depend on each other: at least the
+// time of a first-order process with the correlation of neighbors, corrected for its bias in so few values (Kendall, Biometrika 41,
+// 1954). It is at most the number of values, and NaN where AutocorrelationTime is.
+func LongestTime(values []float64) float64 {
+	tau, n := AutocorrelationTime(values), float64(len(values))
+	if math.IsNaN(tau) {
+		return tau
+	}
+	mean := Sample{Values: values}.Mean()
+	squares, neighbors := 0.0, 0.0
+	for i, v := range values {
+		squares += (v - mean) * (v - mean)
+		if i > 0 {
+			neighbors += (v - mean) * (values[i-1] - mean)
+		}
+	}
+	if squares == 0 {
+		return tau
+	}
+	rho := neighbors / squares
+	rho += (1 + 3*rho) / n
+	if rho >= 1 {
+		return n
+	}
+	return min(max(tau, (1+rho)/(1-rho)), n)
 }
 
 // sokal is the window of the sum in [AutocorrelationTime], in integrated times.

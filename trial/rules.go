@@ -298,6 +298,7 @@ func (r *run) judgeMeasure() {
 		r.event(r.evaluation(rd, "measured"))
 	}
 	r.gateMeasure(r.measured)
+	r.judgeSteady()
 	r.judgeLevel()
 }
 

@@ -192,6 +192,7 @@ type run struct {
 	merged  map[stretchKey]*measure.Window
 	// measured gathers the measured phase: one slice per second.
 	measured stretch
+	course   course
 	level    level
 	trailing time.Duration // how far the trail must reach
 	until    untilState
@@ -250,6 +251,9 @@ func (r *run) gather() func() bool {
 		sl := r.trail.slices[len(r.trail.slices)-1]
 		sec := measureSecond(all)
 		sec.add(sl.windows)
+		if r.course.add(sl.windows); r.now()%time.Second == 0 {
+			r.course.next()
+		}
 		if worst.desired < 0 || sl.active*worst.desired < worst.active*sl.desired {
 			worst.desired, worst.active = sl.desired, sl.active
 		}

@@ -1,0 +1,94 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/stats"
+	"plimsoll/workload"
+)
+
+// A course is what the measured phase did second by second, as far as it is asked whether it was steady: 24 bytes a second.
+type course struct {
+	seconds []courseSecond
+	open    courseSecond
+}
+
+type courseSecond struct {
+	response   time.Duration // sum
+	timed, ops uint64
+}
+
+func (c *course) add(ws []*measure.Window) {
+	for _, w := range ws {
+		if workload.Steady(w.Name) {
+			c.open.response += w.Response.Sum()
+			c.open.timed += w.Response.Count()
+			c.open.ops += w.Count()
+		}
+	}
+}
+
+// next ends a second.
+func (c *course) next() {
+	c.seconds = append(c.seconds, c.open)
+	c.open = courseSecond{}
+}
+
+// series returns log mean response and log throughput of equal intervals, as [record.Course] cuts them; one without operations has no
+// finite logarithm.
+func (c *course) series() (latency, rate []float64, each time.Duration) {
+	size := max((len(c.seconds)+record.MostIntervals-1)/record.MostIntervals, 1)
+	for i := 0; i+size <= len(c.seconds); i += size {
+		var sum courseSecond
+		for _, s := range c.seconds[i : i+size] {
+			sum.response += s.response
+			sum.timed += s.timed
+			sum.ops += s.ops
+		}
+		latency = append(latency, math.Log(sum.response.Seconds()/float64(sum.timed)))
+		rate = append(rate, math.Log(float64(sum.ops)/float64(size)))
+	}
+	return latency, rate, time.Duration(size) * time.Second
+}
+
+// stationary is the gate of the findings about a measured phase that was not steady from its beginning.
+const stationary = "stationary"
+
+// judgeSteady asks whether the measured phase was steady from its beginning. A phase below [stats.MinWarmup] seconds is not
+// asked, and none with storms, which are there to disturb it.
+func (r *run) judgeSteady() {
+	if r.Bounded == nil || len(r.Bounded.Storms) > 0 {
+		return
+	}
+	latency, rate, each := r.course.series()
+	s := stats.SettlingOf(latency, rate)
+	what, shift := "mean response", s.Shift
+	if s.Rate {
+		what = "throughput"
+	}
+	cut := time.Duration(s.Cut) * each
+	share := 100 * float64(s.Cut) / float64(max(len(latency), 1))
+	switch s.State {
+	case stats.SettledLate:
+		r.out.Validity.Add(record.Finding{Gate: stationary, Level: record.Amber, Value: share, Unit: "%",
+			Text: fmt.Sprintf("the first %v of the measured phase were still warm-up: their %s was %s than later, which moves that of the whole phase by %+.1f %%; set bounded.settle to %v",
+				cut, what, apart(shift), 100*math.Expm1(s.Bias), wholeSeconds(r.Bounded.Settle)+cut)})
+	case stats.NeverSettled:
+		r.out.Validity.Add(record.Finding{Gate: stationary, Level: record.Red, Value: share, Limit: 50, Unit: "%",
+			Text: fmt.Sprintf("the measured phase was never steady: %s of its first %v was %s than of the rest, and no steady climb or fall explains it; find out what changed then, or measure longer",
+				what, cut, apart(shift))})
+	}
+}
+
+// apart writes a difference of logarithms: "12.3 % higher".
+func apart(d float64) string {
+	word := "higher"
+	if d < 0 {
+		word = "lower"
+	}
+	return fmt.Sprintf("%.1f %% %s", 100*math.Abs(math.Expm1(d)), word)
+}

@@ -1,0 +1,76 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/record"
+)
+
+// A target that is slow at first, changes for good in the middle, or gets slower all the time.
+func TestSteady(t *testing.T) {
+	const settle = 3 * time.Second
+	for _, tt := range []struct {
+		name    string
+		measure time.Duration
+		latency func(at time.Duration) time.Duration // from the beginning of the measured phase
+		want    string
+		text    string
+	}{
+		{"steady", 60 * time.Second, func(time.Duration) time.Duration { return 10 * time.Millisecond }, "", ""},
+		{"warm-up", 60 * time.Second, func(at time.Duration) time.Duration {
+			if at < 10*time.Second {
+				return 20 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}, "amber stationary", "the first 10s of the measured phase were still warm-up: their mean response was 100.0 % higher than later, which moves that of the whole phase by +12.2 %; set bounded.settle to 13s"},
+		{"in bins of 2 s", 120 * time.Second, func(at time.Duration) time.Duration {
+			if at < 20*time.Second {
+				return 20 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}, "amber stationary", "set bounded.settle to 23s"},
+		{"changed in the middle", 60 * time.Second, func(at time.Duration) time.Duration {
+			if at < 35*time.Second {
+				return 10 * time.Millisecond
+			}
+			return 15 * time.Millisecond
+		}, "red stationary", "mean response of its first 35s was 33.3 % lower than of the rest"},
+		{"steady climb", 60 * time.Second, func(at time.Duration) time.Duration { return 41*time.Millisecond + 19*at/60_000 }, "", ""},
+		{"too short", 40 * time.Second, func(at time.Duration) time.Duration {
+			if at < 10*time.Second {
+				return 20 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(1000)
+				n := 0
+				s := spec(t, l)
+				began := s.Epoch.Add(2*time.Second + settle)
+				l.latency = func(int) time.Duration {
+					n++
+					at := max(time.Since(began), 0)
+					return tt.latency(at) + time.Duration(n%7-3)*20*time.Microsecond // 0.2 %
+				}
+				s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: settle, Measure: tt.measure}
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := gates(out.Validity); got != tt.want || out.Validity.Valid != !strings.HasPrefix(tt.want, record.Red) {
+					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, got, tt.want)
+				}
+				for _, f := range out.Validity.Findings {
+					if !strings.Contains(f.Text, tt.text) {
+						t.Errorf("%q lacks %q", f.Text, tt.text)
+					}
+				}
+			})
+		})
+	}
+}
