@@ -294,13 +294,21 @@ func TestFurtherMetrics(t *testing.T) {
 		return out
 	}
 	f := arms[0].Further
-	if got, want := names(f.Worsened), []string{"p50(read)"}; !slices.Equal(got, want) {
+	if got, want := names(f.Worsened), []string{"mean(read)", "p50(read)"}; !slices.Equal(got, want) {
 		t.Errorf("worsened %v, want %v: %+v", got, want, f)
 	}
-	if w := f.Worsened; len(w) == 1 && (math.Abs(w[0].Effect-0.4) > 0.03 || math.Abs(w[0].Base-23.5) > 1.5 || w[0].N != 6) {
-		t.Errorf("read: %+v, want 40 %% more than 22 to 25 ms in 6 pairs", w[0])
+	for _, w := range f.Worsened {
+		if math.Abs(w.Effect-0.4) > 0.03 || math.Abs(w.Base-23.5) > 1.5 || w.N != 6 || w.BaseCalls != 2400 || w.NewCalls != 2400 {
+			t.Errorf("%+v, want 40 %% more than 22 to 25 ms in 6 pairs of 2400", w)
+		}
+		if want := 2.4 * (w.New - w.Base); (w.Contribution != nil) != (w.Name == "mean(read)") || w.Contribution != nil && math.Abs(*w.Contribution-want) > 1e-9 {
+			t.Errorf("%s adds %v s, want %v for the mean", w.Name, w.Contribution, want)
+		}
 	}
-	if got, want := names(f.Unclear), []string{"p50(post)"}; !slices.Equal(got, want) {
+	if s := arms[0].Shifts; len(s) != 2 || s[0].Op != "op" || s[1].Op != "post" || !strings.HasPrefix(s[0].Sentence, "op: faster from p10 (-14.3 %) to p40 (-6.1 %), slower from p50 (+3") || !strings.Contains(s[1].Sentence, "no shift is shown anywhere") {
+		t.Errorf("shifts %+v", s)
+	}
+	if got, want := names(f.Unclear), []string{"mean(post)", "mean(rare)", "p50(post)"}; !slices.Equal(got, want) {
 		t.Errorf("unclear %v, want %v", got, want)
 	}
 	if !slices.Equal(f.Appeared, []string{"thread"}) || len(f.Vanished) > 0 {

@@ -21,10 +21,14 @@ type Numbers struct {
 	Censored bool  // the capacity is a lower bound
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
-	// Metrics are the further numbers of the measured phase: p50, p95 and p99 of every operation by name, in milliseconds,
-	// those that the run carries. Counts are how many operations there were by name.
-	Metrics map[string]float64
+	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean, p50, p95 and p99 of
+	// every operation, and what a [Reader] adds. Counts are how many operations there were by name.
+	Metrics map[string]Further
 	Counts  map[string]int64
+	// Calls are how many calls a [Reader] saw by name.
+	Calls map[string]int64
+	// Course holds the measured phase cut into intervals, of those operations whose shift is looked for.
+	Course map[string]*record.Intervals
 	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
 	Thin map[string]bool
 }
@@ -40,7 +44,7 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 			return n, err
 		}
 		maps.Copy(merged, all)
-		if n.Metrics, n.Thin, err = metricsOf(r, ph, merged, endpoints, window); err != nil {
+		if err = n.metricsOf(r, ph, merged, endpoints, window); err != nil {
 			return n, err
 		}
 		n.Counts = make(map[string]int64, len(merged))
@@ -166,14 +170,15 @@ type Judgement struct {
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that no run had operations for, with the reason.
 	Skipped map[string]string
-	// Further is what all other metrics say; it decides nothing.
+	// Further is what all other metrics say, and Shifts where in the distributions the arms differ; they decide nothing.
 	Further verdict.Family
+	Shifts  []verdict.Shift
 }
 
 // Judge reads the runs of a comparison and judges every arm but the base on every database, and, when there are
-// several, every database against the first within each arm. load opens a run by id. With planned looks it judges the blocks of
-// the last look that was taken, at its level; what came after it waits for the next.
-func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (arms, databases []Judgement, err error) {
+// several, every database against the first within each arm. load opens a run by id; readers add to what the operations say. With
+// planned looks it judges the blocks of the last look that was taken, at its level; what came after it waits for the next.
+func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := Endpoints(p)
 	numbers := map[string]Numbers{}
 	for _, run := range c.Runs {
@@ -184,9 +189,14 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		if err != nil {
 			return nil, nil, err
 		}
-		if numbers[run.Run], err = NumbersOf(r, endpoints); err != nil {
+		n, err := NumbersOf(r, endpoints)
+		if err != nil {
 			return nil, nil, err
 		}
+		if err := n.read(r, readers); err != nil {
+			return nil, nil, fmt.Errorf("run %s: %w", run.Run, err)
+		}
+		numbers[run.Run] = n
 	}
 	find := func(block int, arm, engine string) (Numbers, bool) {
 		for _, run := range c.Runs {
@@ -208,7 +218,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				both = append(both, numbersPair{b, x, y})
 			}
 		}
-		j.Further = family(both, endpoints)
+		j.Further, j.Shifts = family(both, endpoints), shifts(both, p.Seed)
 		var results []verdict.Result
 		for _, e := range endpoints {
 			var pairs []verdict.Pair

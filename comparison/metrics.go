@@ -3,7 +3,6 @@ package comparison
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -44,11 +43,11 @@ func response(w *measure.Window) *measure.Histogram { return w.Response }
 
 func service(w *measure.Window) *measure.Histogram { return w.Service }
 
-// metricsOf returns p50, p95 and p99 of every operation of the phase, in milliseconds, those that the run carries, and which of
-// the endpoints are quantiles that it does not carry well.
-func metricsOf(r *record.Run, ph record.Phase, merged map[string]*measure.Window, endpoints []verdict.Endpoint,
-	window func(string) *measure.Window) (values map[string]float64, thin map[string]bool, err error) {
-	first, seconds := secondsOf(ph)
+// metricsOf fills in what the operations of the phase say beside the endpoints: mean, p50, p95 and p99 of each, those that the run
+// carries, which of the endpoints are quantiles that it does not carry well, and the distributions whose shift is looked for.
+func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*measure.Window, endpoints []verdict.Endpoint,
+	window func(string) *measure.Window) error {
+	first, seconds := ph.Seconds()
 	var further, primary []*tail
 	bySeries := map[string][]*tail{}
 	ask := func(name string, p float64, h *measure.Histogram, of func(*measure.Window) *measure.Histogram, series ...string) *tail {
@@ -61,8 +60,12 @@ func metricsOf(r *record.Run, ph record.Phase, merged map[string]*measure.Window
 		return t
 	}
 	names := slices.Sorted(maps.Keys(merged))
+	n.Metrics, n.Thin = map[string]Further{}, map[string]bool{}
 	for _, op := range names {
 		h := merged[op].Response
+		if h.Count() >= stats.TailOps && h.Sum() > 0 {
+			n.Metrics["mean("+op+")"] = operation(float64(h.Sum())/float64(h.Count())/float64(time.Millisecond), h.Count(), true)
+		}
 		for _, p := range metricProbs {
 			if n := h.Count(); stats.QuantileSupported(p, n, float64(n)) {
 				further = append(further, ask(metricName(p, op), p, h, response, op))
@@ -85,11 +88,13 @@ func metricsOf(r *record.Run, ph record.Phase, merged map[string]*measure.Window
 		selected := trial.Selector(rule.Arg)
 		primary = append(primary, ask(e.Name, p, of(window(rule.Arg)), of, slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !selected(s) })...))
 	}
-	_, err = r.EachSecond(func(second int, ws []*measure.Window) bool {
+	course := record.NewCourse(ph, shifted(endpoints))
+	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
 		at := time.Duration(second) * time.Second
 		if at < ph.From || at >= ph.To {
 			return at < ph.To
 		}
+		course.Add(second, ws)
 		for _, w := range ws {
 			for _, t := range bySeries[w.Name] {
 				t.hit[second-first] += t.of(w).CountOver(t.above)
@@ -98,16 +103,22 @@ func metricsOf(r *record.Run, ph record.Phase, merged map[string]*measure.Window
 		}
 		return true
 	})
-	values, thin = map[string]float64{}, map[string]bool{}
+	course.Close()
+	n.Course = course.Groups
 	for _, t := range further {
 		if t.supported() && t.value > 0 {
-			values[t.name] = t.value
+			n.Metrics[t.name] = operation(t.value, t.n, false)
 		}
 	}
 	for _, t := range primary {
-		thin[t.name] = t.n > 0 && !t.supported()
+		n.Thin[t.name] = t.n > 0 && !t.supported()
 	}
-	return values, thin, err
+	return err
+}
+
+// operation is a further number of operations of this program's users, in milliseconds.
+func operation(value float64, n uint64, mean bool) Further {
+	return Further{Unit: "ms", Better: verdict.Lower, Floor: metricFloor, Value: value, Count: float64(n), Mean: mean}
 }
 
 // percentile reads the statistic "p99" as 0.99.
@@ -130,48 +141,6 @@ func warnThin(r *verdict.Result, pairs []numbersPair) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("in %d of %d runs fewer than %d operations lie beyond the percentile, counting those that came together as fewer: "+
 			"measure longer, or compare a lower percentile", thin, 2*len(pairs), stats.TailOps))
 	}
-}
-
-// secondsOf returns the first second that begins in a phase, and how many do.
-func secondsOf(ph record.Phase) (first, n int) {
-	ceil := func(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
-	return ceil(ph.From), max(0, ceil(ph.To)-ceil(ph.From))
-}
-
-// family judges every further metric of one side against another, from the blocks in which both have a valid run.
-func family(pairs []numbersPair, primaries []verdict.Endpoint) verdict.Family {
-	var names []string
-	base, fresh := map[string]int64{}, map[string]int64{}
-	for _, p := range pairs {
-		for name := range p.base.Metrics {
-			names = append(names, name)
-		}
-		for op, n := range p.base.Counts {
-			base[op] += n
-		}
-		for op, n := range p.fresh.Counts {
-			fresh[op] += n
-		}
-	}
-	slices.Sort(names)
-	var metrics []verdict.Metric
-	for _, name := range slices.Compact(names) {
-		if slices.ContainsFunc(primaries, func(e verdict.Endpoint) bool { return e.Name == name }) {
-			continue
-		}
-		m := verdict.Metric{Name: name, Unit: "ms", Better: verdict.Lower, Floor: metricFloor}
-		for _, p := range pairs {
-			x, ok1 := p.base.Metrics[name]
-			y, ok2 := p.fresh.Metrics[name]
-			if ok1 && ok2 {
-				m.Pairs = append(m.Pairs, verdict.Pair{Block: p.block, Base: x, New: y})
-			}
-		}
-		if len(m.Pairs) > 0 {
-			metrics = append(metrics, m)
-		}
-	}
-	return verdict.JudgeFamily(metrics, base, fresh)
 }
 
 // numbersPair is what the two runs of a block say.

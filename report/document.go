@@ -42,8 +42,9 @@ type Judged struct {
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason.
 	Skipped map[string]string
-	// Further is what the metrics beside the primary endpoints say, nil for nothing.
+	// Further is what the metrics beside the primary endpoints say, nil for nothing; Shifts where the distributions differ.
 	Further *verdict.Family
+	Shifts  []verdict.Shift
 }
 
 // RunData is one run of the comparison, as far as it could be read.
@@ -62,6 +63,8 @@ type RunData struct {
 	Outside record.Outside
 	// Limiter is what stopped the run, by its evidence; nil where nobody asked.
 	Limiter *verdict.Limiter
+	// Drift is what moved in the measured phase; nil where nobody asked.
+	Drift []verdict.Drift
 	// Series holds the lines by test (Bounded, Unbounded) and name of graph.
 	Series map[string]map[string]Line
 }
@@ -118,6 +121,8 @@ type Document struct {
 	Sides    []SideTable `json:"client_and_server,omitempty"` // one per engine
 	Rules    []RuleTable `json:"rules,omitempty"`
 	Users    []UsersOf   `json:"users,omitempty"` // one per engine and arm
+	// Stability is what moved inside the judged runs, by engine and signal.
+	Stability []Stability `json:"stability,omitempty"`
 	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.
 	Login  string      `json:"login,omitempty"`
 	Mix    string      `json:"mix,omitempty"`
@@ -165,6 +170,7 @@ type Finding struct {
 	Verdict verdict.Verdict `json:"verdict"`
 	Skipped []record.Row    `json:"skipped,omitempty"` // endpoint, reason
 	Further *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
+	Shifts  []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
 }
 
 // Capacity is the supported users of one engine: each arm pooled over the judged blocks, and the effect of each new

@@ -49,6 +49,8 @@ func (b *builder) comments() []string {
 		out = append(out, c.Leads...)
 	}
 	out = append(out, b.limiterComments()...)
+	out = append(out, d.shiftComments()...)
+	out = append(out, d.stabilityComments()...)
 	out = append(out, b.resolution()...)
 	if n := len(d.Voided); n > 0 {
 		add("%s voided because of runs that were not valid; see Validity.", count(n, "block was", "blocks were"))

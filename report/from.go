@@ -32,6 +32,7 @@ func From(in Input) Document {
 	b.limiters()
 	b.operations()
 	b.sides()
+	b.stability()
 	b.rules()
 	b.users()
 	b.graphs()
@@ -193,7 +194,7 @@ func (b *builder) verdicts() {
 func (b *builder) findings(js []Judged, withArm bool) []Finding {
 	out := make([]Finding, 0, len(js))
 	for _, j := range js {
-		f := Finding{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Further: j.Further}
+		f := Finding{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Further: j.Further, Shifts: j.Shifts}
 		f.Name = b.engineLabel(j.Engine)
 		switch {
 		case f.Name == "":

@@ -22,12 +22,19 @@ func (d Document) furtherSections() []section {
 		s := section{Level: 3, Title: title, Notes: []string{strings.ToUpper(f.Sentence[:1]) + f.Sentence[1:] + "."}}
 		found := append(append([]verdict.Secondary{}, f.Worsened...), f.Improved...)
 		shown := f.Unclear[:min(len(f.Unclear), furtherShown)]
+		var far []string
 		if len(found)+len(shown) > 0 {
-			s.Table = newTable(1, "Metric", "Finding", ">"+base, ">"+fresh, ">Effect", ">Floor", ">q", ">Pairs")
+			s.Table = newTable(1, "Metric", "Finding", ">"+base, ">"+fresh, ">Effect", ">Floor", ">q", ">Pairs", ">Calls "+base, ">Calls "+fresh, ">Adds")
 		}
 		for _, m := range append(found, shown...) {
-			s.Table.add(m.Name, finding(m.Kind), sig(m.Base, 3)+" "+m.Unit, sig(m.New, 3)+" "+m.Unit, secondaryEffect(m),
-				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), fmt.Sprint(m.N))
+			s.Table.add(m.Name, finding(m.Kind), strings.TrimSpace(sig(m.Base, 3)+" "+m.Unit), strings.TrimSpace(sig(m.New, 3)+" "+m.Unit), secondaryEffect(m),
+				trim(fixed(100*m.Floor, 1))+" %", qText(m.Q), fmt.Sprint(m.N), callsText(m.BaseCalls), callsText(m.NewCalls), contribution(m))
+			if len(m.Outliers) > 0 {
+				far = append(far, m.Name+" ("+blockNames(m.Outliers)+")")
+			}
+		}
+		if len(far) > 0 {
+			s.Notes = append(s.Notes, "Far from the other blocks (3.5 robust standard deviations), named and not left out: "+list(far)+".")
 		}
 		if rest := len(f.Unclear) - len(shown); rest > 0 {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s without a finding are left out here; the JSON report has them.", count(rest, "further metric", "further metrics")))
@@ -37,8 +44,9 @@ func (d Document) furtherSections() []section {
 		}
 		if !noted {
 			noted = true
-			s.Notes = append(s.Notes, "These say where to look and decide no verdict. A finding is a change beyond the floor (3 % or 2 ms, whichever is more) at a false discovery rate of "+
-				"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change.")
+			s.Notes = append(s.Notes, "These say where to look and decide no verdict. A finding is a change beyond the floor (3 %, or 2 ms of an operation and 0.2 ms of a call to a store, whichever is more) at a false discovery rate of "+
+				"10 % (q, Benjamini and Hochberg, on t tests with moderated variances). No finding does not mean no change. "+
+				"Calls are those behind the number, per run. Adds: of a mean, the seconds per run that the new arm's calls took longer than at the base's mean, calls × difference.")
 		}
 		out = append(out, s)
 	}
@@ -76,4 +84,28 @@ func qText(q float64) string {
 		return "< 0.001"
 	}
 	return fixed(q, 3)
+}
+
+// callsText writes a mean number of calls.
+func callsText(n float64) string {
+	if n == 0 {
+		return dash
+	}
+	return fixed(n, 0)
+}
+
+func contribution(m verdict.Secondary) string {
+	if m.Contribution == nil {
+		return dash
+	}
+	return plus(*m.Contribution) + " s"
+}
+
+// blockNames names blocks: "block 3", "blocks 3 and 5".
+func blockNames(blocks []int) string {
+	names := make([]string, len(blocks))
+	for i, b := range blocks {
+		names[i] = fmt.Sprint(b)
+	}
+	return verb(len(blocks), "block", "blocks") + " " + list(names)
 }

@@ -38,13 +38,15 @@
 // its floor, at a false discovery rate of 10 %. A [Family] says where to look and decides no verdict. docs/statistics.md
 // has the rules with their sources, and tables of how often they err.
 //
+// [FindShift] says where in the distribution of response times two arms differ, with a band over all quantiles at once.
+//
 // # Load steps
 //
 // [Size] gives each step of a ladder a [Grade] by a fixed rule ([GradeOf]), names the comfortable and the most users,
 // the bottleneck as far as the steps show one ([FindBottleneck]), and what a user costs on the machines of a price list. A
 // step that is not valid carries no grade, and between steps nothing is interpolated.
 //
-// [FindDrift] says of a long run what rises, falls, levels off or stays, and what it was too short for.
+// [FindDrift] says of a run what rises, falls, levels off or stays, and what it was too short for.
 //
 // # Numbers of one's own
 //

@@ -34,7 +34,7 @@ func TestFindDrift(t *testing.T) {
 		want   string
 		text   string
 	}{
-		{"leak", leak, verdict.Rises, "memory of app: rises by +190 MiB over 23.8 hours (+8"},
+		{"leak", leak, verdict.Rises, "memory of app: rises by +189 MiB over 23.8 hours (+7.95"},
 		{"cache", cache, verdict.LevelsOff, "hardly in the second half"},
 		{"flat", flat, verdict.Steady, "this run can not see"},
 		{"small", small, verdict.Steady, "no drift that matters"},

@@ -16,13 +16,19 @@ const FalseDiscoveries = 0.10
 const FamilyFloor = 0.03
 
 // A Metric is one of many numbers of a run that are watched beside the primary endpoints: p95 of one operation, a store
-// method. Pairs are those blocks in which both arms have it, with values above zero.
+// method, the CPU of a server. Pairs are those blocks in which both arms have it, with values above zero; their BaseOps and
+// NewOps are of how many calls the values are.
 type Metric struct {
 	Name   string
 	Unit   string // of the values and of Floor: "ms"
 	Better Direction
 	// Floor is the smallest difference that matters, in Unit, besides [FamilyFloor]: 2 ms for a latency.
 	Floor float64
+	// Mean says that the values are means over the calls, so that calls times a difference is a time.
+	Mean bool
+	// Alone keeps the metric out of the lending of variances: it is of another kind than the rest, such as the number of
+	// connections beside latencies.
+	Alone bool
 	Pairs []Pair
 }
 
@@ -35,6 +41,13 @@ type Secondary struct {
 	// Base and New are geometric means of the runs of the pairs.
 	Base float64 `json:"base"`
 	New  float64 `json:"new"`
+	// BaseCalls and NewCalls are how many calls a run had, on average; 0 for what is not of calls. Contribution, of a mean in ms, is the seconds
+	// that the calls of a run of the new arm took longer than at the base's mean (negative: less long); nil for what is no mean.
+	BaseCalls    float64  `json:"base_calls,omitempty"`
+	NewCalls     float64  `json:"new_calls,omitempty"`
+	Contribution *float64 `json:"contribution_s,omitempty"`
+	// Outliers are the blocks whose difference lies far from the others' (3.5·1.4826·MAD). They are named and never left out.
+	Outliers []int `json:"outliers,omitempty"`
 	// Effect is new/base - 1, Lo and Hi its 95 % interval by itself, with the variance that the family lends it.
 	Effect float64 `json:"effect"`
 	Lo     float64 `json:"lo"`
@@ -79,6 +92,7 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 	var tested []Secondary
 	var samples []stats.Sample
 	var floors []float64
+	var alone []bool
 	for _, m := range metrics {
 		e := Endpoint{Name: m.Name, Better: m.Better, Margin: FamilyFloor, Unit: m.Unit}
 		err := check(e, m.Pairs, Options{}, stats.FixedAlpha)
@@ -100,28 +114,38 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 		}
 		s := r.differences(r.Pairs)
 		floor := max(FamilyFloor, m.Floor/r.Base.Mean)
-		tested = append(tested, Secondary{
+		one := Secondary{
 			Name: m.Name, Unit: m.Unit, Better: m.Better, N: r.N, Base: r.Base.Mean, New: r.New.Mean,
 			Effect: r.outward(s.Mean()), Floor: floor, Kind: Inconclusive,
-		})
-		samples, floors = append(samples, s), append(floors, math.Log1p(floor))
-	}
-	tests, prior := stats.ModeratedT(samples, floors)
-	if prior.DF == 0 { // nothing to borrow: differences without any spread are rounded ones, not certain ones
-		kept := 0
-		for i, t := range tests {
-			if t.SE == 0 && t.P == 0 {
-				f.Refused = append(f.Refused, tested[i].Name+": its differences do not vary, and the other metrics' hardly do: were they rounded?")
-				continue
-			}
-			tested[kept], samples[kept], tests[kept] = tested[i], samples[i], t
-			kept++
 		}
-		tested, samples, tests = tested[:kept], samples[:kept], tests[:kept]
+		one.calls(m, r.Pairs)
+		for _, i := range stats.Outliers(s) {
+			one.Outliers = append(one.Outliers, r.Pairs[i].Block)
+		}
+		tested = append(tested, one)
+		samples, floors, alone = append(samples, s), append(floors, math.Log1p(floor)), append(alone, m.Alone)
 	}
+	tests, prior := moderate(samples, floors, alone)
+	kept := 0
+	for i, t := range tests {
+		// With nothing to borrow, differences without any spread are rounded ones, not certain ones.
+		if (alone[i] || prior.DF == 0) && t.SE == 0 && t.P == 0 {
+			why := "its differences do not vary, and the other metrics' hardly do: were they rounded?"
+			if alone[i] {
+				why = "its differences do not vary: were they rounded?"
+			}
+			f.Refused = append(f.Refused, tested[i].Name+": "+why)
+			continue
+		}
+		tested[kept], samples[kept], tests[kept], alone[kept] = tested[i], samples[i], t, alone[i]
+		kept++
+	}
+	tested, samples, tests = tested[:kept], samples[:kept], tests[:kept]
 	f.Tested = len(tested)
-	for _, s := range samples {
-		f.Prior += float64(s.N() - 1)
+	for i, s := range samples {
+		if !alone[i] {
+			f.Prior += float64(s.N() - 1)
+		}
 	}
 	f.Prior = min(f.Prior, prior.DF)
 	p := make([]float64, len(tests))
@@ -160,6 +184,45 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 	}
 	f.Sentence = f.sentence()
 	return f
+}
+
+// moderate tests all samples: those that stand alone with their own variance, the others with variances that borrow from each
+// other.
+func moderate(samples []stats.Sample, floors []float64, alone []bool) ([]stats.ModeratedTest, stats.Prior) {
+	out := make([]stats.ModeratedTest, len(samples))
+	var pool []stats.Sample
+	var at []float64
+	for i, s := range samples {
+		if alone[i] {
+			one, _ := stats.ModeratedT(samples[i:i+1], floors[i:i+1])
+			out[i] = one[0]
+			continue
+		}
+		pool, at = append(pool, s), append(at, floors[i])
+	}
+	tests, prior := stats.ModeratedT(pool, at)
+	k := 0
+	for i := range samples {
+		if !alone[i] {
+			out[i] = tests[k]
+			k++
+		}
+	}
+	return out, prior
+}
+
+// calls counts the calls behind a metric, and what their change adds up to.
+func (s *Secondary) calls(m Metric, pairs []Pair) {
+	for _, p := range pairs {
+		s.BaseCalls += float64(p.BaseOps)
+		s.NewCalls += float64(p.NewOps)
+	}
+	s.BaseCalls /= float64(len(pairs))
+	s.NewCalls /= float64(len(pairs))
+	if m.Mean && m.Unit == "ms" && s.NewCalls > 0 {
+		longer := s.NewCalls * (s.New - s.Base) / 1e3
+		s.Contribution = &longer
+	}
 }
 
 // tooFewPairs ends the reason of a metric in too few blocks.

@@ -182,3 +182,71 @@ func TestFamilyIsSymmetric(t *testing.T) {
 		t.Errorf("worsened %v, swapped improved %v", names(f.Worsened), names(g.Improved))
 	}
 }
+
+// TestFamilyOfKinds has server metrics, which hardly vary, beside latencies, which do: neither may make the other look certain. It also holds
+// calls, what they add up to, and blocks that lie far off.
+func TestFamilyOfKinds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(304, 1))
+	all := metrics(rng, 40, 6, 0, 0)
+	for k, change := range []float64{1.2, 1.001, 1.001} {
+		m := verdict.Metric{Name: fmt.Sprintf("server %d", k), Better: verdict.Lower, Alone: true}
+		for b := range 6 {
+			m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: 100 * math.Exp(0.001*rng.NormFloat64()), New: 100 * change * math.Exp(0.001*rng.NormFloat64())})
+		}
+		all = append(all, m)
+	}
+	calls := verdict.Metric{Name: "mean(store x)", Unit: "ms", Better: verdict.Lower, Floor: 0.2, Mean: true}
+	for b := range 6 {
+		calls.Pairs = append(calls.Pairs, verdict.Pair{Block: b + 1, Base: 1, New: 2.5 * math.Exp(0.01*rng.NormFloat64()), BaseOps: 900, NewOps: 1000})
+	}
+	calls.Pairs[3].New = 4
+	f := verdict.JudgeFamily(append(all, calls), nil, nil)
+	found := map[string]verdict.Secondary{}
+	for _, m := range append(f.Worsened, f.Improved...) {
+		found[m.Name] = m
+	}
+	if len(found) != 2 || found["server 0"].Kind != verdict.Worse || found["mean(store x)"].Kind != verdict.Worse {
+		t.Errorf("found %v, want server 0 and the store", found)
+	}
+	alone := verdict.JudgeFamily(all[:40], nil, nil)
+	if with := verdict.JudgeFamily(all, nil, nil); alone.Prior != with.Prior {
+		t.Errorf("prior %v with server metrics, %v without", with.Prior, alone.Prior)
+	}
+	m := found["mean(store x)"]
+	if m.BaseCalls != 900 || m.NewCalls != 1000 || m.Contribution == nil || math.Abs(*m.Contribution-(m.New-m.Base)) > 1e-9 || !slices.Equal(m.Outliers, []int{4}) {
+		t.Errorf("%+v", m)
+	}
+	if s := found["server 0"]; s.Contribution != nil || s.BaseCalls != 0 || len(s.Outliers) > 0 && s.N != 6 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestFamilyOfKindsCalibration compares equal builds with latencies that vary by 4 and 12 % and server metrics that vary by 0.2 to 20 %:
+// any finding in at most one comparison of ten.
+func TestFamilyOfKindsCalibration(t *testing.T) {
+	t.Parallel()
+	const times = 400
+	rng := rand.New(rand.NewPCG(305, 1))
+	any, servers := 0, 0
+	for range times {
+		all := metrics(rng, 60, 6, 0, 0)
+		for k, sd := range []float64{0.002, 0.01, 0.02, 0.04, 0.08, 0.2} {
+			m := verdict.Metric{Name: fmt.Sprintf("server %d", k), Better: verdict.Lower, Alone: true}
+			for b := range 6 {
+				m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: 100 * math.Exp(sd*rng.NormFloat64()), New: 100 * math.Exp(sd*rng.NormFloat64())})
+			}
+			all = append(all, m)
+		}
+		f := verdict.JudgeFamily(all, nil, nil)
+		if n := len(f.Worsened) + len(f.Improved); n > 0 {
+			any++
+		}
+		for _, m := range append(f.Worsened, f.Improved...) {
+			if strings.HasPrefix(m.Name, "server") {
+				servers++
+			}
+		}
+	}
+	within(t, "equal builds: any finding", any, times, 0, 0.12)
+	within(t, "equal builds: a finding among the servers", servers, times, 0, 0.06)
+}

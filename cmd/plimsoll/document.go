@@ -25,7 +25,7 @@ import (
 // document judges a comparison and gathers everything that its report is made of.
 func (a *app) document(ctx context.Context, st *store.Store, c *record.Comparison, p *plan.Plan) (report.Document, []verdict.Verdict, error) {
 	var none report.Document
-	arms, databases, err := comparison.Judge(c, p, st.Run)
+	arms, databases, err := comparison.Judge(c, p, st.Run, furtherOf(ctx))
 	if err != nil {
 		return none, nil, fmt.Errorf("judging %s: %w", c.ID, err)
 	}
@@ -33,10 +33,10 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	var verdicts []verdict.Verdict
 	for _, j := range arms {
 		verdicts = append(verdicts, j.Verdict)
-		in.Arms = append(in.Arms, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further})
+		in.Arms = append(in.Arms, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further, Shifts: j.Shifts})
 	}
 	for _, j := range databases {
-		in.Databases = append(in.Databases, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further})
+		in.Databases = append(in.Databases, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further, Shifts: j.Shifts})
 	}
 	var last *record.Run
 	for _, cell := range c.Runs {
@@ -87,6 +87,11 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 	if r.Manifest.State == record.Sealed && !cell.Pilot && !cell.Dropped {
 		if d.Limiter, err = limiterOf(ctx, r, d.Events); err != nil {
 			return d, fmt.Errorf("run %s: limiter: %w", cell.Run, err)
+		}
+	}
+	if r.Manifest.State == record.Sealed && cell.Valid && !cell.Pilot && !cell.Dropped {
+		if d.Drift, err = driftOf(ctx, r); err != nil {
+			return d, fmt.Errorf("run %s: stability: %w", cell.Run, err)
 		}
 	}
 	if r.Manifest.State == record.Sealed && !cell.Pilot {

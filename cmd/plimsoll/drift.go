@@ -16,71 +16,98 @@ import (
 	"plimsoll/workload"
 )
 
-// mostBins is in how many values a measured phase is cut to look for a drift.
-const mostBins = 96
-
 // driftOf says what moved in the measured phase of a run; nil if it has none.
 func driftOf(ctx context.Context, r *record.Run) ([]verdict.Drift, error) {
+	c, err := courseOf(r)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return driftIn(ctx, r, c)
+}
+
+// allOps is the group of all operations of the steady state.
+const allOps = "op"
+
+// courseOf cuts the measured phase of a run into intervals, by operation and for all of the steady state together; nil if the
+// run has no measured phase, or is under way.
+func courseOf(r *record.Run) (*record.Course, error) {
 	ph, ok := r.Manifest.Phase("measure")
 	if !ok || r.Manifest.State == record.Running {
 		return nil, nil
 	}
-	seconds := int((ph.To - ph.From) / time.Second)
-	bin := max((seconds+mostBins-1)/mostBins, 1)
-	signals, err := opSignals(r, ph, bin, seconds/bin)
-	if err != nil {
-		return nil, err
-	}
-	more, err := seriesSignals(ctx, r, ph, bin, seconds/bin)
-	if err != nil {
-		return nil, err
-	}
-	return verdict.FindDrift(append(more, signals...)), nil
+	c := record.NewCourse(ph, func(series string) []string {
+		switch {
+		case workload.Steady(series):
+			return []string{series, allOps}
+		case series == workload.Delivery:
+			return []string{series}
+		}
+		return nil
+	})
+	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
+		c.Add(second, ws)
+		return time.Duration(second)*time.Second < ph.To
+	})
+	c.Close()
+	return c, err
 }
 
-// opSignals are the signals of the operations: median, 95th percentile, throughput, failures.
-func opSignals(r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, error) {
-	merged := make([]*measure.Window, n)
-	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
-		at := second - int(ph.From/time.Second)
-		if at < 0 || at/bin >= n {
-			return at < 0
-		}
-		for _, w := range ws {
-			if !workload.Steady(w.Name) {
-				continue
-			}
-			if merged[at/bin] == nil {
-				merged[at/bin] = measure.NewWindow("op")
-			}
-			merged[at/bin].Merge(w)
-		}
-		return true
-	})
+// driftIn says what moved in a course of a run's measured phase.
+func driftIn(ctx context.Context, r *record.Run, c *record.Course) ([]verdict.Drift, error) {
+	ph, _ := r.Manifest.Phase("measure")
+	more, err := seriesSignals(ctx, r, ph, int(c.Step/time.Second), c.N)
 	if err != nil {
 		return nil, err
 	}
-	step := time.Duration(bin) * time.Second
-	median := verdict.Signal{Name: "median response", Unit: "ms", Step: step, Material: 0.10, Floor: 1}
-	p95 := verdict.Signal{Name: "95th percentile", Unit: "ms", Step: step, Material: 0.20, Floor: 5}
-	rate := verdict.Signal{Name: "throughput", Unit: "1/s", Step: step, Material: 0.05, Floor: 0.1}
-	failures := verdict.Signal{Name: "failures", Unit: "% of operations", Step: step, Floor: 0.1}
+	return verdict.FindDrift(append(opSignals(c), more...)), nil
+}
+
+// opSignals are the signals of the operations: mean, median, 95th percentile, throughput, failures. An interval without operations is
+// left out.
+func opSignals(c *record.Course) []verdict.Signal {
+	mean := verdict.Signal{Name: "mean response", Unit: "ms", Step: c.Step, Material: 0.02}
+	median := verdict.Signal{Name: "median response", Unit: "ms", Step: c.Step, Material: 0.10, Floor: 1}
+	p95 := verdict.Signal{Name: "95th percentile", Unit: "ms", Step: c.Step, Material: 0.20, Floor: 5}
+	rate := verdict.Signal{Name: "throughput", Unit: "1/s", Step: c.Step, Material: 0.05, Floor: 0.1}
+	failures := verdict.Signal{Name: "failures", Unit: "% of operations", Step: c.Step, Floor: 0.1}
 	failed := false
-	for _, w := range merged {
-		if w == nil || w.Response.Count() == 0 {
+	all := c.Groups[allOps]
+	if all == nil {
+		return []verdict.Signal{mean, median, p95, rate}
+	}
+	var kept []int
+	for i := range c.N {
+		if all.Timed[i] == 0 {
 			continue
 		}
-		median.Values = append(median.Values, w.Response.Quantile(0.5).Seconds()*1e3)
-		p95.Values = append(p95.Values, w.Response.Quantile(0.95).Seconds()*1e3)
-		rate.Values = append(rate.Values, float64(w.Count())/step.Seconds())
-		failures.Values = append(failures.Values, 100*float64(w.Errors())/float64(w.Count()))
-		failed = failed || w.Errors() > 0
+		kept = append(kept, i)
+		mean.Values = append(mean.Values, all.Mean(i))
+		median.Values = append(median.Values, all.Quantile(i, 0.5))
+		p95.Values = append(p95.Values, all.Quantile(i, 0.95))
+		rate.Values = append(rate.Values, float64(all.Ops[i])/c.Step.Seconds())
+		failures.Values = append(failures.Values, 100*float64(all.Failed[i])/float64(all.Ops[i]))
+		failed = failed || all.Failed[i] > 0
 	}
-	out := []verdict.Signal{median, p95, rate}
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		if !workload.Steady(name) || name == allOps {
+			continue
+		}
+		g, part := c.Groups[name], verdict.Part{Name: name}
+		for _, i := range kept {
+			if g.Timed[i] == 0 {
+				part.Values = nil // with holes, neighbors would not be at equal distances
+				break
+			}
+			part.Values = append(part.Values, g.Mean(i))
+			part.Weight += float64(g.Timed[i])
+		}
+		mean.Parts = append(mean.Parts, part)
+	}
+	out := []verdict.Signal{mean, median, p95, rate}
 	if failed {
 		out = append(out, failures)
 	}
-	return out, nil
+	return out
 }
 
 // drifting are the signals of the target's own series: each is the mean of a bin ($b), by role. Of two with one name, the

@@ -124,6 +124,7 @@ type opRow struct {
 	P95    float64           `json:"p95_ms"`
 	P99    float64           `json:"p99_ms"`
 	Max    float64           `json:"max_ms"`
+	Within *within           `json:"within_run_95,omitempty"` // of the measured phase
 }
 
 func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
@@ -223,7 +224,7 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 	if s.data, err = usersData(r); err != nil {
 		return s, err
 	}
-	if s.Drift, err = driftOf(ctx, r); err != nil { // the rest of the run is worth showing
+	if err := s.inside(ctx, r); err != nil { // the rest of the run is worth showing
 		s.Events = append(s.Events, record.Event{Kind: "error", Text: "stability: " + err.Error()})
 	}
 	if s.Limiter, err = limiterOf(ctx, r, events); err != nil {
@@ -239,6 +240,19 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 		}
 	}
 	return s, nil
+}
+
+// inside says what moved in the measured phase, and how well it knows its percentiles.
+func (s *shown) inside(ctx context.Context, r *record.Run) error {
+	c, err := courseOf(r)
+	if err != nil || c == nil {
+		return err
+	}
+	if err := addWithin(s.Ops, c, r.Manifest.Seed); err != nil {
+		return err
+	}
+	s.Drift, err = driftIn(ctx, r, c)
+	return err
 }
 
 // printRun shows a run; with all, every gate with its readings.
@@ -276,11 +290,21 @@ func (a *app) printRun(s shown, all bool) {
 	printGates(w, s.Validity.Gates, all)
 	fmt.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "NAME\tCOUNT\t/S\tERRORS\tMEAN\tP50\tP95\tP99\tMAX\t")
+	between := hasWithin(s.Ops)
+	head := "NAME\tCOUNT\t/S\tERRORS\tMEAN\tP50\tP95\tP99\tMAX\t"
+	if between {
+		head += "95 % OF P95\t"
+	}
+	fmt.Fprintln(tw, head)
 	for _, o := range s.Ops {
-		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, o.Count, o.Rate, o.Errors, o.Mean, o.P50, o.P95, o.P99, o.Max)
+		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t", o.Name, o.Count, o.Rate, o.Errors, o.Mean, o.P50, o.P95, o.P99, o.Max)
+		if between {
+			fmt.Fprint(tw, withinText(o)+"\t")
+		}
+		fmt.Fprintln(tw)
 	}
 	tw.Flush()
+	printWithin(w, s.Ops)
 	for _, o := range s.Ops {
 		for _, c := range slices.Sorted(maps.Keys(o.Class)) {
 			fmt.Fprintf(w, "  %s: %d %s\n", o.Name, o.Class[c], c)
@@ -301,8 +325,9 @@ func (a *app) printRun(s shown, all bool) {
 		}
 	}
 	printLimiter(w, s.Limiter, all)
+	printSettling(w, m)
 	if seen(s.Drift) {
-		fmt.Fprintln(w, "\nstability in the measured phase (docs/sizing.md):")
+		fmt.Fprintln(w, "\nstability in the measured phase (docs/statistics.md):")
 		steady := 0
 		for _, d := range s.Drift {
 			if !all && d.State == verdict.Steady {

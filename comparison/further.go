@@ -1,0 +1,180 @@
+package comparison
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+	"plimsoll/stats"
+	"plimsoll/trial"
+	"plimsoll/verdict"
+)
+
+// A Further is one number of a run beside the endpoints: of an operation, of a method of the target's store, of a server.
+type Further struct {
+	Name   string // "p99(store PostStore.Save)", "CPU of app"; of operations it is the key of [Numbers.Metrics]
+	Unit   string
+	Better verdict.Direction
+	// Floor is the smallest difference that matters, in Unit, besides verdict.FamilyFloor.
+	Floor float64
+	Value float64 // above zero; a run that has none leaves it out
+	// Count is of how many calls the value is; 0 for what is not of calls. Mean says that it is their mean, so that Count times a difference
+	// adds up.
+	Count float64
+	Mean  bool
+	// Alone keeps the metric out of the lending of variances ([verdict.Metric]).
+	Alone bool
+	// Calls is what the calls are named by when they appear or vanish, "store PostStore.Save"; empty for what is not of calls.
+	Calls string
+}
+
+// A Reader reads further numbers of a valid run with a measured phase, such as those of its series.
+type Reader func(r *record.Run) ([]Further, error)
+
+// fewestCalls is how many calls both arms together must have had over all runs for a name to appear or vanish: when it is as likely in
+// either, one arm has all of ten in two comparisons of a thousand.
+const fewestCalls = 10
+
+// read adds what the readers say.
+func (n *Numbers) read(r *record.Run, readers []Reader) error {
+	if n.Metrics == nil {
+		return nil
+	}
+	for _, f := range readers {
+		more, err := f(r)
+		if err != nil {
+			return err
+		}
+		for _, x := range more {
+			if x.Calls != "" {
+				if n.Calls == nil {
+					n.Calls = map[string]int64{}
+				}
+				n.Calls[x.Calls] = max(n.Calls[x.Calls], int64(x.Count))
+			}
+			if x.Value > 0 && x.Name != "" {
+				n.Metrics[x.Name] = x
+			}
+		}
+	}
+	return nil
+}
+
+// family judges every further metric of one side against another, from the blocks in which both have a valid run.
+func family(pairs []numbersPair, primaries []verdict.Endpoint) verdict.Family {
+	names := map[string]bool{}
+	base, fresh := map[string]int64{}, map[string]int64{}
+	baseCalls, freshCalls := map[string]int64{}, map[string]int64{}
+	add := func(to, from map[string]int64) {
+		for name, n := range from {
+			to[name] += n
+		}
+	}
+	for _, p := range pairs {
+		for name := range p.base.Metrics {
+			names[name] = true
+		}
+		add(base, p.base.Counts)
+		add(fresh, p.fresh.Counts)
+		add(baseCalls, p.base.Calls)
+		add(freshCalls, p.fresh.Calls)
+	}
+	for name := range baseCalls {
+		if baseCalls[name]+freshCalls[name] >= fewestCalls {
+			base[name] = baseCalls[name]
+		}
+	}
+	for name := range freshCalls {
+		if baseCalls[name]+freshCalls[name] >= fewestCalls {
+			fresh[name] = freshCalls[name]
+		}
+	}
+	var metrics []verdict.Metric
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if slices.ContainsFunc(primaries, func(e verdict.Endpoint) bool { return e.Name == name }) {
+			continue
+		}
+		var m verdict.Metric
+		for _, p := range pairs {
+			x, ok1 := p.base.Metrics[name]
+			y, ok2 := p.fresh.Metrics[name]
+			if !ok1 || !ok2 {
+				continue
+			}
+			m.Name, m.Unit, m.Better, m.Floor, m.Mean, m.Alone = name, x.Unit, x.Better, x.Floor, x.Mean, x.Alone
+			m.Pairs = append(m.Pairs, verdict.Pair{Block: p.block, Base: x.Value, New: y.Value, BaseOps: int64(x.Count), NewOps: int64(y.Count)})
+		}
+		if len(m.Pairs) > 0 {
+			metrics = append(metrics, m)
+		}
+	}
+	return verdict.JudgeFamily(metrics, base, fresh)
+}
+
+// allOps names all operations of the steady state together.
+const allOps = "op"
+
+// shiftedOps returns the operations whose shift is looked for: all together, and those that an endpoint is a percentile of.
+func shiftedOps(endpoints []verdict.Endpoint) []string {
+	out := []string{allOps}
+	for _, e := range endpoints {
+		rule, err := plan.ParseSLO(e.Name + " < 1s")
+		if err != nil || rule.Service {
+			continue
+		}
+		if _, ok := percentile(rule.Stat); ok && !slices.Contains(out, rule.Arg) {
+			out = append(out, rule.Arg)
+		}
+	}
+	return out
+}
+
+// shifted returns which of them a series belongs to.
+func shifted(endpoints []verdict.Endpoint) func(series string) []string {
+	ops := shiftedOps(endpoints)
+	known := map[string][]string{}
+	return func(series string) []string {
+		groups, ok := known[series]
+		if !ok {
+			for _, op := range ops {
+				if trial.Selector(op)(series) {
+					groups = append(groups, op)
+				}
+			}
+			known[series] = groups
+		}
+		return groups
+	}
+}
+
+// shifts looks for where the distributions of both sides differ.
+func shifts(pairs []numbersPair, seed uint64) []verdict.Shift {
+	names := map[string]bool{}
+	for _, p := range pairs {
+		for name := range p.base.Course {
+			names[name] = true
+		}
+	}
+	first := func(name string) int { // all together
+		if name == allOps {
+			return 0
+		}
+		return 1
+	}
+	var out []verdict.Shift
+	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a, b)) }) {
+		var both []stats.RunPair
+		for _, p := range pairs {
+			x, y := p.base.Course[name], p.fresh.Course[name]
+			if x != nil && y != nil {
+				both = append(both, stats.RunPair{Base: x.Response, New: y.Response})
+			}
+		}
+		if s, ok := verdict.FindShift(name, both, seed); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/verdict"
+)
+
+// shiftSections show where in the distributions of response times the arms differ.
+func (d Document) shiftSections() []section {
+	var out []section
+	show := func(title, base, fresh string, shifts []verdict.Shift) {
+		if len(shifts) == 0 {
+			return
+		}
+		s := section{Level: 3, Title: title, Table: newTable(2, "Operation", "Quantile", "Finding", ">"+base, ">"+fresh, ">Shift [band]", "slower →")}
+		most := 0.0
+		for _, x := range shifts {
+			s.Items = append(s.Items, x.Sentence+".")
+			for _, p := range x.Points {
+				most = max(most, ends(p))
+			}
+		}
+		for _, x := range shifts {
+			for _, p := range x.Points {
+				s.Table.add(x.Op, "p"+trim(fixed(100*p.P, 1)), shiftWord(p.Kind), sig(p.Base, 3)+" ms", sig(p.New, 3)+" ms", shiftText(p), picture(p, most))
+			}
+		}
+		var distances []string
+		for _, x := range shifts {
+			distances = append(distances, fmt.Sprintf("%s %s %% and %s points", x.Op, sig(100*x.Wasserstein, 2), sig(100*x.KS, 2)))
+		}
+		if len(out) == 0 {
+			s.Notes = append(s.Notes, "Each quantile is one number per run; the shift is the mean over the blocks of new against base, and the band comes from how the blocks differ. It holds at all quantiles of an operation at once: "+
+				"two equal builds leave it anywhere in at most one comparison of twenty. It says where to look and decides no verdict. "+
+				"In the last column │ is no change and ● the shift, between the ends of its band.")
+		}
+		s.Notes = append(s.Notes, "Mean distance of the quantiles, and largest distance of the distribution functions (descriptive, not tested): "+strings.Join(distances, "; ")+".")
+		out = append(out, s)
+	}
+	for _, f := range d.Verdicts {
+		title := "Where the response times shifted"
+		if f.Engine != "" || len(d.Arms) > 2 {
+			title += " - " + f.Name
+		}
+		show(title, d.armLabel(baseName(d)), d.armLabel(f.Arm), f.Shifts)
+	}
+	for _, f := range d.Databases {
+		title := fmt.Sprintf("Where the response times shifted - %s against %s, %s", d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
+		show(title, d.Engines[0].Label, d.engineLabel(f.Engine), f.Shifts)
+	}
+	return out
+}
+
+func shiftWord(k verdict.Kind) string {
+	switch k {
+	case verdict.Worse:
+		return "slower"
+	case verdict.Better:
+		return "faster"
+	}
+	return dash
+}
+
+func shiftText(p verdict.ShiftPoint) string {
+	d := Delta{Value: Number(p.Effect), Lo: unknown, Hi: unknown}
+	if p.Lo != nil && p.Hi != nil {
+		d.Lo, d.Hi = Number(*p.Lo), Number(*p.Hi)
+	}
+	return d.text()
+}
+
+// ends is how far a point and its band reach from no change; a band beyond 100 % is drawn cut off.
+func ends(p verdict.ShiftPoint) float64 {
+	far := max(p.Effect, -p.Effect)
+	if p.Lo != nil && p.Hi != nil {
+		far = max(far, *p.Hi, -*p.Hi, *p.Lo, -*p.Lo)
+	}
+	return min(far, 1)
+}
+
+// pictureHalf is how many signs a picture has on each side of no change.
+const pictureHalf = 10
+
+// picture draws a point and its band in signs, most being the end of the scale on both sides: "··········│··├─●──┤····".
+func picture(p verdict.ShiftPoint, most float64) string {
+	signs := []rune(strings.Repeat("·", 2*pictureHalf+1))
+	if !(most > 0) {
+		signs[pictureHalf] = '●'
+		return string(signs)
+	}
+	at := func(v float64) int {
+		return min(max(pictureHalf+int(math.Round(v/most*pictureHalf)), 0), 2*pictureHalf)
+	}
+	if p.Lo != nil && p.Hi != nil {
+		lo, hi := at(*p.Lo), at(*p.Hi)
+		for i := lo; i <= hi; i++ {
+			signs[i] = '─'
+		}
+		signs[lo], signs[hi] = '├', '┤'
+	}
+	signs[pictureHalf] = '│'
+	signs[at(p.Effect)] = '●'
+	return string(signs)
+}
+
+// shiftComments say in a sentence where the distribution of all operations moved, if it is shown to have moved.
+func (d Document) shiftComments() []string {
+	var out []string
+	for _, f := range d.Verdicts {
+		if len(f.Shifts) == 0 {
+			continue
+		}
+		x := f.Shifts[0]
+		for _, p := range x.Points {
+			if p.Kind != verdict.Inconclusive {
+				out = append(out, prefix(d.engineLabel(f.Engine))+"response times of "+x.Sentence+".")
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,366 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/stats"
+	"plimsoll/verdict"
+)
+
+// Stability is what one signal did inside the measured phases of the judged runs of an engine.
+type Stability struct {
+	Engine string          `json:"engine"`
+	Signal string          `json:"signal"`
+	Unit   string          `json:"unit"`
+	Arms   []StabilityCell `json:"arms"` // as Document.Arms
+}
+
+// StabilityCell is one arm of it: in how many runs the signal did what (verdict.FindDrift), and its course over them.
+type StabilityCell struct {
+	Runs      int `json:"runs"`
+	Rises     int `json:"rises"`
+	Falls     int `json:"falls"`
+	LevelsOff int `json:"levels_off"`
+	TooShort  int `json:"too_short"`
+	// First and Last are medians over the runs, Hours how long those were; PerHour the mean of the runs' slopes with its 95 %
+	// interval over the runs. All are NaN where no run knows them.
+	First   Number `json:"first"`
+	Last    Number `json:"last"`
+	Hours   Number `json:"hours"`
+	PerHour Number `json:"per_hour"`
+	Lo      Number `json:"per_hour_lo"`
+	Hi      Number `json:"per_hour_hi"`
+	// Parts counts in how many runs a part of the signal drifted by itself, most frequent first.
+	Parts []Count `json:"parts,omitempty"`
+	// Against is how much more the signal changed than in the base's run of the same block; nil for the base.
+	Against *StabilityDelta `json:"against,omitempty"`
+}
+
+// StabilityDelta is the mean difference of relative changes over a run, 0.05 is five points, with its 95 % interval over the
+// blocks. Differs says that it is significant at 1 % (t, Holm over the signals) and at least [apartFrom].
+type StabilityDelta struct {
+	Blocks  int    `json:"blocks"`
+	Value   Number `json:"value"`
+	Lo      Number `json:"lo"`
+	Hi      Number `json:"hi"`
+	P       Number `json:"p"`
+	Differs bool   `json:"differs,omitempty"`
+}
+
+const (
+	apartAlpha = 0.01
+	apartFrom  = 0.02
+)
+
+// moved says in how many of the runs the signal did most often, "rises" or "falls", if in more than half.
+func (c StabilityCell) moved() (state string, runs int) {
+	switch {
+	case 2*c.Rises > c.Runs:
+		return verdict.Rises, c.Rises
+	case 2*c.Falls > c.Runs:
+		return verdict.Falls, c.Falls
+	}
+	return "", 0
+}
+
+func (s Stability) worthARow() bool {
+	return slices.ContainsFunc(s.Arms, func(c StabilityCell) bool {
+		state, _ := c.moved()
+		return state != "" || 2*c.LevelsOff > c.Runs || c.Against != nil && c.Against.Differs
+	})
+}
+
+// stability sums up what moved inside the runs.
+func (b *builder) stability() {
+	for _, e := range b.d.Engines {
+		var rows []Stability
+		for _, a := range b.d.Arms {
+			for _, r := range b.of(e.Key, a.Name) {
+				for _, d := range r.Drift {
+					if !slices.ContainsFunc(rows, func(s Stability) bool { return s.Signal == d.Signal }) {
+						rows = append(rows, Stability{Engine: e.Key, Signal: d.Signal, Unit: d.Unit})
+					}
+				}
+			}
+		}
+		for i := range rows {
+			for k, a := range b.d.Arms {
+				cell := stabilityCell(b.of(e.Key, a.Name), rows[i].Signal)
+				if k > 0 {
+					cell.Against = against(b.of(e.Key, b.d.Arms[0].Name), b.of(e.Key, a.Name), rows[i].Signal)
+				}
+				rows[i].Arms = append(rows[i].Arms, cell)
+			}
+		}
+		for k := 1; k < len(b.d.Arms); k++ {
+			judgeApart(rows, k)
+		}
+		b.d.Stability = append(b.d.Stability, rows...)
+	}
+}
+
+// driftOf returns what a signal did in a run.
+func driftOf(r RunData, signal string) (verdict.Drift, bool) {
+	for _, d := range r.Drift {
+		if d.Signal == signal {
+			return d, true
+		}
+	}
+	return verdict.Drift{}, false
+}
+
+func stabilityCell(runs []RunData, signal string) StabilityCell {
+	c := StabilityCell{First: unknown, Last: unknown, Hours: unknown, PerHour: unknown, Lo: unknown, Hi: unknown}
+	var first, last, hours, slopes []float64
+	parts := map[string]int{}
+	for _, r := range runs {
+		d, ok := driftOf(r, signal)
+		if !ok {
+			continue
+		}
+		c.Runs++
+		switch d.State {
+		case verdict.Rises:
+			c.Rises++
+		case verdict.Falls:
+			c.Falls++
+		case verdict.LevelsOff:
+			c.LevelsOff++
+		case verdict.TooShort:
+			c.TooShort++
+		}
+		if d.PerHour == nil {
+			continue
+		}
+		first, last, hours, slopes = append(first, d.First), append(last, d.Last), append(hours, d.Hours), append(slopes, *d.PerHour)
+		for _, p := range d.Parts {
+			parts[p.Name]++
+		}
+	}
+	if len(parts) > 0 {
+		c.Parts = counts(parts)
+	}
+	if len(slopes) == 0 {
+		return c
+	}
+	c.First, c.Last, c.Hours = Number(median(first)), Number(median(last)), Number(median(hours))
+	c.PerHour, c.Lo, c.Hi = overRuns(slopes)
+	return c
+}
+
+// overRuns returns the mean of one number per run and its 95 % interval, unknown below three.
+func overRuns(values []float64) (mean, lo, hi Number) {
+	s := stats.Sample{Values: values}
+	ci := stats.TInterval(s, 0.95)
+	return Number(s.Mean()), Number(ci.Lo), Number(ci.Hi)
+}
+
+// against compares how much a signal changed in the runs of both arms, block by block; nil when no block has both.
+func against(base, fresh []RunData, signal string) *StabilityDelta {
+	var diffs []float64
+	for _, f := range fresh {
+		i := slices.IndexFunc(base, func(r RunData) bool { return r.Cell.Block == f.Cell.Block })
+		if i < 0 {
+			continue
+		}
+		x, ok1 := driftOf(base[i], signal)
+		y, ok2 := driftOf(f, signal)
+		if ok1 && ok2 && x.Change != nil && y.Change != nil {
+			diffs = append(diffs, *y.Change-*x.Change)
+		}
+	}
+	if len(diffs) == 0 {
+		return nil
+	}
+	d := &StabilityDelta{Blocks: len(diffs), P: unknown}
+	d.Value, d.Lo, d.Hi = overRuns(diffs)
+	if len(diffs) >= stats.MinPairs {
+		d.P = Number(stats.TTest(stats.Sample{Values: diffs}))
+	}
+	return d
+}
+
+// judgeApart decides for arm k which signals changed otherwise than in the base.
+func judgeApart(rows []Stability, k int) {
+	var ps []float64
+	var of []*StabilityDelta
+	for _, s := range rows {
+		if d := s.Arms[k].Against; d != nil && d.P.Known() {
+			ps, of = append(ps, float64(d.P)), append(of, d)
+		}
+	}
+	for i, p := range stats.Holm(ps) {
+		of[i].P = Number(p)
+		of[i].Differs = p <= apartAlpha && math.Abs(float64(of[i].Value)) >= apartFrom
+	}
+}
+
+// stabilitySections is a table per engine of what moved; nothing where nobody asked.
+func (d Document) stabilitySections() []section {
+	var out []section
+	for _, e := range d.Engines {
+		var rest []string
+		short, all := 0, 0
+		t := newTable(-1, "Signal", "Arm", "Runs in which it moved", ">At first", ">At last", ">Per hour", ">More than the base")
+		for _, s := range d.Stability {
+			if s.Engine != e.Key {
+				continue
+			}
+			all++
+			if slices.ContainsFunc(s.Arms, func(c StabilityCell) bool { return c.Runs > 0 && c.TooShort == c.Runs }) {
+				short++
+				continue
+			}
+			if !s.worthARow() {
+				rest = append(rest, s.Signal)
+				continue
+			}
+			for i, c := range s.Arms {
+				if c.Runs > 0 {
+					t.add(s.Signal, d.Arms[i].Label, c.movedText(), s.value(c.First), s.value(c.Last), s.slope(c), c.againstText())
+				}
+			}
+		}
+		if all == 0 {
+			continue
+		}
+		s := section{Level: 3, Title: "Stability of the bounded test" + dashLabel(e.Label)}
+		if len(t.Rows) > 0 {
+			s.Table = t
+			s.Notes = append(s.Notes, "What moved inside the measured phases. A run's signal rises or falls when its trend is significant at 1 %, autocorrelation counted, and its change matters; "+
+				"first and last are medians over the runs of their first and last tenth, the slope is the mean of the runs' with its 95 % interval over them. "+
+				"Both arms are measured over the same stretch of time since their reset, so they can be compared; what drifts has no level of its own, and its numbers are those of this stretch.")
+		}
+		if len(rest) > 0 {
+			s.Notes = append(s.Notes, "No drift that matters in most runs: "+list(rest)+".")
+		}
+		if short > 0 {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s in measured phases too short to see a drift: nothing is said about %s.", count(short, "signal lies", "signals lie"), verb(short, "it", "them")))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// value writes a value of the signal.
+func (s Stability) value(v Number) string {
+	switch {
+	case !v.Known():
+		return dash
+	case s.Unit == "bytes":
+		return sig(float64(v)/(1<<20), 3) + " MiB"
+	}
+	return strings.TrimSpace(sig(float64(v), 3) + " " + s.Unit)
+}
+
+func (s Stability) slope(c StabilityCell) string {
+	scale, unit := 1.0, s.Unit
+	if s.Unit == "bytes" {
+		scale, unit = 1.0/(1<<20), "MiB"
+	}
+	if !c.PerHour.Known() {
+		return dash
+	}
+	text := strings.TrimSpace(plus(float64(c.PerHour)*scale) + " " + unit)
+	if c.Lo.Known() && c.Hi.Known() {
+		text += fmt.Sprintf(" [%s, %s]", plus(float64(c.Lo)*scale), plus(float64(c.Hi)*scale))
+	}
+	return text
+}
+
+// plus writes a number with its sign and three digits.
+func plus(v float64) string {
+	if v < 0 {
+		return sig(v, 3)
+	}
+	return "+" + sig(v, 3)
+}
+
+func (c StabilityCell) movedText() string {
+	var parts []string
+	for _, x := range []struct {
+		n    int
+		word string
+	}{{c.Rises, "rose"}, {c.Falls, "fell"}, {c.LevelsOff, "leveled off"}, {c.TooShort, "too short"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", x.word, x.n))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "0")
+	}
+	return fmt.Sprintf("%s of %d", strings.Join(parts, ", "), c.Runs)
+}
+
+func (c StabilityCell) againstText() string {
+	if c.Against == nil {
+		return dash
+	}
+	d := c.Against
+	text := signed(100*float64(d.Value), 1) + " points"
+	if d.Lo.Known() && d.Hi.Known() {
+		text += fmt.Sprintf(" [%s, %s]", signed(100*float64(d.Lo), 1), signed(100*float64(d.Hi), 1))
+	}
+	if d.Differs {
+		text += ", differs"
+	}
+	return text
+}
+
+// told are the signals whose drift is worth a comment by itself.
+var told = []string{"mean response", "throughput"}
+
+// stabilityComments say which arm's response times or throughput drift, and where the arms do not drift alike.
+func (d Document) stabilityComments() []string {
+	var out []string
+	for _, s := range d.Stability {
+		for i, c := range s.Arms {
+			name := prefix(d.engineLabel(s.Engine)) + d.Arms[i].Label
+			if state, n := c.moved(); state != "" && slices.Contains(told, s.Signal) {
+				word := "climbed"
+				if state == verdict.Falls {
+					word = "fell"
+				}
+				text := fmt.Sprintf("%s: %s %s from %s to %s in %s (%d of %s; slope %s per hour, 95 %% interval over the runs)", name, s.Signal, word,
+					s.value(c.First), s.value(c.Last), hoursText(c.Hours), n, count(c.Runs, "run", "runs"), s.slope(c))
+				if names := c.mostParts(); len(names) > 0 {
+					text += ": " + list(names)
+				}
+				out = append(out, text+".")
+			}
+			if a := c.Against; a != nil && a.Differs {
+				out = append(out, fmt.Sprintf("%s: %s does not drift as with the base: %s over a run, in %s.", name, s.Signal,
+					strings.TrimSuffix(c.againstText(), ", differs")+" of its value at first", count(a.Blocks, "block", "blocks")))
+			}
+		}
+	}
+	return out
+}
+
+// mostParts names the parts that drifted in more than half of the runs that moved, at most five.
+func (c StabilityCell) mostParts() []string {
+	var out []string
+	for _, p := range c.Parts {
+		if _, n := c.moved(); 2*p.N > n && len(out) < 5 {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// hoursText writes a length of time in words: "the hour", "90.0 minutes".
+func hoursText(h Number) string {
+	minutes := 60 * float64(h)
+	switch {
+	case math.Abs(minutes-60) <= 1:
+		return "the hour"
+	case minutes >= 120:
+		return fixed(float64(h), 1) + " hours"
+	case minutes >= 2:
+		return fixed(minutes, 1) + " minutes"
+	}
+	return fixed(60*minutes, 0) + " seconds"
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/stats"
+	"plimsoll/verdict"
+)
+
+// hour is what a run of an hour did minute by minute: mean response from first to last and a steady throughput.
+func hour(rng *rand.Rand, first, last float64) []verdict.Drift {
+	mean := verdict.Signal{Name: "mean response", Unit: "ms", Step: time.Minute, Material: 0.02}
+	post := verdict.Part{Name: "post", Weight: 1}
+	rate := verdict.Signal{Name: "throughput", Unit: "1/s", Step: time.Minute, Material: 0.05}
+	for i := range 61 {
+		v := first + (last-first)*float64(i)/60 + 0.5*rng.NormFloat64()
+		mean.Values = append(mean.Values, v)
+		post.Values = append(post.Values, 2*v)
+		rate.Values = append(rate.Values, 230+3*rng.NormFloat64())
+	}
+	mean.Parts = []verdict.Part{post}
+	return verdict.FindDrift([]verdict.Signal{mean, rate})
+}
+
+// climbing is a comparison whose base climbs from 41 to 60 ms, and whose new arm to another end.
+func climbing(last float64) Document {
+	s := full()
+	s.seconds, s.graphs, s.engines = 12, s.graphs[:1], s.engines[:1]
+	in := s.input()
+	rng := rand.New(rand.NewPCG(500, 1))
+	for i := range in.Runs {
+		end := 60.0
+		if in.Runs[i].Cell.Arm == "new" {
+			end = last
+		}
+		in.Runs[i].Drift = hour(rng, 41, end+rng.NormFloat64())
+	}
+	return From(in)
+}
+
+func TestStability(t *testing.T) {
+	d := climbing(60)
+	if len(d.Stability) != 2 || d.Stability[0].Signal != "mean response" || len(d.Stability[0].Arms) != 2 {
+		t.Fatalf("%+v", d.Stability)
+	}
+	base, fresh := d.Stability[0].Arms[0], d.Stability[0].Arms[1]
+	if base.Rises != 6 || base.Runs != 6 || base.Against != nil || base.Lo > 19 || base.Hi < 19 || fresh.Against == nil || fresh.Against.Blocks != 6 || fresh.Against.Differs {
+		t.Errorf("base %+v, new %+v", base, fresh)
+	}
+	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	for _, want := range []string{"PostgreSQL: base: mean response climbed from 41", " to 5", "in the hour (6 of 6 runs; slope +1", "95 % interval over the runs): post.", "### Stability of the bounded test - PostgreSQL",
+		"rose in 6 of 6", "No drift that matters in most runs: throughput."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "does not drift as with the base") {
+		t.Error("arms that climb alike are told apart")
+	}
+	d = climbing(41)
+	c := d.Stability[0].Arms[1]
+	if state, _ := c.moved(); state != "" || !c.Against.Differs || c.Against.Value > -0.4 || c.Against.Value < -0.5 {
+		t.Errorf("an arm that does not climb: %+v %+v", c, c.Against)
+	}
+	text = string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	if !strings.Contains(text, "new: mean response does not drift as with the base: -4") {
+		t.Error("the comments do not say that the arms differ")
+	}
+	in := full().input()
+	for i := range in.Runs {
+		in.Runs[i].Drift = verdict.FindDrift([]verdict.Signal{{Name: "throughput", Unit: "1/s", Step: time.Second, Values: []float64{1, 2}}})
+	}
+	text = string(render(t, func(w io.Writer) error { return Markdown(w, From(in)) }))
+	if !strings.Contains(text, "1 signal lies in measured phases too short to see a drift: nothing is said about it.") {
+		t.Error("short phases are not told")
+	}
+}
+
+// TestStabilityCalibration counts how often equal arms are said to drift differently, over two signals: at most 1 % of comparisons
+// may; and how often a difference of a fifth is seen.
+func TestStabilityCalibration(t *testing.T) {
+	const times = 2000
+	rng := rand.New(rand.NewPCG(501, 1))
+	cells := func(change float64) []RunData {
+		out := make([]RunData, 6)
+		for b := range out {
+			out[b].Cell.Block = b + 1
+			for _, name := range []string{"mean response", "throughput"} {
+				v := change + 0.05*rng.NormFloat64()
+				out[b].Drift = append(out[b].Drift, verdict.Drift{Signal: name, Change: &v, State: verdict.Steady})
+			}
+		}
+		return out
+	}
+	differs := func(change float64) bool {
+		base, fresh := cells(0.1), cells(0.1+change)
+		rows := []Stability{{Signal: "mean response"}, {Signal: "throughput"}}
+		for i := range rows {
+			rows[i].Arms = []StabilityCell{{}, {Against: against(base, fresh, rows[i].Signal)}}
+		}
+		judgeApart(rows, 1)
+		return rows[0].Arms[1].Against.Differs || rows[1].Arms[1].Against.Differs
+	}
+	equal, found := 0, 0
+	for range times {
+		if differs(0) {
+			equal++
+		}
+		if differs(0.2) {
+			found++
+		}
+	}
+	t.Logf("equal arms: %.2f %%, 20 points apart: %.1f %%", 100*float64(equal)/times, 100*float64(found)/times)
+	if equal > times/100+9 || found < times*8/10 { // 9 is two standard errors
+		t.Errorf("equal arms drift differently in %d of %d comparisons, arms 20 points apart in %d", equal, times, found)
+	}
+}
+
+func TestShiftSection(t *testing.T) {
+	in := full().input()
+	rng := rand.New(rand.NewPCG(502, 1))
+	var pairs []stats.RunPair
+	run := func(slower float64) []stats.Counts {
+		c := stats.Counts{}
+		level := 1 + 0.01*rng.NormFloat64()
+		for k := 1; k <= 100; k++ {
+			v := float64(k) * level
+			if k > 92 {
+				v *= slower
+			}
+			c.Value, c.N = append(c.Value, v), append(c.N, 60)
+		}
+		return []stats.Counts{c}
+	}
+	for range 6 {
+		pairs = append(pairs, stats.RunPair{Base: run(1), New: run(1.3)})
+	}
+	x, ok := verdict.FindShift("op", pairs, 1)
+	if !ok {
+		t.Fatal("no shift")
+	}
+	in.Arms[0].Shifts = []verdict.Shift{x}
+	d := From(in)
+	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	for _, want := range []string{"Where the response times shifted - PostgreSQL", "op: slower from p95 (+", "p99", "slower →", "●"} {
+		if !strings.Contains(md, want) || !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if !strings.Contains(md, "- PostgreSQL: response times of op: slower from p95") {
+		t.Error("no comment says where it shifted")
+	}
+	in.Arms[0].Shifts[0].Points[10].Lo = nil
+	if got := shiftText(in.Arms[0].Shifts[0].Points[10]); strings.Contains(got, "[") {
+		t.Errorf("a point without a band: %s", got)
+	}
+}
+
+func TestPicture(t *testing.T) {
+	point := func(v, lo, hi float64) verdict.ShiftPoint { return verdict.ShiftPoint{Effect: v, Lo: &lo, Hi: &hi} }
+	for _, tt := range []struct {
+		p    verdict.ShiftPoint
+		most float64
+		want string
+	}{
+		{point(0.5, 0.2, 0.8), 1, "··········│·├──●──┤··"},
+		{point(-0.5, -1, 0.1), 1, "├────●────│┤·········"},
+		{point(0, -0.1, 0.1), 1, "·········├●┤·········"},
+		{point(3, 2, 4), 1, "··········│·········●"},
+		{verdict.ShiftPoint{Effect: -0.1}, 0.1, "●·········│··········"},
+		{verdict.ShiftPoint{}, 0, "··········●··········"},
+	} {
+		if got := picture(tt.p, tt.most); got != tt.want {
+			t.Errorf("%s\n%s, want for %v", got, tt.want, fmt.Sprint(tt.p.Effect))
+		}
+	}
+}
