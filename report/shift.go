@@ -60,8 +60,9 @@ func shiftWord(k verdict.Kind) string {
 		return "slower"
 	case verdict.Better:
 		return "faster"
+	default:
+		return dash
 	}
-	return dash
 }
 
 func shiftText(p verdict.ShiftPoint) string {

@@ -146,7 +146,7 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 	if len(slopes) == 0 {
 		return c
 	}
-	c.First, c.Last, c.Hours = Number(median(first)), Number(median(last)), Number(median(hours))
+	c.First, c.Last, c.Hours = Number(stats.Median(first)), Number(stats.Median(last)), Number(stats.Median(hours))
 	c.PerHour, c.Lo, c.Hi = overRuns(slopes)
 	return c
 }

@@ -23,9 +23,10 @@ const (
 const (
 	// LateBias is by how much a warm-up must move the mean of a phase to be worth a word: 2 %.
 	LateBias = 0.02
-	// NeverLatency and NeverRate are by how much the two parts of a phase that never settled must differ at least: 10 % in
-	// latency, 5 % in throughput.
-	NeverLatency, NeverRate = 0.10, 0.05
+	// NeverLatency is by how much the latencies of the two parts of a phase that never settled must differ at least: 10 %.
+	NeverLatency = 0.10
+	// NeverRate is that of the throughput: 5 %.
+	NeverRate = 0.05
 	// settlingErrors is how many standard errors the cut part must lie from the rest: the cut is chosen where they differ
 	// most, so that two or three are common by chance. It grows up to twice that where few independent values know the error badly.
 	settlingErrors = 5

@@ -64,6 +64,9 @@ func (r *run) judgeSteady() {
 	if r.Bounded == nil || len(r.Bounded.Storms) > 0 {
 		return
 	}
+	if n := int((r.now() - r.from) / time.Second); n < len(r.course.seconds) { // only the last part counts
+		r.course.seconds = r.course.seconds[len(r.course.seconds)-n:]
+	}
 	latency, rate, each := r.course.series()
 	s := stats.SettlingOf(latency, rate)
 	what, shift := "mean response", s.Shift
@@ -73,6 +76,7 @@ func (r *run) judgeSteady() {
 	cut := time.Duration(s.Cut) * each
 	share := 100 * float64(s.Cut) / float64(max(len(latency), 1))
 	switch s.State {
+	case stats.SettlingUnknown, stats.Settled:
 	case stats.SettledLate:
 		r.out.Validity.Add(record.Finding{Gate: stationary, Level: record.Amber, Value: share, Unit: "%",
 			Text: fmt.Sprintf("the first %v of the measured phase were still warm-up: their %s was %s than later, which moves that of the whole phase by %+.1f %%; set bounded.settle to %v",

@@ -15,31 +15,38 @@ func TestSteady(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		measure time.Duration
+		window  time.Duration                        // the last part, which counts
 		latency func(at time.Duration) time.Duration // from the beginning of the measured phase
 		want    string
 		text    string
 	}{
-		{"steady", 60 * time.Second, func(time.Duration) time.Duration { return 10 * time.Millisecond }, "", ""},
-		{"warm-up", 60 * time.Second, func(at time.Duration) time.Duration {
+		{"steady", 60 * time.Second, 0, func(time.Duration) time.Duration { return 10 * time.Millisecond }, "", ""},
+		{"warm-up", 60 * time.Second, 0, func(at time.Duration) time.Duration {
 			if at < 10*time.Second {
 				return 20 * time.Millisecond
 			}
 			return 10 * time.Millisecond
-		}, "amber stationary", "the first 10s of the measured phase were still warm-up: their mean response was 100.0 % higher than later, which moves that of the whole phase by +12.2 %; set bounded.settle to 13s"},
-		{"in bins of 2 s", 120 * time.Second, func(at time.Duration) time.Duration {
+		}, "amber stationary", "the first 10s of the measured phase were still warm-up: their mean response was 99.5 % higher than later, which moves that of the whole phase by +12.2 %; set bounded.settle to 13s"},
+		{"in bins of 2 s", 120 * time.Second, 0, func(at time.Duration) time.Duration {
 			if at < 20*time.Second {
 				return 20 * time.Millisecond
 			}
 			return 10 * time.Millisecond
 		}, "amber stationary", "set bounded.settle to 23s"},
-		{"changed in the middle", 60 * time.Second, func(at time.Duration) time.Duration {
+		{"changed in the middle", 60 * time.Second, 0, func(at time.Duration) time.Duration {
 			if at < 35*time.Second {
 				return 10 * time.Millisecond
 			}
 			return 15 * time.Millisecond
 		}, "red stationary", "mean response of its first 35s was 33.3 % lower than of the rest"},
-		{"steady climb", 60 * time.Second, func(at time.Duration) time.Duration { return 41*time.Millisecond + 19*at/60_000 }, "", ""},
-		{"too short", 40 * time.Second, func(at time.Duration) time.Duration {
+		{"the warm-up is not in the part that counts", 80 * time.Second, 60 * time.Second, func(at time.Duration) time.Duration {
+			if at < 10*time.Second {
+				return 20 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}, "", ""},
+		{"steady climb", 60 * time.Second, 0, func(at time.Duration) time.Duration { return 41*time.Millisecond + 19*at/60_000 }, "", ""},
+		{"too short", 40 * time.Second, 0, func(at time.Duration) time.Duration {
 			if at < 10*time.Second {
 				return 20 * time.Millisecond
 			}
@@ -57,7 +64,10 @@ func TestSteady(t *testing.T) {
 					at := max(time.Since(began), 0)
 					return tt.latency(at) + time.Duration(n%7-3)*20*time.Microsecond // 0.2 %
 				}
-				s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: settle, Measure: tt.measure}
+				s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: settle, Measure: tt.measure, Window: tt.window}
+				if tt.window > 0 {
+					s.Bounded.Until = func() (string, error) { return "", nil }
+				}
 				out, err := Run(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)

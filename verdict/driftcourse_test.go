@@ -36,7 +36,7 @@ func service(rng *rand.Rand, sd, rho float64, climb map[string]float64) verdict.
 	return s
 }
 
-// TestClimb has the climb of the studied news feed: mean latency from 41 to 60 ms in the hour.
+// TestClimb has the climb of a studied service: mean latency from 41 to 60 ms in the hour.
 func TestClimb(t *testing.T) {
 	rng := rand.New(rand.NewPCG(410, 2))
 	got := verdict.FindDrift([]verdict.Signal{service(rng, 0.02, 0.3, map[string]float64{"read": 20, "post": 20, "search": 10})})[0]
