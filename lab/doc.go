@@ -9,7 +9,7 @@
 //   - A guard, one /bin/sh that reads a pipe from us, kills the whole process group of every child when
 //     the pipe closes. That reaches grandchildren, which the parent-death signal does not. (A
 //     grandchild that starts its own process group escapes the guard; a database server's own workers
-//     watch their parent by themselves.)
+//     watch their parent by themselves.) It then removes what children were put into, see [UndoNetNS].
 //   - An optional undo journal ([Spec].Journal) remembers what was started, so that [Sweep] in a later
 //     program can end what the other two missed. It recognizes a process by
 //     pid, start time and boot, so a pid that was given to somebody else is never touched, and it keeps off
@@ -21,7 +21,7 @@
 // forks, and takes its own back; a child inherits the affinity of the thread that forked it. [PinSelf]
 // does the same to all threads of this program.
 //
-// [Spec].NetNS puts a child into a network namespace in the same way. Subpackage netns makes such namespaces, cgroup makes control
+// [Spec].NetNS puts a child into a network namespace in the same way, and [Spec].Unshare into new namespaces of any kind. Subpackage netns makes such namespaces, cgroup makes control
 // groups; both name what they make by [Mark], so that what a killed program left is found by its name, see [Orphan].
 //
 // # What it refuses to know

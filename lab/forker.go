@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -103,23 +105,72 @@ func enter(netns string) (back func() error, err error) {
 	}, nil
 }
 
-// A guard is a shell that kills process groups when this program is gone. It learns of them by lines
-// "+ PGID" and "- PGID" on its standard input, whose end means that nobody holds the other end anymore.
+// A guard is a shell that kills process groups, and then removes what has a name, when this program is gone. It learns of
+// groups by lines "+ PGID" and "- PGID", and of names by "+n NAME", "-n NAME", "+c NAME" and "-c NAME" (see [UndoNetNS] and
+// [UndoCgroup]) on its standard input, whose end means that nobody holds the other end anymore.
 type guard struct {
 	mu sync.Mutex
 	in io.Writer // nil: no shell on this host; the parent-death signal has to do
 }
 
+// A control group is gone only when its processes have been reaped, which takes a moment.
 const guardScript = `trap '' HUP INT TERM QUIT
-g=' '
+g=' ' n=' ' c=' '
 while read -r op p; do
   case $op in
   +) g="$g$p " ;;
   -) g="${g%% $p *} ${g#* $p }" ;;
+  +n) n="$n$p " ;;
+  -n) n="${n%% $p *} ${n#* $p }" ;;
+  +c) c="$c$p " ;;
+  -c) c="${c%% $p *} ${c#* $p }" ;;
   esac
 done
 for p in $g; do kill -s KILL -- "-$p"; done
+for p in $n; do
+  umount -l "/run/netns/$p" 2>/dev/null
+  rm -f "/run/netns/$p"
+done
+for p in $c; do
+  i=0
+  while [ $i -lt 50 ]; do
+    left=''
+    for d in "/sys/fs/cgroup/$p" /sys/fs/cgroup/*/"$p"; do
+      [ -d "$d" ] || continue
+      find "$d" -depth -type d -exec rmdir {} \; 2>/dev/null
+      [ -d "$d" ] && left=yes
+    done
+    [ -n "$left" ] || break
+    i=$((i + 1))
+    sleep 0.1
+  done
+done
 `
+
+// UndoNetNS and UndoCgroup make sure that a named network namespace, or a control group of any controller with all groups in it,
+// is removed when this program has ended in any way, kill -9 included, and its children with it. The names begin with [Mark]. done is to be called
+// when the caller has removed it by itself. Should somebody kill the guard that does this, the name still tells a later program,
+// see [Orphan].
+func UndoNetNS(name string) (done func(), err error) { return undo('n', name) }
+
+// UndoCgroup is described with [UndoNetNS].
+func UndoCgroup(name string) (done func(), err error) { return undo('c', name) }
+
+func undo(kind byte, name string) (done func(), err error) {
+	mark, err := Mark()
+	if err != nil {
+		return nil, err
+	}
+	if rest, ok := strings.CutPrefix(name, mark+"-"); !ok || strings.ContainsFunc(rest, func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		return nil, fmt.Errorf("lab: %q is no name of this program's", name)
+	}
+	f, err := theForker()
+	if err != nil {
+		return nil, err
+	}
+	f.guard.say("+%c %s\n", kind, name)
+	return func() { f.guard.say("-%c %s\n", kind, name) }, nil
+}
 
 // startGuard is called on the forking thread, by whose affinity the guard stays.
 func startGuard() (*guard, error) {
@@ -135,7 +186,7 @@ func startGuard() (*guard, error) {
 	cmd := exec.Command(sh, "-c", guardScript)
 	cmd.Stdin = r
 	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.Env = []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of reach of a kill of our own group
 	if err := cmd.Start(); err != nil {
 		w.Close()
@@ -145,15 +196,39 @@ func startGuard() (*guard, error) {
 	return &guard{in: w}, nil
 }
 
-func (g *guard) watch(pgid int)  { g.tell('+', pgid) }
-func (g *guard) forget(pgid int) { g.tell('-', pgid) }
+func (g *guard) watch(pgid int)  { g.say("+ %d\n", pgid) }
+func (g *guard) forget(pgid int) { g.say("- %d\n", pgid) }
 
-func (g *guard) tell(op byte, pgid int) {
+func (g *guard) say(format string, args ...any) {
 	if g.in == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	// A guard that was killed is not replaced: the parent-death signal and the journal remain.
-	_, _ = fmt.Fprintf(g.in, "%c %d\n", op, pgid)
+	_, _ = fmt.Fprintf(g.in, format, args...)
+}
+
+// Adopt makes this program answer for a process that it did not start itself, but that a child of its did: when this program ends in
+// any way, the guard kills the process and, when it leads one, its process group. The undo journal, unless it is empty, remembers it. done is to be called when
+// the process has ended.
+func Adopt(journal, name string, id Identity) (done func(), err error) {
+	f, err := theForker()
+	if err != nil {
+		return nil, err
+	}
+	line := journalLine{Name: name, Identity: id}
+	if journal != "" {
+		if err := journalAppend(journal, line); err != nil {
+			return nil, err
+		}
+	}
+	f.guard.watch(id.PID)
+	return func() {
+		f.guard.forget(id.PID)
+		line.Ended = true
+		if journal != "" {
+			_ = journalAppend(journal, line) // it is told from others by more than its number
+		}
+	}, nil
 }

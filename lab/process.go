@@ -48,6 +48,10 @@ type Spec struct {
 	// shows the devices of where it was mounted.
 	NetNS string
 
+	// Unshare are the namespaces that the child begins anew, as flags of clone(2) such as unix.CLONE_NEWPID. It needs the right to
+	// administer the system (root). Mounts of a new mount namespace are still shared with the old one's.
+	Unshare uintptr
+
 	StopSignal  os.Signal     // what Stop sends to the process first; default SIGTERM
 	StopTimeout time.Duration // how long Stop then waits before it kills; default DefaultStopTimeout
 
@@ -142,7 +146,8 @@ func command(spec Spec, p *Process) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid: true, // a group of its own: Stop kills the group, and Ctrl-C of the terminal is ours to handle
 		// The forked child sets this after it has changed its user, so the change does not clear it.
-		Pdeathsig: syscall.SIGKILL,
+		Pdeathsig:  syscall.SIGKILL,
+		Cloneflags: spec.Unshare,
 	}
 	if spec.UID != 0 || spec.GID != 0 {
 		cred := &syscall.Credential{Uid: spec.UID, Gid: spec.GID}

@@ -1,7 +1,7 @@
-// Package cgroup makes control groups that limit what child processes may use: CPU time, and writes to a disk.
+// Package cgroup makes control groups that limit what child processes may use: CPU time, memory, and writes to a disk.
 //
-// A [Group] lives below the group of the root of each controller, and its name begins with lab.Mark, so that [Sweep] in a later
-// program finds those of a program that was killed. Both versions of control groups are spoken; which one a host has, its
+// A [Group] lives below the group of the root of each controller. The guard of package lab removes it when the program is killed;
+// its name begins with lab.Mark, so that [Sweep] in a later program finds those that the guard missed. Both versions of control groups are spoken; which one a host has, its
 // mounts say. A limit that the host's kernel does not have is an error, never silence.
 //
 // # What it refuses to know
@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,8 +23,8 @@ import (
 	"plimsoll/lab"
 )
 
-// root is where control groups are mounted.
-const root = "/sys/fs/cgroup"
+// mounted is where control groups are.
+const mounted = "/sys/fs/cgroup"
 
 // A Group is one control group, in every controller that it needs. Make it with [Create].
 type Group struct {
@@ -31,10 +32,11 @@ type Group struct {
 	root string
 	v2   bool
 	made []string // directories
+	done func()   // nothing is left for the guard
 }
 
 // Create makes a group whose name ends in role. The caller must call Remove.
-func Create(role string) (*Group, error) { return create(root, role) }
+func Create(role string) (*Group, error) { return create(mounted, role) }
 
 func create(root, role string) (*Group, error) {
 	mark, err := lab.Mark()
@@ -45,6 +47,11 @@ func create(root, role string) (*Group, error) {
 	// On a host with both, the controllers are where version 1 has them.
 	if b, err := os.ReadFile(filepath.Join(root, "cgroup.controllers")); err == nil && len(b) > 0 {
 		g.v2 = true
+	}
+	if root == mounted {
+		if g.done, err = lab.UndoCgroup(g.name); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }
@@ -85,6 +92,27 @@ func (g *Group) CPU(cores float64, period time.Duration) error {
 		return err
 	}
 	return write(filepath.Join(dir, "cpu.cfs_quota_us"), fmt.Sprint(quota))
+}
+
+// Memory limits how many bytes of memory the group may use, that of files it reads and writes included. Beyond it the kernel takes
+// back what it can, and then kills a process of the group. What a process used before [Group.Add] does not count. 0 is no limit,
+// in a group all the same.
+func (g *Group) Memory(bytes int64) error {
+	dir, err := g.dir("memory")
+	if err != nil {
+		return err
+	}
+	file, text := "memory.limit_in_bytes", fmt.Sprint(bytes)
+	if bytes == 0 {
+		text = "-1"
+	}
+	if g.v2 {
+		file = "memory.max"
+		if bytes == 0 {
+			text = "max"
+		}
+	}
+	return write(filepath.Join(dir, file), text)
 }
 
 // Writes limits how many writes per second the group may send to the disk that holds path. In version 1 only those count that a
@@ -179,10 +207,24 @@ func (g *Group) Remove() error {
 		errs = append(errs, remove(dir))
 	}
 	g.made = nil
+	if g.done != nil {
+		g.done()
+	}
 	return errors.Join(errs...)
 }
 
+// remove removes a group and the groups in it, which container engines leave there.
 func remove(dir string) error {
+	var inner []string
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != dir {
+			inner = append(inner, path)
+		}
+		return nil // what cannot be seen keeps dir, which is told
+	})
+	for _, path := range slices.Backward(inner) {
+		_ = syscall.Rmdir(path)
+	}
 	var err error
 	for range 50 {
 		if err = syscall.Rmdir(dir); err == nil || errors.Is(err, os.ErrNotExist) {
@@ -195,7 +237,7 @@ func remove(dir string) error {
 
 // Sweep removes the groups of programs that do not run any more, and returns their directories. The processes in them must have
 // ended.
-func Sweep() ([]string, error) { return sweep(root) }
+func Sweep() ([]string, error) { return sweep(mounted) }
 
 func sweep(root string) ([]string, error) {
 	var found []string

@@ -71,8 +71,8 @@ func TestBothVersions(t *testing.T) {
 		files []string // besides the group's own
 		want  map[string]string
 	}{
-		"1": {[]string{"cpu/", "blkio/"}, map[string]string{"cpu/G/cpu.cfs_quota_us": "25000", "cpu/G/cpu.cfs_period_us": "100000", "blkio/G/blkio.throttle.write_iops_device": disk + " 40"}},
-		"2": {[]string{"cgroup.controllers", "cgroup.subtree_control"}, map[string]string{"G/cpu.max": "25000 100000", "G/io.max": disk + " wiops=40"}},
+		"1": {[]string{"cpu/", "blkio/", "memory/"}, map[string]string{"memory/G/memory.limit_in_bytes": "33554432", "cpu/G/cpu.cfs_quota_us": "25000", "cpu/G/cpu.cfs_period_us": "100000", "blkio/G/blkio.throttle.write_iops_device": disk + " 40"}},
+		"2": {[]string{"cgroup.controllers", "cgroup.subtree_control"}, map[string]string{"G/memory.max": "33554432", "G/cpu.max": "25000 100000", "G/io.max": disk + " wiops=40"}},
 	} {
 		root := t.TempDir()
 		for _, f := range c.files {
@@ -102,6 +102,9 @@ func TestBothVersions(t *testing.T) {
 			t.Errorf("version %s: %v", name, err)
 		}
 		if err := g.Writes(t.TempDir(), 40); err != nil {
+			t.Errorf("version %s: %v", name, err)
+		}
+		if err := g.Memory(32 << 20); err != nil {
 			t.Errorf("version %s: %v", name, err)
 		}
 		for f, want := range c.want {
