@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -35,6 +36,8 @@ const (
 type Config struct {
 	Dir      string            // state: data, snapshot, socket, log, journal; made when missing
 	CPUs     []int             // cores of the server; nil means those of this program
+	NetNS    string            // path of the network namespace that the server runs in; empty means that of this program
+	Addr     string            // IPv4 address that it listens on, and that DSN names; empty means 127.0.0.1. Everybody who reaches another may log in with the password
 	Settings map[string]string // server options without dashes, such as innodb_buffer_pool_size; they win over ours
 	UID      int               // user to run as; 0 means: when root, mysql or nobody; else ourselves
 	Binary   string            // mariadbd or mysqld; empty means to find one
@@ -179,7 +182,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	}
 	defer logFile.Close()
 	settings := map[string]string{
-		"datadir": s.data(), "port": strconv.Itoa(s.port), "bind-address": "127.0.0.1",
+		"datadir": s.data(), "port": strconv.Itoa(s.port), "bind-address": s.addr(),
 		"socket": s.socket(), "pid-file": filepath.Join(s.sockets, "pid"),
 		"skip-name-resolve": "1", "max-connections": "300", "character-set-server": "utf8mb4",
 	}
@@ -200,7 +203,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	}
 	p, err := lab.Start(ctx, lab.Spec{
 		Name: filepath.Base(s.bin.path), Path: s.bin.path, Args: args, Env: s.bin.environment(), Dir: s.dir,
-		Stdout: logFile, Stderr: logFile, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs, Journal: s.journal(),
+		Stdout: logFile, Stderr: logFile, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs, NetNS: s.conf.NetNS, Journal: s.journal(),
 		StopSignal: syscall.SIGTERM, StopTimeout: stopTimeout,
 	})
 	if err != nil {
@@ -242,7 +245,11 @@ func (s *Server) arm(ctx context.Context) error {
 				return err
 			}
 		}
-		who := "'" + account + "'@'127.0.0.1'"
+		from := "127.0.0.1"
+		if s.conf.Addr != "" {
+			from = "%"
+		}
+		who := "'" + account + "'@'" + from + "'"
 		for _, stmt := range []string{
 			"CREATE USER IF NOT EXISTS " + who,
 			"GRANT ALL PRIVILEGES ON *.* TO " + who + " WITH GRANT OPTION",
@@ -279,10 +286,12 @@ func (s *Server) admin(ctx context.Context, do func(*sql.Conn) error) error {
 	return do(conn)
 }
 
+func (s *Server) addr() string { return cmp.Or(s.conf.Addr, "127.0.0.1") }
+
 // DSN returns the address of a database of this server, password included:
 // mysql://user:password@tcp(127.0.0.1:port)/db. Without the scheme it is what the Go driver takes.
 func (s *Server) DSN(db string) string {
-	return fmt.Sprintf("mysql://%s:%s@tcp(127.0.0.1:%d)/%s", account, s.password, s.port, db)
+	return fmt.Sprintf("mysql://%s:%s@tcp(%s:%d)/%s", account, s.password, s.addr(), s.port, db)
 }
 
 // PIDs returns the process id of the server; empty while it is stopped.

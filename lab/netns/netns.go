@@ -1,14 +1,17 @@
 // Package netns makes network namespaces and the wires between them: a network of several hosts on one, which leaves nothing
 // behind and touches no device, address, route or rule of the host's own network.
 //
-// A [Namespace] is begun in by children through lab.Spec.NetNS. Its name begins with lab.Mark, so that [Sweep] in a later program
-// finds those of a program that was killed. Wires are veth pairs, made inside both namespaces and gone with either.
+// A [Namespace] is begun in by children through lab.Spec.NetNS. The guard of package lab removes it when the program is killed; its
+// name begins with lab.Mark, so that [Sweep] in a later program finds those that the guard missed. Wires are veth pairs, made inside
+// both namespaces and gone with either.
 //
-// It uses iproute2's ip, and needs root.
+// A [Network] is the one that a server, its users and its stores are deployed in: with wires alone, or behind a bridge as containers are.
+//
+// It uses iproute2's ip, and nft for what it publishes, and needs root.
 //
 // # What it refuses to know
 //
-// What runs in a namespace, and rules of packets: callers run nft or sysctl there by [Namespace.Run].
+// What runs in a namespace. Rules of packets other than those of a published port: callers run nft or sysctl by [Namespace.Run].
 package netns
 
 import (
@@ -33,8 +36,13 @@ const dir = "/run/netns"
 // patience bounds one call of a program.
 const patience = 10 * time.Second
 
-// A Namespace is one network stack with a loopback device that is up. Make it with [Create].
-type Namespace struct{ name string }
+// A Namespace is one network stack with a loopback device that is up. Make it with [Create], or find that of a process with [Of].
+// For [Wire] a nil one is the network of this program.
+type Namespace struct {
+	name string
+	path string // when it has no name
+	done func() // nothing is left for the guard
+}
 
 // Create makes a namespace whose name ends in role. The caller must call Delete.
 func Create(ctx context.Context, role string) (*Namespace, error) {
@@ -42,7 +50,10 @@ func Create(ctx context.Context, role string) (*Namespace, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Namespace{mark + "-" + role}
+	n := &Namespace{name: mark + "-" + role}
+	if n.done, err = lab.UndoNetNS(n.name); err != nil {
+		return nil, err
+	}
 	if err := ip(ctx, "netns", "add", n.name); err != nil {
 		return nil, fmt.Errorf("making the network namespace %s: %w", role, err)
 	}
@@ -52,13 +63,28 @@ func Create(ctx context.Context, role string) (*Namespace, error) {
 	return n, nil
 }
 
+// Of returns the namespace that a process is in. It cannot be deleted, and is good for [Namespace.Run], [Namespace.Output] and
+// [Namespace.Dial] for as long as the process runs.
+func Of(pid int) *Namespace { return &Namespace{path: fmt.Sprintf("/proc/%d/ns/net", pid)} }
+
 // Path is what lab.Spec.NetNS takes.
-func (n *Namespace) Path() string { return filepath.Join(dir, n.name) }
+func (n *Namespace) Path() string {
+	if n.path != "" {
+		return n.path
+	}
+	return filepath.Join(dir, n.name)
+}
+
+// Name is what ip netns calls it.
+func (n *Namespace) Name() string { return n.name }
 
 // Delete removes the name; the namespace itself ends with the last process in it.
 func (n *Namespace) Delete(ctx context.Context) error {
 	if err := ip(ctx, "netns", "del", n.name); err != nil {
 		return fmt.Errorf("removing a network namespace: %w", err)
+	}
+	if n.done != nil {
+		n.done()
 	}
 	return nil
 }
@@ -96,7 +122,7 @@ func (n *Namespace) Dial(ctx context.Context, network, addr string) (net.Conn, e
 			_ = unix.Close(fd)
 		}
 		if err != nil {
-			done <- result{err: fmt.Errorf("entering the network namespace %s: %w", n.name, err)}
+			done <- result{err: fmt.Errorf("entering the network namespace %s: %w", n.Path(), err)}
 			return
 		}
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
@@ -119,23 +145,47 @@ func (n *Namespace) Set(ctx context.Context, key, value string) error {
 type End struct {
 	In     *Namespace
 	Device string // at most 15 bytes
-	Addr   string // such as 198.18.1.1/24
+	Addr   string // such as 198.18.1.1/24; empty for the port of a bridge
 }
 
 // Wire joins two namespaces by a veth pair, both ends up.
 func Wire(ctx context.Context, a, b End) error {
-	steps := [][]string{
-		{"link", "add", a.Device, "netns", a.In.name, "type", "veth", "peer", "name", b.Device, "netns", b.In.name},
-	}
+	args := append([]string{"link", "add", a.Device}, a.In.where()...)
+	args = append(append(args, "type", "veth", "peer", "name", b.Device), b.In.where()...)
+	steps := [][]string{args}
 	for _, e := range []End{a, b} {
-		steps = append(steps,
-			[]string{"-n", e.In.name, "addr", "add", e.Addr, "dev", e.Device},
-			[]string{"-n", e.In.name, "link", "set", e.Device, "up"})
+		if e.Addr != "" {
+			steps = append(steps, append(e.In.inside(), "addr", "add", e.Addr, "dev", e.Device))
+		}
+		steps = append(steps, append(e.In.inside(), "link", "set", e.Device, "up"))
 	}
 	for _, args := range steps {
 		if err := ip(ctx, args...); err != nil {
 			return fmt.Errorf("wire %s to %s: %w", a.Device, b.Device, err)
 		}
+	}
+	return nil
+}
+
+// where and inside are the words of ip for a device in the namespace, and for a command about it.
+func (n *Namespace) where() []string {
+	if n == nil {
+		return nil
+	}
+	return []string{"netns", n.name}
+}
+
+func (n *Namespace) inside() []string {
+	if n == nil {
+		return nil
+	}
+	return []string{"-n", n.name}
+}
+
+// IP runs the program ip with these arguments for a namespace; nil is the network of this program.
+func (n *Namespace) IP(ctx context.Context, args ...string) error {
+	if err := ip(ctx, append(n.inside(), args...)...); err != nil {
+		return fmt.Errorf("ip %s: %w", strings.Join(args, " "), err)
 	}
 	return nil
 }
@@ -152,7 +202,7 @@ func Sweep(ctx context.Context) ([]string, error) {
 	var gone []string
 	for _, e := range entries {
 		if lab.Orphan(e.Name()) {
-			if err := (&Namespace{e.Name()}).Delete(ctx); err != nil {
+			if err := (&Namespace{name: e.Name()}).Delete(ctx); err != nil {
 				return gone, err
 			}
 			gone = append(gone, e.Name())

@@ -3,6 +3,7 @@ package netns
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -118,7 +119,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = dead.Wait()
-	left := &Namespace{strings.Replace(mine.name, mark(t), "plimsoll-"+strconv.Itoa(id.PID)+"-"+strconv.FormatUint(id.Start, 10), 1)}
+	left := &Namespace{name: strings.Replace(mine.name, mark(t), "plimsoll-"+strconv.Itoa(id.PID)+"-"+strconv.FormatUint(id.Start, 10), 1)}
 	if err := ip(t.Context(), "netns", "add", left.name); err != nil {
 		t.Fatal(err)
 	}
@@ -173,4 +174,83 @@ func until(t *testing.T, ok func() bool) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatal("waited five seconds")
+}
+
+// TestKilledProgram kills a program that made a namespace and a control group with a process in it, and expects the guard to have
+// removed both soon, without a later program.
+func TestKilledProgram(t *testing.T) {
+	capable(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProgramItself$")
+	cmd.Env = append(os.Environ(), "NETNS_TEST_VICTIM=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var paths [2]string
+	if _, err := fmt.Fscan(out, &paths[0], &paths[1]); err != nil {
+		t.Fatalf("the program said nothing: %v", err)
+	}
+	for _, p := range paths {
+		if _, err := os.Stat(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	until(t, func() bool {
+		for _, p := range paths {
+			if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestKilledProgramItself is the program that is killed.
+func TestKilledProgramItself(t *testing.T) {
+	if os.Getenv("NETNS_TEST_VICTIM") == "" {
+		return // it has nothing to test by itself
+	}
+	n, err := Create(t.Context(), "victim")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, err := lab.Mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := "/sys/fs/cgroup/cpu/" + mark + "-victim"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		group = "/sys/fs/cgroup/" + mark + "-victim"
+	}
+	if _, err := lab.UndoCgroup(mark + "-victim"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(group+"/inner", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"60"}, NetNS: n.Path()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(group+"/inner/cgroup.procs", []byte(strconv.Itoa(p.PID())), 0); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(n.Path(), group)
+	<-p.Done()
+}
+
+// TestUndoKnowsItsOwn: nothing but names of this program reaches the guard's shell.
+func TestUndoKnowsItsOwn(t *testing.T) {
+	for _, name := range []string{"", "plimsoll-1-1-x", mark(t), mark(t) + "-a b", mark(t) + "-../x", mark(t) + "-$(x)"} {
+		if _, err := lab.UndoNetNS(name); err == nil {
+			t.Errorf("%q was taken", name)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package postgresql
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -38,6 +39,7 @@ type Config struct {
 	Dir      string            // state: data, socket, log, journal; made when missing
 	CPUs     []int             // cores of the server and all its workers; nil means those of this program
 	NetNS    string            // path of the network namespace that the server runs in; empty means that of this program
+	Addr     string            // IPv4 address that it listens on, and that DSN names; empty means 127.0.0.1. Everybody who reaches another may log in with the password
 	Settings map[string]string // server settings, such as shared_buffers; they win over ours
 	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
 	BinDir   string            // directory of postgres and initdb; empty means to find them
@@ -193,9 +195,16 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	settings := map[string]string{
-		"listen_addresses": "127.0.0.1", "port": strconv.Itoa(s.port),
+		"listen_addresses": s.addr(), "port": strconv.Itoa(s.port),
 		"unix_socket_directories": s.sockets, "max_connections": "300",
 		"logging_collector": "off", "log_timezone": "UTC", "timezone": "UTC",
+	}
+	if s.conf.Addr != "" {
+		hba := filepath.Join(s.dir, "hba.conf")
+		if err := os.WriteFile(hba, []byte("local all all trust\nhost all all all scram-sha-256\n"), 0o644); err != nil {
+			return false, fmt.Errorf("saying who may log in: %w", err)
+		}
+		settings["hba_file"] = hba
 	}
 	maps.Copy(settings, s.conf.Settings)
 	args := []string{"-D", s.data()}
@@ -298,12 +307,14 @@ func (s *Server) admin(ctx context.Context, db string, do func(*pgx.Conn) error)
 	return do(conn)
 }
 
+func (s *Server) addr() string { return cmp.Or(s.conf.Addr, "127.0.0.1") }
+
 // DSN returns the address of a database of this server, password included:
 // postgres://user:password@127.0.0.1:port/db?sslmode=disable.
 func (s *Server) DSN(db string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(role, s.password),
-		Host: "127.0.0.1:" + strconv.Itoa(s.port), Path: "/" + db, RawQuery: "sslmode=disable",
+		Host: s.addr() + ":" + strconv.Itoa(s.port), Path: "/" + db, RawQuery: "sslmode=disable",
 	}
 	return u.String()
 }

@@ -1,7 +1,7 @@
 // Package redis supervises a private Redis server for tests and measurements.
 //
-// [Start] finds redis-server in PATH and the usual directories and starts it on a private port of 127.0.0.1, with its files in
-// a directory of its own. No configuration file of the system is read: persistence and memory stay at the server's own
+// [Start] finds redis-server in PATH and the usual directories and starts it on a private port of 127.0.0.1, or of an address in a
+// network namespace, with its files in a directory of its own. No configuration file of the system is read: persistence and memory stay at the server's own
 // defaults, unless [Config].Settings says otherwise.
 //
 // # What it refuses to know
@@ -11,6 +11,7 @@ package redis
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,8 @@ type Config struct {
 	Dir      string            // state directory; kept between starts
 	CPUs     []int             // cores that the server may use; nil means those of this program
 	Port     int               // 0 means a free one
+	NetNS    string            // path of the network namespace that the server runs in; empty means that of this program
+	Addr     string            // IPv4 address that it listens on; empty means 127.0.0.1. Everybody who reaches another is let in
 	Settings map[string]string // more settings by name, such as maxmemory
 }
 
@@ -99,15 +102,19 @@ func start(ctx context.Context, conf Config) (*Server, error) {
 }
 
 func startOn(ctx context.Context, path string, conf Config, port int, journal string) (*Server, error) {
-	args := []string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", conf.Dir, "--daemonize", "no"}
+	addr := cmp.Or(conf.Addr, "127.0.0.1")
+	args := []string{"--port", strconv.Itoa(port), "--bind", addr, "--dir", conf.Dir, "--daemonize", "no"}
+	if conf.Addr != "" {
+		args = append(args, "--protected-mode", "no")
+	}
 	for _, k := range slices.Sorted(maps.Keys(conf.Settings)) {
 		args = append(args, "--"+k, conf.Settings[k])
 	}
-	p, err := lab.Start(ctx, lab.Spec{Name: "redis-server", Path: path, Args: args, Dir: conf.Dir, CPUs: conf.CPUs, Journal: journal, StopTimeout: stopTimeout})
+	p, err := lab.Start(ctx, lab.Spec{Name: "redis-server", Path: path, Args: args, Dir: conf.Dir, CPUs: conf.CPUs, NetNS: conf.NetNS, Journal: journal, StopTimeout: stopTimeout})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{proc: p, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	s := &Server{proc: p, addr: net.JoinHostPort(addr, strconv.Itoa(port))}
 	if err := s.wait(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, p.Tail()), p.Kill())
 	}
