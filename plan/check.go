@@ -90,6 +90,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		margin := DefaultMargin()
 		maps.Copy(margin, c.Margin)
 		c.Margin = margin
+		d.fillDeployments(c)
 	}
 }
 
@@ -460,7 +461,7 @@ func (d *decoder) checkCompare(p *Plan) {
 		}
 		d.checkArgs(path+".args", a.Args)
 		d.checkEnv(path+".env", a.Env)
-		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database, "deployment": a.Deployment} {
+		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database} {
 			d.secret(join(path, key), "", v)
 		}
 		if p.Target.Driver == "external" {
@@ -472,6 +473,7 @@ func (d *decoder) checkCompare(p *Plan) {
 		}
 	}
 	d.checkArmDatabases(p)
+	d.checkDeployments(p)
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
 	d.checkLooks(c)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {

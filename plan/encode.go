@@ -120,7 +120,9 @@ func (e *encoder) field(depth int, f field) {
 	case Rates:
 		e.line(depth, f.key, v.String())
 	case Memory:
-		e.line(depth, f.key, v.String())
+		if v != 0 { // an amount that may be left out; none may be 0
+			e.line(depth, f.key, v.String())
+		}
 	case DiskLimit:
 		if v > 0 {
 			e.line(depth, f.key, v.String())

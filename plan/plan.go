@@ -322,8 +322,8 @@ type Arm struct {
 	Version string `yaml:"version"`
 	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see [Plan.EngineOf].
 	Database string `yaml:"database"`
-	// Deployment names another way of deployment for this arm, in the words of the target's driver.
-	Deployment string `yaml:"deployment"`
+	// Deployment is how this arm's server is run; nil, in all arms, means a process beside the others.
+	Deployment *Deployment `yaml:"deployment"`
 }
 
 // A Margin holds, by endpoint, the largest difference that does not matter. Endpoints are "capacity", "errors",

@@ -173,12 +173,19 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.env.*":      {text: "The value of the variable."},
 	"compare.arms.*.version":    {text: "Label of the build."},
 	"compare.arms.*.database":   {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
-	"compare.arms.*.deployment": {text: "Another way of deployment for this arm."},
-	"compare.combine":           {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
-	"compare.blocks":            {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
-	"compare.looks":             {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
-	"compare.margin":            {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":          {text: "Of capacity, errors, p95(OP), mean(OP), throughput(OP): 5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
+	"compare.arms.*.deployment": {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
+
+	"compare.arms.*.deployment.network": {text: "none: a plain process. bridge: a container behind a bridge, its port published by address translation. host: a container with its host's network. Each with users, server and stores in networks of their own.", enum: networks},
+	"compare.arms.*.deployment.engine":  {text: "What runs the container. auto: podman if it is there, else namespaces of our own.", enum: containerEngs},
+	"compare.arms.*.deployment.cpus":    {text: "CPU time that may be used, of the target's cores, by a quota of a control group.", pattern: percentPattern},
+	"compare.arms.*.deployment.memory":  {text: "Memory that may be used, such as 512MB, by a limit of a control group.", pattern: memoryPattern},
+	"compare.arms.*.deployment.of":      {text: "Whose: target is the server and all its stores together, app the server alone. Default target.", enum: limitedWhose},
+
+	"compare.combine":  {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
+	"compare.blocks":   {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
+	"compare.looks":    {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
+	"compare.margin":   {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
+	"compare.margin.*": {text: "Of capacity, errors, p95(OP), mean(OP), throughput(OP): 5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
 }
 
 // schemaOf returns the schema of a type at a path of keyDocs.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -142,17 +143,61 @@ func (b *builder) armRows() []record.Row {
 				add("environment", key+"="+a.Env[key])
 			}
 			add("database", b.armDatabase(a))
-			add("deployment", a.Deployment)
+			if len(b.c.Engines) == 0 || len(b.described(b.c.Engines[0], arm).Deployment) == 0 {
+				add("deployment", a.Deployment.String())
+			}
 		}
 		if e := b.c.Engines; len(e) > 0 {
-			add("digest", short(b.described(e[0], arm).Digest, 20))
+			d := b.described(e[0], arm)
+			for _, key := range slices.Sorted(maps.Keys(d.Deployment)) {
+				add(key, d.Deployment[key])
+			}
+			add("digest", short(d.Digest, 20))
 		}
 		if len(parts) == 0 {
 			parts = []string{"the target as planned"}
 		}
 		rows = append(rows, record.Row{Name: "Arm " + arm, Value: strings.Join(parts, "; ")})
 	}
+	if text := b.sameText(); text != "" {
+		rows = append(rows, record.Row{Name: "Same in all arms", Value: text})
+	}
 	return rows
+}
+
+// sameText says what arms that differ in their deployment have in common; empty where none does.
+func (b *builder) sameText() string {
+	deployed := false
+	values := map[string]map[string]bool{"program": {}, "database": {}, "other stores": {}}
+	for _, e := range b.c.Engines {
+		for _, arm := range b.c.Arms {
+			d := b.described(e, arm)
+			deployed = deployed || len(d.Deployment) > 0
+			values["program"][d.Digest] = true
+			if raw, err := json.Marshal(d.Companions); err == nil {
+				values["other stores"][string(raw)] = true
+			}
+			if raw, err := json.Marshal(d.Database); err == nil && e == b.c.Engines[0] {
+				values["database"][string(raw)] = true
+			}
+		}
+	}
+	if !deployed {
+		return ""
+	}
+	var same, other []string
+	for _, what := range []string{"program", "database", "other stores"} {
+		if len(values[what]) == 1 {
+			same = append(same, what)
+		} else {
+			other = append(other, what)
+		}
+	}
+	text := cmp.Or(strings.Join(same, ", "), "nothing")
+	if len(other) > 0 {
+		text += "; NOT the same: " + strings.Join(other, ", ")
+	}
+	return text
 }
 
 // host is what the report shows of a host's fingerprint.
@@ -319,6 +364,7 @@ type description struct {
 		Version  string            `json:"version"`
 		Settings map[string]string `json:"settings"`
 	} `json:"companions"`
+	Deployment map[string]string `json:"deployment"`
 }
 
 // described returns what the target of a judged run on an engine said of itself, or else that of any run.

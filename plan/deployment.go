@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// How the server of an arm is attached to the network; see [Deployment].
+const (
+	NetworkNone   = "none"
+	NetworkBridge = "bridge"
+	NetworkHost   = "host"
+)
+
+// What runs the containers of an arm; see [Deployment].
+const (
+	EngineAuto       = "auto"
+	EnginePodman     = "podman"
+	EngineNamespaces = "namespaces"
+)
+
+// Whose CPU time and memory a [Deployment] limits.
+const (
+	OfTarget = "target"
+	OfApp    = "app"
+)
+
+// A Deployment says how an arm's server is run, so that arms may differ in it and in nothing else. What one arm of a comparison
+// sets, all have: the others get what leaves the server as it is (none, 100%) in the same set-up, see [Plan.Networked].
+type Deployment struct {
+	// Network is [NetworkNone], a plain process; [NetworkBridge], a container with a network of its own behind a bridge, whose port is
+	// published by address translation; or [NetworkHost], a container with the network of its host. Each has users, server and
+	// stores in three networks of their own with wires between them. Empty, in all arms, means this host's loopback device.
+	Network string `yaml:"network"`
+	// Engine is [EngineAuto] (default), [EnginePodman] or [EngineNamespaces]; empty where there is no container.
+	Engine string `yaml:"engine"`
+	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means no quota.
+	CPUs float64 `yaml:"cpus" kind:"percent"`
+	// Memory is how much memory may be used; 0 means no limit.
+	Memory Memory `yaml:"memory"`
+	// Of says whose CPUs and Memory are meant: [OfTarget] (default), the server and all its stores together, or [OfApp], the
+	// server alone. Empty without either.
+	Of string `yaml:"of"`
+}
+
+// Contained reports whether the server runs in a container.
+func (d *Deployment) Contained() bool {
+	return d != nil && (d.Network == NetworkBridge || d.Network == NetworkHost)
+}
+
+// Limited reports whether the deployment has a control group.
+func (d *Deployment) Limited() bool { return d != nil && d.Of != "" }
+
+// String says it in words; empty for nothing.
+func (d *Deployment) String() string {
+	if d == nil {
+		return ""
+	}
+	var parts []string
+	switch {
+	case d.Contained():
+		parts = append(parts, fmt.Sprintf("container (%s), network %s", d.Engine, d.Network))
+	case d.Network != "":
+		parts = append(parts, "no container")
+	}
+	whose := "server and stores"
+	if d.Of == OfApp {
+		whose = "server"
+	}
+	if d.CPUs > 0 {
+		parts = append(parts, fmt.Sprintf("%s with %s of the target's cores", whose, formatPercent(d.CPUs)))
+	}
+	if d.Memory > 0 {
+		parts = append(parts, fmt.Sprintf("%s with %s of memory", whose, d.Memory))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Networked reports whether the arms run in networks of their own.
+func (p *Plan) Networked() bool {
+	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Deployment != nil && a.Deployment.Network != "" })
+}
+
+// Limited reports whether the arms have control groups.
+func (c *Compare) Limited() bool {
+	return slices.ContainsFunc(c.Arms, func(a Arm) bool { return a.Deployment.Limited() })
+}
+
+var (
+	networks      = []string{NetworkNone, NetworkBridge, NetworkHost}
+	containerEngs = []string{EngineAuto, EnginePodman, EngineNamespaces}
+	limitedWhose  = []string{OfTarget, OfApp}
+)
+
+// leastMemory is the least memory that any server of ours starts in.
+const leastMemory = Memory(16 << 20)
+
+// fillDeployments gives all arms what one of them sets, so that they differ in no more than they say.
+func (d *decoder) fillDeployments(c *Compare) {
+	network, quota, limit, of := false, false, false, OfTarget
+	for i, a := range c.Arms {
+		path := "compare.arms." + a.Name + ".deployment"
+		if a.Deployment == nil || !d.read(path) {
+			continue
+		}
+		network = network || d.given(path+".network")
+		quota = quota || d.given(path+".cpus")
+		limit = limit || d.given(path+".memory")
+		if *a.Deployment == (Deployment{}) {
+			c.Arms[i].Deployment = nil // {} changes nothing
+		} else if a.Deployment.Of != "" {
+			of = a.Deployment.Of
+		}
+	}
+	if !network && !quota && !limit {
+		return
+	}
+	for i := range c.Arms {
+		to := c.Arms[i].Deployment
+		if to == nil {
+			to = new(Deployment)
+			c.Arms[i].Deployment = to
+		}
+		path := "compare.arms." + c.Arms[i].Name + ".deployment"
+		if network {
+			fill(d, path+".network", &to.Network, NetworkNone)
+		}
+		if to.Contained() {
+			fill(d, path+".engine", &to.Engine, EngineAuto)
+		}
+		if quota {
+			fill(d, path+".cpus", &to.CPUs, 1)
+		}
+		if quota || limit {
+			fill(d, path+".of", &to.Of, of)
+		}
+	}
+}
+
+// checkDeployments checks them, defaults filled in.
+func (d *decoder) checkDeployments(p *Plan) {
+	of, limits := "", false
+	for _, a := range p.Compare.Arms {
+		limits = limits || a.Deployment != nil && (a.Deployment.CPUs > 0 || a.Deployment.Memory > 0)
+	}
+	for _, a := range p.Compare.Arms {
+		path := "compare.arms." + a.Name + ".deployment"
+		if a.Deployment == nil || !d.read(path) {
+			continue
+		}
+		to := a.Deployment
+		if p.Target.Driver == "external" && d.given(path) {
+			d.at(path, "has no effect, because the driver external starts nothing; remove it")
+			continue
+		}
+		d.known(path+".network", "network", to.Network, networks)
+		if to.Engine == "docker" && d.good(path+".engine") {
+			d.at(path+".engine", "docker keeps its bridge and its rules in the network of the host, which is left as it is; want %s", strings.Join(containerEngs, ", "))
+		}
+		d.known(path+".engine", "engine", to.Engine, containerEngs)
+		if d.given(path+".engine") && d.good(path+".engine", path+".network") && !to.Contained() {
+			d.at(path+".engine", "has no effect without a container; write network: %s or %s, or remove it", NetworkBridge, NetworkHost)
+		}
+		if d.given(path + ".cpus") {
+			between(d, path+".cpus", to.CPUs, 0.01, 1, formatPercent)
+		}
+		if d.given(path+".memory") && d.good(path+".memory") && (to.Memory < leastMemory || to.Memory > maxMemory) {
+			d.at(path+".memory", "%s is out of range; want %s to %s", to.Memory, leastMemory, maxMemory)
+		}
+		if d.given(path + ".of") {
+			d.known(path+".of", "group", to.Of, limitedWhose)
+		}
+		switch {
+		case !d.given(path+".of") || !d.good(path+".of"):
+		case !limits:
+			d.at(path+".of", "has no effect without cpus or memory; add one, or remove it")
+		case of != "" && of != to.Of:
+			d.at(path+".of", "%s here and %s in another arm limit different processes; write the same in all", to.Of, of)
+		default:
+			of = to.Of
+		}
+		if to.Network != "" && p.Target.Instances > 1 && d.good(path+".network", "target.instances") {
+			d.at(path+".network", "is for one server, and target.instances is %d; write 1, or remove the network", p.Target.Instances)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/plan"
+)
+
+func deployed(arms string) string {
+	return "name: d\ntarget: {driver: s}\nworkload: {behavior: b}\nbounded: {users: 1}\ncompare: {arms: {" + arms + "}}\n"
+}
+
+// TestDeployments: what one arm sets, all have, and the canonical form says so.
+func TestDeployments(t *testing.T) {
+	type arms map[string]*plan.Deployment
+	for name, c := range map[string]struct {
+		arms      string
+		want      arms
+		networked bool
+	}{
+		"nothing": {"base: {}, new: {deployment: {}}", arms{"base": nil, "new": nil}, false},
+		"a quota": {"base: {}, new: {deployment: {cpus: 90%}}", arms{
+			"base": {CPUs: 1, Of: plan.OfTarget}, "new": {CPUs: 0.9, Of: plan.OfTarget}}, false},
+		"of the server alone": {"base: {}, new: {deployment: {cpus: 50%, of: app}}", arms{
+			"base": {CPUs: 1, Of: plan.OfApp}, "new": {CPUs: 0.5, Of: plan.OfApp}}, false},
+		"memory": {"base: {}, new: {deployment: {memory: 512MiB}}", arms{
+			"base": {Of: plan.OfTarget}, "new": {Memory: 512 << 20, Of: plan.OfTarget}}, false},
+		"networks": {"base: {}, br: {deployment: {network: bridge}}, ho: {deployment: {network: host, engine: namespaces, cpus: 80%}}", arms{
+			"base": {Network: plan.NetworkNone, CPUs: 1, Of: plan.OfTarget},
+			"br":   {Network: plan.NetworkBridge, Engine: plan.EngineAuto, CPUs: 1, Of: plan.OfTarget},
+			"ho":   {Network: plan.NetworkHost, Engine: plan.EngineNamespaces, CPUs: 0.8, Of: plan.OfTarget}}, true},
+	} {
+		p := mustParse(t, deployed(c.arms))
+		got := arms{}
+		for _, a := range p.Compare.Arms {
+			got[a.Name] = a.Deployment
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if p.Networked() != c.networked {
+			t.Errorf("%s: Networked is %v", name, p.Networked())
+		}
+		if again := mustParse(t, p.String()); cmp.Diff(p, again) != "" {
+			t.Errorf("%s: the canonical form is read as another plan:\n%s\n%s", name, p, cmp.Diff(p, again))
+		}
+	}
+}
+
+func TestWrongDeployments(t *testing.T) {
+	for arm, say := range map[string]string{
+		"bridge":                            "is a single value; want a mapping of network, engine, cpus, memory, of",
+		"{network: macvlan}":                "not a known network",
+		"{network: bridge, engine: docker}": "docker keeps its bridge",
+		"{network: bridge, engine: rocket}": "not a known engine",
+		"{network: none, engine: podman}":   "no effect without a container",
+		"{engine: podman}":                  "no effect without a container",
+		"{cpus: 0.9}":                       "write 0.9%, or 90% if a fraction is meant",
+		"{cpus: 110%}":                      "110% is out of range; want 1% to 100%",
+		"{cpus: 0%}":                        "out of range",
+		"{memory: 1MB}":                     "out of range; want 16MB",
+		"{memory: 512}":                     "no amount of memory",
+		"{of: app}":                         "no effect without cpus or memory",
+		"{cpus: 50%, of: db}":               "not a known group",
+		"{cpu: 50%}":                        "unknown key",
+		"{cpus: 50%, of: app}}, third: {deployment: {cpus: 50%, of: target}": "write the same in all",
+	} {
+		_, err := plan.Parse([]byte(deployed("base: {}, new: {deployment: " + arm + "}")))
+		if err == nil || !strings.Contains(err.Error(), say) || !strings.HasPrefix(err.Error(), "5:") {
+			t.Errorf("%s: %v, want line 5 and %q", arm, err, say)
+		}
+	}
+	src := strings.Replace(deployed("base: {}, new: {deployment: {network: host}}"), "driver: s", "driver: s, instances: 2", 1)
+	if _, err := plan.Parse([]byte(src)); err == nil || !strings.Contains(err.Error(), "is for one server") {
+		t.Errorf("two instances: %v", err)
+	}
+	src = strings.Replace(deployed("base: {}, new: {deployment: {cpus: 50%}}"), "driver: s", "driver: external, url: http://h", 1)
+	if _, err := plan.Parse([]byte(src)); err == nil || !strings.Contains(err.Error(), "starts nothing") {
+		t.Errorf("external: %v", err)
+	}
+}
