@@ -119,7 +119,9 @@ type Description struct {
 	Database  *lab.Description  `json:"database,omitempty"` // the server's own name, version, durability and sizes
 	// Companions are the servers beside the database, by role.
 	Companions map[string]lab.Description `json:"companions,omitempty"`
-	Settings   map[string]string          `json:"settings,omitempty"` // what else a driver has to say
+	// Deployment says how the program is run: network, container engine with its version, limits. Empty: a process beside this one.
+	Deployment map[string]string `json:"deployment,omitempty"`
+	Settings   map[string]string `json:"settings,omitempty"` // what else a driver has to say
 }
 
 // Hidden stands for the value of a secret variable in a Description.

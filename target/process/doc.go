@@ -14,7 +14,7 @@
 // In arguments, environment and URLs, ${NAME} stands for:
 //
 //	PORT PORT1 PORT2 PORT3    ports of this instance; PORT is consecutive among instances
-//	HOSTPORT                  127.0.0.1 and PORT, with a colon
+//	HOSTPORT                  127.0.0.1, or [Placed].Host, and PORT, with a colon
 //	URL                       base URL of this instance
 //	INDEX INSTANCES           number of this instance, from 0, and how many there are
 //	PEERS PEERS1 PEERS2 PEERS3  host:port of all instances, with commas between
@@ -32,5 +32,5 @@
 // # What it refuses to know
 //
 // Which program it is, and which companions there are: a [Config] brings them. What a kind of server needs beyond variables goes into [Config]: its command line
-// and its provisioning.
+// and its provisioning. Containers, networks and limits: [Placed] hands each process to who knows them.
 package process

@@ -19,6 +19,7 @@ type Instance struct {
 	Ports [portsPerInstance]int   // its own ports; the first is the one of its URL
 	Peers [][portsPerInstance]int // ports of all instances, itself included
 	URL   string                  // its base URL
+	Host  string                  // address that it listens on
 	Dir   string                  // state directory
 	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs into
 	// the environment, not into arguments.
@@ -34,7 +35,7 @@ var secretVars = []string{"DSN", "DSN_BARE", "DB_PASSWORD"}
 func (in Instance) variables() (map[string]string, error) {
 	vars := map[string]string{
 		"INDEX": strconv.Itoa(in.Index), "INSTANCES": strconv.Itoa(len(in.Peers)), "DIR": in.Dir, "URL": in.URL,
-		"HOSTPORT": hostPort(in.Ports[0]),
+		"HOSTPORT": in.at(in.Ports[0]),
 	}
 	for k := range portsPerInstance {
 		suffix := ""
@@ -44,7 +45,7 @@ func (in Instance) variables() (map[string]string, error) {
 		vars["PORT"+suffix] = strconv.Itoa(in.Ports[k])
 		var peers []string
 		for _, p := range in.Peers {
-			peers = append(peers, hostPort(p[k]))
+			peers = append(peers, in.at(p[k]))
 		}
 		vars["PEERS"+suffix] = strings.Join(peers, ",")
 	}
@@ -63,7 +64,10 @@ func (in Instance) variables() (map[string]string, error) {
 	return vars, nil
 }
 
-func hostPort(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+// loopback is where instances listen unless a [Config] says otherwise.
+const loopback = "127.0.0.1"
+
+func (in Instance) at(port int) string { return in.Host + ":" + strconv.Itoa(port) }
 
 // splitDSN takes a DSN to pieces. Errors do not quote it.
 func splitDSN(dsn string) (map[string]string, error) {

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -56,6 +57,7 @@ type Config struct {
 	Provision func(ctx context.Context, at target.Endpoint) error
 	// ReadyTimeout is how long an instance may take until it is ready; default DefaultReadyTimeout.
 	ReadyTimeout time.Duration
+	Placed
 }
 
 // A Driver deploys programs. It implements [target.Driver].
@@ -93,7 +95,7 @@ type deployment struct {
 	stopped   bool
 	state     sync.Mutex // guards procs and instances against the short readers
 	instances []Instance
-	procs     []*lab.Process
+	procs     []Process
 	db        target.Database
 
 	companions map[string]target.Companion // under state, too
@@ -246,7 +248,7 @@ func (d *deployment) choosePorts() error {
 	}
 	instances := make([]Instance, n)
 	for i := range instances {
-		in := Instance{Index: i, Ports: peers[i], Peers: peers, Dir: d.spec.Dir, Engine: d.spec.Engine}
+		in := Instance{Index: i, Ports: peers[i], Peers: peers, Dir: d.spec.Dir, Engine: d.spec.Engine, Host: cmp.Or(d.conf.Host, loopback)}
 		vars, err := in.variables()
 		if err != nil {
 			return err
@@ -275,6 +277,9 @@ func (e *portError) Unwrap() error { return e.error }
 func (d *deployment) startInstances(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.conf.ReadyTimeout, fmt.Errorf("not ready within %v", d.conf.ReadyTimeout))
 	defer cancel()
+	if err := d.startedStores(); err != nil {
+		return err
+	}
 	for i := range d.instances {
 		if d.db != nil {
 			d.state.Lock()
@@ -294,6 +299,9 @@ func (d *deployment) startInstances(ctx context.Context) error {
 		d.state.Lock()
 		d.procs = append(d.procs, p)
 		d.state.Unlock()
+		if err := d.started("app", p.PID()); err != nil {
+			return err
+		}
 	}
 	for i, p := range d.procs {
 		url, err := d.instanceURL(d.instances[i], d.spec.Ready, "ready")
@@ -311,7 +319,7 @@ func (d *deployment) startInstances(ctx context.Context) error {
 }
 
 // readyError explains why an instance did not get ready.
-func (d *deployment) readyError(i int, p *lab.Process, err error) error {
+func (d *deployment) readyError(i int, p Process, err error) error {
 	tail := d.hide(p.Tail())
 	out := fmt.Errorf("instance %d: %w", i, err)
 	select {
@@ -346,7 +354,7 @@ func (d *deployment) hide(output string) string {
 }
 
 // startInstance starts one instance with its output in a file.
-func (d *deployment) startInstance(ctx context.Context, in Instance) (*lab.Process, error) {
+func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, error) {
 	vars, err := in.variables()
 	if err != nil {
 		return nil, err
@@ -394,7 +402,7 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (*lab.Proce
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("looking for the program: %w", err)
 	}
-	return lab.Start(ctx, lab.Spec{
+	return d.conf.start(ctx, in, lab.Spec{
 		Name: filepath.Base(path), Path: path, Args: args, Env: env, Dir: dir, Stdout: log, Stderr: log,
 		CPUs: d.spec.CPUs, StopSignal: stop, StopTimeout: stopTimeout, Journal: d.journal(),
 	})
@@ -485,6 +493,7 @@ func (d *deployment) describe(ctx context.Context) error {
 	for k := range d.spec.Secrets {
 		desc.Env[k] = target.Hidden
 	}
+	desc.Deployment = maps.Clone(d.conf.Described)
 	if desc.Digest, err = digest(cmd.Path); err != nil {
 		return err
 	}

@@ -1,0 +1,294 @@
+package container_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/target/container"
+)
+
+// TestMain lets the test binary play the server in a container, and the program that runs one and is killed.
+func TestMain(m *testing.M) {
+	container.Init()
+	switch os.Getenv("CONTAINER_TEST_ROLE") {
+	case "server":
+		serve()
+	case "runner":
+		run()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// A sight is what a server sees of where it is.
+type sight struct {
+	PID, Host, Dir string
+	Args, Root     []string
+	Secret, Caps   string
+	Processes      int
+}
+
+// serve writes what it sees into the state directory and waits to be told to end.
+func serve() {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+	host, _ := os.Hostname()
+	dir, _ := os.Getwd()
+	s := sight{PID: fmt.Sprint(os.Getpid()), Host: host, Dir: dir, Args: os.Args[1:], Secret: os.Getenv("SECRET")}
+	entries, _ := os.ReadDir("/")
+	for _, e := range entries {
+		s.Root = append(s.Root, e.Name())
+	}
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	s.Processes = len(procs)
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(line, "CapBnd:"); ok {
+			s.Caps = strings.TrimSpace(v)
+		}
+	}
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = os.WriteFile("sight.part", b, 0o644)
+	}
+	if err == nil {
+		err = os.Rename("sight.part", "sight")
+	}
+	fmt.Println("serving", err)
+	<-stop
+	fmt.Println("asked to stop")
+}
+
+// run starts a container and waits to be killed.
+func run() {
+	e, err := engineOf(context.Background(), os.Getenv("CONTAINER_TEST_ENGINE"))
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	p, err := e.Start(context.Background(), job(os.Getenv("CONTAINER_TEST_STATE")))
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("pid", p.PID())
+	<-p.Done()
+}
+
+func engineOf(ctx context.Context, name string) (container.Engine, error) {
+	if name == "podman" {
+		return container.FindPodman(ctx)
+	}
+	return container.Namespaces{}, nil
+}
+
+func job(state string) container.Job {
+	mark, err := lab.Mark()
+	if err != nil {
+		panic(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return container.Job{Name: mark + "-box", State: state, Spec: lab.Spec{
+		Name: "box", Path: self, Args: []string{"-one", "two words"}, Dir: state, Env: []string{"CONTAINER_TEST_ROLE=server", "SECRET=hush", "PATH=" + os.Getenv("PATH")},
+		Journal: filepath.Join(state, "journal"), StopTimeout: 3 * time.Second,
+	}}
+}
+
+// engines runs a test with each engine. What setup installs may not be missing under CI.
+func engines(t *testing.T, f func(t *testing.T, name string, e container.Engine)) {
+	for _, name := range []string{"namespaces", "podman"} {
+		t.Run(name, func(t *testing.T) {
+			if os.Geteuid() != 0 {
+				if os.Getenv("CI") == "true" {
+					t.Fatal("containers need root")
+				}
+				t.Skip("containers need root")
+			}
+			e, err := engineOf(t.Context(), name)
+			if err != nil && os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			} else if err != nil {
+				t.Skip(err)
+			}
+			f(t, name, e)
+		})
+	}
+}
+
+// state is a directory that containers and their databases' users can reach.
+func state(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// look waits for what the server sees.
+func look(t *testing.T, dir string, p container.Process) (s sight) {
+	t.Helper()
+	for range 2000 {
+		if b, err := os.ReadFile(filepath.Join(dir, "sight")); err == nil {
+			if err := json.Unmarshal(b, &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		select {
+		case <-p.Done():
+			t.Fatalf("it ended: %v\n%s", p.Err(), p.Tail())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Fatalf("it says nothing\n%s", p.Tail())
+	return s
+}
+
+func TestContainer(t *testing.T) {
+	engines(t, func(t *testing.T, name string, e container.Engine) {
+		dir := state(t)
+		j := job(dir)
+		for round := range 2 { // again in the same place, as after a reset
+			_ = os.Remove(filepath.Join(dir, "sight"))
+			p, err := e.Start(t.Context(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := look(t, dir, p)
+			if s.PID != "1" || s.Host != j.Name || s.Dir != dir || !slices.Equal(s.Args, j.Spec.Args) || s.Secret != "hush" || s.Processes != 1 {
+				t.Errorf("it sees %+v", s)
+			}
+			for _, name := range []string{"etc", "usr", "home", "var", "root"} {
+				// Podman makes /etc for hosts and names, and below /run.
+				if slices.Contains(s.Root, name) && !strings.HasPrefix(dir, "/"+name) && name != "etc" {
+					t.Errorf("it sees /%s: %v", name, s.Root)
+				}
+			}
+			if name == "namespaces" && strings.Trim(s.Caps, "0") != "" {
+				t.Errorf("its capabilities are %s", s.Caps)
+			}
+			id, err := lab.Identify(p.PID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID)); err != nil || !strings.Contains(string(line), "two words") || strings.Contains(string(line), "podman") {
+				t.Errorf("round %d: process %d is %q, %v; want the server", round, id.PID, line, err)
+			}
+			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id.PID))
+			if strings.Contains(string(args), "hush") {
+				t.Error("a secret is on the command line")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			if err := p.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			if id.Alive() {
+				t.Error("it runs after Stop")
+			}
+			if err := p.Err(); err != nil {
+				t.Errorf("after Stop: %v", err)
+			}
+			if !strings.Contains(p.Tail(), "asked to stop") {
+				t.Errorf("it was not asked to stop:\n%s", p.Tail())
+			}
+		}
+		nothingLeft(t, j.Name)
+	})
+}
+
+// nothingLeft looks for control groups and mounts of a container.
+func nothingLeft(t *testing.T, name string) {
+	t.Helper()
+	var left []string
+	for range 500 {
+		left = nil
+		for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
+			found, err := filepath.Glob(pattern + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, found...)
+		}
+		mounts, err := os.ReadFile("/proc/self/mounts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(mounts), name) {
+			left = append(left, "a mount")
+		}
+		if len(left) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("left: %v", left)
+}
+
+// TestKilledRunner kills the program that runs a container with SIGKILL, and expects container, monitor and control groups to go with it.
+func TestKilledRunner(t *testing.T) {
+	engines(t, func(t *testing.T, name string, _ container.Engine) {
+		dir := state(t)
+		runner, err := lab.Start(t.Context(), lab.Spec{Name: "runner", Path: os.Args[0],
+			Env: append(os.Environ(), "CONTAINER_TEST_ROLE=runner", "CONTAINER_TEST_ENGINE="+name, "CONTAINER_TEST_STATE="+dir)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = runner.Kill() }()
+		look(t, dir, runner)
+		ours := func() (pids []string) {
+			all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			for _, file := range all {
+				b, _ := os.ReadFile(file)
+				if strings.Contains(string(b), dir) || strings.Contains(string(b), "two words") {
+					pids = append(pids, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(b), "\x00", " "))
+				}
+			}
+			return pids
+		}
+		if len(ours()) == 0 {
+			t.Fatal("nothing seems to run")
+		}
+		mark := fmt.Sprintf("plimsoll-%d-%d-box", runner.PID(), runner.Identity().Start)
+		if err := runner.Signal(syscall.SIGKILL); err != nil { // not Kill, which would kill the group
+			t.Fatal(err)
+		}
+		<-runner.Done()
+		for range 1000 {
+			if len(ours()) == 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if left := ours(); len(left) > 0 {
+			t.Errorf("still there: %q", left)
+		}
+		nothingLeft(t, mark)
+	})
+}
+
+func TestOnlyPrograms(t *testing.T) {
+	dir := state(t)
+	j := job(dir)
+	j.Spec.Path = filepath.Join(dir, "script")
+	if err := os.WriteFile(j.Spec.Path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (container.Namespaces{}).Start(t.Context(), j); err == nil || !strings.Contains(err.Error(), "only programs") {
+		t.Errorf("a script in a container: %v", err)
+	}
+}

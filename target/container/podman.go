@@ -1,0 +1,215 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/lab"
+)
+
+// podmanPatience bounds the start of a container, and each question to podman.
+const podmanPatience = 30 * time.Second
+
+// A podman runs containers by the programs podman and runc, as root. Its images, containers and logs are in the state directory of
+// each container, its mounts in a mount namespace of its own, and its control groups below one that bears this program's mark.
+type podman struct{ path, runtime, unshare, name string }
+
+// FindPodman returns the engine podman, or an error that says what is missing.
+func FindPodman(ctx context.Context) (Engine, error) {
+	var p podman
+	for name, to := range map[string]*string{"podman": &p.path, "runc": &p.runtime, "unshare": &p.unshare, "conmon": new(string)} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return nil, fmt.Errorf("no %s on this host: install it (on Debian: apt-get install podman runc), or write engine: namespaces", name)
+		}
+		*to = path
+	}
+	ctx, cancel := context.WithTimeout(ctx, podmanPatience)
+	defer cancel()
+	var parts []string
+	for _, cmd := range [][]string{{p.path, "--version"}, {p.runtime, "--version"}} {
+		out, err := exec.CommandContext(ctx, cmd[0], cmd[1:]...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("asking %s for its version: %w", cmd[0], err)
+		}
+		first, _, _ := strings.Cut(string(out), "\n") // "podman version 4.3.1", "runc version 1.1.5+ds1"
+		parts = append(parts, strings.Replace(first, " version ", " ", 1))
+	}
+	p.name = strings.Join(parts, " with ")
+	return p, nil
+}
+
+// Name implements [Engine].
+func (p podman) Name() string { return p.name }
+
+// A contained process is a container of podman. What is embedded is podman itself, whose end is that of the container.
+type contained struct {
+	*lab.Process
+	server lab.Identity
+	undo   []func()
+}
+
+// Start implements [Engine]: it starts podman and waits until the container's process is there.
+func (p podman) Start(ctx context.Context, j Job) (Process, error) {
+	c, err := p.start(ctx, j)
+	if err != nil {
+		return nil, fmt.Errorf("starting a container by podman: %w", err)
+	}
+	return c, nil
+}
+
+func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
+	root, inside, err := j.makeRoot()
+	if err != nil {
+		return nil, err
+	}
+	own := filepath.Join(j.State, "podman")
+	if err := os.RemoveAll(own); err != nil { // what a killed program left there
+		return nil, err
+	}
+	if err := os.MkdirAll(own, 0o755); err != nil {
+		return nil, err
+	}
+	c := &contained{}
+	done, err := lab.UndoCgroup(j.Name)
+	if err != nil {
+		return nil, err
+	}
+	c.undo = append(c.undo, done, func() { removeGroups(j.Name) })
+	pidFile, monitor := filepath.Join(own, "pid"), filepath.Join(own, "monitor")
+	spec := j.Spec
+	// The container alone joins the network: in it runc would take its network for the host's.
+	spec.Name, spec.Path, spec.NetNS = "podman", p.unshare, ""
+	// Podman wants short paths: in its own mount namespace the directory is at /mnt.
+	spec.Args = append([]string{"--mount", "--propagation", "private", "/bin/sh", "-c", `mount --bind "$0" /mnt && exec "$@"`, own, p.path,
+		"--root", "/mnt/root", "--runroot", "/mnt/run", "--tmpdir", "/mnt/tmp",
+		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime", p.runtime, "--events-backend", "none", "--log-level", "error",
+	}, p.arguments(j, pidFile, monitor)...)
+	spec.Args = append(append(spec.Args, "--rootfs", root, inside), j.Spec.Args...)
+	spec.StopTimeout += 2 * time.Second // podman takes down what it put up
+	if c.Process, err = lab.Start(ctx, spec); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, c.Process.Tail()), c.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	ctx, cancel := context.WithTimeoutCause(ctx, podmanPatience, fmt.Errorf("no container within %v", podmanPatience))
+	defer cancel()
+	for _, file := range []string{monitor, pidFile} {
+		id, err := c.await(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		// Neither is our child nor in the group of one.
+		done, err := lab.Adopt(j.Spec.Journal, "container's "+filepath.Base(file), id)
+		if err != nil {
+			return nil, err
+		}
+		c.undo = append(c.undo, done)
+		c.server = id // the second
+	}
+	return c, nil
+}
+
+// arguments are those of podman run up to the root file system.
+func (p podman) arguments(j Job, pidFile, monitor string) []string {
+	network := "host"
+	if j.Spec.NetNS != "" {
+		network = "ns:" + j.Spec.NetNS
+	}
+	args := []string{"run", "--rm", "--name", j.Name, "--hostname", j.Name, "--network", network, "--ipc", "none", "--log-driver", "none",
+		"--no-hosts", "--pidfile", pidFile, "--conmon-pidfile", monitor, "--cgroup-parent", "/" + j.Name, "--stop-timeout", "3",
+		"--volume", j.State + ":" + j.State, "--workdir", j.Spec.Dir}
+	var lim syscall.Rlimit
+	// What podman would set by default may be more than this process has.
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err == nil {
+		args = append(args, "--ulimit", fmt.Sprintf("nofile=%d:%d", lim.Cur, lim.Max))
+	}
+	const nproc, many = 6, 8192 // RLIMIT_NPROC; more than podman left itself is refused without the right to raise limits
+	if err := syscall.Getrlimit(nproc, &lim); err == nil {
+		args = append(args, "--ulimit", fmt.Sprintf("nproc=%d:%d", min(lim.Cur, many), min(lim.Max, many)))
+	}
+	if len(j.Spec.CPUs) > 0 {
+		cpus := make([]string, len(j.Spec.CPUs))
+		for i, n := range j.Spec.CPUs {
+			cpus[i] = strconv.Itoa(n)
+		}
+		args = append(args, "--cpuset-cpus", strings.Join(cpus, ","))
+	}
+	for _, kv := range j.Spec.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		args = append(args, "--env", name) // its value is podman's own: no secret is on a command line
+	}
+	return args
+}
+
+// await reads a process id from a file that podman writes.
+func (c *contained) await(ctx context.Context, file string) (lab.Identity, error) {
+	t := time.NewTicker(5 * time.Millisecond)
+	defer t.Stop()
+	for {
+		if b, err := os.ReadFile(file); err == nil {
+			if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+				return lab.Identify(pid)
+			}
+		}
+		select {
+		case <-c.Process.Done():
+			return lab.Identity{}, errors.New("podman ended before there was a container")
+		case <-ctx.Done():
+			return lab.Identity{}, context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+}
+
+// PID is that of the server in the container, as the host sees it.
+func (c *contained) PID() int {
+	if c.server.PID == 0 {
+		return c.Process.PID()
+	}
+	return c.server.PID
+}
+
+// Stop passes the stop signal on to the server, by podman, and kills what is left.
+func (c *contained) Stop(ctx context.Context) error {
+	err := c.Process.Stop(ctx)
+	if c.server.PID != 0 {
+		err = errors.Join(err, c.server.Terminate(context.WithoutCancel(ctx), syscall.SIGKILL, 0))
+	}
+	for _, done := range slices.Backward(c.undo) {
+		done()
+	}
+	c.undo = nil
+	return err
+}
+
+// removeGroups removes the control groups that podman made and left: empty ones, of which a user of the host sees nothing but the name.
+func removeGroups(name string) {
+	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {
+		found, _ := filepath.Glob(pattern) // the pattern is good
+		for _, top := range found {
+			var dirs []string
+			_ = filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
+				if err == nil && d.IsDir() {
+					dirs = append(dirs, path)
+				}
+				return nil
+			})
+			for _, dir := range slices.Backward(dirs) {
+				_ = syscall.Rmdir(dir) // what is not empty is left to the guard
+			}
+		}
+	}
+}

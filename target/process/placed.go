@@ -1,0 +1,77 @@
+package process
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"plimsoll/lab"
+)
+
+// A Process is a running instance, as a [lab.Process] is one.
+type Process interface {
+	// PID is the process of the program itself.
+	PID() int
+	// Done is closed when it has ended.
+	Done() <-chan struct{}
+	// Err reports how it ended: nil while it runs, after exit status 0, and after Stop.
+	Err() error
+	// Tail returns the last lines of its output, at most some KiB.
+	Tail() string
+	// Stop ends it, within the stop timeout of its Spec and at once when ctx has ended. It may be called again.
+	Stop(ctx context.Context) error
+}
+
+// Placed is the part of a [Config] that says where and within which limits programs run. The zero value runs them beside this
+// program, without limits.
+type Placed struct {
+	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for another, Spec.URL has to say how
+	// they are reached.
+	Host string
+	// Start starts an instance; nil means lab.Start.
+	Start func(ctx context.Context, in Instance, spec lab.Spec) (Process, error)
+	// Started is told the first process of each program, with its role, after it has been started and before a run: an instance
+	// at once, database and companions when they answer. An error fails the start.
+	Started func(role string, pid int) error
+	// Described is what the Description says of all this.
+	Described map[string]string
+}
+
+func (p Placed) start(ctx context.Context, in Instance, spec lab.Spec) (Process, error) {
+	if p.Start != nil {
+		return p.Start(ctx, in, spec)
+	}
+	proc, err := lab.Start(ctx, spec)
+	if err != nil {
+		return nil, err // not a nil *lab.Process as a Process
+	}
+	return proc, nil
+}
+
+func (p Placed) started(role string, pid int) error {
+	if p.Started == nil {
+		return nil
+	}
+	return p.Started(role, pid)
+}
+
+func (d *deployment) started(role string, pid int) error { return d.conf.started(role, pid) }
+
+// startedStores tells of the database and the companions, which run.
+func (d *deployment) startedStores() error {
+	if d.db != nil {
+		for _, pid := range d.db.PIDs() {
+			if err := d.started("db", pid); err != nil {
+				return err
+			}
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(d.companions)) {
+		for _, pid := range d.companions[role].PIDs() {
+			if err := d.started(role, pid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
