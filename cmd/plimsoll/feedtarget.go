@@ -25,10 +25,10 @@ var feedRoles = []string{"app", "target", "generator", "cache", "wide", "search"
 
 // feedCompanions are the stores of the quick profile: Redis, and this program's own in the places of Cassandra, OpenSearch and
 // Kafka.
-func feedCompanions() map[string]target.StartCompanion {
+func feedCompanions(at side) map[string]target.StartCompanion {
 	all := map[string]target.StartCompanion{
 		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
-			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus})
+			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
 			}
@@ -37,7 +37,7 @@ func feedCompanions() map[string]target.StartCompanion {
 	}
 	for kind, other := range map[string]string{newsfeed.KindWide: "Cassandra", newsfeed.KindSearch: "OpenSearch", newsfeed.KindBus: "Kafka"} {
 		all[kind] = func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
-			return startOwnStore(ctx, kind, other, dir, cpus)
+			return startOwnStore(ctx, kind, other, dir, cpus, at)
 		}
 	}
 	return all
@@ -50,7 +50,7 @@ type ownStore struct {
 }
 
 // startOwnStore starts it on a free port and waits until it answers.
-func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int) (*ownStore, error) {
+func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at side) (*ownStore, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -59,10 +59,10 @@ func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int) (*o
 	if err != nil {
 		return nil, err
 	}
-	s := &ownStore{addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), other: other}
+	s := &ownStore{addr: net.JoinHostPort(at.host(), strconv.Itoa(port)), other: other}
 	s.proc, err = lab.Start(ctx, lab.Spec{
 		Name: kind + " store", Path: exe, Args: []string{"newsfeed", "store", "-kind", kind, "-listen", s.addr, "-dir", dir},
-		CPUs: cpus, Journal: filepath.Join(filepath.Dir(dir), kind+".journal"), StopTimeout: 3 * time.Second,
+		CPUs: cpus, NetNS: at.netns, Journal: filepath.Join(filepath.Dir(dir), kind+".journal"), StopTimeout: 3 * time.Second,
 	})
 	if err != nil {
 		return nil, err

@@ -13,9 +13,12 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"plimsoll/target/container"
 )
 
 func main() {
+	container.Init()
 	os.Exit(start(os.Args[1:]))
 }
 
@@ -48,7 +51,8 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
-	terminal       bool // stderr is one
+	terminal       bool     // stderr is one
+	args           []string // the whole command line, for starting this program again
 	// out is where series go besides the store; nil for verbs that carry out no run.
 	out *outward
 }

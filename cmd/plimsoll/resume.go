@@ -36,6 +36,13 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if stored, err := plan.Parse([]byte(c.Plan)); err == nil { // before the lock, which another process of this program needs
+		if done, err := a.isolate(ctx, stored); err != nil {
+			return err
+		} else if done {
+			return nil
+		}
+	}
 	unlock, err := st.LockComparison(c.ID)
 	if errors.Is(err, store.ErrBusy) {
 		return usagef("%w; wait for it, or end it first", err)

@@ -61,8 +61,14 @@ func (a *app) newSession(p *plan.Plan, st *store.Store) (*session, error) {
 }
 
 // begin opens the store and a session whose runs are served and written elsewhere as the flags say, on a host that is rated.
-// end closes what stays open; a session needs no other end.
+// end closes what stays open; a session needs no other end. When another process of this program has carried everything out, the error is its
+// status.
 func (a *app) begin(ctx context.Context, p *plan.Plan, root string, rate bool) (s *session, end func(), err error) {
+	if done, err := a.isolate(ctx, p); err != nil {
+		return nil, nil, err
+	} else if done {
+		return nil, nil, statusError(exitOK)
+	}
 	st, err := store.Open(root)
 	if err != nil {
 		return nil, nil, err

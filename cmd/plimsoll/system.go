@@ -43,22 +43,22 @@ func known() plan.Known {
 	}
 }
 
-// databases are the supervisors that drivers may start, with the data of a dump unless it is nil.
-func databases(filled *dump.Dump) map[string]target.StartDatabase {
+// databases are the supervisors that drivers may start at a place, with the data of a dump unless it is nil.
+func databases(filled *dump.Dump, at side) map[string]target.StartDatabase {
 	from := ""
 	if filled != nil {
 		from = filled.Data()
 	}
 	return map[string]target.StartDatabase{
 		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from})
+			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
 			}
 			return s, nil
 		},
 		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from})
+			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
 			}
@@ -76,6 +76,7 @@ type system struct {
 	dir     string // of its files, when they are on this host
 	mix     []engine.Part
 	secrets func(string) string
+	house   *housing
 }
 
 // A halter can stop its programs and keep its state for the next reset.
@@ -218,9 +219,10 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 	}
 	sys := &system{mix: mix, secrets: f.s.secretsOf(p)}
 	t := p.Target
+	var how *plan.Deployment
 	if p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok {
-			t = t.With(a)
+			t, how = t.With(a), a.Deployment
 		}
 	}
 	if t, err = f.s.resolve(t, p.Workload); err != nil {
@@ -257,8 +259,12 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 	}
 	sys.ready, sys.dir = spec.Ready, spec.Dir
 	f.s.prog.doing("deploying", 0)
-	if sys.dep, err = f.driver(t.Driver, provision, filled).Deploy(ctx, spec); err != nil {
+	if sys.house, err = f.house(ctx, how, len(f.systems)); err != nil {
 		return nil, err
+	}
+	spec.URL = cmp.Or(sys.house.url(), spec.URL)
+	if sys.dep, err = f.driver(t.Driver, provision, filled, sys.house, spec.Dir).Deploy(ctx, spec); err != nil {
+		return nil, errors.Join(err, sys.house.close(context.WithoutCancel(ctx)))
 	}
 	f.systems[key] = sys // from here on close stops it
 	if err := f.s.survey(ctx, sys); err != nil {
@@ -273,8 +279,8 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 }
 
 // driver returns the driver of a plan's name, which has been checked. The database begins with a dump, if there is one.
-func (f *deployments) driver(name string, provision func(context.Context, target.Endpoint) error, filled *dump.Dump) target.Driver {
-	conf := process.Config{Databases: databases(filled), Provision: provision}
+func (f *deployments) driver(name string, provision func(context.Context, target.Endpoint) error, filled *dump.Dump, h *housing, dir string) target.Driver {
+	conf := process.Config{Databases: databases(filled, h.stores()), Provision: provision, Placed: h.placed(dir)}
 	if filled != nil {
 		conf.Filled, conf.Database = true, filled.Manifest.Database
 	}
@@ -286,7 +292,7 @@ func (f *deployments) driver(name string, provision func(context.Context, target
 	case "refnull":
 		conf.Name, conf.Databases, conf.Command = name, nil, refnullCommand
 	case feedDriver:
-		conf.Name, conf.Command, conf.Companions, conf.Database = name, feedCommand, feedCompanions(), "newsfeed"
+		conf.Name, conf.Command, conf.Companions, conf.Database = name, feedCommand, feedCompanions(h.stores()), "newsfeed"
 	}
 	return process.New(conf)
 }
@@ -400,7 +406,7 @@ func (f *deployments) close() {
 	var wg sync.WaitGroup
 	for _, sys := range f.systems {
 		wg.Go(func() {
-			if err := sys.dep.Stop(ctx); err != nil {
+			if err := errors.Join(sys.dep.Stop(ctx), sys.house.close(ctx)); err != nil {
 				f.s.prog.say("stopping: %v", err)
 			}
 		})

@@ -83,6 +83,9 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 }
 
 func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir string) error {
+	if done, err := a.isolate(ctx, p); done || err != nil {
+		return err
+	}
 	st, err := store.Open(root)
 	if err != nil {
 		return err
@@ -106,6 +109,9 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir str
 	}
 	defer func() { _ = target.Forget(dir) }()
 	fmt.Fprintf(a.stdout, "up: %s\n", sys.dep.URL())
+	if p.Networked() {
+		fmt.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.dep.URL())
+	}
 	fmt.Fprintln(a.stderr, "Ctrl-C, or plimsoll target down, stops it")
 	<-ctx.Done()
 	return nil

@@ -45,6 +45,7 @@ func verbs() []verb {
 
 // run is the program: it finds the verb, runs it, and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.args = args
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
 		a.help(a.stdout)
 		if len(args) == 0 {
