@@ -95,8 +95,9 @@ func (h *Histogram) Merge(o *Histogram) {
 	}
 	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
 	lo, hi := o.used()
-	for i := lo; i <= hi; i++ {
-		h.counts[i] += o.counts[i]
+	into := h.counts[lo : hi+1]
+	for i, c := range o.counts[lo : hi+1] {
+		into[i] += c
 	}
 	h.n += o.n
 	h.sum += o.sum
@@ -310,18 +311,32 @@ func (h *Histogram) decode(b []byte) ([]byte, error) {
 		h.counts = make([]uint32, buckets)
 	}
 	var n uint64
+	rest := b // which, unlike b, is in nobody else's hands
 	for i := lo; i <= hi; i++ {
+		// Nearly all numbers have one byte, and the rest of the loop is for the others.
+		if len(rest) > 1 && rest[0] < 0x80 {
+			if c := rest[0]; c > 0 {
+				h.counts[i], n, rest = uint32(c), n+uint64(c), rest[1:]
+				continue
+			}
+			if z := rest[1]; z < 0x80 && int(z) <= hi-i {
+				i, rest = i+int(z), rest[2:]
+				continue
+			}
+		}
+		b = rest
 		c := next("bucket", math.MaxUint32)
 		if bad == nil && c == 0 {
 			i += int(next("zeros", uint64(hi-i)))
+			rest = b
 			continue
 		}
 		if bad != nil {
 			return b, bad
 		}
-		h.counts[i] = uint32(c)
-		n += c
+		h.counts[i], n, rest = uint32(c), n+c, b
 	}
+	b = rest
 	if bad == nil && n != h.n {
 		bad = fmt.Errorf("%w: buckets hold %d values, header says %d", ErrHistogram, n, h.n)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"plimsoll/measure"
@@ -19,6 +20,15 @@ type Run struct {
 	Manifest Manifest
 	// Validity is the stored one; a run without validity.json (killed) gets a red finding that says so.
 	Validity Validity
+
+	memo *memo
+}
+
+// A memo keeps the sums of one stretch: reports ask for the same several times, and each answer takes a pass over all histograms.
+type memo struct {
+	mu       sync.Mutex
+	from, to time.Duration
+	merged   map[string]*measure.Window
 }
 
 // ErrNotRun reports a directory that holds no run.
@@ -26,7 +36,7 @@ var ErrNotRun = errors.New("not a run directory")
 
 // Open reads the manifest and validity of the run in dir. A killed or running run opens too and is not valid.
 func Open(dir string) (*Run, error) {
-	r := &Run{Dir: dir}
+	r := &Run{Dir: dir, memo: new(memo)}
 	b, err := os.ReadFile(filepath.Join(dir, ManifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: it has no %s", dir, ErrNotRun, ManifestFile)
@@ -70,23 +80,51 @@ func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (trunca
 }
 
 // Merged returns all ops whose second lies in [from, to), by name. A second belongs to the stretch that holds its
-// beginning.
+// beginning. A sealed run keeps its last answer and gives it again: the caller must not change the windows.
 func (r *Run) Merged(from, to time.Duration) (map[string]*measure.Window, error) {
-	out := map[string]*measure.Window{}
+	merged, _, err := r.sums(from, to, nil, false)
+	return merged, err
+}
+
+// Sums returns Merged and Outside, in one pass.
+func (r *Run) Sums(from, to time.Duration, storms []Storm) (map[string]*measure.Window, Outside, error) {
+	return r.sums(from, to, storms, true)
+}
+
+func (r *Run) sums(from, to time.Duration, storms []Storm, beside bool) (map[string]*measure.Window, Outside, error) {
+	keep := r.memo != nil && r.Manifest.State == Sealed // others may still grow
+	if keep {
+		r.memo.mu.Lock()
+		defer r.memo.mu.Unlock()
+		if !beside && r.memo.merged != nil && r.memo.from == from && r.memo.to == to {
+			return r.memo.merged, Outside{}, nil
+		}
+	}
+	merged, out := map[string]*measure.Window{}, newOutside(storms)
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
 		at := time.Duration(second) * time.Second
-		if at < from || at >= to {
-			return at < to
+		if beside {
+			out.add(second, ws, storms)
 		}
-		for _, w := range ws {
-			if out[w.Name] == nil {
-				out[w.Name] = measure.NewWindow(w.Name)
+		if at >= from && at < to {
+			for _, w := range ws {
+				mergeInto(merged, w)
 			}
-			out[w.Name].Merge(w)
 		}
-		return true
+		return beside || at < to
 	})
-	return out, err
+	if keep && err == nil {
+		r.memo.from, r.memo.to, r.memo.merged = from, to, merged
+	}
+	return merged, out, err
+}
+
+// mergeInto adds a window to the one of its name.
+func mergeInto(into map[string]*measure.Window, w *measure.Window) {
+	if into[w.Name] == nil {
+		into[w.Name] = measure.NewWindow(w.Name)
+	}
+	into[w.Name].Merge(w)
 }
 
 // Events returns all events. A last line that was cut short is left out.

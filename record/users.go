@@ -101,33 +101,37 @@ type Outside struct {
 // Outside reads the operations of logins and of these storms. A storm's operations are those of its kind from the
 // second of its beginning to the next storm of that kind.
 func (r *Run) Outside(storms []Storm) (Outside, error) {
+	out := newOutside(storms)
+	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
+		out.add(second, ws, storms)
+		return true
+	})
+	return out, err
+}
+
+func newOutside(storms []Storm) Outside {
 	out := Outside{Login: map[string]*measure.Window{}, Storms: make([]map[string]*measure.Window, len(storms))}
 	for i := range storms {
 		out.Storms[i] = map[string]*measure.Window{}
 	}
-	merge := func(into map[string]*measure.Window, w *measure.Window) {
-		if into[w.Name] == nil {
-			into[w.Name] = measure.NewWindow(w.Name)
+	return out
+}
+
+// add takes in the windows of one second.
+func (o *Outside) add(second int, ws []*measure.Window, storms []Storm) {
+	end := time.Duration(second+1) * time.Second
+	for _, w := range ws {
+		if strings.HasPrefix(w.Name, workload.Login) {
+			mergeInto(o.Login, w)
 		}
-		into[w.Name].Merge(w)
+		if !strings.HasPrefix(w.Name, workload.StormPrefix) {
+			continue
+		}
+		for i, s := range slices.Backward(storms) {
+			if s.From < end && strings.HasPrefix(w.Name, workload.StormPrefix+s.Kind+"_") {
+				mergeInto(o.Storms[i], w)
+				break
+			}
+		}
 	}
-	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
-		end := time.Duration(second+1) * time.Second
-		for _, w := range ws {
-			if strings.HasPrefix(w.Name, workload.Login) {
-				merge(out.Login, w)
-			}
-			if !strings.HasPrefix(w.Name, workload.StormPrefix) {
-				continue
-			}
-			for i, s := range slices.Backward(storms) {
-				if s.From < end && strings.HasPrefix(w.Name, workload.StormPrefix+s.Kind+"_") {
-					merge(out.Storms[i], w)
-					break
-				}
-			}
-		}
-		return true
-	})
-	return out, err
 }

@@ -70,7 +70,7 @@ func chapterGraph(g ChapterGraph) (GraphData, bool) {
 			}
 		}
 	}
-	step = max(step, end/gridPoints)
+	step = max(step, end/GridPoints)
 	if step <= 0 {
 		return data, false
 	}

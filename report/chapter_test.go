@@ -28,7 +28,7 @@ func TestChapters(t *testing.T) {
 		t.Fatalf("chapters %+v, want one with one graph", d.Chapters)
 	}
 	g := d.Graphs[d.Chapters[0].Graphs[0]]
-	if g.File != "stories-a.png" || len(g.Arms) != 2 || g.Arms[0].N != 2 || !slices.Equal(g.Arms[1].Mean, line.V) {
+	if g.File != "stories-a.png" || len(g.Arms) != 2 || g.Arms[0].N != 2 || !slices.Equal(g.Arms[1].Median, line.V) {
 		t.Errorf("graph %+v", g)
 	}
 	var html, text, png bytes.Buffer

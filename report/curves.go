@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"plimsoll/plan"
+	"plimsoll/stats"
 )
 
-// gridPoints is how many points a curve has at most, and fewRuns up to how many runs are drawn one by one.
+// GridPoints is how many points a curve has at most, and fewRuns up to how many runs are drawn one by one.
 const (
-	gridPoints = 240
+	GridPoints = 240
 	fewRuns    = 3
 )
 
@@ -19,44 +20,81 @@ const (
 var seedNames = []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times", "cpu-utilization",
 	"goroutines-in-use", "heap-in-use", "number-of-connected-devices", "rps", "stack-in-use"}
 
-// graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over time.
+// graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over time. A graph of
+// which no judged run has data is there too and says why.
 func (b *builder) graphs() {
 	for _, test := range []string{Bounded, Unbounded} {
 		if !b.has(test) {
 			continue
 		}
 		for _, e := range b.d.Engines {
-			absent := slices.Clone(seedNames)
-			for _, spec := range b.in.Graphs {
+			absent := Absent{Engine: e.Key, Test: test}
+			for _, spec := range b.specs() {
 				g := GraphData{Engine: e.Key, Test: test, GraphSpec: spec, File: fileName(e.Key, test, spec.Name)}
 				if test == Bounded {
 					g.MeasuredFrom = b.measuredFrom(e.Key)
 				}
-				b.lines(&g, func(r RunData) Line { return r.Series[test][spec.Name] })
-				if len(g.Arms) > 0 {
-					b.d.Graphs = append(b.d.Graphs, g)
-					absent = slices.DeleteFunc(absent, func(s string) bool { return s == spec.Name })
-				} else if !slices.Contains(absent, spec.Name) {
-					absent = append(absent, spec.Name)
+				if l := spec.Threshold; l != nil {
+					g.Limit, g.LimitRule = l.Value, l.Rule
 				}
+				b.lines(&g, func(r RunData) (Line, string) { return r.Series[test][spec.Name], r.NoData[test][spec.Name] })
+				if len(g.Arms) == 0 {
+					absent.Names, absent.Why = append(absent.Names, spec.Name), append(absent.Why, g.NoData)
+				}
+				b.d.Graphs = append(b.d.Graphs, g)
 			}
-			if len(absent) > 0 {
-				b.d.Absent = append(b.d.Absent, Absent{Engine: e.Key, Test: test, Names: absent})
+			if len(absent.Names) > 0 {
+				b.d.Absent = append(b.d.Absent, absent)
 			}
 		}
 	}
 	b.ruleGraphs()
 }
 
-// has reports whether a judged run carried out the test.
-func (b *builder) has(test string) bool {
-	phase := map[string]string{Bounded: "measure", Unbounded: "search"}[test]
-	for _, r := range b.judged {
-		if _, ok := r.Manifest.Phase(phase); ok || len(r.Series[test]) > 0 {
-			return true
+// specs are the graphs to draw: those of the input, and of the ten those that it does not know.
+func (b *builder) specs() []GraphSpec {
+	out := slices.Clone(b.in.Graphs)
+	for _, name := range seedNames {
+		if !slices.ContainsFunc(out, func(s GraphSpec) bool { return s.Name == name }) {
+			out = append(out, GraphSpec{Name: name, Title: sentence(strings.ReplaceAll(name, "-", " "))})
 		}
 	}
-	return false
+	return out
+}
+
+// notes say which graphs have no data, those with the same reason together.
+func (a Absent) notes() []string {
+	var whys []string
+	names := map[string][]string{}
+	for i, name := range a.Names {
+		why := a.Why[i]
+		if names[why] == nil {
+			whys = append(whys, why)
+		}
+		names[why] = append(names[why], name)
+	}
+	for i, why := range whys {
+		whys[i] = fmt.Sprintf("No data for %s: %s.", list(names[why]), why)
+	}
+	return whys
+}
+
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// has reports whether a judged run carried out the test.
+func (b *builder) has(test string) bool {
+	return slices.ContainsFunc(b.judged, func(r RunData) bool { return carried(r, test) })
+}
+
+// carried reports whether a run carried out the test.
+func carried(r RunData, test string) bool {
+	_, ok := r.Manifest.Phase(map[string]string{Bounded: "measure", Unbounded: "search"}[test])
+	return ok || len(r.Series[test]) > 0
 }
 
 func (b *builder) measuredFrom(engine string) float64 {
@@ -77,22 +115,30 @@ func (b *builder) ruleGraphs() {
 				continue
 			}
 			done = append(done, row.Rule)
-			unit, scale := "", 1.0
-			switch row.Unit {
-			case plan.Seconds:
-				unit, scale = "ms", 1000
-			case plan.Fraction:
-				unit, scale = "%", 100
-			}
+			unit, scale := ruleUnit(row.Unit)
 			name := "slo-" + slug(row.Rule)
 			g := GraphData{Engine: t.Engine, Test: Unbounded, Rule: row.Rule, Limit: tidy(float64(row.Limit) * scale),
 				GraphSpec: GraphSpec{Name: name, Title: row.Rule, Unit: unit, Scale: scale}, File: fileName(t.Engine, Unbounded, name)}
-			b.lines(&g, func(r RunData) Line { return ruleLine(r, row.Rule, scale) })
-			if len(g.Arms) > 0 {
-				b.d.Graphs = append(b.d.Graphs, g)
+			for n := 2; slices.ContainsFunc(b.d.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
+				g.File = fmt.Sprintf("%s-%d.png", strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n) // long rules that begin alike
 			}
+			b.lines(&g, func(r RunData) (Line, string) {
+				return ruleLine(r, row.Rule, scale), "no evaluation of the rule in the search had a value"
+			})
+			b.d.Graphs = append(b.d.Graphs, g)
 		}
 	}
+}
+
+// ruleUnit returns the unit in which values of a rule are drawn, and by what they are multiplied for it.
+func ruleUnit(unit string) (name string, scale float64) {
+	switch unit {
+	case plan.Seconds:
+		return "ms", 1000
+	case plan.Fraction:
+		return "%", 100
+	}
+	return "", 1
 }
 
 func ruleLine(r RunData, rule string, scale float64) Line {
@@ -110,81 +156,121 @@ func ruleLine(r RunData, rule string, scale float64) Line {
 	return l
 }
 
-// lines fills a graph with the arms that have data, each on one grid.
-func (b *builder) lines(g *GraphData, of func(RunData) Line) {
+// lines fills a graph with the arms that have data, each on one grid, and says of which there are none. of returns the
+// line of a run, or why there is none.
+func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	type arm struct {
-		index int
-		lines []Line
+		index, runs int
+		lines       []Line
 	}
 	var arms []arm
+	var whys []string
 	end, step := 0.0, 0.0
 	for i, a := range b.d.Arms {
-		var lines []Line
+		all := arm{index: i}
 		for _, r := range b.of(g.Engine, a.Name) {
-			l := of(r).usable()
-			if n := len(l.T); n >= 2 {
-				lines = append(lines, l)
-				end, step = max(end, l.T[n-1]), max(step, (l.T[n-1]-l.T[0])/float64(n-1))
+			if !carried(r, g.Test) {
+				continue
 			}
+			all.runs++
+			l, why := of(r)
+			l = l.usable()
+			n := len(l.T)
+			if n < 2 {
+				if why != "" && !slices.Contains(whys, why) {
+					whys = append(whys, why)
+				}
+				continue
+			}
+			all.lines = append(all.lines, l)
+			end, step = max(end, l.T[n-1]), max(step, (l.T[n-1]-l.T[0])/float64(n-1))
 		}
-		if len(lines) > 0 {
-			arms = append(arms, arm{i, lines})
+		switch {
+		case len(all.lines) > 0:
+			arms = append(arms, all)
+		case all.runs > 0:
+			g.Missing = append(g.Missing, a.Label)
 		}
 	}
-	step = max(step, end/gridPoints)
-	if step <= 0 {
-		return
+	g.Arms = []ArmLine{}
+	if step = max(step, end/GridPoints); step <= 0 {
+		arms = nil
 	}
 	for _, a := range arms {
 		l := overlay(a.lines, step)
-		l.Arm, l.Index = b.d.Arms[a.index].Label, a.index
+		l.Arm, l.Index, l.Of = b.d.Arms[a.index].Label, a.index, a.runs
 		g.Arms = append(g.Arms, l)
+	}
+	if len(g.Arms) > 0 {
+		return
+	}
+	g.Missing = nil
+	if g.NoData = strings.Join(whys, "; "); g.NoData == "" {
+		g.NoData = "no judged run has it"
 	}
 }
 
-// usable returns the points that can be drawn: finite, not before the start.
+// usable returns the points that can be drawn: finite, not before the start, not before one another.
 func (l Line) usable() Line {
+	n := min(len(l.T), len(l.V))
+	fine := len(l.T) == len(l.V)
+	for i := range n {
+		fine = fine && known(l.T[i]) && known(l.V[i]) && l.T[i] >= 0 && (i == 0 || l.T[i] >= l.T[i-1])
+	}
+	if fine {
+		return l
+	}
 	var out Line
-	for i := range min(len(l.T), len(l.V)) {
-		if t, v := l.T[i], l.V[i]; known(t) && known(v) && t >= 0 {
+	for i := range n {
+		t, v := l.T[i], l.V[i]
+		if known(t) && known(v) && t >= 0 && (len(out.T) == 0 || t >= out.T[len(out.T)-1]) {
 			out.T, out.V = append(out.T, t), append(out.V, v)
 		}
 	}
 	return out
 }
 
-// overlay puts the runs of one arm on a grid of width step. A point of the grid is kept where at least half of the
-// runs have data, so that a single long run does not bend the end of the curve.
+// A cell is what the samples of one run in one step of the grid come to; a mean of NaN is no data.
+type cell struct{ mean, lo, hi float64 }
+
+// overlay puts the runs of one arm on a grid of width step: the median over the runs of their means in each step, and the
+// lowest and the highest of all samples in it, so that no peak is lost. A point of the grid is kept where at least half of
+// the runs have data, so that a single long run does not bend the end of the curve.
 func overlay(lines []Line, step float64) ArmLine {
 	out := ArmLine{N: len(lines), Step: tidy(step)}
-	grids := make([][]float64, len(lines))
+	grids := make([][]cell, len(lines))
 	size := 0
 	for i, l := range lines {
 		grids[i] = resample(l, step)
 		size = max(size, len(grids[i]))
 	}
+	means := make([]float64, 0, len(lines))
+	wide := false
 	for k := range size {
-		lo, hi, sum, n := math.Inf(1), math.Inf(-1), 0.0, 0
+		lo, hi := math.Inf(1), math.Inf(-1)
+		means = means[:0]
 		for _, g := range grids {
-			if k < len(g) && !math.IsNaN(g[k]) {
-				lo, hi, sum, n = min(lo, g[k]), max(hi, g[k]), sum+g[k], n+1
+			if k < len(g) && !math.IsNaN(g[k].mean) {
+				lo, hi, means = min(lo, g[k].lo), max(hi, g[k].hi), append(means, g[k].mean)
 			}
 		}
-		if 2*n < len(lines) || n == 0 {
+		if 2*len(means) < len(lines) || len(means) == 0 {
 			continue
 		}
 		out.T = append(out.T, tidy(float64(k)*step))
-		out.Mean = append(out.Mean, tidy(sum/float64(n)))
-		if len(lines) > 1 {
-			out.Lo, out.Hi = append(out.Lo, tidy(lo)), append(out.Hi, tidy(hi))
-		}
+		out.Median = append(out.Median, tidy(stats.Median(means)))
+		out.Lo, out.Hi = append(out.Lo, tidy(lo)), append(out.Hi, tidy(hi))
+		wide = wide || hi > lo
+	}
+	if !wide && len(lines) == 1 {
+		out.Lo, out.Hi = nil, nil // the line is all there is
 	}
 	if len(lines) > 1 && len(lines) <= fewRuns {
 		for _, g := range grids {
 			var l Line
-			for k, v := range g {
-				if !math.IsNaN(v) {
-					l.T, l.V = append(l.T, tidy(float64(k)*step)), append(l.V, tidy(v))
+			for k, c := range g {
+				if !math.IsNaN(c.mean) {
+					l.T, l.V = append(l.T, tidy(float64(k)*step)), append(l.V, tidy(c.mean))
 				}
 			}
 			out.Each = append(out.Each, l)
@@ -196,31 +282,38 @@ func overlay(lines []Line, step float64) ArmLine {
 // bridged is how many empty points of the grid a straight line may cross.
 const bridged = 3
 
-// resample averages a line over the points of the grid 0, step, 2 step…; NaN is no data.
-func resample(l Line, step float64) []float64 {
-	last := int(math.Round(l.T[len(l.T)-1] / step))
-	sums, counts := make([]float64, last+1), make([]int, last+1)
+// resample sums a line up around the points of the grid 0, step, 2 step….
+func resample(l Line, step float64) []cell {
+	out := make([]cell, int(math.Round(l.T[len(l.T)-1]/step))+1)
+	counts := make([]int, len(out))
 	for i, t := range l.T {
-		if k := int(math.Round(t / step)); k >= 0 && k <= last {
-			sums[k] += l.V[i]
-			counts[k]++
-		}
-	}
-	prev := -1
-	for k := range sums {
-		if counts[k] == 0 {
-			sums[k] = math.NaN()
+		k := int(math.Round(t / step))
+		if k < 0 || k >= len(out) {
 			continue
 		}
-		sums[k] /= float64(counts[k])
+		v, c := l.V[i], &out[k]
+		if counts[k] == 0 {
+			c.lo, c.hi = v, v
+		}
+		c.mean, c.lo, c.hi = c.mean+v, min(c.lo, v), max(c.hi, v)
+		counts[k]++
+	}
+	prev := -1
+	for k := range out {
+		if counts[k] == 0 {
+			out[k].mean = math.NaN()
+			continue
+		}
+		out[k].mean /= float64(counts[k])
 		if gap := k - prev; prev >= 0 && gap > 1 && gap <= bridged+1 {
 			for j := prev + 1; j < k; j++ {
-				sums[j] = sums[prev] + (sums[k]-sums[prev])*float64(j-prev)/float64(gap)
+				v := out[prev].mean + (out[k].mean-out[prev].mean)*float64(j-prev)/float64(gap)
+				out[j] = cell{v, v, v}
 			}
 		}
 		prev = k
 	}
-	return sums
+	return out
 }
 
 // tidy rounds to five significant digits: more are noise, and make files long.

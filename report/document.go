@@ -65,8 +65,11 @@ type RunData struct {
 	Limiter *verdict.Limiter
 	// Drift is what moved in the measured phase; nil where nobody asked.
 	Drift []verdict.Drift
-	// Series holds the lines by test (Bounded, Unbounded) and name of graph.
+	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none where there is none.
 	Series map[string]map[string]Line
+	NoData map[string]map[string]string
+	// Pages are what the caller writes of this run beside the report.
+	Pages []PageRef
 }
 
 // Line is one curve: T in seconds since the test's start, not decreasing, and the value at that time in the unit of
@@ -83,6 +86,14 @@ type GraphSpec struct {
 	Title string  `json:"title"`
 	Unit  string  `json:"unit"`
 	Scale float64 `json:"scale"`
+	// Threshold is that of a rule about exactly what the graph shows; nil for none.
+	Threshold *Threshold `json:"-"`
+}
+
+// A Threshold is the limit of a rule, in the unit of the graph that shows it.
+type Threshold struct {
+	Rule  string
+	Value float64
 }
 
 // A Document is a report as data. Numbers that are not known are null in JSON.
@@ -130,12 +141,14 @@ type Document struct {
 	Gates  []Gate      `json:"gates,omitempty"`
 	Voided []Voided    `json:"voided_blocks,omitempty"`
 	Graphs []GraphData `json:"graphs,omitempty"`
-	// Absent names the graphs that the target cannot give, by test.
+	// Absent names the graphs without data, by test.
 	Absent []Absent `json:"absent_graphs,omitempty"`
 	// Protocol says what was stated before the first run and how the comparison ended; nil if it says nothing of that.
 	Protocol *Protocol `json:"protocol,omitempty"`
 	// Chapters are the caller's own; their graphs are among Graphs.
 	Chapters []Chapter `json:"chapters,omitempty"`
+	// Pages are the pages of the judged runs, by engine, test and block, base first.
+	Pages []PageRef `json:"pages,omitempty"`
 }
 
 // State says how a comparison ended.
@@ -356,11 +369,12 @@ type Voided struct {
 	Repeated bool     `json:"repeated"`
 }
 
-// Absent names graphs that are missing from a test of an engine.
+// Absent names the graphs of a test of an engine of which no judged run has data, and says why of each.
 type Absent struct {
 	Engine string   `json:"engine"`
 	Test   string   `json:"test"`
 	Names  []string `json:"names"`
+	Why    []string `json:"why"` // as Names
 }
 
 // GraphData is one graph: all arms on the same clock.
@@ -369,24 +383,42 @@ type GraphData struct {
 	Test   string `json:"test"`
 	GraphSpec
 	File string `json:"file"` // <engine>_<test>_0_<name>.png
-	// Rule marks a graph of an SLO rule; Limit is its threshold in Unit.
-	Rule  string  `json:"rule,omitempty"`
-	Limit float64 `json:"limit,omitempty"`
+	// Rule marks a graph of an SLO rule; Limit is its threshold in Unit. A graph of something else has the Limit of
+	// LimitRule, which is about the same.
+	Rule      string  `json:"rule,omitempty"`
+	Limit     float64 `json:"limit,omitempty"`
+	LimitRule string  `json:"limit_rule,omitempty"`
 	// MeasuredFrom is when the measured phase begins, in seconds; 0 if unknown.
 	MeasuredFrom float64   `json:"measured_from,omitempty"`
 	Arms         []ArmLine `json:"arms"`
+	// NoData says why there is nothing to draw. Missing names arms without data where others have some.
+	NoData  string   `json:"no_data,omitempty"`
+	Missing []string `json:"missing_arms,omitempty"`
+	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
+	Broken  []Span `json:"broken,omitempty"`
+	Unknown []Span `json:"unknown,omitempty"`
+	// Note is said below the legend.
+	Note string `json:"note,omitempty"`
 }
 
-// ArmLine is one arm's curve on the grid T, in seconds: the mean over its runs, and the lowest and highest of them.
-// Where T jumps by more than a step of the grid there is no data. Runs holds each run by itself while they are few.
+// A Span is a stretch of time from From to To, in seconds since the test's start.
+type Span struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+}
+
+// ArmLine is one arm's curve on the grid T, in seconds: the median over its runs of their means in a step of the grid, and
+// the lowest and highest sample of all of them in it (nil for one run that has one sample a step). Where T jumps by more
+// than a step of the grid there is no data. Each holds each run by itself while they are few.
 type ArmLine struct {
-	Arm   string    `json:"arm"` // label
-	Index int       `json:"index"`
-	N     int       `json:"runs"`
-	Step  float64   `json:"step"`
-	T     []float64 `json:"t"`
-	Mean  []float64 `json:"mean"`
-	Lo    []float64 `json:"lo,omitempty"`
-	Hi    []float64 `json:"hi,omitempty"`
-	Each  []Line    `json:"each,omitempty"`
+	Arm    string    `json:"arm"` // label
+	Index  int       `json:"index"`
+	N      int       `json:"runs"`
+	Of     int       `json:"of_runs"` // judged runs that carried out the test; those that are not among N have no data
+	Step   float64   `json:"step"`
+	T      []float64 `json:"t"`
+	Median []float64 `json:"median"`
+	Lo     []float64 `json:"lo,omitempty"`
+	Hi     []float64 `json:"hi,omitempty"`
+	Each   []Line    `json:"each,omitempty"`
 }

@@ -37,6 +37,7 @@ func From(in Input) Document {
 	b.users()
 	b.graphs()
 	b.chapters()
+	b.pages()
 	b.setup()
 	b.warnings()
 	b.draft()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ type Graph struct {
 	File string
 	data GraphData
 	name string // of the database, for the title
+	// panel says that it belongs to a page of one run: its lines are not arms, and the page says whose they are.
+	panel bool
 }
 
 // Graphs returns the pictures of a document in the order in which it shows them.
@@ -30,6 +33,9 @@ func (g Graph) title() string {
 	if t == "" {
 		t = g.data.Name
 	}
+	if g.panel {
+		return t
+	}
 	if g.name != "" {
 		t += " · " + g.name
 	}
@@ -45,14 +51,20 @@ func (g Graph) yLabel() string {
 	if g.data.Rule != "" {
 		t = g.data.Rule
 		for _, sign := range []string{" < ", " > "} { // the value, not the rule
-			t, _, _ = strings.Cut(t, sign)
+			if i := strings.LastIndex(t, sign); i > 0 {
+				t = t[:i]
+			}
 		}
+		t = strings.TrimPrefix(t, "promql: ")
 	}
-	if g.data.Unit != "" {
-		t += " (" + g.data.Unit + ")"
+	if g.data.Unit == "" {
+		return short(t, longLabel)
 	}
-	return t
+	return short(t, longLabel-len([]rune(g.data.Unit))) + " (" + g.data.Unit + ")"
 }
+
+// longLabel is how many signs the label of an axis has at most.
+const longLabel = 30
 
 // farLimit is how many times the largest value a limit may be to be drawn: beyond, it would press the curves to the
 // bottom, and the legend tells it.
@@ -60,7 +72,7 @@ const farLimit = 3
 
 // hasLimit reports whether the line of a rule's limit is drawn.
 func (g Graph) hasLimit() bool {
-	return g.data.Rule != "" && g.data.Limit > 0 && g.data.Limit <= farLimit*g.highest()
+	return g.data.Limit > 0 && g.data.Limit <= farLimit*g.highest()
 }
 
 // top returns the largest value that is drawn.
@@ -79,7 +91,7 @@ func (g Graph) top() float64 {
 func (g Graph) highest() float64 {
 	top := 0.0
 	for _, a := range g.data.Arms {
-		for _, v := range [][]float64{a.Mean, a.Hi} {
+		for _, v := range [][]float64{a.Median, a.Hi} {
 			for _, y := range v {
 				top = max(top, y)
 			}
@@ -92,7 +104,7 @@ func (g Graph) highest() float64 {
 func (g Graph) bottom() float64 {
 	low := 0.0
 	for _, a := range g.data.Arms {
-		for _, v := range [][]float64{a.Mean, a.Lo} {
+		for _, v := range [][]float64{a.Median, a.Lo} {
 			for _, y := range v {
 				low = min(low, y)
 			}
@@ -226,16 +238,94 @@ func (g Graph) limitText() string {
 	if g.data.Unit != "" {
 		t += " " + g.data.Unit
 	}
+	if g.data.LimitRule != "" {
+		t += " (" + g.data.LimitRule + ")"
+	}
 	if !g.hasLimit() {
 		t += ", above this graph"
 	}
 	return t
 }
 
-// keyText is the legend's entry of an arm.
-func keyText(a ArmLine) string {
-	if a.N == 1 {
-		return a.Arm + " (1 run)"
+// runsText says how many runs a line is of.
+func runsText(a ArmLine) string {
+	if a.Of > a.N {
+		return fmt.Sprintf("%d of %d runs have data", a.N, a.Of)
 	}
-	return a.Arm + " (mean of " + strconv.Itoa(a.N) + " runs, band: lowest to highest)"
+	return count(a.N, "run", "runs")
+}
+
+// A key is an entry of the legend.
+type key struct {
+	kind  string // "arm", "missing", "limit", "mark", "broken", "unknown"
+	arm   int    // position among the arms
+	index int    // of the arm's color
+	text  string
+}
+
+// keys are the entries of the legend, without what the graph does not show.
+func (g Graph) keys() []key {
+	var out []key
+	for i, a := range g.data.Arms {
+		text := a.Arm
+		if !g.panel {
+			text += " (" + runsText(a) + ")"
+		}
+		out = append(out, key{kind: "arm", arm: i, index: a.Index, text: text})
+	}
+	for _, arm := range g.data.Missing {
+		out = append(out, key{kind: "missing", text: arm + ": no data"})
+	}
+	if g.data.Limit > 0 {
+		out = append(out, key{kind: "limit", text: g.limitText()})
+	}
+	if m := g.data.MeasuredFrom; m > 0 && m < g.end() {
+		out = append(out, key{kind: "mark", text: "measured from here"})
+	}
+	if len(g.data.Broken) > 0 {
+		out = append(out, key{kind: "broken", text: "broken"})
+	}
+	if len(g.data.Unknown) > 0 {
+		out = append(out, key{kind: "unknown", text: "no value"})
+	}
+	return out
+}
+
+// how says what line and band are; it is a part of the legend.
+func (g Graph) how() string {
+	many, band := false, false
+	for _, a := range g.data.Arms {
+		many, band = many || a.N > 1, band || len(a.Lo) > 0
+	}
+	var parts []string
+	switch {
+	case many:
+		parts = append(parts, "line: median of the runs")
+		if band {
+			parts = append(parts, "band: lowest to highest of all")
+		}
+	case band:
+		parts = append(parts, "line: mean of "+secondsText(g.data.Arms[0].Step), "band: lowest to highest")
+	}
+	if g.data.Note != "" {
+		parts = append(parts, g.data.Note)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func secondsText(s float64) string { return trim(sig(s, 2)) + " s" }
+
+// rows breaks the legend into rows that are not wider than width, by the width of each entry.
+func rows(keys []key, width float64, of func(key) float64) [][]key {
+	var out [][]key
+	used := 0.0
+	for _, k := range keys {
+		w := of(k)
+		if len(out) == 0 || used+w > width {
+			out, used = append(out, nil), 0
+		}
+		out[len(out)-1] = append(out[len(out)-1], k)
+		used += w
+	}
+	return out
 }

@@ -141,6 +141,7 @@ func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph) {
 	if s.Table != nil {
 		writeHTMLTable(b, s.Table)
 	}
+	writeHTMLLinks(b, s)
 	for _, n := range s.Notes {
 		fmt.Fprintf(b, `<p class="note">%s</p>`+"\n", esc(n))
 	}

@@ -61,6 +61,7 @@ func writeSection(b *strings.Builder, d Document, s section) {
 	if s.Table != nil {
 		writeTable(b, s.Table)
 	}
+	writeLinks(b, s)
 	for _, n := range s.Notes {
 		b.WriteString(md(n) + "\n\n")
 	}

@@ -141,7 +141,7 @@ func TestOverlay(t *testing.T) {
 	b := Line{T: []float64{0, 1, 2, 3}, V: []float64{3, 3, 3, 3}}
 	c := Line{T: []float64{0, 1, 2, 3}, V: []float64{5, 5, 5, 5}}
 	l := overlay([]Line{a, b, c}, 1)
-	if l.N != 3 || len(l.T) != 4 || l.Mean[0] != 3 || l.Lo[0] != 1 || l.Hi[0] != 5 {
+	if l.N != 3 || len(l.T) != 4 || l.Median[0] != 3 || l.Lo[0] != 1 || l.Hi[0] != 5 {
 		t.Errorf("a curve where one of three runs goes on: %+v", l)
 	}
 	if len(l.Each) != 3 || len(l.Each[0].T) != 10 {
@@ -151,7 +151,7 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("one run has a band: %+v", one)
 	}
 	gap := overlay([]Line{{T: []float64{0, 1, 3, 20, 21}, V: []float64{0, 1, 3, 20, 21}}}, 1)
-	if got := pieces(gap.T, gap.Step); len(got) != 2 || got[0] != (piece{0, 4}) || got[1] != (piece{4, 6}) || gap.Mean[2] != 2 {
+	if got := pieces(gap.T, gap.Step); len(got) != 2 || got[0] != (piece{0, 4}) || got[1] != (piece{4, 6}) || gap.Median[2] != 2 {
 		t.Errorf("a short gap is bridged, a long one is not: %+v %v", gap, got)
 	}
 	long := Line{}
@@ -161,15 +161,24 @@ func TestOverlay(t *testing.T) {
 	d := Document{Arms: []Arm{{Name: "base", Label: "base"}}}
 	builder := builder{d: &d, judged: []RunData{{}}}
 	builder.judged[0].Cell.Arm = "base"
-	var g GraphData
-	builder.lines(&g, func(RunData) Line { return long })
-	if n := len(g.Arms[0].T); n < 200 || n > gridPoints+1 {
+	builder.judged[0].Manifest.Phases = []record.Phase{{Name: "measure", To: 5400 * time.Second}}
+	long.V[2000], long.V[3000] = 9, -9 // one second each
+	g := GraphData{Test: Bounded}
+	builder.lines(&g, func(RunData) (Line, string) { return long, "" })
+	if n := len(g.Arms[0].T); n < 200 || n > GridPoints+1 {
 		t.Errorf("5400 points became %d", n)
 	}
-	for _, v := range g.Arms[0].Mean[1 : len(g.Arms[0].Mean)-1] {
-		if v < 0.4 || v > 0.6 {
+	for _, v := range g.Arms[0].Median[1 : len(g.Arms[0].Median)-1] {
+		if v < 0 || v > 1 {
 			t.Fatalf("the mean of 0 and 1 is %v", v)
 		}
+	}
+	if lo, hi := slices.Min(g.Arms[0].Lo), slices.Max(g.Arms[0].Hi); lo != -9 || hi != 9 {
+		t.Errorf("peaks of one second are drawn up to %v and down to %v, want 9 and -9", hi, lo)
+	}
+	even := overlay([]Line{a, b, {T: b.T, V: []float64{11, 11, 11, 11}}, c}, 1)
+	if even.Median[0] != 4 || even.Lo[0] != 1 || even.Hi[0] != 11 {
+		t.Errorf("1, 3, 5 and 11 have the median %v in a band from %v to %v", even.Median[0], even.Lo[0], even.Hi[0])
 	}
 }
 
@@ -205,9 +214,9 @@ func TestSearchRules(t *testing.T) {
 	if len(row.Measured) != 2 || row.Measured[1].Block != 2 || row.Measured[1].Value != 0.5 {
 		t.Errorf("measured %+v", row.Measured)
 	}
-	g := d.Graphs[0]
-	if g.Rule != rule || g.Limit != 2000 || g.Unit != "ms" || g.Arms[0].T[0] != 1 || g.Arms[0].Mean[0] != 1000 {
-		t.Errorf("the graph of the rule begins %v %v, limit %v %s", g.Arms[0].T[0], g.Arms[0].Mean[0], g.Limit, g.Unit)
+	g := d.Graphs[len(d.Graphs)-1]
+	if g.Rule != rule || g.Limit != 2000 || g.Unit != "ms" || g.Arms[0].T[0] != 1 || g.Arms[0].Median[0] != 1000 {
+		t.Errorf("the graph of the rule begins %v %v, limit %v %s", g.Arms[0].T[0], g.Arms[0].Median[0], g.Limit, g.Unit)
 	}
 }
 

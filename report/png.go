@@ -17,16 +17,27 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// Size of a PNG in pixels.
+// Size of a PNG in pixels. Reports show two beside each other, each at about half of this width: its letters are large
+// enough for that.
 const (
-	pngWidth  = 1200
-	pngHeight = 560
+	pngWidth  = 800
+	pngHeight = 440
 	dpi       = 96
 )
 
-// palette tells arms apart for all kinds of color vision (Okabe and Ito); base is blue.
+// Sizes of letters and the height of rows in points, of which 72 make 96 pixels.
+const (
+	titleSize = 15
+	textSize  = 13.5
+	howSize   = 12
+	pngRow    = 18
+	keyWidth  = 22
+)
+
+// palette tells arms apart for all kinds of color vision (the first six are of Okabe and Ito); base is blue.
 var palette = [...]color.NRGBA{
 	{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}, {0x00, 0x9E, 0x73, 0xff}, {0xCC, 0x79, 0xA7, 0xff}, {0xE6, 0x9F, 0x00, 0xff},
+	{0x56, 0xB4, 0xE9, 0xff}, {0x8C, 0x5A, 0x2B, 0xff}, {0x6B, 0x6B, 0x6B, 0xff},
 }
 
 var (
@@ -46,8 +57,27 @@ func faded(c color.NRGBA, alpha uint8) color.NRGBA {
 	return c
 }
 
-// PNG draws the graph, 1200 × 560 pixels.
+// PNG draws the graph, 800 × 440 pixels.
 func (g Graph) PNG(w io.Writer) error {
+	size := vgimg.UseWH(vg.Length(pngWidth)*vg.Inch/dpi, vg.Length(pngHeight)*vg.Inch/dpi)
+	c := vgimg.NewWith(size, vgimg.UseDPI(dpi))
+	dc := draw.New(c)
+	head := g.drawHead(dc)
+	if g.data.NoData != "" {
+		g.drawNoData(dc)
+	} else {
+		p, err := g.plot()
+		if err != nil {
+			return fmt.Errorf("drawing %s: %w", g.File, err)
+		}
+		p.Draw(draw.Crop(dc, 8, -16, 6, -head))
+	}
+	enc := png.Encoder{CompressionLevel: png.BestSpeed}
+	return enc.Encode(w, paletted(c.Image()))
+}
+
+// plot is the area with its axes and all curves.
+func (g Graph) plot() (*plot.Plot, error) {
 	p := plot.New()
 	p.BackgroundColor = color.White
 	marks, unit := clock(g.end())
@@ -59,25 +89,35 @@ func (g Graph) PNG(w io.Writer) error {
 	p.X.Tick.Marker, p.Y.Tick.Marker = constant(marks), constant(ys)
 	p.X.Padding, p.Y.Padding = 0, 0
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.TextStyle.Font.Size, a.Label.TextStyle.Font.Variant, a.Label.TextStyle.Color = 13, "Sans", ink
-		a.Tick.Label.Font.Size, a.Tick.Label.Font.Variant, a.Tick.Label.Color = 13, "Sans", ink
+		a.Label.TextStyle.Font.Size, a.Label.TextStyle.Font.Variant, a.Label.TextStyle.Color = textSize, "Sans", ink
+		a.Tick.Label.Font.Size, a.Tick.Label.Font.Variant, a.Tick.Label.Color = textSize, "Sans", ink
 		a.LineStyle.Color, a.Tick.LineStyle.Color = gray, gray
-		a.Label.Padding = 5
+		a.Label.Padding = 4
 	}
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = pale, pale
 	p.Add(grid)
-	if err := g.addArms(p); err != nil {
-		return fmt.Errorf("drawing %s: %w", g.File, err)
+	return p, g.addArms(p)
+}
+
+// letters is the style of a text that stands in the middle of its line.
+func letters(size vg.Length, c color.Color, weight bool) draw.TextStyle {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	if weight {
+		f.Weight = bold
 	}
-	size := vgimg.UseWH(vg.Length(pngWidth)*vg.Inch/dpi, vg.Length(pngHeight)*vg.Inch/dpi)
-	c := vgimg.NewWith(size, vgimg.UseDPI(dpi))
-	dc := draw.New(c)
-	const head = 48
-	p.Draw(draw.Crop(dc, 8, -18, 6, -head))
-	g.drawHead(dc)
-	enc := png.Encoder{CompressionLevel: png.BestSpeed}
-	return enc.Encode(w, paletted(c.Image()))
+	return draw.TextStyle{Color: c, Font: f, Handler: text.Plain{Fonts: font.DefaultCache}, YAlign: draw.YCenter}
+}
+
+// drawNoData says in the place of the curves why there are none.
+func (g Graph) drawNoData(dc draw.Canvas) {
+	style := letters(textSize, gray, false)
+	style.XAlign = draw.XCenter
+	lines := wrap("no data: "+oneLine(g.data.NoData), 62, 8)
+	for i, l := range lines {
+		y := (dc.Min.Y+dc.Max.Y)/2 + pngRow*(vg.Length(len(lines)-1)/2-vg.Length(i))
+		dc.FillText(style, vg.Point{X: (dc.Min.X + dc.Max.X) / 2, Y: y}, l)
+	}
 }
 
 // paletted returns the picture with one byte per pixel, which makes files a third as large and several times faster
@@ -130,26 +170,31 @@ func constant(ts []tick) plot.ConstantTicks {
 	return out
 }
 
-// addArms draws bands below, then single runs, then means, then the lines of limit and measured phase.
+// addArms draws what is below the curves, then bands, then single runs, then medians, then the lines of limit and
+// measured phase.
 func (g Graph) addArms(p *plot.Plot) error {
-	for _, a := range g.data.Arms {
-		for _, s := range pieces(a.T, a.Step) {
-			if len(a.Lo) == 0 || s.to-s.from < 2 {
-				continue
+	for _, s := range []struct {
+		spans []Span
+		color color.Color
+	}{{g.data.Broken, faded(alarm, 0x22)}, {g.data.Unknown, faded(gray, 0x33)}} {
+		for _, span := range s.spans {
+			if err := addArea(p, plotter.XYs{{X: span.From, Y: p.Y.Min}, {X: span.From, Y: p.Y.Max}, {X: span.To, Y: p.Y.Max}, {X: span.To, Y: p.Y.Min}}, s.color); err != nil {
+				return err
 			}
-			var xy plotter.XYs
+		}
+	}
+	for _, a := range g.data.Arms {
+		for _, s := range g.bands(a, (p.Y.Max-p.Y.Min)/pngHeight) {
+			xy := make(plotter.XYs, 0, 2*(s.to-s.from))
 			for i := s.from; i < s.to; i++ {
 				xy = append(xy, plotter.XY{X: a.T[i], Y: a.Hi[i]})
 			}
 			for i := s.to - 1; i >= s.from; i-- {
 				xy = append(xy, plotter.XY{X: a.T[i], Y: a.Lo[i]})
 			}
-			poly, err := plotter.NewPolygon(xy)
-			if err != nil {
+			if err := addArea(p, xy, faded(armColor(a.Index), 0x30)); err != nil {
 				return err
 			}
-			poly.Color, poly.LineStyle.Width = faded(armColor(a.Index), 0x30), 0
-			p.Add(poly)
 		}
 	}
 	for _, a := range g.data.Arms {
@@ -160,7 +205,7 @@ func (g Graph) addArms(p *plot.Plot) error {
 		}
 	}
 	for _, a := range g.data.Arms {
-		if err := addLine(p, a.T, a.Mean, a.Step, draw.LineStyle{Color: armColor(a.Index), Width: 2}); err != nil {
+		if err := addLine(p, a.T, a.Median, a.Step, draw.LineStyle{Color: armColor(a.Index), Width: 2}); err != nil {
 			return err
 		}
 	}
@@ -176,6 +221,16 @@ func (g Graph) addArms(p *plot.Plot) error {
 			return err
 		}
 	}
+	return nil
+}
+
+func addArea(p *plot.Plot, xy plotter.XYs, c color.Color) error {
+	poly, err := plotter.NewPolygon(xy)
+	if err != nil {
+		return err
+	}
+	poly.Color, poly.LineStyle.Width = c, 0
+	p.Add(poly)
 	return nil
 }
 
@@ -208,33 +263,52 @@ func addLine(p *plot.Plot, t, v []float64, step float64, style draw.LineStyle) e
 	return nil
 }
 
-// drawHead writes the title and, below it and so never over the data, the legend.
-func (g Graph) drawHead(dc draw.Canvas) {
-	style := func(size vg.Length, weight bool) draw.TextStyle {
-		f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-		if weight {
-			f.Weight = bold
+// drawHead writes the title and, below it and so never over the data, the legend. It returns how high they are.
+func (g Graph) drawHead(dc draw.Canvas) (height vg.Length) {
+	left, top := dc.Min.X+10, dc.Max.Y
+	dc.FillText(letters(titleSize, ink, true), vg.Point{X: left, Y: top - 14}, short(g.title(), 62))
+	if g.data.NoData != "" {
+		return 0
+	}
+	height = 26
+	entry := letters(textSize, ink, false)
+	width := func(k key) float64 { return float64(keyWidth + 6 + entry.Width(pngText(k)) + 16) }
+	for _, row := range rows(g.keys(), float64(dc.Max.X-left-8), width) {
+		x, y := left, top-height-pngRow/2
+		for _, k := range row {
+			if style, ok := keyStyle(k); ok {
+				dc.StrokeLine2(style, x, y, x+keyWidth, y)
+				x += keyWidth + 6
+			}
+			dc.FillText(entry, vg.Point{X: x, Y: y}, pngText(k))
+			x += entry.Width(pngText(k)) + 16
 		}
-		return draw.TextStyle{Color: ink, Font: f, Handler: text.Plain{Fonts: font.DefaultCache}, YAlign: draw.YCenter}
+		height += pngRow
 	}
-	top := dc.Max.Y
-	dc.FillText(style(16, true), vg.Point{X: dc.Min.X + 12, Y: top - 14}, g.title())
-	x := dc.Min.X + 12
-	entry := style(12.5, false)
-	key := func(line draw.LineStyle, label string) {
-		dc.StrokeLine2(line, x, top-36, x+24, top-36)
-		x += 30
-		dc.FillText(entry, vg.Point{X: x, Y: top - 36}, label)
-		x += entry.Width(label) + 22
+	if how := g.how(); how != "" {
+		dc.FillText(letters(howSize, gray, false), vg.Point{X: left, Y: top - height - pngRow/2}, short(how, 96))
+		height += pngRow
 	}
-	for _, a := range g.data.Arms {
-		key(draw.LineStyle{Color: armColor(a.Index), Width: 3}, keyText(a))
-	}
+	return height + 8
+}
+
+// pngText is the entry of a legend as a PNG shows it.
+func pngText(k key) string { return short(k.text, 58) }
+
+// keyStyle is the line before an entry of the legend; some have none.
+func keyStyle(k key) (draw.LineStyle, bool) {
 	dashes := []vg.Length{5, 4}
-	if g.data.Rule != "" && g.data.Limit > 0 {
-		key(draw.LineStyle{Color: alarm, Width: 1.6, Dashes: dashes}, g.limitText())
+	switch k.kind {
+	case "arm":
+		return draw.LineStyle{Color: armColor(k.index), Width: 3}, true
+	case "limit":
+		return draw.LineStyle{Color: alarm, Width: 1.6, Dashes: dashes}, true
+	case "mark":
+		return draw.LineStyle{Color: gray, Width: 1.6, Dashes: dashes}, true
+	case "broken":
+		return draw.LineStyle{Color: faded(alarm, 0x22), Width: 10}, true
+	case "unknown":
+		return draw.LineStyle{Color: faded(gray, 0x33), Width: 10}, true
 	}
-	if m := g.data.MeasuredFrom; m > 0 && m < g.end() {
-		key(draw.LineStyle{Color: gray, Width: 1.6, Dashes: dashes}, "measured from here")
-	}
+	return draw.LineStyle{}, false
 }

@@ -227,50 +227,54 @@ func TestScreenFits(t *testing.T) {
 	}
 }
 
-// TestHTMLIsClosed parses the page: only known elements, no handler, no address but places in the page itself.
+// TestHTMLIsClosed parses the page: only known elements, no handler, no address but places in the page itself and pages beside it.
 func TestHTMLIsClosed(t *testing.T) {
+	for name, s := range scenes() {
+		checkClosed(t, name, string(render(t, func(w io.Writer) error { return HTML(w, From(s.input())) })))
+	}
+}
+
+func checkClosed(t *testing.T, name, page string) {
+	t.Helper()
 	elements := strings.Fields("html head meta title style body header h1 h2 h3 code div nav a main p b span ul li table thead tbody tr th td " +
 		"details summary figure svg g line polyline path text rect footer script")
 	attributes := strings.Fields("lang charset http-equiv content name class id href open viewBox role aria-label x y x1 x2 y1 y2 d points transform " +
 		"text-anchor width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key tabindex vector-effect")
-	for name, s := range scenes() {
-		page := string(render(t, func(w io.Writer) error { return HTML(w, From(s.input())) }))
-		if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
-			t.Errorf("%s: the page holds an address", name)
+	if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
+		t.Errorf("%s: the page holds an address", name)
+	}
+	for _, raw := range []string{pageStyle, pageScript} {
+		if !strings.Contains(page, raw) {
+			t.Fatalf("%s: style or script is missing", name)
 		}
-		for _, raw := range []string{pageStyle, pageScript} {
-			if !strings.Contains(page, raw) {
-				t.Fatalf("%s: style or script is missing", name)
-			}
-			page = strings.Replace(page, raw, "", 1)
+		page = strings.Replace(page, raw, "", 1)
+	}
+	page = strings.ReplaceAll(page, "<!DOCTYPE html>", "")
+	dec := xml.NewDecoder(strings.NewReader(page))
+	dec.Entity = xml.HTMLEntity
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		page = strings.ReplaceAll(page, "<!DOCTYPE html>", "")
-		dec := xml.NewDecoder(strings.NewReader(page))
-		dec.Entity = xml.HTMLEntity
-		for {
-			tok, err := dec.Token()
-			if errors.Is(err, io.EOF) {
-				break
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		switch e := tok.(type) {
+		case xml.StartElement:
+			if !slices.Contains(elements, e.Name.Local) {
+				t.Errorf("%s: element %s", name, e.Name.Local)
 			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			switch e := tok.(type) {
-			case xml.StartElement:
-				if !slices.Contains(elements, e.Name.Local) {
-					t.Errorf("%s: element %s", name, e.Name.Local)
+			for _, a := range e.Attr {
+				if !slices.Contains(attributes, a.Name.Local) {
+					t.Errorf("%s: attribute %s of %s", name, a.Name.Local, e.Name.Local)
 				}
-				for _, a := range e.Attr {
-					if !slices.Contains(attributes, a.Name.Local) {
-						t.Errorf("%s: attribute %s of %s", name, a.Name.Local, e.Name.Local)
-					}
-					if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
-						t.Errorf("%s: a link to %s", name, a.Value)
-					}
+				if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") && !strings.HasPrefix(a.Value, PagesDir+"/") {
+					t.Errorf("%s: a link to %s", name, a.Value)
 				}
-			case xml.Comment, xml.ProcInst, xml.Directive:
-				t.Errorf("%s: %T in the page", name, e)
 			}
+		case xml.Comment, xml.ProcInst, xml.Directive:
+			t.Errorf("%s: %T in the page", name, e)
 		}
 	}
 }
@@ -400,12 +404,12 @@ func TestPNG(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := m.Bounds(); b.Dx() != 1200 || b.Dy() != 560 {
+		if b := m.Bounds(); b.Dx() != pngWidth || b.Dy() != pngHeight {
 			t.Errorf("%s is %v", g.File, b)
 		}
 		found := map[int]int{}
-		for y := range 560 {
-			for x := range 1200 {
+		for y := range pngHeight {
+			for x := range pngWidth {
 				r, gr, b, _ := m.At(x, y).RGBA()
 				for i, c := range palette[:2] {
 					if uint8(r>>8) == c.R && uint8(gr>>8) == c.G && uint8(b>>8) == c.B {

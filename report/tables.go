@@ -37,6 +37,9 @@ type section struct {
 	Table  *table
 	Notes  []string // paragraphs
 	Graphs []int    // indexes into Document.Graphs, two beside each other
+	// Links lists pages in a table of its own, with LinkHead above it.
+	LinkHead []string
+	Links    []linkRow
 	// Raw says that Items are a person's own words, which may hold markup.
 	Raw bool
 }
@@ -53,6 +56,7 @@ func (d Document) sections() []section {
 	}
 	add(section{Level: 2, Title: "Setup", Table: setup})
 	add(section{Level: 2, Title: "Results"})
+	out = append(out, d.pageSections()...)
 	out = append(out, d.capacitySections()...)
 	out = append(out, d.limiterSections()...)
 	out = append(out, d.endpointSections()...)
@@ -504,7 +508,7 @@ func (d Document) graphSections() []section {
 			}
 			for _, a := range d.Absent {
 				if a.Engine == e.Key && a.Test == name {
-					s.Notes = append(s.Notes, "Left out, because no judged run has data for "+verb(len(a.Names), "it", "them")+": "+list(a.Names)+".")
+					s.Notes = append(s.Notes, a.notes()...)
 				}
 			}
 			if len(s.Graphs)+len(s.Notes) > 0 {

@@ -176,7 +176,7 @@ func curve(ctx context.Context, dir, query string, scale float64) (report.ArmLin
 	}
 	for i, t := range lines[0].T {
 		if v := lines[0].V[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
-			out.T, out.Mean = append(out.T, t.Sub(from).Seconds()), append(out.Mean, v*scale)
+			out.T, out.Median = append(out.T, t.Sub(from).Seconds()), append(out.Median, v*scale)
 		}
 	}
 	return out, nil

@@ -112,12 +112,12 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 	if err != nil {
 		return exitTool, nil, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
-	doc, verdicts, err := a.document(ctx, st, c, p)
+	doc, verdicts, pages, err := a.document(ctx, st, c, p)
 	if err != nil {
 		return exitTool, nil, err
 	}
 	dir := st.ComparisonDir(c.ID)
-	if err := writeReport(dir, doc); err != nil {
+	if err := writeReport(dir, doc, pages); err != nil {
 		return exitTool, nil, err
 	}
 	if err := st.SaveComparison(c); err != nil {

@@ -17,19 +17,39 @@ import (
 	"plimsoll/probe"
 	"plimsoll/record"
 	"plimsoll/report"
+	"plimsoll/series"
 	"plimsoll/store"
 	"plimsoll/target"
 	"plimsoll/verdict"
 )
 
-// document judges a comparison and gathers everything that its report is made of.
-func (a *app) document(ctx context.Context, st *store.Store, c *record.Comparison, p *plan.Plan) (report.Document, []verdict.Verdict, error) {
+// document judges a comparison and gathers everything that its report is made of, and the pages that go with it.
+func (a *app) document(ctx context.Context, st *store.Store, c *record.Comparison, p *plan.Plan) (report.Document, []verdict.Verdict, []namedFile, error) {
 	var none report.Document
-	arms, databases, err := comparison.Judge(c, p, st.Run, furtherOf(ctx))
+	in := report.Input{Comparison: c, Plan: p, Graphs: graphSpecs(p), EngineNames: map[string]string{}}
+	runs := make([]*record.Run, len(c.Runs))
+	in.Runs = make([]report.RunData, len(c.Runs))
+	err := inParallel(len(c.Runs), func(i int) (err error) {
+		if runs[i], err = st.Run(c.Runs[i].Run); err != nil {
+			return err
+		}
+		in.Runs[i], err = runData(ctx, runs[i], c.Runs[i], p)
+		return err
+	})
 	if err != nil {
-		return none, nil, fmt.Errorf("judging %s: %w", c.ID, err)
+		return none, nil, nil, err
 	}
-	in := report.Input{Comparison: c, Plan: p, Graphs: graphSpecs(), EngineNames: map[string]string{}}
+	arms, databases, err := comparison.Judge(c, p, func(id string) (*record.Run, error) {
+		for i, cell := range c.Runs {
+			if cell.Run == id {
+				return runs[i], nil // which keeps what it has read
+			}
+		}
+		return st.Run(id)
+	}, furtherOf(ctx))
+	if err != nil {
+		return none, nil, nil, fmt.Errorf("judging %s: %w", c.ID, err)
+	}
 	var verdicts []verdict.Verdict
 	for _, j := range arms {
 		verdicts = append(verdicts, j.Verdict)
@@ -38,48 +58,44 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	for _, j := range databases {
 		in.Databases = append(in.Databases, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further, Shifts: j.Shifts})
 	}
-	var last *record.Run
-	for _, cell := range c.Runs {
-		r, err := st.Run(cell.Run)
-		if err != nil {
-			return none, nil, err
-		}
-		data, err := runData(ctx, r, cell, p)
-		if err != nil {
-			return none, nil, err
-		}
-		in.Runs = append(in.Runs, data)
-		last = r
-		if d, ok := targetOf(r.Manifest); ok && d.Database != nil && cell.Engine != "" {
-			in.EngineNames[cell.Engine] = d.Database.Name + " " + d.Database.Version
+	for i, r := range runs {
+		if d, ok := targetOf(r.Manifest); ok && d.Database != nil && c.Runs[i].Engine != "" {
+			in.EngineNames[c.Runs[i].Engine] = d.Database.Name + " " + d.Database.Version
 		}
 	}
-	if last != nil {
-		in.Setup = setupOf(last.Manifest)
+	if n := len(runs); n > 0 {
+		in.Setup = setupOf(runs[n-1].Manifest)
 	}
 	if c.Outcome, err = json.Marshal(verdicts); err != nil {
-		return none, nil, err
+		return none, nil, nil, err
 	}
 	if in.Chapters, err = chapters(ctx, st, c, p); err != nil {
-		return none, nil, fmt.Errorf("chapters of %s: %w", c.ID, err)
+		return none, nil, nil, fmt.Errorf("chapters of %s: %w", c.ID, err)
 	}
-	return report.From(in), verdicts, nil
+	doc := report.From(in)
+	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
 }
 
 // runData reads one run for the report.
 func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *plan.Plan) (report.RunData, error) {
-	d, err := usersData(r)
-	if err != nil {
+	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
+	var err error
+	if d.Users, err = r.Users(); err != nil {
 		return d, err
 	}
-	d.Cell, d.Validity = cell, r.Validity
+	var storms []record.Storm
+	if d.Users != nil {
+		storms = d.Users.Storms
+	}
 	if ph, ok := r.Manifest.Phase("measure"); ok {
-		if d.Ops, err = r.Merged(ph.From, ph.To); err != nil {
-			return d, err
+		if d.Ops, d.Outside, err = r.Sums(ph.From, ph.To, storms); err == nil {
+			d.Server, err = r.MergedTelemetry(ph.From, ph.To)
 		}
-		if d.Server, err = r.MergedTelemetry(ph.From, ph.To); err != nil {
-			return d, err
-		}
+	} else {
+		d.Outside, err = r.Outside(storms)
+	}
+	if err != nil {
+		return d, err
 	}
 	if d.Events, err = r.Events(); err != nil {
 		return d, err
@@ -89,15 +105,19 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 			return d, fmt.Errorf("run %s: limiter: %w", cell.Run, err)
 		}
 	}
-	if r.Manifest.State == record.Sealed && cell.Valid && !cell.Pilot && !cell.Dropped {
-		if d.Drift, err = driftOf(ctx, r); err != nil {
-			return d, fmt.Errorf("run %s: stability: %w", cell.Run, err)
-		}
+	if r.Manifest.State != record.Sealed || cell.Pilot || cell.Dropped || !cell.Valid {
+		return d, nil // no graph and no page is of it
 	}
-	if r.Manifest.State == record.Sealed && !cell.Pilot {
-		d.Series, err = readSeries(ctx, r, p.Workload.Pace)
+	if d.Drift, err = driftOf(ctx, r); err != nil {
+		return d, fmt.Errorf("run %s: stability: %w", cell.Run, err)
 	}
-	return d, err
+	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	if err != nil {
+		return d, err
+	}
+	read, err := readSeries(ctx, db, r.Manifest, p.Workload.Pace)
+	d.Series, d.NoData, d.Pages = read.lines, read.why, pageRefs(d)
+	return d, errors.Join(err, db.Close())
 }
 
 func targetOf(m record.Manifest) (target.Description, bool) {
@@ -138,25 +158,29 @@ func setupOf(m record.Manifest) []record.Row {
 	return rows
 }
 
-// writeReport writes all forms of a document into a directory. Each file appears whole.
-func writeReport(dir string, doc report.Document) error {
-	if err := os.MkdirAll(filepath.Join(dir, "graphs"), 0o755); err != nil {
-		return err
-	}
-	files := map[string]func(io.Writer) error{
-		"report.md":   func(w io.Writer) error { return report.Markdown(w, doc) },
-		"report.html": func(w io.Writer) error { return report.HTML(w, doc) },
-		"report.json": func(w io.Writer) error { return report.JSON(w, doc) },
+// writeReport writes all forms of a document into a directory, and what goes with it. Each file appears whole.
+func writeReport(dir string, doc report.Document, more []namedFile) error {
+	files := []namedFile{
+		{"report.html", func(w io.Writer) error { return report.HTML(w, doc) }},
+		{"report.json", func(w io.Writer) error { return report.JSON(w, doc) }},
+		{"report.md", func(w io.Writer) error { return report.Markdown(w, doc) }},
 	}
 	for _, g := range report.Graphs(doc) {
-		files[filepath.Join("graphs", g.File)] = g.PNG
+		name := filepath.Join("graphs", g.File)
+		files = append(files, namedFile{name, g.PNG}, namedFile{strings.TrimSuffix(name, ".png") + ".svg", g.SVG})
 	}
-	for name, write := range files {
-		if err := writeFile(filepath.Join(dir, name), write); err != nil {
-			return fmt.Errorf("report %s: %w", name, err)
+	files = append(files, more...)
+	for _, f := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f.name)), 0o755); err != nil {
+			return err
 		}
 	}
-	return nil
+	return inParallel(len(files), func(i int) error {
+		if err := writeFile(filepath.Join(dir, files[i].name), files[i].write); err != nil {
+			return fmt.Errorf("report %s: %w", files[i].name, err)
+		}
+		return nil
+	})
 }
 
 func writeFile(path string, write func(io.Writer) error) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/series"
@@ -17,12 +18,16 @@ import (
 type graph struct {
 	spec      report.GraphSpec
 	query, or string
+	// needs names the metrics that it is made of, for the reader of a graph without data.
+	needs string
+	// gauge says that query reads what is there at an instant, and not a rate: then every sample is looked at.
+	gauge bool
 }
 
 // graphs are those that the reports of Mattermost's release team have, under their names.
 func graphs() []graph {
 	ms := func(name, title string, query func(metric string) string, metric, feed string) graph {
-		return graph{report.GraphSpec{Name: name, Title: title, Unit: "ms", Scale: 1000}, query(metric), query(feed)}
+		return graph{report.GraphSpec{Name: name, Title: title, Unit: "ms", Scale: 1000}, query(metric), query(feed), metric + " or " + feed, false}
 	}
 	avg := func(m string) string {
 		return fmt.Sprintf("sum(rate(%[1]s_sum[$w])) / sum(rate(%[1]s_count[$w]))", m)
@@ -30,84 +35,167 @@ func graphs() []graph {
 	p99 := func(m string) string {
 		return fmt.Sprintf("histogram_quantile(0.99, sum(rate(%s_bucket[$w])) by (le))", m)
 	}
+	gauge := func(name, title, unit string, scale float64, query, needs string) graph {
+		return graph{report.GraphSpec{Name: name, Title: title, Unit: unit, Scale: scale}, query, "", needs, true}
+	}
 	return []graph{
 		ms("avg-api-times", "Avg API times", avg, "mattermost_api_time", "newsfeed_request_seconds"),
 		ms("p99-api-times", "P99 API times", p99, "mattermost_api_time", "newsfeed_request_seconds"),
 		ms("avg-store-times", "Avg store times", avg, "mattermost_db_store_time", "newsfeed_store_seconds"),
 		ms("p99-store-times", "P99 store times", p99, "mattermost_db_store_time", "newsfeed_store_seconds"),
-		{report.GraphSpec{Name: "cpu-utilization", Title: "CPU utilization", Unit: "%", Scale: 1},
-			"avg(rate(mattermost_process_cpu_seconds_total[$w])) * 100", `sum(rate(plimsoll_process_cpu_seconds_total{role="app"}[$w])) * 100`},
-		{report.GraphSpec{Name: "goroutines-in-use", Title: "Goroutines in use", Unit: "", Scale: 1}, `sum(go_goroutines{role="app"})`, ""},
-		{report.GraphSpec{Name: "heap-in-use", Title: "Heap in use", Unit: "MiB", Scale: 1.0 / (1 << 20)}, `avg(go_memstats_heap_inuse_bytes{role="app"})`, ""},
-		{report.GraphSpec{Name: "number-of-connected-devices", Title: "Number of connected devices", Unit: "", Scale: 1}, "sum(mattermost_http_websockets_total)", ""},
-		{report.GraphSpec{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1}, "sum(rate(mattermost_http_requests_total[$w]))", "sum(rate(newsfeed_request_seconds_count[$w]))"},
-		{report.GraphSpec{Name: "stack-in-use", Title: "Stack in use", Unit: "MiB", Scale: 1.0 / (1 << 20)}, `avg(go_memstats_stack_inuse_bytes{role="app"})`, ""},
+		{report.GraphSpec{Name: "cpu-utilization", Title: "CPU utilization", Unit: "% of a core", Scale: 1},
+			"avg(rate(mattermost_process_cpu_seconds_total[$w])) * 100", `sum(rate(plimsoll_process_cpu_seconds_total{role="app"}[$w])) * 100`,
+			"mattermost_process_cpu_seconds_total, or a process of the role app that runs on a host that is watched", false},
+		gauge("goroutines-in-use", "Goroutines in use", "", 1, `sum(go_goroutines{role="app"})`, "go_goroutines"),
+		gauge("heap-in-use", "Heap in use", "MiB", 1.0/(1<<20), `avg(go_memstats_heap_inuse_bytes{role="app"})`, "go_memstats_heap_inuse_bytes"),
+		gauge("number-of-connected-devices", "Number of connected devices", "", 1, "sum(mattermost_http_websockets_total)", "mattermost_http_websockets_total"),
+		{report.GraphSpec{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1}, "sum(rate(mattermost_http_requests_total[$w]))", "sum(rate(newsfeed_request_seconds_count[$w]))",
+			"mattermost_http_requests_total or newsfeed_request_seconds_count", false},
+		gauge("stack-in-use", "Stack in use", "MiB", 1.0/(1<<20), `avg(go_memstats_stack_inuse_bytes{role="app"})`, "go_memstats_stack_inuse_bytes"),
 	}
 }
 
-func graphSpecs() []report.GraphSpec {
+// graphSpecs describes the graphs, with the threshold of each rule of the plan that asks for exactly what a graph shows.
+func graphSpecs(p *plan.Plan) []report.GraphSpec {
+	var rules []plan.SLO
+	if p.Unbounded != nil {
+		rules = p.Unbounded.SLO // as written, with $window
+	}
 	var out []report.GraphSpec
 	for _, g := range graphs() {
+		for _, r := range rules {
+			if r.Stat == "promql" && r.Less && sameQuery(r.Arg, g.query, g.or) {
+				g.spec.Threshold = &report.Threshold{Rule: r.Source, Value: r.Threshold * g.spec.Scale}
+			}
+		}
 		out = append(out, g.spec)
 	}
 	return out
 }
 
-// readSeries evaluates the graphs of one run, by test and name. A graph without data is left out.
-func readSeries(ctx context.Context, r *record.Run, pace float64) (map[string]map[string]report.Line, error) {
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
-	if err != nil {
-		return nil, err
+// sameQuery reports whether a rule's expression is one of these queries, but for spaces and its window.
+func sameQuery(rule string, queries ...string) bool {
+	plain := strings.NewReplacer(" ", "", "[$window]", "[$w]")
+	for _, q := range queries {
+		if q != "" && plain.Replace(rule) == plain.Replace(q) {
+			return true
+		}
 	}
-	defer db.Close()
-	window := min(max(time.Duration(float64(time.Minute)*pace), 4*time.Second), time.Minute)
-	out := map[string]map[string]report.Line{}
-	for test, span := range testSpans(r.Manifest) {
-		out[test] = map[string]report.Line{}
-		from, to := r.Manifest.Epoch.Add(span[0]), r.Manifest.Epoch.Add(span[1])
-		step := max(time.Second, (span[1]-span[0])/600).Round(time.Second)
+	return false
+}
+
+// A reading is what one run shows of the graphs in its tests, and why it does not show the others, by test and name.
+type reading struct {
+	lines map[string]map[string]report.Line
+	why   map[string]map[string]string
+}
+
+// readSeries evaluates the graphs of one run.
+func readSeries(ctx context.Context, db *series.DB, m record.Manifest, pace float64) (reading, error) {
+	out := reading{map[string]map[string]report.Line{}, map[string]map[string]string{}}
+	for test, span := range testSpans(m) {
+		out.lines[test], out.why[test] = map[string]report.Line{}, map[string]string{}
+		x := newStretch(db, m.Epoch, span, min(max(time.Duration(float64(time.Minute)*pace), 4*time.Second), time.Minute))
 		for _, g := range graphs() {
-			for _, q := range []string{g.query, g.or} {
-				if q == "" {
-					continue
-				}
-				lines, err := db.Range(ctx, strings.ReplaceAll(q, "$w", window.String()), from, to, step)
-				if err != nil {
-					return nil, fmt.Errorf("graph %s: %w", g.spec.Name, err)
-				}
-				if line, ok := toLine(lines, from, g.spec.Scale); ok {
-					out[test][g.spec.Name] = line
-					break
-				}
+			line, ok, err := x.graph(ctx, g)
+			if err != nil {
+				return out, fmt.Errorf("graph %s: %w", g.spec.Name, err)
+			}
+			if ok {
+				out.lines[test][g.spec.Name] = line
+				continue
+			}
+			if out.why[test][g.spec.Name], err = x.whyNot(ctx, g); err != nil {
+				return out, err
 			}
 		}
 	}
 	return out, nil
 }
 
-// testSpans returns the stretch of each test of a run: the bounded one from its ramp on, the unbounded one from the
-// beginning of the search.
-func testSpans(m record.Manifest) map[string][2]time.Duration {
-	out := map[string][2]time.Duration{}
-	if ph, ok := m.Phase("measure"); ok {
-		out["bounded"] = [2]time.Duration{0, ph.To}
+// A stretch asks questions about one test of a run, from its beginning to its end.
+type stretch struct {
+	db       *series.DB
+	from, to time.Time
+	// coarse is the step of rates, whose window leaves nothing out between two steps; fine that of what is read at an instant.
+	coarse, fine, window time.Duration
+}
+
+// newStretch begins with the first second of span. Rates look back over window, or over one step where that is longer.
+func newStretch(db *series.DB, epoch time.Time, span [2]time.Duration, window time.Duration) *stretch {
+	length := span[1] - span[0]
+	step := func(points time.Duration) time.Duration {
+		return max(((length / points) + time.Second - 1).Truncate(time.Second), time.Second)
 	}
-	if ph, ok := m.Phase("search"); ok {
-		out["unbounded"] = [2]time.Duration{ph.From, ph.To}
+	x := &stretch{db: db, from: epoch.Add(span[0]), to: epoch.Add(span[1]), coarse: step(report.GridPoints), fine: step(series.MaxPoints / 2)}
+	x.window = max(window, x.coarse).Truncate(time.Second)
+	return x
+}
+
+// lines evaluates a query at every step; of a gauge at every second, as long as that are not too many.
+func (x *stretch) lines(ctx context.Context, query string, gauge bool) ([]series.Line, error) {
+	step := x.coarse
+	if gauge {
+		step = x.fine
+	}
+	return x.db.Range(ctx, strings.ReplaceAll(query, "$w", x.window.String()), x.from, x.to, step)
+}
+
+// graph evaluates one of the ten: its query, or the alternative.
+func (x *stretch) graph(ctx context.Context, g graph) (report.Line, bool, error) {
+	for _, q := range []string{g.query, g.or} {
+		if q == "" {
+			continue
+		}
+		lines, err := x.lines(ctx, q, g.gauge)
+		if err != nil {
+			return report.Line{}, false, err
+		}
+		if len(lines) != 1 {
+			continue
+		}
+		if line := x.line(lines[0], g.spec.Scale); len(line.T) > 1 {
+			return line, true, nil
+		}
+	}
+	return report.Line{}, false, nil
+}
+
+// whyNot says why a graph has no data: nobody looked, nothing answered, or the answer did not have it.
+func (x *stretch) whyNot(ctx context.Context, g graph) (string, error) {
+	up, err := x.db.Query(ctx, fmt.Sprintf(`max(max_over_time(plimsoll_probe_up{probe=~"scrape.*|prometheus app-.*"}[%s]))`, max(x.to.Sub(x.from).Truncate(time.Second), time.Second)), x.to)
+	switch {
+	case err != nil:
+		return "", err
+	case len(up) == 0:
+		return "no metrics page of the target was read (target.metrics_url, or probes, in the plan), so there is no " + g.needs, nil
+	case up[0].Value == 0:
+		return "the target's metrics page never answered, so there is no " + g.needs, nil
+	}
+	return "the target's metrics page has no " + g.needs, nil
+}
+
+// line is the curve of a series on the clock of the test, without what is no number.
+func (x *stretch) line(l series.Line, scale float64) report.Line {
+	out := report.Line{T: make([]float64, 0, len(l.T)), V: make([]float64, 0, len(l.T))}
+	for i, t := range l.T {
+		if v := l.V[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out.T = append(out.T, t.Sub(x.from).Seconds())
+			out.V = append(out.V, v*scale)
+		}
 	}
 	return out
 }
 
-func toLine(lines []series.Line, from time.Time, scale float64) (report.Line, bool) {
-	if len(lines) != 1 {
-		return report.Line{}, false
+// testSpans returns the stretch of each test of a run: the bounded one from its ramp on, the unbounded one from the
+// beginning of the search. Each has a clock of its own.
+func testSpans(m record.Manifest) map[string][2]time.Duration {
+	out := map[string][2]time.Duration{}
+	if ph, ok := m.Phase("measure"); ok {
+		out[report.Bounded] = [2]time.Duration{0, ph.To}
 	}
-	var out report.Line
-	for i, t := range lines[0].T {
-		if v := lines[0].V[i]; !math.IsNaN(v) && !math.IsInf(v, 0) {
-			out.T = append(out.T, t.Sub(from).Seconds())
-			out.V = append(out.V, v*scale)
-		}
+	if ph, ok := m.Phase("search"); ok {
+		out[report.Unbounded] = [2]time.Duration{ph.From, ph.To}
 	}
-	return out, len(out.T) > 1
+	return out
 }

@@ -169,6 +169,7 @@ func rowOf(w *measure.Window, span time.Duration) opRow {
 func (a *app) show(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	asJSON := fs.Bool("json", false, "write the run as JSON")
+	pages := fs.String("pages", "", "instead write the run's system and coordinator metrics as HTML pages into this directory")
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -180,6 +181,9 @@ func (a *app) show(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	r, err := st.Run(rest[0])
 	if err != nil {
 		return usageError{err}
+	}
+	if *pages != "" {
+		return a.showPages(ctx, *pages, r)
 	}
 	s, err := look(ctx, r)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // rows is the picture of the layers, bottom up. A package imports only rows below its own.
 var rows = [][]string{
-	0: {"stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed"},
+	0: {"stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed", "contrib"},
 	1: {"plan", "workload", "control", "probe"},
 	2: {"record", "dialect", "dataset"},
 	3: {"engine", "trial", "target", "store", "verdict"},

@@ -1,0 +1,169 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+)
+
+// A standing is how a rule fared in one test of one run.
+type standing struct {
+	rule                        string
+	used                        float64 // of its limit, where it counts: at the capacity, or over the measured phase; 1 is the limit
+	value, limit                float64
+	known, violated             bool
+	evaluations, broken, noData int
+}
+
+// used returns how much of its limit a rule uses: 1 at the limit, more beyond it, whichever side the rule asks for. ok is
+// false where that is not a question: a limit or value of another sign, or zero in the denominator.
+func used(rule string, value, limit float64) (share float64, ok bool) {
+	num, den := value, limit
+	if r, err := plan.ParseSLO(rule); err == nil && !r.Less {
+		num, den = limit, value
+	}
+	if !(den > 0) || num < 0 || !known(num) {
+		return 0, false
+	}
+	return num / den, true
+}
+
+// standings reads the rules of a test from the events of a run, in the order in which they occur.
+func standings(r RunData, test string) []standing {
+	var out []standing
+	of := func(rule string) *standing {
+		for i := range out {
+			if out[i].rule == rule {
+				return &out[i]
+			}
+		}
+		out = append(out, standing{rule: rule})
+		return &out[len(out)-1]
+	}
+	for _, ev := range r.Events {
+		if ev.Kind != "slo" {
+			continue
+		}
+		search := ev.Phase != measuredPhase && inSearch(r.Manifest, ev)
+		switch {
+		case test == Bounded && ev.Phase == measuredPhase:
+			s := of(ev.Rule)
+			s.value, s.limit, s.violated = ev.Value, ev.Limit, ev.Violated && !ev.NoData
+			if !ev.NoData {
+				s.used, s.known = used(ev.Rule, ev.Value, ev.Limit)
+			} else {
+				s.noData++
+			}
+		case test == Bounded && !search || test == Unbounded && search:
+			s := of(ev.Rule)
+			s.evaluations++
+			switch {
+			case ev.NoData:
+				s.noData++
+			case ev.Violated:
+				s.broken++
+			}
+		}
+	}
+	if c := r.Manifest.Capacity; test == Unbounded && c != nil {
+		for _, m := range c.Margins {
+			s := of(m.Rule)
+			s.value, s.limit = m.Value, m.Limit
+			s.used, s.known = used(m.Rule, m.Value, m.Limit)
+		}
+	}
+	return out
+}
+
+// nearest returns the rule that uses most of its limit, of those that are not named.
+func nearest(all []standing, but string) (standing, bool) {
+	rest := slices.DeleteFunc(slices.Clone(all), func(s standing) bool { return !s.known || s.rule == but })
+	if len(rest) == 0 {
+		return standing{}, false
+	}
+	return slices.MaxFunc(rest, func(x, y standing) int { return cmp.Or(cmp.Compare(x.used, y.used), -strings.Compare(x.rule, y.rule)) }), true
+}
+
+func (s standing) usedText() string { return fmt.Sprintf("at %s %% of its limit", sig(100*s.used, 2)) }
+
+// valueText writes value and limit of a rule: "1.2 s of 2 s".
+func (s standing) valueText() string {
+	unit := ""
+	if r, err := plan.ParseSLO(s.rule); err == nil {
+		unit = r.Unit
+	}
+	return fmt.Sprintf("%s, limit %s", ruleValue(unit, Number(s.value)), limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
+}
+
+// Dominant says in one or two sentences which rule dominated a test of a run: the one that stopped the search or was
+// broken, otherwise the one that came nearest to its limit.
+func Dominant(r RunData, test string) string {
+	all := standings(r, test)
+	if test == Unbounded {
+		return dominantSearch(r.Manifest.Capacity, all)
+	}
+	var broken []string
+	silent := 0
+	for _, s := range all {
+		if s.violated {
+			broken = append(broken, fmt.Sprintf("%s (%s)", s.rule, s.valueText()))
+		}
+		if !s.known && s.noData > 0 {
+			silent++
+		}
+	}
+	next, ok := nearest(all, "")
+	var text string
+	switch {
+	case len(all) == 0:
+		return "The plan has no rules, so none dominated."
+	case len(broken) > 0:
+		text = "Broken over the measured phase: " + list(broken) + "."
+	case ok:
+		text = fmt.Sprintf("No rule was broken over the measured phase. Nearest to its limit was %s, %s (%s).", next.rule, next.usedText(), next.valueText())
+	default:
+		text = "No rule has a value over the measured phase."
+	}
+	if silent > 0 {
+		text += fmt.Sprintf(" %s no data over it.", count(silent, "rule had", "rules had"))
+	}
+	return text
+}
+
+func dominantSearch(c *record.Capacity, all []standing) string {
+	if c == nil {
+		return "The search ended without a result, so no rule is named."
+	}
+	if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok {
+		return fmt.Sprintf("The search was ended by the gate %s of the generator's health and not by a rule: %s.", gate, orDash(c.Why))
+	}
+	next, ok := nearest(all, c.Rule)
+	after := ""
+	if ok {
+		after = fmt.Sprintf(" Next to its limit was %s, %s there.", next.rule, next.usedText())
+	}
+	if c.Rule == "" {
+		text := fmt.Sprintf("No rule stopped the search (%s).", orDash(c.Stopped))
+		if ok {
+			text += fmt.Sprintf(" Nearest to its limit was %s, %s.", next.rule, next.usedText())
+		}
+		return text
+	}
+	times := ""
+	for _, s := range all {
+		if s.rule == c.Rule && s.evaluations > 0 {
+			times = fmt.Sprintf(", broken in %d of %s", s.broken, count(s.evaluations, "evaluation", "evaluations"))
+		}
+	}
+	switch c.Kind {
+	case record.Estimate:
+		return fmt.Sprintf("%s dominated: it stopped the search at %.0f users%s.%s", c.Rule, c.Users, times, after)
+	case record.Invalid:
+		return fmt.Sprintf("%s dominated%s, and the search has no result: %s.", c.Rule, times, orDash(c.Why))
+	}
+	return fmt.Sprintf("%s dominated%s; the search ended at a limit of its own (%s), so %.0f users is a lower bound.%s", c.Rule, times, orDash(c.Stopped), c.Users, after)
+}

@@ -1,0 +1,343 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/record"
+)
+
+// The kinds of a page.
+const (
+	SystemPage      = "system"
+	CoordinatorPage = "coordinator"
+)
+
+// PagesDir is where a report expects its pages, below its own directory.
+const PagesDir = "pages"
+
+// A PageRef names one page of one run.
+type PageRef struct {
+	Kind   string `json:"kind"` // SystemPage or CoordinatorPage
+	Test   string `json:"test"` // Bounded or Unbounded
+	Run    string `json:"run"`
+	Block  int    `json:"block,omitempty"`
+	Arm    string `json:"arm,omitempty"`
+	Engine string `json:"engine,omitempty"`
+	File   string `json:"file"` // below PagesDir
+}
+
+// NewPageRef names a page: <run>_<test>_<kind>.html.
+func NewPageRef(r RunData, test, kind string) PageRef {
+	id := cmp.Or(r.Cell.Run, r.Manifest.ID)
+	file := strings.Map(func(c rune) rune { // a run's id is the name of a directory, whole: cutting it could make two alike
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
+			return c
+		}
+		return '-'
+	}, id)
+	p := PageRef{Kind: kind, Test: test, Run: id, Block: r.Cell.Block, Arm: r.Cell.Arm, Engine: r.Cell.Engine, File: fmt.Sprintf("%s_%s_%s.html", file, slug(test), slug(kind))}
+	if r.Cell.Run == "" { // a run by itself
+		p.Block, p.Arm, p.Engine = r.Manifest.Block, r.Manifest.Arm, r.Manifest.Engine
+	}
+	return p
+}
+
+// A Page is a frozen view of one run in one of its tests: what its hosts, processes and databases did, or how its rules
+// fared. It needs nothing but itself, as a report does.
+type Page struct {
+	PageRef
+	Data   RunData
+	Panels []Panel
+}
+
+// A Panel is one picture of a page. Its lines are on the clock of the test, in seconds from its start, and in Unit.
+type Panel struct {
+	Group, Title, Unit string
+	Lines              []PanelLine
+	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit too, which LimitName names.
+	Rule      string
+	Limit     float64
+	LimitName string
+	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
+	Broken, Unknown []Span
+	// Why says why there are no lines; such a panel is listed below the others.
+	Why string
+}
+
+// A PanelLine is one curve of a panel.
+type PanelLine struct {
+	Name string
+	Line
+}
+
+// RulePanel is the picture of a rule over time: value is what it was, in seconds, fractions, or what promql gave.
+func RulePanel(rule string, limit float64, value Line, broken, unknown []Span) Panel {
+	p := Panel{Group: "Rules", Title: rule, Rule: rule, Broken: broken, Unknown: unknown}
+	scale := 1.0
+	if r, err := plan.ParseSLO(rule); err == nil {
+		p.Unit, scale = ruleUnit(r.Unit)
+	}
+	p.Limit = tidy(limit * scale)
+	l := PanelLine{Name: "value"}
+	l.T, l.V = value.T, make([]float64, len(value.V))
+	for i, v := range value.V {
+		l.V[i] = v * scale
+	}
+	if len(l.T) > 0 {
+		p.Lines = []PanelLine{l}
+	}
+	return p
+}
+
+// mostLines is how many lines a panel shows: one for each color.
+const mostLines = len(palette)
+
+// graph draws a panel. Of too many lines it shows those with the highest peaks, and says how many it leaves out.
+func (p Panel) graph(measuredFrom float64) Graph {
+	lines := slices.Clone(p.Lines)
+	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit, LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom, NoData: p.Why}
+	if rest := len(lines) - mostLines; rest > 0 {
+		slices.SortStableFunc(lines, func(x, y PanelLine) int { return -cmp.Compare(peak(x.V), peak(y.V)) })
+		lines = lines[:mostLines]
+		g.Note = fmt.Sprintf("%s with lower peaks left out", count(rest, "line", "lines"))
+	}
+	end, step := 0.0, 0.0
+	for i := range lines {
+		lines[i].Line = lines[i].usable()
+		if n := len(lines[i].T); n > 0 {
+			end = max(end, lines[i].T[n-1])
+			step = max(step, (lines[i].T[n-1]-lines[i].T[0])/float64(max(n-1, 1)))
+		}
+	}
+	step = max(step, end/GridPoints)
+	for i, l := range lines {
+		if len(l.T) == 0 || step <= 0 {
+			continue
+		}
+		a := overlay([]Line{l.Line}, step)
+		a.Arm, a.Index, a.Of = l.Name, i, 1
+		g.Arms = append(g.Arms, a)
+	}
+	if len(g.Arms) == 0 && g.NoData == "" {
+		g.NoData = "it has no values in this test"
+	}
+	return Graph{data: g, panel: true}
+}
+
+func peak(v []float64) float64 {
+	top := 0.0
+	for _, y := range v {
+		top = max(top, y)
+	}
+	return top
+}
+
+// kindTitle names what a page shows.
+func (p Page) kindTitle() string {
+	if p.Kind == CoordinatorPage {
+		return "Coordinator metrics"
+	}
+	return "System metrics"
+}
+
+// where names the run of a page in the words of the comparison: "postgresql unbounded · new · block 2".
+func (p Page) where() string {
+	parts := []string{strings.TrimSpace(p.Engine + " " + p.Test)}
+	if p.Arm != "" {
+		parts = append(parts, p.Arm)
+	}
+	if p.Block > 0 {
+		parts = append(parts, fmt.Sprintf("block %d", p.Block))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// HTML writes the page.
+func (p Page) HTML(w io.Writer) error {
+	var graphs []Graph
+	var sections []section
+	var absent []Panel
+	measured := 0.0
+	if ph, ok := p.Data.Manifest.Phase("measure"); ok && p.Test == Bounded {
+		measured = ph.From.Seconds()
+	}
+	for _, panel := range p.Panels {
+		if len(panel.Lines) == 0 && panel.Rule == "" {
+			absent = append(absent, panel)
+			continue
+		}
+		if len(sections) == 0 || sections[len(sections)-1].Title != panel.Group {
+			sections = append(sections, section{Level: 2, Title: panel.Group})
+		}
+		s := &sections[len(sections)-1]
+		s.Graphs = append(s.Graphs, len(graphs))
+		graphs = append(graphs, panel.graph(measured))
+	}
+	if len(absent) > 0 {
+		t := newTable(-1, "Panel", "Why it is not here")
+		for _, panel := range absent {
+			t.add(panel.Group+": "+panel.Title, cmp.Or(panel.Why, "the run has no such series"))
+		}
+		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
+	}
+	title := p.kindTitle() + " · " + p.where()
+	return writePage(w, title, p.header, sections, graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
+}
+
+func (p Page) header(b *bytes.Buffer) {
+	m := p.Data.Manifest
+	fmt.Fprintf(b, "<header class=\"page\">\n<h1>%s</h1>\n", esc(p.kindTitle()))
+	facts := []string{p.where(), "run " + p.Run, m.Epoch.UTC().Format(time.DateTime) + " UTC"}
+	for _, ph := range m.Phases {
+		facts = append(facts, fmt.Sprintf("%s %s", ph.Name, (ph.To-ph.From).Round(time.Second)))
+	}
+	fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(strings.Join(facts, " · ")))
+	if !p.Data.Validity.Valid {
+		why := "its manifest says so"
+		for _, f := range p.Data.Validity.Findings {
+			if f.Level == record.Red {
+				why = f.Gate + ": " + f.Text
+			}
+		}
+		fmt.Fprintf(b, `<div class="alert"><b>This run is not valid</b> (%s).</div>`+"\n", esc(why))
+	}
+	lead := ""
+	if p.Kind == CoordinatorPage {
+		lead = Dominant(p.Data, p.Test)
+	} else if l := p.Data.Limiter; l != nil {
+		lead = l.Sentence
+	}
+	if lead != "" {
+		fmt.Fprintf(b, `<p class="lead">%s</p>`+"\n", esc(lead))
+	}
+	b.WriteString("</header>\n")
+}
+
+// pages collects the pages of the judged runs: by engine, test and block, base first.
+func (b *builder) pages() {
+	for _, e := range b.d.Engines {
+		for _, test := range []string{Bounded, Unbounded} {
+			for _, r := range b.judged {
+				for _, p := range r.Pages {
+					if p.Engine == e.Key && p.Test == test {
+						b.d.Pages = append(b.d.Pages, p)
+					}
+				}
+			}
+		}
+	}
+	order := map[string]int{}
+	for i, a := range b.d.Arms {
+		order[a.Name] = i
+	}
+	first := func(p PageRef) [2]int { // engine and test stay as they are
+		for i, e := range b.d.Engines {
+			if e.Key == p.Engine {
+				return [2]int{i, strings.Compare(p.Test, Bounded)}
+			}
+		}
+		return [2]int{}
+	}
+	slices.SortStableFunc(b.d.Pages, func(x, y PageRef) int {
+		fx, fy := first(x), first(y)
+		return cmp.Or(cmp.Compare(fx[0], fy[0]), cmp.Compare(fx[1], fy[1]), cmp.Compare(x.Block, y.Block), cmp.Compare(order[x.Arm], order[y.Arm]))
+	})
+}
+
+// A linkRow is a row of a table of links: a text, and a cell of links for each further column.
+type linkRow struct {
+	Name  string
+	Cells [][]PageRef
+}
+
+// pageSections lists the pages: a row for each test and block, a column for each arm.
+func (d Document) pageSections() []section {
+	if len(d.Pages) == 0 {
+		return nil
+	}
+	s := section{Level: 3, Title: "System and coordinator metrics", LinkHead: []string{"Test"}}
+	for _, a := range d.Arms {
+		s.LinkHead = append(s.LinkHead, a.Label)
+	}
+	for _, p := range d.Pages {
+		name := strings.TrimSpace(d.engineLabel(p.Engine) + " " + p.Test)
+		if len(d.Blocks) > 1 || d.State.Planned > 1 {
+			name += fmt.Sprintf(", block %d", p.Block)
+		}
+		if n := len(s.Links); n == 0 || s.Links[n-1].Name != name {
+			s.Links = append(s.Links, linkRow{Name: name, Cells: make([][]PageRef, len(d.Arms))})
+		}
+		row := &s.Links[len(s.Links)-1]
+		for i, a := range d.Arms {
+			if a.Name == p.Arm {
+				row.Cells[i] = append(row.Cells[i], p)
+			}
+		}
+	}
+	s.Notes = []string{"Each judged run by itself, frozen: what hosts, processes and databases did, and every rule against its threshold over time."}
+	return []section{s}
+}
+
+// linkText is what a link to a page says.
+func (p PageRef) linkText() string { return sentence(p.Kind) }
+
+// writeLinks writes the links of a section in Markdown.
+func writeLinks(b *strings.Builder, s section) {
+	if len(s.Links) == 0 {
+		return
+	}
+	cells := func(texts []string) { b.WriteString("| " + strings.Join(texts, " | ") + " |\n") }
+	head := make([]string, len(s.LinkHead))
+	rule := make([]string, len(s.LinkHead))
+	for i, h := range s.LinkHead {
+		head[i], rule[i] = md(h), "---"
+	}
+	cells(head)
+	cells(rule)
+	for _, r := range s.Links {
+		row := []string{md(r.Name)}
+		for _, refs := range r.Cells {
+			var links []string
+			for _, p := range refs {
+				links = append(links, fmt.Sprintf("[%s](%s/%s)", p.linkText(), PagesDir, p.File))
+			}
+			row = append(row, orDash(strings.Join(links, " · ")))
+		}
+		cells(row)
+	}
+	b.WriteByte('\n')
+}
+
+// writeHTMLLinks writes the links of a section in HTML.
+func writeHTMLLinks(b *bytes.Buffer, s section) {
+	if len(s.Links) == 0 {
+		return
+	}
+	b.WriteString(`<div class="scroll"><table><thead><tr>`)
+	for _, h := range s.LinkHead {
+		fmt.Fprintf(b, "<th>%s</th>", esc(h))
+	}
+	b.WriteString("</tr></thead><tbody>\n")
+	for _, r := range s.Links {
+		fmt.Fprintf(b, "<tr><td>%s</td>", esc(r.Name))
+		for _, refs := range r.Cells {
+			b.WriteString("<td>")
+			for i, p := range refs {
+				if i > 0 {
+					b.WriteString(" · ")
+				}
+				fmt.Fprintf(b, `<a href="%s/%s">%s</a>`, PagesDir, esc(p.File), esc(p.linkText()))
+			}
+			b.WriteString("</td>")
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody></table></div>\n")
+}
