@@ -13,6 +13,7 @@ DEMOFLAGS      ?=
 SHORT          ?=
 BENCHFLAGS     ?=
 FAULTFLAGS     ?=
+ACCEPTANCEFLAGS ?=
 comma          := ,
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
@@ -92,8 +93,8 @@ microbench: ## the Go benchmarks alone
 fuzz: ## every fuzz target for FUZZTIME
 	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' scripts/fuzz.sh
 
-acceptance: setup build ## simulated calibrations, then real comparisons with and without a fault, kept in docs/acceptance
-	@GO='$(GO)' scripts/acceptance.sh
+acceptance: setup build ## simulated calibrations, then comparisons of real servers with known differences, kept in docs/acceptance
+	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
 
 clean: ## remove what was built (runs stay)
 	rm -rf bin $(TOOLS)

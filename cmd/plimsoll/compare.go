@@ -107,45 +107,50 @@ func setupRows(p *plan.Plan) []record.Row {
 }
 
 // conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
-func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, []verdict.Verdict, error) {
+func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, report.Document, error) {
+	var none report.Document
 	p, err := plan.Parse([]byte(c.Plan))
 	if err != nil {
-		return exitTool, nil, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+		return exitTool, none, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
 	doc, verdicts, pages, err := a.document(ctx, st, c, p)
 	if err != nil {
-		return exitTool, nil, err
+		return exitTool, none, err
 	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc, pages); err != nil {
-		return exitTool, nil, err
+		return exitTool, none, err
 	}
 	if err := st.SaveComparison(c); err != nil {
-		return exitTool, nil, err
+		return exitTool, none, err
 	}
 	if asJSON {
 		if err := report.JSON(a.stdout, doc); err != nil {
-			return exitTool, nil, err
+			return exitTool, none, err
 		}
 	} else {
 		if err := report.Screen(a.stdout, doc, 100); err != nil {
-			return exitTool, nil, err
+			return exitTool, none, err
 		}
 		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 		fmt.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
 	}
 	if c.State == record.Interrupted {
 		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s; plimsoll compare -resume %s goes on with it\n", c.Why, c.ID)
-		return exitTool, verdicts, nil
+		return exitTool, doc, nil
 	}
-	return verdict.Worst(verdicts...).ExitStatus(), verdicts, nil
+	return verdict.Worst(verdicts...).ExitStatus(), doc, nil
 }
 
-// summary is the line for scripts: each database with its verdict.
-func summary(verdicts []verdict.Verdict) string {
+// summary is the line for scripts: each database, and with several new arms each of them, with its verdict.
+func summary(doc report.Document) string {
 	var parts []string
-	for _, v := range verdicts {
-		parts = append(parts, dash(v.Database)+"="+string(v.Kind))
+	for _, f := range doc.Verdicts {
+		name := dash(f.Engine)
+		if len(doc.Arms) > 2 {
+			name += "/" + f.Arm
+		}
+		parts = append(parts, name+"="+string(f.Verdict.Kind))
 	}
 	return strings.Join(parts, " ")
 }

@@ -96,13 +96,13 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 		}
 	}
 	s.prog.say("rendering the report")
-	status, verdicts, err := a.conclude(ctx, s.store, c, j.json)
+	status, doc, err := a.conclude(ctx, s.store, c, j.json)
 	if err != nil {
 		return err
 	}
 	if !j.json {
 		fmt.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
-		fmt.Fprintf(a.stdout, "verdict: %s\n", summary(verdicts))
+		fmt.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
 	}
 	if status != exitOK {
 		return statusError(status)

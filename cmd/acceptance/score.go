@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/report"
+	"plimsoll/verdict"
+)
+
+// The arms beside the base.
+const (
+	armSame  = "same"
+	armQuota = "quota"
+	armSlow  = "slow"
+)
+
+// slowed is the operation that the arm slow delays. A delivery counts from the moment at which its post was sent, so it is as late.
+const (
+	slowed    = "post"
+	delivered = "delivery"
+)
+
+// An outcome is what was said of one comparison.
+type outcome struct {
+	comparison
+	At     time.Time `json:"at"`
+	Commit string    `json:"commit"`
+	Host   string    `json:"host"`
+	ID     string    `json:"comparison"`
+	Status int       `json:"exit_status"`
+	Blocks int       `json:"blocks_judged"`
+	Voided int       `json:"blocks_voided"`
+	Arms   []said    `json:"arms"`
+}
+
+// said is what was said of one arm against the base.
+type said struct {
+	Arm  string       `json:"arm"`
+	Kind verdict.Kind `json:"kind"`
+	Lead string       `json:"lead"`
+	// Worse and Better name the primary endpoints that were judged so.
+	Worse  []string `json:"worse,omitempty"`
+	Better []string `json:"better,omitempty"`
+	// Tested counts the further metrics, Found names those with a finding.
+	Tested int      `json:"further_tested"`
+	Found  []string `json:"further_found,omitempty"`
+}
+
+func (o *outcome) read(doc report.Document) {
+	o.ID, o.Blocks, o.Voided = doc.Comparison, doc.State.Judged, len(doc.Voided)
+	for _, f := range doc.Verdicts {
+		s := said{Arm: f.Arm, Kind: f.Verdict.Kind, Lead: f.Verdict.Lead}
+		for _, r := range f.Verdict.Results {
+			switch r.Kind {
+			case verdict.Worse:
+				s.Worse = append(s.Worse, r.Name)
+			case verdict.Better:
+				s.Better = append(s.Better, r.Name)
+			}
+		}
+		if f.Further != nil {
+			s.Tested = f.Further.Tested
+			for _, m := range slices.Concat(f.Further.Worsened, f.Further.Improved) {
+				s.Found = append(s.Found, m.Name)
+			}
+		}
+		o.Arms = append(o.Arms, s)
+	}
+}
+
+// right says whether an arm was judged as it had to be.
+func (s said) right() bool {
+	switch s.Arm {
+	case armSame:
+		return s.Kind != verdict.Worse && s.Kind != verdict.Better
+	case armQuota:
+		return s.Kind == verdict.Worse && slices.Contains(s.Worse, "capacity")
+	case armSlow:
+		return s.Kind == verdict.Worse && slices.Contains(s.Worse, "p95(post)")
+	}
+	return false
+}
+
+// stray are the findings among further metrics that no planted difference explains.
+func (s said) stray() (out []string) {
+	for _, name := range s.Found {
+		if s.Arm == armSame || s.Arm == armSlow && !strings.Contains(name, slowed) && !strings.Contains(name, delivered) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (o outcome) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s seed %d: %d blocks judged, %d voided\n", o.Engine, o.Seed, o.Blocks, o.Voided)
+	for _, s := range o.Arms {
+		fmt.Fprintf(&b, "  %-5s %s: %s\n", s.Arm, map[bool]string{true: "right", false: "WRONG"}[s.right()], s.Lead)
+	}
+	return b.String()
+}
+
+// tally sums up an arm over an engine's comparisons.
+type tally struct {
+	engine, arm            string
+	comparisons, right     int
+	tested, found, strayed int
+}
+
+type scored struct {
+	rows    []tally
+	missing int // comparisons that were not made yet
+	// falseLines of lines say of the same build that it differs: an endpoint's line of the arm same.
+	falseLines, lines int
+}
+
+func score(done []outcome) scored {
+	var s scored
+	for _, c := range planned() {
+		if !has(done, c) {
+			s.missing++
+		}
+	}
+	for _, o := range done {
+		for _, a := range o.Arms {
+			i := slices.IndexFunc(s.rows, func(t tally) bool { return t.engine == o.Engine && t.arm == a.Arm })
+			if i < 0 {
+				s.rows = append(s.rows, tally{engine: o.Engine, arm: a.Arm})
+				i = len(s.rows) - 1
+			}
+			t := &s.rows[i]
+			t.comparisons++
+			t.tested += a.Tested
+			t.found += len(a.Found)
+			t.strayed += len(a.stray())
+			if a.right() {
+				t.right++
+			}
+			if a.Arm == armSame {
+				s.lines++
+				if !a.right() {
+					s.falseLines++
+				}
+			}
+		}
+	}
+	return s
+}
+
+func (s scored) table() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "| database | arm | comparisons | judged rightly | further metrics tested | with a finding | of those unexplained |")
+	fmt.Fprintln(&b, "|---|---|--:|--:|--:|--:|--:|")
+	for _, t := range s.rows {
+		stray := fmt.Sprint(t.strayed)
+		if t.arm == armQuota {
+			stray = "–" // less CPU time touches everything
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %s |\n", t.engine, t.arm, t.comparisons, t.right, t.tested, t.found, stray)
+	}
+	return b.String()
+}
+
+// verdict is nil when all comparisons were made and the tool was as right as it has to be: at most one false line, every loss and every
+// slow operation found.
+func (s scored) verdict() error {
+	var wrong []string
+	if s.missing > 0 {
+		wrong = append(wrong, fmt.Sprintf("%d comparisons are still to be made; start again to go on", s.missing))
+	}
+	if s.falseLines > 1 {
+		wrong = append(wrong, fmt.Sprintf("%d of %d comparisons of a build with itself were judged different, at most 1 may be", s.falseLines, s.lines))
+	}
+	for _, t := range s.rows {
+		if t.arm != armSame && t.right < t.comparisons {
+			wrong = append(wrong, fmt.Sprintf("%s, %s: found in %d of %d comparisons", t.engine, t.arm, t.right, t.comparisons))
+		}
+		if t.arm == armSlow && float64(t.strayed) > verdict.FalseDiscoveries*float64(max(t.found, 1)) {
+			wrong = append(wrong, fmt.Sprintf("%s, %s: %d of %d findings are elsewhere, more than %.0f %%", t.engine, t.arm, t.strayed, t.found, 100*verdict.FalseDiscoveries))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
+}
+
+func has(done []outcome, c comparison) bool {
+	return slices.ContainsFunc(done, func(o outcome) bool { return o.comparison == c })
+}
+
+// outcomesFile has a line for each comparison that was made.
+const outcomesFile = "outcomes.jsonl"
+
+func load(dir string) ([]outcome, error) {
+	data, err := os.ReadFile(filepath.Join(dir, outcomesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []outcome
+	in := bufio.NewScanner(bytes.NewReader(data))
+	in.Buffer(nil, 1<<20)
+	for line := 1; in.Scan(); line++ {
+		var o outcome
+		if err := json.Unmarshal(in.Bytes(), &o); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w; mend the line, or remove it to make that comparison again", outcomesFile, line, err)
+		}
+		out = append(out, o)
+	}
+	return out, in.Err()
+}
+
+// keep writes what was said of a comparison: a line for this program, and the screen for people.
+func keep(dir string, o outcome, doc report.Document) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "command: make acceptance\ncomparison: %s, seed %d\ncommit: %s\nhost: %s\nexit status: %d\n\n", o.Engine, o.Seed, o.Commit, o.Host, o.Status)
+	if err := report.Screen(&b, doc, 100); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "\n%s", o.text())
+	for _, s := range o.Arms {
+		fmt.Fprintf(&b, "  %s: %d further metrics tested; with a finding: %s\n", s.Arm, s.Tested, strings.Join(s.Found, ", "))
+	}
+	name := fmt.Sprintf("%s-%s-seed%d.txt", o.At.Format("20060102-150405"), o.Engine, o.Seed)
+	if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	line, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, outcomesFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// Where the table stands in the README of the summaries.
+const (
+	tableBegins = "<!-- table of cmd/acceptance -->\n"
+	tableEnds   = "<!-- end of the table -->\n"
+)
+
+// write puts the table into the README beside the summaries.
+func write(dir string, s scored, done []outcome) error {
+	file := filepath.Join(dir, "README.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	head, rest, ok := strings.Cut(string(text), tableBegins)
+	_, tail, ok2 := strings.Cut(rest, tableEnds)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no place for the table: the lines %q and %q", file, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
+	}
+	sum := fmt.Sprintf("%d of %d comparisons were made.\n\n", len(done), len(done)+s.missing)
+	return os.WriteFile(file, []byte(head+tableBegins+sum+s.table()+tableEnds+tail), 0o644)
+}
