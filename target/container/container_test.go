@@ -206,37 +206,31 @@ func TestContainer(t *testing.T) {
 			if !strings.Contains(p.Tail(), "asked to stop") {
 				t.Errorf("it was not asked to stop:\n%s", p.Tail())
 			}
+			if left := left(t, j.Name); len(left) > 0 {
+				t.Errorf("round %d left %v", round, left)
+			}
 		}
-		nothingLeft(t, j.Name)
 	})
 }
 
-// nothingLeft looks for control groups and mounts of a container.
-func nothingLeft(t *testing.T, name string) {
+// left looks for control groups and mounts of a container.
+func left(t *testing.T, name string) (all []string) {
 	t.Helper()
-	var left []string
-	for range 500 {
-		left = nil
-		for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
-			found, err := filepath.Glob(pattern + name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			left = append(left, found...)
-		}
-		mounts, err := os.ReadFile("/proc/self/mounts")
+	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
+		found, err := filepath.Glob(pattern + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(mounts), name) {
-			left = append(left, "a mount")
-		}
-		if len(left) == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+		all = append(all, found...)
 	}
-	t.Errorf("left: %v", left)
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), name) {
+		all = append(all, "a mount")
+	}
+	return all
 }
 
 // TestKilledRunner kills the program that runs a container with SIGKILL, and expects container, monitor and control groups to go with it.
@@ -269,15 +263,14 @@ func TestKilledRunner(t *testing.T) {
 		}
 		<-runner.Done()
 		for range 1000 {
-			if len(ours()) == 0 {
+			if len(ours()) == 0 && len(left(t, mark)) == 0 {
 				break
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if left := ours(); len(left) > 0 {
+		if left := append(ours(), left(t, mark)...); len(left) > 0 {
 			t.Errorf("still there: %q", left)
 		}
-		nothingLeft(t, mark)
 	})
 }
 

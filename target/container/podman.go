@@ -54,8 +54,10 @@ func (p podman) Name() string { return p.name }
 // A contained process is a container of podman. What is embedded is podman itself, whose end is that of the container.
 type contained struct {
 	*lab.Process
-	server lab.Identity
-	undo   []func()
+	name            string
+	monitor, server lab.Identity
+	undo            []func()
+	grouped         func() // the guard need not remove its control groups
 }
 
 // Start implements [Engine]: it starts podman and waits until the container's process is there.
@@ -79,12 +81,10 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 	if err := os.MkdirAll(own, 0o755); err != nil {
 		return nil, err
 	}
-	c := &contained{}
-	done, err := lab.UndoCgroup(j.Name)
-	if err != nil {
+	c := &contained{name: j.Name}
+	if c.grouped, err = lab.UndoCgroup(j.Name); err != nil {
 		return nil, err
 	}
-	c.undo = append(c.undo, done, func() { removeGroups(j.Name) })
 	pidFile, monitor := filepath.Join(own, "pid"), filepath.Join(own, "monitor")
 	spec := j.Spec
 	// The container alone joins the network: in it runc would take its network for the host's.
@@ -106,7 +106,7 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, podmanPatience, fmt.Errorf("no container within %v", podmanPatience))
 	defer cancel()
-	for _, file := range []string{monitor, pidFile} {
+	for file, to := range map[string]*lab.Identity{monitor: &c.monitor, pidFile: &c.server} {
 		id, err := c.await(ctx, file)
 		if err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 			return nil, err
 		}
 		c.undo = append(c.undo, done)
-		c.server = id // the second
+		*to = id
 	}
 	return c, nil
 }
@@ -185,18 +185,28 @@ func (c *contained) PID() int {
 // Stop passes the stop signal on to the server, by podman, and kills what is left.
 func (c *contained) Stop(ctx context.Context) error {
 	err := c.Process.Stop(ctx)
-	if c.server.PID != 0 {
-		err = errors.Join(err, c.server.Terminate(context.WithoutCancel(ctx), syscall.SIGKILL, 0))
+	for id, grace := range map[lab.Identity]time.Duration{c.server: 0, c.monitor: time.Second} { // the monitor ends by itself
+		if id.PID != 0 {
+			err = errors.Join(err, id.Terminate(context.WithoutCancel(ctx), syscall.SIGTERM, grace))
+		}
 	}
-	for _, done := range slices.Backward(c.undo) {
+	for _, done := range c.undo {
 		done()
 	}
 	c.undo = nil
+	for range 50 { // the kernel takes a moment to notice that nobody is in them
+		if removeGroups(c.name) {
+			c.grouped()
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 	return err
 }
 
-// removeGroups removes the control groups that podman made and left: empty ones, of which a user of the host sees nothing but the name.
-func removeGroups(name string) {
+// removeGroups removes the control groups that podman made and left, and reports whether none is there.
+func removeGroups(name string) (gone bool) {
+	gone = true
 	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {
 		found, _ := filepath.Glob(pattern) // the pattern is good
 		for _, top := range found {
@@ -208,8 +218,12 @@ func removeGroups(name string) {
 				return nil
 			})
 			for _, dir := range slices.Backward(dirs) {
-				_ = syscall.Rmdir(dir) // what is not empty is left to the guard
+				_ = syscall.Rmdir(dir)
+			}
+			if _, err := os.Stat(top); err == nil {
+				gone = false
 			}
 		}
 	}
+	return gone
 }
