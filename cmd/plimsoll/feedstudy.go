@@ -80,7 +80,7 @@ func armText(p *plan.Plan, arm, engine string, several bool) string {
 
 // networkOf is how the service's process is joined to the others: none is no container.
 func networkOf(d target.Description) string {
-	if n := d.Settings["network"]; n != "" {
+	if n := d.Deployment["network"]; n != "" {
 		return n
 	}
 	return "none"

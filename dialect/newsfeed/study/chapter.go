@@ -58,7 +58,8 @@ func Compare(set Setting, runs []Run) Chapter {
 	for _, f := range findings {
 		c.Leads = append(c.Leads, leadOf(f)...)
 	}
-	c.Notes = append(c.Notes, absolute(set, runs), "Of the published comparisons: "+strings.Join(sentences(findings), " "))
+	c.Notes = append(c.Notes, absolute(set, runs))
+	c.Notes = append(c.Notes, sentences(findings)...)
 	c.Notes = append(c.Notes, why(set, runs)...)
 	c.Notes = append(c.Notes, drift(set, runs), law(runs))
 	c.Tables = append(c.Tables, claimTable(findings), armTable(set, runs), lawTable(set, runs))
@@ -126,7 +127,7 @@ func absolute(set Setting, runs []Run) string {
 			text += fmt.Sprintf(" [%s, %s]", thousands(lo), thousands(hi))
 		}
 		if p := published[a.Variant]; p > 0 {
-			text += fmt.Sprintf(" (published: %s, ours is %.2g times that)", thousands(p), v/p)
+			text += fmt.Sprintf(" (published: %s, ours is %.2f times that)", thousands(p), v/p)
 		}
 		parts = append(parts, text)
 	}
@@ -170,7 +171,7 @@ func why(set Setting, runs []Run) (out []string) {
 		text := fmt.Sprintf("%s: of the service's time for all requests the stores took %s.", a.Label, strings.Join(parts, ", "))
 		if db := shares["database"] / float64(n); db > 0 && users > 0 {
 			held := db * inside / users // of the users' time
-			text += fmt.Sprintf(" The users spent %.0f %% of their time waiting for the database: one that took no time at all would give %.0f %% more throughput, and no difference between databases can give more.",
+			text += fmt.Sprintf(" The users spent %.0f %% of their time waiting for the database: one that took no time at all would give %.0f %% more throughput, and no faster database can give more.",
 				100*held, 100*(1/(1-held)-1))
 		}
 		out = append(out, text)
