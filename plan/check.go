@@ -123,6 +123,10 @@ func (d *decoder) check(p *Plan, k Known) {
 	for _, r := range p.Setup {
 		d.secret("setup."+r.Name, r.Name, r.Value)
 	}
+	d.checkReport(p.Report)
+	if p.Compare == nil && d.given("report") && d.good("report", "compare") {
+		d.at("report", "only the report of a comparison has these texts; add compare, or remove them")
+	}
 }
 
 // name checks a name that becomes part of file names.

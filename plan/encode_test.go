@@ -2,6 +2,7 @@ package plan
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,11 @@ func oddPlan(r *rand.Rand) *Plan {
 		if name := "row " + oddText(r); !seen[name] && cleanName(name) {
 			seen[name] = true
 			p.Setup = append(p.Setup, Row{Name: name, Value: oddText(r)})
+		}
+	}
+	for _, text := range texts() {
+		if strings.TrimSpace(text) != "" {
+			p.Report.Comments = append(p.Report.Comments, text)
 		}
 	}
 	return p

@@ -42,6 +42,8 @@ type Plan struct {
 	Compare *Compare `yaml:"compare"`
 	// Setup holds additional rows of the report's Setup table, in the order of the file.
 	Setup []Row `yaml:"setup"`
+	// Report holds a person's texts for the report of a comparison.
+	Report Report `yaml:"report"`
 }
 
 // A Target says how the system under test is started, or where it already runs.

@@ -101,6 +101,7 @@ compare:
   combine: true
   margin: {capacity: 3%, p99(op): 20%}
 setup: {zebra: none, alpha: "…"}
+report: {comments: "Boring is *good*.\nReally.", action_items: [Ship it., "Ask: why?"]}
 `
 
 func TestParseFull(t *testing.T) {
@@ -148,7 +149,8 @@ func TestParseFull(t *testing.T) {
 				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.001, Points: true},
 			},
 		},
-		Setup: []plan.Row{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
+		Setup:  []plan.Row{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
+		Report: plan.Report{Comments: []string{"Boring is *good*.\nReally."}, ActionItems: []string{"Ship it.", "Ask: why?"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Parse (-want +got):\n%s", diff)

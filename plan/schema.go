@@ -75,6 +75,7 @@ var keyDocs = map[string]keyDoc{
 	"compare":   {text: "The arms of a comparison, and which differences matter."},
 	"setup":     {text: "Further rows of the report's Setup table, in this order."},
 	"setup.*":   {text: "The value of the row."},
+	"report":    {text: "Texts of a person for the report of a comparison, in place of those that are drafted from the findings."},
 
 	"target.driver":      {text: "The way of deployment, such as process, container or external.", pattern: nameRE.String()},
 	"target.instances":   {text: "Number of servers on one database.", def: 1, min: 1, max: maxInstances},
@@ -181,11 +182,13 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.deployment.memory":  {text: "Memory that may be used, such as 512MB, by a limit of a control group.", pattern: memoryPattern},
 	"compare.arms.*.deployment.of":      {text: "Whose: target is the server and all its stores together, app the server alone. Default target.", enum: limitedWhose},
 
-	"compare.combine":  {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
-	"compare.blocks":   {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
-	"compare.looks":    {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
-	"compare.margin":   {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*": {text: "Of capacity, errors, p95(OP), mean(OP), throughput(OP): 5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
+	"compare.combine":     {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
+	"compare.blocks":      {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
+	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
+	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
+	"compare.margin.*":    {text: "Of capacity, errors, p95(OP), mean(OP), throughput(OP): 5% is relative; 0.1pp is percentage points, for errors.", pattern: marginPattern},
+	"report.comments":     {text: "Items below Comments, in Markdown: a text or a list of them."},
+	"report.action_items": {text: "Items below Action Items, in Markdown: a text or a list of them."},
 }
 
 // schemaOf returns the schema of a type at a path of keyDocs.
