@@ -26,6 +26,7 @@
 //   - [Holm], [BenjaminiHochberg] and [PocockLooks]: several endpoints, many metrics, and several looks at the growing data;
 //   - [ModeratedT]: many metrics whose variances borrow from each other, against a floor below which no change matters;
 //   - [ShiftFunction]: whole distributions, with a band that holds at all quantiles at once;
+//   - [Chain] and [ChangePoints]: many comparisons that share releases, and where their level changes;
 //   - [Outliers]: values to name, never to delete;
 //
 // Of the inside of one run, as values in time and histograms of intervals:
