@@ -3,7 +3,10 @@
 // # One document, several forms
 //
 // [From] turns an [Input] (a comparison, its judgments, its runs) into a [Document]: plain data, in the order in
-// which it is read. [Markdown], [HTML], [JSON] and [Screen] write that document, and [Graphs] draws its curves.
+// which it is read. [Markdown], [HTML], [JSON], [CSV], [Pairs], [JUnit], [Comment] and [Screen] write that document, and [Graphs] draws
+// its curves. Numbers that somebody already had are a [JudgeDocument], releases over many comparisons a [TrendDocument], load steps a
+// [SizingDocument].
+//
 // Everything that a number needs to be understood (interval, margin, smallest change that could be found, validity
 // of the runs behind it) is a part of the document, so that no form can leave it out by accident.
 //

@@ -30,7 +30,7 @@ type Input struct {
 	EngineNames map[string]string
 	// Setup holds the first rows of the Setup table, in order.
 	Setup []record.Row
-	// Comments and Actions are texts of a person that take the place of the drafted ones; they may be empty.
+	// Comments and Actions are texts of a person that take the place of the drafted ones and of the plan's; they may be empty.
 	Comments, Actions []string
 	// Chapters are what a caller has to say beside the tables that every report has.
 	Chapters []ChapterData
@@ -118,12 +118,15 @@ type Document struct {
 	BlocksForSame []BlocksFor `json:"blocks_for_same,omitempty"`
 
 	// DraftedComments and DraftedActions say that the texts were made from the findings and are not a person's.
-	Comments        []string     `json:"comments"`
-	DraftedComments bool         `json:"drafted_comments"`
-	Actions         []string     `json:"action_items"`
-	DraftedActions  bool         `json:"drafted_action_items"`
-	Setup           []record.Row `json:"setup"`
-	Warnings        []string     `json:"warnings,omitempty"`
+	Comments        []string `json:"comments"`
+	DraftedComments bool     `json:"drafted_comments"`
+	Actions         []string `json:"action_items"`
+	DraftedActions  bool     `json:"drafted_action_items"`
+	// CommentsDraft and ActionsDraft are the drafted texts whose place a person's took.
+	CommentsDraft []string     `json:"comments_draft,omitempty"`
+	ActionsDraft  []string     `json:"action_items_draft,omitempty"`
+	Setup         []record.Row `json:"setup"`
+	Warnings      []string     `json:"warnings,omitempty"`
 
 	Capacity []Capacity  `json:"capacity,omitempty"` // one per engine
 	Blocks   []Block     `json:"blocks,omitempty"`   // the judged blocks' capacities

@@ -9,18 +9,6 @@ import (
 	"plimsoll/verdict"
 )
 
-// draft writes the comments and the action items, or takes those of a person.
-func (b *builder) draft() {
-	d := b.d
-	d.Comments, d.Actions = slices.Clone(b.in.Comments), slices.Clone(b.in.Actions)
-	if len(d.Comments) == 0 {
-		d.Comments, d.DraftedComments = b.comments(), true
-	}
-	if len(d.Actions) == 0 {
-		d.Actions, d.DraftedActions = b.actions(), true
-	}
-}
-
 func (b *builder) comments() []string {
 	d := b.d
 	var out []string

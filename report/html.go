@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed" // the style and the script of the page
+	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
@@ -16,7 +18,7 @@ var pageStyle string
 var pageScript string
 
 // HTML writes the document as one page that needs nothing but itself: graphs, style and script are inside, and its
-// policy forbids the browser to fetch anything. Every text is escaped.
+// policy forbids the browser to fetch anything, and to run or apply any script or style but the page's own. Every text is escaped.
 func HTML(w io.Writer, d Document) error {
 	return writePage(w, d.Title, func(b *bytes.Buffer) { writeHeader(b, d) }, d.sections(), Graphs(d),
 		fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())))
@@ -26,21 +28,32 @@ func HTML(w io.Writer, d Document) error {
 func writePage(w io.Writer, title string, header func(*bytes.Buffer), sections []section, graphs []Graph, footer string) error {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
-		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"/>` + "\n" +
+		`<meta http-equiv="Content-Security-Policy" content="` + policy() + `"/>` + "\n" +
 		`<meta name="viewport" content="width=device-width, initial-scale=1"/>` + "\n")
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", esc(title), pageStyle)
 	header(&b)
-	b.WriteString("<nav>")
+	b.WriteString(`<nav aria-label="Sections">`)
 	for i, s := range sections {
 		fmt.Fprintf(&b, `<a href="#s%d">%s</a>`, i, esc(s.Title))
 	}
 	b.WriteString("</nav>\n<main>\n")
+	helped := false
 	for i, s := range sections {
-		writeHTMLSection(&b, s, i, graphs)
+		writeHTMLSection(&b, s, i, graphs, len(s.Graphs) > 0 && !helped)
+		helped = helped || len(s.Graphs) > 0
 	}
 	fmt.Fprintf(&b, "<footer>%s</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n", esc(footer), pageScript)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// policy is what the page allows the browser: its own style and script, known by their hashes, and nothing else.
+func policy() string {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte("\n" + text)) // as it stands between the tags
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src " + hash(pageStyle) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
 }
 
 // tool names the program that ran the comparison.
@@ -82,14 +95,19 @@ func writeHeader(b *bytes.Buffer, d Document) {
 		writeCard(b, d, f)
 	}
 	b.WriteString("</div>\n")
-	if len(d.Warnings) > 0 {
-		b.WriteString(`<details class="alert" open=""><summary><b>` + count(len(d.Warnings), "warning", "warnings") + "</b></summary><ul>")
-		for _, t := range d.Warnings {
-			b.WriteString("<li>" + esc(t) + "</li>")
-		}
-		b.WriteString("</ul></details>\n")
-	}
+	writeWarnings(b, d.Warnings)
 	b.WriteString("</header>\n")
+}
+
+func writeWarnings(b *bytes.Buffer, warnings []string) {
+	if len(warnings) == 0 {
+		return
+	}
+	b.WriteString(`<details class="alert" open=""><summary><b>` + count(len(warnings), "warning", "warnings") + "</b></summary><ul>")
+	for _, t := range warnings {
+		b.WriteString("<li>" + esc(t) + "</li>")
+	}
+	b.WriteString("</ul></details>\n")
 }
 
 // writeCard writes one verdict with its supported users and what stopped the searches.
@@ -129,7 +147,8 @@ func writeCard(b *bytes.Buffer, d Document, f Finding) {
 	b.WriteString("</div>\n")
 }
 
-func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph) {
+// writeHTMLSection writes a section; with help, it says before the graphs how they are read.
+func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph, help bool) {
 	fmt.Fprintf(b, `<h%[1]d id="s%[2]d">%[3]s</h%[1]d>`+"\n", s.Level, id, esc(s.Title))
 	if len(s.Items) > 0 {
 		b.WriteString("<ul>\n")
@@ -138,8 +157,11 @@ func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph) {
 		}
 		b.WriteString("</ul>\n")
 	}
+	if s.Drawing != nil {
+		s.Drawing.writeDrawing(b, id)
+	}
 	if s.Table != nil {
-		writeHTMLTable(b, s.Table)
+		writeHTMLTable(b, s.Table, id)
 	}
 	writeHTMLLinks(b, s)
 	for _, n := range s.Notes {
@@ -148,11 +170,12 @@ func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph) {
 	if len(s.Graphs) == 0 {
 		return
 	}
+	if help {
+		b.WriteString(`<p class="note help">` + graphHelp + "</p>\n")
+	}
 	b.WriteString(`<div class="graphs">` + "\n")
 	for _, i := range s.Graphs {
-		b.WriteString("<figure>")
-		graphs[i].svg(b, "", "")
-		b.WriteString("</figure>\n")
+		writeFigure(b, graphs[i], i)
 	}
 	b.WriteString("</div>\n")
 }
@@ -160,10 +183,11 @@ func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph) {
 // longCell is from how many signs a cell is text to be wrapped.
 const longCell = 40
 
-func writeHTMLTable(b *bytes.Buffer, t *table) {
-	b.WriteString(`<div class="scroll"><table><thead><tr>`)
+// writeHTMLTable writes a table below the heading of section id.
+func writeHTMLTable(b *bytes.Buffer, t *table, id int) {
+	fmt.Fprintf(b, `<div class="scroll" role="region" aria-labelledby="s%d"><table><thead><tr>`, id)
 	for i, h := range t.Head {
-		fmt.Fprintf(b, "<th%s>%s</th>", class(t.Right[i], ""), esc(h))
+		fmt.Fprintf(b, `<th scope="col"%s>%s</th>`, class(t.Right[i], ""), esc(h))
 	}
 	b.WriteString("</tr></thead><tbody>\n")
 	for _, r := range t.Rows {

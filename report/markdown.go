@@ -58,6 +58,9 @@ func writeSection(b *strings.Builder, d Document, s section) {
 	if len(s.Items) > 0 {
 		b.WriteByte('\n')
 	}
+	if s.Drawing != nil {
+		fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(s.Drawing.title), s.Drawing.File)
+	}
 	if s.Table != nil {
 		writeTable(b, s.Table)
 	}

@@ -93,7 +93,7 @@ func somePage(kind string, name string) Page {
 
 func TestPages(t *testing.T) {
 	page := string(render(t, somePage(CoordinatorPage, "").HTML))
-	golden(t, "coordinator-page.html", []byte(strings.NewReplacer(pageStyle, "", pageScript, "").Replace(page)))
+	golden(t, "coordinator-page.html", []byte(strings.NewReplacer(pageStyle, "", pageScript, "", policy(), "").Replace(page)))
 	for _, want := range []string{
 		"Coordinator metrics", "postgresql unbounded · new · block 2", "cpu(app) &lt; 85% dominated: it stopped the search at 1204 users",
 		`class="limit"`, `<rect class="broken"`, `<rect class="unknown"`, "limit 85 %", "no data: it has no values in this test",

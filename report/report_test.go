@@ -236,10 +236,10 @@ func TestHTMLIsClosed(t *testing.T) {
 
 func checkClosed(t *testing.T, name, page string) {
 	t.Helper()
-	elements := strings.Fields("html head meta title style body header h1 h2 h3 code div nav a main p b span ul li table thead tbody tr th td " +
+	elements := strings.Fields("html head meta title style body header h1 h2 h3 code div nav a main p b i span button ul li table thead tbody tr th td figcaption " +
 		"details summary figure svg g line polyline path text rect footer script")
 	attributes := strings.Fields("lang charset http-equiv content name class id href open viewBox role aria-label x y x1 x2 y1 y2 d points transform " +
-		"text-anchor width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key tabindex vector-effect")
+		"text-anchor width height preserveAspectRatio data-end data-lo data-hi data-unit data-arm data-key data-clock tabindex vector-effect type scope aria-labelledby aria-expanded aria-pressed")
 	if strings.Contains(page, "http://") || strings.Contains(page, "https://") {
 		t.Errorf("%s: the page holds an address", name)
 	}

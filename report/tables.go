@@ -42,14 +42,16 @@ type section struct {
 	Links    []linkRow
 	// Raw says that Items are a person's own words, which may hold markup.
 	Raw bool
+	// Drawing is a picture that is no Graph, or nil.
+	Drawing *TrendGraph
 }
 
 // sections lays the document out. Title and verdicts stand above.
 func (d Document) sections() []section {
 	var out []section
 	add := func(s section) { out = append(out, s) }
-	add(section{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments})
-	add(section{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions})
+	add(section{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments, Notes: personNote(d.DraftedComments, "comments")})
+	add(section{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions, Notes: personNote(d.DraftedActions, "action items")})
 	setup := newTable(-1, "Setting", "Value")
 	for _, r := range d.Setup {
 		setup.add(r.Name, r.Value)

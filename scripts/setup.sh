@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis, nginx, ip, nft, podman and runc. It does so
+# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis, nginx, ip, nft, podman, runc and Chromium. It does so
 # through apt, as root, without starting any service; elsewhere it says what the program will do instead. It may be run
 # again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
 set -euo pipefail
@@ -26,6 +26,15 @@ have_ip() { command -v ip >/dev/null || [ -x /usr/sbin/ip ]; }
 have_nft() { command -v nft >/dev/null || [ -x /usr/sbin/nft ]; }
 have_podman() { command -v podman >/dev/null && { command -v runc >/dev/null || [ -x /usr/sbin/runc ]; }; }
 have_redis() { command -v redis-server >/dev/null || [ -x /usr/bin/redis-server ] || [ -x /usr/local/bin/redis-server ]; }
+have_chromium() {
+  local name
+  for name in chromium chromium-browser google-chrome-stable google-chrome; do
+    if command -v "$name" >/dev/null; then
+      return 0
+    fi
+  done
+  return 1
+}
 
 if ! command -v go >/dev/null; then
   say "go is not in PATH; install the version that go.mod names"
@@ -40,6 +49,7 @@ have_nginx || packages+=(nginx-light) # the tests of package wire, and the proxy
 have_ip || packages+=(iproute2)       # network namespaces
 have_nft || packages+=(nftables)      # packet loss in the fault suite, published ports of deployments
 have_podman || packages+=(podman runc) # containers of deployments
+have_chromium || packages+=(chromium fonts-liberation) # the tests of package report open its pages
 
 # No service may start: the program supervises its own servers. A policy file says so to the packages' scripts, for as long
 # as the installation takes, unless the host has one already.
@@ -98,6 +108,10 @@ if ! have_ip || ! have_nft; then
 fi
 if ! have_podman; then
   say "no podman or no runc on this host: deployments use namespaces of our own, and so do the tests, except in CI; install podman and runc"
+  failed=1
+fi
+if ! have_chromium; then
+  say "no Chromium on this host: the tests of package report need it; install chromium"
   failed=1
 fi
 if [ "$failed" = 1 ] && [ "${CI:-}" = true ]; then

@@ -1,0 +1,394 @@
+package report
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plimsoll/verdict"
+)
+
+var pictures = flag.String("pictures", "", "directory for pictures of the pages, for people to look at")
+
+// pages are all kinds of pages that this package writes.
+func pages(t *testing.T) map[string][]byte {
+	return map[string][]byte{
+		"full":        render(t, func(w io.Writer) error { return HTML(w, From(scenes()["full"].input())) }),
+		"hostile":     render(t, func(w io.Writer) error { return HTML(w, From(scenes()["hostile"].input())) }),
+		"judged":      render(t, func(w io.Writer) error { return JudgeHTML(w, judgedDocument()) }),
+		"trend":       render(t, func(w io.Writer) error { return TrendHTML(w, FromReleases(releaseScene())) }),
+		"system":      render(t, somePage(SystemPage, "").HTML),
+		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
+		"sizing":      render(t, func(w io.Writer) error { return SizingHTML(w, seedDocument(t)) }),
+	}
+}
+
+// TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be asked for, no error reported, and nothing reach beyond a
+// window of 1280 or 400 pixels, dark or light.
+func TestPagesInABrowser(t *testing.T) {
+	c := startChromium(t)
+	t.Run("what is wrong is seen", func(t *testing.T) { seesWhatIsWrong(t, c) })
+	for name, page := range pages(t) {
+		t.Run(name, func(t *testing.T) {
+			c.t = t
+			from, address := c.open(page)
+			backgrounds := map[string]bool{}
+			for _, scheme := range []string{"light", "dark"} {
+				for _, width := range []int{1280, 400} {
+					c.look(width, scheme, "screen")
+					if wide := c.overflow(); len(wide) > 0 {
+						t.Errorf("%d px, %s: the page is wider than the window: %v", width, scheme, wide)
+					}
+					for _, poor := range c.contrast() {
+						t.Errorf("%d px, %s: too little contrast: %s", width, scheme, poor)
+					}
+					if *pictures != "" {
+						c.picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
+					}
+				}
+				var background string
+				c.eval("getComputedStyle(document.body).backgroundColor", &background)
+				backgrounds[background] = true
+			}
+			if len(backgrounds) != 2 {
+				t.Errorf("dark and light have one background: %v", backgrounds)
+			}
+			c.look(800, "dark", "print")
+			var printed []string
+			c.eval(`[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector("nav")).display]`, &printed)
+			if !slices.Equal(printed, []string{"rgb(255, 255, 255)", "none"}) {
+				t.Errorf("on paper: background and navigation are %v", printed)
+			}
+			if wide := c.overflow(); len(wide) > 0 {
+				t.Errorf("on paper the page is cut: %v", wide)
+			}
+			var silent []string
+			c.eval(`[...document.querySelectorAll("figure")].filter(f => !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
+				.concat([...document.querySelectorAll("button, a")].filter(b => !b.textContent.trim()).map(b => b.outerHTML))`, &silent)
+			if len(silent) > 0 {
+				t.Errorf("without a text: %v", silent)
+			}
+			for _, p := range c.problems(from, address) {
+				t.Error(p)
+			}
+		})
+	}
+	t.Run("graphs", func(t *testing.T) { c.t = t; useGraphs(t, c) })
+	t.Run("tables", func(t *testing.T) { c.t = t; useTables(t, c) })
+}
+
+// seesWhatIsWrong opens pages that do what none may do: the test must find each of it.
+func seesWhatIsWrong(t *testing.T, c *chromium) {
+	c.t = t
+	from, address := c.open([]byte(`<!DOCTYPE html><html><body style="background:#fff"><p style="color:#ddd">pale</p><div style="width:2000px">wide</div>
+<img src="http://192.0.2.1/spy.png"><script>console.error("complaint")</script><script>throw new Error("thrown")</script></body></html>`))
+	c.look(1280, "light", "screen")
+	got := strings.Join(c.problems(from, address), "\n")
+	for _, want := range []string{"request: http://192.0.2.1/spy.png", "complaint", "thrown"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q was not seen in\n%s", want, got)
+		}
+	}
+	if len(c.overflow()) == 0 {
+		t.Error("a page of 2000 px was not seen to be too wide")
+	}
+	if len(c.contrast()) == 0 {
+		t.Error("pale text on white was not seen")
+	}
+	// The page's policy: a script that got into it does not run, and what it would fetch is not fetched.
+	page := string(render(t, func(w io.Writer) error { return JudgeHTML(w, judgedDocument()) }))
+	from, address = c.open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
+	var title string
+	c.eval("document.title", &title)
+	got = strings.Join(c.problems(from, address), "\n")
+	if title == "taken" || !strings.Contains(got, "Content Security Policy") {
+		t.Errorf("a foreign script ran: title %q, %s", title, got)
+	}
+}
+
+// overflow names the elements that reach beyond the right edge and make the page wider than the window.
+func (c *chromium) overflow() []string {
+	c.t.Helper()
+	var out []string
+	c.eval(`(() => {
+		const wide = document.documentElement.clientWidth;
+		if (document.documentElement.scrollWidth <= wide && document.body.scrollWidth <= wide) return [];
+		return ["scrollWidth " + document.documentElement.scrollWidth].concat([...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > wide + 0.5 && !e.parentElement.closest(".scroll, .roomy, svg"))
+			.slice(0, 5).map(e => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right)));
+	})()`, &out)
+	return out
+}
+
+// contrast names texts whose color differs too little from what is behind them: below 4.5 to 1 (WCAG 2.2, 1.4.3). Texts on a picture are left out.
+func (c *chromium) contrast() []string {
+	c.t.Helper()
+	var out []string
+	c.eval(`(() => {
+		const parse = s => s.match(/[\d.]+/g).map(Number);
+		const light = ([r, g, b]) => { const f = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
+		const found = new Map();
+		for (const e of document.body.querySelectorAll("p, li, td, th, h1, h2, h3, a, span, b, code, button, figcaption, summary, .soft")) {
+			if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+			let back = e;
+			while (back && (parse(getComputedStyle(back).backgroundColor)[3] ?? 1) === 0) back = back.parentElement;
+			const a = light(parse(getComputedStyle(e).color)), b = light(back ? parse(getComputedStyle(back).backgroundColor) : [255, 255, 255]);
+			const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+			if (ratio < 4.5) found.set(e.tagName + "." + e.className, ratio.toFixed(2) + " of " + e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40));
+		}
+		return [...found.values()];
+	})()`, &out)
+	return out
+}
+
+// A box is where an element is in the window.
+type box struct{ X, Y, W, H float64 }
+
+// box scrolls an element into the window and returns its place.
+func (c *chromium) box(expression string) box {
+	c.t.Helper()
+	var b box
+	c.eval(`(() => { const e = `+expression+`; e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return {X: r.left, Y: r.top, W: r.width, H: r.height}; })()`, &b)
+	if b.W == 0 || b.H == 0 {
+		c.t.Fatalf("%s has no size", expression)
+	}
+	return b
+}
+
+func (c *chromium) click(expression string) {
+	c.t.Helper()
+	b := c.box(expression)
+	c.mouse("mouseMoved", b.X+b.W/2, b.Y+b.H/2, 0)
+	c.mouse("mousePressed", b.X+b.W/2, b.Y+b.H/2, 1)
+	c.mouse("mouseReleased", b.X+b.W/2, b.Y+b.H/2, 1)
+}
+
+// views returns the stretch that each graph of a clock shows, as its view box.
+func (c *chromium) views(clock string) []string {
+	c.t.Helper()
+	var out []string
+	c.eval(fmt.Sprintf(`[...document.querySelectorAll("figure[data-clock='%s'] .area")].map(a => a.getAttribute("viewBox"))`, clock), &out)
+	return out
+}
+
+func useGraphs(t *testing.T, c *chromium) {
+	d := From(scenes()["full"].input())
+	c.look(1280, "light", "screen")
+	from, address := c.open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	const clock, other = "postgresql bounded", "postgresql unbounded"
+	figure := fmt.Sprintf(`document.querySelector("figure[data-clock='%s']")`, clock)
+	area := figure + `.querySelector(".area > rect")`
+	whole, elsewhere := c.views(clock), c.views(other)
+	if len(whole) < 2 || len(elsewhere) < 2 {
+		t.Fatalf("too few graphs: %v, %v", whole, elsewhere)
+	}
+
+	// Values under the pointer are those of the document.
+	chart := c.box(figure + `.querySelector(".chart")`)
+	width := areaW * chart.W / svgWidth
+	left, middle := chart.X+areaX*chart.W/svgWidth, chart.Y+chart.H/2
+	g, end := d.Graphs[0], Graphs(d)[0].end()
+	if g.Engine+" "+g.Test != clock {
+		t.Fatalf("the first graph is %s %s", g.Engine, g.Test)
+	}
+	at := len(g.Arms[0].T) / 3
+	c.mouse("mouseMoved", left+width*g.Arms[0].T[at]/end, middle, 0)
+	var tip string
+	c.eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
+	for _, a := range g.Arms {
+		_, rest, ok := strings.Cut(tip, a.Arm+": ")
+		text, _, _ := strings.Cut(rest, " ")
+		if v, err := strconv.ParseFloat(text, 64); !ok || err != nil || math.Abs(v-a.Median[at]) > 0.005*Graphs(d)[0].top() || !strings.Contains(rest, text+" "+g.Unit) {
+			t.Errorf("at %v s the tip says %q, and %s is at %v %s", g.Arms[0].T[at], tip, a.Arm, a.Median[at], g.Unit)
+		}
+	}
+
+	// Dragging over one graph zooms all of its clock, and no other.
+	drag := func(a, b float64) {
+		c.mouse("mouseMoved", left+a*width, middle, 0)
+		c.mouse("mousePressed", left+a*width, middle, 1)
+		c.mouse("mouseMoved", left+(a+b)/2*width, middle, 0)
+		c.mouse("mouseMoved", left+b*width, middle, 0)
+		c.mouse("mouseReleased", left+b*width, middle, 1)
+	}
+	drag(0.25, 0.5)
+	shows := func(what string, from, span float64) {
+		t.Helper()
+		for _, v := range c.views(clock) {
+			var x, y, w, h float64
+			if _, err := fmt.Sscan(v, &x, &y, &w, &h); err != nil || math.Abs(x-from*areaW) > 3 || math.Abs(w-span*areaW) > 3 || h != areaH {
+				t.Errorf("%s: a graph shows %s, want from %v on %v of %d", what, v, from, span, areaW)
+			}
+		}
+		if now := c.views(other); !slices.Equal(now, elsewhere) {
+			t.Errorf("%s: graphs of another clock follow: %v, were %v", what, now, elsewhere)
+		}
+	}
+	shows("after dragging", 0.25, 0.25)
+	var labels []string
+	c.eval(`[...`+figure+`.querySelectorAll(".clock text")].map(e => e.textContent)`, &labels)
+	for _, l := range labels {
+		if v, err := strconv.ParseFloat(l, 64); err != nil || v < 0.24*end || v > 0.51*end {
+			t.Errorf("the clock of the stretch has the label %q", l)
+		}
+	}
+	if len(labels) < 3 {
+		t.Errorf("the clock has the labels %v", labels)
+	}
+	// A double click shows all again.
+	for n := 1; n <= 2; n++ {
+		c.mouse("mousePressed", left+width/2, middle, n)
+		c.mouse("mouseReleased", left+width/2, middle, n)
+	}
+	if now := c.views(clock); !slices.Equal(now, whole) {
+		t.Errorf("after a double click: %v, want %v", now, whole)
+	}
+	// Dragging to the left is the same, and the button shows all again.
+	drag(0.75, 0.5)
+	shows("after dragging to the left", 0.5, 0.25)
+	c.click(figure + `.querySelector(".reset")`)
+	if now := c.views(clock); !slices.Equal(now, whole) {
+		t.Errorf("after the button: %v, want %v", now, whole)
+	}
+	// The same by keys.
+	c.box(area)
+	c.eval(figure+`.querySelector(".chart").focus()`, nil)
+	c.key("Home")
+	c.key("ArrowRight")
+	c.eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
+	if !strings.Contains(tip, g.Arms[0].Arm+": ") {
+		t.Errorf("by keys the tip says %q", tip)
+	}
+	c.key("+")
+	shows("after +", 0, 0.5)
+	c.key("Shift+ArrowRight")
+	shows("after Shift and right", 0.125, 0.5)
+	c.key("-")
+	c.key("Escape")
+	if now := c.views(clock); !slices.Equal(now, whole) {
+		t.Errorf("after Escape: %v, want %v", now, whole)
+	}
+
+	// The legend hides a curve and shows it again, in this graph.
+	drawn := func() []string {
+		var out []string
+		c.eval(`[...`+figure+`.querySelectorAll(".arm")].map(a => getComputedStyle(a).display)`, &out)
+		return out
+	}
+	key := figure + `.querySelectorAll(".legend button")[1]`
+	var pressed string
+	c.click(key)
+	c.eval(key+`.getAttribute("aria-pressed")`, &pressed)
+	if now := drawn(); len(now) != 2 || now[0] == "none" || now[1] != "none" || pressed != "false" {
+		t.Errorf("after a click on the second name the curves are %v, pressed %s", now, pressed)
+	}
+	chart = c.box(figure + `.querySelector(".chart")`)
+	c.mouse("mouseMoved", left+width/2, chart.Y+chart.H/2, 0)
+	c.eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
+	if strings.Contains(tip, g.Arms[1].Arm+": ") || !strings.Contains(tip, g.Arms[0].Arm+": ") {
+		t.Errorf("with the second curve hidden the tip says %q", tip)
+	}
+	c.click(key)
+	if now := drawn(); now[1] == "none" {
+		t.Errorf("after a second click the curves are %v", now)
+	}
+	for _, p := range c.problems(from, address) {
+		t.Error(p)
+	}
+}
+
+func useTables(t *testing.T, c *chromium) {
+	d := From(scenes()["full"].input())
+	c.look(1280, "light", "screen")
+	from, address := c.open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	const table = `[...document.querySelectorAll("table")].find(t => t.tHead.textContent.includes("Operation"))`
+	column := func(n int) []string {
+		var out []string
+		c.eval(fmt.Sprintf(`[...%s.tBodies[0].rows].map(r => r.cells[%d].textContent)`, table, n), &out)
+		return out
+	}
+	sorted := func(n int) string {
+		var out string
+		c.eval(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].getAttribute("aria-sort") ?? ""`, table, n), &out)
+		return out
+	}
+	const count, name = 2, 0
+	before := column(count)
+	numbers := func() []float64 {
+		var out []float64
+		for _, text := range column(count) {
+			if v, err := strconv.ParseFloat(text, 64); err == nil {
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+	if len(numbers()) < 5 || slices.IsSorted(numbers()) || slices.Index(before, "absent") < 0 {
+		t.Fatalf("the table is not what the test needs: %v", before)
+	}
+	click := func(n int) { c.click(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].firstChild`, table, n)) }
+	click(count)
+	if now := column(count); !slices.IsSorted(numbers()) || now[len(now)-1] != "absent" || sorted(count) != "ascending" {
+		t.Errorf("ascending: %v (%s)", now, sorted(count))
+	}
+	click(count)
+	down := numbers()
+	slices.Reverse(down)
+	if now := column(count); !slices.IsSorted(down) || now[len(now)-1] != "absent" || sorted(count) != "descending" {
+		t.Errorf("descending: %v (%s)", now, sorted(count))
+	}
+	click(count)
+	if now := column(count); !slices.Equal(now, before) || sorted(count) != "" {
+		t.Errorf("as it was: %v (%s)", now, sorted(count))
+	}
+	click(name)
+	if now := column(name); !slices.IsSorted(now) || sorted(name) != "ascending" {
+		t.Errorf("by name: %v", now)
+	}
+	for _, p := range c.problems(from, address) {
+		t.Error(p)
+	}
+}
+
+// judgedDocument is numbers that were given: two databases, worse on one.
+func judgedDocument() JudgeDocument {
+	in := JudgeInput{Names: [2]string{"v1", "v2"}, Skipped: map[string]string{"p99": "12 operations are too few"}, Warnings: []string{"the <second> file is old"}}
+	e := verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}
+	for i, db := range []string{"MySQL", "Postgres"} {
+		var pairs []verdict.Pair
+		for b := 1; b <= 6; b++ {
+			p := verdict.Pair{Block: b, Base: 1000 + float64(7*b%5), New: 1000 - 120*float64(i) + float64(11*b%7)}
+			pairs = append(pairs, p)
+			in.Rows = append(in.Rows, verdict.Row{Metric: e.Name, Database: db, Unit: e.Unit, Pair: p})
+		}
+		in.Verdicts = append(in.Verdicts, verdict.Combine(db, []verdict.Result{verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})}))
+	}
+	return FromRows(in)
+}
+
+// releaseScene is comparisons of releases: a chain of five with a step down, one that nothing connects, and one that found only bounds.
+func releaseScene() []ReleasePair {
+	var out []ReleasePair
+	add := func(id, db, base, fresh string, ratio float64, n int) {
+		p := ReleasePair{Comparison: id, Host: "2 × Example CPU", Base: base, New: fresh, Database: db}
+		for b := 1; b <= n; b++ {
+			level := 1000 + 10*float64(b)
+			p.Pairs = append(p.Pairs, verdict.Pair{Block: b, Base: level * (1 + 0.004*float64(b*7%5-2)), New: level * ratio * (1 + 0.004*float64(b*3%5-2))})
+		}
+		out = append(out, p)
+	}
+	for _, db := range []string{"PostgreSQL", "MySQL"} {
+		add("c-1", db, "v10.1", "v10.2", 1.004, 6)
+		add("c-2", db, "v10.2", "v10.3", 0.90, 6)
+		add("c-3", db, "v10.3", "v10.4", 1.002, 6)
+		add("c-4", db, "v10.4", "v10.5", 0.998, 6)
+		add("c-5", db, "v11.0", "v11.1", 1.03, 2)
+	}
+	out[4].Pairs[1].NewCensored = true
+	return out
+}

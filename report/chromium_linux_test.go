@@ -1,0 +1,332 @@
+package report
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// browserDeadline bounds every wait for the browser.
+const browserDeadline = 30 * time.Second
+
+// A chromium is a headless browser without a network, driven over two pipes by the DevTools protocol: messages are JSON, each ended by a
+// zero byte (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe).
+type chromium struct {
+	t       *testing.T
+	to      *os.File
+	session string
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan message
+	events  []message
+	news    chan struct{} // closed and replaced by every event
+	ended   error
+}
+
+type message struct {
+	ID     int             `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// startChromium starts the browser in a network namespace of its own, in which there is no network at all.
+func startChromium(t *testing.T) *chromium {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil && program == "" {
+			program = p
+		}
+	}
+	if program == "" {
+		t.Fatal("there is no chromium to open the pages with; scripts/setup.sh installs it")
+	}
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := t.TempDir()
+	command := func(flags uintptr) *exec.Cmd {
+		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock beside the namespace.
+		c := exec.Command(program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb", "--host-resolver-rules=MAP * ~NOTFOUND",
+			"--user-data-dir="+profile, "about:blank")
+		c.Env = append(os.Environ(), "HOME="+profile, "DBUS_SESSION_BUS_ADDRESS=disabled:")
+		c.ExtraFiles = []*os.File{theirIn, theirOut}
+		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: flags}
+		if flags != 0 && os.Getuid() != 0 {
+			c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+			c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+			c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
+		}
+		return c
+	}
+	cmd := command(syscall.CLONE_NEWNET)
+	if err = cmd.Start(); errors.Is(err, syscall.EPERM) {
+		t.Log("no network namespace may be made here: the browser resolves no name, and every request is seen")
+		cmd = command(0)
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirIn.Close()
+	theirOut.Close()
+	c := &chromium{t: t, to: ourOut, waiting: map[int]chan message{}, news: make(chan struct{})}
+	done := make(chan struct{})
+	go func() { defer close(done); c.read(bufio.NewReaderSize(ourIn, 1<<20)) }()
+	t.Cleanup(func() {
+		ourOut.Close()                                  // the browser ends with its pipe
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // and with all its processes
+		cmd.Wait()
+		<-done
+		ourIn.Close()
+	})
+	var target struct{ TargetID string }
+	c.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var session struct{ SessionID string }
+	c.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	c.session = session.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
+		c.call(domain+".enable", nil, nil)
+	}
+	return c
+}
+
+func (c *chromium) read(in *bufio.Reader) {
+	for {
+		data, err := in.ReadBytes(0)
+		var m message
+		if err == nil {
+			err = json.Unmarshal(data[:len(data)-1], &m)
+		}
+		c.mu.Lock()
+		switch {
+		case err != nil:
+			c.ended = fmt.Errorf("the browser ended: %w", err)
+		case m.ID > 0:
+			if answer := c.waiting[m.ID]; answer != nil {
+				answer <- m
+				delete(c.waiting, m.ID)
+			}
+		default:
+			c.events = append(c.events, m)
+		}
+		close(c.news)
+		c.news = make(chan struct{})
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// call carries out a command and decodes its result.
+func (c *chromium) call(method string, params map[string]any, result any) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.last++
+	answer := make(chan message, 1)
+	c.waiting[c.last] = answer
+	request := map[string]any{"id": c.last, "method": method}
+	c.mu.Unlock()
+	if params != nil {
+		request["params"] = params
+	}
+	if c.session != "" {
+		request["sessionId"] = c.session
+	}
+	data, err := json.Marshal(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := c.to.Write(append(data, 0)); err != nil {
+		c.t.Fatalf("%s: %v", method, err)
+	}
+	limit := time.After(browserDeadline)
+	for {
+		c.mu.Lock()
+		news, ended := c.news, c.ended
+		c.mu.Unlock()
+		select {
+		case m := <-answer:
+			if m.Error != nil {
+				c.t.Fatalf("%s: %s", method, m.Error.Message)
+			}
+			if result != nil {
+				if err := json.Unmarshal(m.Result, result); err != nil {
+					c.t.Fatalf("%s: %v", method, err)
+				}
+			}
+			return
+		case <-limit:
+			c.t.Fatalf("%s: no answer within %v", method, browserDeadline)
+		case <-news:
+		}
+		if ended != nil {
+			c.t.Fatalf("%s: %v", method, ended)
+		}
+	}
+}
+
+// seen returns the events so far, from the given one on.
+func (c *chromium) seen(from int) []message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.events[from:len(c.events):len(c.events)]
+}
+
+// open loads a page and returns what went wrong while it did, and by when it was loaded.
+func (c *chromium) open(page []byte) (from int, address string) {
+	c.t.Helper()
+	file := filepath.Join(c.t.TempDir(), "page.html")
+	if err := os.WriteFile(file, page, 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+	address = (&url.URL{Scheme: "file", Path: file}).String()
+	from = len(c.seen(0))
+	c.call("Page.navigate", map[string]any{"url": address}, nil)
+	limit := time.After(browserDeadline)
+	for {
+		c.mu.Lock()
+		news := c.news
+		c.mu.Unlock()
+		for _, e := range c.seen(from) {
+			if e.Method == "Page.loadEventFired" {
+				return from, address
+			}
+		}
+		select {
+		case <-news:
+		case <-limit:
+			c.t.Fatalf("the page was not loaded within %v", browserDeadline)
+		}
+	}
+}
+
+// problems returns what the page did wrong since an event: requests for anything but itself, errors and warnings on the console, exceptions.
+func (c *chromium) problems(from int, address string) []string {
+	c.t.Helper()
+	c.eval("new Promise(done => setTimeout(() => done(0), 30))", nil) // what was begun has been reported
+	var out []string
+	for _, e := range c.seen(from) {
+		var p struct {
+			Type    string
+			Request struct{ URL string }
+			Args    []struct {
+				Value       any
+				Description string
+			}
+			Entry            struct{ Level, Text string }
+			ExceptionDetails struct {
+				Text      string
+				Exception struct{ Description string }
+			}
+		}
+		if json.Unmarshal(e.Params, &p) != nil {
+			continue
+		}
+		switch e.Method {
+		case "Network.requestWillBeSent":
+			if p.Request.URL != address {
+				out = append(out, "request: "+p.Request.URL)
+			}
+		case "Runtime.consoleAPICalled":
+			if p.Type != "log" && p.Type != "debug" && p.Type != "info" {
+				out = append(out, fmt.Sprintf("console.%s: %v", p.Type, p.Args))
+			}
+		case "Runtime.exceptionThrown":
+			out = append(out, "exception: "+p.ExceptionDetails.Text+" "+p.ExceptionDetails.Exception.Description)
+		case "Log.entryAdded":
+			if p.Entry.Level == "error" || p.Entry.Level == "warning" {
+				out = append(out, "log: "+p.Entry.Text)
+			}
+		}
+	}
+	return out
+}
+
+// eval evaluates an expression in the page, waits for it, and decodes its value.
+func (c *chromium) eval(expression string, into any) {
+	c.t.Helper()
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	c.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	if r.ExceptionDetails != nil {
+		c.t.Fatalf("%s: %s %s", expression, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+	}
+	if into != nil {
+		if err := json.Unmarshal(r.Result.Value, into); err != nil {
+			c.t.Fatalf("%s = %s: %v", expression, r.Result.Value, err)
+		}
+	}
+}
+
+// look sets the size of the window, the color scheme that its user prefers, and the medium.
+func (c *chromium) look(width int, scheme, medium string) {
+	c.t.Helper()
+	c.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
+	c.call("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// mouse moves, presses or releases the left button.
+func (c *chromium) mouse(kind string, x, y float64, clicks int) {
+	c.t.Helper()
+	params := map[string]any{"type": kind, "x": x, "y": y, "clickCount": clicks}
+	if kind != "mouseMoved" {
+		params["button"] = "left"
+	}
+	c.call("Input.dispatchMouseEvent", params, nil)
+}
+
+// key presses a key, with Shift if the name begins so.
+func (c *chromium) key(name string) {
+	c.t.Helper()
+	modifiers := 0
+	if rest, ok := strings.CutPrefix(name, "Shift+"); ok {
+		name, modifiers = rest, 8
+	}
+	for _, kind := range []string{"rawKeyDown", "keyUp"} {
+		c.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "modifiers": modifiers}, nil)
+	}
+}
+
+// picture writes a picture of the whole page.
+func (c *chromium) picture(file string) {
+	c.t.Helper()
+	var shot struct{ Data string }
+	c.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
+	data, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o644)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}

@@ -1,0 +1,137 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// MaxComment is how many bytes a [Comment] has at most. Forges take 65,536 characters.
+const MaxComment = 60_000
+
+// Limits of the texts in a comment, in signs, and how many warnings it shows.
+const (
+	commentLine     = 700
+	commentCell     = 160
+	commentWarnings = 3
+)
+
+// Comment writes the document as a comment on a pull request, in GitHub's dialect of Markdown and of at most [MaxComment] bytes: a line for
+// each verdict, which begins with the limiters where they differ, the primary endpoints, the validity of the runs, and where the whole
+// report is. It begins with an HTML comment that names the comparison's plan, so that a program can find and replace the comment of an earlier
+// run. No text of a plan or a server becomes markup, a link, a mention or a reference to an issue.
+func Comment(w io.Writer, d Document) error {
+	c := comment{left: MaxComment - 2000} // what stands at the end always fits
+	labels := make([]string, len(d.Arms))
+	for i, a := range d.Arms {
+		labels[i] = code(short(a.Label, 80))
+	}
+	c.line("<!-- plimsoll " + markerRE.ReplaceAllString(short(d.Name, 80), "_") + " -->")
+	c.line("### Performance: " + strings.Join(labels, " vs "))
+	c.line("")
+	if !d.State.Complete {
+		c.line(fmt.Sprintf("**Not complete** (%s): %d of %d blocks can be judged.", inert(stateWord(d.State.State), commentLine), d.State.Judged, d.State.Planned))
+		c.line("")
+	}
+	if len(d.Verdicts) == 0 {
+		c.line("**Nothing was judged.**")
+	}
+	for i, f := range d.Verdicts {
+		if !c.line(fmt.Sprintf("- **%s** · %s", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), inert(headline(d, f), commentLine))) {
+			c.end(fmt.Sprintf("- and %s more", count(len(d.Verdicts)-i, "verdict", "verdicts")))
+			break
+		}
+	}
+	c.line("")
+	c.endpoints(d)
+	if len(d.Runs) > 0 {
+		c.end(fmt.Sprintf("Validity: %s; %d of %d blocks judged.", inert(validityText(d), commentLine), d.State.Judged, d.State.Planned))
+		c.end("")
+	}
+	if n := len(d.Warnings); n > 0 {
+		c.end(fmt.Sprintf("%s:", count(n, "warning", "warnings")))
+		for _, t := range d.Warnings[:min(n, commentWarnings)] {
+			c.end("- " + inert(t, 300))
+		}
+		if n > commentWarnings {
+			c.end(fmt.Sprintf("- and %d more in the report", n-commentWarnings))
+		}
+		c.end("")
+	}
+	c.end("Whole report: `report.html`, `report.md`, `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
+	_, err := io.WriteString(w, c.b.String())
+	return err
+}
+
+// markerRE is what the marker of a comment cannot hold.
+var markerRE = regexp.MustCompile(`[^A-Za-z0-9._]+`)
+
+type comment struct {
+	b    strings.Builder
+	left int // bytes for lines that may be left out
+}
+
+// line writes a line if there is room.
+func (c *comment) line(text string) bool {
+	if len(text)+1 > c.left {
+		return false
+	}
+	c.left -= len(text) + 1
+	c.end(text)
+	return true
+}
+
+// end writes a line of the part for which room is kept.
+func (c *comment) end(text string) { c.b.WriteString(text + "\n") }
+
+func (c *comment) endpoints(d Document) {
+	total := 0
+	for _, f := range d.Verdicts {
+		total += len(f.Verdict.Results)
+	}
+	if total == 0 {
+		return
+	}
+	several := len(d.Verdicts) > 1 || d.Verdicts[0].Engine != ""
+	head := []string{"Endpoint", "Verdict", "Base", "New", "Effect", "Margin", "Could find", "Pairs"}
+	rule := "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+	if several {
+		head, rule = append([]string{"Test"}, head...), "| --- "+rule
+	}
+	if !c.line("| "+strings.Join(head, " | ")+" |") || !c.line(rule) {
+		return
+	}
+	shown := 0
+	for _, f := range d.Verdicts {
+		for _, r := range f.Verdict.Results {
+			cells := []string{r.Name, kindText(r.Kind, r.Indicative), summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New), effect(r),
+				size(r.Endpoint, r.Margin), size(r.Endpoint, r.MDE), strconv.Itoa(r.N)}
+			if several {
+				cells = append([]string{f.Name}, cells...)
+			}
+			for i, cell := range cells {
+				cells[i] = inert(cell, commentCell)
+			}
+			if !c.line("| " + strings.Join(cells, " | ") + " |") {
+				c.end("")
+				c.end(fmt.Sprintf("%s of %d left out here.", count(total-shown, "endpoint", "endpoints"), total))
+				c.end("")
+				return
+			}
+			shown++
+		}
+	}
+	c.line("")
+}
+
+// inert writes a text of at most so many signs so that a forge shows it as it is and nothing more: no markup, no address that becomes a link,
+// no mention of a person, no reference to an issue, no formula. A zero-width space breaks what would be one.
+func inert(s string, most int) string {
+	s = linkRE.ReplaceAllString(md(short(oneLine(s), most)), "$1$3\u200b$2$4")
+	return strings.ReplaceAll(s, "$", "<span>$</span>")
+}
+
+// linkRE are the beginnings of what forges turn into links: @name, #12, GH-12, scheme://, www., and mail addresses with them.
+var linkRE = regexp.MustCompile(`(?i)([@#])(\w)|(\bGH|:|\bwww)(-\d|//|\.)`)

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"plimsoll/verdict"
+)
+
+func TestCommentGolden(t *testing.T) {
+	for _, name := range []string{"full", "hostile", "one-block", "interrupted", "external"} {
+		golden(t, name+".comment.md", render(t, func(w io.Writer) error { return Comment(w, From(scenes()[name].input())) }))
+	}
+	golden(t, "judged.comment.md", render(t, func(w io.Writer) error { return Comment(w, judgedDocument().Document()) }))
+}
+
+// lively finds what a forge would make more of than text: links, mentions, references, images, elements, and formulas.
+var lively = regexp.MustCompile(`(?i)\]\(|https?://|www\.\w|@\w|#\d|\bgh-\d|(^|[^\\])<[a-z/!?]|\$`)
+
+// TestCommentIsInert gives every text of a document that others choose what forges turn into something.
+func TestCommentIsInert(t *testing.T) {
+	const bait = "`c` @everyone see http://evil.example/x www.evil.example fixes #12 GH-34 [x](javascript:1) ![i](http://evil.example/i.png) <img src=x onerror=y> <!-- --> $\\unicode{x}$ a|b \n\n# head\n- [ ] task me@evil.example"
+	d := From(scenes()["full"].input())
+	d.Name = bait
+	d.Arms[0].Label, d.Arms[1].Label = bait, bait+"2"
+	d.Warnings = []string{bait}
+	d.Runs[0].ID, d.Runs[0].Valid = bait, false
+	d.State.State = bait
+	d.State.Complete = false
+	d.Engines[0].Label = bait
+	for i := range d.Verdicts {
+		f := &d.Verdicts[i]
+		f.Name = bait
+		for k := range f.Verdict.Results {
+			r := &f.Verdict.Results[k]
+			r.Name, r.Reason, r.Unit = bait, bait, bait
+		}
+	}
+	for i := range d.Limiters {
+		for k := range d.Limiters[i].Named {
+			d.Limiters[i].Named[k].Name = bait + fmt.Sprint(i)
+		}
+	}
+	lines := strings.Split(string(render(t, func(w io.Writer) error { return Comment(w, d) })), "\n")
+	if !strings.HasPrefix(lines[0], "<!-- plimsoll ") || strings.Count(lines[0], "-->") != 1 || strings.Count(lines[0], "--") != 2 {
+		t.Errorf("the marker is %q", lines[0])
+	}
+	columns := 0
+	for _, line := range lines[1:] {
+		if strings.HasPrefix(line, "### ") { // names stand in spans of code, where nothing is turned into anything
+			if strings.Count(line, "``") != 4 || !strings.HasPrefix(line, "### Performance: `` `c` ") {
+				t.Errorf("the names are not in spans: %s", line)
+			}
+			continue
+		}
+		text := strings.ReplaceAll(strings.ReplaceAll(line, "<span>$</span>", ""), `\]`, "") // the latter is no end of a link
+		if m := lively.FindString(text); m != "" {
+			t.Errorf("%q in %s", m, line)
+		}
+		if strings.HasPrefix(line, "|") {
+			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+			if columns != 0 && n != columns {
+				t.Errorf("a row has %d columns instead of %d: %s", n, columns, line)
+			}
+			columns = n
+		} else if strings.HasPrefix(line, "#") {
+			t.Errorf("a heading: %s", line)
+		}
+	}
+	if columns == 0 {
+		t.Error("there is no table")
+	}
+	for _, harmless := range []string{"p99(op) < 2s", "-12.8 % [-14.7, -10.9]", "cpu(app) < 85%"} {
+		if got := inert(harmless, 100); got != harmless {
+			t.Errorf("%q became %q", harmless, got)
+		}
+	}
+}
+
+// TestCommentFits: a forge refuses what is longer than 65,536 characters.
+func TestCommentFits(t *testing.T) {
+	d := From(scenes()["interrupted"].input())
+	long := strings.Repeat("wöw_*", 4000)
+	f := d.Verdicts[0]
+	r := f.Verdict.Results[0]
+	r.Name, r.Kind, r.Reason = long, verdict.Inconclusive, long
+	f.Name, f.Verdict.Results = long, nil
+	f.Verdict.Kind, f.Verdict.Indicative = verdict.Inconclusive, false
+	for range 80 {
+		f.Verdict.Results = append(f.Verdict.Results, r)
+	}
+	d.Verdicts = nil
+	for range 90 {
+		d.Verdicts = append(d.Verdicts, f)
+		d.Warnings = append(d.Warnings, long)
+	}
+	d.Name, d.Engines[0].Label, d.State.State = long, long, "x"
+	for i := range d.Runs {
+		d.Runs[i].ID, d.Runs[i].Valid = long, false
+	}
+	text := string(render(t, func(w io.Writer) error { return Comment(w, d) }))
+	if len(text) > MaxComment || !utf8.ValidString(text) {
+		t.Errorf("%d bytes, want at most %d", len(text), MaxComment)
+	}
+	for _, want := range []string{"verdicts more\n", "Whole report: `report.html`", "more in the report", "Validity: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the long comment does not hold %q", want)
+		}
+	}
+	if text := string(render(t, func(w io.Writer) error { return Comment(w, Document{}) })); !strings.Contains(text, "**Nothing was judged.**") {
+		t.Errorf("of nothing:\n%s", text)
+	}
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"cmp"
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+
+	"plimsoll/verdict"
+)
+
+// CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then databases against the first.
+// Effects, their intervals and margins are ratios minus one, or percentage points where effect_unit says pp. What is not known is empty.
+func CSV(w io.Writer, d Document) error {
+	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
+		"effect", "effect_lo", "effect_hi", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
+	add := func(f Finding, against string) {
+		for _, r := range f.Verdict.Results {
+			unit, needed := "ratio", ""
+			if r.Absolute {
+				unit = "pp"
+			}
+			if r.PairsNeeded > 0 {
+				needed = strconv.Itoa(r.PairsNeeded)
+			}
+			rows = append(rows, []string{formulaFree(d.engineLabel(f.Engine)), formulaFree(d.armLabel(f.Arm)), formulaFree(against), formulaFree(r.Name), formulaFree(r.Unit),
+				string(r.Better), string(r.Kind), strconv.FormatBool(r.Indicative), figure(r.Base.Mean), figure(r.New.Mean), strconv.FormatBool(r.Base.AtLeast), strconv.FormatBool(r.New.AtLeast),
+				figure(r.Effect), figure(r.Lo), figure(r.Hi), unit, figure(r.Margin), figure(r.MDE), strconv.Itoa(r.N), needed, figure(r.P), figure(r.HolmP), formulaFree(r.Reason)})
+		}
+	}
+	for _, f := range d.Verdicts {
+		add(f, d.armLabel(baseName(d)))
+	}
+	for _, f := range d.Databases {
+		add(f, d.Engines[0].Label)
+	}
+	return writeCSV(w, rows)
+}
+
+// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that verdict.ReadTable reads.
+func Pairs(w io.Writer, d Document) error {
+	named := len(d.Arms) > 2
+	for _, f := range d.Verdicts {
+		named = named || d.engineLabel(f.Engine) != ""
+	}
+	head := []string{"metric", "unit", "database", "pair", "base", "new"}
+	if !named { // an empty name is an error there
+		head = slices.Delete(head, 2, 3)
+	}
+	rows := [][]string{head}
+	number := func(v float64, atLeast bool) string {
+		if atLeast {
+			return ">=" + figure(v)
+		}
+		return figure(v)
+	}
+	for _, f := range d.Verdicts {
+		for _, r := range f.Verdict.Results {
+			for _, p := range r.Pairs {
+				row := []string{formulaFree(r.Name), formulaFree(r.Unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored)}
+				if !named {
+					row = slices.Delete(row, 2, 3)
+				}
+				rows = append(rows, row)
+			}
+		}
+	}
+	return writeCSV(w, rows)
+}
+
+// figure writes a number with all its digits; one that is not known is empty.
+func figure(v float64) string {
+	if !known(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func writeCSV(w io.Writer, rows [][]string) error {
+	out := csv.NewWriter(w)
+	if err := out.WriteAll(rows); err != nil {
+		return err
+	}
+	return out.Error()
+}
+
+// Document returns what was judged in the form of a comparison's report, for those forms that both have: [JUnit], [Comment], [CSV] and [Pairs]. It
+// has verdicts, warnings and names, and no runs.
+func (d JudgeDocument) Document() Document {
+	out := Document{Format: FormatVersion, Title: "Performance Comparison " + d.Names[0] + " vs " + d.Names[1], Name: d.Names[0] + "_" + d.Names[1], State: State{Complete: true},
+		Kind: d.Kind, Indicative: d.Indicative, Arms: []Arm{{Name: d.Names[0], Label: d.Names[0], Base: true}, {Name: d.Names[1], Label: d.Names[1]}},
+		Warnings: d.Warnings, BlocksForSame: d.Blocks}
+	find := func(v verdict.Verdict) Finding {
+		if !slices.ContainsFunc(out.Engines, func(e Engine) bool { return e.Key == v.Database }) {
+			out.Engines = append(out.Engines, Engine{Key: v.Database, Label: v.Database, Full: v.Database})
+		}
+		return Finding{Engine: v.Database, Arm: d.Names[1], Name: cmp.Or(v.Database, d.Names[1]), Verdict: v}
+	}
+	for _, v := range d.Verdicts {
+		out.Verdicts = append(out.Verdicts, find(v))
+	}
+	if len(out.Verdicts) > 0 {
+		out.Verdicts[0].Skipped = d.Skipped
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/verdict"
+)
+
+func TestCSV(t *testing.T) {
+	for name, s := range scenes() {
+		d := From(s.input())
+		rows, err := csv.NewReader(strings.NewReader(string(render(t, func(w io.Writer) error { return CSV(w, d) })))).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := 1
+		for _, f := range slices.Concat(d.Verdicts, d.Databases) {
+			want += len(f.Verdict.Results)
+		}
+		if len(rows) != want {
+			t.Errorf("%s: %d rows, want %d", name, len(rows), want)
+		}
+		for _, r := range rows[1:] {
+			for _, cell := range r {
+				if cell != "" && strings.ContainsRune("=+@", rune(cell[0])) {
+					t.Errorf("%s: a spreadsheet takes %q for a formula", name, cell)
+				}
+			}
+		}
+	}
+	golden(t, "full.csv", render(t, func(w io.Writer) error { return CSV(w, From(scenes()["full"].input())) }))
+	golden(t, "judged.csv", render(t, func(w io.Writer) error { return CSV(w, judgedDocument().Document()) }))
+}
+
+// TestPairs: judge reads back the numbers that the verdicts rest on.
+func TestPairs(t *testing.T) {
+	for name, s := range scenes() {
+		d := From(s.input())
+		var want []verdict.Row
+		for _, f := range d.Verdicts {
+			for _, r := range f.Verdict.Results {
+				for _, p := range r.Pairs {
+					row := verdict.Row{Metric: r.Name, Unit: r.Unit, Pair: p}
+					if f.Engine != "" || len(d.Arms) > 2 {
+						row.Database = oneLine(f.Name)
+					}
+					want = append(want, row)
+				}
+			}
+		}
+		text := string(render(t, func(w io.Writer) error { return Pairs(w, d) }))
+		got, err := verdict.ReadTable(strings.NewReader(text))
+		if len(want) == 0 {
+			if err == nil {
+				t.Errorf("%s: no pairs, and %d were read", name, len(got))
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text[:min(len(text), 500)])
+			continue
+		}
+		for i := range got {
+			got[i].Line = 0
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d pairs came back as %d, or other ones", name, len(want), len(got))
+		}
+	}
+}
+
+// TestJudgeForms: what was given has the same forms, and the page holds what the Markdown holds.
+func TestJudgeForms(t *testing.T) {
+	d := judgedDocument()
+	page := string(render(t, func(w io.Writer) error { return JudgeHTML(w, d) }))
+	for _, want := range []string{"MySQL", "Postgres", `<span class="badge">worse</span>`, `<span class="badge">same</span>`, "the &lt;second&gt; file is old", "Not judged: p99", "default-src &#39;none&#39;"} {
+		if !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, "&#39;", "'")) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	text := string(render(t, func(w io.Writer) error { return JUnit(w, d.Document()) }))
+	for _, want := range []string{`<testsuite name="MySQL"`, `<testsuite name="Postgres"`, "<failure", `<testcase name="p99"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("JUnit lacks %q:\n%s", want, text)
+		}
+	}
+}

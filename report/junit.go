@@ -1,0 +1,214 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"plimsoll/verdict"
+)
+
+// The elements of JUnit XML that CI systems agree on: those of the schema of Jenkins' xUnit plugin (junit-10.xsd, MIT license), with
+// nothing that Ant's form lacks but the message of skipped.
+type (
+	junitSuites struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name       string          `xml:"name,attr"`
+		Tests      int             `xml:"tests,attr"`
+		Failures   int             `xml:"failures,attr"`
+		Errors     int             `xml:"errors,attr"`
+		Skipped    int             `xml:"skipped,attr"`
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	}
+	junitCase struct {
+		Name    string       `xml:"name,attr"`
+		Class   string       `xml:"classname,attr"`
+		Skipped *junitReason `xml:"skipped"`
+		Error   *junitReason `xml:"error"`
+		Failure *junitReason `xml:"failure"`
+		Out     string       `xml:"system-out,omitempty"`
+	}
+	junitReason struct {
+		Type    string `xml:"type,attr,omitempty"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new arm (by database), and in it a test case
+// for each primary endpoint and for each rule that the bounded tests evaluated.
+//
+//   - Worse, and a rule that did not hold, is a failure.
+//   - What could not be judged (invalid, no data, a comparison that is not complete) is an error: a CI system is red, as it should be
+//     when nothing is known.
+//   - What is not decided (inconclusive, indicative, an endpoint without enough operations) is skipped: no CI system is red then, and
+//     none may take it for passed. The exit status of the program, 4, tells it from a pass.
+//
+// Databases against each other are no test of a release, and are left out. Times are left out, because a document has none.
+func JUnit(w io.Writer, d Document) error {
+	all := junitSuites{Name: oneLine(d.Title)}
+	for i, f := range d.Verdicts {
+		all.Suites = append(all.Suites, d.suite(i, f))
+	}
+	if len(d.Verdicts) == 0 {
+		s := junitSuite{Name: "verdict", Properties: d.properties(nil)}
+		s.Cases = []junitCase{{Name: "verdict", Error: &junitReason{Type: "invalid", Message: "nothing was judged"}}}
+		all.Suites = append(all.Suites, s)
+	}
+	for i := range all.Suites {
+		s := &all.Suites[i]
+		if !d.State.Complete {
+			reason := fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", stateWord(d.State.State), d.State.Judged, d.State.Planned)
+			s.Cases = append(s.Cases, junitCase{Name: "complete", Error: &junitReason{Type: "incomplete", Message: reason}})
+		}
+		for k := range s.Cases {
+			c := &s.Cases[k]
+			c.Name, c.Class = oneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_") // a dot would begin a package
+			s.count(*c)
+		}
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", " ")
+	if err := enc.Encode(all); err != nil {
+		return fmt.Errorf("writing report as JUnit XML: %w", err)
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s *junitSuite) count(c junitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+}
+
+// suite is the i-th verdict. The base's rules stand with the first verdict of their database.
+func (d Document) suite(i int, f Finding) junitSuite {
+	s := junitSuite{Name: oneLine(f.Name), Properties: d.properties(&f)}
+	if s.Name == "" {
+		s.Name = "verdict"
+	}
+	if len(f.Verdict.Results) == 0 {
+		s.Cases = append(s.Cases, junitCase{Name: "verdict", Error: &junitReason{Type: "invalid", Message: oneLine(f.Verdict.Reason)}})
+	}
+	for _, r := range f.Verdict.Results {
+		s.Cases = append(s.Cases, endpointCase(r))
+	}
+	for _, r := range f.Skipped {
+		s.Cases = append(s.Cases, junitCase{Name: r.Name, Skipped: &junitReason{Type: "not judged", Message: oneLine(r.Value)}})
+	}
+	first := true
+	for _, before := range d.Verdicts[:i] {
+		first = first && before.Engine != f.Engine
+	}
+	for _, t := range d.Rules {
+		if t.Engine != f.Engine {
+			continue
+		}
+		for _, r := range t.Rows {
+			if len(r.Measured) > 0 && (r.Arm == f.Arm || first && r.Arm == baseName(d)) {
+				s.Cases = append(s.Cases, d.ruleCase(r))
+			}
+		}
+	}
+	return s
+}
+
+func (d Document) properties(f *Finding) []junitProperty {
+	var out []junitProperty
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, junitProperty{name, oneLine(value)})
+		}
+	}
+	add("comparison", d.Comparison)
+	add("tool", d.tool())
+	add("base", d.armLabel(baseName(d)))
+	if f == nil {
+		add("verdict", kindText(d.Kind, d.Indicative))
+		return out
+	}
+	add("new", d.armLabel(f.Arm))
+	add("verdict", kindText(f.Verdict.Kind, f.Verdict.Indicative))
+	add("sentence", headline(d, *f)+".")
+	for _, l := range d.Limiters {
+		if l.Engine == f.Engine && (l.Arm == f.Arm || l.Arm == baseName(d)) {
+			add("limiter of "+d.armLabel(l.Arm), limitText(l))
+		}
+	}
+	return out
+}
+
+func endpointCase(r verdict.Result) junitCase {
+	c := junitCase{Name: r.Name}
+	reason := &junitReason{Type: kindText(r.Kind, r.Indicative), Message: oneLine(effectOr(r) + r.Reason), Text: oneLine(r.Sentence)}
+	switch r.Kind {
+	case verdict.Same, verdict.Better:
+		c.Out = oneLine(r.Sentence)
+	case verdict.Worse:
+		c.Failure = reason
+	case verdict.Inconclusive:
+		c.Skipped = reason
+	default:
+		c.Error = reason
+	}
+	return c
+}
+
+// effectOr begins a message with the effect, if it is known.
+func effectOr(r verdict.Result) string {
+	if !known(r.Effect) {
+		return ""
+	}
+	return effect(r) + ": "
+}
+
+func (d Document) ruleCase(r RuleRow) junitCase {
+	broken, missing, few := 0, 0, 0
+	for _, v := range r.Measured {
+		switch {
+		case v.NoData:
+			missing++
+		case v.Violated:
+			broken++
+		case v.TooFew:
+			few++
+		}
+	}
+	c, n := junitCase{Name: fmt.Sprintf("rule %s (%s)", r.Rule, d.armLabel(r.Arm))}, len(r.Measured)
+	text := func(k int, what string) string {
+		return fmt.Sprintf("%s in %d of %s of the bounded test", what, k, count(n, "run", "runs"))
+	}
+	switch {
+	case broken > 0:
+		c.Failure = &junitReason{Type: "rule", Message: text(broken, "did not hold")}
+	case missing > 0:
+		c.Error = &junitReason{Type: "no data", Message: text(missing, "had no data")}
+	case few > 0:
+		c.Skipped = &junitReason{Type: "too few", Message: text(few, "had too few operations")}
+	}
+	return c
+}

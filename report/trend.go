@@ -1,0 +1,285 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/record"
+	"plimsoll/stats"
+	"plimsoll/verdict"
+)
+
+// TrendFormat is the version of the JSON form of a [TrendDocument].
+const TrendFormat = 1
+
+// A ReleasePair is what one comparison says of two releases on one database: the supported users of each pair of runs.
+type ReleasePair struct {
+	Comparison string // its id, or the file that it was read from
+	Host       string // what it ran on, empty if unknown
+	Base, New  string // the releases
+	Database   string // empty where it has no name
+	Pairs      []verdict.Pair
+}
+
+// A TrendDocument is supported users by release, over many comparisons. Every number that joins two releases is a ratio within a comparison, or a product of
+// such ratios; numbers of different comparisons, that is of different days and hosts, are never divided by each other.
+type TrendDocument struct {
+	Format    int             `json:"format"`
+	Databases []TrendDatabase `json:"databases"`
+	// Level is that of the intervals, Alpha the chance that a chain of equal releases gets a change.
+	Level    float64  `json:"level"`
+	Alpha    float64  `json:"alpha"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// TrendDatabase is the releases on one database.
+type TrendDatabase struct {
+	Database string       `json:"database"`
+	Chains   []TrendChain `json:"chains"`             // in the order of the input
+	LeftOut  []record.Row `json:"left_out,omitempty"` // comparisons without a number, with the reason
+	Links    []TrendLink  `json:"comparisons"`
+}
+
+// TrendChain is releases that comparisons connect, in their order.
+type TrendChain struct {
+	Releases []TrendRelease `json:"releases"`
+	Changes  []TrendChange  `json:"changes,omitempty"`
+	// Places is at how many releases a change was looked for.
+	Places int `json:"places"`
+}
+
+// TrendRelease is one release: its supported users against the first release of its chain, as a relative difference. The first has 0.
+type TrendRelease struct {
+	Release string `json:"release"`
+	Against Delta  `json:"against_first"`
+	// Comparisons is how many it was in.
+	Comparisons int `json:"comparisons"`
+}
+
+// TrendChange is a release from which on the level is another. Shift is against the level before, P is adjusted for all places of the chain.
+type TrendChange struct {
+	Release string `json:"release"`
+	Before  string `json:"release_before"`
+	Shift   Delta  `json:"shift"`
+	P       Number `json:"p"`
+}
+
+// TrendLink is one comparison as it was measured.
+type TrendLink struct {
+	Comparison string `json:"comparison"`
+	Host       string `json:"host,omitempty"`
+	Base       string `json:"base"`
+	New        string `json:"new"`
+	BaseUsers  Number `json:"base_users"` // geometric means of the runs
+	NewUsers   Number `json:"new_users"`
+	Effect     Delta  `json:"effect"`
+	Pairs      int    `json:"pairs"`
+}
+
+// FromReleases makes the document of comparisons in the order of time. It changes nothing in them.
+func FromReleases(all []ReleasePair) TrendDocument {
+	d := TrendDocument{Format: TrendFormat, Level: 1 - stats.FixedAlpha, Alpha: stats.FixedAlpha}
+	var databases []string
+	for _, p := range all {
+		if !slices.Contains(databases, p.Database) {
+			databases = append(databases, p.Database)
+		}
+	}
+	for _, name := range databases {
+		var own []ReleasePair
+		for _, p := range all {
+			if p.Database == name {
+				own = append(own, p)
+			}
+		}
+		d.Databases = append(d.Databases, trendOf(name, own))
+	}
+	for _, db := range d.Databases {
+		if len(db.Chains) > 1 {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s%d chains of releases that no comparison connects: nothing is said of one against another", prefix(db.Database), len(db.Chains)))
+		}
+		for _, l := range db.LeftOut {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s%s is left out: %s", prefix(db.Database), l.Name, l.Value))
+		}
+	}
+	return d
+}
+
+func trendOf(database string, all []ReleasePair) TrendDatabase {
+	out := TrendDatabase{Database: database, Chains: []TrendChain{}, Links: []TrendLink{}}
+	var names []string // in their order
+	type link struct {
+		base, fresh string
+		s           stats.Sample
+	}
+	var links []link
+	for _, p := range all {
+		base, fresh := make([]float64, len(p.Pairs)), make([]float64, len(p.Pairs))
+		bound := false
+		for i, pair := range p.Pairs {
+			base[i], fresh[i] = pair.Base, pair.New
+			bound = bound || pair.BaseCensored || pair.NewCensored
+		}
+		s, err := stats.LogRatios(base, fresh)
+		why := ""
+		switch {
+		case err != nil:
+			why = err.Error()
+		case len(p.Pairs) == 0:
+			why = "it has no judged pair"
+		case bound:
+			why = "some of its searches found only a lower bound, and the ratio of a bound is unknown"
+		case p.Base == p.New:
+			why = "both of its arms are called " + p.Base
+		}
+		if why != "" {
+			out.LeftOut = append(out.LeftOut, record.Row{Name: p.Comparison, Value: why})
+			continue
+		}
+		out.Links = append(out.Links, trendLink(p, s, base, fresh))
+		links = append(links, link{p.Base, p.New, s})
+		names = place(names, p.Base, p.New)
+	}
+	at := map[string]int{}
+	for i, n := range names {
+		at[n] = i
+	}
+	whole := make([]stats.Link, len(links))
+	for i, l := range links {
+		whole[i] = stats.Link{From: at[l.base], To: at[l.fresh], Pairs: l.s}
+	}
+	levels := stats.Chain(len(names), whole, 1-stats.FixedAlpha)
+	for root := range names {
+		var members []int
+		for i, l := range levels {
+			if l.Root == root {
+				members = append(members, i)
+			}
+		}
+		if len(members) > 0 {
+			out.Chains = append(out.Chains, chainOf(names, members, levels, whole))
+		}
+	}
+	return out
+}
+
+// place puts the releases of a comparison into the order: a base that is new to it right before its new release, a new release at the end.
+func place(names []string, base, fresh string) []string {
+	b, f := slices.Index(names, base), slices.Index(names, fresh)
+	switch {
+	case b < 0 && f < 0:
+		return append(names, base, fresh)
+	case b < 0:
+		return slices.Insert(names, f, base)
+	case f < 0:
+		return append(names, fresh)
+	}
+	return names
+}
+
+func chainOf(names []string, members []int, levels []stats.Level, links []stats.Link) TrendChain {
+	var c TrendChain
+	number := map[int]int{} // of a node in the chain
+	for k, i := range members {
+		number[i] = k
+		l := levels[i]
+		r := TrendRelease{Release: names[i], Against: Delta{Value: Number(math.Expm1(l.Estimate)), Lo: Number(math.Expm1(l.Lo)), Hi: Number(math.Expm1(l.Hi))}}
+		for _, x := range links {
+			if x.From == i || x.To == i {
+				r.Comparisons++
+			}
+		}
+		c.Releases = append(c.Releases, r)
+	}
+	var own []stats.Link
+	for _, l := range links {
+		if _, ok := number[l.From]; ok {
+			own = append(own, stats.Link{From: number[l.From], To: number[l.To], Pairs: l.Pairs})
+		}
+	}
+	c.Places = len(stats.Candidates(len(members), own))
+	for _, x := range stats.ChangePoints(len(members), own, stats.FixedAlpha) {
+		c.Changes = append(c.Changes, TrendChange{Release: c.Releases[x.At].Release, Before: c.Releases[x.At-1].Release, P: Number(min(x.P, 1)),
+			Shift: Delta{Value: Number(math.Expm1(x.Shift)), Lo: Number(math.Expm1(x.Lo)), Hi: Number(math.Expm1(x.Hi))}})
+	}
+	return c
+}
+
+func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
+	mean := func(v []float64) Number {
+		sum := 0.0
+		for _, x := range v {
+			sum += math.Log(x)
+		}
+		return Number(math.Exp(sum / float64(len(v))))
+	}
+	ci := stats.TInterval(s, 1-stats.FixedAlpha)
+	return TrendLink{Comparison: p.Comparison, Host: p.Host, Base: p.Base, New: p.New, BaseUsers: mean(base), NewUsers: mean(fresh), Pairs: s.N(),
+		Effect: Delta{Value: Number(math.Expm1(s.Mean())), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}}
+}
+
+// TrendJSON writes the document, indented.
+func TrendJSON(w io.Writer, d TrendDocument) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+// TrendCSV writes one line per release for other programs; ratios minus one, and empty what is not known.
+func TrendCSV(w io.Writer, d TrendDocument) error {
+	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p"}}
+	for _, db := range d.Databases {
+		for k, c := range db.Chains {
+			for _, r := range c.Releases {
+				row := []string{formulaFree(db.Database), strconv.Itoa(k + 1), formulaFree(r.Release), figure(float64(r.Against.Value)), figure(float64(r.Against.Lo)), figure(float64(r.Against.Hi)),
+					strconv.Itoa(r.Comparisons), "", "", "", ""}
+				for _, x := range c.Changes {
+					if x.Release == r.Release {
+						row = append(row[:7], figure(float64(x.Shift.Value)), figure(float64(x.Shift.Lo)), figure(float64(x.Shift.Hi)), figure(float64(x.P)))
+					}
+				}
+				rows = append(rows, row)
+			}
+		}
+	}
+	return writeCSV(w, rows)
+}
+
+// lines are the findings, a sentence each.
+func (d TrendDocument) lines() []string {
+	var out []string
+	for _, db := range d.Databases {
+		for _, c := range db.Chains {
+			first, last := c.Releases[0], c.Releases[len(c.Releases)-1]
+			spread := "no interval: a comparison on the way has fewer than three pairs"
+			if last.Against.Lo.Known() {
+				spread = trim(fixed(100*d.Level, 1)) + " % interval"
+			}
+			out = append(out, fmt.Sprintf("%sfrom %s to %s supported users changed by %s (%s).", prefix(db.Database), first.Release, last.Release, last.Against.text(), spread))
+			for _, x := range c.Changes {
+				out = append(out, fmt.Sprintf("%sthe level changes at %s, by %s against %s and before (p %s after adjusting for %s).",
+					prefix(db.Database), x.Release, x.Shift.text(), x.Before, equals(qText(float64(x.P))), count(c.Places, "place", "places")))
+			}
+			switch {
+			case c.Places == 0:
+				out = append(out, fmt.Sprintf("%sno change is looked for between %s and %s: that takes comparisons of %d pairs.", prefix(db.Database), first.Release, last.Release, stats.MinPairs))
+			case len(c.Changes) == 0:
+				out = append(out, fmt.Sprintf("%sno change was found at any of %s between %s and %s, which does not mean that there was none.", prefix(db.Database), count(c.Places, "place", "places"), first.Release, last.Release))
+			}
+		}
+	}
+	return out
+}
+
+// equals puts a sign before a number that has none.
+func equals(p string) string {
+	if strings.HasPrefix(p, "<") {
+		return p
+	}
+	return "= " + p
+}

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"plimsoll/verdict"
+)
+
+func TestTrendGolden(t *testing.T) {
+	d := FromReleases(releaseScene())
+	golden(t, "trend.md", render(t, func(w io.Writer) error { return TrendMarkdown(w, d) }))
+	golden(t, "trend.csv", render(t, func(w io.Writer) error { return TrendCSV(w, d) }))
+	golden(t, "trend.json", render(t, func(w io.Writer) error { return TrendJSON(w, d) }))
+	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
+}
+
+// TestTrendOfPublishedNumbers is the release reports from v9.11 to v11.1: each comparison is a chain by itself, because none has a release in common
+// with another, and single pairs carry neither an interval nor a change.
+func TestTrendOfPublishedNumbers(t *testing.T) {
+	pair := func(id, base, fresh, db string, runs ...[2]float64) ReleasePair {
+		p := ReleasePair{Comparison: id, Base: base, New: fresh, Database: db}
+		for i, r := range runs {
+			p.Pairs = append(p.Pairs, verdict.Pair{Block: i + 1, Base: r[0], New: r[1]})
+		}
+		return p
+	}
+	d := FromReleases([]ReleasePair{
+		pair("a", "v9.11.16", "v10.5.7", "Postgres", [2]float64{15232, 16942}, [2]float64{15870, 17102}),
+		pair("b", "v10.6.1", "v10.7.0-rc1", "Postgres", [2]float64{17504, 17310}),
+		pair("c", "v11.0.4", "v11.1.0-rc2", "Postgres", [2]float64{16997, 16378}),
+	})
+	db := d.Databases[0]
+	if len(db.Chains) != 3 || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "3 chains of releases that no comparison connects") {
+		t.Fatalf("chains %+v, warnings %v", db.Chains, d.Warnings)
+	}
+	for i, want := range []float64{math.Sqrt(16942.0/15232*17102/15870) - 1, 17310.0/17504 - 1, 16378.0/16997 - 1} {
+		c := db.Chains[i]
+		if got := c.Releases[1].Against; len(c.Releases) != 2 || math.Abs(float64(got.Value)-want) > 1e-12 || got.Lo.Known() || c.Places != 0 || c.Changes != nil || c.Releases[0].Against.Value != 0 {
+			t.Errorf("chain %d: %+v, want %v without interval", i, c, want)
+		}
+	}
+	md := string(render(t, func(w io.Writer) error { return TrendMarkdown(w, d) }))
+	for _, want := range []string{"from v11.0.4 to v11.1.0-rc2 supported users changed by -3.6 %", "no interval: a comparison on the way has fewer than three pairs", "no change is looked for between v11.0.4 and v11.1.0-rc2"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("%q is missing in\n%s", want, md)
+		}
+	}
+}
+
+// TestTrendNeverCrossesHosts: the same ratios on a host of ten times the size give the same trend.
+func TestTrendNeverCrossesHosts(t *testing.T) {
+	one := releaseScene()
+	other := releaseScene()
+	for i := range other {
+		for k := range other[i].Pairs {
+			p := &other[i].Pairs[k]
+			p.Base, p.New = p.Base*math.Pow(10, float64(i%3)), p.New*math.Pow(10, float64(i%3))
+		}
+	}
+	a, b := FromReleases(one), FromReleases(other)
+	for i := range a.Databases {
+		for k, c := range a.Databases[i].Chains {
+			for j, r := range c.Releases {
+				if got := b.Databases[i].Chains[k].Releases[j].Against; math.Abs(float64(got.Value-r.Against.Value)) > 1e-9 {
+					t.Errorf("%s: %v on one host, %v on hosts of other sizes", r.Release, r.Against, got)
+				}
+			}
+			if len(c.Changes) != len(b.Databases[i].Chains[k].Changes) {
+				t.Error("another number of changes")
+			}
+		}
+	}
+}
+
+func TestTrendFindings(t *testing.T) {
+	d := FromReleases(releaseScene())
+	pg, my := d.Databases[0], d.Databases[1]
+	if len(pg.LeftOut) != 1 || len(pg.Chains) != 1 || len(my.Chains) != 2 {
+		t.Fatalf("left out %v; %d and %d chains", pg.LeftOut, len(pg.Chains), len(my.Chains))
+	}
+	c := pg.Chains[0]
+	if len(c.Changes) != 1 || c.Changes[0].Release != "v10.3" || c.Changes[0].Before != "v10.2" || math.Abs(float64(c.Changes[0].Shift.Value)+0.1) > 0.01 || c.Places != 4 {
+		t.Errorf("changes %+v at %d places", c.Changes, c.Places)
+	}
+	// Names: those of a base that is new to the chain stand right before its release, however the comparisons are given.
+	late := FromReleases([]ReleasePair{releaseScene()[1], releaseScene()[0]}).Databases[0].Chains[0]
+	var names []string
+	for _, r := range late.Releases {
+		names = append(names, r.Release)
+	}
+	if strings.Join(names, " ") != "v10.1 v10.2 v10.3" {
+		t.Errorf("the order is %v", names)
+	}
+}
+
+func TestTrendForms(t *testing.T) {
+	for name, all := range map[string][]ReleasePair{"two databases": releaseScene(), "nothing": nil, "one": releaseScene()[:1], "nasty": {{Comparison: nasty, Host: nasty, Base: nasty, New: "v2", Database: nasty, Pairs: []verdict.Pair{{Block: 1, Base: 1, New: 2}}}}} {
+		d := FromReleases(all)
+		for i, g := range TrendGraphs(d) {
+			m, err := png.Decode(bytes.NewReader(render(t, g.PNG)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			blue := 0
+			for y := range m.Bounds().Dy() {
+				for x := range m.Bounds().Dx() {
+					if r, gr, b, _ := m.At(x, y).RGBA(); uint8(r>>8) == palette[0].R && uint8(gr>>8) == palette[0].G && uint8(b>>8) == palette[0].B {
+						blue++
+					}
+				}
+			}
+			if blue < 100 {
+				t.Errorf("%s: picture %d has %d blue pixels", name, i, blue)
+			}
+			if strings.ContainsAny(g.File, "/\\ .<") {
+				t.Errorf("%s: the file is called %s", name, g.File)
+			}
+		}
+		page := string(render(t, func(w io.Writer) error { return TrendHTML(w, d) }))
+		page = strings.Replace(strings.Replace(page, pageStyle, "", 1), pageScript, "", 1)
+		if strings.Contains(page, "http") && name != "nasty" && strings.Count(page, "http") != strings.Count(page, "http-equiv") {
+			t.Errorf("%s: the page holds an address", name)
+		}
+		dec := xml.NewDecoder(strings.NewReader(strings.Replace(page, "<!DOCTYPE html>", "", 1)))
+		dec.Entity = xml.HTMLEntity
+		for {
+			tok, err := dec.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if e, ok := tok.(xml.StartElement); ok && (e.Name.Local == "img" || e.Name.Local == "script" && len(e.Attr) > 0) {
+				t.Errorf("%s: element %s %v", name, e.Name.Local, e.Attr)
+			}
+		}
+		rows, err := csv.NewReader(bytes.NewReader(render(t, func(w io.Writer) error { return TrendCSV(w, d) }))).ReadAll()
+		if err != nil || name == "two databases" && len(rows) != 1+5+7 {
+			t.Errorf("%s: %d rows, %v", name, len(rows), err)
+		}
+		var back TrendDocument
+		if err := json.Unmarshal(render(t, func(w io.Writer) error { return TrendJSON(w, d) }), &back); err != nil || len(back.Databases) != len(d.Databases) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+const trendTitle = "Supported users by release"
+
+// TrendMarkdown writes the document in GitHub's dialect of Markdown. It refers to the pictures of [TrendGraphs] as graphs/<file>; the caller puts them there.
+func TrendMarkdown(w io.Writer, d TrendDocument) error {
+	var b strings.Builder
+	b.WriteString("# " + trendTitle + "\n\n")
+	if len(d.Databases) == 0 {
+		b.WriteString("There is no comparison.\n\n")
+	}
+	for _, t := range d.lines() {
+		b.WriteString("- " + md(t) + "\n")
+	}
+	b.WriteByte('\n')
+	if len(d.Warnings) > 0 {
+		b.WriteString("Warnings:\n\n")
+		for _, t := range d.Warnings {
+			b.WriteString("- " + md(t) + "\n")
+		}
+		b.WriteByte('\n')
+	}
+	for _, s := range d.sections() {
+		writeSection(&b, Document{}, s)
+	}
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+// TrendHTML writes the document as one page that needs nothing but itself.
+func TrendHTML(w io.Writer, d TrendDocument) error {
+	header := func(b *bytes.Buffer) {
+		fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n<ul>\n", trendTitle)
+		for _, t := range d.lines() {
+			b.WriteString("<li>" + esc(t) + "</li>\n")
+		}
+		b.WriteString("</ul>\n")
+		writeWarnings(b, d.Warnings)
+		b.WriteString("</header>\n")
+	}
+	return writePage(w, trendTitle, header, d.sections(), nil, "Made by plimsoll from stored comparisons or published numbers.")
+}
+
+func (d TrendDocument) sections() []section {
+	var out []section
+	graphs := TrendGraphs(d)
+	for i, db := range d.Databases {
+		name := db.Database
+		if name == "" {
+			name = "Releases"
+		}
+		out = append(out, section{Level: 2, Title: name, Drawing: &graphs[i]})
+		for k, c := range db.Chains {
+			t := newTable(-1, "Release", ">Against "+c.Releases[0].Release, ">Comparisons", "Change")
+			for j, r := range c.Releases {
+				against, change := "reference", ""
+				if j > 0 {
+					against = r.Against.text()
+				}
+				for _, x := range c.Changes {
+					if x.Release == r.Release {
+						change = fmt.Sprintf("%s, p %s", x.Shift.text(), equals(qText(float64(x.P))))
+					}
+				}
+				t.add(r.Release, against, strconv.Itoa(r.Comparisons), change)
+			}
+			title := "Releases"
+			if len(db.Chains) > 1 {
+				title = fmt.Sprintf("Releases, chain %d", k+1)
+			}
+			out = append(out, section{Level: 3, Title: title, Table: t})
+		}
+		t := newTable(-1, "Comparison", "Base", "New", ">Users, base", ">Users, new", ">Delta", ">Pairs", "Host")
+		for _, l := range db.Links {
+			t.add(l.Comparison, l.Base, l.New, fixed(float64(l.BaseUsers), 0), fixed(float64(l.NewUsers), 0), l.Effect.text(), strconv.Itoa(l.Pairs), orDash(l.Host))
+		}
+		out = append(out, section{Level: 3, Title: "Comparisons", Table: t})
+	}
+	return append(out, section{Level: 2, Title: "How to read this", Notes: []string{
+		"A release is placed by the ratio of supported users within each comparison, where it ran block by block beside another. Ratios are multiplied along a chain; users of different comparisons, " +
+			"which were measured on other days and often on other machines, are never set against each other. What is assumed is that a ratio of two releases is the same on both machines.",
+		"Intervals are of " + trim(fixed(100*d.Level, 1)) + " % and grow along a chain, because errors add up. Comparisons with fewer than three pairs give no interval, with fewer than six no change.",
+		"A change is a release from which on the level is another: binary segmentation with t tests, p-values adjusted (Bonferroni) for all places of the chain, so that a chain of equal releases gets one in at most " +
+			trim(fixed(100*d.Alpha, 1)) + " % of all cases (docs/statistics.md). A slow decline of many small steps need not have any: look at the last release against the first.",
+	}})
+}
