@@ -157,14 +157,24 @@ func summary(doc report.Document) string {
 
 // report renders a stored comparison again, or numbers that somebody already has.
 func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	if len(args) > 0 && args[0] == "trend" {
+		return a.trend(ctx, fs, args[1:])
+	}
 	n := a.numbersFlags(fs)
+	n.output.textsFlag(fs)
 	rest, err := parse(fs, args, 0, comparison.MostGiven)
 	if err != nil {
 		return err
 	}
 	root, asJSON := n.root, n.asJSON
+	if err := n.output.check(printable, *asJSON, false); err != nil {
+		return err
+	}
 	if *n.base != "" || *n.fresh != "" || len(rest) > 0 && isFile(rest[0]) {
-		n.markdown = true
+		if *n.output.texts != "" {
+			return usagef("-texts are of the report of a stored comparison; that of given numbers has no comments")
+		}
+		n.markdown = *n.output.print == ""
 		return a.judgeNumbers(n, rest)
 	}
 	if len(rest) != 1 {
@@ -179,12 +189,17 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	}
 	c, err := st.Comparison(rest[0])
 	if errors.Is(err, store.ErrNotFound) {
-		if z, zerr := st.Sizing(rest[0]); zerr == nil {
+		if z, zerr := st.Sizing(rest[0]); zerr == nil && n.output.given() {
+			return usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
+		} else if zerr == nil {
 			return a.concludeSizing(ctx, st, z, *asJSON)
 		}
 	}
 	if err != nil {
 		return usageError{err}
+	}
+	if n.output.given() {
+		return a.render(ctx, st, c, n.output, *asJSON)
 	}
 	status, _, err := a.conclude(ctx, st, c, *asJSON)
 	if err != nil {

@@ -160,10 +160,11 @@ func setupOf(m record.Manifest) []record.Row {
 
 // writeReport writes all forms of a document into a directory, and what goes with it. Each file appears whole.
 func writeReport(dir string, doc report.Document, more []namedFile) error {
-	files := []namedFile{
-		{"report.html", func(w io.Writer) error { return report.HTML(w, doc) }},
-		{"report.json", func(w io.Writer) error { return report.JSON(w, doc) }},
-		{"report.md", func(w io.Writer) error { return report.Markdown(w, doc) }},
+	var files []namedFile
+	for _, f := range documentForms(doc) {
+		if f.file != "" {
+			files = append(files, namedFile{f.file, f.write})
+		}
 	}
 	for _, g := range report.Graphs(doc) {
 		name := filepath.Join("graphs", g.File)

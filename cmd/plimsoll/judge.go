@@ -24,6 +24,7 @@ import (
 type numbers struct {
 	better, margin, unit, name, arms, base, fresh, format, root *string
 	databases, asJSON                                           *bool
+	output                                                      *output
 	markdown                                                    bool
 	set                                                         func() []string // flags that were given
 }
@@ -42,6 +43,7 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 
 		databases: fs.Bool("databases", true, "also compare the databases within each arm, when there are several"),
 		asJSON:    fs.Bool("json", false, "write the result as JSON"),
+		output:    outputFlags(fs, printable),
 		set: func() []string {
 			var names []string
 			fs.Visit(func(f *flag.Flag) { names = append(names, f.Name) })
@@ -56,6 +58,9 @@ func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	fs.BoolVar(&n.markdown, "md", false, "write the result as Markdown, with the tables of the release reports")
 	rest, err := parse(fs, args, 0, comparison.MostGiven)
 	if err != nil {
+		return err
+	}
+	if err := n.output.check(printable, *n.asJSON, n.markdown); err != nil {
 		return err
 	}
 	return a.judgeNumbers(n, rest)
@@ -144,13 +149,20 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 			return err
 		}
 		r := verdict.Judge(e, pairs, verdict.Options{BaseName: names[0], NewName: names[1]})
-		switch {
-		case n.markdown:
-			rows := make([]verdict.Row, len(pairs))
-			for i, p := range pairs {
-				rows[i] = verdict.Row{Metric: e.Name, Unit: e.Unit, Pair: p}
+		in := report.JudgeInput{Names: names}
+		for _, p := range pairs {
+			in.Rows = append(in.Rows, verdict.Row{Metric: e.Name, Unit: e.Unit, Pair: p})
+		}
+		if *n.output.out != "" && !n.markdown && *n.output.print == "" { // what is printed stays what it is
+			quiet := *a
+			quiet.stdout = io.Discard
+			if err, status := quiet.judgeRows(n, in), statusError(0); err != nil && !errors.As(err, &status) {
+				return err
 			}
-			return a.judgeRows(n, report.JudgeInput{Rows: rows, Names: names})
+		}
+		switch {
+		case n.markdown || *n.output.print != "":
+			return a.judgeRows(n, in)
 		case *n.asJSON:
 			err = a.json(r)
 		default:
@@ -319,14 +331,14 @@ func (a *app) judgeRows(n *numbers, in report.JudgeInput) error {
 
 func (a *app) writeJudged(n *numbers, in report.JudgeInput) error {
 	d := report.FromRows(in)
-	write := report.JudgeText
+	print := "screen"
 	switch {
 	case *n.asJSON:
-		write = report.JudgeJSON
+		print = "json"
 	case n.markdown:
-		write = report.JudgeMarkdown
+		print = "markdown"
 	}
-	if err := write(a.stdout, d); err != nil {
+	if err := a.write(n.output, judgedForms(d), print); err != nil {
 		return err
 	}
 	return statusOrNil(d.Kind.ExitStatus())

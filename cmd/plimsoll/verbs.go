@@ -26,7 +26,7 @@ func verbs() []verb {
 		{"sizing", "PLAN.yaml", "load steps with a grade each: how many users a machine holds, what stops them, what they cost", (*app).sizing},
 		{"compare", "[-aa] PLAN.yaml | -resume ID|last", "arms × databases in interleaved blocks, with a verdict and a report", (*app).compare},
 		{"judge", "FILE...|COMPARISON", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", (*app).judge},
-		{"report", "COMPARISON|SIZING|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them", (*app).report},
+		{"report", "COMPARISON|SIZING|FILE...|trend COMPARISON|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
 		{"ls", "[-aa]", "list the store's runs, or what comparisons of a build with itself say about the noise", (*app).ls},
 		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
 		{"serve", "-prometheus RUN", "the Prometheus HTTP API over a stored run, for Grafana and other clients", (*app).serve},
