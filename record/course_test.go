@@ -50,6 +50,8 @@ func TestCourse(t *testing.T) {
 	}
 	if view := c.Groups["view"]; !math.IsNaN(view.Mean(0)) || !math.IsNaN(view.Quantile(0, 0.5)) || len(view.Response[0].Value) != 0 {
 		t.Error("an interval without operations has a mean")
+	} else if view.Ops[at] != 1 || view.Ops[at+1] != 0 || view.Timed[at+1] != 0 {
+		t.Errorf("one operation is counted in other intervals too: %v", view.Ops)
 	}
 	for n, want := range map[int]int{0: 0, 1: 1, 49: 49, 50: 50, 100: 100, 101: 50, 199: 99, 201: 67, 86400: 100} {
 		if got := record.NewCourse(record.Phase{To: time.Duration(n) * time.Second}, nil).N; got != want {

@@ -103,3 +103,53 @@ func TestSettlingCalibration(t *testing.T) {
 		within(t, tt.name+": never settled", never, times, tt.never[0], tt.never[1])
 	}
 }
+
+// TestLongestTime holds the mean estimate from 40 values against the true time of a first-order process, (1+rho)/(1-rho): without its
+// correction half of it is missing.
+func TestLongestTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(122, 1))
+	const times = 2000
+	for _, tt := range []struct{ rho, lo, hi float64 }{{0, 1, 1.6}, {0.5, 2.8, 3.8}, {0.8, 8.5, 12}} {
+		sum := 0.0
+		for range times {
+			sum += stats.LongestTime(ar(rng, 40, tt.rho)) / times
+		}
+		t.Logf("correlation %v: %.2f, true %.2f", tt.rho, sum, (1+tt.rho)/(1-tt.rho))
+		if sum < tt.lo || sum > tt.hi {
+			t.Errorf("correlation %v: %.2f, want %v to %v", tt.rho, sum, tt.lo, tt.hi)
+		}
+	}
+	if got := stats.LongestTime([]float64{2, 2, 2, 2, 2}); got != 1 {
+		t.Errorf("no spread: %v", got)
+	}
+	if got := stats.LongestTime([]float64{1, 2}); !math.IsNaN(got) {
+		t.Errorf("two values: %v", got)
+	}
+}
+
+// TestShiftFunctionTies has pairs that agree to the step of their histogram in all but one: they have a band.
+func TestShiftFunctionTies(t *testing.T) {
+	run := func(v float64) []stats.Counts {
+		c := counts(append(repeated(100, 500), append(repeated(101, 500), repeated(v, 1000)...)...)...)
+		return []stats.Counts{c, c, c, c, c, c}
+	}
+	var pairs []stats.RunPair
+	for _, v := range []float64{120, 120, 120, 120, 120, 121.2} {
+		pairs = append(pairs, stats.RunPair{Base: run(110), New: run(v)})
+	}
+	s, err := stats.ShiftFunction(pairs, []float64{0.2, 0.8}, 0.95, 1)
+	if err != nil || !(s.Lo[1] > 0.05 && s.Lo[1] < s.D[1] && s.Hi[1] < 0.15) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if !(s.Lo[0] < 0 && s.Hi[0] > 0) || s.D[0] != 0 {
+		t.Errorf("where nothing differs the band is no point: %+v", s)
+	}
+}
+
+func repeated(v float64, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
+}

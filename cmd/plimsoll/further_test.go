@@ -140,6 +140,9 @@ func TestInsideARun(t *testing.T) {
 	if w, p := ops["view"].Within, ops["view"].P95; w == nil || w.P95 == nil || !(w.P95[0] <= p*1.01 && p*0.99 <= w.P95[1] && w.P95[0] > 3.5 && w.P95[1] < 4.5) || w.P50 == nil || w.P99 != nil || w.Block < 6 {
 		t.Errorf("within the run: %+v, p95 %v", w, p)
 	}
+	if w := ops["post"].Within; w == nil || w.P95 == nil || !(w.P95[0] < w.P95[1]) {
+		t.Errorf("within the run, of what varies: %+v", w)
+	}
 	var out strings.Builder
 	a := &app{stdout: &out, stderr: &out}
 	a.printRun(s, true)
