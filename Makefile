@@ -22,7 +22,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format vet lint arch current capacity-tables calibrate bench microbench faults fuzz gen acceptance build setup clean
+.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench microbench faults fuzz gen acceptance build setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -38,6 +38,10 @@ build: ## bin/plimsoll
 
 test: setup ## set up and run all tests
 	$(GO) test $(TESTFLAGS) ./...
+
+test-full: ## the news feed on real Cassandra, OpenSearch and Kafka, which mvn obtains (166 MB): needs Java 17, mvn and 4 GB of memory
+	@scripts/setup.sh full
+	$(GO) test -count=1 -timeout=40m -tags full -p 1 -v -run '^TestFull' ./lab/jvm ./newsfeed ./cmd/plimsoll
 
 check: format lint arch current ## everything but the tests: format, lint with vet, shape, generated files
 

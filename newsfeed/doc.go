@@ -31,7 +31,8 @@
 //	search    an index of the stories' words, without their subjects
 //	bus       one telemetry record per request, failures too, in microseconds
 //
-// For the last three this package has small stores of its own: separate processes that speak TCP ([Store]).
+// For the last three this package has small stores of its own, separate processes that speak TCP ([Store]), and clients of
+// Cassandra, OpenSearch and Kafka: the address says which.
 //
 // # A story
 //

@@ -160,6 +160,9 @@ func start(t testing.TB, engine string, cfg newsfeed.Config) *feed {
 	}
 	t.Cleanup(func() { _ = r.Stop(context.Background()) })
 	cfg.Redis = r.Addr()
+	if outside != nil {
+		cfg.Wide, cfg.Search, cfg.Bus = outside.addresses()
+	}
 	if cfg.Wide == "" {
 		cfg.Wide, _ = store(t, newsfeed.StoreConfig{Kind: newsfeed.KindWide})
 	}
@@ -171,8 +174,25 @@ func start(t testing.TB, engine string, cfg newsfeed.Config) *feed {
 	}
 	f := &feed{t: t, redis: r, bus: cfg.Bus, dsn: cfg.DSN}
 	f.serve(cfg)
+	if outside != nil { // their tables are made when they are first asked for
+		eventually(t, "good health", func() bool {
+			status, _ := f.do("GET", "/health", nil)
+			return status == 200
+		})
+	}
 	return f
 }
+
+// outside are stores of somebody else, which the tests use while it is set; see TestFull.
+var outside interface {
+	// addresses returns where each test finds stores of its own.
+	addresses() (wide, search, bus string)
+	// fetch returns all records of a bus.
+	fetch(ctx context.Context, bus string) ([][]byte, error)
+}
+
+// patience is how long eventually asks.
+var patience = 5 * time.Second
 
 func (f *feed) serve(cfg newsfeed.Config) {
 	f.t.Helper()
@@ -258,12 +278,12 @@ func (f *feed) befriend(from, to int64) {
 
 func link(id int64) string { return fmt.Sprintf("/participant/%d", id) }
 
-// eventually asks until cond is true or five seconds have passed.
+// eventually asks until cond is true or its patience is at an end.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !cond(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not within 5 s", what)
+			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }

@@ -49,11 +49,17 @@ func startGated(t testing.TB, engine string, wide, search newsfeed.StoreConfig) 
 // records reads all telemetry that the bus has.
 func (f *feed) records() (list []newsfeed.Record) {
 	f.t.Helper()
-	b := newsfeed.NewBus(f.bus)
-	defer b.Close()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
-	raw, err := b.Fetch(ctx, 0)
+	fetch := func(ctx context.Context, bus string) ([][]byte, error) {
+		b := newsfeed.NewBus(bus)
+		defer b.Close()
+		return b.Fetch(ctx, 0)
+	}
+	if outside != nil {
+		fetch = outside.fetch
+	}
+	raw, err := fetch(ctx, f.bus)
 	if err != nil {
 		f.t.Fatal(err)
 	}

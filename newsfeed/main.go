@@ -1,15 +1,20 @@
 package newsfeed
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
+// storeEnv is the name of the environment variable with the address of a store.
+func storeEnv(role string) string { return "NEWSFEED_" + strings.ToUpper(role) }
+
 // Main is the command "newsfeed": it serves until ctx ends; with "store" as its first argument it is one of the own stores.
-// The DSN comes through env, from the variable that -dsn-env names. When it is ready, one line
+// The DSN comes through env, from the variable that -dsn-env names, and so may the addresses of other stores. When it is ready, one line
 // "newsfeed: listening on http://ADDRESS", or "newsfeed: KIND store on ADDRESS", goes to stdout; everything else to stderr.
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	if len(args) > 0 && args[0] == "store" {
@@ -25,9 +30,10 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
 	dsnEnv := fs.String("dsn-env", "NEWSFEED_DSN", "`name` of the environment variable with the DSN, postgres://... or mysql://...")
 	fs.StringVar(&cfg.Redis, "redis", "", "`address` of Redis; without one nothing is cached")
-	fs.StringVar(&cfg.Wide, "wide", "", "`address` of the wide-row store")
-	fs.StringVar(&cfg.Search, "search", "", "`address` of the search store")
-	fs.StringVar(&cfg.Bus, "bus", "", "`address` of the bus")
+	stores := map[string]*string{KindWide: &cfg.Wide, KindSearch: &cfg.Search, KindBus: &cfg.Bus}
+	for role, at := range stores {
+		fs.StringVar(at, role, "", "`address` of the "+role+" store: "+forms[role]+"; with a password only in the environment, as "+storeEnv(role))
+	}
 	fs.StringVar(&cfg.API, "api", APIBoth, "`generation` of the interface: legacy, rest or both")
 	fs.StringVar(&cfg.Index, "index", IndexRefresh, "refresh: a story is found at the index's next refresh; commit: before it is acknowledged")
 	fs.BoolVar(&cfg.Repeats, "repeats", false, "a story goes to a friend once per friendship, as in the first releases of the studied service, not once")
@@ -39,6 +45,12 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("newsfeed: unexpected argument %q", fs.Arg(0))
+	}
+	for role, at := range stores {
+		if strings.Contains(*at, "@") {
+			return fmt.Errorf("newsfeed: -%s: %w, as %s", role, errOpenPassword, storeEnv(role))
+		}
+		*at = cmp.Or(*at, env(storeEnv(role)))
 	}
 	if cfg.DSN = env(*dsnEnv); cfg.DSN == "" {
 		return fmt.Errorf("newsfeed: the environment variable %s holds no DSN", *dsnEnv)

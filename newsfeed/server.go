@@ -38,10 +38,13 @@ const (
 
 // Config says how a [Server] runs. The zero value of every field but DSN, Wide, Search and Bus has a usable meaning.
 type Config struct {
-	Listen            string // address to serve on, default DefaultListen; port 0 picks a free one
-	DSN               string // postgres://… or mysql://…, a secret; the database must exist
-	Redis             string // address; "" caches nothing
-	Wide, Search, Bus string // addresses of the own stores
+	Listen string // address to serve on, default DefaultListen; port 0 picks a free one
+	DSN    string // postgres://… or mysql://…, a secret; the database must exist
+	Redis  string // address; "" caches nothing
+	// Wide, Search and Bus are where the other stores are: HOST:PORT of an own store, or the address of a real one,
+	// cassandra://HOST:PORT[,HOST:PORT][/KEYSPACE], http://HOST:PORT[/INDEX] (or https) and kafka://HOST:PORT[,HOST:PORT][/TOPIC]. Those of
+	// Cassandra and OpenSearch may have USER:PASSWORD@ before the host, and are secrets then.
+	Wide, Search, Bus string
 	API               string // default APIBoth
 	Index             string // default IndexRefresh
 	// Repeats sends a story to a friend once per friendship instead of once.
@@ -64,7 +67,7 @@ type Server struct {
 	cache  *cache // nil: none
 	wide   wideRows
 	search searcher
-	bus    *Bus
+	bus    producer
 	tel    *telemetry
 	met    *metrics
 	ln     net.Listener
@@ -87,9 +90,12 @@ func (c *Config) check() error {
 	case c.StoreTimeout < 0:
 		return fmt.Errorf("store timeout %v: want more than 0", c.StoreTimeout)
 	}
-	for role, addr := range map[string]*string{"wide": &c.Wide, "search": &c.Search, "bus": &c.Bus} {
-		if *addr == "" {
-			return fmt.Errorf("no address of the %s store: start one with newsfeed store -kind %s", role, role)
+	for role, addr := range map[string]string{KindWide: c.Wide, KindSearch: c.Search, KindBus: c.Bus} {
+		if addr == "" {
+			return fmt.Errorf("no address of the %s store: want %s; newsfeed store -kind %s starts an own one", role, forms[role], role)
+		}
+		if _, err := parseAddress(role, addr); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -106,12 +112,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, db: db, log: cfg.Log, bus: NewBus(cfg.Bus)}
+	s := &Server{cfg: cfg, db: db, log: cfg.Log}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.cache = newCache(cfg.Redis, cfg.MaxConns, cfg.StoreTimeout)
-	s.wide, s.search = ownWide{newLink(cfg.Wide)}, ownSearch{newLink(cfg.Search)}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	s.met = newMetrics(db.db)
 	s.tel = newTelemetry(s.bus, s.met, cfg.StoreTimeout)
 	var lc net.ListenConfig
@@ -120,6 +127,21 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
 	return s, nil
+}
+
+// open makes the clients of the stores beside the database. They connect when they have to.
+func (s *Server) open() (err error) {
+	if s.wide, err = openWide(s.cfg.Wide, s.cfg.StoreTimeout); err != nil {
+		return err
+	}
+	if s.search, err = openSearch(s.cfg.Search); err != nil {
+		return err
+	}
+	if s.bus, err = openBus(s.cfg.Bus, s.cfg.StoreTimeout); err != nil {
+		return err
+	}
+	s.cache = newCache(s.cfg.Redis, s.cfg.MaxConns, s.cfg.StoreTimeout)
+	return nil
 }
 
 // Addr is the address that the server listens on, host:port.

@@ -36,10 +36,19 @@ const (
 	telemetryWait = 250 * time.Millisecond // after a failure
 )
 
+// producer is the bus as the service uses it.
+type producer interface {
+	// Produce appends records and returns the offset of the first. All of them are there when it returns nil; after an error they
+	// may be there, or may still arrive. ctx needs a deadline.
+	Produce(ctx context.Context, records [][]byte) (offset int64, err error)
+	Describe(ctx context.Context) (StoreInfo, error)
+	Close()
+}
+
 // telemetry sends records to the bus behind the requests. What the bus does not take waits; beyond mostWaiting the newest are lost
 // and counted.
 type telemetry struct {
-	bus     *Bus
+	bus     producer
 	met     *metrics
 	timeout time.Duration
 	server  string
@@ -49,7 +58,7 @@ type telemetry struct {
 	waiting [][]byte
 }
 
-func newTelemetry(bus *Bus, met *metrics, timeout time.Duration) *telemetry {
+func newTelemetry(bus producer, met *metrics, timeout time.Duration) *telemetry {
 	return &telemetry{bus: bus, met: met, timeout: timeout, server: rand.Text()[:12]}
 }
 

@@ -167,6 +167,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	t := p.Target
 	d.name("target.driver", t.Driver)
 	d.known("target.driver", "driver", t.Driver, k.Drivers)
+	d.checkProfile(t, k)
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
 	for path, v := range map[string]string{
 		"target.binary": t.Binary, "target.url": t.URL, "target.ready": t.Ready,
@@ -211,6 +212,21 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 		if p.Compare == nil || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Binary == "" }) {
 			d.at("target.command", "is missing; the driver process needs a command, or a binary here or in every arm")
 		}
+	}
+}
+
+// checkProfile checks the name of a profile against those of the driver.
+func (d *decoder) checkProfile(t Target, k Known) {
+	const path = "target.profile"
+	switch list := k.Profiles[t.Driver]; {
+	case t.Profile == "" && !d.given(path), !d.good(path, "target.driver"):
+	case !nameRE.MatchString(t.Profile):
+		d.at(path, "%s cannot be a name; want letters, digits, dot, underscore and dash, at most 64", clip(t.Profile))
+	case k.Drivers == nil || !slices.Contains(k.Drivers, t.Driver):
+	case len(list) == 0:
+		d.at(path, "has no effect, because the driver %s has no profiles; remove it", t.Driver)
+	default:
+		d.known(path, "profile of the driver "+t.Driver, t.Profile, list)
 	}
 }
 

@@ -24,6 +24,8 @@ const maxSource = 1 << 20
 type Known struct {
 	Drivers   []string
 	Behaviors []string
+	// Profiles lists, by driver, what target.profile may name; the first is the usual one.
+	Profiles map[string][]string
 	// Arrivals lists the behaviors that can serve workload.arrival.
 	Arrivals []string
 	// Ops lists the operations that a latency rule may name besides "op" and "delivery".

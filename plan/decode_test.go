@@ -231,6 +231,27 @@ unbounded: {max_users: 9, slo: [p99(%s) < 2s, cpu(%s) < 85%%, p99(delivery) < 1s
 	}
 }
 
+func TestKnownProfiles(t *testing.T) {
+	k := plan.Known{Drivers: []string{"server", "other"}, Profiles: map[string][]string{"server": {"quick", "full"}}}
+	const src = "name: n\ntarget: {driver: %s, profile: %s}\nworkload: {behavior: poster}\nbounded: {users: 5}\n"
+	for _, name := range []string{"quick", "full"} {
+		p, err := k.Parse(fmt.Appendf(nil, src, "server", name))
+		if err != nil || p.Target.Profile != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, c := range []struct{ driver, profile, want string }{
+		{"server", "fall", `2:35: target.profile: "fall" is not a known profile of the driver server; did you mean "full"? known: quick, full`},
+		{"server", `""`, `2:35: target.profile: "" cannot be a name; want letters, digits, dot, underscore and dash, at most 64`},
+		{"other", "full", `2:34: target.profile: has no effect, because the driver other has no profiles; remove it`},
+		{"sever", "full", `2:18: target.driver: "sever" is not a known driver; did you mean "server"? known: server, other`},
+	} {
+		if _, err := k.Parse(fmt.Appendf(nil, src, c.driver, c.profile)); err == nil || err.Error() != c.want {
+			t.Errorf("%s %s: got\n%v\nwant\n%s", c.driver, c.profile, err, c.want)
+		}
+	}
+}
+
 func TestKnownMixesAndStorms(t *testing.T) {
 	k := plan.Known{Mixes: []string{"busy"}, Actions: map[string][]string{"reader": {"post", "react"}}, Storms: map[string][]string{"poster": nil, "reader": {"reconnect", "join"}}}
 	const src = `name: n

@@ -50,6 +50,9 @@ type Plan struct {
 type Target struct {
 	// Driver names the way of deployment. Which names exist is known to the caller; see [Known].
 	Driver string `yaml:"driver"`
+	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one. Which names exist is known to
+	// the caller; see [Known].
+	Profile string `yaml:"profile"`
 	// Instances is the number of servers on one database, 1 to 64. Default 1.
 	Instances int `yaml:"instances"`
 	// Binary is the server's executable, or the directory of its release; empty means the driver's own.

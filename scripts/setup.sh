@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis, nginx, ip, nft, podman, runc and Chromium. It does so
-# through apt, as root, without starting any service; elsewhere it says what the program will do instead. It may be run
-# again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
+# through apt, as root, without starting any service; elsewhere it says what the program will do instead. With the argument "full" also
+# Java 17 and Maven, for `make test-full`. It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
 set -euo pipefail
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -36,6 +36,17 @@ have_chromium() {
   return 1
 }
 
+have_java17() {
+  local home
+  for home in "${JAVA_HOME:-}" /usr/lib/jvm/* /usr/java/* /opt/java/*; do
+    if [ -x "$home/bin/javac" ] && grep -q '^JAVA_VERSION="17' "$home/release" 2>/dev/null; then
+      return 0
+    fi
+  done
+  return 1
+}
+full=${1:-}
+
 if ! command -v go >/dev/null; then
   say "go is not in PATH; install the version that go.mod names"
   exit 1
@@ -50,6 +61,10 @@ have_ip || packages+=(iproute2)       # network namespaces
 have_nft || packages+=(nftables)      # packet loss in the fault suite, published ports of deployments
 have_podman || packages+=(podman runc) # containers of deployments
 have_chromium || packages+=(chromium fonts-liberation) # the tests of package report open its pages
+if [ "$full" = full ]; then
+  have_java17 || packages+=(openjdk-17-jdk-headless)
+  command -v mvn >/dev/null || packages+=(maven)
+fi
 
 # No service may start: the program supervises its own servers. A policy file says so to the packages' scripts, for as long
 # as the installation takes, unless the host has one already.
@@ -113,6 +128,10 @@ fi
 if ! have_chromium; then
   say "no Chromium on this host: the tests of package report need it; install chromium"
   failed=1
+fi
+if [ "$full" = full ] && { ! have_java17 || ! command -v mvn >/dev/null; }; then
+  say "no Java 17 development kit or no mvn on this host: install openjdk-17-jdk-headless and maven"
+  exit 1
 fi
 if [ "$failed" = 1 ] && [ "${CI:-}" = true ]; then
   exit 1

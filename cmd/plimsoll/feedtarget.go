@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"plimsoll/lab"
+	"plimsoll/lab/jvm"
 	"plimsoll/lab/redis"
 	"plimsoll/newsfeed"
 	"plimsoll/target"
@@ -20,12 +22,18 @@ import (
 // feedDriver is the name of the driver that deploys the reference news feed with all its stores.
 const feedDriver = "newsfeed"
 
+// Profiles of the driver: what stands behind the service beside its database and Redis.
+const (
+	feedQuick = "quick" // this program's own stores
+	feedFull  = "full"  // Cassandra, OpenSearch and Kafka
+)
+
 // feedRoles are its processes that can be watched.
 var feedRoles = []string{"app", "target", "generator", "cache", "wide", "search", "bus"}
 
-// feedCompanions are the stores of the quick profile: Redis, and this program's own in the places of Cassandra, OpenSearch and
-// Kafka.
-func feedCompanions(at side) map[string]target.StartCompanion {
+// feedCompanions are the stores of a profile: Redis, and in the quick one this program's own in the places of Cassandra, OpenSearch
+// and Kafka.
+func feedCompanions(profile string, at side) map[string]target.StartCompanion {
 	all := map[string]target.StartCompanion{
 		"cache": func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
 			s, err := redis.Start(ctx, redis.Config{Dir: dir, CPUs: cpus, NetNS: at.netns, Addr: at.addr})
@@ -35,13 +43,34 @@ func feedCompanions(at side) map[string]target.StartCompanion {
 			return s, nil
 		},
 	}
-	for kind, other := range map[string]string{newsfeed.KindWide: "Cassandra", newsfeed.KindSearch: "OpenSearch", newsfeed.KindBus: "Kafka"} {
-		all[kind] = func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
-			return startOwnStore(ctx, kind, other, dir, cpus, at)
+	for _, st := range feedStores {
+		all[st.role] = func(ctx context.Context, dir string, cpus []int) (target.Companion, error) {
+			if profile != feedFull {
+				return startOwnStore(ctx, st.role, st.title, dir, cpus, at)
+			}
+			s, err := st.start(ctx, jvm.Config{Dir: dir, CPUs: cpus, NetNS: at.netns, Addr: at.addr, Journal: storeJournal(dir, st.role)})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
 		}
 	}
 	return all
 }
+
+// feedStores are the stores besides the database and the cache.
+var feedStores = []struct {
+	role, title string
+	scheme      string // of the real one's address
+	start       func(context.Context, jvm.Config) (*jvm.Server, error)
+}{
+	{newsfeed.KindWide, "Cassandra", "cassandra://", jvm.StartCassandra},
+	{newsfeed.KindSearch, "OpenSearch", "http://", jvm.StartOpenSearch},
+	{newsfeed.KindBus, "Kafka", "kafka://", jvm.StartKafka},
+}
+
+// storeJournal is the undo journal of a store. It stands beside the store's directory, which is emptied before each start.
+func storeJournal(dir, role string) string { return filepath.Join(filepath.Dir(dir), role+".journal") }
 
 // An ownStore is this program as a store of the news feed.
 type ownStore struct {
@@ -62,7 +91,7 @@ func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at 
 	s := &ownStore{addr: net.JoinHostPort(at.host(), strconv.Itoa(port)), other: other}
 	s.proc, err = lab.Start(ctx, lab.Spec{
 		Name: kind + " store", Path: exe, Args: []string{"newsfeed", "store", "-kind", kind, "-listen", s.addr, "-dir", dir},
-		CPUs: cpus, NetNS: at.netns, Journal: filepath.Join(filepath.Dir(dir), kind+".journal"), StopTimeout: 3 * time.Second,
+		CPUs: cpus, NetNS: at.netns, Journal: storeJournal(dir, kind), StopTimeout: 3 * time.Second,
 	})
 	if err != nil {
 		return nil, err
@@ -110,12 +139,27 @@ func (s *ownStore) PIDs() []int {
 // Stop implements target.Companion.
 func (s *ownStore) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
 
-// feedCommand starts this program's news feed, or another build of it.
-func feedCommand(spec target.Spec, _ process.Instance) (process.Command, error) {
-	args := []string{"newsfeed", "-listen=${HOSTPORT}", "-redis=${CACHE}", "-wide=${WIDE}", "-search=${SEARCH}", "-bus=${BUS}"}
-	env := map[string]string{"NEWSFEED_DSN": "${DSN}"}
-	if n := len(spec.CPUs); n > 0 {
-		env["GOMAXPROCS"] = strconv.Itoa(n)
+// feedAddress is the address of a profile's store, as the service wants it.
+func feedAddress(profile, role, hostport string) string {
+	for _, st := range feedStores {
+		if profile == feedFull && st.role == role {
+			return st.scheme + hostport
+		}
 	}
-	return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
+	return hostport
+}
+
+// feedCommand starts this program's news feed, or another build of it, with the stores of a profile.
+func feedCommand(profile string) func(target.Spec, process.Instance) (process.Command, error) {
+	return func(spec target.Spec, _ process.Instance) (process.Command, error) {
+		args := []string{"newsfeed", "-listen=${HOSTPORT}", "-redis=${CACHE}"}
+		for _, st := range feedStores {
+			args = append(args, "-"+st.role+"="+feedAddress(profile, st.role, "${"+strings.ToUpper(st.role)+"}"))
+		}
+		env := map[string]string{"NEWSFEED_DSN": "${DSN}"}
+		if n := len(spec.CPUs); n > 0 {
+			env["GOMAXPROCS"] = strconv.Itoa(n)
+		}
+		return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
+	}
 }

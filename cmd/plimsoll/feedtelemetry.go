@@ -45,7 +45,10 @@ func (s *session) telemetry(ctx context.Context, sys *system, env workload.Env, 
 		return nil, nil
 	}
 	s.prog.doing("reading the telemetry", 0)
-	bus := newsfeed.NewBus(addr)
+	bus, err := newsfeed.OpenReader(feedAddress(s.plan.Target.Profile, newsfeed.KindBus, addr))
+	if err != nil {
+		return nil, err
+	}
 	defer bus.Close()
 	ctx, cancel := context.WithTimeout(ctx, telemetryTime)
 	defer cancel()

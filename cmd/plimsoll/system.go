@@ -33,6 +33,7 @@ import (
 func known() plan.Known {
 	return plan.Known{
 		Drivers:   []string{"refchat", "refnull", feedDriver, "process", "external"},
+		Profiles:  map[string][]string{feedDriver: {feedQuick, feedFull}},
 		Behaviors: slices.Sorted(maps.Keys(behaviors())),
 		Ops:       opNames(),
 		Mixes:     mixNames(),
@@ -263,7 +264,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		return nil, err
 	}
 	spec.URL = cmp.Or(sys.house.url(), spec.URL)
-	if sys.dep, err = f.driver(t.Driver, provision, filled, sys.house, spec.Dir).Deploy(ctx, spec); err != nil {
+	if sys.dep, err = f.driver(t, provision, filled, sys.house, spec.Dir).Deploy(ctx, spec); err != nil {
 		return nil, errors.Join(err, sys.house.close(context.WithoutCancel(ctx)))
 	}
 	f.systems[key] = sys // from here on close stops it
@@ -278,21 +279,22 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 	return sys, nil
 }
 
-// driver returns the driver of a plan's name, which has been checked. The database begins with a dump, if there is one.
-func (f *deployments) driver(name string, provision func(context.Context, target.Endpoint) error, filled *dump.Dump, h *housing, dir string) target.Driver {
+// driver returns the driver that a plan's target names, which has been checked. The database begins with a dump, if there is one.
+func (f *deployments) driver(t plan.Target, provision func(context.Context, target.Endpoint) error, filled *dump.Dump, h *housing, dir string) target.Driver {
 	conf := process.Config{Databases: databases(filled, h.stores()), Provision: provision, Placed: h.placed(dir)}
 	if filled != nil {
 		conf.Filled, conf.Database = true, filled.Manifest.Database
 	}
-	switch name {
+	switch t.Driver {
 	case "external":
 		return &external.Driver{}
 	case "refchat":
-		conf.Name, conf.Command = name, refchatCommand
+		conf.Name, conf.Command = t.Driver, refchatCommand
 	case "refnull":
-		conf.Name, conf.Databases, conf.Command = name, nil, refnullCommand
+		conf.Name, conf.Databases, conf.Command = t.Driver, nil, refnullCommand
 	case feedDriver:
-		conf.Name, conf.Command, conf.Companions, conf.Database = name, feedCommand, feedCompanions(h.stores()), "newsfeed"
+		conf.Name, conf.Database = t.Driver, "newsfeed"
+		conf.Command, conf.Companions = feedCommand(t.Profile), feedCompanions(t.Profile, h.stores())
 	}
 	return process.New(conf)
 }

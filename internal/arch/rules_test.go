@@ -25,7 +25,7 @@ var rows = [][]string{
 var pure = []string{"stats", "plan", "verdict", "control", "report"}
 
 // inTests are subpackages that tests of any package may start.
-var inTests = []string{"lab/postgresql", "lab/mysql", "lab/redis"}
+var inTests = []string{"lab/postgresql", "lab/mysql", "lab/redis", "lab/jvm"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "dataset", "refchat", "newsfeed", "cmd", "internal/arch"}

@@ -24,7 +24,7 @@ import (
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("newsfeed perf", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	bus := fs.String("bus", "", "`address` of the bus")
+	bus := fs.String("bus", "", "`address` of the bus: HOST:PORT of an own one, or kafka://HOST:PORT[,HOST:PORT][/TOPIC]")
 	listen := fs.String("listen", "", "`address` to serve its own metrics on, under /metrics; none without it")
 	elastic := fs.String("elasticsearch-env", "", "`name` of the environment variable with the address of Elasticsearch or OpenSearch, http://[USER:PASSWORD@]HOST:PORT")
 	index := fs.String("index", DefaultIndex, "`index` there")
@@ -46,7 +46,10 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	if f.Config.Lateness == 0 {
 		f.Config.Lateness = -1 // none
 	}
-	b := newsfeed.NewBus(*bus)
+	b, err := newsfeed.OpenReader(*bus)
+	if err != nil {
+		return fmt.Errorf("newsfeed perf: %w", err)
+	}
 	defer b.Close()
 	f.Source = b
 	var bulk *Bulk
@@ -55,7 +58,6 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 		if at == "" {
 			return fmt.Errorf("newsfeed perf: the environment variable %s holds no address", *elastic)
 		}
-		var err error
 		if bulk, err = NewBulk(at, *index); err != nil {
 			return fmt.Errorf("newsfeed perf: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"plimsoll/target"
 )
@@ -39,17 +40,22 @@ func (d *deployment) renewCompanions(ctx context.Context) error {
 	return nil
 }
 
-// stopCompanions stops those that run.
+// stopCompanions stops those that run, side by side: together they must not take longer than the slowest.
 func (d *deployment) stopCompanions(ctx context.Context) error {
 	d.state.Lock()
 	companions := d.companions
 	d.companions = nil
 	d.state.Unlock()
-	var errs []error
-	for role, c := range companions {
-		if err := c.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stopping the %s: %w", role, err))
-		}
+	var wg sync.WaitGroup
+	roles := slices.Sorted(maps.Keys(companions))
+	errs := make([]error, len(roles))
+	for i, role := range roles {
+		wg.Go(func() {
+			if err := companions[role].Stop(ctx); err != nil {
+				errs[i] = fmt.Errorf("stopping the %s: %w", role, err)
+			}
+		})
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }

@@ -1,0 +1,163 @@
+//go:build full
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/lab"
+	"plimsoll/target"
+)
+
+const feedFullPlan = `
+name: feed-full
+seed: 7
+target: {driver: newsfeed, profile: full}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: newsfeed, params: {preset: mixed-10}}
+bounded: {users: 10, ramp: 500ms, settle: 5s, measure: 5s}
+compare: {arms: {base: {}, new: {args: [-index=commit]}}, blocks: 1}
+`
+
+// TestFullNewsFeedCompared compares two arms of the service on both databases with real Cassandra, OpenSearch and Kafka: every story of
+// every run is read back, nothing fails, the report names the stores, and nothing is left running.
+func TestFullNewsFeedCompared(t *testing.T) {
+	exe, dir, plan := fullPlan(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, "compare", "-store", dir, plan)
+	var talk strings.Builder
+	cmd.Stderr = &talk
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code == exitTool || code == exitUsage { // what one block says, and whether the host was busy, is no fault of the feed
+		t.Fatalf("status %d, %v\n%s", code, err, talk.String())
+	}
+	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
+	if err != nil || len(runs) != 4 {
+		t.Fatalf("runs %v, %v: want four", runs, err)
+	}
+	for _, name := range runs {
+		checkFullRun(ctx, t, exe, dir, name)
+	}
+	reports, err := filepath.Glob(filepath.Join(dir, "comparisons", "*", "report.md"))
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("reports %v, %v: want one", reports, err)
+	}
+	report, err := os.ReadFile(reports[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\|\s*Other stores.*$`).FindString(string(report))
+	for _, say := range []string{"bus: Kafka 3.9.1", "cache: Redis ", "search: OpenSearch 2.19.2", "wide: Cassandra 5.0.4", "commitlog_sync=periodic"} {
+		if !strings.Contains(row, say) {
+			t.Errorf("the row of the other stores lacks %q: %s", say, row)
+		}
+	}
+	t.Log(row)
+}
+
+// fullPlan writes the plan of these tests.
+func fullPlan(t *testing.T) (exe, dir, plan string) {
+	t.Helper()
+	exe, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	plan = filepath.Join(dir, "feed.yaml")
+	if err := os.WriteFile(plan, []byte(feedFullPlan), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return exe, dir, plan
+}
+
+// checkFullRun looks at one run: what stood behind the service, and that every acknowledged story is there.
+func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) {
+	t.Helper()
+	raw, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Target struct {
+			Companions map[string]lab.Description
+		}
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	for role, want := range map[string]string{"wide": "Cassandra 5.0.4", "search": "OpenSearch 2.19.2", "bus": "Kafka 3.9.1"} {
+		if c := m.Target.Companions[role]; c.Name+" "+c.Version != want || c.Settings["heap"] == "" {
+			t.Errorf("the %s is %+v, want %s", role, c, want)
+		}
+	}
+	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(manifest)))
+	text, err := show.CombinedOutput()
+	if err != nil && show.ProcessState.ExitCode() != exitInvalid {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if m := readBack.FindStringSubmatch(string(text)); m == nil || m[1] != m[2] || m[1] == "0" {
+		t.Errorf("not all stories were read back:\n%s", text)
+	}
+	t.Logf("%s", text)
+}
+
+// TestFullNewsFeedDiesWithPlimsoll kills plimsoll with SIGKILL while the whole system is up: none of its processes stays.
+func TestFullNewsFeedDiesWithPlimsoll(t *testing.T) {
+	exe, dir, plan := fullPlan(t)
+	cmd := exec.Command(exe, "target", "up", "-store", dir, "-database", "postgresql", plan)
+	var talk safeBuffer
+	cmd.Stderr = &talk
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var state target.State
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		var err error
+		if state, err = target.Load(filepath.Join(dir, "target")); err == nil {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("plimsoll ended: %v\n%s", err, talk.String())
+		default:
+		}
+		if time.Now().After(end) {
+			_ = cmd.Process.Kill()
+			t.Fatalf("not up: %v\n%s", err, talk.String())
+		}
+	}
+	n := 0
+	for _, role := range []string{"app", "db", "cache", "wide", "search", "bus"} {
+		if len(state.Processes[role]) == 0 || !state.Processes[role][0].Alive() {
+			t.Errorf("%s: processes %v", role, state.Processes[role])
+		}
+		n += len(state.Processes[role])
+	}
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	for role, ids := range state.Processes {
+		for _, id := range ids {
+			for end := time.Now().Add(20 * time.Second); id.Alive(); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Errorf("the %s, process %d, survived plimsoll", role, id.PID)
+					_ = syscall.Kill(id.PID, syscall.SIGKILL)
+				}
+			}
+		}
+	}
+	t.Logf("%d processes ended", n)
+}
