@@ -29,6 +29,7 @@ target: {driver: newsfeed}
 database: {engine: postgresql}
 workload: {behavior: newsfeed, params: {preset: mixed-10}}
 bounded: {users: 5, ramp: 500ms, settle: 500ms, measure: 2s}
+gates: {lag: {red: 2s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 1s}, others: {red: 100%}}   # a busy host is no fault of what is tested
 compare:
   arms:
     base: {}
