@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,11 +15,14 @@ import (
 	"plimsoll/verdict"
 )
 
-var pictures = flag.String("pictures", "", "directory for pictures of the pages, for people to look at")
+var (
+	pictures = flag.String("pictures", "", "directory for pictures of the pages, for people to look at")
+	pageFile = flag.String("page", "", "file of one more page to open")
+)
 
 // pages are all kinds of pages that this package writes.
 func pages(t *testing.T) map[string][]byte {
-	return map[string][]byte{
+	out := map[string][]byte{
 		"full":        render(t, func(w io.Writer) error { return HTML(w, From(scenes()["full"].input())) }),
 		"hostile":     render(t, func(w io.Writer) error { return HTML(w, From(scenes()["hostile"].input())) }),
 		"judged":      render(t, func(w io.Writer) error { return JudgeHTML(w, judgedDocument()) }),
@@ -27,6 +31,14 @@ func pages(t *testing.T) map[string][]byte {
 		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
 		"sizing":      render(t, func(w io.Writer) error { return SizingHTML(w, seedDocument(t)) }),
 	}
+	if *pageFile != "" {
+		data, err := os.ReadFile(*pageFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out["file"] = data
+	}
+	return out
 }
 
 // TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be asked for, no error reported, and nothing reach beyond a
@@ -69,7 +81,7 @@ func TestPagesInABrowser(t *testing.T) {
 				t.Errorf("on paper the page is cut: %v", wide)
 			}
 			var silent []string
-			c.eval(`[...document.querySelectorAll("figure")].filter(f => !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
+			c.eval(`[...document.querySelectorAll("figure")].filter(f => f.querySelector("svg") && !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
 				.concat([...document.querySelectorAll("button, a")].filter(b => !b.textContent.trim()).map(b => b.outerHTML))`, &silent)
 			if len(silent) > 0 {
 				t.Errorf("without a text: %v", silent)

@@ -104,6 +104,9 @@ func headline(d Document, f Finding) string {
 	v := f.Verdict
 	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
 	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)
+	if decided := v.Kind == verdict.Same || v.Kind == verdict.Worse || v.Kind == verdict.Better; len(d.Arms) > 2 && !decided {
+		name = prefix(f.Name) + differing(d, f) // the sentence itself does not name the arm
+	}
 	switch {
 	case len(v.Results) == 0:
 		return name + "invalid: there was no endpoint to judge"

@@ -20,6 +20,10 @@ var areaRE = regexp.MustCompile(`class="area" x="\d+" y="(\d+)"`)
 func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	fmt.Fprintf(b, `<figure data-clock="%s %s" aria-labelledby="g%[3]d">`+"\n"+`<figcaption><button type="button" class="title" id="g%[3]d" aria-expanded="false">%[4]s</button>`,
 		esc(g.data.Engine), esc(g.data.Test), id, esc(g.title()+g.inUnit()))
+	if g.data.NoData != "" { // an empty picture says nothing
+		fmt.Fprintf(b, `</figcaption><p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
+		return
+	}
 	b.WriteString(`<span class="legend">`)
 	for _, k := range g.keys() {
 		switch k.kind {

@@ -180,8 +180,11 @@ func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph, help b
 	b.WriteString("</div>\n")
 }
 
-// longCell is from how many signs a cell is text to be wrapped.
-const longCell = 40
+// longCell is from how many signs a cell is text to be wrapped, veryLongCell from how many it gets a broad column.
+const (
+	longCell     = 40
+	veryLongCell = 160
+)
 
 // writeHTMLTable writes a table below the heading of section id.
 func writeHTMLTable(b *bytes.Buffer, t *table, id int) {
@@ -198,6 +201,8 @@ func writeHTMLTable(b *bytes.Buffer, t *table, id int) {
 			case i == t.Kind:
 				word, _, _ := strings.Cut(strings.TrimLeft(c, "✅⚠️❌ "), " ")
 				names = "kind k-" + slug(word)
+			case len(c) >= veryLongCell:
+				names = "wide long"
 			case len(c) >= longCell:
 				names = "wide"
 			}

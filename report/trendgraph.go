@@ -114,12 +114,11 @@ func (g TrendGraph) alternative() string {
 
 // Size of the SVG, and the place of the area in it.
 const (
-	trendWidth  = 860
-	trendHeight = 380
-	trendX      = 58
-	trendY      = 34
-	trendW      = trendWidth - trendX - 16
-	trendH      = trendHeight - trendY - 92
+	trendWidth = 860
+	trendX     = 58
+	trendY     = 34
+	trendW     = trendWidth - trendX - 16
+	trendH     = 250
 )
 
 // trendStyle is what a trend that stands alone has beside the style of graphs.
@@ -136,9 +135,14 @@ func (g TrendGraph) SVG(w io.Writer) error {
 func (g TrendGraph) svg(b *bytes.Buffer, attributes, style string) {
 	ys := g.scale()
 	lo, hi := ys[0].at, ys[len(ys)-1].at
+	longest := 0
+	for _, m := range g.marks {
+		longest = max(longest, len([]rune(short(m.name, 18))))
+	}
+	height := trendY + trendH + 24 + 7*longest/2 // names are written at 30 degrees, with letters 7 wide
 	x := func(v float64) string { return coord(trendX + v/g.span()*trendW) }
 	y := func(v float64) string { return coord(trendY + trendH - (v-lo)/(hi-lo)*trendH) }
-	fmt.Fprintf(b, `<svg class="chart trend"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, trendWidth, trendHeight, esc(g.title), style)
+	fmt.Fprintf(b, `<svg class="chart trend"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, trendWidth, height, esc(g.title), style)
 	fmt.Fprintf(b, `<text class="title" x="8" y="18">%s</text>`+"\n", esc(g.title))
 	for _, t := range ys {
 		fmt.Fprintf(b, `<line class="grid" x1="%d" x2="%d" y1="%[3]s" y2="%[3]s"/><text x="%[4]d" y="%[3]s" dy="4" text-anchor="end">%[5]s</text>`+"\n", trendX, trendX+trendW, y(t.at), trendX-6, t.label)
