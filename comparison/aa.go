@@ -78,8 +78,14 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 	if p.Target.Driver == "external" {
 		q.Target.URL = p.Target.URL
 	}
-	if engine != "" {
+	// Where arms differ in their database or deployment, the noise is that of base, which is what is compared with itself.
+	if engine = p.EngineOf(plan.Base, engine); engine != "" {
 		q.Database.Engine = []string{engine}
+	}
+	if p.Compare != nil {
+		if base, ok := p.Compare.Arm(plan.Base); ok && base.Deployment != nil {
+			q.Setup = []plan.Row{{Name: "deployment", Value: fmt.Sprintf("%+v", *base.Deployment)}}
+		}
 	}
 	together := p.Compare != nil && p.Compare.Combine
 	if b := p.Bounded; b != nil && (test == BoundedTest || together) {
@@ -106,7 +112,7 @@ func LoadText(p *plan.Plan, engine, test string) string {
 	if u := p.Unbounded; u != nil && test == UnboundedTest {
 		parts = append(parts, fmt.Sprintf("search up to %d users in %v", u.MaxUsers, p.Workload.Wait(u.Budget)))
 	} else if b := p.Bounded; b != nil {
-		n, _ := b.UsersFor(engine)
+		n, _ := b.UsersFor(p.EngineOf(plan.Base, engine))
 		parts = append(parts, fmt.Sprintf("%d users for %v", n, b.Measure))
 	}
 	return strings.Join(parts, ", ")
@@ -189,7 +195,7 @@ func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 }
 
 // Spreads of runs that are assumed where nobody measured any, relative to the number itself: what runs on a quiet host of one's own
-// show, latencies about twice as much as capacity (docs/statistics.md). An assumption is no knowledge, and is marked as one.
+// show, latencies about twice as much as capacity and throughput (docs/statistics.md). An assumption is no knowledge, and is marked as one.
 const (
 	assumedCapacity = 0.02
 	assumedLatency  = 0.04
@@ -209,12 +215,14 @@ func Foresee(p *plan.Plan, noise []record.Noise) []record.Expected {
 			i := slices.IndexFunc(noise, func(n record.Noise) bool { return n.Engine == e && n.Metric == ep.Name })
 			switch {
 			case i >= 0:
-				x.RunSD = noise[i].RunSD()
+				if x.RunSD = noise[i].RunSD(); x.RunSD == 0 {
+					continue // numbers that do not vary could find anything, which says nothing
+				}
 			case ep.Absolute:
 				continue
 			default:
 				x.RunSD, x.Assumed = assumedLatency, true
-				if ep.Name == "capacity" {
+				if ep.Better == verdict.Higher { // capacity, throughput
 					x.RunSD = assumedCapacity
 				}
 			}

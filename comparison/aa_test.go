@@ -148,6 +148,12 @@ func TestForesee(t *testing.T) {
 	if _, ok := got["postgresql errors"]; ok {
 		t.Error("a spread of errors was assumed")
 	}
+	still := []record.Noise{{Engine: "mysql", Metric: "capacity"}}
+	for _, x := range Foresee(p, still) {
+		if x.Engine == "mysql" && x.Metric == "capacity" {
+			t.Errorf("of numbers that did not vary: %+v", x)
+		}
+	}
 	looks := parsed(t, strings.Replace(aaPlan, "blocks: 6", "looks: [6, 9, 12]", 1))
 	if x := Foresee(looks, nil)[0]; x.Blocks != 12 || x.Alpha != 0.0221 || !(x.MDE > 0.02 && x.MDE < 0.04) {
 		t.Errorf("looks: %+v", x)

@@ -118,10 +118,7 @@ func (r *runner) prepare(lost []string) record.Resumption {
 		if run.Cut {
 			continue
 		}
-		run.Dropped = false
-		if run.Valid {
-			run.Why = ""
-		}
+		run.Dropped = false // the replay drops it again
 		if run.Pilot {
 			if _, ok := r.pilotStart(run.Run); !ok {
 				run.Cut, run.Dropped, run.Why = true, true, "it found no capacity, and was run again"

@@ -98,10 +98,13 @@ func (p *Protocol) canaryTexts(d Document) []string {
 	for _, c := range p.Canary {
 		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),
 			percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), count(c.Pairs, "pair", "pairs"))
-		if c.Moved {
+		switch {
+		case c.Moved:
 			text += "the environment was another one for this arm, by more than 2 %."
-		} else {
-			text += "no difference of the environment of more than 2 % is shown."
+		case float64(c.Lo) > 1/(1+canaryLimit)-1 && float64(c.Hi) < canaryLimit:
+			text += "the environment was the same for both to within 2 %."
+		default:
+			text += "too wide to say whether the environment was the same to within 2 %."
 		}
 		out = append(out, text)
 	}

@@ -11,12 +11,18 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		shift float64 // of the new arm
+		noise float64
 		moved bool
-	}{{"a quiet host", 1, false}, {"one that is 1 % slower for one arm", 0.99, false}, {"one that is 5 % slower for one arm", 0.95, true}, {"or faster", 1.05, true}} {
+		says  string
+	}{
+		{"a quiet host", 1, 0.004, false, "was the same for both to within 2 %"}, {"one that is 1 % slower for one arm", 0.99, 0.004, false, "was the same for both to within 2 %"},
+		{"one that is 5 % slower for one arm", 0.95, 0.004, true, "another one for this arm"}, {"or faster", 1.05, 0.004, true, "another one for this arm"},
+		{"a host of which nothing can be said", 1, 0.2, false, "too wide to say"},
+	} {
 		in := planned()
 		cells := map[string]float64{}
 		for i, r := range in.Comparison.Runs {
-			v := 10_000 * math.Exp(0.004*math.Sin(float64(7*i)))
+			v := 10_000 * math.Exp(tt.noise*math.Sin(float64(7*i)))
 			if r.Arm == "new" {
 				v *= tt.shift
 			}
@@ -30,7 +36,7 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, d.Protocol.Canary)
 		}
 		md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
-		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") {
+		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") || !strings.Contains(md, tt.says) {
 			t.Errorf("%s: warned %v", tt.name, warned)
 		}
 	}

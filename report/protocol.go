@@ -180,8 +180,11 @@ func expectedText(all []record.Expected, label func(string) string) string {
 }
 
 func kindOf(metric string) string {
-	if metric == capacityName {
+	switch {
+	case metric == capacityName:
 		return "capacity"
+	case strings.HasPrefix(metric, "throughput"):
+		return "throughput"
 	}
 	return "latencies"
 }

@@ -63,13 +63,22 @@ func TestRunsThatWaitForALook(t *testing.T) {
 	c := in.Comparison
 	c.State, c.Why = record.Interrupted, "interrupt"
 	c.Looks[0].Decided = false
-	in.Runs[len(in.Runs)-1].Cell.Block, c.Runs[len(c.Runs)-1].Block = 7, 7
+	for i := range in.Runs {
+		if in.Runs[i].Cell.Block == 6 {
+			in.Runs[i].Cell.Block = 7
+		}
+	}
+	for i := range c.Runs {
+		if c.Runs[i].Block == 6 {
+			c.Runs[i].Block = 7
+		}
+	}
 	d := From(in)
 	if last := d.Runs[len(d.Runs)-1]; last.Part != "not judged" || !strings.Contains(last.Why, "next planned look") {
 		t.Errorf("%+v", last)
 	}
-	if d.State.Judged != 5 { // block 6 lost its partner
-		t.Errorf("%d blocks judged", d.State.Judged)
+	if d.State.Judged != 5 || len(d.Blocks) != 5 {
+		t.Errorf("%d blocks judged, %d shown; want 5", d.State.Judged, len(d.Blocks))
 	}
 	if text := d.Protocol.lookText(); !strings.HasPrefix(text, "not decided at look 1 of 3") || !strings.HasSuffix(text, "the next is after 9 blocks") {
 		t.Errorf("got %q", text)

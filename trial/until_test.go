@@ -130,6 +130,32 @@ func TestUntilEndsThePhase(t *testing.T) {
 	}
 }
 
+// A long window begins at one of its marks: never too late, and earlier by less than the distance of two.
+func TestLongWindow(t *testing.T) {
+	const window = 1201 * time.Second // marks every 3 s
+	for _, length := range []time.Duration{1300 * time.Second, 1301 * time.Second, 1302 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(1000)
+			s := spec(t, l)
+			began := time.Now()
+			s.Bounded = &Bounded{Users: 10, Ramp: time.Second, Settle: time.Second, Measure: time.Hour, Window: window, Until: func() (string, error) {
+				if time.Since(began) >= 2*time.Second+length {
+					return "full", nil
+				}
+				return "", nil
+			}}
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ph := phasesOf(out)["measure"]
+			if d := ph.To - ph.From; ph.To != 2*time.Second+length || d < window || d >= window+3*time.Second {
+				t.Errorf("%v of %v count, want %v", d, length, window)
+			}
+		})
+	}
+}
+
 // A stop rule that cannot be watched voids the run, which goes on to its end.
 func TestUntilThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -96,7 +96,8 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 		}
 	}
 	s.prog.say("rendering the report")
-	status, doc, err := a.conclude(ctx, s.store, c, j.json)
+	// What an interrupted comparison has measured is reported too.
+	status, doc, err := a.conclude(context.WithoutCancel(ctx), s.store, c, j.json)
 	if err != nil {
 		return err
 	}

@@ -106,8 +106,12 @@ func (a *app) listNoise(st *store.Store, asJSON bool) error {
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "ENVIRONMENT\tDATABASE\tTEST\tMETRIC\tCOMPARISONS\tPAIRS\tRUN SD\tSIX BLOCKS FIND\tFALSE\tLOAD\tHOST")
 	for _, r := range rows {
+		finds := "-"
+		if r.RunSD > 0 { // numbers that do not vary could find anything, which says nothing
+			finds = spread(r.Finds, r.Absolute)
+		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d of %d\t%s\t%s\n", r.Environment, dash(r.Engine), r.Test, r.Metric, r.Comparisons, r.Pairs,
-			spread(r.RunSD, r.Absolute), spread(r.Finds, r.Absolute), r.False, r.Lines, r.Load, r.Host)
+			spread(r.RunSD, r.Absolute), finds, r.False, r.Lines, r.Load, r.Host)
 	}
 	if err := tw.Flush(); err != nil || len(rows) > 0 {
 		return err
