@@ -57,8 +57,12 @@ func (p Phase) Seconds() (first, n int) {
 	return ceil(p.From), max(0, ceil(p.To)-ceil(p.From))
 }
 
-// Add takes in a second. It keeps nothing of ws, and ignores seconds outside the phase. Seconds come in their order.
+// Add takes in a second. It keeps nothing of ws, and ignores seconds outside the phase. Seconds come in their order. A nil
+// course ignores all of them.
 func (c *Course) Add(second int, ws []*measure.Window) {
+	if c == nil {
+		return
+	}
 	i := (second - c.first) / c.size
 	if second < c.first || i >= c.N {
 		return
@@ -83,6 +87,9 @@ func (c *Course) Add(second int, ws []*measure.Window) {
 
 // Close ends the last interval. More seconds of it may not be added.
 func (c *Course) Close() {
+	if c == nil {
+		return
+	}
 	for name, o := range c.open {
 		if o.ops == 0 {
 			continue

@@ -82,16 +82,16 @@ func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (trunca
 // Merged returns all ops whose second lies in [from, to), by name. A second belongs to the stretch that holds its
 // beginning. A sealed run keeps its last answer and gives it again: the caller must not change the windows.
 func (r *Run) Merged(from, to time.Duration) (map[string]*measure.Window, error) {
-	merged, _, err := r.sums(from, to, nil, false)
+	merged, _, err := r.sums(from, to, nil, false, nil)
 	return merged, err
 }
 
-// Sums returns Merged and Outside, in one pass.
-func (r *Run) Sums(from, to time.Duration, storms []Storm) (map[string]*measure.Window, Outside, error) {
-	return r.sums(from, to, storms, true)
+// Sums returns Merged and Outside, in one pass, and hands every second of it to each, as EachSecond does; nil for none.
+func (r *Run) Sums(from, to time.Duration, storms []Storm, each func(second int, ws []*measure.Window)) (map[string]*measure.Window, Outside, error) {
+	return r.sums(from, to, storms, true, each)
 }
 
-func (r *Run) sums(from, to time.Duration, storms []Storm, beside bool) (map[string]*measure.Window, Outside, error) {
+func (r *Run) sums(from, to time.Duration, storms []Storm, beside bool, each func(second int, ws []*measure.Window)) (map[string]*measure.Window, Outside, error) {
 	keep := r.memo != nil && r.Manifest.State == Sealed // others may still grow
 	if keep {
 		r.memo.mu.Lock()
@@ -103,6 +103,9 @@ func (r *Run) sums(from, to time.Duration, storms []Storm, beside bool) (map[str
 	merged, out := map[string]*measure.Window{}, newOutside(storms)
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
 		at := time.Duration(second) * time.Second
+		if each != nil {
+			each(second, ws)
+		}
 		if beside {
 			out.add(second, ws, storms)
 		}

@@ -87,8 +87,10 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 	if d.Users != nil {
 		storms = d.Users.Storms
 	}
+	course := newCourse(r.Manifest)
 	if ph, ok := r.Manifest.Phase("measure"); ok {
-		if d.Ops, d.Outside, err = r.Sums(ph.From, ph.To, storms); err == nil {
+		d.Ops, d.Outside, err = r.Sums(ph.From, ph.To, storms, course.Add)
+		if course.Close(); err == nil {
 			d.Server, err = r.MergedTelemetry(ph.From, ph.To)
 		}
 	} else {
@@ -108,12 +110,14 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 	if r.Manifest.State != record.Sealed || cell.Pilot || cell.Dropped || !cell.Valid {
 		return d, nil // no graph and no page is of it
 	}
-	if d.Drift, err = driftOf(ctx, r); err != nil {
-		return d, fmt.Errorf("run %s: stability: %w", cell.Run, err)
-	}
 	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
 	if err != nil {
 		return d, err
+	}
+	if course != nil {
+		if d.Drift, err = driftIn(ctx, db, r, course); err != nil {
+			return d, errors.Join(fmt.Errorf("run %s: stability: %w", cell.Run, err), db.Close())
+		}
 	}
 	read, err := readSeries(ctx, db, r.Manifest, p.Workload.Pace)
 	d.Series, d.NoData, d.Pages = read.lines, read.why, pageRefs(d)

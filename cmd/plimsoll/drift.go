@@ -22,20 +22,25 @@ func driftOf(ctx context.Context, r *record.Run) ([]verdict.Drift, error) {
 	if err != nil || c == nil {
 		return nil, err
 	}
-	return driftIn(ctx, r, c)
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return driftIn(ctx, db, r, c)
 }
 
 // allOps is the group of all operations of the steady state.
 const allOps = "op"
 
-// courseOf cuts the measured phase of a run into intervals, by operation and for all of the steady state together; nil if the
+// newCourse is an empty course of the measured phase of a run, by operation and for all of the steady state together; nil if the
 // run has no measured phase, or is under way.
-func courseOf(r *record.Run) (*record.Course, error) {
-	ph, ok := r.Manifest.Phase("measure")
-	if !ok || r.Manifest.State == record.Running {
-		return nil, nil
+func newCourse(m record.Manifest) *record.Course {
+	ph, ok := m.Phase("measure")
+	if !ok || m.State == record.Running {
+		return nil
 	}
-	c := record.NewCourse(ph, func(series string) []string {
+	return record.NewCourse(ph, func(series string) []string {
 		switch {
 		case workload.Steady(series):
 			return []string{series, allOps}
@@ -44,6 +49,15 @@ func courseOf(r *record.Run) (*record.Course, error) {
 		}
 		return nil
 	})
+}
+
+// courseOf cuts the measured phase of a run into intervals; nil as newCourse.
+func courseOf(r *record.Run) (*record.Course, error) {
+	c := newCourse(r.Manifest)
+	if c == nil {
+		return nil, nil
+	}
+	ph, _ := r.Manifest.Phase("measure")
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
 		c.Add(second, ws)
 		return time.Duration(second)*time.Second < ph.To
@@ -53,9 +67,9 @@ func courseOf(r *record.Run) (*record.Course, error) {
 }
 
 // driftIn says what moved in a course of a run's measured phase.
-func driftIn(ctx context.Context, r *record.Run, c *record.Course) ([]verdict.Drift, error) {
+func driftIn(ctx context.Context, db *series.DB, r *record.Run, c *record.Course) ([]verdict.Drift, error) {
 	ph, _ := r.Manifest.Phase("measure")
-	more, err := seriesSignals(ctx, r, ph, int(c.Step/time.Second), c.N)
+	more, err := seriesSignals(ctx, db, r, ph, int(c.Step/time.Second), c.N)
 	if err != nil {
 		return nil, err
 	}
@@ -124,15 +138,10 @@ var drifting = []struct {
 	{"CPU", "% of one core", `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role=~"app|db"}[$r])) * 100`, 0.10, 5},
 }
 
-func seriesSignals(ctx context.Context, r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, error) {
+func seriesSignals(ctx context.Context, db *series.DB, r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, error) {
 	if n < 2 {
 		return nil, nil
 	}
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
 	step := time.Duration(bin) * time.Second
 	from, to := r.Manifest.Epoch.Add(ph.From+step), r.Manifest.Epoch.Add(ph.To)
 	var out []verdict.Signal

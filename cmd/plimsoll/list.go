@@ -15,6 +15,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
+	"plimsoll/series"
 	"plimsoll/store"
 	"plimsoll/verdict"
 	"plimsoll/workload"
@@ -255,7 +256,12 @@ func (s *shown) inside(ctx context.Context, r *record.Run) error {
 	if err := addWithin(s.Ops, c, r.Manifest.Seed); err != nil {
 		return err
 	}
-	s.Drift, err = driftIn(ctx, r, c)
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	s.Drift, err = driftIn(ctx, db, r, c)
 	return err
 }
 
