@@ -55,7 +55,9 @@ func (g Graph) yLabel() string {
 				t = t[:i]
 			}
 		}
-		t = strings.TrimPrefix(t, "promql: ")
+		if strings.HasPrefix(t, "promql:") {
+			t = "value" // the expression is the title
+		}
 	}
 	if g.data.Unit == "" {
 		return short(t, longLabel)
@@ -64,7 +66,7 @@ func (g Graph) yLabel() string {
 }
 
 // longLabel is how many signs the label of an axis has at most.
-const longLabel = 30
+const longLabel = 26
 
 // farLimit is how many times the largest value a limit may be to be drawn: beyond, it would press the curves to the
 // bottom, and the legend tells it.
@@ -238,7 +240,10 @@ func (g Graph) limitText() string {
 	if g.data.Unit != "" {
 		t += " " + g.data.Unit
 	}
-	if g.data.LimitRule != "" {
+	switch {
+	case g.panel && g.data.LimitRule != "":
+		t = g.data.LimitRule + strings.TrimPrefix(t, "limit")
+	case g.data.LimitRule != "":
 		t += " (" + g.data.LimitRule + ")"
 	}
 	if !g.hasLimit() {

@@ -196,7 +196,7 @@ func (p Page) header(b *bytes.Buffer) {
 	fmt.Fprintf(b, "<header class=\"page\">\n<h1>%s</h1>\n", esc(p.kindTitle()))
 	facts := []string{p.where(), "run " + p.Run, m.Epoch.UTC().Format(time.DateTime) + " UTC"}
 	for _, ph := range m.Phases {
-		facts = append(facts, fmt.Sprintf("%s %s", ph.Name, (ph.To-ph.From).Round(time.Second)))
+		facts = append(facts, ph.Name+" "+roundText(ph.To-ph.From))
 	}
 	fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(strings.Join(facts, " · ")))
 	if !p.Data.Validity.Valid {
@@ -218,6 +218,18 @@ func (p Page) header(b *bytes.Buffer) {
 		fmt.Fprintf(b, `<p class="lead">%s</p>`+"\n", esc(lead))
 	}
 	b.WriteString("</header>\n")
+}
+
+// roundText writes a duration in whole seconds: 45m, 1h30m, 12s.
+func roundText(d time.Duration) string {
+	t := d.Round(time.Second).String()
+	if strings.HasSuffix(t, "m0s") {
+		t = strings.TrimSuffix(t, "0s")
+	}
+	if strings.HasSuffix(t, "h0m") {
+		t = strings.TrimSuffix(t, "0m")
+	}
+	return t
 }
 
 // pages collects the pages of the judged runs: by engine, test and block, base first.

@@ -97,7 +97,7 @@ func TestPages(t *testing.T) {
 	for _, want := range []string{
 		"Coordinator metrics", "postgresql unbounded · new · block 2", "cpu(app) &lt; 85% dominated: it stopped the search at 1204 users",
 		`class="limit"`, `<rect class="broken"`, `<rect class="unknown"`, "limit 85 %", "no data: it has no values in this test",
-		"limit 1 (the capacity)", "22 lines with lower peaks left out", "Disk: Throughput", "no disk",
+		"the capacity 1", "22 lines with lower peaks left out", "Disk: Throughput", "no disk",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -133,7 +133,7 @@ func TestPagesAreClosed(t *testing.T) {
 func TestPageLinks(t *testing.T) {
 	s := full()
 	s.blocks, s.seconds = 2, 12
-	s.invalid = func(block, order int) bool { return block == 1 && order == 1 }
+	s.invalid = func(block, order int) bool { return block == 2 && order == 1 }
 	in := s.input()
 	for i, r := range in.Runs {
 		for _, test := range []string{Bounded, Unbounded} {
@@ -144,12 +144,15 @@ func TestPageLinks(t *testing.T) {
 	if len(d.Pages) != 2*2*2*2 {
 		t.Fatalf("%d pages of four judged runs", len(d.Pages))
 	}
+	if d.Pages[0].Arm != "base" || d.Pages[2].Arm != "new" || d.Pages[0].Engine != "postgresql" || d.Pages[4].Test != Unbounded {
+		t.Errorf("the pages are in the order %+v", d.Pages)
+	}
 	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
 	_, table, _ := strings.Cut(text, "### System and coordinator metrics\n\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	want := `| Test | base | new |
 | --- | --- | --- |
-| PostgreSQL bounded, block 2 | [System](pages/r-0005_bounded_system.html) · [Coordinator](pages/r-0005_bounded_coordinator.html) | [System](pages/r-0006_bounded_system.html) · [Coordinator](pages/r-0006_bounded_coordinator.html) |`
+| PostgreSQL bounded, block 1 | [System](pages/r-0002_bounded_system.html) · [Coordinator](pages/r-0002_bounded_coordinator.html) | [System](pages/r-0001_bounded_system.html) · [Coordinator](pages/r-0001_bounded_coordinator.html) |`
 	if got := strings.Join(strings.Split(table, "\n")[:3], "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -157,7 +160,7 @@ func TestPageLinks(t *testing.T) {
 		t.Errorf("%d rows:\n%s", n, table)
 	}
 	page := render(t, func(w io.Writer) error { return HTML(w, d) })
-	if !bytes.Contains(page, []byte(`<a href="pages/r-0005_bounded_system.html">System</a>`)) {
+	if !bytes.Contains(page, []byte(`<a href="pages/r-0002_bounded_system.html">System</a>`)) {
 		t.Error("the page does not link to the pages")
 	}
 }

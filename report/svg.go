@@ -52,10 +52,10 @@ func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 	if how != "" {
 		head += keyRow
 	}
-	head += 6
+	head += 9
 	height := head + areaH + belowArea
 	fmt.Fprintf(b, `<svg class="chart"%s viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n%s", attributes, svgWidth, height, esc(g.title()), style)
-	fmt.Fprintf(b, `<text class="title" x="8" y="%d">%s</text>`+"\n", titleRow, esc(short(g.title(), 60)))
+	fmt.Fprintf(b, `<text class="title" x="8" y="%d">%s</text>`+"\n", titleRow, esc(short(g.title(), 52)))
 	if g.data.NoData != "" {
 		g.svgNoData(b, head)
 		return

@@ -22,35 +22,35 @@ type graph struct {
 	needs string
 	// gauge says that query reads what is there at an instant, and not a rate: then every sample is looked at.
 	gauge bool
+	// histograms are those of query and or, where both ask for stat (mean or p99) of a histogram: then the sums are read without the
+	// engine, in one pass over thousands of series.
+	histograms []string
+	stat       string
 }
 
 // graphs are those that the reports of Mattermost's release team have, under their names.
 func graphs() []graph {
-	ms := func(name, title string, query func(metric string) string, metric, feed string) graph {
-		return graph{report.GraphSpec{Name: name, Title: title, Unit: "ms", Scale: 1000}, query(metric), query(feed), metric + " or " + feed, false}
-	}
-	avg := func(m string) string {
-		return fmt.Sprintf("sum(rate(%[1]s_sum[$w])) / sum(rate(%[1]s_count[$w]))", m)
-	}
-	p99 := func(m string) string {
-		return fmt.Sprintf("histogram_quantile(0.99, sum(rate(%s_bucket[$w])) by (le))", m)
+	ms := func(name, title, stat, metric, feed string) graph {
+		query := map[string]func(string) string{mean: meanQuery, p99: p99Query}[stat]
+		return graph{spec: report.GraphSpec{Name: name, Title: title, Unit: "ms", Scale: 1000}, query: query(metric), or: query(feed), needs: metric + " or " + feed,
+			histograms: []string{metric, feed}, stat: stat}
 	}
 	gauge := func(name, title, unit string, scale float64, query, needs string) graph {
-		return graph{report.GraphSpec{Name: name, Title: title, Unit: unit, Scale: scale}, query, "", needs, true}
+		return graph{spec: report.GraphSpec{Name: name, Title: title, Unit: unit, Scale: scale}, query: query, needs: needs, gauge: true}
 	}
 	return []graph{
-		ms("avg-api-times", "Avg API times", avg, "mattermost_api_time", "newsfeed_request_seconds"),
+		ms("avg-api-times", "Avg API times", mean, "mattermost_api_time", "newsfeed_request_seconds"),
 		ms("p99-api-times", "P99 API times", p99, "mattermost_api_time", "newsfeed_request_seconds"),
-		ms("avg-store-times", "Avg store times", avg, "mattermost_db_store_time", "newsfeed_store_seconds"),
+		ms("avg-store-times", "Avg store times", mean, "mattermost_db_store_time", "newsfeed_store_seconds"),
 		ms("p99-store-times", "P99 store times", p99, "mattermost_db_store_time", "newsfeed_store_seconds"),
-		{report.GraphSpec{Name: "cpu-utilization", Title: "CPU utilization", Unit: "% of a core", Scale: 1},
-			"avg(rate(mattermost_process_cpu_seconds_total[$w])) * 100", `sum(rate(plimsoll_process_cpu_seconds_total{role="app"}[$w])) * 100`,
-			"mattermost_process_cpu_seconds_total, or a process of the role app that runs on a host that is watched", false},
+		{spec: report.GraphSpec{Name: "cpu-utilization", Title: "CPU utilization", Unit: "% of a core", Scale: 1},
+			query: "avg(rate(mattermost_process_cpu_seconds_total[$w])) * 100", or: `sum(rate(plimsoll_process_cpu_seconds_total{role="app"}[$w])) * 100`,
+			needs: "mattermost_process_cpu_seconds_total, or a process of the role app that runs on a host that is watched"},
 		gauge("goroutines-in-use", "Goroutines in use", "", 1, `sum(go_goroutines{role="app"})`, "go_goroutines"),
 		gauge("heap-in-use", "Heap in use", "MiB", 1.0/(1<<20), `avg(go_memstats_heap_inuse_bytes{role="app"})`, "go_memstats_heap_inuse_bytes"),
 		gauge("number-of-connected-devices", "Number of connected devices", "", 1, "sum(mattermost_http_websockets_total)", "mattermost_http_websockets_total"),
-		{report.GraphSpec{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1}, "sum(rate(mattermost_http_requests_total[$w]))", "sum(rate(newsfeed_request_seconds_count[$w]))",
-			"mattermost_http_requests_total or newsfeed_request_seconds_count", false},
+		{spec: report.GraphSpec{Name: "rps", Title: "RPS", Unit: "1/s", Scale: 1}, query: "sum(rate(mattermost_http_requests_total[$w]))",
+			or: "sum(rate(newsfeed_request_seconds_count[$w]))", needs: "mattermost_http_requests_total or newsfeed_request_seconds_count"},
 		gauge("stack-in-use", "Stack in use", "MiB", 1.0/(1<<20), `avg(go_memstats_stack_inuse_bytes{role="app"})`, "go_memstats_stack_inuse_bytes"),
 	}
 }
@@ -71,6 +71,50 @@ func graphSpecs(p *plan.Plan) []report.GraphSpec {
 		out = append(out, g.spec)
 	}
 	return out
+}
+
+// What a graph shows of a histogram.
+const (
+	mean = "mean"
+	p99  = "p99"
+)
+
+func meanQuery(m string) string {
+	return fmt.Sprintf("sum(rate(%[1]s_sum[$w])) / sum(rate(%[1]s_count[$w]))", m)
+}
+
+func p99Query(m string) string {
+	return fmt.Sprintf("histogram_quantile(0.99, sum(rate(%s_bucket[$w])) by (le))", m)
+}
+
+// histogram is what meanQuery or p99Query of a metric gives.
+func (x *stretch) histogram(ctx context.Context, metric, stat string) (series.Line, error) {
+	var out series.Line
+	if stat == p99 {
+		lines, err := x.db.SumRate(ctx, metric+"_bucket", "le", x.window, x.from, x.to, x.coarse)
+		if err != nil {
+			return out, err
+		}
+		return series.QuantileOf(0.99, lines), nil
+	}
+	var parts [2]series.Line
+	for i, suffix := range []string{"_sum", "_count"} {
+		lines, err := x.db.SumRate(ctx, metric+suffix, "", x.window, x.from, x.to, x.coarse)
+		if err != nil || len(lines) == 0 {
+			return out, err
+		}
+		parts[i] = lines[0]
+	}
+	k := 0
+	for i, t := range parts[0].T {
+		for k < len(parts[1].T) && parts[1].T[k].Before(t) {
+			k++
+		}
+		if k < len(parts[1].T) && parts[1].T[k].Equal(t) {
+			out.T, out.V = append(out.T, t), append(out.V, parts[0].V[i]/parts[1].V[k])
+		}
+	}
+	return out, nil
 }
 
 // sameQuery reports whether a rule's expression is one of these queries, but for spaces and its window.
@@ -143,8 +187,13 @@ func (x *stretch) lines(ctx context.Context, query string, gauge bool) ([]series
 
 // graph evaluates one of the ten: its query, or the alternative.
 func (x *stretch) graph(ctx context.Context, g graph) (report.Line, bool, error) {
+	for _, name := range g.histograms {
+		if line, err := x.histogram(ctx, name, g.stat); err != nil || len(line.T) > 1 {
+			return x.line(line, g.spec.Scale), err == nil, err
+		}
+	}
 	for _, q := range []string{g.query, g.or} {
-		if q == "" {
+		if q == "" || len(g.histograms) > 0 {
 			continue
 		}
 		lines, err := x.lines(ctx, q, g.gauge)

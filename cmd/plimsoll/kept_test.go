@@ -301,7 +301,13 @@ func (s *keptSeries) second(rng *rand.Rand, load float64, users int) []series.Sa
 	for i := range s.batch {
 		switch {
 		case s.step[i] > 0:
-			s.batch[i].Value += math.Round(1e3*s.step[i]*load*(0.9+0.2*rng.Float64())) / 1e3
+			more := s.step[i] * load * (0.9 + 0.2*rng.Float64())
+			if name := s.batch[i].Name; strings.HasSuffix(name, "_bucket") || strings.HasSuffix(name, "_count") {
+				more = math.Floor(more + rng.Float64()) // they count
+			} else {
+				more = math.Round(1e3*more) / 1e3
+			}
+			s.batch[i].Value += more
 		case s.batch[i].Name == "plimsoll_slo_threshold":
 			s.batch[i].Value = s.level[i]
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,10 +13,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
+	"plimsoll/series"
 )
 
 // reportAgain renders a stored comparison as the verb does, and returns its directory.
@@ -149,6 +152,52 @@ func TestGraphsWithoutData(t *testing.T) {
 	}
 	if _, ok := d.Series[report.Unbounded]["rps"]; !ok {
 		t.Error("what is there is not read")
+	}
+}
+
+// The graphs that are read without the engine show what their queries give.
+func TestHistogramsAreTheirQueries(t *testing.T) {
+	st, _ := keptComparison(t, t.TempDir(), keptShape{seconds: 90, handlers: 3, methods: 2, ops: 20})
+	entries, _, err := st.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := st.Run(entries[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	n := 0
+	for test, span := range testSpans(r.Manifest) {
+		x := newStretch(db, r.Manifest.Epoch, span, 10*time.Second)
+		for _, g := range graphs() {
+			if len(g.histograms) == 0 {
+				continue
+			}
+			got, ok, err := x.graph(t.Context(), g)
+			lines, err2 := x.lines(t.Context(), g.query, false)
+			if err != nil || err2 != nil || !ok || len(lines) != 1 {
+				t.Fatalf("%s: %v, %v, %v, %d lines", g.spec.Name, ok, err, err2, len(lines))
+			}
+			want := x.line(lines[0], g.spec.Scale)
+			if !slices.Equal(got.T, want.T) {
+				t.Errorf("%s %s: at %v, want %v", test, g.spec.Name, got.T, want.T)
+				continue
+			}
+			for i, v := range want.V {
+				n++
+				if math.Abs(got.V[i]-v) > 1e-6*math.Abs(v) {
+					t.Errorf("%s %s: %v, want %v", test, g.spec.Name, got.V[i], v)
+				}
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d values were compared", n)
 	}
 }
 
