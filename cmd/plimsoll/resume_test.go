@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/comparison"
 	"plimsoll/plan"
+	"plimsoll/probe"
 	"plimsoll/record"
 	"plimsoll/store"
 )
@@ -261,5 +264,31 @@ compare: {arms: {base: {}, new: {}}, combine: true}
 		if n := s.users(part{engine: engine, bounded: true}); n != want[0] {
 			t.Errorf("%s is provisioned for %d users, want %d", engine, n, want[0])
 		}
+	}
+}
+
+// A comparison goes on with the host and the programs that it began with, or not at all.
+func TestSameAsBefore(t *testing.T) {
+	host := func(kernel string) json.RawMessage {
+		b, err := json.Marshal(probe.Host{Kernel: kernel, CPUs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	c := &record.Comparison{ID: "c", Runs: []record.ComparisonRun{{Run: "lost", Cut: true}, {Run: "r1", Arm: "base", Engine: "mysql"}}}
+	cfg := comparison.Config{Load: func(id string) (*record.Run, error) {
+		if id != "r1" {
+			return nil, errors.New("nobody asks for a run that is not judged")
+		}
+		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first"}`)}}, nil
+	}}
+	builds, err := (&session{host: host("6.1")}).sameAsBefore(c, cfg)
+	if err != nil || builds["base mysql"] != "sha256:first" {
+		t.Errorf("%v, %v", builds, err)
+	}
+	_, err = (&session{host: host("6.2")}).sameAsBefore(c, cfg)
+	if statusOf(err) != exitUsage || !strings.Contains(err.Error(), "run r1 was made on another host") {
+		t.Errorf("another kernel: %v", err)
 	}
 }
