@@ -36,6 +36,11 @@ type health struct {
 	// foreign holds what others took of the target's cores in the last samples, in percent, and foreignAt the time of the last.
 	foreign   []float64
 	foreignAt time.Time
+	// wired are the target's cores when its packets go over wires of their own: what the kernel does for these in soft interrupts is then the
+	// target's. softirq is the time of it so far, in seconds.
+	wired     []int
+	softirq   float64
+	softirqAt time.Time
 
 	throttled, rate float64
 	throttledAt     time.Time
@@ -138,8 +143,10 @@ func (h *health) others() trial.Reading {
 	}
 	if _, at, _ := h.last(cores); at.After(h.foreignAt) {
 		h.foreignAt = at
-		h.foreign = append(h.foreign, now.Value)
-		h.foreign = h.foreign[max(0, len(h.foreign)-othersOver):]
+		if own, ok := h.packets(); ok {
+			h.foreign = append(h.foreign, now.Value-own)
+			h.foreign = h.foreign[max(0, len(h.foreign)-othersOver):]
+		}
 	}
 	if n := len(h.foreign); n < othersLeast {
 		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
@@ -149,6 +156,27 @@ func (h *health) others() trial.Reading {
 		total += v
 	}
 	return trial.Reading{Value: max(0, total/float64(len(h.foreign)))}
+}
+
+// packets is what of the target's cores went to soft interrupts since the sample before, in percent; 0 without wires. It is not known at first.
+func (h *health) packets() (percent float64, known bool) {
+	if len(h.wired) == 0 {
+		return 0, true
+	}
+	sum, at := 0.0, time.Time{}
+	for _, core := range h.wired {
+		v, t, ok := h.last(fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core))
+		if !ok {
+			return 0, false
+		}
+		sum, at = sum+v, t
+	}
+	was, then := h.softirq, h.softirqAt
+	h.softirq, h.softirqAt = sum, at
+	if then.IsZero() || !at.After(then) {
+		return 0, false
+	}
+	return 100 * (sum - was) / at.Sub(then).Seconds() / float64(len(h.wired)), true
 }
 
 // Health returns the readings at present.

@@ -83,6 +83,19 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 			}
 		}
 	}
+	// With wires, the 20 points that the kernel worked on packets are the target's: 10 are others'.
+	h.wired, h.foreign = []int{0, 1}, nil
+	for i := range 7 {
+		now = now.Add(time.Second)
+		samples[`plimsoll_process_cpu_ratio{role="db"}`] = sample{0.4, 0}
+		for _, core := range h.wired {
+			samples[fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core)] = sample{100 + 0.2*float64(i), 0}
+		}
+		rd := h.Health(0, 0)["others"]
+		if few := strings.Contains(rd.Why, "too few"); few != (i < 5) || !few && (rd.Value < 9.9 || rd.Value > 10.1) {
+			t.Errorf("with wires, sample %d: %+v, want 10 %%", i, rd)
+		}
+	}
 	shared := newHealth(last, nil, true).Health(1, 1)
 	if rd := shared["core"]; !strings.Contains(rd.Why, "share their cores") {
 		t.Errorf("a shared core: %+v", rd)

@@ -214,6 +214,9 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	h := newHealth(runner.Last, s.generator, ownsHost(s.plan))
 	if len(s.targets) > 0 {
 		h.targets = len(s.targets)
+		if sys.house != nil && sys.house.net != nil {
+			h.wired = s.targets
+		}
 		for _, r := range sys.roles() {
 			h.roles = append(h.roles, r.Name)
 		}
