@@ -147,13 +147,13 @@ func (b *bins) figures() Figures {
 	return Figures{PerMinute: perMinute(b.whole, b.span), Mean: ms(h.Mean()), P50: ms(h.Quantile(0.50)), P95: ms(h.Quantile(0.95))}
 }
 
-// curves have a point in the middle of each bin with stories.
+// curves have a point at the beginning of each bin with stories.
 func (b *bins) curves() (c Curves) {
 	for i, w := range b.list {
 		if w == nil || w.Response.Count() == 0 {
 			continue
 		}
-		at := (float64(i) + 0.5) * b.width.Seconds()
+		at := float64(i) * b.width.Seconds()
 		for _, x := range []struct {
 			to *Curve
 			v  float64

@@ -272,7 +272,7 @@ func TestARunIsRead(t *testing.T) {
 	if math.Abs(got.Slope-0.06) > 0.001 {
 		t.Errorf("slope %v, want 0.06 a minute", got.Slope)
 	}
-	if n := len(got.Over.Mean.T); n != 15 || got.Over.PerMinute.V[3] != 6000 || got.Over.Mean.T[0] != 1 || len(got.Within.P95.V) != 15 {
+	if n := len(got.Over.Mean.T); n != 15 || got.Over.PerMinute.V[3] != 6000 || got.Over.Mean.T[1] != 2 || len(got.Within.P95.V) != 15 {
 		t.Errorf("%d points %v, want 15 of two seconds", n, got.Over.PerMinute)
 	}
 	l := got.Law
