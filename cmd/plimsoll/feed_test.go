@@ -139,6 +139,7 @@ database: {engine: postgresql}
 workload: {behavior: newsfeed}
 bounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 3s}
 compare: {arms: {base: {database: mysql, version: A}, postgresql: {version: B}}, blocks: 1, margin: {throughput(story): 5%}}
+gates: {lag: {amber: 900ms, red: 1s}, core: {amber: 99.9%, red: 100%}, sched: {amber: 900ms, red: 1s}, pause: {amber: 900ms, red: 1s}, gc: {amber: 98%, red: 99%}, others: {amber: 99%, red: 100%}}
 `
 
 // TestArmsOnTwoDatabases compares an arm on MySQL with one on PostgreSQL, and the report sets them beside the study.
@@ -187,6 +188,15 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	want := []string{"throughput(story)"}
 	if valid {
 		want = append(want, "## Beside the study", "15,502 to 13,961", "### Little's law", "### Client and server", "### Rows in the stores", "study-summary-throughput", "in 2 of 2 runs throughput")
+	}
+	for _, g := range feedGraphs() {
+		if !valid {
+			break
+		}
+		b, err := os.ReadFile(filepath.Join(filepath.Dir(texts[0]), "graphs", "target_bounded_0_"+g.spec.Name+".svg"))
+		if err != nil || strings.Contains(string(b), "no data") {
+			t.Errorf("graph %s: %v, or it has no data", g.spec.Name, err)
+		}
 	}
 	for _, w := range want {
 		if !strings.Contains(string(text), w) {

@@ -62,7 +62,7 @@ func graphSpecs(p *plan.Plan) []report.GraphSpec {
 		rules = p.Unbounded.SLO // as written, with $window
 	}
 	var out []report.GraphSpec
-	for _, g := range graphs() {
+	for _, g := range graphsOf(p.Target.Driver) {
 		for _, r := range rules {
 			if r.Stat == "promql" && r.Less && sameQuery(r.Arg, g.query, g.or) {
 				g.spec.Threshold = &report.Threshold{Rule: r.Source, Value: r.Threshold * g.spec.Scale}
@@ -136,11 +136,15 @@ type reading struct {
 
 // readSeries evaluates the graphs of one run.
 func readSeries(ctx context.Context, db *series.DB, m record.Manifest, pace float64) (reading, error) {
+	driver := ""
+	if d, ok := targetOf(m); ok {
+		driver = d.Driver
+	}
 	out := reading{map[string]map[string]report.Line{}, map[string]map[string]string{}}
 	for test, span := range testSpans(m) {
 		out.lines[test], out.why[test] = map[string]report.Line{}, map[string]string{}
 		x := newStretch(db, m.Epoch, span, min(max(time.Duration(float64(time.Minute)*pace), 4*time.Second), time.Minute))
-		for _, g := range graphs() {
+		for _, g := range graphsOf(driver) {
 			line, ok, err := x.graph(ctx, g)
 			if err != nil {
 				return out, fmt.Errorf("graph %s: %w", g.spec.Name, err)

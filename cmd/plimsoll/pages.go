@@ -64,7 +64,11 @@ func page(ctx context.Context, db *series.DB, d report.RunData, ref report.PageR
 
 // serverPanels are the ten graphs of the release reports, of this run alone.
 func serverPanels(d report.RunData, test string) (out []report.Panel) {
-	for _, g := range graphs() {
+	driver := ""
+	if t, ok := targetOf(d.Manifest); ok {
+		driver = t.Driver
+	}
+	for _, g := range graphsOf(driver) {
 		p := report.Panel{Group: "Server", Title: g.spec.Title, Unit: g.spec.Unit, Why: d.NoData[test][g.spec.Name]}
 		if l, ok := d.Series[test][g.spec.Name]; ok {
 			p.Lines, p.Why = []report.PanelLine{{Name: cmp.Or(d.Manifest.Arm, "server"), Line: l}}, ""
