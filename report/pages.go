@@ -196,6 +196,9 @@ func (p Page) header(b *bytes.Buffer) {
 	fmt.Fprintf(b, "<header class=\"page\">\n<h1>%s</h1>\n", esc(p.kindTitle()))
 	facts := []string{p.where(), "run " + p.Run, m.Epoch.UTC().Format(time.DateTime) + " UTC"}
 	for _, ph := range m.Phases {
+		if ph.To-ph.From < time.Second {
+			continue
+		}
 		facts = append(facts, ph.Name+" "+roundText(ph.To-ph.From))
 	}
 	fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(strings.Join(facts, " · ")))
