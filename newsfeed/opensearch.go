@@ -113,6 +113,9 @@ func (s *openSearchClient) on(ctx context.Context, method, path string, in []byt
 		if told, ok := errors.AsType[*openSearchError](err); ok && told.Cause.Type == "resource_already_exists_exception" {
 			err = nil
 		}
+		if err == nil { // an index that is there may not be open yet: a search would find no shard, though its status is yellow
+			err = s.do(ctx, http.MethodGet, "/_cluster/health/"+s.index+"?wait_for_active_shards=1&timeout=30s", nil, nil)
+		}
 		if err != nil {
 			return fmt.Errorf("making the index: %w", err)
 		}

@@ -28,6 +28,10 @@ const (
 	feedFull  = "full"  // Cassandra, OpenSearch and Kafka
 )
 
+// fullPatience is the service's -store-timeout in the full profile, unless the plan's args say another: a young Java process on a small
+// host may take seconds for its first answers.
+const fullPatience = "10s"
+
 // feedRoles are its processes that can be watched.
 var feedRoles = []string{"app", "target", "generator", "cache", "wide", "search", "bus"}
 
@@ -155,6 +159,9 @@ func feedCommand(profile string) func(target.Spec, process.Instance) (process.Co
 		args := []string{"newsfeed", "-listen=${HOSTPORT}", "-redis=${CACHE}"}
 		for _, st := range feedStores {
 			args = append(args, "-"+st.role+"="+feedAddress(profile, st.role, "${"+strings.ToUpper(st.role)+"}"))
+		}
+		if profile == feedFull {
+			args = append(args, "-store-timeout="+fullPatience)
 		}
 		env := map[string]string{"NEWSFEED_DSN": "${DSN}"}
 		if n := len(spec.CPUs); n > 0 {
