@@ -48,9 +48,8 @@ type said struct {
 	Arm  string       `json:"arm"`
 	Kind verdict.Kind `json:"kind"`
 	Lead string       `json:"lead"`
-	// Worse and Better name the primary endpoints that were judged so.
-	Worse  []string `json:"worse,omitempty"`
-	Better []string `json:"better,omitempty"`
+	// Worse names the primary endpoints that were judged so.
+	Worse []string `json:"worse,omitempty"`
 	// Tested counts the further metrics, Found names those with a finding.
 	Tested int      `json:"further_tested"`
 	Found  []string `json:"further_found,omitempty"`
@@ -61,11 +60,8 @@ func (o *outcome) read(doc report.Document) {
 	for _, f := range doc.Verdicts {
 		s := said{Arm: f.Arm, Kind: f.Verdict.Kind, Lead: f.Verdict.Lead}
 		for _, r := range f.Verdict.Results {
-			switch r.Kind {
-			case verdict.Worse:
+			if r.Kind == verdict.Worse {
 				s.Worse = append(s.Worse, r.Name)
-			case verdict.Better:
-				s.Better = append(s.Better, r.Name)
 			}
 		}
 		if f.Further != nil {
