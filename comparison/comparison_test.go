@@ -91,7 +91,8 @@ type bench struct {
 	rng      *rand.Rand
 	capacity map[string]float64 // by arm+engine; default 1
 	n        int
-	invalid  map[string]bool // "block arm engine try"
+	invalid  map[string]bool   // "block arm engine try"
+	ended    map[string]string // the gate that ends a search, by cell, once
 	tries    map[string]int
 	starts   []int
 	extra    func(c Cell, second int) []*measure.Window // further operations, sorted by name; nil for none
@@ -109,6 +110,10 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 		factor = f
 	}
 	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
+	if gate := b.ended[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)]; gate != "" && !c.Pilot {
+		capacity.Kind, capacity.Rule = record.AtLeast, record.ByGate+gate
+		delete(b.ended, fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine))
+	}
 	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity,
 		Phases: []record.Phase{{Name: "measure", From: 0, To: benchSeconds * time.Second}}})
 	if err != nil {
@@ -213,6 +218,26 @@ func TestVoidedBlockIsRepeatedWhole(t *testing.T) {
 	}
 	if n := arms[1].Verdict.Results[0].N; n != 6 {
 		t.Errorf("%d pairs judged", n)
+	}
+}
+
+// TestOthersVoidABlock ends a search by what others took of its host, which voids the block, and one by the generator's own limit,
+// which is a bound like any other.
+func TestOthersVoidABlock(t *testing.T) {
+	b := newBench(t)
+	b.ended = map[string]string{"2 base mysql": "steal", "4 new postgresql": "others", "5 new mysql": "lag"}
+	c := b.compare(t.Context(), 2)
+	dropped := map[int]int{}
+	for _, r := range c.Runs {
+		if r.Dropped {
+			dropped[r.Block]++
+		}
+	}
+	if dropped[2] != 4 || dropped[4] != 4 || len(dropped) != 2 {
+		t.Errorf("dropped runs by block: %v, want 4 of the blocks 2 and 4", dropped)
+	}
+	if why := c.Runs[2+4].Why + c.Runs[2+5].Why + c.Runs[2+6].Why + c.Runs[2+7].Why; !strings.Contains(why, "gate steal") {
+		t.Errorf("the block says %q", why)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/plan"
@@ -211,6 +212,9 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 	began := r.Now()
 	run, capacity, err := r.Run(ctx, cell)
 	if run.Run != "" {
+		if gate, ok := endedByOthers(capacity); ok && run.Valid && !cell.Pilot {
+			run.Valid, run.Why = false, "others on the host ended its search (gate "+gate+"): its lower bound says nothing of the arm"
+		}
 		run.Block, run.Order, run.Arm, run.Engine, run.Pilot, run.Began = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot, began
 		cause := context.Cause(ctx)
 		if cause != nil && !run.Valid { // it was under way; its cell comes again when the comparison is resumed
@@ -223,6 +227,16 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 		}
 	}
 	return run, capacity, err
+}
+
+// endedByOthers returns the gate by which a search ended that others on its host disturbed. What it found is a bound of their doing: a valid
+// run by itself, and no half of a pair, because a block can be run again.
+func endedByOthers(c *record.Capacity) (gate string, ok bool) {
+	if c == nil || c.Kind != record.AtLeast {
+		return "", false
+	}
+	gate, ok = strings.CutPrefix(c.Rule, record.ByGate)
+	return gate, ok && record.Foreign(gate)
 }
 
 // drop takes a block's runs out of the judgement.

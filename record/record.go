@@ -112,6 +112,9 @@ const (
 // ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
 const ByGate = "gate "
 
+// Foreign reports whether a gate is about others on the hosts, and not about the generator or the load that it drives.
+func Foreign(gate string) bool { return gate == "others" || gate == "steal" }
+
 // An Event is a line of events.jsonl.
 type Event struct {
 	At   time.Duration `json:"at"`

@@ -530,7 +530,7 @@ func (r *run) search(ctx context.Context) error {
 func atLeast(users float64, f record.Finding) *record.Capacity {
 	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(users), Lo: math.Floor(users), Rule: record.ByGate + f.Gate,
 		Stopped: "health of the run: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
-	if f.Gate == "others" || f.Gate == "steal" {
+	if record.Foreign(f.Gate) {
 		c.Why = "the host was not the target's alone: " + f.Text
 	}
 	if users == 0 {

@@ -72,7 +72,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 	m := r.Manifest
 	for _, f := range r.Validity.Findings {
 		if f.Level == record.Red && slices.ContainsFunc(r.Validity.Gates, func(g record.Gate) bool { return g.Name == f.Gate }) {
-			o.Foreign = foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
+			o.Foreign = record.Foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
 			o.Generator = append(o.Generator, f.Gate+": "+f.Text)
 		}
 	}
@@ -99,7 +99,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 		default:
 			o.Why = c.Why
 			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok {
-				o.Foreign = foreign(gate) && (o.Foreign || len(o.Generator) == 0)
+				o.Foreign = record.Foreign(gate) && (o.Foreign || len(o.Generator) == 0)
 				o.Generator = append(o.Generator, c.Why)
 			}
 		}
@@ -120,9 +120,6 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 	}
 	return o, span, true
 }
-
-// foreign says that a gate is not about the generator but about others on the hosts.
-func foreign(gate string) bool { return gate == "others" || gate == "steal" }
 
 func noData(events []record.Event, rule string) bool {
 	for _, e := range slices.Backward(events) {
