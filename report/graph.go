@@ -74,7 +74,8 @@ const farLimit = 3
 
 // hasLimit reports whether the line of a rule's limit is drawn.
 func (g Graph) hasLimit() bool {
-	return g.data.Limit > 0 && g.data.Limit <= farLimit*g.highest()
+	top := g.highest()
+	return g.data.Limit > 0 && (top == 0 || g.data.Limit <= farLimit*top) // curves that are 0 throughout cannot be pressed
 }
 
 // top returns the largest value that is drawn.

@@ -218,3 +218,16 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 		files = append(files, g.File)
 	}
 }
+
+// TestLimitOfNothing draws the limit of what was 0 throughout, and not that of curves which it would press to the bottom.
+func TestLimitOfNothing(t *testing.T) {
+	for _, test := range []struct {
+		highest float64
+		drawn   bool
+	}{{0, true}, {0.01, true}, {0.005, false}} {
+		g := Graph{data: GraphData{Limit: 0.025, Arms: []ArmLine{{T: []float64{0, 1}, Median: []float64{0, test.highest}}}}}
+		if above := strings.Contains(g.limitText(), "above this graph"); g.hasLimit() != test.drawn || above == test.drawn {
+			t.Errorf("highest %g: drawn %v, legend %q", test.highest, g.hasLimit(), g.limitText())
+		}
+	}
+}
