@@ -1,10 +1,8 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -66,21 +64,11 @@ func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window
 
 // Telemetry reads what became of the target's records; nil for a run without any.
 func (r *Run) Telemetry() (*Telemetry, error) {
-	b, err := os.ReadFile(filepath.Join(r.Dir, TelemetryFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	t := new(Telemetry)
-	if err := json.Unmarshal(b, t); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", r.Dir, TelemetryFile, err)
-	}
-	if t.Format != TelemetryVersion {
+	t, err := readOptional[Telemetry](r, TelemetryFile)
+	if err == nil && t != nil && t.Format != TelemetryVersion {
 		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, TelemetryFile, t.Format, TelemetryVersion)
 	}
-	return t, nil
+	return t, err
 }
 
 // EachTelemetrySecond is EachSecond of the target's telemetry. It is for runs that have one.

@@ -74,21 +74,27 @@ func (w *Writer) Users(u Users) error {
 
 // Users reads what the users did; nil for a run that did not come so far, or is older than the file.
 func (r *Run) Users() (*Users, error) {
-	b, err := os.ReadFile(filepath.Join(r.Dir, UsersFile))
+	u, err := readOptional[Users](r, UsersFile)
+	if err == nil && u != nil && u.Format != UsersVersion {
+		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, UsersFile, u.Format, UsersVersion)
+	}
+	return u, err
+}
+
+// readOptional reads a JSON file that not every run has; nil without it.
+func readOptional[T any](r *Run, file string) (*T, error) {
+	b, err := os.ReadFile(filepath.Join(r.Dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	u := new(Users)
-	if err := json.Unmarshal(b, u); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", r.Dir, UsersFile, err)
+	v := new(T)
+	if err := json.Unmarshal(b, v); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", r.Dir, file, err)
 	}
-	if u.Format != UsersVersion {
-		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, UsersFile, u.Format, UsersVersion)
-	}
-	return u, nil
+	return v, nil
 }
 
 // Outside is what happened beside the steady state: operations of logins over the whole run, by name, and of each
