@@ -168,18 +168,7 @@ func JudgeMarkdown(w io.Writer, d JudgeDocument) error {
 		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(v.Kind, v.Indicative)), md(v.Lead))
 	}
 	b.WriteByte('\n')
-	if len(d.Warnings) > 0 {
-		b.WriteString("Warnings:\n\n")
-		for _, t := range d.Warnings {
-			b.WriteString("- " + md(t) + "\n")
-		}
-		b.WriteByte('\n')
-	}
-	for _, s := range d.sections() {
-		writeSection(&b, Document{}, s)
-	}
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
-	return err
+	return writeMarkdown(w, &b, Document{}, d.Warnings, d.sections())
 }
 
 func (d JudgeDocument) sections() []section {

@@ -32,17 +32,22 @@ func Markdown(w io.Writer, d Document) error {
 	if len(d.Verdicts) > 0 {
 		b.WriteByte('\n')
 	}
-	if len(d.Warnings) > 0 {
-		b.WriteString("Warnings:\n\n")
-		for _, t := range d.Warnings {
-			b.WriteString("- " + md(t) + "\n")
+	return writeMarkdown(w, &b, d, d.Warnings, d.sections())
+}
+
+// writeMarkdown writes what begins with head, the warnings and the sections.
+func writeMarkdown(w io.Writer, head *strings.Builder, d Document, warnings []string, sections []section) error {
+	if len(warnings) > 0 {
+		head.WriteString("Warnings:\n\n")
+		for _, t := range warnings {
+			head.WriteString("- " + md(t) + "\n")
 		}
-		b.WriteByte('\n')
+		head.WriteByte('\n')
 	}
-	for _, s := range d.sections() {
-		writeSection(&b, d, s)
+	for _, s := range sections {
+		writeSection(head, d, s)
 	}
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	_, err := io.WriteString(w, strings.TrimRight(head.String(), "\n")+"\n")
 	return err
 }
 

@@ -21,18 +21,7 @@ func TrendMarkdown(w io.Writer, d TrendDocument) error {
 		b.WriteString("- " + md(t) + "\n")
 	}
 	b.WriteByte('\n')
-	if len(d.Warnings) > 0 {
-		b.WriteString("Warnings:\n\n")
-		for _, t := range d.Warnings {
-			b.WriteString("- " + md(t) + "\n")
-		}
-		b.WriteByte('\n')
-	}
-	for _, s := range d.sections() {
-		writeSection(&b, Document{}, s)
-	}
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
-	return err
+	return writeMarkdown(w, &b, Document{}, d.Warnings, d.sections())
 }
 
 // TrendHTML writes the document as one page that needs nothing but itself.
