@@ -50,18 +50,32 @@ func (d Document) furtherSections() []section {
 		}
 		out = append(out, s)
 	}
+	d.eachFinding("Further metrics", func(title, base, fresh string, f Finding) { show(title, base, fresh, f.Further) })
+	return out
+}
+
+// eachFinding calls show for the verdicts on the arms and then for those on the databases, with the title of their section and the labels of
+// both sides.
+func (d Document) eachFinding(title string, show func(title, base, fresh string, f Finding)) {
 	for _, f := range d.Verdicts {
-		title := "Further metrics"
-		if f.Engine != "" || len(d.Arms) > 2 {
-			title += " - " + f.Name
-		}
-		show(title, d.armLabel(baseName(d)), d.armLabel(f.Arm), f.Further)
+		show(d.titleOf(title, f), d.armLabel(baseName(d)), d.armLabel(f.Arm), f)
 	}
 	for _, f := range d.Databases {
-		title := fmt.Sprintf("Further metrics - %s against %s, %s", d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
-		show(title, d.Engines[0].Label, d.engineLabel(f.Engine), f.Further)
+		show(d.titleBetween(title, f), d.Engines[0].Label, d.engineLabel(f.Engine), f)
 	}
-	return out
+}
+
+// titleOf is the title of a section about a verdict on an arm.
+func (d Document) titleOf(title string, f Finding) string {
+	if f.Engine != "" || len(d.Arms) > 2 {
+		title += " - " + f.Name
+	}
+	return title
+}
+
+// titleBetween is the title of a section about a verdict on two databases.
+func (d Document) titleBetween(title string, f Finding) string {
+	return fmt.Sprintf("%s - %s against %s, %s", title, d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
 }
 
 func finding(k verdict.Kind) string {

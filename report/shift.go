@@ -40,17 +40,7 @@ func (d Document) shiftSections() []section {
 		s.Notes = append(s.Notes, "Mean distance of the quantiles, and largest distance of the distribution functions (descriptive, not tested): "+strings.Join(distances, "; ")+".")
 		out = append(out, s)
 	}
-	for _, f := range d.Verdicts {
-		title := "Where the response times shifted"
-		if f.Engine != "" || len(d.Arms) > 2 {
-			title += " - " + f.Name
-		}
-		show(title, d.armLabel(baseName(d)), d.armLabel(f.Arm), f.Shifts)
-	}
-	for _, f := range d.Databases {
-		title := fmt.Sprintf("Where the response times shifted - %s against %s, %s", d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
-		show(title, d.Engines[0].Label, d.engineLabel(f.Engine), f.Shifts)
-	}
+	d.eachFinding("Where the response times shifted", func(title, base, fresh string, f Finding) { show(title, base, fresh, f.Shifts) })
 	return out
 }
 

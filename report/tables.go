@@ -219,24 +219,19 @@ func orDash(s string) string {
 func (d Document) endpointSections() []section {
 	var out []section
 	for i, f := range d.Verdicts {
-		title := "Primary endpoints"
-		if f.Engine != "" || len(d.Arms) > 2 {
-			title += " - " + f.Name
-		}
 		base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
 		notes := skippedNotes(f)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
 				"Needed: how many pairs numbers like these need for a verdict. One verdict per database holds its level over all endpoints (Holm).")
 		}
-		out = append(out, section{Level: 3, Title: title, Table: endpointTable(f, base, fresh), Notes: notes})
+		out = append(out, section{Level: 3, Title: d.titleOf("Primary endpoints", f), Table: endpointTable(f, base, fresh), Notes: notes})
 	}
 	if len(d.BlocksForSame) > 0 {
 		out = append(out, blocksSection(d.BlocksForSame))
 	}
 	for _, f := range d.Databases {
-		title := fmt.Sprintf("Databases - %s against %s, %s", d.engineLabel(f.Engine), d.Engines[0].Label, d.armLabel(f.Arm))
-		out = append(out, section{Level: 3, Title: title, Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: skippedNotes(f)})
+		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: skippedNotes(f)})
 	}
 	return out
 }
