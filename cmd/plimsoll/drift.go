@@ -182,36 +182,21 @@ var (
 	}
 )
 
-// loadOf returns CPU (percent of one core) and most memory (bytes) of the target over a phase, by role; empty when they
+// load returns CPU (percent of one core) and most memory (bytes) of the target over the phase, by role; empty when they
 // are not seen.
-func loadOf(ctx context.Context, r *record.Run, ph record.Phase) (cpu, memory map[string]float64, err error) {
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer db.Close()
-	ask := func(queries []string) (map[string]float64, error) {
-		out := map[string]float64{}
+func (x stretchOf) load(ctx context.Context) (cpu, memory map[string]float64, err error) {
+	first := func(queries []string) (out map[string]float64, err error) {
 		for _, q := range queries {
-			res, err := db.Query(ctx, strings.ReplaceAll(q, "$w", (ph.To-ph.From).String()), r.Manifest.Epoch.Add(ph.To))
-			if err != nil {
-				return nil, err
-			}
-			for _, x := range res {
-				if !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0) {
-					out[x.Labels["role"]] = x.Value
-				}
-			}
-			if len(out) > 0 {
+			if out, err = x.ask(ctx, q, "role"); err != nil || len(out) > 0 {
 				break
 			}
 		}
-		return out, nil
+		return out, err
 	}
-	if cpu, err = ask(cpuLoads); err != nil {
+	if cpu, err = first(cpuLoads); err != nil {
 		return nil, nil, err
 	}
-	memory, err = ask(memoryLoads)
+	memory, err = first(memoryLoads)
 	return cpu, memory, err
 }
 
@@ -250,6 +235,11 @@ func stepOf(ctx context.Context, r *record.Run, users int) (verdict.Step, error)
 	if row.Count > 0 {
 		s.Failures = float64(row.Errors) / float64(row.Count)
 	}
-	s.CPU, s.Memory, err = loadOf(ctx, r, ph)
+	x, err := openStretch(r, ph)
+	if err != nil {
+		return s, err
+	}
+	defer x.db.Close()
+	s.CPU, s.Memory, err = x.load(ctx)
 	return s, err
 }

@@ -53,7 +53,12 @@ func furtherOf(ctx context.Context) comparison.Reader {
 		if !ok {
 			return nil, nil
 		}
-		cpu, memory, err := loadOf(ctx, r, ph)
+		x, err := openStretch(r, ph)
+		if err != nil {
+			return nil, err
+		}
+		defer x.db.Close()
+		cpu, memory, err := x.load(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -64,12 +69,6 @@ func furtherOf(ctx context.Context) comparison.Reader {
 		for _, role := range slices.Sorted(maps.Keys(memory)) {
 			out = append(out, comparison.Further{Name: "most memory of " + role, Unit: "MiB", Better: verdict.Lower, Floor: 8, Value: memory[role] / (1 << 20), Alone: true})
 		}
-		db, err := series.Open(r.Dir + "/" + record.SeriesDir)
-		if err != nil {
-			return nil, err
-		}
-		defer db.Close()
-		x := stretchOf{db: db, run: r, phase: ph}
 		for _, m := range serverMetrics {
 			if slices.ContainsFunc(out, func(f comparison.Further) bool { return f.Name == m.name }) {
 				continue
@@ -98,6 +97,12 @@ type stretchOf struct {
 	db    *series.DB
 	run   *record.Run
 	phase record.Phase
+}
+
+// openStretch opens the series of a run; the caller closes them.
+func openStretch(r *record.Run, ph record.Phase) (stretchOf, error) {
+	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	return stretchOf{db: db, run: r, phase: ph}, err
 }
 
 // ask evaluates a query over the whole phase ($w). The answers are named by the values of the labels by, joined by points.
