@@ -181,8 +181,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if d := s.faults.lock.pass(); d > 0 {
 			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
 		}
-		s.burn.request()
 		err = s.handle(q)
+		// After the handler: spins that come before its queries are all spun before Go's scheduler looks at the first query's answer.
+		s.burn.request()
 	}
 	if err != nil {
 		s.fail(q, err)
