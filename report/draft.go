@@ -452,11 +452,11 @@ func more(f Finding) string {
 		switch {
 		case r.Censored():
 			bounds = append(bounds, r.Name)
+		case r.OutOfReach():
+			unreachable = append(unreachable, r.Name)
 		case r.PairsNeeded > r.N:
 			need = max(need, r.PairsNeeded)
 			open = append(open, r.Name)
-		case r.PairsNeeded == 0:
-			unreachable = append(unreachable, r.Name)
 		default:
 			open = append(open, r.Name)
 		}
@@ -472,7 +472,7 @@ func more(f Finding) string {
 		text += ", once the searches find more than lower bounds: " + list(bounds) + " " + verb(len(bounds), "is", "are") + " open"
 	}
 	if len(unreachable) > 0 {
-		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), stats.MaxPairs)
+		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), verdict.MostBlocks)
 	}
 	return text + "."
 }

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"plimsoll/stats"
 )
 
 // sentence writes the result as a person would.
@@ -63,12 +61,18 @@ func (r Result) spread() string {
 	return fmt.Sprintf(" (pairs from %s to %s)", r.delta(lo), r.delta(hi))
 }
 
+// MostBlocks is the largest number of blocks that anybody is advised to run: where more are needed, steadier or longer runs are the way.
+const MostBlocks = 100
+
+// OutOfReach says that no number of pairs up to [MostBlocks] is known to be enough for a verdict.
+func (r Result) OutOfReach() bool { return r.PairsNeeded == 0 || r.PairsNeeded > MostBlocks }
+
 // advice says what an inconclusive sample could have seen, and what would help.
 func (r Result) advice() string {
 	text := fmt.Sprintf("%s could find a change of %s", count(r.N, "pair"), r.size(r.MDE))
 	switch more := r.PairsNeeded - r.N; {
-	case r.PairsNeeded == 0:
-		text += fmt.Sprintf(", and no number of pairs up to %d would be enough", stats.MaxPairs)
+	case r.OutOfReach():
+		text += fmt.Sprintf(", and not even %d pairs would be enough", MostBlocks)
 	case more > 0:
 		text += fmt.Sprintf("; about %d more %s needed", more, plural(more, "is", "are"))
 	}

@@ -1,0 +1,27 @@
+package verdict_test
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/verdict"
+)
+
+// Beyond MostBlocks nobody is told how many blocks it takes: that is no advice.
+func TestNoAdviceOfHundreds(t *testing.T) {
+	noisy := func(step float64) verdict.Result {
+		var pairs []verdict.Pair
+		for b := 1; b <= 8; b++ {
+			x := 100 + step*float64(b%4-1)
+			pairs = append(pairs, verdict.Pair{Block: b, Base: 100, New: x})
+		}
+		return verdict.Judge(verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}, pairs, verdict.Options{})
+	}
+	far, near := noisy(60), noisy(5)
+	if far.Kind != verdict.Inconclusive || far.PairsNeeded <= verdict.MostBlocks && far.PairsNeeded != 0 || !far.OutOfReach() || !strings.Contains(far.Sentence, "and not even 100 pairs would be enough") {
+		t.Errorf("%d pairs needed: %s", far.PairsNeeded, far.Sentence)
+	}
+	if near.Kind != verdict.Inconclusive || near.OutOfReach() || !strings.Contains(near.Sentence, "more are needed") {
+		t.Errorf("%d pairs needed: %s", near.PairsNeeded, near.Sentence)
+	}
+}
