@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,7 +150,7 @@ func expectedText(all []record.Expected, label func(string) string) string {
 		return ""
 	}
 	if all[0].MDE == 0 {
-		return fmt.Sprintf("%s carry no verdict, whatever they show: at least %d are needed", count(all[0].Blocks, "block", "blocks"), stats.MinPairs)
+		return fmt.Sprintf("%s no verdict, whatever they show: at least %d are needed", count(all[0].Blocks, "block carries", "blocks carry"), stats.MinPairs)
 	}
 	var parts, assumed []string
 	engine := ""
@@ -267,7 +268,7 @@ func (d Document) noiseTable() *table {
 		for _, r := range f.Verdict.Results {
 			own, floor, from, wrong, before := dash, dash, dash, dash, dash
 			if known(r.SD) && r.N >= stats.MinInterval {
-				own = spreadText(r.SD/sqrt2, r.Absolute)
+				own = spreadText(r.SD/math.Sqrt2, r.Absolute)
 			}
 			for _, n := range b.Noise {
 				if n.Engine == f.Engine && n.Metric == r.Name {
@@ -289,6 +290,3 @@ func (d Document) noiseTable() *table {
 	}
 	return t
 }
-
-// sqrt2 is by how much the difference of two runs varies more than a run.
-const sqrt2 = 1.4142135623730951
