@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -90,6 +91,7 @@ func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second
 	if string(head) != windowsMagic {
 		return false, fmt.Errorf("%w: it does not begin with %q", ErrWindows, windowsMagic)
 	}
+	var buf bytes.Buffer // grows with what is there, whatever a damaged length says
 	for frame := 0; ; frame++ {
 		size, err := binary.ReadUvarint(br)
 		if errors.Is(err, io.EOF) {
@@ -101,13 +103,13 @@ func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second
 		if err != nil || size > maxFrame {
 			return false, fmt.Errorf("%w: frame %d: bad length", ErrWindows, frame)
 		}
-		b, err := io.ReadAll(io.LimitReader(br, int64(size)+4))
-		if err != nil {
+		buf.Reset()
+		if _, err := io.CopyN(&buf, br, int64(size)+4); errors.Is(err, io.EOF) {
+			return true, nil
+		} else if err != nil {
 			return false, fmt.Errorf("frame %d: %w", frame, err)
 		}
-		if uint64(len(b)) < size+4 {
-			return true, nil
-		}
+		b := buf.Bytes()
 		payload := b[:size]
 		if binary.BigEndian.Uint32(b[size:]) != crc32.ChecksumIEEE(payload) {
 			if _, err := br.Peek(1); errors.Is(err, io.EOF) {
