@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"plimsoll/measure"
 	"plimsoll/plan"
@@ -180,23 +183,9 @@ type Judgement struct {
 // planned looks it judges the blocks of the last look that was taken, at its level; what came after it waits for the next.
 func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := Endpoints(p)
-	numbers := map[string]Numbers{}
-	for _, run := range c.Runs {
-		if run.Pilot || run.Dropped || !run.Valid {
-			continue
-		}
-		r, err := load(run.Run)
-		if err != nil {
-			return nil, nil, err
-		}
-		n, err := NumbersOf(r, endpoints)
-		if err != nil {
-			return nil, nil, err
-		}
-		if err := n.read(r, readers); err != nil {
-			return nil, nil, fmt.Errorf("run %s: %w", run.Run, err)
-		}
-		numbers[run.Run] = n
+	numbers, err := numbersOf(c, endpoints, load, readers)
+	if err != nil {
+		return nil, nil, err
 	}
 	find := func(block int, arm, engine string) (Numbers, bool) {
 		for _, run := range c.Runs {
@@ -258,15 +247,64 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		j.Verdict = verdict.Combine(name, results)
 		return j
 	}
-	for _, e := range c.Engines {
-		for _, a := range c.Arms[1:] {
-			arms = append(arms, judge(e, side{c.Arms[0], e}, side{a, e}, [2]string{c.Arms[0], a}))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	later := func(to *Judgement, name string, base, other side, label [2]string) {
+		group.Go(func() error {
+			*to = judge(name, base, other, label)
+			return nil
+		})
+	}
+	fresh, others := c.Arms[1:], c.Engines[min(1, len(c.Engines)):]
+	arms, databases = make([]Judgement, len(c.Engines)*len(fresh)), make([]Judgement, len(others)*len(c.Arms))
+	for i, e := range c.Engines {
+		for k, a := range fresh {
+			later(&arms[i*len(fresh)+k], e, side{c.Arms[0], e}, side{a, e}, [2]string{c.Arms[0], a})
 		}
 	}
-	for _, e := range c.Engines[min(1, len(c.Engines)):] {
-		for _, a := range c.Arms {
-			databases = append(databases, judge(e, side{a, c.Engines[0]}, side{a, e}, [2]string{c.Engines[0], e}))
+	for i, e := range others {
+		for k, a := range c.Arms {
+			later(&databases[i*len(c.Arms)+k], e, side{a, c.Engines[0]}, side{a, e}, [2]string{c.Engines[0], e})
 		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
 	}
 	return arms, databases, nil
+}
+
+// numbersOf reads the runs that count, several at once.
+func numbersOf(c *record.Comparison, endpoints []verdict.Endpoint, load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
+	numbers := make([]Numbers, len(c.Runs))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	counts := func(run record.ComparisonRun) bool { return !run.Pilot && !run.Dropped && run.Valid }
+	for i, run := range c.Runs {
+		if !counts(run) {
+			continue
+		}
+		group.Go(func() error {
+			r, err := load(run.Run)
+			if err != nil {
+				return err
+			}
+			if numbers[i], err = NumbersOf(r, endpoints); err != nil {
+				return err
+			}
+			if err := numbers[i].read(r, readers); err != nil {
+				return fmt.Errorf("run %s: %w", run.Run, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	out := map[string]Numbers{}
+	for i, run := range c.Runs {
+		if counts(run) {
+			out[run.Run] = numbers[i]
+		}
+	}
+	return out, nil
 }
