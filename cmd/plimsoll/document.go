@@ -119,7 +119,7 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 			return d, errors.Join(fmt.Errorf("run %s: stability: %w", cell.Run, err), db.Close())
 		}
 	}
-	read, err := readSeries(ctx, db, r.Manifest, p.Workload.Pace)
+	read, err := readGraphs(ctx, db, r, p.Workload.Pace)
 	d.Series, d.NoData, d.Pages = read.lines, read.why, pageRefs(d)
 	return d, errors.Join(err, db.Close())
 }

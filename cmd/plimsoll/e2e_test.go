@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/series"
 	"plimsoll/store"
@@ -395,6 +396,16 @@ func TestCompareEndToEnd(t *testing.T) {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
+	for _, r := range judgedRuns(t, filepath.Join(root, "store"), filepath.Base(dirs[0])) {
+		g, err := r.Graphs()
+		if err != nil || g == nil {
+			t.Fatalf("run %s kept no graphs (%v)", r.Manifest.ID, err)
+		}
+		p, err := plan.Parse([]byte(r.Manifest.Plan))
+		if err != nil || g.Definition != definitionOf(r.Manifest, p.Workload.Pace) {
+			t.Errorf("run %s kept graphs that its report does not use (%v)", r.Manifest.ID, err)
+		}
+	}
 	before, err := os.ReadFile(filepath.Join(dirs[0], "report.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -411,4 +422,28 @@ func TestCompareEndToEnd(t *testing.T) {
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
+}
+
+// judgedRuns opens the runs of a comparison that count.
+func judgedRuns(t *testing.T, root, id string) (runs []*record.Run) {
+	t.Helper()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range c.Runs {
+		if cell.Pilot || cell.Dropped || !cell.Valid {
+			continue
+		}
+		r, err := st.Run(cell.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, r)
+	}
+	return runs
 }

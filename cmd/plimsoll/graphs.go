@@ -128,39 +128,6 @@ func sameQuery(rule string, queries ...string) bool {
 	return false
 }
 
-// A reading is what one run shows of the graphs in its tests, and why it does not show the others, by test and name.
-type reading struct {
-	lines map[string]map[string]report.Line
-	why   map[string]map[string]string
-}
-
-// readSeries evaluates the graphs of one run.
-func readSeries(ctx context.Context, db *series.DB, m record.Manifest, pace float64) (reading, error) {
-	driver := ""
-	if d, ok := targetOf(m); ok {
-		driver = d.Driver
-	}
-	out := reading{map[string]map[string]report.Line{}, map[string]map[string]string{}}
-	for test, span := range testSpans(m) {
-		out.lines[test], out.why[test] = map[string]report.Line{}, map[string]string{}
-		x := newStretch(db, m.Epoch, span, min(max(time.Duration(float64(time.Minute)*pace), 4*time.Second), time.Minute))
-		for _, g := range graphsOf(driver) {
-			line, ok, err := x.graph(ctx, g)
-			if err != nil {
-				return out, fmt.Errorf("graph %s: %w", g.spec.Name, err)
-			}
-			if ok {
-				out.lines[test][g.spec.Name] = line
-				continue
-			}
-			if out.why[test][g.spec.Name], err = x.whyNot(ctx, g); err != nil {
-				return out, err
-			}
-		}
-	}
-	return out, nil
-}
-
 // A stretch asks questions about one test of a run, from its beginning to its end.
 type stretch struct {
 	db       *series.DB

@@ -191,6 +191,7 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 		m.Capacity = &record.Capacity{Kind: record.Estimate, Users: 7500, Lo: 7300, Hi: 7700, Rule: rule, Stopped: "precision: the interval is narrow enough",
 			Margins: []record.RuleMargin{{Rule: rule, Value: 0.85, Limit: 0.85}, {Rule: p.Unbounded.SLO[0].Source, Value: 0.5, Limit: 2}}}
 	}))
+	must(keepGraphs(tb.Context(), w.Dir(), w.Manifest(), p.Workload.Pace))
 	_, err = w.Seal(tb.Context(), record.Validity{Valid: true}, "")
 	must(err)
 	r, err := record.Open(w.Dir())

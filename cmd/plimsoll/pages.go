@@ -64,11 +64,7 @@ func page(ctx context.Context, db *series.DB, d report.RunData, ref report.PageR
 
 // serverPanels are the ten graphs of the release reports, of this run alone.
 func serverPanels(d report.RunData, test string) (out []report.Panel) {
-	driver := ""
-	if t, ok := targetOf(d.Manifest); ok {
-		driver = t.Driver
-	}
-	for _, g := range graphsOf(driver) {
+	for _, g := range graphsOf(driverOf(d.Manifest)) {
 		p := report.Panel{Group: "Server", Title: g.spec.Title, Unit: g.spec.Unit, Why: d.NoData[test][g.spec.Name]}
 		if l, ok := d.Series[test][g.spec.Name]; ok {
 			p.Lines, p.Why = []report.PanelLine{{Name: cmp.Or(d.Manifest.Arm, "server"), Line: l}}, ""
@@ -103,7 +99,7 @@ func writePages(ctx context.Context, dir string, r *record.Run) (files []string,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	read, err := readSeries(ctx, db, r.Manifest, p.Workload.Pace)
+	read, err := readGraphs(ctx, db, r, p.Workload.Pace)
 	if err != nil {
 		return nil, err
 	}

@@ -166,6 +166,10 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	}
 	seal, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+	if why == "" && out.Validity.Valid && pt.comparison != "" && !pt.pilot {
+		// Without them, the report draws them anew, and says what is wrong with the series if it cannot either.
+		_ = keepGraphs(seal, w.Dir(), w.Manifest(), s.plan.Workload.Pace)
+	}
 	_, serr := w.Seal(seal, out.Validity, why)
 	if err := errors.Join(err, serr); err != nil {
 		return nil, out, fmt.Errorf("run %s: %w", w.Manifest().ID, err)

@@ -1,0 +1,45 @@
+package record
+
+import "fmt"
+
+// GraphsFile holds the lines of a run's graphs, drawn once when the run ended: a report of many runs asks their series for nothing else as long.
+const GraphsFile = "graphs.json"
+
+// GraphsVersion is the version of that file which this package writes.
+const GraphsVersion = 1
+
+// Graphs are what a run shows of the graphs of reports. They follow from its series, and can be drawn from them anew.
+type Graphs struct {
+	Format int `json:"format"`
+	// Definition stands for what was asked of the series, and of which stretch: lines of another definition are those of another
+	// version of the program, and are not used.
+	Definition string `json:"definition"`
+	// Tests are the graphs by test and name.
+	Tests map[string]map[string]GraphLine `json:"tests"`
+}
+
+// A GraphLine is a curve: values V at T seconds after the beginning of the test. Without values, Why says why there are none.
+type GraphLine struct {
+	T   []float64 `json:"t,omitempty"`
+	V   []float64 `json:"v,omitempty"`
+	Why string    `json:"why,omitempty"`
+}
+
+// Graphs reads what is kept of the graphs; nil for a run of which nothing is.
+func (r *Run) Graphs() (*Graphs, error) {
+	g, err := readOptional[Graphs](r, GraphsFile)
+	if err != nil || g == nil {
+		return nil, err
+	}
+	if g.Format != GraphsVersion {
+		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, GraphsFile, g.Format, GraphsVersion)
+	}
+	for test, graphs := range g.Tests {
+		for name, l := range graphs {
+			if len(l.T) != len(l.V) {
+				return nil, fmt.Errorf("%s: %s: graph %s of test %s has %d instants and %d values", r.Dir, GraphsFile, name, test, len(l.T), len(l.V))
+			}
+		}
+	}
+	return g, nil
+}
