@@ -56,7 +56,7 @@ func ended(pids []int) bool {
 
 // Users in two processes write to each other, and the run is one: its operations, messages and mix are those of all.
 func TestRunInSeveralProcesses(t *testing.T) {
-	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "5s")+"placement: {processes: 2}\n", "run", "-database", "postgresql")
+	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "10s")+"placement: {processes: 2}\n", "run", "-database", "postgresql")
 	if status := wait(t, cmd, 150*time.Second, output); status != exitOK && status != exitInvalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
@@ -78,7 +78,7 @@ func TestRunInSeveralProcesses(t *testing.T) {
 	if err != nil || u == nil {
 		t.Fatalf("no account of the users: %v", err)
 	}
-	// 5 posters write twice a second for 7 s; 5 persons hear them, whoever wrote.
+	// 5 posters write twice a second for 12 s; 5 persons hear them, whoever wrote.
 	if m["post"].Count() < 30 || m["post"].Errors() > 0 || int64(m["post"].Count()) != u.Whole.Acked {
 		t.Errorf("%d posts, %d errors, %d acknowledged", m["post"].Count(), m["post"].Errors(), u.Whole.Acked)
 	}
