@@ -95,7 +95,8 @@ type Forecast struct {
 	Most  time.Duration `json:"most"`
 }
 
-// A RuleMargin is how near one rule was to its limit at the capacity.
+// A RuleMargin is how near one rule was to its limit at the capacity: Value/Limit is 1 at the limit and more where it does not hold, whichever side
+// the rule asks for.
 type RuleMargin struct {
 	Rule  string  `json:"rule"`
 	Value float64 `json:"value"`

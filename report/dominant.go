@@ -72,8 +72,7 @@ func standings(r RunData, test string) []standing {
 	if c := r.Manifest.Capacity; test == Unbounded && c != nil {
 		for _, m := range c.Margins {
 			s := of(m.Rule)
-			s.value, s.limit = m.Value, m.Limit
-			s.used, s.known = used(m.Rule, m.Value, m.Limit)
+			s.used, s.known = m.Value/m.Limit, m.Limit > 0
 		}
 	}
 	return out

@@ -11,13 +11,20 @@ import (
 	"plimsoll/verdict"
 )
 
-// searched is a run of a search with one rule that stopped it, one that came near, and one about a minimum.
-func searched(kind, rule string) RunData {
+// searched is a run of a search with one rule that stopped it, one that came near, and one about a minimum, which is far; margins take the place of theirs.
+func searched(kind, rule string, margins ...record.RuleMargin) RunData {
 	r := RunData{Cell: record.ComparisonRun{Run: "r-1", Block: 2, Arm: "new", Engine: "postgresql", Valid: true}, Validity: record.Validity{Valid: true}}
 	r.Manifest = record.Manifest{ID: "r-1", Epoch: time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), Tool: "plimsoll v0.1.0",
 		Phases:   []record.Phase{{Name: "measure", To: 20 * time.Second}, {Name: "search", From: 20 * time.Second, To: 60 * time.Second}},
 		Capacity: &record.Capacity{Kind: kind, Users: 1204, Rule: rule, Stopped: "max users: 5000 were reached", Why: "it could not go on"}}
-	r.Manifest.Capacity.Margins = []record.RuleMargin{{Rule: "cpu(app) < 85%", Value: 0.85, Limit: 0.85}, {Rule: "p99(op) < 2s", Value: 1.26, Limit: 2}, {Rule: "promql: free > 10", Value: 40, Limit: 10}}
+	r.Manifest.Capacity.Margins = []record.RuleMargin{{Rule: "cpu(app) < 85%", Value: 1, Limit: 1}, {Rule: "p99(op) < 2s", Value: 0.63, Limit: 1}, {Rule: "promql: free > 10", Value: 0.25, Limit: 1}}
+	for _, m := range margins {
+		for i := range r.Manifest.Capacity.Margins {
+			if r.Manifest.Capacity.Margins[i].Rule == m.Rule {
+				r.Manifest.Capacity.Margins[i] = m
+			}
+		}
+	}
 	for k := range 4 {
 		at := time.Duration(25+10*k) * time.Second
 		r.Events = append(r.Events, record.Event{At: at, Kind: "slo", Rule: "cpu(app) < 85%", Value: 0.8 + 0.05*float64(k), Limit: 0.85, Violated: k > 1, Phase: "search"})
@@ -49,6 +56,8 @@ func TestDominant(t *testing.T) {
 			"No rule stopped the search (max users: 5000 were reached). Nearest to its limit was cpu(app) < 85%, at 100 % of its limit."},
 		{"a lower bound", Unbounded, searched(record.AtLeast, "p99(op) < 2s"),
 			"p99(op) < 2s dominated; the search ended at a limit of its own (max users: 5000 were reached), so 1204 users is a lower bound. Next to its limit was cpu(app) < 85%, at 100 % of its limit there."},
+		{"a minimum that stopped the search", Unbounded, searched(record.Estimate, "cpu(app) < 85%", record.RuleMargin{Rule: "promql: free > 10", Value: 0.9, Limit: 1}),
+			"cpu(app) < 85% dominated: it stopped the search at 1204 users, broken in 2 of 4 evaluations. Next to its limit was promql: free > 10, at 90 % of its limit there."},
 		{"a search that failed", Unbounded, searched(record.Invalid, "cpu(app) < 85%"),
 			"cpu(app) < 85% dominated, broken in 2 of 4 evaluations, and the search has no result: it could not go on."},
 		{"a gate of the generator", Unbounded, searched(record.AtLeast, record.ByGate+"lag"),
