@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"plimsoll/verdict"
+	"plimsoll/record"
 )
 
 // CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then databases against the first.
@@ -88,20 +88,28 @@ func writeCSV(w io.Writer, rows [][]string) error {
 // Document returns what was judged in the form of a comparison's report, for those forms that both have: [JUnit], [Comment], [CSV] and [Pairs]. It
 // has verdicts, warnings and names, and no runs.
 func (d JudgeDocument) Document() Document {
-	out := Document{Format: FormatVersion, Title: "Performance Comparison " + d.Names[0] + " vs " + d.Names[1], Name: d.Names[0] + "_" + d.Names[1], State: State{Complete: true},
-		Kind: d.Kind, Indicative: d.Indicative, Arms: []Arm{{Name: d.Names[0], Label: d.Names[0], Base: true}, {Name: d.Names[1], Label: d.Names[1]}},
-		Warnings: d.Warnings, BlocksForSame: d.Blocks}
-	find := func(v verdict.Verdict) Finding {
-		if !slices.ContainsFunc(out.Engines, func(e Engine) bool { return e.Key == v.Database }) {
-			out.Engines = append(out.Engines, Engine{Key: v.Database, Label: v.Database, Full: v.Database})
+	out := Document{Format: FormatVersion, Title: "Performance Comparison " + d.Names[0] + " vs " + d.Names[1], Name: d.Names[0] + "_" + d.Names[1], State: State{Complete: d.NotComplete == ""},
+		Kind: d.Kind, Indicative: d.Indicative, Arms: []Arm{{Name: d.Names[0], Label: d.Names[0], Base: true}}, Warnings: d.Warnings, BlocksForSame: d.Blocks}
+	if !out.State.Complete {
+		out.State.State, out.State.Why = record.Interrupted, d.NotComplete
+	}
+	for i, v := range d.Verdicts {
+		of := JudgedOf{Engine: v.Database, Arm: d.Names[1]}
+		if d.of != nil {
+			of = d.of[i]
 		}
-		return Finding{Engine: v.Database, Arm: d.Names[1], Name: cmp.Or(v.Database, d.Names[1]), Verdict: v}
+		if !slices.ContainsFunc(out.Engines, func(e Engine) bool { return e.Key == of.Engine }) {
+			out.Engines = append(out.Engines, Engine{Key: of.Engine, Label: of.Engine, Full: of.Engine})
+		}
+		if !slices.ContainsFunc(out.Arms, func(a Arm) bool { return a.Name == of.Arm }) {
+			out.Arms = append(out.Arms, Arm{Name: of.Arm, Label: of.Arm})
+		}
+		out.Verdicts = append(out.Verdicts, Finding{Engine: of.Engine, Arm: of.Arm, Name: cmp.Or(v.Database, of.Arm), Verdict: v})
 	}
-	for _, v := range d.Verdicts {
-		out.Verdicts = append(out.Verdicts, find(v))
+	if len(out.Verdicts) == 0 {
+		out.Arms = append(out.Arms, Arm{Name: d.Names[1], Label: d.Names[1]})
+		return out
 	}
-	if len(out.Verdicts) > 0 {
-		out.Verdicts[0].Skipped = d.Skipped
-	}
+	out.Verdicts[0].Skipped = d.Skipped
 	return out
 }

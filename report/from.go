@@ -361,36 +361,63 @@ func (b *builder) warnings() {
 	}
 }
 
-// resultWarnings are those of the verdicts: each text once, followed by the endpoints that it is about.
+// resultWarnings are those of the verdicts.
 func (b *builder) resultWarnings() []string {
+	var all []judgedAs
+	for _, f := range b.d.Verdicts {
+		all = append(all, judgedAs{f.Name, f.Verdict})
+	}
+	for _, f := range b.d.Databases {
+		all = append(all, judgedAs{b.engineLabel(f.Engine) + " against " + b.d.Engines[0].Label + " with " + b.armLabel(f.Arm), f.Verdict})
+	}
+	return warningsOf(all)
+}
+
+// A judgedAs is a verdict under the name by which warnings call it.
+type judgedAs struct {
+	name    string
+	verdict verdict.Verdict
+}
+
+// warningsOf are the warnings of verdicts: each text once, followed by the endpoints that it is about.
+func warningsOf(all []judgedAs) []string {
+	type endpoints struct {
+		of    string
+		names []string
+	}
 	var texts []string
-	about := map[string][]string{}
-	note := func(f Finding, name string) {
-		for _, r := range f.Verdict.Results {
+	about := map[string][]endpoints{}
+	for _, j := range all {
+		for _, r := range j.verdict.Results {
 			for _, w := range r.Warnings {
 				if about[w] == nil {
 					texts = append(texts, w)
 				}
-				last := len(about[w]) - 1
-				if last >= 0 && strings.HasPrefix(about[w][last], name+" ") {
-					about[w][last] += ", " + r.Name
-				} else {
-					about[w] = append(about[w], name+" "+r.Name)
+				if last := len(about[w]) - 1; last < 0 || about[w][last].of != j.name {
+					about[w] = append(about[w], endpoints{of: j.name})
 				}
+				last := &about[w][len(about[w])-1]
+				last.names = append(last.names, r.Name)
 			}
 		}
 	}
-	for _, f := range b.d.Verdicts {
-		note(f, f.Name)
-	}
-	for _, f := range b.d.Databases {
-		note(f, b.engineLabel(f.Engine)+" against "+b.d.Engines[0].Label+" with "+b.armLabel(f.Arm))
-	}
 	out := make([]string, len(texts))
 	for i, t := range texts {
-		out[i] = t + " (" + strings.Join(about[t], "; ") + ")"
+		var parts []string
+		for _, e := range about[t] {
+			parts = append(parts, strings.TrimSpace(e.of+" "+strings.Join(e.names, ", ")))
+		}
+		out[i] = t + " (" + strings.Join(parts, "; ") + ")"
 	}
 	return out
+}
+
+// missing says that a comparison is not complete, and how much of it can be judged, where its blocks are known.
+func (s State) missing() string {
+	if s.Planned == 0 {
+		return s.Why
+	}
+	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", stateWord(s.State), s.Judged, s.Planned)
 }
 
 func stateWord(s record.State) string {

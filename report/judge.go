@@ -25,6 +25,8 @@ type JudgeDocument struct {
 	// Kind is the conclusion that decides over all databases; Indicative says that there are too few pairs for any.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
+	// NotComplete says of a stored comparison what is missing; empty for one that is complete, and for other numbers.
+	NotComplete string `json:"not_complete,omitempty"`
 	// Verdicts are of the new arm against base, one per database; Databases of each database against the first, within
 	// each arm.
 	Verdicts  []verdict.Verdict `json:"verdicts"`
@@ -40,6 +42,7 @@ type JudgeDocument struct {
 
 	metrics   []judgedMetric
 	databases []string
+	of        []JudgedOf
 }
 
 // BlocksFor is how many blocks one endpoint of one comparison takes.
@@ -83,14 +86,28 @@ type JudgeInput struct {
 	Rows, Asides        []verdict.Row
 	Verdicts, Databases []verdict.Verdict
 	Skipped             map[string]string
-	Warnings            []string
-	Sources             []Source
+	// Of says of each of Verdicts which arm on which database it is of; nil where all are of Names[1] on the database of the verdict.
+	Of          []JudgedOf
+	NotComplete string
+	Warnings    []string
+	Sources     []Source
 }
+
+// A JudgedOf is what a verdict is of.
+type JudgedOf struct{ Engine, Arm string }
 
 // FromRows makes the document. The input is not changed.
 func FromRows(in JudgeInput) JudgeDocument {
 	d := JudgeDocument{Format: JudgeFormat, Names: in.Names, Kind: verdict.Worst(in.Verdicts...), Verdicts: in.Verdicts, Databases: in.Databases,
-		Warnings: in.Warnings, Sources: in.Sources}
+		of: in.Of, NotComplete: in.NotComplete, Warnings: slices.Clone(in.Warnings), Sources: in.Sources}
+	if in.NotComplete != "" {
+		d.Warnings = append(d.Warnings, in.NotComplete)
+	}
+	var named []judgedAs
+	for _, v := range slices.Concat(in.Verdicts, in.Databases) {
+		named = append(named, judgedAs{v.Database, v})
+	}
+	d.Warnings = append(d.Warnings, warningsOf(named)...)
 	for _, v := range in.Verdicts {
 		d.Indicative = d.Indicative || v.Indicative && v.Kind == d.Kind
 	}

@@ -71,8 +71,7 @@ func JUnit(w io.Writer, d Document) error {
 	for i := range all.Suites {
 		s := &all.Suites[i]
 		if !d.State.Complete {
-			reason := fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", stateWord(d.State.State), d.State.Judged, d.State.Planned)
-			s.Cases = append(s.Cases, junitCase{Name: "complete", Error: &junitReason{Type: "incomplete", Message: reason}})
+			s.Cases = append(s.Cases, junitCase{Name: "complete", Error: &junitReason{Type: "incomplete", Message: oneLine(d.State.missing())}})
 		}
 		for k := range s.Cases {
 			c := &s.Cases[k]

@@ -135,11 +135,22 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 		fmt.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
 	}
-	if c.State == record.Interrupted {
-		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s; plimsoll compare -resume %s goes on with it\n", c.Why, c.ID)
+	if why := notComplete(c); why != "" {
+		fmt.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
 		return exitTool, doc, nil
 	}
 	return verdict.Worst(verdicts...).ExitStatus(), doc, nil
+}
+
+// notComplete says why a stored comparison is not complete, beginning with a verb; empty for one that is.
+func notComplete(c *record.Comparison) string {
+	switch c.State {
+	case record.Sealed:
+		return ""
+	case record.Interrupted:
+		return "was interrupted: " + c.Why
+	}
+	return "is under way, or was killed"
 }
 
 // summary is the line for scripts: each database, and with several new arms each of them, with its verdict.
@@ -200,6 +211,17 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	}
 	if n.output.given() {
 		return a.render(ctx, st, c, n.output, *asJSON)
+	}
+	unlock, err := st.LockComparison(c.ID)
+	if errors.Is(err, store.ErrBusy) {
+		return usagef("comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows what there is so far", c.ID)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if c, err = st.Comparison(c.ID); err != nil { // it may have ended since
+		return err
 	}
 	status, _, err := a.conclude(ctx, st, c, *asJSON)
 	if err != nil {

@@ -176,8 +176,8 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	if err := a.write(o, documentForms(doc), print); err != nil {
 		return err
 	}
-	if c.State == record.Interrupted {
-		fmt.Fprintf(a.stderr, "plimsoll: the comparison was interrupted: %s\n", c.Why)
+	if why := notComplete(c); why != "" {
+		fmt.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		return statusError(exitTool)
 	}
 	return statusOrNil(verdict.Worst(verdicts...).ExitStatus())

@@ -341,6 +341,9 @@ func (a *app) writeJudged(n *numbers, in report.JudgeInput) error {
 	if err := a.write(n.output, judgedForms(d), print); err != nil {
 		return err
 	}
+	if d.NotComplete != "" {
+		return statusError(exitTool)
+	}
 	return statusOrNil(d.Kind.ExitStatus())
 }
 
@@ -373,9 +376,13 @@ func (a *app) judgeStored(n *numbers, id string) error {
 		return fmt.Errorf("judging %s: %w", c.ID, err)
 	}
 	in := report.JudgeInput{Names: [2]string{c.Arms[0], strings.Join(c.Arms[1:], ", ")}, Skipped: map[string]string{}}
+	if why := notComplete(c); why != "" {
+		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged", why)
+	}
 	for _, j := range arms {
 		if len(c.Arms) > 2 {
 			j.Verdict.Database = strings.TrimSpace(j.Engine + " " + j.Arm)
+			in.Of = append(in.Of, report.JudgedOf{Engine: j.Engine, Arm: j.Arm})
 		}
 		in.Verdicts = append(in.Verdicts, j.Verdict)
 		maps.Copy(in.Skipped, j.Skipped)

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/record"
+	"plimsoll/store"
+)
+
+// What is not complete is never green: a comparison that was killed or interrupted ends report and judge with 1, in all forms.
+func TestIncompleteComparisonIsNotGreen(t *testing.T) {
+	root := t.TempDir()
+	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for state, want := range map[record.State]string{record.Running: "is under way, or was killed", record.Interrupted: "was interrupted: by hand"} {
+		c.State, c.Why = state, "by hand"
+		if err := st.SaveComparison(c); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"report", id}, {"report", "-print", "markdown", id}, {"judge", id}, {"judge", "-print", "junit", id}} {
+			status, out, errOut := inStore(t, root, args...)
+			if status != exitTool || !strings.Contains(out+errOut, want) {
+				t.Errorf("%s, %s: status %d, want %d and %q\n%s%s", state, args, status, exitTool, want, out, errOut)
+			}
+			if args[0] == "judge" && strings.Contains(out, "<testsuites") && !strings.Contains(out, `name="complete"`) {
+				t.Errorf("%s: JUnit says nothing of what is missing\n%s", state, out)
+			}
+		}
+	}
+}
+
+// A comparison under way is its own: nobody else writes its record or its report.
+func TestReportOfABusyComparison(t *testing.T) {
+	root := t.TempDir()
+	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := st.LockComparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _, errOut := inStore(t, root, "report", id)
+	if status != exitUsage || !strings.Contains(errOut, "is under way") || !strings.Contains(errOut, "-print markdown or -out DIR") {
+		t.Errorf("status %d, %q", status, errOut)
+	}
+	unlock()
+	if status, _, errOut := inStore(t, root, "report", id); status == exitUsage {
+		t.Errorf("afterwards: status %d, %q", status, errOut)
+	}
+}
