@@ -45,6 +45,9 @@ func PairsToDecide(mean, sd, margin, alpha float64) int {
 	if math.IsNaN(mean) || !(sd >= 0) || !(margin > 0) || !(alpha > 0 && alpha < 0.5) {
 		return 0
 	}
+	if sd == 0 {
+		return MinPairs // whatever does not vary is inside the margin or beyond zero
+	}
 	mean = math.Abs(mean)
 	start := square(normalQuantile(1-alpha/2) * sd / mean)
 	if mean < margin {

@@ -296,6 +296,7 @@ func (r *Result) withoutErrors(kind Kind, reason string) (Kind, string) {
 	}
 	visible := 100 * 3 / float64(min(baseOps, newOps))
 	if visible > r.Margin {
+		r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin)) // with as many operations each
 		return Inconclusive, fmt.Sprintf("zero in every run of both arms, but %d operations could hide a rate of %s pp",
 			min(baseOps, newOps), number(visible, 4))
 	}

@@ -45,7 +45,11 @@ func (r Result) evidence() string {
 	case Better, Worse:
 		return fmt.Sprintf("(%s interval %s to %s, %s, %s)", r.level(), r.delta(r.Lo), r.delta(r.Hi), pText(r.P), pairs)
 	default:
-		return fmt.Sprintf("(%s interval %s to %s, %s): %s; %s", r.level(), r.delta(r.Lo), r.delta(r.Hi), pairs, r.Reason, r.advice())
+		text := fmt.Sprintf("(%s interval %s to %s, %s): %s", r.level(), r.delta(r.Lo), r.delta(r.Hi), pairs, r.Reason)
+		if advice := r.advice(); advice != "" {
+			text += "; " + advice
+		}
+		return text
 	}
 }
 
@@ -69,20 +73,25 @@ func (r Result) OutOfReach() bool { return r.PairsNeeded == 0 || r.PairsNeeded >
 
 // advice says what an inconclusive sample could have seen, and what would help.
 func (r Result) advice() string {
-	text := fmt.Sprintf("%s could find a change of %s", count(r.N, "pair"), r.size(r.MDE))
+	var parts []string
+	are := [2]string{"pair is", "pairs are"}
+	if r.MDE > 0 {
+		parts = append(parts, fmt.Sprintf("%s could find a change of %s", count(r.N, "pair"), r.size(r.MDE)))
+		are = [2]string{"is", "are"}
+	}
 	switch more := r.PairsNeeded - r.N; {
 	case r.OutOfReach():
-		text += fmt.Sprintf(", and not even %d pairs would be enough", MostBlocks)
+		parts = append(parts, fmt.Sprintf("not even %d pairs would be enough", MostBlocks))
 	case more > 0:
-		text += fmt.Sprintf("; about %d more %s needed", more, plural(more, "is", "are"))
+		parts = append(parts, fmt.Sprintf("about %d more %s needed", more, plural(more, are[0], are[1])))
 	}
 	if r.Look > 0 && r.Look < r.Looks {
-		text += fmt.Sprintf("; look %d of %d is next", r.Look+1, r.Looks)
+		parts = append(parts, fmt.Sprintf("look %d of %d is next", r.Look+1, r.Looks))
 	}
 	if r.Widest != 0 {
-		text += fmt.Sprintf("; pair %d adds most to the width", r.Widest)
+		parts = append(parts, fmt.Sprintf("pair %d adds most to the width", r.Widest))
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // change writes the effect: "3.64 % lower".
