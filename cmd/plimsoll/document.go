@@ -63,9 +63,11 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 			in.EngineNames[c.Runs[i].Engine] = d.Database.Name + " " + d.Database.Version
 		}
 	}
-	if n := len(runs); n > 0 {
-		in.Setup = setupOf(runs[n-1].Manifest)
+	manifests := make([]record.Manifest, len(runs))
+	for i, r := range runs {
+		manifests[i] = r.Manifest
 	}
+	in.Setup = setupOf(manifests...)
 	if c.Outcome, err = json.Marshal(verdicts); err != nil {
 		return none, nil, nil, err
 	}
@@ -130,28 +132,45 @@ func targetOf(m record.Manifest) (target.Description, bool) {
 	return d, err == nil && len(m.Target) > 0
 }
 
-// setupOf are the rows of the Setup table that the runs can tell, in the order of the release reports.
-func setupOf(m record.Manifest) []record.Row {
+// setupOf are the rows of the Setup table that the runs can tell, in the order of the release reports: what is the same in all of them, and
+// otherwise what the last one says. What arms differ in has rows of its own.
+func setupOf(runs ...record.Manifest) []record.Row {
 	var rows []record.Row
 	row := func(name, format string, args ...any) {
 		rows = append(rows, record.Row{Name: name, Value: fmt.Sprintf(format, args...)})
 	}
+	if len(runs) == 0 {
+		return nil
+	}
+	m := runs[len(runs)-1]
 	row("Load-test version", "plimsoll %s", m.Tool)
-	if d, ok := targetOf(m); ok {
+	d, told := targetOf(m)
+	if told {
 		if d.Dataset != "" {
 			row("Dataset", "%s", d.Dataset)
 		}
-		cmd := slices.Clone(d.Command)
-		if len(cmd) > 0 {
+		text := fmt.Sprintf("%d × %s", max(d.Instances, 1), d.Driver)
+		same := func(r record.Manifest) bool { x, _ := targetOf(r); return slices.Equal(x.Command, d.Command) }
+		if cmd := slices.Clone(d.Command); len(cmd) > 0 && !slices.ContainsFunc(runs, func(r record.Manifest) bool { return !same(r) }) {
 			cmd[0] = filepath.Base(cmd[0])
+			text += " (" + strings.Join(cmd, " ") + ")"
 		}
-		row("App instances", "%d × %s (%s)", max(d.Instances, 1), d.Driver, strings.Join(cmd, " "))
+		row("App instances", "%s", text)
 		if d.Driver == "external" {
 			row("Reset between runs", "none: the target is not ours")
 		}
 	}
-	row("Agent instances", "1 (this process, %d cores)", max(len(m.Generator), 1))
-	row("Proxy instance", "none")
+	agents := "1 (this process"
+	if m.Processes > 1 {
+		agents = fmt.Sprintf("%d (processes of one host", m.Processes)
+	}
+	if n := len(m.Generator); n > 0 {
+		agents += fmt.Sprintf(", on cores %s", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(m.Generator)), ","), "[]"))
+	}
+	row("Agent instances", "%s)", agents)
+	if d.Driver != "external" {
+		row("Proxy instance", "none")
+	}
 	var h probe.Host
 	if json.Unmarshal(m.Host, &h) == nil && h.CPUs > 0 {
 		row("Host", "%d × %s, %.1f GiB, %s, kernel %s", h.CPUs, h.CPUModel, float64(h.MemoryBytes)/(1<<30), h.OS, strings.Fields(h.Kernel)[0])
