@@ -58,7 +58,7 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 	}
 	// The tests of a comparison: both in one run, or the only one.
 	base := part{comparison: id, bounded: p.Bounded != nil, unbounded: p.Unbounded != nil}
-	r := &cells{session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.newDeployments(), builds: map[string]string{}}
+	r := &cells{session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.newDeployments(), stacks: map[string]stack{}}
 	defer r.deployed.close()
 	if c, stop, err := s.startCanary(ctx); err != nil {
 		s.prog.say("no canary: %v", err)
@@ -71,7 +71,7 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
 	var c *record.Comparison
 	if j.cut != nil {
-		if r.builds, err = s.sameAsBefore(j.cut, cfg); err != nil {
+		if r.stacks, err = s.sameAsBefore(j.cut, cfg); err != nil {
 			return err
 		}
 		done := len(j.cut.Runs)
@@ -144,8 +144,8 @@ type cells struct {
 	base     part
 	count    int // of all blocks
 	deployed *deployments
-	// builds holds what runs before the comparison was cut said of each arm on each engine: the digest of its program.
-	builds map[string]string
+	// stacks holds what runs before the comparison was cut measured, by arm and engine.
+	stacks map[string]stack
 	canary *canary // nil if it could not be started
 }
 
@@ -170,9 +170,8 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
-	if was, is := r.builds[cell.Arm+" "+cell.Engine], sys.describe().Digest; was != "" && was != is {
-		return record.ComparisonRun{}, nil, usagef("arm %s is another build than in the runs before the comparison was cut (digest %s, it was %s): put the first one back, or begin a new comparison",
-			cell.Arm, clip(is, 19), clip(was, 19))
+	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
+		return record.ComparisonRun{}, nil, usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
 	}
 	made, _, err := s.trial(ctx, sys, pt)
 	err = errors.Join(err, sys.halt(ctx))

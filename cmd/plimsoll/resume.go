@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"plimsoll/comparison"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/record"
 	"plimsoll/store"
+	"plimsoll/target"
 )
 
 // resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
@@ -107,14 +109,42 @@ func (a *app) lost(ctx context.Context, st *store.Store, c *record.Comparison) (
 	return out, nil
 }
 
-// sameAsBefore holds this host against that of the runs before the cut, and returns the digests of the programs that they
-// measured, by arm and engine.
-func (s *session) sameAsBefore(c *record.Comparison, cfg comparison.Config) (map[string]string, error) {
+// A stack is what runs of one arm on one database must have alike, as far as the target tells it.
+type stack struct {
+	program  string // digest of its file
+	data     string // what the database holds before a run
+	database string // name and version of the server
+}
+
+func stackOf(d target.Description) stack {
+	s := stack{program: d.Digest, data: d.Dataset}
+	if d.Database != nil {
+		s.database = strings.TrimSpace(d.Database.Name + " " + d.Database.Version)
+	}
+	return s
+}
+
+// differs says in what a stack differs from the one that was; empty if in nothing that both tell.
+func (s stack) differs(was stack) string {
+	for _, x := range []struct{ what, was, is string }{
+		{"another build (digest ", clip(was.program, 19), clip(s.program, 19)},
+		{"on other data (", was.data, s.data},
+		{"on another database server (", was.database, s.database},
+	} {
+		if x.was != "" && x.is != x.was {
+			return fmt.Sprintf("%s%s, it was %s)", x.what, dash(x.is), x.was)
+		}
+	}
+	return ""
+}
+
+// sameAsBefore holds this host against that of the runs before the cut, and returns what they measured, by arm and engine.
+func (s *session) sameAsBefore(c *record.Comparison, cfg comparison.Config) (map[string]stack, error) {
 	var here probe.Host
 	if err := json.Unmarshal(s.host, &here); err != nil {
 		return nil, err
 	}
-	builds := map[string]string{}
+	stacks := map[string]stack{}
 	for _, run := range c.Runs {
 		if run.Cut {
 			continue
@@ -131,9 +161,9 @@ func (s *session) sameAsBefore(c *record.Comparison, cfg comparison.Config) (map
 			return nil, usagef("comparison %s: run %s was made on another host, or the settings of this one have changed (fingerprint %s, this is %s): go on there, or begin a new comparison",
 				c.ID, run.Run, there.Digest(), here.Digest())
 		}
-		if d, ok := targetOf(r.Manifest); ok && d.Digest != "" {
-			builds[run.Arm+" "+run.Engine] = d.Digest
+		if d, ok := targetOf(r.Manifest); ok {
+			stacks[run.Arm+" "+run.Engine] = stackOf(d)
 		}
 	}
-	return builds, nil
+	return stacks, nil
 }

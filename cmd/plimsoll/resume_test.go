@@ -281,11 +281,29 @@ func TestSameAsBefore(t *testing.T) {
 		if id != "r1" {
 			return nil, errors.New("nobody asks for a run that is not judged")
 		}
-		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first"}`)}}, nil
+		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`)}}, nil
 	}}
-	builds, err := (&session{host: host("6.1")}).sameAsBefore(c, cfg)
-	if err != nil || builds["base mysql"] != "sha256:first" {
-		t.Errorf("%v, %v", builds, err)
+	stacks, err := (&session{host: host("6.1")}).sameAsBefore(c, cfg)
+	was := stacks["base mysql"]
+	if err != nil || was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
+		t.Errorf("%v, %v", stacks, err)
+	}
+	for _, tt := range []struct {
+		is   stack
+		want string
+	}{
+		{was, ""},
+		{stack{"sha256:second", was.data, was.database}, "another build (digest sha256:second, it was sha256:first)"},
+		{stack{was.program, "mine sha256:2", was.database}, "on other data (mine sha256:2, it was mine sha256:1)"},
+		{stack{was.program, "", was.database}, "on other data (-, it was mine sha256:1)"},
+		{stack{was.program, was.data, "PostgreSQL 15.19"}, "on another database server (PostgreSQL 15.19, it was PostgreSQL 15.18)"},
+	} {
+		if got := tt.is.differs(was); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.is, got, tt.want)
+		}
+	}
+	if got := was.differs(stack{}); got != "" {
+		t.Errorf("from what nobody knows: %q", got)
 	}
 	_, err = (&session{host: host("6.2")}).sameAsBefore(c, cfg)
 	if statusOf(err) != exitUsage || !strings.Contains(err.Error(), "run r1 was made on another host") {
