@@ -205,12 +205,25 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 				d.at(path, "has no effect, because the driver external starts nothing; remove it")
 			}
 		}
+		if t.Instances > 1 && d.good("target.instances") {
+			d.at("target.instances", "the driver external has one address, and no way to start %d instances; remove it", t.Instances)
+		}
+		if len(p.Engines()) > 0 && d.good("database") {
+			d.at("database.engine", "the driver external brings its own database, and none is started for it; remove it, and name the database in setup")
+		}
+		if len(p.Placement.Target) > 0 && d.good("placement.target") {
+			d.at("placement.target", "the driver external starts nothing that could be placed; remove it")
+		}
 	case "process":
 		if !d.good("target.command", "target.binary", "compare.arms") || t.Binary != "" || len(t.Command) > 0 {
 			break
 		}
 		if p.Compare == nil || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Binary == "" }) {
 			d.at("target.command", "is missing; the driver process needs a command, or a binary here or in every arm")
+		}
+	default:
+		if d.given("target.command") && d.good("target.command", "target.driver") {
+			d.at("target.command", "has no effect, because the driver %s knows its own; write driver: process for another program, or target.binary for another build", t.Driver)
 		}
 	}
 }

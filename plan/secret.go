@@ -23,6 +23,9 @@ var (
 
 const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value, and set it where the tool runs`
 
+// argsRemedy is that for arguments, in which no reference is replaced.
+const argsRemedy = `every user of a host can read arguments: pass it to the program by its environment (env), with "${ENV:NAME}" as the value`
+
 // Expand returns s with every reference replaced by what lookup returns for its kind, "ENV" or "FILE", and its name.
 // Other uses of "$" stay. The error names the reference, never a value; lookup's error must do the same.
 func Expand(s string, lookup func(kind, name string) (string, error)) (string, error) {
@@ -89,8 +92,12 @@ func secretArgs(args []string) map[int]string {
 				key = m[1]
 			}
 		}
-		if msg := secretValue(key, value); msg != "" {
-			wrong[i] = msg
+		msg := secretValue(key, value)
+		if msg == "" && hasReference(value) {
+			msg = "names a secret; " + argsRemedy
+		}
+		if msg != "" {
+			wrong[i] = strings.Replace(msg, secretRemedy, argsRemedy, 1)
 		}
 	}
 	return wrong
