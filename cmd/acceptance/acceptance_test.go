@@ -31,7 +31,7 @@ func TestPlans(t *testing.T) {
 }
 
 func found(engine string, seed uint64, same, quota, slow verdict.Kind) outcome {
-	return outcome{comparison: comparison{engine, seed}, Arms: []said{
+	return outcome{comparison: comparison{engine, seed}, Blocks: 6, Arms: []said{
 		{Arm: armSame, Kind: same, Tested: 40},
 		{Arm: armQuota, Kind: quota, Worse: []string{"capacity"}, Tested: 40, Found: []string{"p50(upload)"}},
 		{Arm: armSlow, Kind: slow, Worse: []string{"p95(post)"}, Tested: 40, Found: []string{"p50(post)", "p95(post)", "p50(delivery)"}},
@@ -68,7 +68,21 @@ func TestScore(t *testing.T) {
 			o[0].Arms[2].Found = append(o[0].Arms[2].Found, "p99(upload)", "p95(upload)")
 			return o
 		}, "postgresql, slow: 2 of 17 findings are elsewhere"},
-		"one is missing": {func(o []outcome) []outcome { return o[1:] }, "1 comparisons are still to be made"},
+		"slower posts, fewer of them": {func(o []outcome) []outcome {
+			o[0].Arms[2].Found = append(o[0].Arms[2].Found, "requests served", "CPU of app")
+			return o
+		}, ""},
+		"fewer in the same build": {func(o []outcome) []outcome {
+			o[0].Arms[2].Found = append(o[0].Arms[2].Found, "CPU per operation of app", "p99(upload)")
+			return o
+		}, "postgresql, slow: 2 of 17 findings are elsewhere"},
+		"void ones say nothing": {func(o []outcome) []outcome {
+			noisy := found("postgresql", 1, verdict.Worse, verdict.Inconclusive, verdict.Inconclusive)
+			noisy.Blocks = 5
+			return append(o, noisy)
+		}, ""},
+		"a void one is to be made again": {func(o []outcome) []outcome { o[0].Blocks = 4; return o }, "1 comparisons are still to be made"},
+		"one is missing":                 {func(o []outcome) []outcome { return o[1:] }, "1 comparisons are still to be made"},
 	} {
 		err := score(test.change(allRight())).verdict()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/report"
+	"plimsoll/stats"
 	"plimsoll/verdict"
 )
 
@@ -55,6 +56,9 @@ type said struct {
 	Found  []string `json:"further_found,omitempty"`
 }
 
+// void says that the host voided too many blocks for a verdict, whatever the numbers were: it is kept, counted as void, and made again.
+func (o outcome) void() bool { return o.Blocks < stats.MinPairs }
+
 func (o *outcome) read(doc report.Document) {
 	o.ID, o.Blocks, o.Voided = doc.Comparison, doc.State.Judged, len(doc.Voided)
 	for _, f := range doc.Verdicts {
@@ -87,10 +91,15 @@ func (s said) right() bool {
 	return false
 }
 
+// throughput are the metrics that follow the users' pace. Those of the arm slow wait 20 ms longer for each post and think as long as ever, so they
+// ask for 3 to 4 % less.
+var throughput = []string{"requests served", "CPU of app", "CPU of db"}
+
 // stray are the findings among further metrics that no planted difference explains.
 func (s said) stray() (out []string) {
 	for _, name := range s.Found {
-		if s.Arm == armSame || s.Arm == armSlow && !strings.Contains(name, slowed) && !strings.Contains(name, delivered) {
+		of := strings.Contains(name, slowed) || strings.Contains(name, delivered) || slices.Contains(throughput, name)
+		if s.Arm == armSame || s.Arm == armSlow && !of {
 			out = append(out, name)
 		}
 	}
@@ -99,6 +108,9 @@ func (s said) stray() (out []string) {
 
 func (o outcome) text() string {
 	var b strings.Builder
+	if o.void() {
+		return fmt.Sprintf("%s seed %d: void, %d blocks judged and %d voided: the host was not quiet; it will be made again\n", o.Engine, o.Seed, o.Blocks, o.Voided)
+	}
 	fmt.Fprintf(&b, "%s seed %d: %d blocks judged, %d voided\n", o.Engine, o.Seed, o.Blocks, o.Voided)
 	for _, s := range o.Arms {
 		fmt.Fprintf(&b, "  %-5s %s: %s\n", s.Arm, map[bool]string{true: "right", false: "WRONG"}[s.right()], s.Lead)
@@ -115,7 +127,9 @@ type tally struct {
 
 type scored struct {
 	rows    []tally
-	missing int // comparisons that were not made yet
+	missing int // comparisons that were not made yet, or were void
+	made    int
+	voided  int
 	// falseLines of lines say of the same build that it differs: an endpoint's line of the arm same.
 	falseLines, lines int
 }
@@ -128,6 +142,11 @@ func score(done []outcome) scored {
 		}
 	}
 	for _, o := range done {
+		if o.void() {
+			s.voided++
+			continue
+		}
+		s.made++
 		for _, a := range o.Arms {
 			i := slices.IndexFunc(s.rows, func(t tally) bool { return t.engine == o.Engine && t.arm == a.Arm })
 			if i < 0 {
@@ -192,7 +211,7 @@ func (s scored) verdict() error {
 }
 
 func has(done []outcome, c comparison) bool {
-	return slices.ContainsFunc(done, func(o outcome) bool { return o.comparison == c })
+	return slices.ContainsFunc(done, func(o outcome) bool { return o.comparison == c && !o.void() })
 }
 
 // outcomesFile has a line for each comparison that was made.
@@ -267,6 +286,6 @@ func write(dir string, s scored, done []outcome) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no place for the table: the lines %q and %q", file, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
 	}
-	sum := fmt.Sprintf("%d of %d comparisons were made.\n\n", len(done), len(done)+s.missing)
+	sum := fmt.Sprintf("%d of %d comparisons were made; %d were void besides.\n\n", s.made, s.made+s.missing, s.voided)
 	return os.WriteFile(file, []byte(head+tableBegins+sum+s.table()+tableEnds+tail), 0o644)
 }
