@@ -106,7 +106,7 @@ func TestKeep(t *testing.T) {
 	if err != nil || len(done) != 1 || !has(done, o.comparison) || done[0].Arms[2].Found[2] != "p50(delivery)" {
 		t.Fatalf("%v, %v", done, err)
 	}
-	if err := write(dir, score(done), done); err != nil {
+	if err := write(dir, score(done)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(readme)

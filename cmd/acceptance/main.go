@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Println(o.text())
 	}
 	s := score(done)
-	if err := write(b.docs, s, done); err != nil {
+	if err := write(b.docs, s); err != nil {
 		return err
 	}
 	fmt.Print(s.table())

@@ -275,7 +275,7 @@ const (
 )
 
 // write puts the table into the README beside the summaries.
-func write(dir string, s scored, done []outcome) error {
+func write(dir string, s scored) error {
 	file := filepath.Join(dir, "README.md")
 	text, err := os.ReadFile(file)
 	if err != nil {

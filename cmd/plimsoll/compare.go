@@ -149,6 +149,7 @@ func notComplete(c *record.Comparison) string {
 		return ""
 	case record.Interrupted:
 		return "was interrupted: " + c.Why
+	case record.Running:
 	}
 	return "is under way, or was killed"
 }
