@@ -39,7 +39,7 @@ type open struct {
 	queue   []arrival      // those before head have gone
 	head    int
 	servers int
-	begun   uint64
+	served  uint64 // all but the dropped
 
 	ahead  *workload.Arrivals // for wanted, which looks at the clock by itself
 	wanted uint64
@@ -87,7 +87,6 @@ func (o *open) hand(ctx context.Context, a arrival) {
 	o.l.count.begin(a.due)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.begun++
 	switch n := len(o.idle); {
 	case n > 0:
 		o.idle[n-1] <- a // it has room for one
@@ -100,7 +99,9 @@ func (o *open) hand(ctx context.Context, a arrival) {
 		o.queue = append(o.queue, a)
 	default:
 		o.dropped.Error(o.drop, measure.Dropped)
+		return
 	}
+	o.served++
 }
 
 // free returns the next arrival that waits; otherwise the server in is idle from now on.
@@ -165,14 +166,14 @@ func (o *open) serve(ctx context.Context, i int, a arrival) {
 	}
 }
 
-// counts returns how many arrivals the schedule wanted until now, and how many were handed out, since the call before.
+// counts returns how many arrivals the schedule wanted until now, and how many were handed to a server or the queue, since the call before.
 func (o *open) counts(now time.Duration) (wanted, served uint64) {
 	for ; o.next <= now; o.wanted++ {
 		_, o.next = o.ahead.Next()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	wanted, served = o.wanted, o.begun
-	o.wanted, o.begun = 0, 0
+	wanted, served = o.wanted, o.served
+	o.wanted, o.served = 0, 0
 	return wanted, served
 }

@@ -146,10 +146,13 @@ func TestStopMatchesTheSchedule(t *testing.T) {
 
 func TestDroppedBeyondTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		op, dropped, _, _, _ := openFor(t, Arrivals{Rate: 200, InFlight: 10, Queue: 100}, 2*time.Millisecond, 0, 1)
+		op, dropped, _, _, act := openFor(t, Arrivals{Rate: 200, InFlight: 10, Queue: 100}, 2*time.Millisecond, 0, 1)
 		// 400 come during the stop and one before the first is done after it: 10 are under way, 100 wait, 291 are dropped.
 		if n := dropped.Classes[measure.Dropped]; n != 291 || op.Count() != 60*200-291 {
 			t.Errorf("%d dropped, %d done; want 291 and %d", n, op.Count(), 60*200-291)
+		}
+		if act.Wanted != 60*200 || act.Served != 60*200-291 {
+			t.Errorf("%d wanted, %d served; want %d, and the dropped not among the served", act.Wanted, act.Served, 60*200)
 		}
 	})
 }

@@ -40,7 +40,7 @@ var readers = map[string]func(stretch) Reading{
 	"little": readLittle,
 }
 
-// long are the gates whose readings need a stretch of some length: they are read over the measured phase so far.
+// long are the gates whose readings need a stretch of some length: they are read over the measured phase so far, and never watch a search.
 var long = []string{"rate", "bursts", "little"}
 
 // spiky are the gates whose reading of one bad second outweighs all others in a mean: only the number of seconds counts.
@@ -276,7 +276,7 @@ func (g *watched) summary() record.Gate {
 func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	for i := range r.gates {
 		g := &r.gates[i]
-		if !g.Search || slices.Contains(long, g.Name) {
+		if !g.Search {
 			continue
 		}
 		if rd := r.read(g.Gate, st); rd.Why == "" && g.Gate.Level(rd.Value) == record.Red {

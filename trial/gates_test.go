@@ -216,6 +216,15 @@ func TestAGateEndsTheSearch(t *testing.T) {
 	}
 }
 
+// A gate that is read over the measured phase cannot end a search, so none of them may promise to.
+func TestLongGatesWatchNoSearch(t *testing.T) {
+	for _, g := range plan.DefaultGates() {
+		if g.Search && slices.Contains(long, g.Name) {
+			t.Errorf("%s watches the search, where it is never read", g.Name)
+		}
+	}
+}
+
 func TestLittleSeesLostTime(t *testing.T) {
 	st := stretch{in: []slice{{at: 10 * time.Second, userSeconds: 1000,
 		counts: workload.Activity{Actions: 400, Think: 600 * time.Second, Busy: 400 * time.Second}}}}
