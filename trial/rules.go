@@ -251,6 +251,14 @@ func Value(rule plan.SLO, window func(op string) *measure.Window) (v float64, n 
 	return h.Quantile(p / 100).Seconds(), h.Count(), true
 }
 
+// carried reports whether the users of a window were carried: every rule that moves users has data, and none is violated.
+func carried(readings []control.Reading) bool {
+	return !slices.ContainsFunc(readings, func(rd control.Reading) bool {
+		st := rd.Status()
+		return !rd.Warning && (st == control.Violated || st == control.Missing)
+	})
+}
+
 // writeReadings puts one evaluation of all rules and the search's decision on disk.
 func (r *run) writeReadings(rds []control.Reading, act control.Action) {
 	for _, rd := range rds {

@@ -471,7 +471,7 @@ func (r *run) search(ctx context.Context) error {
 		}
 	}()
 	r.event(record.Event{At: r.now(), Kind: "note", Text: "forecast of the search: " + forecast.String()})
-	var healthy float64 // the most users of a window without generator faults
+	var healthy float64 // the most users of a sound window in which every rule held
 	redSince, redFor := time.Duration(-1), time.Duration(0)
 	var fault record.Finding
 	began, last := r.now(), r.now()
@@ -495,12 +495,14 @@ func (r *run) search(ctx context.Context) error {
 			redFor, fault = redFor+r.tick, f
 		} else {
 			redSince = -1
-			healthy = max(healthy, w.meanUsers())
+			if carried(obs.Readings) {
+				healthy = max(healthy, w.meanUsers())
+			}
 		}
 		much := redFor > (r.now()-began)/5
 		if redSince >= 0 && r.now()-redSince >= patience*r.Window || much && redFor >= patience*r.Window || much && act.Done {
 			r.out.Capacity = atLeast(healthy, fault)
-			// The search's answer is a bound that is true; only one without any sound window voids the run.
+			// The search's answer is a bound that is true; only one without any window that was sound and healthy voids the run.
 			if r.out.Capacity.Kind != record.Invalid {
 				fault.Level, fault.Text = record.Amber, fault.Text+"; this ended the search"
 			}
@@ -526,7 +528,8 @@ func (r *run) search(ctx context.Context) error {
 	}
 }
 
-// atLeast is the capacity of a search that the generator ended: the most users that it carried while it was sound.
+// atLeast is the capacity of a search that the generator ended: the most users of a sound window in which every rule held. Without one, users
+// is 0 and the answer Invalid.
 func atLeast(users float64, f record.Finding) *record.Capacity {
 	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(users), Lo: math.Floor(users), Rule: record.ByGate + f.Gate,
 		Stopped: "health of the run: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
@@ -534,7 +537,7 @@ func atLeast(users float64, f record.Finding) *record.Capacity {
 		c.Why = "the host was not the target's alone: " + f.Text
 	}
 	if users == 0 {
-		c.Kind = record.Invalid
+		c.Kind, c.Why = record.Invalid, c.Why+", and in no sound window before that did every rule hold"
 	}
 	return c
 }

@@ -380,6 +380,50 @@ func TestLateGeneratorGivesAtLeast(t *testing.T) {
 	})
 }
 
+// Users whose rules were violated were not carried, however sound the generator was. The generator of this test becomes late once the
+// search goes down again.
+func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		capacity float64
+		latency  time.Duration
+		kind     string
+		lo, hi   float64
+	}{
+		{"a ramp beyond the capacity", 800, 10 * time.Millisecond, record.AtLeast, 700, 805},
+		{"violated from the start", 5000, 150 * time.Millisecond, record.Invalid, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(tt.capacity)
+				l.latency = func(int) time.Duration { return tt.latency }
+				l.lag = func(n int) time.Duration { // called with l locked
+					if n < l.max*97/100 {
+						return 40 * time.Millisecond
+					}
+					return 100 * time.Microsecond
+				}
+				s := searchSpec(spec(t, l), 480, 5000)
+				s.Search.RampRate = 0.1
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := out.Capacity
+				if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
+					t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
+				}
+				if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
+					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+				}
+				if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
+					t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
+				}
+			})
+		})
+	}
+}
+
 func TestSearchWithoutDataIsInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(800)
