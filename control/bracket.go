@@ -9,7 +9,10 @@ import (
 // bracket is the estimate of last resort: the number of users that best parts the healthy windows from the violated
 // ones. Its interval holds every number that puts at most one window more on the wrong side. It needs no slope and
 // no reversal, only a healthy and a violated window, but it cannot be sharper than the distance between windows.
-func (s *Search) bracket() (Result, bool) {
+//
+// It is open when nothing speaks for a capacity below the most users that were tried: a search that still climbed has not met it, and a cut up
+// there would be a number that nobody measured.
+func (s *Search) bracket() (r Result, open, ok bool) {
 	type side struct {
 		x        float64
 		violated bool
@@ -23,7 +26,7 @@ func (s *Search) bracket() (Result, bool) {
 		}
 	}
 	if violations == 0 || violations == len(all) {
-		return Result{}, false
+		return Result{}, false, false
 	}
 	slices.SortStableFunc(all, func(a, b side) int {
 		switch {
@@ -71,5 +74,5 @@ func (s *Search) bracket() (Result, bool) {
 	}
 	return Result{Kind: Estimate, Users: math.Exp((bestLo + bestHi) / 2), Lo: math.Exp(lo), Hi: math.Exp(hi),
 		Estimator: Bracket, Windows: len(all),
-		Why: fmt.Sprintf("the best cut between the healthy and the violated of %d windows", len(all))}, true
+		Why: fmt.Sprintf("the best cut between the healthy and the violated of %d windows", len(all))}, wrong[len(all)] == least, true
 }

@@ -39,7 +39,9 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 	}
 	r, ok := s.trackMean(center)
 	if !ok && lastResort {
-		r, ok = s.bracket()
+		var open bool
+		r, open, ok = s.bracket()
+		ok = ok && !open
 	}
 	if !ok {
 		return Result{}, false
@@ -80,7 +82,7 @@ func (s *Search) center() float64 {
 		}
 	}
 	if len(x) < 8 {
-		if r, ok := s.bracket(); ok {
+		if r, _, ok := s.bracket(); ok {
 			return math.Log(r.Users)
 		}
 		return math.Log(s.users)

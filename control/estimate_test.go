@@ -82,18 +82,25 @@ func TestSteeredWindowsDoNotBendTheSlope(t *testing.T) {
 
 func TestBracket(t *testing.T) {
 	s := windows(9, [2]float64{80, 0.5}, [2]float64{90, 0.6}, [2]float64{100, 0.7}, [2]float64{110, 1.2}, [2]float64{120, 1.5}, [2]float64{130, 2})
-	r, ok := s.bracket()
+	r, open, ok := s.bracket()
 	// The best cut lies between 100 and 110; one window on the wrong side is still possible from 90 to 120.
-	if !ok || math.Abs(r.Users-math.Sqrt(100*110)) > 1e-9 || math.Abs(r.Lo-90) > 1e-9 || math.Abs(r.Hi-120) > 1e-9 {
+	if !ok || open || math.Abs(r.Users-math.Sqrt(100*110)) > 1e-9 || math.Abs(r.Lo-90) > 1e-9 || math.Abs(r.Hi-120) > 1e-9 {
 		t.Errorf("got %.2f in [%.2f, %.2f], want %.2f in [90, 120]", r.Users, r.Lo, r.Hi, math.Sqrt(100*110))
 	}
 	s = windows(9, [2]float64{80, 0.5}, [2]float64{100, 1.2})
-	if r, ok := s.bracket(); !ok || math.Abs(r.Lo-72) > 1e-9 || math.Abs(r.Hi-100/0.9) > 1e-9 {
+	if r, open, ok := s.bracket(); !ok || open || math.Abs(r.Lo-72) > 1e-9 || math.Abs(r.Hi-100/0.9) > 1e-9 {
 		t.Errorf("got [%.2f, %.2f], want the interval to reach a back-off beyond what was tried: [72, 111.11]", r.Lo, r.Hi)
 	}
 	for _, s := range []*Search{windows(9, [2]float64{80, 0.5}), windows(9, [2]float64{80, 1.5}), windows(9)} {
-		if r, ok := s.bracket(); ok {
+		if r, _, ok := s.bracket(); ok {
 			t.Errorf("got %+v from windows of one kind", r)
+		}
+	}
+	// One violation, and as much or more that held above it.
+	for _, s := range []*Search{windows(2, [2]float64{90, 0.5}, [2]float64{100, 1.2}, [2]float64{95, 0.5}, [2]float64{105, 0.5}),
+		windows(2, [2]float64{90, 0.5}, [2]float64{100, 1.2}, [2]float64{95, 0.5}, [2]float64{105, 0.5}, [2]float64{110, 0.5})} {
+		if r, open, ok := s.bracket(); !ok || !open {
+			t.Errorf("got %+v, open %v: nothing says that the capacity lies below the most users", r, open)
 		}
 	}
 }

@@ -159,6 +159,24 @@ func TestCensoredInSpiteOfAFalseAlarm(t *testing.T) {
 	}
 }
 
+// A search that still climbs when its time is over has not met the capacity: it names no number beyond what it tried.
+func TestStillClimbingAtTheEndIsCensored(t *testing.T) {
+	for _, length := range []time.Duration{10 * time.Second, 20 * time.Second} {
+		most := 0
+		sc := newScript(t, Config{Start: 100, Max: 100000, Budget: 2 * time.Minute}, func(n int, at time.Duration) []Reading {
+			most = max(most, n)
+			if at >= 20*time.Second && at < 20*time.Second+length {
+				return []Reading{bad("p99")}
+			}
+			return []Reading{ok("p99")}
+		})
+		r := sc.result()
+		if r.Kind != AtLeast || r.Users > float64(most) || r.Users < 0.9*float64(most) || r.Hi != 0 || !strings.HasPrefix(r.Stopped, "budget") {
+			t.Errorf("an alarm of %v: got %s of %.1f in [%.1f, %.1f] (%s: %s), want at least what held of the %d users that were tried", length, r.Kind, r.Users, r.Lo, r.Hi, r.Stopped, r.Why, most)
+		}
+	}
+}
+
 func TestBudgetInTheRampIsCensored(t *testing.T) {
 	sc := newScript(t, Config{Start: 100, Max: 100000, Budget: time.Minute}, func(int, time.Duration) []Reading {
 		return []Reading{ok("p99")}
