@@ -22,7 +22,7 @@ type Metric struct {
 	Name   string
 	Unit   string // of the values and of Floor: "ms"
 	Better Direction
-	// Floor is the smallest difference that matters, in Unit, besides [FamilyFloor]: 2 ms for a latency.
+	// Floor is the smallest difference that matters, in Unit, besides [FamilyFloor]: 2 ms for a latency, up or down.
 	Floor float64
 	// Mean says that the values are means over the calls, so that calls times a difference is a time.
 	Mean bool
@@ -52,7 +52,8 @@ type Secondary struct {
 	Effect float64 `json:"effect"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
-	// Floor is the change, as a ratio minus one, up to which the metric counts as unchanged.
+	// Floor is the change, as a part of the base, up to which the metric counts as unchanged: the larger of [FamilyFloor], which is a ratio and
+	// so reaches from 1/1.03 to 1.03, and the metric's floor in its unit. From 1 on no fall is a finding: the base has less than the floor.
 	Floor float64 `json:"floor"`
 	T     float64 `json:"-"` // moderated; infinite when nothing varied
 	P     float64 `json:"p"` // of "changed by no more than the floor"
@@ -86,7 +87,7 @@ type Family struct {
 // fewer than six pairs are not tested. base and fresh hold how many operations each arm had by name, over the runs
 // of all pairs; a name that only one of them has appeared or vanished.
 //
-// Floors in a unit are taken against the mean of the base over its runs.
+// Floors in a unit are taken against the mean of the base over its runs; a fall must be as large in the unit as a rise.
 func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 	f := Family{Appeared: missingFrom(base, fresh), Vanished: missingFrom(fresh, base), Worsened: []Secondary{}, Improved: []Secondary{}, Unclear: []Secondary{}}
 	var tested []Secondary
@@ -123,7 +124,7 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 			one.Outliers = append(one.Outliers, r.Pairs[i].Block)
 		}
 		tested = append(tested, one)
-		samples, floors, alone = append(samples, s), append(floors, math.Log1p(floor)), append(alone, m.Alone)
+		samples, floors, alone = append(samples, s), append(floors, logFloor(m.Floor/r.Base.Mean, s.Mean())), append(alone, m.Alone)
 	}
 	tests, prior := moderate(samples, floors, alone)
 	kept := 0
@@ -184,6 +185,19 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 	}
 	f.Sentence = f.sentence()
 	return f
+}
+
+// logFloor is how far a metric must have moved on the logarithmic scale, in the direction of mean, to have changed by more than its floor, which is
+// given as a part of the base. It is infinite where it cannot fall by so much.
+func logFloor(part, mean float64) float64 {
+	least := math.Log1p(FamilyFloor)
+	switch {
+	case mean >= 0:
+		return max(least, math.Log1p(part))
+	case part >= 1:
+		return math.Inf(1)
+	}
+	return max(least, -math.Log1p(-part))
 }
 
 // moderate tests all samples: those that stand alone with their own variance, the others with variances that borrow from each

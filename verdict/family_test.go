@@ -106,6 +106,44 @@ func TestFamilyFloor(t *testing.T) {
 	}
 }
 
+// TestFamilyFloorDownwards has the same floor of 2 ms on the way down, where the logarithm of a fall is larger than that of a rise by as much.
+func TestFamilyFloorDownwards(t *testing.T) {
+	fall := func(name string, better verdict.Direction, base, fresh float64) verdict.Metric {
+		m := verdict.Metric{Name: name, Unit: "ms", Better: better, Floor: 2}
+		for b := range 9 {
+			m.Pairs = append(m.Pairs, verdict.Pair{Block: b + 1, Base: base, New: fresh * (1 + 0.0001*float64(b%3))})
+		}
+		return m
+	}
+	f := verdict.JudgeFamily([]verdict.Metric{
+		fall("3 to 1.7", verdict.Lower, 3, 1.7), fall("3 to 0.9", verdict.Lower, 3, 0.9),
+		fall("20.5 to 18.6", verdict.Lower, 20.5, 18.6), fall("20.5 to 18.4", verdict.Lower, 20.5, 18.4),
+		fall("1.5 to 0.1", verdict.Lower, 1.5, 0.1), fall("2 to 0.1", verdict.Lower, 2, 0.1),
+		fall("higher, 3 to 1.7", verdict.Higher, 3, 1.7), fall("higher, 3 to 0.9", verdict.Higher, 3, 0.9),
+	}, nil, nil)
+	names := func(s []verdict.Secondary) (out []string) {
+		for _, m := range s {
+			out = append(out, m.Name)
+		}
+		slices.Sort(out)
+		return out
+	}
+	if got, want := names(f.Improved), []string{"20.5 to 18.4", "3 to 0.9"}; !slices.Equal(got, want) {
+		t.Errorf("improved %v, want %v", got, want)
+	}
+	if got, want := names(f.Worsened), []string{"higher, 3 to 0.9"}; !slices.Equal(got, want) {
+		t.Errorf("worsened %v, want %v", got, want)
+	}
+	for _, m := range f.Unclear {
+		if m.Base < 2.001 && m.P != 1 {
+			t.Errorf("%s: p = %v of a fall that can not reach the floor", m.Name, m.P)
+		}
+	}
+	if _, err := json.Marshal(f); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFamilyDecidesNothing from fewer than six pairs, from nothing, and from numbers that are none.
 func TestFamilyDecidesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(301, 1))
