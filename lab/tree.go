@@ -16,12 +16,20 @@ import (
 // An Owner is a user and a group.
 type Owner struct{ UID, GID uint32 }
 
-// ReplaceTree makes dst a copy of src, as if in one step: a copy cut short leaves no dst. It copies directories and regular
-// files with their modes, and for root with their owners, or to an owner that is given; whatever else there is, such as a socket,
-// belongs to a running server and is left out. It returns when the data is on disk, and early when ctx ends.
+// ReplaceTree makes dst a copy of src, as if in one step: a copy cut short, by kill -9 too, leaves no dst. It copies directories and
+// regular files with their modes, and for root with their owners, or to an owner that is given; whatever else there is, such as a
+// socket, belongs to a running server and is left out. It returns when the data is on disk, and early when ctx ends. The next call for
+// dst removes what a killed one left beside it, dst.old and dst.new.
 func ReplaceTree(ctx context.Context, dst, src string, owner *Owner) error {
-	tmp := dst + ".new"
-	for _, dir := range []string{tmp, dst} {
+	tmp, old := dst+".new", dst+".old"
+	if err := os.RemoveAll(old); err != nil {
+		return fmt.Errorf("copying a data directory: %w", err)
+	}
+	// Under another name first: a kill while it is being removed must not leave half of it as dst.
+	if err := os.Rename(dst, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("copying a data directory: %w", err)
+	}
+	for _, dir := range []string{tmp, old} { // before the copy: there may be no room for both
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("copying a data directory: %w", err)
 		}

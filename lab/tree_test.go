@@ -2,11 +2,14 @@ package lab
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestReplaceTree copies files of the shapes that data directories have and compares bytes and modes.
@@ -83,5 +86,43 @@ func TestReplaceTree(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.new")); len(left) != 0 {
 		t.Errorf("%v left by a copy that failed", left)
+	}
+}
+
+// TestReplaceTreeCutShort asks the kernel in which order a directory is replaced: it loses its name before its first file. A kill -9 at any
+// moment then leaves no dst, or all of it. What such a kill left beside it is removed.
+func TestReplaceTreeCutShort(t *testing.T) {
+	dir := t.TempDir()
+	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")
+	for _, path := range []string{src + "/new", dst + "/a", dst + "/b", dst + ".old/half", dst + ".new/half"} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watch, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(watch)
+	if _, err := unix.InotifyAddWatch(watch, dst, unix.IN_MOVE_SELF|unix.IN_DELETE); err != nil {
+		t.Fatal(err)
+	}
+	if err := ReplaceTree(t.Context(), dst, src, nil); err != nil {
+		t.Fatal(err)
+	}
+	events := make([]byte, 4096)
+	n, err := unix.Read(watch, events)
+	if err != nil || n < unix.SizeofInotifyEvent {
+		t.Fatalf("%d bytes of events: %v", n, err)
+	}
+	if mask := binary.NativeEndian.Uint32(events[4:]); mask&unix.IN_MOVE_SELF == 0 { // struct inotify_event: wd, mask
+		t.Errorf("the first event of the old directory is %#x, want that it was renamed (%#x)", mask, unix.IN_MOVE_SELF)
+	}
+	left, err := filepath.Glob(dst + "*")
+	if err != nil || len(left) != 1 || left[0] != dst {
+		t.Errorf("left are %v, %v; want %s alone", left, err, dst)
+	}
+	if _, err := os.Stat(dst + "/new"); err != nil {
+		t.Error(err)
 	}
 }

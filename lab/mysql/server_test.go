@@ -193,6 +193,37 @@ func TestStateOutlivesTheServer(t *testing.T) {
 	if got := count(t, ctx, s.DSN("chat"), kept); got != 1 {
 		t.Error("the table is gone after a reset to a snapshot of an earlier server")
 	}
+	// A kill -9 while a reset removes the data: they have lost their name, and half of the files.
+	if err := s.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(stateDir(t, dir), "data")
+	if err := os.Rename(data, data+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(data + ".old/mysql"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, s = startServer(t, mysql.Config{Dir: dir})
+	if got := count(t, ctx, s.DSN("chat"), kept); got != 1 {
+		t.Error("the table is gone after a reset that was cut short")
+	}
+	if _, err := os.Stat(data + ".old"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("half of the old data is still there (%v)", err)
+	}
+}
+
+// stateDir returns where the state of a server with this directory really is.
+func stateDir(t *testing.T, dir string) string {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, "elsewhere"))
+	if errors.Is(err, os.ErrNotExist) {
+		return dir
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
 }
 
 func TestStrangersAreRefused(t *testing.T) {
@@ -218,14 +249,8 @@ func TestStrangersAreRefused(t *testing.T) {
 	if len(password) < 20 {
 		t.Fatalf("the password has only %d characters", len(password))
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(dir, "elsewhere"))
-	if errors.Is(err, os.ErrNotExist) {
-		real = dir
-	} else if err != nil {
-		t.Fatal(err)
-	}
 	files := 0
-	for _, root := range []string{dir, real} {
+	for _, root := range []string{dir, stateDir(t, dir)} {
 		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
