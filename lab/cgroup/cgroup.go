@@ -200,15 +200,18 @@ func addTree(dir string, pid int) error {
 // Dirs are the group's directories, one per controller in use.
 func (g *Group) Dirs() []string { return append([]string{}, g.made...) }
 
-// Remove removes the group, whose processes must have ended; the kernel may take a moment to notice.
+// Remove removes the group, whose processes must have ended; the kernel may take a moment to notice. What it could not remove stays the
+// guard's, and [Group.Dirs] still names it; Remove may be called again.
 func (g *Group) Remove() error {
 	var errs []error
-	for _, dir := range g.made {
-		errs = append(errs, remove(dir))
-	}
-	g.made = nil
-	if g.done != nil {
+	g.made = slices.DeleteFunc(g.made, func(dir string) bool {
+		err := remove(dir)
+		errs = append(errs, err)
+		return err == nil
+	})
+	if len(g.made) == 0 && g.done != nil {
 		g.done()
+		g.done = nil
 	}
 	return errors.Join(errs...)
 }

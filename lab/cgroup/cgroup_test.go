@@ -147,3 +147,48 @@ func TestMissingController(t *testing.T) {
 		t.Errorf("%v, want an error that names the controller", err)
 	}
 }
+
+// TestRemoveTellsWhatIsLeft cannot remove one of two directories: the guard must keep the group, and the next Remove try again.
+func TestRemoveTellsWhatIsLeft(t *testing.T) {
+	root := t.TempDir()
+	for _, controller := range []string{"cpu", "memory"} {
+		if err := os.Mkdir(filepath.Join(root, controller), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := create(root, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forgotten := 0
+	g.done = func() { forgotten++ }
+	busy, err := g.dir("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle, err := g.dir("memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(busy, "process") // what it stands for keeps a control group, too
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Remove(); err == nil || !strings.Contains(err.Error(), busy) || strings.Contains(err.Error(), idle) {
+		t.Errorf("Remove() = %v, want an error that names %s alone", err, busy)
+	}
+	if dirs := g.Dirs(); len(dirs) != 1 || dirs[0] != busy || forgotten != 0 {
+		t.Errorf("left are %v, and the guard forgot the group %d times; want %s, and the guard to keep it", dirs, forgotten, busy)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := g.Remove(); err != nil || len(g.Dirs()) != 0 || forgotten != 1 {
+			t.Errorf("Remove() = %v, left are %v, forgotten %d times; want nothing left and once", err, g.Dirs(), forgotten)
+		}
+	}
+	if _, err := os.Stat(busy); !os.IsNotExist(err) {
+		t.Errorf("%s is still there (%v)", busy, err)
+	}
+}
