@@ -102,7 +102,7 @@ func (u *User) Schedule(intended, due time.Duration) {
 
 // Done records one operation that was sent and done at these moments. Its Intended and Due are the action's for
 // the first op of an action (or the first after [User.Pause]); a later op is intended the moment the one before
-// it was done.
+// it was done, or that of [User.Rejoin].
 func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
 	op := measure.Op{
 		Intended: u.intended, Due: u.due, Sent: sent.Sub(u.epoch), Done: done.Sub(u.epoch),
@@ -140,6 +140,17 @@ func (u *User) Pause(ctx context.Context, d time.Duration) error {
 	}
 	u.Schedule(until, u.Now())
 	return nil
+}
+
+// Rejoin says that the user's goroutine has waited for others of the user's, which record their ops themselves, and goes on now: that wait
+// is in their ops, and not the next op's. When the next op is the first of its action, or the first after [User.Pause], it stays intended and
+// due when the schedule wanted it.
+func (u *User) Rejoin() {
+	if u.scheduled {
+		return
+	}
+	now := max(u.Now(), u.due)
+	u.intended, u.due = now, now
 }
 
 // Ops returns how many operations were recorded. It is safe for concurrent use.

@@ -72,6 +72,46 @@ func TestOpsOfAnActionFollowEachOther(t *testing.T) {
 	}
 }
 
+func TestRejoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := measure.NewRegistry(1)
+		rec := reg.Recorder(0)
+		u := NewUser(0, 0, 1, 1, rec, time.Now())
+		op := func(name string, d time.Duration) {
+			sent := time.Now()
+			time.Sleep(d)
+			u.Done(rec.Name(name), sent, time.Now(), measure.OK, 0)
+		}
+		time.Sleep(130 * time.Millisecond)
+		u.Schedule(100*time.Millisecond, 110*time.Millisecond)
+		u.Rejoin() // an action's first op is still what the schedule wanted
+		op("upload", 50*time.Millisecond)
+		time.Sleep(200 * time.Millisecond) // others of the user's are at work
+		u.Rejoin()
+		op("post", 5*time.Millisecond)
+		if err := u.Pause(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(7 * time.Millisecond)
+		u.Rejoin() // as is the first one after a pause
+		op("search", 5*time.Millisecond)
+		want := map[string][3]time.Duration{
+			"upload": {10 * time.Millisecond, 20 * time.Millisecond, 70 * time.Millisecond},
+			"post":   {0, 0, 5 * time.Millisecond},
+			"search": {0, 7 * time.Millisecond, 12 * time.Millisecond},
+		}
+		for _, w := range reg.Cut() {
+			if got := [3]time.Duration{w.Lag.Max(), w.Wait.Max(), w.Response.Max()}; got != want[w.Name] {
+				t.Errorf("%s: lag, wait and response %v, want %v", w.Name, got, want[w.Name])
+			}
+			delete(want, w.Name)
+		}
+		if len(want) > 0 {
+			t.Errorf("not recorded: %v", want)
+		}
+	})
+}
+
 func TestPauseIsScaledAndScheduled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)

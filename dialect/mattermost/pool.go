@@ -3,6 +3,7 @@ package mattermost
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/measure"
@@ -130,24 +131,18 @@ func (r *besides) Done(n measure.Name, sent, done time.Time, class measure.Class
 type call func(ctx context.Context, c *Client) error
 
 // together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the setting parallel off, one
-// after the other. It returns the first error of the earliest call when all have ended.
+// after the other. The person's own goroutine makes the first one, which is what its schedule wanted. It returns the first error of the
+// earliest call when all have ended.
 func (a *person) together(ctx context.Context, calls ...call) error {
 	errs := make([]error, len(calls))
-	var mu sync.Mutex
-	next := 0
-	work := func(c *Client) {
-		for {
-			mu.Lock()
-			i := next
-			next++
-			mu.Unlock()
-			if i >= len(calls) {
-				return
-			}
+	var taken atomic.Int64 // the first call is the person's
+	work := func(c *Client, i int) {
+		for ; i < len(calls); i = int(taken.Add(1)) {
 			errs[i] = calls[i](ctx, c)
 		}
 	}
 	var wg sync.WaitGroup
+	alone := true
 	for range len(calls) - 1 {
 		if !a.b.set.parallel {
 			break
@@ -156,13 +151,17 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 		if c == nil {
 			break
 		}
+		alone = false
 		wg.Go(func() {
 			defer a.pool.give(c)
-			work(c)
+			work(c, int(taken.Add(1)))
 		})
 	}
-	work(a.c)
-	wg.Wait()
+	work(a.c, 0)
+	if !alone {
+		wg.Wait()
+		a.u.Rejoin()
+	}
 	for _, err := range errs {
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plimsoll/measure"
@@ -72,4 +73,52 @@ func (c *countedConn) Close() error {
 		c.open.Add(-1)
 	}
 	return c.Conn.Close()
+}
+
+// A post with two files: the small one is uploaded on the person's own connection, the film on another. What the person waits for the film is
+// in the film's op. The post that follows, which found its connection free, waited for nothing.
+func TestOpAfterCallsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := measure.NewRegistry(1)
+		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: ClientConfig{URL: "http://127.0.0.1:9"}}}
+		defer a.pool.close()
+		defer a.begin(&Table{})()
+		op := func(name string, d time.Duration) call {
+			return func(_ context.Context, c *Client) error {
+				sent := time.Now()
+				time.Sleep(d)
+				c.rec.Done(reg.Name(name), sent, time.Now(), measure.OK, 0)
+				return nil
+			}
+		}
+		const lag = 3 * time.Millisecond
+		intended := u.Now()
+		time.Sleep(lag)
+		u.Schedule(intended, u.Now())
+		if err := a.together(t.Context(), op("notes", 15*time.Millisecond), op("film", 200*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if err := op("post", 5*time.Millisecond)(t.Context(), a.c); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]struct{ lag, wait, response time.Duration }{
+			"notes": {lag: lag, response: 15 * time.Millisecond}, // the first op of the action, which was late
+			"film":  {response: 200 * time.Millisecond},
+			"post":  {response: 5 * time.Millisecond},
+		}
+		for _, w := range reg.Cut() {
+			tt, ok := want[w.Name]
+			if !ok {
+				continue
+			}
+			delete(want, w.Name)
+			if w.Count() != 1 || w.Lag.Max() != tt.lag || w.Wait.Max() != tt.wait || w.Response.Max() != tt.response {
+				t.Errorf("%s: %d ops, lag %v, wait %v, response %v; want one of %+v", w.Name, w.Count(), w.Lag.Max(), w.Wait.Max(), w.Response.Max(), tt)
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("not recorded: %v", want)
+		}
+	})
 }
