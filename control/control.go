@@ -25,6 +25,9 @@ type Reading struct {
 	// back, to see MinCount operations. Bad of Of operations are then those of the observation's own window.
 	Span    time.Duration
 	Bad, Of uint64
+	// Brief says that Value has not been observed for as long as the rule must be violated: a value that violates
+	// leaves the rule undecided.
+	Brief bool
 	// OK says that there is data. Without it Value means nothing.
 	OK bool
 	// Warning says that the rule is reported and does not move the users.
@@ -39,7 +42,7 @@ type Status int
 // Statuses, by how bad they are for the users.
 const (
 	Missing   Status = iota // no data: neither healthy nor violated
-	Undecided               // data, but too few operations
+	Undecided               // data, but too few operations or for too short a time
 	Healthy
 	Violated
 )
@@ -62,7 +65,10 @@ func (r Reading) Status() Status {
 		}
 		return Undecided
 	}
-	if over {
+	switch {
+	case over && r.Brief:
+		return Undecided
+	case over:
 		return Violated
 	}
 	return Healthy

@@ -85,7 +85,10 @@ func (s *Search) complete(r Result) Result {
 			}
 		} else if !b.decided && r.Kind != Invalid {
 			what := fmt.Sprintf("it asks for %d operations, and a window had at most %d", b.minCount, b.most)
-			if b.most == 0 {
+			switch {
+			case b.brief:
+				what = "it was violated all the time, for less than it asks for"
+			case b.most == 0:
 				what = "it never had data"
 			}
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s was never decided: %s", b.name, what))

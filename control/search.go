@@ -46,6 +46,7 @@ type ruleBook struct {
 	rate     bool
 	limit    float64
 	decided  bool   // was ever healthy or violated
+	brief    bool   // was ever violated for too short a time
 	most     uint64 // highest count seen
 	minCount uint64
 }
@@ -162,6 +163,7 @@ func (s *Search) observe(o Observation) sample {
 		w.states[i] = st
 		w.bad[i], w.of[i] = r.own()
 		if st == Undecided {
+			b.brief = b.brief || r.Brief && r.Count >= r.MinCount
 			continue
 		}
 		b.decided = true

@@ -177,6 +177,20 @@ func TestWarningsDoNotSteer(t *testing.T) {
 	}
 }
 
+// A rule that is violated for longer than the whole search takes is undecided: it moves nothing, and the result says so.
+func TestViolatedForTooShortATime(t *testing.T) {
+	sc := newScript(t, Config{Start: 300, Max: 5000, Budget: 20 * time.Minute}, func(n int, _ time.Duration) []Reading {
+		return []Reading{
+			{Rule: "cpu(app)", Value: float64(n) / 500, Limit: 1, Less: true, OK: true},
+			{Rule: "queue", Value: 9, Limit: 1, Less: true, OK: true, Brief: true},
+		}
+	})
+	r := sc.result()
+	if r.Kind != Estimate || r.Rule != "cpu(app)" || len(r.Warnings) != 1 || r.Warnings[0] != "queue was never decided: it was violated all the time, for less than it asks for" {
+		t.Errorf("got %s, rule %q, warnings %q", r.Kind, r.Rule, r.Warnings)
+	}
+}
+
 func TestGraceOfARule(t *testing.T) {
 	gone := func(grace time.Duration) (Result, time.Duration) {
 		sc := newScript(t, Config{Start: 300, Max: 5000, Grace: time.Hour, Budget: 50 * time.Minute}, func(int, time.Duration) []Reading {

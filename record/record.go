@@ -128,7 +128,8 @@ type Event struct {
 	Count    uint64  `json:"count,omitempty"`
 	Violated bool    `json:"violated,omitempty"`
 	NoData   bool    `json:"no_data,omitempty"`
-	// Undecided says that there were fewer operations than the rule asks for.
+	// Undecided says that there were fewer operations than the rule asks for, or that its values are not as old as the time
+	// for which it must be violated.
 	Undecided bool `json:"undecided,omitempty"`
 	// Span is how far back a rule looked, when that is not the window of the search.
 	Span  time.Duration `json:"span,omitempty"`

@@ -70,8 +70,10 @@ func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Rea
 		if live && rule.Stat == "rate" {
 			rd = r.extend(rule, rd)
 		}
-		if live && rule.For > r.Window && rd.OK {
-			rd.Value = r.hold(rule, rd.Value)
+		if live && rule.For > r.Window && rd.Status() != control.Missing {
+			var whole bool
+			rd.Value, whole = r.state(rule).hold(r.now(), rule.For, rd.Value, rule.Less)
+			rd.Brief = !whole
 		}
 		out = append(out, rd)
 	}
@@ -181,29 +183,18 @@ func (r *run) extend(rule plan.SLO, rd control.Reading) control.Reading {
 
 func badOf(rd control.Reading) uint64 { return uint64(math.Round(rd.Value * float64(rd.Count))) }
 
-// hold returns the mildest value of the last rule.For: a rule that must be violated without a break is violated only
-// if even that one is.
-func (r *run) hold(rule plan.SLO, v float64) float64 {
-	s := r.state(rule)
-	s.at, s.values = append(s.at, r.now()), append(s.values, v)
-	for len(s.at) > 1 && s.at[0] <= r.now()-rule.For {
+// hold returns the mildest value of the last span, which is at least as long as it says when whole: a rule that must be
+// violated without a break is violated only if even that one is. The oldest value may lie further back, where none lies at
+// the beginning of the span; a moment without a value is no break.
+func (s *ruleState) hold(now, span time.Duration, v float64, less bool) (mild float64, whole bool) {
+	s.at, s.values = append(s.at, now), append(s.values, v)
+	for len(s.at) > 1 && s.at[1] <= now-span {
 		s.at, s.values = s.at[1:], s.values[1:]
 	}
-	if r.now()-s.at[0] < rule.For-2*r.tick { // not long enough yet: held back at what does not violate
-		if rule.Less {
-			return min(v, rule.Threshold*(1-1e-9))
-		}
-		return max(v, rule.Threshold*(1+1e-9))
+	if less {
+		return slices.Min(s.values), now-s.at[0] >= span
 	}
-	mild := v
-	for _, x := range s.values {
-		if rule.Less {
-			mild = min(mild, x)
-		} else {
-			mild = max(mild, x)
-		}
-	}
-	return mild
+	return slices.Max(s.values), now-s.at[0] >= span
 }
 
 // Selector returns which series an operation's name stands for: "op" is every operation of the steady state.

@@ -457,6 +457,9 @@ func (r *run) search(ctx context.Context) error {
 	if err := r.stay(ctx, r.Search.Rush+r.Window, nil); err != nil {
 		return err
 	}
+	for _, s := range r.rules {
+		s.at, s.values = nil, nil // nor of what rules were violated for
+	}
 	c, err := control.New(r.Search.Config)
 	if err != nil {
 		return fmt.Errorf("search: %w", err)

@@ -462,26 +462,89 @@ func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
 	})
 }
 
+// A rule that must be violated for 5 s is violated from the moment at which it has been, however far its values lie apart: the ticks of a
+// search, the seconds of a series or the windows of a bounded test.
 func TestRuleHeldForLongerThanAWindow(t *testing.T) {
 	rule := rules(t, "mean(op) < 100ms for 5s")[0]
-	r := &run{Spec: Spec{Window: time.Second}, tick: 200 * time.Millisecond, rules: map[string]*ruleState{}}
 	values := func(second int) float64 {
-		if second == 7 {
-			return 0.05 // one good moment breaks the run of bad ones
+		if second == 7 || second == 8 {
+			return 0.05 // a good moment breaks the run of bad ones
 		}
 		return 0.2
 	}
-	var violated []int
-	for r.n = 0; r.n < 15*5; r.n++ {
-		if v := r.hold(rule, values(int(r.now()/time.Second))); v >= rule.Threshold {
-			if s := int(r.now() / time.Second); len(violated) == 0 || violated[len(violated)-1] != s {
-				violated = append(violated, s)
+	for apart, want := range map[time.Duration]string{
+		200 * time.Millisecond: "[5 6 14 15 16 17 18 19]",
+		time.Second:            "[5 6 14 15 16 17 18 19]",
+		2 * time.Second:        "[6 16 18]",
+	} {
+		s := new(ruleState)
+		var violated []int
+		for at := time.Duration(0); at < 20*time.Second; at += apart {
+			second := int(at / time.Second)
+			v, whole := s.hold(at, rule.For, values(second), rule.Less)
+			if v != 0.2 && v != 0.05 {
+				t.Errorf("%v apart, second %d: value %v, which was never seen", apart, second, v)
+			}
+			if whole != (at >= rule.For) {
+				t.Errorf("%v apart: at %v the values reach back long enough: %v", apart, at, whole)
+			}
+			rd := control.Reading{Value: v, Limit: rule.Threshold, Less: rule.Less, OK: true, Brief: !whole}
+			if st := rd.Status(); (st == control.Undecided) != (at < rule.For) {
+				t.Errorf("%v apart, at %v: status %d", apart, at, st)
+			} else if st == control.Violated && (len(violated) == 0 || violated[len(violated)-1] != second) {
+				violated = append(violated, second)
 			}
 		}
+		if got := fmt.Sprint(violated); got != want {
+			t.Errorf("%v apart: violated in seconds %s, want %s", apart, got, want)
+		}
 	}
-	if got := fmt.Sprint(violated); got != "[4 5 6 12 13 14]" && got != "[4 5 6 13 14]" && got != "[5 6 13 14]" {
-		t.Errorf("violated in seconds %s", got)
-	}
+}
+
+// An overloaded level is seen also by a rule that looks further back than a window: on disk, in the series, and in the judgement of the
+// level.
+func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &climber{lab: newLab(100_000), most: 7500}
+		c.latency = func(n int) time.Duration {
+			if n >= 3000 {
+				return 300 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}
+		s := spec(t, c.lab)
+		s.Driver = c
+		s.Rules = rules(t, "mean(op) < 100ms for 4s")
+		s.Bounded = &Bounded{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 10 * time.Second}
+		db, out := recordSeries(t, s)
+		if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red level") {
+			t.Errorf("valid %v, findings %q, want the level among them", out.Validity.Valid, got)
+		}
+		_, end, _ := db.Bounds()
+		if got := ask(t, db, "max_over_time(plimsoll_slo_violated[1h])", end); got != 1 {
+			t.Errorf("violated in the series: %v", got)
+		}
+		r, err := record.Open(s.Writer.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := r.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		violated := 0
+		for _, e := range events {
+			if e.Kind == "slo" && e.Phase == "measure" && e.Violated {
+				violated++
+				if e.Value < 0.29 || e.Value > 0.31 {
+					t.Errorf("violated with a value of %v, want 0.3", e.Value)
+				}
+			}
+		}
+		if violated < 5 {
+			t.Errorf("%d evaluations of the measured phase were violated, want all", violated)
+		}
+	})
 }
 
 // losing is a lab whose agent is lost after some collects.
