@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -25,6 +26,21 @@ func MDE(sd float64, n int, alpha float64) float64 {
 	}
 	df := float64(n - 1)
 	return (TQuantile(1-alpha/2, df) + TQuantile(0.80, df)) * sd / math.Sqrt(float64(n))
+}
+
+// CountLimits returns between what the expected number of events lies when events were counted that come independently of each other (Poisson).
+// Each limit holds at the level by itself: 0.95 for one case in twenty beyond it. The lower limit of none is 0, and its upper one the rule of
+// three. NaN for a count below 0 or a level outside (0, 1).
+//
+// Source: Garwood, Biometrika 28 (1936).
+func CountLimits(events, level float64) (lo, hi float64) {
+	if !(events >= 0) || math.IsInf(events, 0) || !(level > 0 && level < 1) {
+		return math.NaN(), math.NaN()
+	}
+	if events > 0 {
+		lo = mathext.GammaIncRegInv(events, 1-level)
+	}
+	return lo, mathext.GammaIncRegInv(events+1, level)
 }
 
 // PairsFor returns the smallest number of pairs, at least [MinPairs], whose [MDE] at this sd and alpha is

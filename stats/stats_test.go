@@ -251,6 +251,31 @@ func TestPairsFor(t *testing.T) {
 	}
 }
 
+// TestCountLimits holds the limits against quantiles of chi-squared over two, from the tables of the books, and what they promise.
+func TestCountLimits(t *testing.T) {
+	for _, tt := range []struct{ events, lo, hi float64 }{
+		{0, 0, 5.9915 / 2}, {1, 0.1026 / 2, 9.4877 / 2}, {2, 0.7107 / 2, 12.5916 / 2}, {10, 10.8508 / 2, 33.9244 / 2}, {15, 18.4927 / 2, 46.1943 / 2},
+	} {
+		if lo, hi := stats.CountLimits(tt.events, 0.95); math.Abs(lo-tt.lo) > 1e-4 || math.Abs(hi-tt.hi) > 1e-4 {
+			t.Errorf("%v events: %v to %v, want %v to %v", tt.events, lo, hi, tt.lo, tt.hi)
+		}
+	}
+	for _, events := range []float64{40, 1e4, 1e7} {
+		lo, hi := stats.CountLimits(events, 0.95)
+		if p := (distuv.Poisson{Lambda: hi}).CDF(events); math.Abs(p-0.05) > 1e-5 {
+			t.Errorf("%v events or fewer of %v: %v of cases, want one in twenty", events, hi, p)
+		}
+		if p := 1 - (distuv.Poisson{Lambda: lo}).CDF(events-1); math.Abs(p-0.05) > 1e-5 {
+			t.Errorf("%v events or more of %v: %v of cases, want one in twenty", events, lo, p)
+		}
+	}
+	for _, bad := range [][2]float64{{-1, 0.95}, {math.NaN(), 0.95}, {math.Inf(1), 0.95}, {3, 0}, {3, 1}} {
+		if lo, hi := stats.CountLimits(bad[0], bad[1]); !math.IsNaN(lo) || !math.IsNaN(hi) {
+			t.Errorf("%v: %v to %v", bad, lo, hi)
+		}
+	}
+}
+
 func TestHolmWithGaps(t *testing.T) {
 	got := stats.Holm([]float64{0.01, math.NaN(), 0.02})
 	if !near(got[0], 0.03) || !math.IsNaN(got[1]) || !near(got[2], 0.04) {

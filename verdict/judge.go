@@ -44,7 +44,7 @@ func Judge(e Endpoint, pairs []Pair, opt Options) Result {
 	}
 	kind, reason := r.decide(s, ci, ci90)
 	kind, reason = r.withoutOutliers(s, kind, reason)
-	kind, reason = r.withoutErrors(kind, reason)
+	kind, reason = r.withoutDifference(kind, reason)
 	return r.conclude(kind, reason)
 }
 
@@ -274,34 +274,55 @@ func (r *Result) withoutOutliers(s stats.Sample, kind Kind, reason string) (Kind
 	return Inconclusive, fmt.Sprintf("outlier-sensitive: %s with all pairs, %s without %s", kind, other, blocks(r.Outliers))
 }
 
-// withoutErrors says what could have been seen when an absolute endpoint is zero in every run. By the rule
-// of three, n operations without an event exclude rates above 3/n at 95 %.
-func (r *Result) withoutErrors(kind Kind, reason string) (Kind, string) {
+// withoutDifference says what could have hidden when an absolute endpoint is the same number in both runs of every pair: the interval has no width
+// then, which is no knowledge. By the rule of three, n operations without an error exclude rates above 3/n at 95 %. Where there were errors, as
+// many in both arms, the rates may lie as far apart as the two limits of their number ([stats.CountLimits]).
+func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 	if !r.Absolute {
 		return kind, reason
 	}
 	var baseOps, newOps int64
-	known := true
+	var baseErrors, newErrors float64
+	none, known := true, true
 	for _, p := range r.Pairs {
-		if p.Base != 0 || p.New != 0 {
+		if p.New != p.Base {
 			return kind, reason
 		}
+		none = none && p.Base == 0
 		known = known && p.BaseOps > 0 && p.NewOps > 0
 		baseOps += p.BaseOps
 		newOps += p.NewOps
+		baseErrors += p.Base / 100 * float64(p.BaseOps)
+		newErrors += p.New / 100 * float64(p.NewOps)
 	}
-	r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, stats.ErrConstant.Error()) })
+	what, unknown := "zero in every run of both arms", "how small a rate would have shown is not known"
+	if !none {
+		what, unknown = "the same in both runs of every pair", "how small a difference would have shown is not known"
+	}
+	if none || known { // the operations say why nothing varies
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, stats.ErrConstant.Error()) })
+	}
 	if !known {
-		return kind, "zero in every run of both arms; how small a rate would have shown is not known"
+		return kind, what + "; " + unknown
 	}
-	visible := 100 * 3 / float64(min(baseOps, newOps))
+	ops := min(baseOps, newOps)
+	if none {
+		visible := 100 * 3 / float64(ops)
+		if visible > r.Margin {
+			r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin)) // with as many operations each
+			return Inconclusive, fmt.Sprintf("%s, but %d operations could hide a rate of %s pp", what, ops, number(visible, 4))
+		}
+		return kind, fmt.Sprintf("%s; a rate above %s pp would have shown in %d operations", what, number(visible, 4), ops)
+	}
+	errors := max(1, math.Round(max(baseErrors, newErrors)))
+	lo, hi := stats.CountLimits(errors, 0.95)
+	visible, of := 100*(hi-lo)/float64(ops), fmt.Sprintf("%d operations with %s", ops, count(int(errors), "error"))
 	if visible > r.Margin {
-		r.PairsNeeded = int(math.Ceil(float64(r.N) * visible / r.Margin)) // with as many operations each
-		return Inconclusive, fmt.Sprintf("zero in every run of both arms, but %d operations could hide a rate of %s pp",
-			min(baseOps, newOps), number(visible, 4))
+		more := visible / r.Margin // the distance falls with the root of the operations
+		r.PairsNeeded = int(min(math.Ceil(float64(r.N)*more*more), math.MaxInt32))
+		return Inconclusive, fmt.Sprintf("%s, but %s could hide a difference of %s pp", what, of, number(visible, 4))
 	}
-	return kind, fmt.Sprintf("zero in every run of both arms; a rate above %s pp would have shown in %d operations",
-		number(visible, 4), min(baseOps, newOps))
+	return kind, fmt.Sprintf("%s; a difference above %s pp would have shown in %s", what, number(visible, 4), of)
 }
 
 func (r *Result) warn(text string) {

@@ -165,25 +165,41 @@ func TestErrorRates(t *testing.T) {
 		}
 		return out
 	}
+	with := func(pairs []verdict.Pair, percent ...float64) []verdict.Pair {
+		for i, p := range percent {
+			pairs[i].Base, pairs[i].New = p, p
+		}
+		return pairs
+	}
 	for _, tt := range []struct {
 		name  string
 		pairs []verdict.Pair
 		kind  verdict.Kind
 		want  string
 	}{
+		{"one error in each arm, few operations", with(zero(100), 1), verdict.Inconclusive, "600 operations with 1 error could hide a difference of 0.7821 pp"},
+		{"one error in each arm, many operations", with(zero(50_000), 0.002), verdict.Same, "a difference above 0.0016 pp would have shown in 300000 operations with 1 error"},
+		{"as many errors in both arms", with(zero(5000), 2, 2, 2, 2, 2, 2), verdict.Inconclusive, "30000 operations with 600 errors could hide a difference of 0.27"},
 		{"many operations", zero(50_000), verdict.Same, "a rate above 0.001 pp would have shown in 300000 operations"},
 		{"few operations", zero(100), verdict.Inconclusive, "600 operations could hide a rate of 0.5 pp"},
 		{"unknown operations", zero(0), verdict.Same, "how small a rate would have shown is not known"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := verdict.Judge(failures(), tt.pairs, verdict.Fixed(6))
-			if r.Kind != tt.kind || !strings.Contains(r.Reason, tt.want) {
-				t.Errorf("got %s (%s), want %s with %q", r.Kind, r.Reason, tt.kind, tt.want)
+			if r.Kind != tt.kind || !strings.Contains(r.Reason, tt.want) || !strings.Contains(r.Sentence, tt.want) {
+				t.Errorf("got %s (%s), want %s with %q: %s", r.Kind, r.Reason, tt.kind, tt.want, r.Sentence)
 			}
 			if r.Lo != 0 || r.Hi != 0 || len(r.Warnings) != 0 {
 				t.Errorf("interval [%v, %v], warnings %q", r.Lo, r.Hi, r.Warnings)
 			}
 		})
+	}
+	if r := verdict.Judge(failures(), with(zero(5000), 2, 2, 2, 2, 2, 2), verdict.Fixed(6)); r.PairsNeeded < 44 || r.PairsNeeded > 46 {
+		t.Errorf("%d pairs needed, want 6·(0.272/0.1)²", r.PairsNeeded)
+	}
+	r := verdict.Judge(failures(), with(zero(0), 2, 2, 2, 2, 2, 2), verdict.Fixed(6))
+	if r.Kind != verdict.Same || !strings.Contains(r.Sentence, "how small a difference would have shown is not known") || len(r.Warnings) != 1 {
+		t.Errorf("unknown operations: %s %q", r.Sentence, r.Warnings)
 	}
 }
 

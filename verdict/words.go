@@ -36,7 +36,7 @@ func (r Result) evidence() string {
 	case Same:
 		text := fmt.Sprintf("(%s interval %s to %s, %s), inside the margin of %s", r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), pairs, r.margin())
 		switch {
-		case r.Base.Mean == 0 && r.New.Mean == 0:
+		case r.Absolute && r.Effect == 0 && r.SD == 0:
 			text += "; " + r.Reason
 		case r.Lo > 0 || r.Hi < 0:
 			text += "; a small real shift"
