@@ -252,7 +252,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 func (b *Person) token(a *person) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t := b.fresh[a.u.Rank]; t != "" {
+	if t, ok := b.fresh[a.u.Rank]; ok { // "": it has logged out, and tokens has what it logged out of
 		return t
 	}
 	if a.cold || a.u.Rank >= len(b.tokens) {

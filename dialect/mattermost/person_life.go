@@ -215,6 +215,7 @@ func (a *person) Act(ctx context.Context) error {
 		} else {
 			a.counts.Succeed(a.b.mix.tally[k])
 		}
+		a.isGone() // a reload or a new session that failed
 	}
 	return a.settle(ctx, err)
 }
@@ -234,11 +235,12 @@ func (a *person) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// isGone reports whether the person has no connection at all: its last login failed. It tries again at its next action.
+// isGone reports whether the person is not there: its last login failed, before it was connected or before it had come to a channel. It
+// arrives anew at its next action.
 func (a *person) isGone() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.visit.away = a.life == nil
+	a.visit.away = a.life == nil || a.current < 0
 	return a.visit.away
 }
 
