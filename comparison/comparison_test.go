@@ -274,6 +274,61 @@ func TestInterruptedComparisonKeepsItsRuns(t *testing.T) {
 	}
 }
 
+// A block of which a run is missing or not valid is not judged, on no database: what is there of it waits to be run again.
+func TestOnlyWholeBlocksAreJudged(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		invalid string
+		block   int // in which it is interrupted,
+		run     int // after this run
+		n       int
+	}{
+		{"half of the last block", "", 6, 2, 5},
+		{"a voided block that was not run again yet", "2 new mysql 1", 5, 1, 3},
+		{"a voided block whose repeat is half done", "2 new mysql 1", 2, 4 + 2, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.invalid[tt.invalid] = true
+			ctx, cancel := context.WithCancelCause(t.Context())
+			runs := 0
+			c, err := Run(ctx, Config{ID: "c", Plan: parse(t), Now: time.Now, Repeats: 2, Save: func(*record.Comparison) error { return nil },
+				Run: func(ctx context.Context, cell Cell) (record.ComparisonRun, *record.Capacity, error) {
+					if cell.Block == tt.block {
+						if runs++; runs == tt.run {
+							cancel(errors.New("interrupt"))
+						}
+					}
+					return b.run(ctx, cell)
+				}})
+			if err != nil || c.State != record.Interrupted {
+				t.Fatalf("state %s, %v", c.State, err)
+			}
+			arms, databases, err := Judge(c, parse(t), b.load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range slices.Concat(arms, databases) {
+				if r := j.Verdict.Results[0]; r.N != tt.n || !r.Indicative || r.Kind != verdict.Inconclusive {
+					t.Errorf("%s %s: %d pairs judged %s, want %d and no verdict", j.Engine, j.Arm, r.N, r.Kind, tt.n)
+				}
+				if f := j.Further; f.Tested != 0 {
+					t.Errorf("%s %s: %d further metrics tested of %d pairs", j.Engine, j.Arm, f.Tested, tt.n)
+				}
+			}
+			whole := 0
+			for _, ok := range c.WholeBlocks() {
+				if ok {
+					whole++
+				}
+			}
+			if whole != tt.n {
+				t.Errorf("%d whole blocks, want %d", whole, tt.n)
+			}
+		})
+	}
+}
+
 func TestTailNeedsOperations(t *testing.T) {
 	w := measure.NewWindow("post")
 	w.Response.RecordN(time.Millisecond, 400)

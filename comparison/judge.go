@@ -180,7 +180,8 @@ type Judgement struct {
 
 // Judge reads the runs of a comparison and judges every arm but the base on every database, and, when there are
 // several, every database against the first within each arm. load opens a run by id; readers add to what the operations say. With
-// planned looks it judges the blocks of the last look that was taken, at its level; what came after it waits for the next.
+// planned looks it judges the blocks of the last look that was taken, at its level; what came after it waits for the next. Only whole blocks are
+// judged ([record.Comparison.WholeBlocks]).
 func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement, err error) {
 	endpoints := Endpoints(p)
 	numbers, err := numbersOf(c, endpoints, load, readers)
@@ -278,7 +279,10 @@ func numbersOf(c *record.Comparison, endpoints []verdict.Endpoint, load func(id 
 	numbers := make([]Numbers, len(c.Runs))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	counts := func(run record.ComparisonRun) bool { return !run.Pilot && !run.Dropped && run.Valid }
+	whole := c.WholeBlocks()
+	counts := func(run record.ComparisonRun) bool {
+		return !run.Pilot && !run.Dropped && run.Valid && whole[run.Block]
+	}
 	for i, run := range c.Runs {
 		if !counts(run) {
 			continue

@@ -141,3 +141,25 @@ func (c *Comparison) JudgedBlocks() int {
 	}
 	return c.Looks[max(c.Taken()-1, 0)].Blocks
 }
+
+// WholeBlocks returns the blocks that are judged, as far as looks allow ([Comparison.JudgedBlocks]): those of which every arm has on every
+// database a valid run that counts. A block that is under way, was cut, or holds a run that is not valid is no sample of anything, not even of those
+// of its runs that are there: it is run again whole.
+func (c *Comparison) WholeBlocks() map[int]bool {
+	type cell struct{ arm, engine string }
+	seen := map[int]map[cell]bool{}
+	for _, r := range c.Runs {
+		if r.Pilot || r.Dropped || !r.Valid {
+			continue
+		}
+		if seen[r.Block] == nil {
+			seen[r.Block] = map[cell]bool{}
+		}
+		seen[r.Block][cell{r.Arm, r.Engine}] = true
+	}
+	out := map[int]bool{} // false for those of which only some runs count
+	for block, cells := range seen {
+		out[block] = len(cells) >= len(c.Arms)*max(1, len(c.Engines))
+	}
+	return out
+}

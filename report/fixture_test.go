@@ -256,9 +256,10 @@ func window(rng *rand.Rand, name string, n int, ms float64, failed uint64) *meas
 
 // judge does what the caller of From does, on the invented runs.
 func (s scene) judge(in Input) (arms, databases []Judged) {
+	whole := in.Comparison.WholeBlocks()
 	find := func(block int, engine, arm string) (RunData, bool) {
 		for _, r := range in.Runs {
-			if r.Cell.Block == block && r.Cell.Engine == engine && r.Cell.Arm == arm && r.Cell.Valid && !r.Cell.Dropped {
+			if r.Cell.Block == block && r.Cell.Engine == engine && r.Cell.Arm == arm && r.Cell.Valid && !r.Cell.Dropped && whole[block] {
 				return r, true
 			}
 		}

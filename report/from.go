@@ -18,6 +18,7 @@ func From(in Input) Document {
 	if b.c == nil {
 		b.c = &record.Comparison{}
 	}
+	b.whole = b.c.WholeBlocks()
 	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []Run{}}
 	b.d = &d
 	b.protocol()
@@ -49,7 +50,8 @@ type builder struct {
 	in     Input
 	c      *record.Comparison
 	d      *Document
-	judged []RunData // the runs that verdicts rest on, by block
+	whole  map[int]bool // by block: every run of it counts
+	judged []RunData    // the runs that verdicts rest on, by block
 }
 
 // names fills the arms, the engines and the title.
@@ -133,7 +135,7 @@ func shortName(full string) string {
 // sortRuns picks the judged runs and orders them.
 func (b *builder) sortRuns() {
 	for _, r := range b.in.Runs {
-		if !r.Cell.Pilot && !r.Cell.Dropped && r.Cell.Valid && !b.waits(r.Cell) {
+		if !r.Cell.Pilot && !r.Cell.Dropped && r.Cell.Valid && !b.waits(r.Cell) && !b.partial(r.Cell.Block) {
 			b.judged = append(b.judged, r)
 		}
 	}
@@ -156,17 +158,16 @@ func (b *builder) of(engine, arm string) []RunData {
 	return out
 }
 
+// partial reports whether some runs of a block count and others do not.
+func (b *builder) partial(block int) bool {
+	whole, some := b.whole[block]
+	return some && !whole
+}
+
 func (b *builder) state() {
-	cells := max(1, len(b.c.Arms)*len(b.c.Engines))
-	perBlock := map[int]int{}
-	for _, r := range b.c.Runs {
-		if !r.Pilot && !r.Dropped && r.Valid && !b.waits(r) {
-			perBlock[r.Block]++
-		}
-	}
 	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why, Planned: b.c.Blocks}
-	for _, n := range perBlock {
-		if n >= cells {
+	for block, whole := range b.whole {
+		if whole && !b.waits(record.ComparisonRun{Block: block}) {
 			s.Judged++
 		}
 	}
@@ -274,6 +275,9 @@ func (b *builder) runs() {
 			}
 		case c.Valid && b.waits(c):
 			r.Part, r.Why = "not judged", "it waits for the next planned look"
+		case c.Valid && b.partial(c.Block):
+			r.Part, r.Why = "not judged", "a run of its block is missing or not valid, and blocks are judged whole"
+			good[c.Block]++
 		case c.Valid:
 			r.Part = "judged"
 			good[c.Block]++
