@@ -59,6 +59,10 @@ func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Rea
 	out := make([]control.Reading, 0, len(r.Rules))
 	r.merged = map[stretchKey]*measure.Window{} // rules share windows; merging one is most of an evaluation
 	for _, rule := range r.Rules {
+		if !live && rule.Stat == "promql" {
+			out = append(out, r.lasted(rule, st))
+			continue
+		}
 		at := st
 		if live && rule.Over > 0 && rule.Stat != "rate" {
 			at = r.trail.last(rule.Over)
@@ -86,9 +90,14 @@ type stretchKey struct {
 	first, span time.Duration
 }
 
-// reading evaluates one rule over a stretch, within readings.
+// blank is a reading of a rule without data.
+func blank(rule plan.SLO) control.Reading {
+	return control.Reading{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Grace: rule.Grace, MinCount: uint64(rule.Min)}
+}
+
+// reading evaluates one rule over a stretch, within readings; promql at present.
 func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) control.Reading {
-	rd := control.Reading{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Grace: rule.Grace, MinCount: uint64(rule.Min)}
+	rd := blank(rule)
 	window := func(op string) *measure.Window {
 		k := stretchKey{op, st.first, st.span()}
 		if r.merged[k] == nil {
@@ -197,6 +206,51 @@ func (s *ruleState) hold(now, span time.Duration, v float64, less bool) (mild fl
 	return slices.Max(s.values), now-s.at[0] >= span
 }
 
+// sample notes once a second of the measured phase what promql rules see.
+func (r *run) sample() {
+	if r.now()%time.Second != 0 {
+		return
+	}
+	for _, rule := range r.Rules {
+		if rule.Stat != "promql" {
+			continue
+		}
+		rd := r.reading(context.Background(), rule, stretch{})
+		if rd.Status() == control.Missing {
+			continue
+		}
+		s := r.sampled[rule.Source]
+		if s == nil {
+			s = new(ruleState)
+			r.sampled[rule.Source] = s
+		}
+		s.at, s.values = append(s.at, r.now()), append(s.values, rd.Value)
+	}
+}
+
+// lasted reads a promql rule over the measured phase: in every stretch of it that is as long as the rule must be violated, a
+// window at least, the mildest value; of these the worst. So it is violated exactly if it was so in such a stretch without a break.
+// A phase that is not longer than that is one stretch. No stretch that is whole has no data.
+func (r *run) lasted(rule plan.SLO, phase stretch) control.Reading {
+	rd := blank(rule)
+	s := r.sampled[rule.Source]
+	if s == nil {
+		return rd
+	}
+	span := min(max(rule.For, r.Window), phase.span()-time.Second) // the first sample is a second old
+	var held ruleState
+	for i, at := range s.at {
+		if at <= phase.first { // before the part that counts
+			continue
+		}
+		v, whole := held.hold(at, span, s.values[i], rule.Less)
+		if whole && (!rd.OK || rule.Less == (v > rd.Value)) {
+			rd.Value, rd.OK = v, true
+		}
+	}
+	return rd
+}
+
 // Selector returns which series an operation's name stands for: "op" is every operation of the steady state.
 func Selector(op string) func(string) bool {
 	if op == "op" {
@@ -284,7 +338,7 @@ func (r *run) judgeMeasure() {
 	for _, rd := range rds {
 		switch st := rd.Status(); {
 		case st == control.Missing:
-			f := record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value in the measured phase", rd.Rule)}
+			f := record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value, or for too short a time, in the measured phase", rd.Rule)}
 			if rd.Warning {
 				f.Level = record.Amber
 			}

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -227,6 +228,116 @@ func TestMeasuredPhaseLosesARule(t *testing.T) {
 			t.Errorf("valid %v: %s", out.Validity.Valid, text)
 		}
 	})
+}
+
+// gauge is a lab with one series, which has a value at some moments after the epoch.
+type gauge struct {
+	*lab
+	epoch time.Time
+	value func(at time.Duration) (float64, bool)
+}
+
+func (g *gauge) Query(context.Context, string) (float64, bool, error) {
+	v, ok := g.value(time.Since(g.epoch))
+	return v, ok, nil
+}
+
+// An expression is judged by what lasted in the measured phase, here from 3 s to 23 s with a window of 1.5 s, wherever in it that was.
+func TestExpressionOverTheMeasuredPhase(t *testing.T) {
+	const s = time.Second
+	const no = -1.0
+	blocked := func(high float64, parts ...time.Duration) func(time.Duration) float64 { // from, to, from, to
+		return func(at time.Duration) float64 {
+			for i := 0; i < len(parts); i += 2 {
+				if at > parts[i]-s/2 && at < parts[i+1]+s/2 {
+					return high
+				}
+			}
+			return 1
+		}
+	}
+	for _, tt := range []struct {
+		name, rule string
+		value      func(at time.Duration) float64
+		want       float64 // of the phase; no when there is none
+		broken     bool
+	}{
+		{"healthy in the last second", "promql: x < 20 for 15s", blocked(500, 4*s, 22*s), 500, true},
+		{"violated in the last second", "promql: x < 20 for 15s", blocked(500, 23*s, 23*s), 1, false},
+		{"and without a for", "promql: x < 20", blocked(500, 23*s, 23*s), 1, false},
+		{"for just less than a window", "promql: x < 20", blocked(500, 10*s, 11*s), 1, false},
+		{"for more than a window", "promql: x < 20", blocked(500, 10*s, 12*s), 500, true},
+		{"for just less than it must", "promql: x < 20 for 5s", blocked(500, 10*s, 14*s), 1, false},
+		{"for as long as it must", "promql: x < 20 for 5s", blocked(500, 10*s, 15*s), 500, true},
+		{"twice for half of it", "promql: x < 20 for 5s", blocked(500, 8*s, 11*s, 13*s, 16*s), 1, false},
+		{"before the phase", "promql: x < 20 for 5s", blocked(500, 0, 7*s), 1, false},
+		{"for all of a phase that is shorter", "promql: x < 20 for 1m", blocked(500, 0, 60*s), 500, true},
+		{"for most of a phase that is shorter", "promql: x < 20 for 1m", blocked(500, 5*s, 60*s), 1, false},
+		{"the mildest of the worst", "promql: x < 20 for 5s", func(at time.Duration) float64 { return 40 + 10*at.Seconds() }, 40 + 10*18, true},
+		{"too little", "promql: x > 20 for 5s", blocked(30, 0, 9*s, 16*s, 60*s), 1, true},
+		{"too little for a moment", "promql: x > 20 for 5s", blocked(30, 0, 9*s, 14*s, 60*s), 30, false},
+		{"a moment without a value", "promql: x < 20 for 5s", func(at time.Duration) float64 {
+			if at > 11*s+s/2 && at < 13*s+s/2 {
+				return no
+			}
+			return blocked(500, 10*s, 15*s)(at)
+		}, 500, true},
+		{"values in the last seconds alone", "promql: x < 20 for 5s grace 1m", func(at time.Duration) float64 {
+			if at < 20*s {
+				return no
+			}
+			return 500
+		}, no, false},
+		{"never a value", "promql: x < 20 grace 1m", func(time.Duration) float64 { return no }, no, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { v := tt.value(at); return v, v != no }}
+				spec := spec(t, g.lab)
+				spec.Driver, spec.Signals = g, g
+				spec.Rules = rules(t, tt.rule)
+				spec.Bounded = &Bounded{Users: 100, Ramp: 2 * s, Settle: s, Measure: 20 * s}
+				out, err := Run(t.Context(), spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (len(out.Broken) == 1) != tt.broken || out.Validity.Valid != (tt.want != no) {
+					t.Errorf("broken %q, valid %v: %s", out.Broken, out.Validity.Valid, gates(out.Validity))
+				}
+				events, err := finish(t, spec, out).Events()
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
+				if e := events[i]; e.NoData != (tt.want == no) || e.Violated != tt.broken || !e.NoData && math.Abs(e.Value-tt.want) > 1e-6 {
+					t.Errorf("judged by %+v, want %v", e, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Of a phase with a stop rule the last part counts, and what an expression was before it does not.
+func TestExpressionOverTheWindowOfAPhase(t *testing.T) {
+	for end, broken := range map[time.Duration]bool{19 * time.Second: false, 30 * time.Second: true} {
+		synctest.Test(t, func(t *testing.T) {
+			g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) {
+				if at < end {
+					return 500, true
+				}
+				return 1, true
+			}}
+			s := spec(t, g.lab)
+			s.Driver, s.Signals = g, g
+			s.Rules = rules(t, "promql: x < 20 for 5s")
+			s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
+				Until: func() (string, error) { return "", nil }}
+			out, err := Run(t.Context(), s)
+			if err != nil || !out.Validity.Valid || (len(out.Broken) == 1) != broken {
+				t.Errorf("violated until %v: %v, broken %q, findings %q", end, err, out.Broken, gates(out.Validity))
+			}
+		})
+	}
 }
 
 // Seed 002: 7500 users asked, overloaded at 6000, 5000 used.

@@ -185,7 +185,8 @@ type run struct {
 	errs    uint64
 	total   time.Duration // planned
 	rules   map[string]*ruleState
-	seen    map[string]bool // what was noted already
+	sampled map[string]*ruleState // promql rules, in the measured phase
+	seen    map[string]bool       // what was noted already
 	conduct conductState
 	gates   []watched
 	series  *exporter // nil for none
@@ -212,7 +213,7 @@ func (r *run) all(ctx context.Context) error {
 			each := r.evaluate
 			if ph.name == "measure" {
 				gather := r.gather()
-				each = func() bool { return gather() && r.evaluate() && r.goOn() }
+				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() }
 				r.beginConduct()
 				r.beginUntil()
 			}
@@ -271,7 +272,7 @@ func wholeSeconds(d time.Duration) time.Duration {
 
 // plan adds up how long the trial may take.
 func (r *run) plan() {
-	r.rules = map[string]*ruleState{}
+	r.rules, r.sampled = map[string]*ruleState{}, map[string]*ruleState{}
 	r.trailing = r.Window
 	for _, rule := range r.Rules {
 		if rule.Stat != "rate" {
