@@ -2,6 +2,7 @@ package refchat_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -328,4 +329,59 @@ func TestFaultWork(t *testing.T) {
 	if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < 0.2 || burnt > 0.3 {
 		t.Errorf("50 requests burnt %.4f s, want 0.2", burnt)
 	}
+}
+
+// TestFaultWorkDelaysTheAnswer looks at what was burnt when an answer begins to arrive: all of it, also where net/http sends before the handler
+// returns, and where a WebSocket keeps the handler for its whole life. And each request burns once.
+func TestFaultWorkDelaysTheAnswer(t *testing.T) {
+	const work = 0.05 // s
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql"), Faults: []string{"work:50ms"}})
+	post := "/posts/" + text(w.ann.post(w.channel, strings.Repeat("long ", 3000))["id"])
+	tag := w.ann.send("GET", "/users/me", nil).header.Get("Etag")
+	var sock *socket
+	for _, tt := range []struct {
+		name    string
+		status  int
+		request func(t *testing.T) int
+	}{
+		{"small", 200, func(*testing.T) int { return w.ann.begun(t, "/users/me", "", "") }},
+		{"large", 200, func(*testing.T) int { return w.ann.begun(t, post, "", "") }},
+		{"not modified", 304, func(*testing.T) int { return w.ann.begun(t, "/users/me", "If-None-Match", tag) }},
+		{"refused", 404, func(*testing.T) int { return w.ann.begun(t, "/no/such/thing", "", "") }},
+		{"no upgrade", 400, func(*testing.T) int { return w.ann.begun(t, "/websocket", "", "") }},
+		{"upgrade", 101, func(*testing.T) int { sock = w.ann.dialRaw(); return 101 }},
+		{"end of the WebSocket, then small", 200, func(t *testing.T) int {
+			sock.conn.Close()
+			waitFor(t, "the socket's end", func() bool { return w.anon.metric("mattermost_http_websockets_total") == 0 })
+			return w.ann.begun(t, "/users/me", "", "")
+		}},
+	} {
+		before := w.anon.metric("refchat_fault_cpu_seconds_total")
+		if got := tt.request(t); got != tt.status {
+			t.Errorf("%s: status %d, want %d", tt.name, got, tt.status)
+		}
+		if burnt := w.anon.metric("refchat_fault_cpu_seconds_total") - before; burnt < work || burnt > 1.5*work {
+			t.Errorf("%s: %.3f s were burnt when the answer came, want %v", tt.name, burnt, work)
+		}
+	}
+}
+
+// begun makes a request and returns the answer's status as soon as it is there, without its body.
+func (c *client) begun(t *testing.T, path, header, value string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", c.url+"/api/v4"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Accept-Encoding", "identity")
+	if header != "" {
+		req.Header.Set(header, value)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp.StatusCode
 }

@@ -28,6 +28,17 @@ type request struct {
 	route  *route
 	parts  []string // path segments
 	status int
+	burner *burner // nil once it has burnt
+}
+
+// burn does what the faults work and cpu ask for, once in a request's life: after the handler's queries, before the first byte of its answer.
+// Spins that came before the queries would all be spun before Go's scheduler looks at the first query's answer; what came after the
+// answer would delay only those that fit into the buffer which net/http sends at the end.
+func (q *request) burn() {
+	if q.burner != nil {
+		q.burner.request()
+		q.burner = nil
+	}
 }
 
 // param returns a path parameter; "me" as user_id means the caller.
@@ -121,6 +132,7 @@ func (q *request) write(status int, contentType string, body []byte) error {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	q.status = status
+	q.burn()
 	q.w.WriteHeader(status)
 	_, _ = q.w.Write(body) // a client that has gone is not the handler's error
 	return nil
@@ -132,6 +144,7 @@ func (q *request) notModified(etag string) bool {
 	if q.r.Header.Get("If-None-Match") == etag {
 		h.Set("Etag", etag)
 		q.status = http.StatusNotModified
+		q.burn()
 		q.w.WriteHeader(http.StatusNotModified)
 		return true
 	}
@@ -181,13 +194,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if d := s.faults.lock.pass(); d > 0 {
 			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
 		}
+		q.burner = s.burn
 		err = s.handle(q)
-		// After the handler: spins that come before its queries are all spun before Go's scheduler looks at the first query's answer.
-		s.burn.request()
 	}
 	if err != nil {
 		s.fail(q, err)
 	}
+	q.burn() // of a handler that wrote nothing
 	s.met.requests.Inc()
 	if q.route.name != "connectWebSocket" {
 		s.met.apiObserver(q.route.name, r.Method, q.status).Observe(time.Since(start).Seconds())

@@ -82,6 +82,7 @@ func (s *Server) connectWebSocket(q *request) error {
 	q.status = http.StatusSwitchingProtocols
 	s.bg.Add(1)
 	defer s.bg.Done()
+	q.burn()
 	ws, err := upgrader.Upgrade(q.w, q.r, nil)
 	if err != nil {
 		q.status = http.StatusBadRequest
