@@ -16,6 +16,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/verdict"
+	"plimsoll/workload"
 )
 
 func TestOrderIsBalanced(t *testing.T) {
@@ -332,8 +333,59 @@ func TestOnlyWholeBlocksAreJudged(t *testing.T) {
 func TestTailNeedsOperations(t *testing.T) {
 	w := measure.NewWindow("post")
 	w.Response.RecordN(time.Millisecond, 400)
-	if v, why := latency("p99(post)", func(string) *measure.Window { return w }); !math.IsNaN(v) || !strings.Contains(why, "too few") {
-		t.Errorf("p99 of 400 operations is %v (%s)", v, why)
+	if v, n, why := latency("p99(post)", func(string) *measure.Window { return w }); !math.IsNaN(v) || n != 400 || !strings.Contains(why, "too few") {
+		t.Errorf("p99 of %d operations is %v (%s)", n, v, why)
+	}
+}
+
+// An arm that delivers nothing is no arm whose deliveries were too few to judge, even where those of the other were.
+func TestOperationsThatOneArmLost(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		base, fresh uint32 // deliveries of a run; too few for p95 below 90
+		skipped     string
+		kind        verdict.Kind
+	}{
+		{"both have too few", 80, 80, "80 operations are too few for p95: want 90", verdict.Same},
+		{"neither has any", 0, 0, "no such operation was measured", verdict.Same},
+		{"the new arm has none, the base one in a run, as chance has it", 1, 0, "no such operation was measured", verdict.Same},
+		{"the new arm has none, the base two in a run", 2, 0, "", verdict.Invalid},
+		{"the new arm has none, the base too few", 80, 0, "", verdict.Invalid},
+		{"the base has none, the new arm too few", 0, 80, "", verdict.Invalid},
+		{"the new arm has none", 600, 0, "", verdict.Invalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.extra = func(c Cell, second int) []*measure.Window {
+				n := tt.base
+				if c.Arm == "new" {
+					n = tt.fresh
+				}
+				if second != 0 || n == 0 {
+					return nil
+				}
+				w := measure.NewWindow(workload.Delivery)
+				w.Response.RecordN(5*time.Millisecond, n)
+				w.Classes[measure.OK] = uint64(n)
+				return []*measure.Window{w}
+			}
+			arms, _, err := Judge(b.compare(t.Context(), 0), parse(t), b.load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const name = "p95(delivery)"
+			v := arms[0].Verdict
+			if v.Kind != tt.kind || arms[0].Skipped[name] != tt.skipped {
+				t.Errorf("%s, skipped %q; want %s, %q", v.Kind, arms[0].Skipped[name], tt.kind, tt.skipped)
+			}
+			i := slices.IndexFunc(v.Results, func(r verdict.Result) bool { return r.Name == name })
+			if (i < 0) != (tt.skipped != "") {
+				t.Fatalf("judged %v", i >= 0)
+			}
+			if i >= 0 && (v.Results[i].Kind != verdict.Invalid || v.Results[i].N != 0 || !strings.Contains(strings.Join(v.Results[i].Warnings, "; "), "one arm has lost them")) {
+				t.Errorf("%+v", v.Results[i])
+			}
+		})
 	}
 }
 

@@ -24,6 +24,9 @@ type Numbers struct {
 	Censored bool  // the capacity is a lower bound
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
+	// Had is how many operations a run had for each endpoint that is of one kind of operations, also where they are too few for a value: of a
+	// latency those with a response time.
+	Had map[string]uint64
 	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean, p50, p95 and p99 of
 	// every operation, and what a [Reader] adds. Counts are how many operations there were by name.
 	Metrics map[string]Further
@@ -38,7 +41,7 @@ type Numbers struct {
 
 // NumbersOf reads the endpoints' numbers of a run. Latencies are in milliseconds, errors in percent.
 func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
-	n := Numbers{Values: map[string]float64{}, Why: map[string]string{}}
+	n := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}}
 	merged := map[string]*measure.Window{}
 	window := windowOf(merged)
 	if ph, ok := r.Manifest.Phase("measure"); ok {
@@ -76,9 +79,10 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 		default:
 			if op, ok := throughputOf(e.Name); ok {
 				v, why = throughput(r, window(op))
+				n.Had[e.Name] = window(op).Count()
 				break
 			}
-			v, why = latency(e.Name, window)
+			v, n.Had[e.Name], why = latency(e.Name, window)
 		}
 		n.Values[e.Name] = v
 		if why != "" {
@@ -103,21 +107,21 @@ func windowOf(merged map[string]*measure.Window) func(op string) *measure.Window
 	}
 }
 
-func latency(name string, window func(string) *measure.Window) (ms float64, why string) {
+func latency(name string, window func(string) *measure.Window) (ms float64, ops uint64, why string) {
 	rule, err := plan.ParseSLO(name + " < 1s")
 	if err != nil {
-		return math.NaN(), err.Error()
+		return math.NaN(), 0, err.Error()
 	}
 	v, n, ok := trial.Value(rule, window)
 	if !ok {
-		return math.NaN(), "no such operation was measured"
+		return math.NaN(), 0, "no such operation was measured"
 	}
 	if p, ok := percentile(rule.Stat); ok {
 		if least := stats.LeastOps(p); n < least {
-			return math.NaN(), fmt.Sprintf("%d operations are too few for %s: want %d", n, rule.Stat, least)
+			return math.NaN(), n, fmt.Sprintf("%d operations are too few for %s: want %d", n, rule.Stat, least)
 		}
 	}
-	return v * 1000, ""
+	return v * 1000, n, ""
 }
 
 // Endpoints returns the primary endpoints of a plan in the order in which reports show them.
@@ -171,7 +175,8 @@ func Endpoints(p *plan.Plan) []verdict.Endpoint {
 type Judgement struct {
 	Engine, Arm string
 	Verdict     verdict.Verdict
-	// Skipped names endpoints that no run had operations for, with the reason.
+	// Skipped names endpoints that no run has a number for, with the reason: neither arm had such an operation, or both had too few. Where one arm
+	// had some, ten at least, and the other none, the endpoint is not skipped, but invalid: the other may have lost them.
 	Skipped map[string]string
 	// Further is what all other metrics say, and Shifts where in the distributions the arms differ; they decide nothing.
 	Further verdict.Family
@@ -213,6 +218,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		for _, e := range endpoints {
 			var pairs []verdict.Pair
 			seen, found, why := false, false, ""
+			var had [2]uint64
 			for _, p := range both {
 				x, y := p.base, p.fresh
 				pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name]}
@@ -223,7 +229,8 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 					pr.BaseOps, pr.NewOps = x.Ops, y.Ops
 				}
 				found = true
-				for _, n := range []Numbers{x, y} {
+				for i, n := range []Numbers{x, y} {
+					had[i] += n.Had[e.Name]
 					if w := n.Why[e.Name]; w != "" {
 						why = w
 					} else {
@@ -235,13 +242,17 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				}
 				pairs = append(pairs, pr)
 			}
-			if found && !seen && e.Name != "capacity" && e.Name != "errors" {
+			oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= fewestCalls
+			if found && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
 				j.Skipped[e.Name] = why
 				continue
 			}
 			opt := opt
 			opt.BaseName, opt.NewName = label[0], label[1]
 			r := verdict.Judge(e, pairs, opt)
+			if oneSided {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
+			}
 			warnThin(&r, both)
 			results = append(results, r)
 		}
