@@ -115,8 +115,9 @@ func (s *Server) initialize(ctx context.Context) error {
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin.path {
 		return s.mendData()
 	}
-	for _, dir := range []string{s.data(), s.snapshot()} {
-		if err := os.RemoveAll(dir); err != nil {
+	// The mark first: an unfinished directory must not be taken for a finished one by the program that made the one before.
+	for _, old := range []string{mark, s.data(), s.snapshot()} {
+		if err := os.RemoveAll(old); err != nil {
 			return fmt.Errorf("removing an unfinished data directory: %w", err)
 		}
 	}

@@ -117,8 +117,11 @@ func (s *Server) initdb(ctx context.Context) error {
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin {
 		return nil
 	}
-	if err := os.RemoveAll(s.data()); err != nil {
-		return fmt.Errorf("removing an unfinished data directory: %w", err)
+	// The mark first: an unfinished directory must not be taken for a finished one by the program that made the one before.
+	for _, old := range []string{mark, s.data()} {
+		if err := os.RemoveAll(old); err != nil {
+			return fmt.Errorf("removing an unfinished data directory: %w", err)
+		}
 	}
 	if err := lab.MkdirFor(s.data(), s.uid, s.gid); err != nil {
 		return err
