@@ -145,8 +145,9 @@ func (r *run) audit(ctx context.Context) error {
 	r.beginPhase("audit")
 	defer r.endPhase()
 	type answer struct {
-		res workload.AuditResult
-		err error
+		res  workload.AuditResult
+		err  error
+		late bool // the time was over
 	}
 	began := time.Now()
 	actx, cancel := context.WithTimeout(ctx, limit)
@@ -154,13 +155,16 @@ func (r *run) audit(ctx context.Context) error {
 	done := make(chan answer, 1)
 	go func() {
 		res, err := r.Audit(actx)
-		done <- answer{res, err}
+		done <- answer{res, err, actx.Err() != nil}
 	}()
 	for {
 		err := r.advance(ctx)
 		select {
 		case a := <-done:
 			r.audited(a.res, a.err, time.Since(began))
+			if ctx.Err() == nil { // otherwise the run is void for being interrupted
+				r.unread(a.res, a.err, a.late)
+			}
 			return err
 		default:
 		}
@@ -193,6 +197,29 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 		r.out.Broken = append(r.out.Broken, text)
 	}
 	r.event(e)
+}
+
+// unread voids a run whose messages nobody could check: what was not looked at is not known to be there.
+func (r *run) unread(res workload.AuditResult, err error, late bool) {
+	left := res.Expected - res.Readable - res.Missing
+	f := record.Finding{Gate: "audit", Level: record.Red, Value: float64(left), Text: fmt.Sprintf("%d of %d acknowledged messages were not read back", left, res.Expected)}
+	switch {
+	case late && res.Readable+res.Missing > 0:
+		// There were too many for the time. Those that were looked at speak for the others as a sample does.
+		f.Level, f.Text = record.Amber, f.Text+": the time was over"
+	case err != nil:
+		f.Text += ": " + err.Error()
+	case left == 0:
+		return
+	case late:
+		f.Text += ": the time was over"
+	default: // left out on purpose
+		f.Level = record.Amber
+		if res.Note != "" {
+			f.Text += ": " + res.Note
+		}
+	}
+	r.out.Validity.Add(f)
 }
 
 // counted voids a run whose target does not hold what it acknowledged, or more: its figures are of other work than was measured.

@@ -206,21 +206,36 @@ func TestAudit(t *testing.T) {
 		broken string
 		took   time.Duration
 		err    string
+		gates  string
 	}{
 		{"all there", func(context.Context) (workload.AuditResult, error) {
 			time.Sleep(1500 * time.Millisecond)
 			return workload.AuditResult{Expected: 5, Readable: 5, Part: 1}, nil
-		}, "", 1500 * time.Millisecond, ""},
+		}, "", 1500 * time.Millisecond, "", ""},
 		{"two are gone", func(context.Context) (workload.AuditResult, error) {
 			r := workload.AuditResult{Expected: 5, Readable: 3, Part: 1}
 			r.Miss("aaa")
 			r.Miss("bbb")
 			return r, nil
-		}, "the target lost messages that it had acknowledged: 2 of 5 cannot be read (aaa, bbb)", 0, ""},
+		}, "the target lost messages that it had acknowledged: 2 of 5 cannot be read (aaa, bbb)", 0, "", ""},
 		{"a server that does not answer", func(ctx context.Context) (workload.AuditResult, error) {
 			<-ctx.Done()
 			return workload.AuditResult{Expected: 5, Part: 1}, errors.New("gave up")
-		}, "", 7 * time.Second, "gave up"},
+		}, "", 7 * time.Second, "gave up", "red audit"},
+		{"and a reader who does not say so", func(ctx context.Context) (workload.AuditResult, error) {
+			<-ctx.Done()
+			return workload.AuditResult{Expected: 5, Part: 1}, nil
+		}, "", 7 * time.Second, "", "red audit"},
+		{"a server that fails once", func(context.Context) (workload.AuditResult, error) {
+			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, errors.New("status 500")
+		}, "", 0, "status 500", "red audit"},
+		{"more than the time allows", func(ctx context.Context) (workload.AuditResult, error) {
+			<-ctx.Done()
+			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, nil
+		}, "", 7 * time.Second, "", "amber audit"},
+		{"left out on purpose", func(context.Context) (workload.AuditResult, error) {
+			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, nil
+		}, "", 0, "", "amber audit"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -231,7 +246,7 @@ func TestAudit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if strings.Join(out.Broken, "") != tt.broken || !out.Validity.Valid {
+				if strings.Join(out.Broken, "") != tt.broken || gates(out.Validity) != tt.gates || out.Validity.Valid != !strings.Contains(tt.gates, "red") {
 					t.Errorf("broken %q, findings %q", out.Broken, gates(out.Validity))
 				}
 				r := finish(t, s, out)

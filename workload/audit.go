@@ -1,6 +1,9 @@
 package workload
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // An Auditor is a Behavior that can read back what was acknowledged.
 type Auditor interface {
@@ -32,5 +35,22 @@ func (r *AuditResult) Miss(id string) {
 	r.Missing++
 	if len(r.MissingIDs) < 10 {
 		r.MissingIDs = append(r.MissingIDs, id)
+	}
+}
+
+const (
+	againTimes = 5
+	againRest  = 200 * time.Millisecond
+)
+
+// Again asks until the answer is no error, or one that final knows for an answer, but at most five times, with a rest of 200 ms in
+// between, and not after the end of ctx. An Auditor asks a server that may be busy still, or fails some requests: one of these says
+// nothing of what it holds.
+func Again[T any](ctx context.Context, final func(error) bool, ask func() (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		out, err := ask()
+		if err == nil || final(err) || try == againTimes || SleepUntil(ctx, time.Now().Add(againRest)) != nil {
+			return out, err
+		}
 	}
 }

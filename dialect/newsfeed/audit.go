@@ -68,7 +68,7 @@ func (c *client) everywhere(ctx context.Context, channel string) (map[string]boo
 		if i == 0 {
 			o = opOutbound
 		}
-		list, err := c.subjects(ctx, o, id)
+		list, err := workload.Again(ctx, func(error) bool { return false }, func() ([]string, error) { return c.subjects(ctx, o, id) })
 		if err != nil {
 			return nil, err
 		}
