@@ -76,8 +76,8 @@ func driftIn(ctx context.Context, db *series.DB, r *record.Run, c *record.Course
 	return verdict.FindDrift(append(opSignals(c), more...)), nil
 }
 
-// opSignals are the signals of the operations: mean, median, 95th percentile, throughput, failures. An interval without operations is
-// left out.
+// opSignals are the signals of the operations: mean, median, 95th percentile, throughput, failures. An interval in which no operation had a response
+// time is left out of the first three, and one without operations out of the failures; its throughput is 0.
 func opSignals(c *record.Course) []verdict.Signal {
 	mean := verdict.Signal{Name: "mean response", Unit: "ms", Step: c.Step, Material: 0.02}
 	median := verdict.Signal{Name: "median response", Unit: "ms", Step: c.Step, Material: 0.10, Floor: 1}
@@ -91,6 +91,11 @@ func opSignals(c *record.Course) []verdict.Signal {
 	}
 	var kept []int
 	for i := range c.N {
+		rate.Values = append(rate.Values, float64(all.Ops[i])/c.Step.Seconds())
+		if all.Ops[i] > 0 {
+			failures.Values = append(failures.Values, 100*float64(all.Failed[i])/float64(all.Ops[i]))
+			failed = failed || all.Failed[i] > 0
+		}
 		if all.Timed[i] == 0 {
 			continue
 		}
@@ -98,9 +103,6 @@ func opSignals(c *record.Course) []verdict.Signal {
 		mean.Values = append(mean.Values, all.Mean(i))
 		median.Values = append(median.Values, all.Quantile(i, 0.5))
 		p95.Values = append(p95.Values, all.Quantile(i, 0.95))
-		rate.Values = append(rate.Values, float64(all.Ops[i])/c.Step.Seconds())
-		failures.Values = append(failures.Values, 100*float64(all.Failed[i])/float64(all.Ops[i]))
-		failed = failed || all.Failed[i] > 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		if !workload.Steady(name) || name == allOps {
