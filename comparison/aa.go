@@ -74,7 +74,7 @@ func (e Environment) Name(p *plan.Plan, engine, test string) string {
 // load returns what of a plan makes the load of one test on one engine.
 func load(p *plan.Plan, engine, test string) *plan.Plan {
 	q := &plan.Plan{Name: "load", Workload: p.Workload, Database: plan.Database{}}
-	q.Target = plan.Target{Driver: p.Target.Driver, Instances: p.Target.Instances, Dataset: p.Target.Dataset}
+	q.Target = plan.Target{Driver: p.Target.Driver, Profile: p.Target.Profile, Instances: p.Target.Instances, Dataset: p.Target.Dataset}
 	if p.Target.Driver == "external" {
 		q.Target.URL = p.Target.URL
 	}
@@ -105,7 +105,7 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 
 // LoadText is the load of one test on one engine in the words of people.
 func LoadText(p *plan.Plan, engine, test string) string {
-	parts := []string{p.Target.Driver, p.Workload.Behavior}
+	parts := []string{strings.TrimSpace(p.Target.Driver + " " + p.Target.Profile), p.Workload.Behavior}
 	if w := p.Workload.Pace; w != 0 && w != 1 {
 		parts = append(parts, fmt.Sprintf("pace %g", w))
 	}

@@ -78,6 +78,11 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	p := parsed(t, aaPlan)
+	full := *p
+	full.Target.Profile = "full"
+	if env.Name(&full, "postgresql", BoundedTest) == base || LoadText(&full, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
+		t.Error("a profile of the driver with other parts is the same environment")
+	}
 	for _, other := range []string{env.Name(p, "mysql", BoundedTest), env.Name(p, "postgresql", UnboundedTest), Environment{Host: "i"}.Name(p, "postgresql", BoundedTest)} {
 		if other == base {
 			t.Error("engine, test or host do not count")
