@@ -176,18 +176,27 @@ func Pool(lines []record.AA) []record.Noise {
 	return out
 }
 
-// NoiseOf returns those noise floors that hold for the plan in the environment.
+// NoiseOf returns those noise floors that hold for the plan in the environment, each under the plan's name of the engine: where arms have databases of
+// their own that name is empty, and the registry's lines of the base alone may have one. The name of the environment holds which engine it is.
 func NoiseOf(all []record.Noise, p *plan.Plan, env Environment) []record.Noise {
 	var out []record.Noise
 	for _, e := range Engines(p) {
 		for _, ep := range Endpoints(p) {
 			test := TestOf(ep.Name)
 			name := env.Name(p, e, test)
-			i := slices.IndexFunc(all, func(n record.Noise) bool {
-				return n.Environment == name && n.Engine == e && n.Test == test && n.Metric == ep.Name && n.Absolute == ep.Absolute
-			})
+			find := func(engine func(string) bool) int {
+				return slices.IndexFunc(all, func(n record.Noise) bool {
+					return n.Environment == name && engine(n.Engine) && n.Test == test && n.Metric == ep.Name && n.Absolute == ep.Absolute
+				})
+			}
+			i := find(func(engine string) bool { return engine == e })
+			if i < 0 && p.EngineOf(plan.Base, e) != "" {
+				i = find(func(string) bool { return true })
+			}
 			if i >= 0 {
-				out = append(out, all[i])
+				n := all[i]
+				n.Engine = e
+				out = append(out, n)
 			}
 		}
 	}

@@ -132,6 +132,50 @@ func TestAALinesAndPool(t *testing.T) {
 	}
 }
 
+// A plan whose other arm has a database of its own finds the noise that its base showed, though its twins have the engine's name and it has none;
+// and not that of the other arm's engine.
+func TestNoiseOfArmsWithTheirOwnDatabases(t *testing.T) {
+	env := Environment{Host: "h"}
+	for _, arms := range []string{"{base: {}, new: {database: mysql}}", "{base: {database: postgresql}, new: {database: mysql}}"} {
+		p := parsed(t, `
+name: t
+target: {driver: refchat}
+database: {engine: postgresql}
+workload: {behavior: poster}
+bounded: {users: 20, ramp: 1s, settle: 1s, measure: 4s}
+unbounded: {max_users: 1000, slo: ["mean(op) < 100ms"]}
+compare: {arms: `+arms+`, combine: true, blocks: 6}
+`)
+		twins := Twins(p)
+		lines := func(engine string) []record.AA {
+			var pairs []verdict.Pair
+			for b := 1; b <= 6; b++ {
+				pairs = append(pairs, verdict.Pair{Block: b, Base: 500, New: 500 + 5*float64(b%3)})
+			}
+			r := verdict.Judge(verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}, pairs, verdict.Fixed(6))
+			return AALines(&record.Comparison{ID: "c"}, twins, []Judgement{{Engine: engine, Arm: Copy, Verdict: verdict.Combine("", []verdict.Result{r})}}, env, time.Unix(1, 0))
+		}
+		noise := NoiseOf(Pool(lines(Engines(twins)[0])), p, env)
+		if len(noise) != 1 || noise[0].Engine != "" || noise[0].Metric != "capacity" {
+			t.Errorf("%s: noise %+v, want that of capacity", arms, noise)
+		}
+		for _, x := range Foresee(p, noise) {
+			if x.Metric == "capacity" && (x.Assumed || x.RunSD == 0) {
+				t.Errorf("%s: the noise is not used: %+v", arms, x)
+			}
+		}
+		other := *twins
+		other.Database.Engine = []string{"mysql"}
+		c := *twins.Compare
+		c.Arms = []plan.Arm{{Name: plan.Base}, {Name: Copy}}
+		other.Compare = &c
+		twins = &other
+		if noise := NoiseOf(Pool(lines("mysql")), p, env); len(noise) != 0 {
+			t.Errorf("%s: the noise of the other engine was taken: %+v", arms, noise)
+		}
+	}
+}
+
 func TestForesee(t *testing.T) {
 	p := parsed(t, aaPlan)
 	env := Environment{Host: "h"}
