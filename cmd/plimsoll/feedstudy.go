@@ -26,11 +26,12 @@ func chapters(ctx context.Context, st *store.Store, c *record.Comparison, p *pla
 	}
 	var set study.Setting
 	var runs []study.Run
+	whole := c.WholeBlocks()
 	for _, arm := range c.Arms {
 		for _, engine := range c.Engines {
 			a := study.Arm{Name: strings.Trim(arm+" "+engine, " "), Label: armText(p, arm, engine, len(c.Engines) > 1)}
 			for _, cell := range c.Runs {
-				if cell.Arm != arm || cell.Engine != engine || cell.Pilot || cell.Dropped || !cell.Valid {
+				if cell.Arm != arm || cell.Engine != engine || cell.Pilot || cell.Dropped || !cell.Valid || !whole[cell.Block] {
 					continue
 				}
 				r, err := st.Run(cell.Run)
