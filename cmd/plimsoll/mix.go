@@ -92,28 +92,36 @@ type beforehand interface {
 	Before(ctx context.Context, env workload.Env)
 }
 
-// conduct is what a trial watches of the users: the mix, the messages, and with the first behavior that can, the audit
-// of what was acknowledged.
-func conduct(ctx context.Context, sys *system, env workload.Env) trial.Conduct {
+// auditor is the first behavior that can audit what was acknowledged; nil if none can.
+func (s *system) auditor() workload.Auditor {
+	for _, part := range s.mix {
+		if a, ok := part.Behavior.(workload.Auditor); ok {
+			return a
+		}
+	}
+	return nil
+}
+
+// look lets the auditor see the target before a run. From the run's epoch on, users and arrivals change it.
+func (s *system) look(ctx context.Context, env workload.Env) {
+	if b, ok := s.auditor().(beforehand); ok {
+		b.Before(ctx, env)
+	}
+}
+
+// conduct is what a trial watches of the users: the mix, the messages, and the audit of what was acknowledged.
+func conduct(sys *system, env workload.Env) trial.Conduct {
 	c := trial.Conduct{Tally: env.Tally, Ledger: env.Ledger}
-	for _, part := range sys.mix {
-		auditor, ok := part.Behavior.(workload.Auditor)
-		if !ok {
-			continue
-		}
-		if b, ok := part.Behavior.(beforehand); ok {
-			b.Before(ctx, env)
-		}
+	if a := sys.auditor(); a != nil {
 		c.Audit = func(ctx context.Context) (workload.AuditResult, error) {
 			acked, share := env.Ledger.Messages()
 			if len(acked) == 0 {
 				return workload.AuditResult{Part: 1, Note: "nothing was acknowledged"}, nil
 			}
-			res, err := auditor.Audit(ctx, env, acked)
+			res, err := a.Audit(ctx, env, acked)
 			res.Part = share
 			return res, err
 		}
-		break
 	}
 	return c
 }

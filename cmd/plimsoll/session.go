@@ -135,6 +135,7 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	sys.look(ctx, sys.env(s.plan, sys.dep.URL()))
 	// The users' processes begin before the epoch.
 	epoch := time.Now().Add(100 * time.Millisecond)
 	if lay.processes > 1 {
@@ -259,7 +260,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	go func() { done <- runner.Run(probing) }()
 	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
 	spec := s.spec(pt, driver.Driver, reg, sig, w, epoch)
-	spec.Conduct, spec.Series = conduct(ctx, sys, env), db
+	spec.Conduct, spec.Series = conduct(sys, env), db
 	if b := s.plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
 		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
 		defer stopDisk()

@@ -27,6 +27,7 @@ type Feed struct {
 
 	mu     sync.Mutex
 	before *stored // nil if the service does not tell
+	unread error   // why it could not be asked at last
 	reg    *measure.Registry
 	names  *table
 	told   map[OpError]bool

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -318,6 +319,62 @@ func TestWhoCannotTellIsNotCounted(t *testing.T) {
 	acked, _ := e.Ledger.Messages()
 	if res, _ := b.Audit(t.Context(), e, acked); res.Rows != nil {
 		t.Errorf("counts %v of a service that tells none", res.Rows)
+	}
+}
+
+// TestTheCountBeforeARun is taken again when the service fails to tell, and is not silently left out when it never tells.
+func TestTheCountBeforeARun(t *testing.T) {
+	const ok = 200
+	for _, tt := range []struct {
+		name   string
+		before []int // statuses of GET /rows before the run, the last one for ever
+		want   string
+	}{
+		{"told twice", []int{ok}, ""},
+		{"the first answer fails", []int{500, ok}, ""},
+		{"the second answer fails", []int{ok, 500, ok}, ""},
+		{"the service has no such page", []int{404}, "none"},
+		{"it never tells", []int{503}, "every store: rows before the run: expected 0, not known: asking for the rows: status 503"},
+		{"it told once", []int{ok, 503}, "every store: rows before the run: expected 0, not known: asking for the rows: status 503"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // one that never tells is asked for five seconds
+			var asked atomic.Int32
+			var running atomic.Bool
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n := int(asked.Load())
+				switch {
+				case r.URL.Path != "/rows":
+					fmt.Fprint(w, "[]")
+				case running.Load():
+					fmt.Fprint(w, `{"Stores":{"database":{"participants":7},"bus":{"records":3}}}`)
+				case tt.before[min(n, len(tt.before)-1)] != ok:
+					asked.Add(1)
+					w.WriteHeader(tt.before[min(n, len(tt.before)-1)])
+				default:
+					asked.Add(1)
+					fmt.Fprint(w, `{"Stores":{"database":{"participants":7},"bus":{"records":3}}}`)
+				}
+			}))
+			defer s.Close()
+			e := env(s.URL, nil)
+			b := provisioned(t, e)
+			b.Before(t.Context(), e)
+			running.Store(true)
+			res, err := b.Audit(t.Context(), e, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case tt.want == "none" && res.Rows != nil, tt.want == "" && len(res.Rows) != 2, tt.want != "" && tt.want != "none" && len(res.Rows) != 1:
+				t.Fatalf("counts %v", res.Rows)
+			}
+			for _, r := range res.Rows {
+				if tt.want == "" && !r.Right() || tt.want != "" && (r.Right() || r.String() != tt.want) {
+					t.Errorf("count %v, want %q", r, tt.want)
+				}
+			}
+		})
 	}
 }
 

@@ -23,13 +23,16 @@ type stored struct {
 
 var errNoRows = errors.New("the service does not tell its rows")
 
-// stored asks how much the stores hold. It is no operation of a user and is not recorded.
+// stored asks how much the stores hold. It is no operation of a user and is not recorded. errNoRows is the answer of a service that has
+// no such page.
 func (c *client) stored(ctx context.Context) (s stored, err error) {
 	resp, err := c.http.Do(ctx, &wire.Request{Path: "/rows"})
 	defer c.http.Release()
 	switch {
 	case err != nil:
-		return s, err
+		return s, fmt.Errorf("asking for the rows: %w", err)
+	case resp.Status >= 500:
+		return s, fmt.Errorf("asking for the rows: status %d", resp.Status)
 	case resp.Status != 200:
 		return s, fmt.Errorf("%w: status %d", errNoRows, resp.Status)
 	case json.Unmarshal(resp.Body, &s) != nil || s.Stores == nil:
@@ -39,23 +42,32 @@ func (c *client) stored(ctx context.Context) (s stored, err error) {
 }
 
 // Before notes what the stores hold before a run: the audit counts what is there beyond it. A service that cannot tell is not
-// counted.
+// counted; one that fails to tell is, and not found right.
 func (b *Feed) Before(ctx context.Context, env workload.Env) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.before = nil
+	b.before, b.unread = nil, nil
 	c, err := aside(&env, b.set)
 	if err != nil {
+		b.unread = err
 		return
 	}
 	defer c.close()
-	s, err := c.stored(ctx)
-	for end := time.Now().Add(drainTime); err == nil && len(s.Stores) > 0; {
+	for end := time.Now().Add(drainTime); ; rest(ctx, drainRest/2) {
 		// Until the telemetry of what went before has come, too.
-		b.before = &s
-		was := s.Stores["bus"]["records"]
-		rest(ctx, drainRest/2)
-		if s, err = c.stored(ctx); err == nil && s.Stores["bus"]["records"] == was || time.Now().After(end) || ctx.Err() != nil {
+		s, err := c.stored(ctx)
+		switch {
+		case errors.Is(err, errNoRows):
+			return
+		case err != nil:
+			b.unread = err
+		default:
+			same := b.before != nil && s.Stores["bus"]["records"] == b.before.Stores["bus"]["records"]
+			if b.before, b.unread = &s, nil; same || len(s.Stores) == 0 {
+				return
+			}
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
 			return
 		}
 	}
@@ -77,11 +89,14 @@ const (
 	mostFans  = people - 1             // of one story: whoever is cut off may have reached so many friends, or so many friendships
 )
 
-// counted compares what the stores hold with what was acknowledged; nil if the service did not tell before the run.
+// counted compares what the stores hold with what was acknowledged; nil if the service has no page that tells.
 func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked []workload.AckedMessages) []workload.RowCount {
 	b.mu.Lock()
-	before := b.before
+	before, unread := b.before, b.unread
 	b.mu.Unlock()
+	if unread != nil {
+		return []workload.RowCount{{Store: "every store", What: "rows before the run", Unknown: true, Why: unread.Error()}}
+	}
 	if before == nil {
 		return nil
 	}
