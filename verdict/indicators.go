@@ -76,6 +76,8 @@ var serves = map[string][]string{"app": {"db"}, "proxy": {"app", "db"}}
 // not; docs/limiter.md lists them, and the fault suite tries them.
 func Indicators() []Indicator {
 	rate := func(metric string) string { return "sum by (role) (rate(" + metric + "[$w]))" }
+	// A share of the time of one host or group: that of several does not add up.
+	worst := func(metric string) string { return "max by (role) (rate(" + metric + "[$w]))" }
 	share := func(a, b string) string { return "(" + a + ") / (" + b + " > 0)" }
 	// What is under way in requests, as one number for every role.
 	ofRequests := func(seconds string) string { return "(" + seconds + ") / on() group_left() ($inflight > 0)" }
@@ -89,7 +91,7 @@ func Indicators() []Indicator {
 		{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`, "", busyLimit, "ratio", false},
 		{LimitCPU, Utilization, "one of its cores is busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`, "", 0.95, "ratio", false},
 		{LimitCPU, Saturation, "p99 of the Go scheduler's delay", `histogram_quantile(0.99, sum by (role, le) (rate(go_sched_latencies_seconds_bucket[$w])))`, "", 0.010, "s", true},
-		{LimitQuota, Saturation, "periods of its control group that were throttled", share(rate("container_cpu_cfs_throttled_periods_total"), rate("container_cpu_cfs_periods_total")), "", 0.10, "ratio", false},
+		{LimitQuota, Saturation, "periods of its control group that were throttled", share(rate(`container_cpu_cfs_throttled_periods_total{role!="self"}`), rate(`container_cpu_cfs_periods_total{role!="self"}`)), "", 0.10, "ratio", false},
 		{LimitGC, Saturation, "CPU that went to garbage collection", share(gc, used), "", 0.25, "ratio", false},
 		{LimitAppLocks, Saturation, "requests under way that wait for a mutex", ofRequests(rate("go_sync_mutex_wait_total_seconds_total")), rate("go_sync_mutex_wait_total_seconds_total"), 0.20, "ratio", false},
 		{LimitPool, Saturation, "requests under way that wait for a connection of the pool", ofRequests(rate("go_sql_wait_duration_seconds_total")), rate("go_sql_wait_duration_seconds_total"), 0.05, "ratio", false},
@@ -101,7 +103,7 @@ func Indicators() []Indicator {
 		{LimitDisk, Utilization, "the busiest disk is busy", `max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`, "", 0.90, "ratio", true},
 		{LimitDisk, Saturation, "a request's time at the slowest disk", `max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`, "", 0.020, "s", true},
 		{LimitMemory, Loss, "processes killed for memory per second", rate("node_vmstat_oom_kill") + " or " + rate("container_oom_events_total"), "", 0.001, "/s", false},
-		{LimitMemory, Saturation, "time in which all work waited for memory", rate("node_pressure_memory_stalled_seconds_total") + " or " + rate("container_pressure_memory_stalled_seconds_total"), "", 0.05, "ratio", false},
+		{LimitMemory, Saturation, "time in which all work waited for memory", worst("node_pressure_memory_stalled_seconds_total") + " or " + worst("container_pressure_memory_stalled_seconds_total"), "", 0.05, "ratio", false},
 		{LimitMemory, Saturation, "pages swapped in and out per second", "(" + rate("node_vmstat_pswpin") + " + " + rate("node_vmstat_pswpout") + ")", "", 100, "/s", false},
 		{LimitMemory, Utilization, "memory of its control group's limit", `max by (role) (container_memory_usage_bytes / (container_spec_memory_limit_bytes > 0))`, "", 0.98, "ratio", true},
 		{LimitLoss, Loss, "segments that ended in a timeout, of those sent", share(rate("node_netstat_TcpExt_TCPTimeouts"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_TcpExt_TCPTimeouts"), 0.0002, "ratio", false},

@@ -107,7 +107,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 		span = [2]time.Duration{0, bounded.To}
 		o.Capacity = float64(bounded.Users)
 		for _, e := range events {
-			if e.Kind == "slo" && e.Phase == "measured" && e.Violated && o.Rule == "" {
+			if e.Kind == "slo" && e.Phase == "measured" && e.Violated && e.Level != record.Amber && o.Rule == "" { // a warning breaks nothing
 				o.Rule, o.Reached = e.Rule, true
 			}
 		}
@@ -201,9 +201,10 @@ func (x *traces) observe(ctx context.Context, o *verdict.Observed) error {
 		}
 	}
 	if o.Rule != "" {
-		broken, err := x.lines(ctx, fmt.Sprintf(`max(plimsoll_slo_violated{rule=%q})`, o.Rule))
+		// As it is written: a rule may have $window in its name, which is no window of ours.
+		broken, err := x.db.Range(ctx, fmt.Sprintf(`max(plimsoll_slo_violated{rule=%q})`, o.Rule), x.from, x.to, x.step)
 		if err != nil {
-			return err
+			return fmt.Errorf("when %s was violated: %w", o.Rule, err)
 		}
 		if len(broken) == 1 {
 			o.Broken = make([]bool, x.n)
