@@ -268,12 +268,12 @@ func TestSizingLimit(t *testing.T) {
 		{verdict.ProxyBound, "S."}, {verdict.FailuresBound, "S."},
 	} {
 		s := verdict.Sizing{Bottleneck: verdict.Bottleneck{Name: tt.name, Sentence: "S."}}
-		if s.Limit(l); s.Bottleneck.Sentence != tt.want || s.Limiter != l {
+		if s.Limit(l, nil); s.Bottleneck.Sentence != tt.want || s.Limiter != l {
 			t.Errorf("%s: %q, want %q", tt.name, s.Bottleneck.Sentence, tt.want)
 		}
 	}
 	s := verdict.Sizing{Bottleneck: verdict.Bottleneck{Name: verdict.UnknownBound, Sentence: "S."}}
-	if s.Limit(&verdict.Limiter{Kind: verdict.LimitUnknown, Sentence: "UNKNOWN"}); s.Bottleneck.Sentence != "S." {
+	if s.Limit(&verdict.Limiter{Kind: verdict.LimitUnknown, Sentence: "UNKNOWN"}, nil); s.Bottleneck.Sentence != "S." {
 		t.Errorf("an unknown limiter became %q", s.Bottleneck.Sentence)
 	}
 }

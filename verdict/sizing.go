@@ -195,7 +195,7 @@ func Size(steps []Step, m Machine, offers []plan.Offer) Sizing {
 // Limit adds what the series of the steps name as the limiter; nil adds nothing. It becomes the bottleneck where the figures of the
 // steps alone show none, and where they show only that the CPU is used up it says whose and why. A proxy's refusal and failures stay: they
 // are why the step was no better.
-func (s *Sizing) Limit(l *Limiter) {
+func (s *Sizing) Limit(l *Limiter, offers []plan.Offer) {
 	s.Limiter = l
 	if l == nil || l.Kind == LimitNone || l.Kind == LimitUnknown {
 		return
@@ -204,6 +204,7 @@ func (s *Sizing) Limit(l *Limiter) {
 	switch b.Name {
 	case UnknownBound:
 		b.Name, b.Sentence = l.Kind, l.Sentence
+		s.Offers = s.costs(offers) // which depend on what limits
 	case CPUBound, MemoryBound:
 		b.Sentence += " By its evidence over all steps: " + lowerFirst(l.Sentence)
 	}

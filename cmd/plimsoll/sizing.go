@@ -261,7 +261,7 @@ func (a *app) sizingDocument(ctx context.Context, st *store.Store, z *record.Siz
 	}
 	d.Sizing = verdict.Size(steps, machine, p.Prices)
 	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
-	d.Limit(l)
+	d.Limit(l, p.Prices)
 	return d, err
 }
 

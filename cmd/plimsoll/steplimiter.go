@@ -13,15 +13,15 @@ import (
 	"plimsoll/verdict"
 )
 
-// limiterOfSteps names what limited a ladder of steps from the first on that was less than Good: the steps are the levels of load.
-// It is nil while none was.
+// limiterOfSteps names what limited a ladder of steps, which are the levels of load, at the first step below Good at which anything qualifies; steps
+// beyond it are no evidence of what limits there. It is nil while no step was less than Good.
 func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*record.Run, steps []verdict.Step) (*verdict.Limiter, error) {
-	tight := slices.IndexFunc(steps, func(s verdict.Step) bool { return s.Grade != "" && !s.Grade.AtLeast(verdict.Good) })
-	if tight < 0 {
+	if !slices.ContainsFunc(steps, tight) {
 		return nil, nil
 	}
-	all := verdict.Observed{Reached: true, Capacity: float64(steps[tight].Users), CPU: map[string][]float64{}}
+	all := verdict.Observed{Reached: true, CPU: map[string][]float64{}}
 	catalog := indicators()
+	var first *verdict.Limiter
 	for i, r := range runs {
 		ph, ok := r.Manifest.Phase("measure")
 		if !ok || steps[i].Grade == "" {
@@ -33,10 +33,23 @@ func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*record.Run, steps
 			return nil, fmt.Errorf("run %s: %w", r.Manifest.ID, err)
 		}
 		appendObserved(&all, o)
+		if !tight(steps[i]) {
+			continue
+		}
+		all.Capacity = float64(steps[i].Users)
+		l := verdict.Diagnose(catalog, all)
+		if l.Kind != verdict.LimitNone && l.Kind != verdict.LimitUnknown {
+			return &l, nil
+		}
+		if first == nil {
+			first = &l
+		}
 	}
-	l := verdict.Diagnose(catalog, all)
-	return &l, nil
+	return first, nil
 }
+
+// tight says that a step was worse than Good.
+func tight(s verdict.Step) bool { return s.Grade != "" && !s.Grade.AtLeast(verdict.Good) }
 
 // appendObserved adds the samples of a step after those of the steps before it. A trace that only some steps have is NaN in the others.
 func appendObserved(all *verdict.Observed, o verdict.Observed) {
@@ -67,7 +80,11 @@ func appendObserved(all *verdict.Observed, o verdict.Observed) {
 			all.Traces[i].Dose = padded(all.Traces[i].Dose, before+n)
 		}
 	}
-	all.Roles = slices.Sorted(maps.Keys(all.CPU))
+	roles := map[string]bool{}
+	for _, role := range slices.Concat(all.Roles, o.Roles, slices.Collect(maps.Keys(all.CPU))) {
+		roles[role] = true // seen, or looked for in vain
+	}
+	all.Roles = slices.Sorted(maps.Keys(roles))
 }
 
 // padded fills v up to n samples with NaN.

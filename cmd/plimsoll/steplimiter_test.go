@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"plimsoll/verdict"
@@ -31,5 +32,15 @@ func TestAppendObserved(t *testing.T) {
 	}
 	if d := all.Traces[0].Dose; len(d) != 6 || !math.IsNaN(d[1]) || d[3] != 2 || !math.IsNaN(d[5]) {
 		t.Errorf("dose %v", d)
+	}
+}
+
+// What was looked for and never seen stays unseen.
+func TestAppendObservedKeepsRoles(t *testing.T) {
+	all := verdict.Observed{CPU: map[string][]float64{}}
+	appendObserved(&all, verdict.Observed{Users: []float64{1}, Roles: []string{"app"}})
+	appendObserved(&all, verdict.Observed{Users: []float64{2}, Roles: []string{"app", "db"}, CPU: map[string][]float64{"db": {1}}})
+	if !slices.Equal(all.Roles, []string{"app", "db"}) {
+		t.Errorf("roles %v", all.Roles)
 	}
 }
