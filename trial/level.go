@@ -66,7 +66,7 @@ func (r *run) gone(rd control.Reading, s *ruleState) {
 	if grace == 0 {
 		grace = 4 * r.Window
 	}
-	if r.phase != "measure" || rd.Warning || r.level.faint[rd.Rule] || r.now()-s.lastData <= grace {
+	if r.phase != "measure" || rd.Warning || r.level.faint[rd.Rule] || r.now()-max(s.lastData, r.from) <= grace {
 		return
 	}
 	if r.level.faint == nil {
