@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"plimsoll/stats"
 	"plimsoll/verdict"
@@ -15,6 +17,11 @@ func (b *builder) comments() []string {
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	if !d.State.Complete {
 		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
+	}
+	for _, u := range d.Users {
+		if t := b.lost(u); t != "" {
+			out = append(out, upperFirst(t)+".")
+		}
 	}
 	for _, f := range d.Verdicts {
 		if t := differing(*d, f); t != "" {
@@ -356,6 +363,23 @@ func (b *builder) resolution() []string {
 	return out
 }
 
+// lost says which messages an arm accepted and did not keep, or did not bring; empty if none.
+func (b *builder) lost(u UsersOf) string {
+	of := prefix(b.engineLabel(u.Engine)) + b.armLabel(u.Arm)
+	if a := u.Audit; a != nil && a.Missing > 0 {
+		return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(a.Missing, "message", "messages"), a.Expected)
+	}
+	if m := u.Messages; m.Lost > 0 {
+		return fmt.Sprintf("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected())
+	}
+	return ""
+}
+
+func upperFirst(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
 // actions drafts what to do. Only a complete comparison without anything worse or open lets a release continue.
 func (b *builder) actions() []string {
 	d := b.d
@@ -389,6 +413,12 @@ func (b *builder) actions() []string {
 	for _, v := range d.Voided {
 		if !v.Repeated && d.State.Complete {
 			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
+		}
+	}
+	for _, u := range d.Users {
+		if t := b.lost(u); t != "" {
+			fine = false
+			add("Find out why before anything is released: " + t + ".")
 		}
 	}
 	if len(b.brokenRules()) > 0 {

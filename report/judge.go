@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gonum.org/v1/gonum/stat"
+
 	"plimsoll/record"
 	"plimsoll/verdict"
 )
@@ -55,7 +57,8 @@ type BlocksFor struct {
 	Each     []verdict.Blocks `json:"by_run_sd"`
 }
 
-// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one.
+// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one. Of a figure that is zero
+// somewhere, as a count of errors may be, the means are arithmetic and there is no ratio.
 type Aside struct {
 	Name     string `json:"name"`
 	Database string `json:"database,omitempty"`
@@ -64,6 +67,8 @@ type Aside struct {
 	Base     Number `json:"base"`
 	New      Number `json:"new"`
 	Effect   Number `json:"effect"`
+	// Arithmetic says what the means are.
+	Arithmetic bool `json:"arithmetic,omitempty"`
 }
 
 // A Source is a file that a run was read from.
@@ -145,7 +150,7 @@ func sortedKeys(m map[string]string) []string {
 
 func asides(rows []verdict.Row) []Aside {
 	var out []Aside
-	sums := map[int][2]float64{}
+	values := map[int][2][]float64{}
 	for _, r := range rows {
 		i := slices.IndexFunc(out, func(a Aside) bool { return a.Name == r.Metric && a.Database == r.Database })
 		if i < 0 {
@@ -153,16 +158,18 @@ func asides(rows []verdict.Row) []Aside {
 			out = append(out, Aside{Name: r.Metric, Database: r.Database, Unit: r.Unit})
 		}
 		out[i].Pairs++
-		s := sums[i]
-		s[0], s[1] = s[0]+math.Log(r.Base), s[1]+math.Log(r.New)
-		sums[i] = s
+		v := values[i]
+		values[i] = [2][]float64{append(v[0], r.Base), append(v[1], r.New)}
 	}
 	for i := range out {
-		a := &out[i]
-		n := float64(a.Pairs)
-		a.Base, a.New = Number(math.Exp(sums[i][0]/n)), Number(math.Exp(sums[i][1]/n))
-		a.Effect = unknown
-		if a.Base > 0 && a.New > 0 {
+		a, v := &out[i], values[i]
+		a.Arithmetic = slices.Contains(v[0], 0) || slices.Contains(v[1], 0)
+		mean := stat.GeometricMean
+		if a.Arithmetic {
+			mean = stat.Mean
+		}
+		a.Base, a.New, a.Effect = Number(mean(v[0], nil)), Number(mean(v[1], nil)), unknown
+		if !a.Arithmetic && a.Base > 0 && a.New > 0 {
 			a.Effect = a.New/a.Base - 1
 		}
 	}
@@ -220,7 +227,7 @@ func (d JudgeDocument) sections() []section {
 			}
 			t.add(a.Name, orDash(a.Database), measured(e, float64(a.Base)), measured(e, float64(a.New)), delta, strconv.Itoa(a.Pairs))
 		}
-		out = append(out, section{Level: 3, Title: "Other figures", Table: t, Notes: []string{"Geometric means over the pairs. Shown and not judged: among many figures some differ by chance."}})
+		out = append(out, section{Level: 3, Title: "Other figures", Table: t, Notes: []string{"Geometric means over the pairs; arithmetic ones, without a delta, of what is 0 somewhere. Shown and not judged: among many figures some differ by chance."}})
 	}
 	if len(d.Sources) > 0 {
 		t := newTable(-1, "Arm", ">Pair", "File", "Tool")

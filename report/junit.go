@@ -51,7 +51,7 @@ type (
 // JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new arm (by database), and in it a test case
 // for each primary endpoint and for each rule that the bounded tests evaluated.
 //
-//   - Worse, and a rule that did not hold, is a failure.
+//   - Worse, a rule that did not hold, and acknowledged messages that are gone, are failures.
 //   - What could not be judged (invalid, no data, a comparison that is not complete) is an error: a CI system is red, as it should be
 //     when nothing is known.
 //   - What is not decided (inconclusive, indicative, an endpoint without enough operations) is skipped: no CI system is red then, and
@@ -122,6 +122,15 @@ func (d Document) suite(i int, f Finding) junitSuite {
 	first := true
 	for _, before := range d.Verdicts[:i] {
 		first = first && before.Engine != f.Engine
+	}
+	for _, u := range d.Users {
+		if a := u.Audit; a != nil && u.Engine == f.Engine && (u.Arm == f.Arm || first && u.Arm == baseName(d)) {
+			c := junitCase{Name: fmt.Sprintf("acknowledged messages (%s)", d.armLabel(u.Arm))}
+			if a.Missing > 0 {
+				c.Failure = &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read", a.Missing, a.Expected)}
+			}
+			s.Cases = append(s.Cases, c)
+		}
 	}
 	for _, t := range d.Rules {
 		if t.Engine != f.Engine {

@@ -114,7 +114,7 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 	for i := range u.Storms {
 		u.Storms[i].Ops, u.Storms[i].All = lines(storms[i])
 	}
-	return u, len(u.Mixes) > 0 || u.Messages != (workload.LedgerCount{}) || len(u.Login) > 0 || len(u.Storms) > 0
+	return u, len(u.Mixes) > 0 || u.Audit != nil || u.Messages != (workload.LedgerCount{}) || len(u.Login) > 0 || len(u.Storms) > 0
 }
 
 func (u *UsersOf) audit(a record.Audit, run string) {

@@ -1,0 +1,57 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"plimsoll/record"
+	"plimsoll/verdict"
+	"plimsoll/workload"
+)
+
+// A server that lost what it had acknowledged is not released, whatever its latencies are.
+func TestLostMessagesStopTheRelease(t *testing.T) {
+	for name, users := range map[string]record.Users{
+		"lost 6 messages that it had acknowledged, of 12000": {Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999}, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1999, Missing: 1, Part: 1}}},
+		"did not bring 6 of": {Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 10, Judged: 10, Seen: 999, Lost: 1}},
+	} {
+		in := scenes()["aa"].input()
+		for i := range in.Runs {
+			if in.Runs[i].Cell.Arm == "new" {
+				in.Runs[i].Users = &users
+			}
+		}
+		d := From(in)
+		if d.Kind != verdict.Same {
+			t.Fatalf("the verdict is %s", d.Kind)
+		}
+		actions, comments := strings.Join(d.Actions, " "), strings.Join(d.Comments, " ")
+		if strings.Contains(actions, "Release can continue") || !strings.Contains(actions, name) || !strings.Contains(comments, name) {
+			t.Errorf("%s: actions %q, comments %q", name, actions, comments)
+		}
+		var junit bytes.Buffer
+		if err := JUnit(&junit, d); err != nil {
+			t.Fatal(err)
+		}
+		if users.Audit != nil && !strings.Contains(junit.String(), `<failure type="lost" message="6 of 12000 cannot be read">`) {
+			t.Errorf("JUnit:\n%s", junit.String())
+		}
+	}
+}
+
+// One zero makes no mean zero.
+func TestAsidesWithZeros(t *testing.T) {
+	var rows []verdict.Row
+	for i, base := range []float64{0, 400, 400} {
+		rows = append(rows, verdict.Row{Metric: "errors", Pair: verdict.Pair{Block: i + 1, Base: base, New: 3}}, verdict.Row{Metric: "time", Pair: verdict.Pair{Block: i + 1, Base: 2, New: 8}})
+	}
+	a := FromRows(JudgeInput{Names: [2]string{"base", "new"}, Asides: rows}).Asides
+	if len(a) != 2 || math.Abs(float64(a[0].Base)-800./3) > 1e-9 || math.Abs(float64(a[0].New)-3) > 1e-9 || a[0].Effect.Known() || !a[0].Arithmetic {
+		t.Errorf("%+v", a)
+	}
+	if math.Abs(float64(a[1].Effect)-3) > 1e-9 || a[1].Arithmetic {
+		t.Errorf("%+v", a[1])
+	}
+}
