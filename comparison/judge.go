@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -157,13 +158,14 @@ func Endpoints(p *plan.Plan) []verdict.Endpoint {
 			rest = append(rest, name)
 		}
 	}
-	rank := func(s string) int { return slices.Index([]string{"p95(post)", "p99(op)", "p95(delivery)"}, s) }
-	slices.SortFunc(rest, func(a, b string) int {
-		if ra, rb := rank(a), rank(b); ra != rb && ra >= 0 && rb >= 0 {
-			return ra - rb
+	usual := []string{"p95(post)", "p99(op)", "p95(delivery)"}
+	rank := func(s string) int { // the others after them
+		if i := slices.Index(usual, s); i >= 0 {
+			return i
 		}
-		return strings.Compare(a, b)
-	})
+		return len(usual)
+	}
+	slices.SortFunc(rest, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b)) })
 	for _, name := range rest {
 		add(name)
 	}
