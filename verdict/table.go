@@ -105,7 +105,6 @@ func (t *table) row(line int, fields []string) {
 	}
 	// Each metric on each database has its own pairs: parsePair finds doubles among the pairs of one.
 	seen := map[int]int{}
-	key := r.Metric + "\x00" + r.Database + "\x00" + field["pair"]
 	numbers := []string{field["pair"], field["base"], field["new"]}
 	for arm, text := range numbers[1:] {
 		if text == "" {
@@ -116,6 +115,7 @@ func (t *table) row(line int, fields []string) {
 	}
 	p, ok := parsePair(line, numbers, seen, t.problems)
 	if ok {
+		key := fmt.Sprintf("%s\x00%s\x00%d", r.Metric, r.Database, p.Block)
 		if first, twice := t.seen[key]; twice {
 			t.problems.add(line, "pair %d%s was already on line %d", p.Block, r.of(), first)
 		}

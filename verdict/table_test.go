@@ -39,6 +39,7 @@ func TestReadTableProblems(t *testing.T) {
 		{"empty", "", []string{"the input is empty"}},
 		{"header only", "metric,pair,base,new\n", []string{"there is no pair below the header"}},
 		{"no column", "metric,pair,base\np95,1,2\n", []string{"line 1: the header has no column new"}},
+		{"a pair in two ways", "metric,pair,base,new\ncapacity,1,100,101\ncapacity,01,100,90\n", []string{"line 3: pair 1 of capacity was already on line 2"}},
 		{"column twice", "pair,base,new,base,metric\n", []string{"line 1: the header is"}},
 		{"unknown column", "pair,base,new,metrics\n", []string{"line 1: the header is"}},
 		{"all at once", "metric,unit,pair,base,new\np95,ms,1,2,3\np95,s,2,2,3\np95,ms,1,5,6\n,ms,x,-2,NaN\np95,ms,4,,3\np95,ms,5\n", []string{

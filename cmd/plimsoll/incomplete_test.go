@@ -54,3 +54,14 @@ func TestReportOfABusyComparison(t *testing.T) {
 		t.Errorf("afterwards: status %d, %q", status, errOut)
 	}
 }
+
+// A stored comparison is judged as its plan says, and not as flags for given numbers do.
+func TestJudgeStoredTakesNoMargin(t *testing.T) {
+	root := t.TempDir()
+	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
+	for _, f := range []string{"-margin=1%", "-arms=a,b", "-unit=ms"} {
+		if status, _, errOut := inStore(t, root, "judge", f, id); status != exitUsage || !strings.Contains(errOut, "is judged as its plan says") {
+			t.Errorf("%s: status %d, %q", f, status, errOut)
+		}
+	}
+}

@@ -364,6 +364,11 @@ func (a *app) judgeStored(n *numbers, id string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return usagef("%s: there is no such file, and no such comparison in %s", id, *n.root)
 	}
+	for _, f := range []string{"margin", "better", "name", "unit", "arms", "format"} {
+		if slices.Contains(n.set(), f) {
+			return usagef("-%s is of given numbers: a stored comparison is judged as its plan says", f)
+		}
+	}
 	if err != nil {
 		return usageError{err}
 	}
