@@ -31,7 +31,7 @@ func chapters(ctx context.Context, st *store.Store, c *record.Comparison, p *pla
 		for _, engine := range c.Engines {
 			a := study.Arm{Name: strings.Trim(arm+" "+engine, " "), Label: armText(p, arm, engine, len(c.Engines) > 1)}
 			for _, cell := range c.Runs {
-				if cell.Arm != arm || cell.Engine != engine || cell.Pilot || cell.Dropped || !cell.Valid || !whole[cell.Block] {
+				if cell.Arm != arm || cell.Engine != engine || cell.Pilot || cell.Dropped || !cell.Valid || !whole[cell.Block] || len(c.Looks) > 0 && cell.Block > c.JudgedBlocks() {
 					continue
 				}
 				r, err := st.Run(cell.Run)
