@@ -31,7 +31,7 @@ func TestPlans(t *testing.T) {
 }
 
 func found(engine string, seed uint64, same, quota, slow verdict.Kind) outcome {
-	return outcome{comparison: comparison{engine, seed}, Blocks: 6, Arms: []said{
+	return outcome{comparison: comparison{engine, seed}, Plan: planDigest(), Blocks: 6, Arms: []said{
 		{Arm: armSame, Kind: same, Tested: 40},
 		{Arm: armQuota, Kind: quota, Worse: []string{"capacity"}, Tested: 40, Found: []string{"p50(upload)"}},
 		{Arm: armSlow, Kind: slow, Worse: []string{"p95(post)"}, Tested: 40, Found: []string{"p50(post)", "p95(post)", "p50(delivery)"}},
@@ -82,7 +82,13 @@ func TestScore(t *testing.T) {
 			return append(o, noisy)
 		}, ""},
 		"a void one is to be made again": {func(o []outcome) []outcome { o[0].Blocks = 4; return o }, "1 comparisons are still to be made"},
-		"one is missing":                 {func(o []outcome) []outcome { return o[1:] }, "1 comparisons are still to be made"},
+		"those of another plan say nothing": {func(o []outcome) []outcome {
+			old := found("postgresql", 1, verdict.Worse, verdict.Inconclusive, verdict.Inconclusive)
+			old.Plan = "another"
+			return append(o, old)
+		}, ""},
+		"one of another plan is to be made again": {func(o []outcome) []outcome { o[0].Plan = "another"; return o }, "1 comparisons are still to be made"},
+		"one is missing": {func(o []outcome) []outcome { return o[1:] }, "1 comparisons are still to be made"},
 	} {
 		err := score(test.change(allRight())).verdict()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

@@ -8,7 +8,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -111,6 +113,12 @@ func (c comparison) plan() string {
 	return strings.NewReplacer("SEED", strconv.FormatUint(c.Seed, 10), "ENGINE", c.Engine).Replace(planText)
 }
 
+// planDigest stands for the plan of all comparisons.
+func planDigest() string {
+	sum := sha256.Sum256([]byte(planText))
+	return hex.EncodeToString(sum[:8])
+}
+
 // compare runs one comparison, or goes on with it.
 func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	if err := os.MkdirAll(b.store, 0o755); err != nil {
@@ -140,7 +148,7 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	if err != nil && !errors.As(err, &status) {
 		return outcome{}, err
 	}
-	o := outcome{comparison: c, At: began.UTC(), Commit: b.commit, Host: host(), Status: cmd.ProcessState.ExitCode()}
+	o := outcome{comparison: c, At: began.UTC(), Commit: b.commit, Host: host(), Plan: planDigest(), Status: cmd.ProcessState.ExitCode()}
 	var doc report.Document
 	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil {
 		return outcome{}, fmt.Errorf("plimsoll %s ended with status %d and no report: %w", strings.Join(args, " "), o.Status, err)

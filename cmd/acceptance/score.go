@@ -37,11 +37,13 @@ type outcome struct {
 	At     time.Time `json:"at"`
 	Commit string    `json:"commit"`
 	Host   string    `json:"host"`
-	ID     string    `json:"comparison"`
-	Status int       `json:"exit_status"`
-	Blocks int       `json:"blocks_judged"`
-	Voided int       `json:"blocks_voided"`
-	Arms   []said    `json:"arms"`
+	// Plan is the digest of the plan, before engine and seed: what another plan showed does not count for this one.
+	Plan   string `json:"plan"`
+	ID     string `json:"comparison"`
+	Status int    `json:"exit_status"`
+	Blocks int    `json:"blocks_judged"`
+	Voided int    `json:"blocks_voided"`
+	Arms   []said `json:"arms"`
 }
 
 // said is what was said of one arm against the base.
@@ -58,6 +60,9 @@ type said struct {
 
 // void says that the host voided too many blocks for a verdict, whatever the numbers were: it is kept, counted as void, and made again.
 func (o outcome) void() bool { return o.Blocks < stats.MinPairs }
+
+// counts says whether the outcome is of the present plan and not void.
+func (o outcome) counts() bool { return o.Plan == planDigest() && !o.void() }
 
 func (o *outcome) read(doc report.Document) {
 	o.ID, o.Blocks, o.Voided = doc.Comparison, doc.State.Judged, len(doc.Voided)
@@ -130,6 +135,7 @@ type scored struct {
 	missing int // comparisons that were not made yet, or were void
 	made    int
 	voided  int
+	earlier int // of earlier plans
 	// falseLines of lines say of the same build that it differs: an endpoint's line of the arm same.
 	falseLines, lines int
 }
@@ -142,7 +148,11 @@ func score(done []outcome) scored {
 		}
 	}
 	for _, o := range done {
-		if o.void() {
+		switch {
+		case o.Plan != planDigest():
+			s.earlier++
+			continue
+		case o.void():
 			s.voided++
 			continue
 		}
@@ -211,7 +221,7 @@ func (s scored) verdict() error {
 }
 
 func has(done []outcome, c comparison) bool {
-	return slices.ContainsFunc(done, func(o outcome) bool { return o.comparison == c && !o.void() })
+	return slices.ContainsFunc(done, func(o outcome) bool { return o.comparison == c && o.counts() })
 }
 
 // outcomesFile has a line for each comparison that was made.
@@ -286,6 +296,6 @@ func write(dir string, s scored) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no place for the table: the lines %q and %q", file, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
 	}
-	sum := fmt.Sprintf("%d of %d comparisons were made; %d were void besides.\n\n", s.made, s.made+s.missing, s.voided)
+	sum := fmt.Sprintf("%d of %d comparisons were made; besides, %d were void and %d were of earlier plans.\n\n", s.made, s.made+s.missing, s.voided, s.earlier)
 	return os.WriteFile(file, []byte(head+tableBegins+sum+s.table()+tableEnds+tail), 0o644)
 }
