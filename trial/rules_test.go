@@ -151,6 +151,31 @@ func TestWarningBreaksNothing(t *testing.T) {
 	})
 }
 
+// What has no data in ramp and settle has its whole grace in the measured phase.
+func TestGraceBeginsWithThePhase(t *testing.T) {
+	for name, seen := range map[string]time.Duration{"in time": 10 * time.Second, "too late": 15 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(1000)
+			l.blind = true
+			time.AfterFunc(seen, func() { l.blind = false })
+			s := spec(t, l)
+			s.Rules = rules(t, "cpu(app) < 85% grace 4s")
+			s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: 6 * time.Second, Measure: 10 * time.Second}
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What the whole phase says of a signal that was not there at its beginning is another finding.
+			late := slices.ContainsFunc(out.Validity.Findings, func(f record.Finding) bool {
+				return strings.Contains(f.Text, "had no data for more than 4s of the measured phase")
+			})
+			if late != (seen > 12*time.Second) {
+				t.Errorf("%s: %+v", name, out.Validity.Findings)
+			}
+		})
+	}
+}
+
 // A rule that must be violated for a time is judged over the whole of a measured phase that is longer.
 func TestForIsNoExcuseInAMeasuredPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
