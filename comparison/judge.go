@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -261,13 +262,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		j.Verdict = verdict.Combine(name, results)
 		return j
 	}
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
 	later := func(to *Judgement, name string, base, other side, label [2]string) {
-		group.Go(func() error {
-			*to = judge(name, base, other, label)
-			return nil
-		})
+		wg.Go(func() { *to = judge(name, base, other, label) })
 	}
 	fresh, others := c.Arms[1:], c.Engines[min(1, len(c.Engines)):]
 	arms, databases = make([]Judgement, len(c.Engines)*len(fresh)), make([]Judgement, len(others)*len(c.Arms))
@@ -281,23 +278,18 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			later(&databases[i*len(c.Arms)+k], e, side{a, c.Engines[0]}, side{a, e}, [2]string{c.Engines[0], e})
 		}
 	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
+	wg.Wait()
 	return arms, databases, nil
 }
 
-// numbersOf reads the runs that count, several at once.
+// numbersOf reads the runs that verdicts rest on, several at once.
 func numbersOf(c *record.Comparison, endpoints []verdict.Endpoint, load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
 	numbers := make([]Numbers, len(c.Runs))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	whole := c.WholeBlocks()
-	counts := func(run record.ComparisonRun) bool {
-		return !run.Pilot && !run.Dropped && run.Valid && whole[run.Block]
-	}
+	judged := c.Judged()
 	for i, run := range c.Runs {
-		if !counts(run) {
+		if !judged(run) {
 			continue
 		}
 		group.Go(func() error {
@@ -319,7 +311,7 @@ func numbersOf(c *record.Comparison, endpoints []verdict.Endpoint, load func(id 
 	}
 	out := map[string]Numbers{}
 	for i, run := range c.Runs {
-		if counts(run) {
+		if judged(run) {
 			out[run.Run] = numbers[i]
 		}
 	}

@@ -142,14 +142,24 @@ func (c *Comparison) JudgedBlocks() int {
 	return c.Looks[max(c.Taken()-1, 0)].Blocks
 }
 
-// WholeBlocks returns the blocks that are judged, as far as looks allow ([Comparison.JudgedBlocks]): those of which every arm has on every
+// Waits reports whether a block was run after the last planned look that was taken: it waits for the next, because judging it now would be a
+// look that nobody planned.
+func (c *Comparison) Waits(block int) bool { return len(c.Looks) > 0 && block > c.JudgedBlocks() }
+
+// Judged returns what says of each run of the comparison whether verdicts rest on it: it counts, its block is whole and does not wait.
+func (c *Comparison) Judged() func(ComparisonRun) bool {
+	whole := c.WholeBlocks()
+	return func(r ComparisonRun) bool { return r.Counts() && whole[r.Block] && !c.Waits(r.Block) }
+}
+
+// WholeBlocks returns the blocks that are judged unless they wait ([Comparison.Waits]): those of which every arm has on every
 // database a valid run that counts. A block that is under way, was cut, or holds a run that is not valid is no sample of anything, not even of those
 // of its runs that are there: it is run again whole.
 func (c *Comparison) WholeBlocks() map[int]bool {
 	type cell struct{ arm, engine string }
 	seen := map[int]map[cell]bool{}
 	for _, r := range c.Runs {
-		if r.Pilot || r.Dropped || !r.Valid {
+		if !r.Counts() {
 			continue
 		}
 		if seen[r.Block] == nil {

@@ -255,3 +255,7 @@ type ComparisonRun struct {
 	// target ran; 0 if nobody asked.
 	Canary float64 `json:"canary,omitempty"`
 }
+
+// Counts reports whether a run is one that verdicts may rest on: valid, no pilot, and not taken out with its block. Whether they do is for
+// [Comparison.Judged] to say.
+func (r ComparisonRun) Counts() bool { return r.Valid && !r.Pilot && !r.Dropped }

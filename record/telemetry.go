@@ -64,11 +64,7 @@ func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window
 
 // Telemetry reads what became of the target's records; nil for a run without any.
 func (r *Run) Telemetry() (*Telemetry, error) {
-	t, err := readOptional[Telemetry](r, TelemetryFile)
-	if err == nil && t != nil && t.Format != TelemetryVersion {
-		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, TelemetryFile, t.Format, TelemetryVersion)
-	}
-	return t, err
+	return readOptional(r, TelemetryFile, TelemetryVersion, func(t *Telemetry) int { return t.Format })
 }
 
 // EachTelemetrySecond is EachSecond of the target's telemetry. It is for runs that have one.

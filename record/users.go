@@ -74,15 +74,11 @@ func (w *Writer) Users(u Users) error {
 
 // Users reads what the users did; nil for a run that did not come so far, or is older than the file.
 func (r *Run) Users() (*Users, error) {
-	u, err := readOptional[Users](r, UsersFile)
-	if err == nil && u != nil && u.Format != UsersVersion {
-		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, UsersFile, u.Format, UsersVersion)
-	}
-	return u, err
+	return readOptional(r, UsersFile, UsersVersion, func(u *Users) int { return u.Format })
 }
 
-// readOptional reads a JSON file that not every run has; nil without it.
-func readOptional[T any](r *Run, file string) (*T, error) {
+// readOptional reads a JSON file that not every run has; nil without it. One of another format is an error.
+func readOptional[T any](r *Run, file string, version int, format func(*T) int) (*T, error) {
 	b, err := os.ReadFile(filepath.Join(r.Dir, file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -93,6 +89,9 @@ func readOptional[T any](r *Run, file string) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", r.Dir, file, err)
+	}
+	if have := format(v); have != version {
+		return nil, fmt.Errorf("%s: %s: format %d, this version reads %d", r.Dir, file, have, version)
 	}
 	return v, nil
 }

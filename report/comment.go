@@ -32,7 +32,7 @@ func Comment(w io.Writer, d Document) error {
 	c.line("### Performance: " + strings.Join(labels, " vs "))
 	c.line("")
 	if !d.State.Complete {
-		c.line("**Not complete**: " + inert(d.State.missing(), commentLine) + ".")
+		c.line("**Not complete**: " + inert(d.State.missing(stateWord(d.State.State)), commentLine) + ".")
 		c.line("")
 	}
 	if len(d.Verdicts) == 0 {

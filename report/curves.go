@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"plimsoll/plan"
 	"plimsoll/stats"
@@ -79,11 +81,13 @@ func (a Absent) notes() []string {
 	return whys
 }
 
+// sentence begins a text with a capital letter, whatever the text begins with.
 func sentence(s string) string {
-	if s == "" {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 // has reports whether a judged run carried out the test.

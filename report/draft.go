@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"plimsoll/stats"
 	"plimsoll/verdict"
@@ -20,7 +18,7 @@ func (b *builder) comments() []string {
 	}
 	for _, u := range d.Users {
 		if t := b.lost(u); t != "" {
-			out = append(out, upperFirst(t)+".")
+			out = append(out, sentence(t)+".")
 		}
 	}
 	for _, f := range d.Verdicts {
@@ -373,11 +371,6 @@ func (b *builder) lost(u UsersOf) string {
 		return fmt.Sprintf("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected())
 	}
 	return ""
-}
-
-func upperFirst(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 // actions drafts what to do. Only a complete comparison without anything worse or open lets a release continue.

@@ -134,17 +134,13 @@ func shortName(full string) string {
 
 // sortRuns picks the judged runs and orders them.
 func (b *builder) sortRuns() {
+	judged := b.c.Judged()
 	for _, r := range b.in.Runs {
-		if !r.Cell.Pilot && !r.Cell.Dropped && r.Cell.Valid && !b.waits(r.Cell) && !b.partial(r.Cell.Block) {
+		if judged(r.Cell) {
 			b.judged = append(b.judged, r)
 		}
 	}
 	slices.SortStableFunc(b.judged, func(x, y RunData) int { return cmp.Compare(x.Cell.Block, y.Cell.Block) })
-}
-
-// waits reports whether a run belongs to a planned look that was not taken: judging it now would be a look that nobody planned.
-func (b *builder) waits(r record.ComparisonRun) bool {
-	return len(b.c.Looks) > 0 && r.Block > b.c.JudgedBlocks()
 }
 
 // of returns the judged runs of an arm on an engine, by block.
@@ -167,7 +163,7 @@ func (b *builder) partial(block int) bool {
 func (b *builder) state() {
 	s := State{Complete: b.c.State == record.Sealed, State: b.c.State, Why: b.c.Why, Planned: b.c.Blocks}
 	for block, whole := range b.whole {
-		if whole && !b.waits(record.ComparisonRun{Block: block}) {
+		if whole && !b.c.Waits(block) {
 			s.Judged++
 		}
 	}
@@ -273,7 +269,7 @@ func (b *builder) runs() {
 			if !c.Valid && v.Why == "" {
 				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
 			}
-		case c.Valid && b.waits(c):
+		case c.Valid && b.c.Waits(c.Block):
 			r.Part, r.Why = "not judged", "it waits for the next planned look"
 		case c.Valid && b.partial(c.Block):
 			r.Part, r.Why = "not judged", "a run of its block is missing or not valid, and blocks are judged whole"
@@ -318,11 +314,11 @@ func (b *builder) warnings() {
 		}
 	}
 	if !d.State.Complete {
-		text := fmt.Sprintf("the comparison is not complete (%s", stateWord(d.State.State))
+		how := stateWord(d.State.State)
 		if d.State.Why != "" {
-			text += ": " + d.State.Why
+			how += ": " + d.State.Why
 		}
-		add(fmt.Sprintf("%s): %d of %d blocks can be judged", text, d.State.Judged, d.State.Planned))
+		add(d.State.missing(how))
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Complete:
@@ -416,12 +412,12 @@ func warningsOf(all []judgedAs) []string {
 	return out
 }
 
-// missing says that a comparison is not complete, and how much of it can be judged, where its blocks are known.
-func (s State) missing() string {
+// missing says that a comparison is not complete, how it came to that, and how much of it can be judged, where its blocks are known.
+func (s State) missing(how string) string {
 	if s.Planned == 0 {
 		return s.Why
 	}
-	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", stateWord(s.State), s.Judged, s.Planned)
+	return fmt.Sprintf("the comparison is not complete (%s): %d of %d blocks can be judged", how, s.Judged, s.Planned)
 }
 
 func stateWord(s record.State) string {

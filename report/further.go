@@ -19,7 +19,7 @@ func (d Document) furtherSections() []section {
 		if f == nil || f.Tested+len(f.Refused)+len(f.Appeared)+len(f.Vanished) == 0 {
 			return
 		}
-		s := section{Level: 3, Title: title, Notes: []string{strings.ToUpper(f.Sentence[:1]) + f.Sentence[1:] + "."}}
+		s := section{Level: 3, Title: title, Notes: []string{sentence(f.Sentence) + "."}}
 		found := append(append([]verdict.Secondary{}, f.Worsened...), f.Improved...)
 		shown := f.Unclear[:min(len(f.Unclear), furtherShown)]
 		var far []string

@@ -71,7 +71,7 @@ func JUnit(w io.Writer, d Document) error {
 	for i := range all.Suites {
 		s := &all.Suites[i]
 		if !d.State.Complete {
-			s.Cases = append(s.Cases, junitCase{Name: "complete", Error: &junitReason{Type: "incomplete", Message: oneLine(d.State.missing())}})
+			s.Cases = append(s.Cases, junitCase{Name: "complete", Error: &junitReason{Type: "incomplete", Message: oneLine(d.State.missing(stateWord(d.State.State)))}})
 		}
 		for k := range s.Cases {
 			c := &s.Cases[k]

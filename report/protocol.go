@@ -204,7 +204,7 @@ func (d Document) protocolSections() []section {
 	if b := p.Before; b != nil {
 		add("Before the first run (%s, plan %s) it was stated:", b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
 		for _, t := range Foresight(*b, p.Looks, d.engineLabel) {
-			add("%s.", strings.ToUpper(t[:1])+t[1:])
+			add("%s.", sentence(t))
 		}
 	}
 	for i, l := range p.Looks[:p.taken()] {

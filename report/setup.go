@@ -278,12 +278,13 @@ func placementText(m record.Manifest) string {
 		where = "generator and target share one host"
 	}
 	if len(m.Generator) > 0 || len(m.TargetCPUs) > 0 {
-		where += fmt.Sprintf("; generator on cores %s, target on cores %s", cores(m.Generator), cores(m.TargetCPUs))
+		where += fmt.Sprintf("; generator on cores %s, target on cores %s", Cores(m.Generator), Cores(m.TargetCPUs))
 	}
 	return where
 }
 
-func cores(c []int) string {
+// Cores writes a list of cores: "0,2"; "any" for none.
+func Cores(c []int) string {
 	if len(c) == 0 {
 		return "any"
 	}

@@ -499,7 +499,7 @@ func (d Document) graphSections() []section {
 	var out []section
 	for _, name := range []string{Bounded, Unbounded} {
 		for _, e := range d.Engines {
-			s := section{Level: 3, Title: "Graphs - " + strings.ToUpper(name[:1]) + name[1:], Graphs: d.graphIndexes(e.Key, name, false)}
+			s := section{Level: 3, Title: "Graphs - " + sentence(name), Graphs: d.graphIndexes(e.Key, name, false)}
 			if e.Label != "" {
 				s.Title += " " + e.Label
 			}

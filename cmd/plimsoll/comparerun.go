@@ -58,7 +58,7 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 	}
 	// The tests of a comparison: both in one run, or the only one.
 	base := part{comparison: id, bounded: p.Bounded != nil, unbounded: p.Unbounded != nil}
-	r := &cells{session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.newDeployments(), stacks: map[string]stack{}}
+	r := &cells{session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.newDeployments()}
 	defer r.deployed.close()
 	if c, stop, err := s.startCanary(ctx); err != nil {
 		s.prog.say("no canary: %v", err)
@@ -144,7 +144,7 @@ type cells struct {
 	base     part
 	count    int // of all blocks
 	deployed *deployments
-	// stacks holds what runs before the comparison was cut measured, by arm and engine.
+	// stacks holds what runs before the comparison was cut measured, by arm and engine; nil if it was not.
 	stacks map[string]stack
 	canary *canary // nil if it could not be started
 }

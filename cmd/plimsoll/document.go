@@ -60,7 +60,7 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	}
 	for i, r := range runs {
 		if d, ok := targetOf(r.Manifest); ok && d.Database != nil && c.Runs[i].Engine != "" {
-			in.EngineNames[c.Runs[i].Engine] = d.Database.Name + " " + d.Database.Version
+			in.EngineNames[c.Runs[i].Engine] = serverOf(d)
 		}
 	}
 	manifests := make([]record.Manifest, len(runs))
@@ -109,10 +109,10 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 			return d, fmt.Errorf("run %s: limiter: %w", cell.Run, err)
 		}
 	}
-	if r.Manifest.State != record.Sealed || cell.Pilot || cell.Dropped || !cell.Valid {
+	if r.Manifest.State != record.Sealed || !cell.Counts() {
 		return d, nil // no graph and no page is of it
 	}
-	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	db, err := openSeries(r.Dir)
 	if err != nil {
 		return d, err
 	}
@@ -130,6 +130,19 @@ func targetOf(m record.Manifest) (target.Description, bool) {
 	var d target.Description
 	err := json.Unmarshal(m.Target, &d)
 	return d, err == nil && len(m.Target) > 0
+}
+
+// serverOf names the database server of a target with its version; empty without one.
+func serverOf(d target.Description) string {
+	if d.Database == nil {
+		return ""
+	}
+	return strings.TrimSpace(d.Database.Name + " " + d.Database.Version)
+}
+
+// openSeries opens the series of a run that is sealed, or about to be; the caller closes them.
+func openSeries(dir string) (*series.DB, error) {
+	return series.Open(filepath.Join(dir, record.SeriesDir))
 }
 
 // setupOf are the rows of the Setup table that the runs can tell, in the order of the release reports: what is the same in all of them, and
@@ -164,8 +177,8 @@ func setupOf(runs ...record.Manifest) []record.Row {
 	if m.Processes > 1 {
 		agents = fmt.Sprintf("%d (processes of one host", m.Processes)
 	}
-	if n := len(m.Generator); n > 0 {
-		agents += fmt.Sprintf(", on cores %s", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(m.Generator)), ","), "[]"))
+	if len(m.Generator) > 0 {
+		agents += ", on cores " + report.Cores(m.Generator)
 	}
 	row("Agent instances", "%s)", agents)
 	if d.Driver != "external" {

@@ -22,7 +22,7 @@ func driftOf(ctx context.Context, r *record.Run) ([]verdict.Drift, error) {
 	if err != nil || c == nil {
 		return nil, err
 	}
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	db, err := openSeries(r.Dir)
 	if err != nil {
 		return nil, err
 	}

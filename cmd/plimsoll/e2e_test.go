@@ -436,7 +436,7 @@ func judgedRuns(t *testing.T, root, id string) (runs []*record.Run) {
 		t.Fatal(err)
 	}
 	for _, cell := range c.Runs {
-		if cell.Pilot || cell.Dropped || !cell.Valid {
+		if !cell.Counts() {
 			continue
 		}
 		r, err := st.Run(cell.Run)

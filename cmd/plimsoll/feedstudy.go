@@ -14,7 +14,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/series"
 	"plimsoll/store"
 	"plimsoll/target"
 )
@@ -26,12 +25,12 @@ func chapters(ctx context.Context, st *store.Store, c *record.Comparison, p *pla
 	}
 	var set study.Setting
 	var runs []study.Run
-	whole := c.WholeBlocks()
+	judged := c.Judged()
 	for _, arm := range c.Arms {
 		for _, engine := range c.Engines {
 			a := study.Arm{Name: strings.Trim(arm+" "+engine, " "), Label: armText(p, arm, engine, len(c.Engines) > 1)}
 			for _, cell := range c.Runs {
-				if cell.Arm != arm || cell.Engine != engine || cell.Pilot || cell.Dropped || !cell.Valid || !whole[cell.Block] || len(c.Looks) > 0 && cell.Block > c.JudgedBlocks() {
+				if cell.Arm != arm || cell.Engine != engine || !judged(cell) {
 					continue
 				}
 				r, err := st.Run(cell.Run)
@@ -52,9 +51,7 @@ func chapters(ctx context.Context, st *store.Store, c *record.Comparison, p *pla
 				runs = append(runs, x)
 				if d, ok := targetOf(r.Manifest); ok && a.Server == "" {
 					a.Variant = study.Variant{Engine: d.Engine, Network: networkOf(d)}
-					if d.Database != nil {
-						a.Server = strings.TrimSpace(d.Database.Name + " " + d.Database.Version)
-					}
+					a.Server = serverOf(d)
 					set.Stores = storesText(d)
 				}
 			}
@@ -104,7 +101,7 @@ func storeShares(ctx context.Context, r *record.Run) (map[string]float64, error)
 	if !ok {
 		return nil, nil
 	}
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	db, err := openSeries(r.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -124,7 +124,7 @@ type stretchOf struct {
 
 // openStretch opens the series of a run; the caller closes them.
 func openStretch(r *record.Run, ph record.Phase) (stretchOf, error) {
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	db, err := openSeries(r.Dir)
 	return stretchOf{db: db, run: r, phase: ph}, err
 }
 

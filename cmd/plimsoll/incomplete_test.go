@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"plimsoll/record"
-	"plimsoll/store"
 )
 
 // What is not complete is never green: a comparison that was killed or interrupted ends report and judge with 1, in all forms.
@@ -36,11 +35,7 @@ func TestIncompleteComparisonIsNotGreen(t *testing.T) {
 // A comparison under way is its own: nobody else writes its record or its report.
 func TestReportOfABusyComparison(t *testing.T) {
 	root := t.TempDir()
-	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
-	st, err := store.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
 	unlock, err := st.LockComparison(id)
 	if err != nil {
 		t.Fatal(err)

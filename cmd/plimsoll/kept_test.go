@@ -320,3 +320,27 @@ func (s *keptSeries) second(rng *rand.Rand, load float64, users int) []series.Sa
 	}
 	return s.batch
 }
+
+// keptFirst opens the first run of a kept comparison, with its plan and its series.
+func keptFirst(tb testing.TB, shape keptShape) (*record.Run, *plan.Plan, *series.DB) {
+	tb.Helper()
+	st, id := keptComparison(tb, tb.TempDir(), shape)
+	c, err := st.Comparison(id)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p, err := plan.Parse([]byte(c.Plan))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := st.Run(c.Runs[0].Run)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db, err := openSeries(r.Dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { db.Close() })
+	return r, p, db
+}

@@ -45,7 +45,7 @@ func readGraphs(ctx context.Context, db *series.DB, r *record.Run, pace float64)
 
 // keepGraphs draws the graphs of a run whose series are closed and writes them beside them, before its seal.
 func keepGraphs(ctx context.Context, dir string, m record.Manifest, pace float64) (err error) {
-	db, err := series.Open(filepath.Join(dir, record.SeriesDir))
+	db, err := openSeries(dir)
 	if err != nil {
 		return err
 	}

@@ -9,34 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/series"
 )
 
 // TestGraphsAreKept holds that the lines which a run keeps are those that its series give, that a report uses them, and that lines of
 // another definition are drawn anew.
 func TestGraphsAreKept(t *testing.T) {
-	root := t.TempDir()
-	st, id := keptComparison(t, root, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 20})
-	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Parse([]byte(c.Plan))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := st.Run(c.Runs[0].Run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	r, p, db := keptFirst(t, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 20})
 	read := func() (reading, error) { return readGraphs(t.Context(), db, r, p.Workload.Pace) }
 	drawn, err := drawGraphs(t.Context(), db, r.Manifest, p.Workload.Pace)
 	if err != nil {

@@ -43,7 +43,7 @@ func limiterOf(ctx context.Context, r *record.Run, events []record.Event) (*verd
 
 // readObserved reads what a run showed between two instants of it: users, the rule that broke, who used CPU, all indicators.
 func readObserved(ctx context.Context, p *plan.Plan, r *record.Run, span [2]time.Duration, catalog []verdict.Indicator, o *verdict.Observed) error {
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	db, err := openSeries(r.Dir)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/series"
 	"plimsoll/store"
 	"plimsoll/verdict"
 	"plimsoll/workload"
@@ -256,7 +255,7 @@ func (s *shown) inside(ctx context.Context, r *record.Run) error {
 	if err := addWithin(s.Ops, c, r.Manifest.Seed); err != nil {
 		return err
 	}
-	db, err := series.Open(r.Dir + "/" + record.SeriesDir)
+	db, err := openSeries(r.Dir)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func writePages(ctx context.Context, dir string, r *record.Run) (files []string,
 	if len(refs) == 0 {
 		return nil, fmt.Errorf("run %s ended before a test was complete, so it has no pages", r.Manifest.ID)
 	}
-	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	db, err := openSeries(r.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func pagesOf(ctx context.Context, doc report.Document, data []report.RunData, ru
 	for _, ref := range doc.Pages {
 		i := slices.IndexFunc(data, func(d report.RunData) bool { return slices.Contains(d.Pages, ref) })
 		out = append(out, namedFile{filepath.Join(report.PagesDir, ref.File), func(w io.Writer) (err error) {
-			db, err := series.Open(filepath.Join(runs[i].Dir, record.SeriesDir))
+			db, err := openSeries(runs[i].Dir)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,6 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/series"
 )
 
 // reportAgain renders a stored comparison as the verb does, and returns its directory.
@@ -128,20 +127,7 @@ func TestShowPages(t *testing.T) {
 
 // What is not there is named with the reason, by who looked for it.
 func TestGraphsWithoutData(t *testing.T) {
-	root := t.TempDir()
-	st, _ := keptComparison(t, root, keptShape{seconds: 30, handlers: 0, methods: 0, ops: 20})
-	entries, _, err := st.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Parse([]byte(r.Manifest.Plan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, p, _ := keptFirst(t, keptShape{seconds: 30, handlers: 0, methods: 0, ops: 20})
 	d, err := runData(t.Context(), r, record.ComparisonRun{Run: r.Manifest.ID, Valid: true}, p)
 	if err != nil {
 		t.Fatal(err)
@@ -157,20 +143,7 @@ func TestGraphsWithoutData(t *testing.T) {
 
 // The graphs that are read without the engine show what their queries give.
 func TestHistogramsAreTheirQueries(t *testing.T) {
-	st, _ := keptComparison(t, t.TempDir(), keptShape{seconds: 90, handlers: 3, methods: 2, ops: 20})
-	entries, _, err := st.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := st.Run(entries[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	r, _, db := keptFirst(t, keptShape{seconds: 90, handlers: 3, methods: 2, ops: 20})
 	n := 0
 	for test, span := range testSpans(r.Manifest) {
 		x := newStretch(db, r.Manifest.Epoch, span, 10*time.Second)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"plimsoll/comparison"
 	"plimsoll/plan"
@@ -117,11 +116,7 @@ type stack struct {
 }
 
 func stackOf(d target.Description) stack {
-	s := stack{program: d.Digest, data: d.Dataset}
-	if d.Database != nil {
-		s.database = strings.TrimSpace(d.Database.Name + " " + d.Database.Version)
-	}
-	return s
+	return stack{program: d.Digest, data: d.Dataset, database: serverOf(d)}
 }
 
 // differs says in what a stack differs from the one that was; empty if in nothing that both tell.

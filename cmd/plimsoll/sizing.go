@@ -245,7 +245,7 @@ func (a *app) sizingDocument(ctx context.Context, st *store.Store, z *record.Siz
 		machine.Cores = float64(len(r.Manifest.TargetCPUs))
 		d.Setup = setupOf(r.Manifest)
 		if t, ok := targetOf(r.Manifest); ok && t.Database != nil {
-			d.Setup = append(d.Setup, record.Row{Name: "Database", Value: t.Database.Name + " " + t.Database.Version})
+			d.Setup = append(d.Setup, record.Row{Name: "Database", Value: serverOf(t)})
 		}
 	}
 	for _, o := range p.Prices {
