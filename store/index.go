@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -11,8 +12,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// index is the SQLite copy of what manifests say. It is never the only place of anything.
-type index struct{ conn *sqlite.Conn }
+// index is the SQLite copy of what manifests say. It is never the only place of anything. Its errors are of type [indexError].
+type index struct {
+	path string
+	conn *sqlite.Conn
+}
 
 // The columns beside entry are for people who query the file by hand.
 const indexSchema = `
@@ -21,31 +25,59 @@ create table if not exists run (
 	name text, epoch text, state text, valid int, arm text, engine text, comparison text, block int, capacity real
 );`
 
-func openIndex(path string) (*index, error) {
-	ix, err := tryIndex(path)
-	if err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
-		// A damaged index is made anew: it holds nothing of its own.
-		if rmErr := os.Remove(path); rmErr != nil {
-			return nil, errors.Join(err, rmErr)
-		}
-		ix, err = tryIndex(path)
+// An indexError is a failure of the index itself.
+type indexError struct {
+	path string
+	err  error
+}
+
+func (e *indexError) Error() string { return fmt.Sprintf("store index %s: %v", e.path, e.err) }
+
+func (e *indexError) Unwrap() error { return e.err }
+
+// damaged reports whether an index cannot be read for what is in it: it is to be made anew. One that is busy or may not be read is not, nor
+// is one whose disk is full.
+func damaged(err error) bool {
+	bad := (*indexError)(nil)
+	if !errors.As(err, &bad) {
+		return false
 	}
-	if err != nil {
-		return nil, fmt.Errorf("store index %s: %w", path, err)
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultBusy, sqlite.ResultInterrupt, sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultReadOnly, sqlite.ResultFull:
+		return false
+	default:
+		return true
+	}
+}
+
+// removeIndex removes an index with its log, which is of no use without it.
+func removeIndex(path string) error {
+	for _, f := range []string{path, path + "-wal", path + "-shm"} {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func openIndex(path string) (*index, error) {
+	ix := &index{path: path}
+	var err error
+	if ix.conn, err = sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenWAL); err != nil {
+		return nil, ix.failed(err)
+	}
+	ix.conn.SetBlockOnBusy()
+	if err := sqlitex.ExecuteScript(ix.conn, indexSchema, nil); err != nil {
+		return nil, ix.failed(errors.Join(err, ix.conn.Close()))
 	}
 	return ix, nil
 }
 
-func tryIndex(path string) (*index, error) {
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenWAL)
-	if err != nil {
-		return nil, err
+func (ix *index) failed(err error) error {
+	if err == nil {
+		return nil
 	}
-	conn.SetBlockOnBusy()
-	if err := sqlitex.ExecuteScript(conn, indexSchema, nil); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return &index{conn}, nil
+	return &indexError{ix.path, err}
 }
 
 func (ix *index) close() { _ = ix.conn.Close() }
@@ -56,7 +88,7 @@ func (ix *index) stamps() (map[string]string, error) {
 		out[st.ColumnText(0)] = st.ColumnText(1)
 		return nil
 	}})
-	return out, err
+	return out, ix.failed(err)
 }
 
 func (ix *index) put(e Entry, stamp string) error {
@@ -64,12 +96,12 @@ func (ix *index) put(e Entry, stamp string) error {
 	if err != nil {
 		return err
 	}
-	return sqlitex.Execute(ix.conn, `insert or replace into run values (?,?,?,?,?,?,?,?,?,?,?,?)`, &sqlitex.ExecOptions{
-		Args: []any{e.ID, stamp, string(b), e.Name, e.Epoch.Format(time.RFC3339Nano), string(e.State), e.Valid, e.Arm, e.Engine, e.Comparison, e.Block, e.Capacity}})
+	return ix.failed(sqlitex.Execute(ix.conn, `insert or replace into run values (?,?,?,?,?,?,?,?,?,?,?,?)`, &sqlitex.ExecOptions{
+		Args: []any{e.ID, stamp, string(b), e.Name, e.Epoch.Format(time.RFC3339Nano), string(e.State), e.Valid, e.Arm, e.Engine, e.Comparison, e.Block, e.Capacity}}))
 }
 
 func (ix *index) remove(id string) error {
-	return sqlitex.Execute(ix.conn, `delete from run where id = ?`, &sqlitex.ExecOptions{Args: []any{id}})
+	return ix.failed(sqlitex.Execute(ix.conn, `delete from run where id = ?`, &sqlitex.ExecOptions{Args: []any{id}}))
 }
 
 func (ix *index) all() ([]Entry, error) {
@@ -82,5 +114,5 @@ func (ix *index) all() ([]Entry, error) {
 		out = append(out, e)
 		return nil
 	}})
-	return out, err
+	return out, ix.failed(err)
 }

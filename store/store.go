@@ -154,9 +154,21 @@ type Entry struct {
 }
 
 // List returns the runs, oldest first, after it has brought the index up to date. A directory that is no run is
-// passed over and named in the warnings.
+// passed over and named in the warnings. A damaged index is made anew: it holds nothing of its own.
 func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, err error) {
-	ix, err := openIndex(filepath.Join(s.root, "index.sqlite"))
+	path := filepath.Join(s.root, "index.sqlite")
+	entries, warnings, err = s.list(ctx, path)
+	if damaged(err) {
+		if rmErr := removeIndex(path); rmErr != nil {
+			return nil, nil, errors.Join(err, rmErr)
+		}
+		entries, warnings, err = s.list(ctx, path)
+	}
+	return entries, warnings, err
+}
+
+func (s *Store) list(ctx context.Context, path string) (entries []Entry, warnings []error, err error) {
+	ix, err := openIndex(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,6 +193,9 @@ func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, er
 		r, err := record.Open(s.runDir(id))
 		if err != nil {
 			warnings = append(warnings, err)
+			if err := ix.remove(id); err != nil { // what was known of it is no longer so
+				return nil, warnings, err
+			}
 			continue
 		}
 		if err := ix.put(entryOf(r), stamp); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -75,6 +76,43 @@ func TestDamagedIndexIsMadeAnew(t *testing.T) {
 	}
 	if e := list(t, s); len(e) != 1 {
 		t.Fatalf("%+v", e)
+	}
+}
+
+// A page that was written over shows only when it is read.
+func TestDamagedPageOfTheIndex(t *testing.T) {
+	s := open(t)
+	put(t, s, "a1", true)
+	list(t, s)
+	path := filepath.Join(s.Root(), "index.sqlite")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096 // SQLite's default; the first one has the schema
+	if len(b) < 2*page {
+		t.Fatalf("the index has %d bytes, want a page of runs", len(b))
+	}
+	if err := os.WriteFile(path, append(b[:page:page], bytes.Repeat([]byte{0xa5}, len(b)-page)...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if e := list(t, s); len(e) != 1 || e[0].ID != "a1" {
+		t.Fatalf("%+v", e)
+	}
+}
+
+// A run whose manifest no longer reads is named, and not listed as it was.
+func TestListForgetsADamagedRun(t *testing.T) {
+	s := open(t)
+	put(t, s, "a1", true)
+	put(t, s, "b1", true)
+	list(t, s)
+	if err := os.WriteFile(filepath.Join(s.Root(), "runs", "a1", record.ManifestFile), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e, warnings, err := s.List(t.Context())
+	if err != nil || len(warnings) != 1 || len(e) != 1 || e[0].ID != "b1" {
+		t.Fatalf("%+v, warnings %v, %v", e, warnings, err)
 	}
 }
 
