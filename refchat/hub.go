@@ -146,7 +146,7 @@ func (h *hub) shard(userID string) *hubShard {
 
 // publish sends an event to this server's connections and to the peers'.
 func (h *hub) publish(e *event) {
-	h.s.met.events.WithLabelValues(e.name).Inc()
+	h.s.met.published.WithLabelValues(e.name).Inc()
 	h.deliver(e)
 	h.s.bus.send(busMessage{Event: e.name, To: &e.to, Prefix: string(e.prefix), Cut: e.cut, Ack: e.ack})
 }

@@ -24,7 +24,8 @@ type metrics struct {
 	websockets prometheus.Gauge
 	posts      prometheus.Counter
 	logins     prometheus.Counter
-	events     *prometheus.CounterVec
+	published  *prometheus.CounterVec
+	broadcasts *prometheus.CounterVec
 	wsDropped  *prometheus.CounterVec
 	wsResumed  *prometheus.CounterVec
 	notifyAcks prometheus.Counter
@@ -69,7 +70,8 @@ func newMetrics(db *sql.DB) *metrics {
 		websockets: prometheus.NewGauge(prometheus.GaugeOpts{Name: "mattermost_http_websockets_total", Help: "WebSocket connections now."}),
 		posts:      prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_post_total", Help: "Posts created."}),
 		logins:     prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_login_logins_total", Help: "Successful logins."}),
-		events:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_broadcasts_total", Help: "Events published, by name."}, []string{"name"}),
+		published:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_event_total", Help: "Events published here; peers bring them to their connections too."}, []string{"type"}),
+		broadcasts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_broadcasts_total", Help: "Events written to connections."}, []string{"name"}),
 		wsDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_websocket_dropped_total",
 			Help: "Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), fault."}, []string{"reason"}),
 		wsResumed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_reconnects_total",
@@ -87,7 +89,7 @@ func newMetrics(db *sql.DB) *metrics {
 	for _, vec := range m.client {
 		m.reg.MustRegister(vec)
 	}
-	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.events, m.wsDropped, m.wsResumed, m.notifyAcks,
+	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.published, m.broadcasts, m.wsDropped, m.wsResumed, m.notifyAcks,
 		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),

@@ -272,6 +272,9 @@ func (k *wsSocket) writeNumbered(e *event, n int64) error {
 	c.frame = strconv.AppendInt(c.frame, n, 10)
 	c.frame = append(c.frame, "}\n"...)
 	err := k.write(c.frame)
+	if err == nil {
+		c.s.met.broadcasts.WithLabelValues(e.name).Inc()
+	}
 	if cap(c.frame) > 16<<10 {
 		c.frame = nil
 	}

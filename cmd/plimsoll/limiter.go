@@ -61,9 +61,11 @@ func indicators() []verdict.Indicator {
 		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss.
 		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Loss, What: "events lost on their way to WebSockets per second",
 			Query: `sum by (role) (rate(refchat_websocket_dropped_total{reason="overflow"}[$w]))`, Limit: 0.1, Unit: "/s"},
-		// By Little's law, of a queue and the rate at which it is emptied.
+		// By Little's law, of a hub's queue and the rate at which it fills: every instance's hubs get what any instance publishes (Mattermost
+		// 5.37, app/web_hub.go, Publish). An event for one user goes to one hub only, so where those are many the wait is longer than this.
+		// What is written to sockets (mattermost_websocket_broadcasts_total) is an event as often as it has readers, and no such rate.
 		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Saturation, What: "time that an event waits before it is sent to WebSockets",
-			Query: `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w]) / on (role, instance) group_left() (sum by (role, instance) (rate(mattermost_websocket_broadcasts_total[$w])) > 0))`,
+			Query: `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w])) / on (role) (sum by (role) (rate(mattermost_websocket_event_total[$w])) > 0)`,
 			Limit: 0.1, Unit: "s"})
 }
 

@@ -55,6 +55,24 @@ func TestBrokenSecondsOfARuleWithAWindow(t *testing.T) {
 	}
 }
 
+// valueOf returns the last value of an indicator, by role.
+func valueOf(t *testing.T, x *traces, what string) map[string]float64 {
+	t.Helper()
+	i := slices.IndexFunc(indicators(), func(x verdict.Indicator) bool { return x.What == what })
+	if i < 0 {
+		t.Fatalf("there is no indicator %q", what)
+	}
+	lines, err := x.lines(t.Context(), indicators()[i].Query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, l := range lines {
+		out[l.Labels["role"]] = l.V[len(l.V)-1]
+	}
+	return out
+}
+
 // This program's own control group is no suspect, and shares of time of several hosts do not add up.
 func TestIndicatorsByRole(t *testing.T) {
 	x := tracesOf(t, func(s float64) []series.Sample {
@@ -71,26 +89,34 @@ func TestIndicatorsByRole(t *testing.T) {
 		}
 		return out
 	})
-	value := func(what string) map[string]float64 {
-		i := slices.IndexFunc(indicators(), func(x verdict.Indicator) bool { return x.What == what })
-		if i < 0 {
-			t.Fatalf("there is no indicator %q", what)
-		}
-		lines, err := x.lines(t.Context(), indicators()[i].Query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := map[string]float64{}
-		for _, l := range lines {
-			out[l.Labels["role"]] = l.V[len(l.V)-1]
-		}
-		return out
-	}
-	if got := value("periods of its control group that were throttled"); len(got) != 1 || math.Abs(got["app"]-0.05) > 1e-6 {
+	if got := valueOf(t, x, "periods of its control group that were throttled"); len(got) != 1 || math.Abs(got["app"]-0.05) > 1e-6 {
 		t.Errorf("throttled: %v, want that of app alone", got)
 	}
-	if got := value("time in which all work waited for memory"); math.Abs(got["app"]-0.018) > 1e-6 {
+	if got := valueOf(t, x, "time in which all work waited for memory"); math.Abs(got["app"]-0.018) > 1e-6 {
 		t.Errorf("stalled: %v, want 0.018", got)
+	}
+}
+
+// How long events wait is told by what all instances publish, since every hub gets that, and not by how many sockets each event is written to.
+func TestEventsWaitForTheHub(t *testing.T) {
+	x := tracesOf(t, func(s float64) []series.Sample {
+		var out []series.Sample
+		for i, of := range []struct {
+			instance         string
+			waiting, publish float64
+		}{{"app-0", 30, 20}, {"app-1", 0, 40}} {
+			role := []string{"role", "app", "instance", of.instance}
+			out = append(out,
+				series.Sample{Name: "mattermost_websocket_broadcast_buffer_size", Labels: labels(append(role, "hub", "0")...), Value: of.waiting},
+				series.Sample{Name: "mattermost_websocket_broadcast_buffer_size", Labels: labels(append(role, "hub", "1")...), Value: float64(i)},
+				series.Sample{Name: "mattermost_websocket_event_total", Labels: labels(append(role, "type", "posted")...), Value: of.publish / 2 * s},
+				series.Sample{Name: "mattermost_websocket_event_total", Labels: labels(append(role, "type", "typing")...), Value: of.publish / 2 * s},
+				series.Sample{Name: "mattermost_websocket_broadcasts_total", Labels: labels(append(role, "name", "posted")...), Value: 3000 * s})
+		}
+		return out
+	})
+	if got := valueOf(t, x, "time that an event waits before it is sent to WebSockets"); math.Abs(got["app"]-0.5) > 1e-6 {
+		t.Errorf("30 events wait and 60 a second come: %v, want 0.5 s", got)
 	}
 }
 
