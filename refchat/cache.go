@@ -53,12 +53,16 @@ func (c *cache[V]) get(key string) (v V, gen uint64, ok bool) {
 	return e.v, gen, ok
 }
 
-// put keeps v unless the shard was invalidated since gen was read.
+// put keeps v, which was read because get had nothing, unless the shard was invalidated since gen was read, or the key was set meanwhile: what
+// was read is no newer than that.
 func (c *cache[V]) put(key string, v V, gen uint64) {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gen != gen {
+		return
+	}
+	if e, ok := s.m[key]; ok && time.Now().Before(e.expires) {
 		return
 	}
 	c.store(s, key, v)

@@ -238,7 +238,7 @@ func (st *store) row(ctx context.Context, tx *sql.Tx, dest []any, text string, a
 	return err
 }
 
-// transact runs fn in a transaction, again (up to three times) when the database chose it as a deadlock's victim.
+// transact runs fn in a transaction, up to three times when the database chose it as a deadlock's victim or fn asks for it ([errThreadExists]).
 func (st *store) transact(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	var err error
 	for range 3 {
@@ -263,8 +263,12 @@ func (st *store) transactOnce(ctx context.Context, fn func(tx *sql.Tx) error) er
 	return tx.Commit()
 }
 
-// retryable reports whether err is a deadlock or serialization failure, after which nothing was changed.
+// retryable reports whether err is one after which nothing was changed and another try may do: a deadlock, a serialization failure, or
+// somebody else who was first.
 func retryable(err error) bool {
+	if errors.Is(err, errThreadExists) {
+		return true
+	}
 	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pe.Code == "40P01" || pe.Code == "40001"
 	}

@@ -185,7 +185,7 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 		if !slices.Contains(list, p.UserID) {
 			list = append(list, p.UserID)
 		}
-		_, err = st.exec(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = ?, participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
+		_, err = st.exec(ctx, tx, "UPDATE threads SET replycount = replycount + 1, lastreplyat = GREATEST(?, lastreplyat), participants = ? WHERE postid = ?", p.CreateAt, jsonText(list), p.RootID)
 		return err
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -203,11 +203,17 @@ func (st *store) countReply(ctx context.Context, tx *sql.Tx, p *post) error {
 	if err := st.row(ctx, tx, []any{&replies}, "SELECT COUNT(id) FROM posts WHERE rootid = ? AND deleteat = 0", p.RootID); err != nil {
 		return err
 	}
-	// Two first replies at once: the second one's row wins, with both counted.
-	_, err = st.exec(ctx, tx, st.upsert("threads", "postid, channelid, replycount, lastreplyat, participants", "postid", "replycount, lastreplyat, participants"),
+	_, err = st.exec(ctx, tx, "INSERT INTO threads (postid, channelid, replycount, lastreplyat, participants) VALUES (?,?,?,?,?)",
 		p.RootID, p.ChannelID, replies, p.CreateAt, jsonText(list))
+	if duplicate(err, "") {
+		return errThreadExists
+	}
 	return err
 }
+
+// errThreadExists says that another first reply made the thread's row at the same time. Neither counted the other, so the later one begins
+// anew, and finds the row.
+var errThreadExists = errors.New("the thread's row was made meanwhile")
 
 // follow makes a user follow a thread; mentioned counts an unread mention, author sets the thread as viewed.
 func (st *store) follow(ctx context.Context, rootID, userID string, mentioned, author bool) (err error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"plimsoll/refchat"
@@ -209,6 +210,27 @@ func TestCollapsedLists(t *testing.T) {
 		}
 		if l := want[obj](w.bob, 200, "GET", at+"before="+text(asked["id"])+"&per_page=1", nil); l["next_post_id"] != asked["id"] {
 			t.Errorf("the cursors name no root: %v", l)
+		}
+	})
+}
+
+// Of two first replies at once both count.
+func TestFirstRepliesAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"slow-query:20ms"}}) // so that the transactions overlap
+		root := w.ann.post(w.channel, "root")
+		var wg sync.WaitGroup
+		for _, c := range []*client{w.ann, w.bob} {
+			wg.Go(func() {
+				if a := c.send("POST", "/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"}); a.status != 201 {
+					t.Errorf("status %d: %s", a.status, a.body)
+				}
+			})
+		}
+		wg.Wait()
+		x := want[obj](w.ann, 200, "GET", "/users/me/teams/"+w.team+"/threads/"+text(root["id"]), nil)
+		if num(x["reply_count"]) != 2 || len(x["participants"].([]any)) != 2 {
+			t.Errorf("after two replies: %v", x)
 		}
 	})
 }
