@@ -57,6 +57,7 @@ type Driver struct {
 	begun   []uint32          // from bin given on
 	given   int
 	stopped bool
+	ended   error // of the agents that were lost at the stop
 }
 
 // agent is the coordinator's side of one.
@@ -235,10 +236,10 @@ func (d *Driver) Storm(s workload.Storm) *workload.StormState {
 // Collect implements [trial.Collector].
 func (d *Driver) Collect(ctx context.Context) error {
 	d.mu.Lock()
-	stopped := d.stopped
+	stopped, ended := d.stopped, d.ended
 	d.mu.Unlock()
 	if stopped {
-		return nil // Stop has collected the rest
+		return ended // Stop has collected the rest
 	}
 	err := d.all(func(a *agent) error {
 		a.mu.Lock()
@@ -351,14 +352,17 @@ func (d *Driver) Stop(grace time.Duration) {
 	if was {
 		return
 	}
-	_ = d.all(func(a *agent) error {
+	err := d.all(func(a *agent) error {
 		defer a.link.Close()
 		p, err := a.call(context.Background(), request{Stop: &stop{Grace: grace}}, grace+d.cfg.Patience)
 		if err == nil {
 			err = d.take(a, p.Report)
 		}
-		return err // the run is over: Collect has said what there was to say
+		return err
 	})
+	d.mu.Lock()
+	d.ended = err // which Collect reports
+	d.mu.Unlock()
 }
 
 // PIDs returns the agents' process numbers, by number.

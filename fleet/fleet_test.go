@@ -394,3 +394,25 @@ func TestCoordinatorGone(t *testing.T) {
 		} // the bubble ends when no user is left
 	})
 }
+
+// An agent that is gone when the users are stopped has taken its last report with it.
+func TestLostAtTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, served, agents := lead(t, 2, build(&channel{}, -1))
+		if err := d.SetUsers(4, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = agents[1].Close()
+		synctest.Wait()
+		d.Stop(time.Second)
+		if err := d.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 2") {
+			t.Errorf("got %v, want the loss of the second agent", err)
+		}
+		<-served
+		<-served
+	})
+}

@@ -286,6 +286,17 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	return record.Finding{}, false
 }
 
+// busySeconds is how often the CPU use of the generator was read so far.
+func (r *run) busySeconds() int {
+	n := 0
+	for i := range r.gates {
+		if g := &r.gates[i]; g.Name == "core" || g.Name == "cpu" {
+			n += g.seconds
+		}
+	}
+	return n
+}
+
 // mark notes in the gates' table that one ended the search.
 func (r *run) mark(f record.Finding) {
 	for i := range r.gates {

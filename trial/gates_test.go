@@ -104,6 +104,23 @@ func TestEveryGateTurnsAmberAndRed(t *testing.T) {
 	}
 }
 
+// A search in which nobody saw how busy the generator was is believed no more than such a measured phase.
+func TestSearchWithoutAnyCPUReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		l.healthy = map[string]Reading{"core": {Why: "no such file"}}
+		s := searchSpec(spec(t, l), 480, 5000)
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Validity.Valid || !strings.Contains(gates(out.Validity), "red core") {
+			t.Errorf("valid %v, findings %q, capacity %+v", out.Validity.Valid, gates(out.Validity), out.Capacity)
+		}
+		finish(t, s, out)
+	})
+}
+
 func TestWhatIsNotMeasuredIsNotGreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)

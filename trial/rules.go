@@ -347,6 +347,9 @@ func (r *run) judgeMeasure() {
 			r.out.Warned = append(r.out.Warned, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
 		case st == control.Violated:
 			r.out.Broken = append(r.out.Broken, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
+		case st == control.Undecided && rd.Less && rd.Value >= rd.Limit: // rules with a minimum ask for less
+			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d operations where it asks for %d",
+				rd.Rule, format(rd.Value, rd.Rule), rd.Count, rd.MinCount)})
 		}
 		r.event(r.evaluation(rd, "measured"))
 	}

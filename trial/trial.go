@@ -131,17 +131,13 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 	if s.Series != nil {
 		r.series = newExporter(s.Series, s.Rules)
 	}
-	err := r.all(ctx)
-	if errors.Is(err, ErrLost) && ctx.Err() == nil {
-		r.out.Interrupted = err.Error()
-		r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": the load was not the plan's any more"})
-		r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
-		r.endPhase()
-		err = nil
-	}
+	err := r.lost(ctx, r.all(ctx), "the load was not the plan's any more")
 	r.endConduct()
 	r.Ledger.Settle(time.Now())
 	r.Driver.Stop(2 * time.Second)
+	if c, ok := r.Driver.(Collector); ok && err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
+		err = r.lost(ctx, c.Collect(ctx), "what it had recorded last is missing")
+	}
 	if err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
 		err = r.audit(ctx)
 	}
@@ -160,6 +156,18 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 		return r.out, err
 	}
 	return r.out, r.werr
+}
+
+// lost ends a run of which a process with users was lost, and says what that means. It returns other errors.
+func (r *run) lost(ctx context.Context, err error, means string) error {
+	if !errors.Is(err, ErrLost) || ctx.Err() != nil {
+		return err
+	}
+	r.out.Interrupted = err.Error()
+	r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": " + means})
+	r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
+	r.endPhase()
+	return nil
 }
 
 // tickOf returns the tick for a window: a divisor of a second, about a sixth of the window.
@@ -447,6 +455,12 @@ const patience = 4
 func (r *run) search(ctx context.Context) error {
 	r.beginPhase("search")
 	defer r.endPhase()
+	seen := r.busySeconds()
+	defer func() {
+		if r.out.Capacity != nil && r.busySeconds() == seen {
+			r.out.Validity.Add(record.Finding{Gate: "core", Level: record.Red, Text: "the CPU use of the generator was not measured in the search"})
+		}
+	}()
 	if r.Bounded == nil {
 		r.beginConduct()
 		defer r.endConduct()

@@ -583,3 +583,54 @@ func TestLostAgentEndsTheTrial(t *testing.T) {
 		}
 	})
 }
+
+// dropping is a lab whose agent is gone when the users are stopped, with what it recorded last.
+type dropping struct {
+	*lab
+	stopped bool
+}
+
+func (l *dropping) Stop(grace time.Duration) {
+	l.lab.Stop(grace)
+	l.stopped = true
+}
+
+func (l *dropping) Collect(context.Context) error {
+	if l.stopped {
+		return fmt.Errorf("%w: 2 of 3", ErrLost)
+	}
+	return nil
+}
+
+func TestAgentLostAtTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := spec(t, newLab(1000))
+		s.Bounded = &bounded
+		s.Driver = &dropping{lab: s.Driver.(*lab)}
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid || gates(r.Validity) != "red agents" {
+			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
+		}
+	})
+}
+
+// A rule that was beyond its limit in too few operations is broken by none, and said.
+func TestBeyondTheLimitInTooFewOperations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
+		s := spec(t, l)
+		s.Bounded, s.Rules = &bounded, rules(t, "mean(op) < 100ms min 500000", "p99(op) < 1s min 500000")
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Broken) != 0 || !out.Validity.Valid || gates(out.Validity) != "amber rules" {
+			t.Errorf("broken %v, valid %v, findings %q", out.Broken, out.Validity.Valid, gates(out.Validity))
+		}
+		finish(t, s, out)
+	})
+}
