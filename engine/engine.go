@@ -261,8 +261,8 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 				failed(err)
 				return
 			}
-			// The pause goes on; if it ended meanwhile, the next action is due now.
-			l.count.begin(began)
+			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a storm is no action, and not among
+			// those begun.
 			ended := u.Now()
 			cycle.end(began-free, ended-began)
 			free = ended

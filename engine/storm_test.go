@@ -214,3 +214,26 @@ func TestStormThatIsMissed(t *testing.T) {
 		l.Stop(time.Second)
 	})
 }
+
+// A storm is no burst of actions: not when it happens, and not a minute later, when the bins come round.
+func TestStormIsNoBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &stormy{fake: fake{service: 10 * time.Millisecond}}
+		l, _ := storms(t, f)
+		l.Activity()
+		st := l.Storm(workload.Storm{Kind: "flood", Share: 1}) // 40 parts of a second each, all at once
+		for i := range 140 {
+			time.Sleep(500 * time.Millisecond) // parts end after the bin of their beginning was handed out
+			synctest.Wait()
+			for _, n := range l.Activity().Begun {
+				if n > 25 {
+					t.Errorf("look %d: %d actions began in 100 ms", i, n)
+				}
+			}
+		}
+		if done, _, _ := st.Progress(); done != 40 {
+			t.Errorf("%d took part", done)
+		}
+		l.Stop(time.Second)
+	})
+}
