@@ -232,7 +232,10 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	if e.acked != noTime {
 		return nil
 	}
-	e.author, e.sent, e.acked = int32(m.Author), l.nanos(m.Sent), l.nanos(m.Acked)
+	if m.Author < firstServer { // who serves arrivals is nobody's number here, and no recipient
+		e.author = int32(m.Author)
+	}
+	e.sent, e.acked = l.nanos(m.Sent), l.nanos(m.Acked)
 	for _, w := range e.waiting {
 		if w.user == e.author {
 			s.count.Seen-- // counted before its author was known

@@ -57,6 +57,14 @@ func TestLedgerFindsWhatWentWrong(t *testing.T) {
 			x.seen(0, "b", 160)
 			x.seen(1, "b", 170)
 		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4}},
+		{"written by those who serve arrivals: all users are recipients", func(x *lines) {
+			x.acked("a", firstServer+1, 100, 120)
+			x.seen(0, "a", 130)
+			x.seen(1, "a", 130)
+			x.acked("b", firstServer+2, 200, 220)
+			x.seen(0, "b", 230)
+			x.seen(1, "b", 230)
+		}, LedgerCount{Acked: 2, Judged: 2, Seen: 4, Lost: 2}},
 		{"lost", func(x *lines) {
 			x.acked("a", 0, 100, 120)
 			x.seen(1, "a", 130)
