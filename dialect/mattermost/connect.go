@@ -59,12 +59,10 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 			if workload.SleepUntil(ctx, time.Now().Add(time.Duration(float64(reconnectWait)*a.u.Pace))) != nil {
 				return
 			}
-			c := a.pool.force(&besides{a.u, time.Now()}, a.steady)
 			var next *Socket
-			if next, err = c.Resume(ctx, sock); err == nil {
+			if next, err = a.pool.apart(&besides{a.u, time.Now()}, a.steady).Resume(ctx, sock); err == nil {
 				sock = next
 			}
-			a.pool.give(c)
 		}
 	}
 }
@@ -139,9 +137,7 @@ func (a *person) resume(ctx context.Context, rec Recorder, t *Table) (*Socket, e
 	if sock != nil {
 		return sock, nil
 	}
-	c := a.pool.force(rec, t) // a WebSocket is none of the HTTP connections
-	defer a.pool.give(c)
-	sock, err := c.Resume(ctx, old)
+	sock, err := a.pool.apart(rec, t).Resume(ctx, old) // a WebSocket is none of the HTTP connections
 	if err != nil {
 		return nil, err
 	}

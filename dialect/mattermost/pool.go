@@ -42,6 +42,16 @@ func (p *pool) force(rec Recorder, t *Table) *Client {
 	return p.get(rec, t)
 }
 
+// apart returns a client that opens a WebSocket and does nothing else: it is none of the connections, and is not given back.
+func (p *pool) apart(rec Recorder, t *Table) *Client {
+	p.mu.Lock()
+	cfg := p.cfg
+	p.mu.Unlock()
+	cfg.Recorder, cfg.Table = rec, t
+	c, _ := NewClient(cfg) // the configuration was checked when the person was made
+	return c
+}
+
 // get returns an idle client or a new one. The lock is held.
 func (p *pool) get(rec Recorder, t *Table) *Client {
 	c := p.idle

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"plimsoll/measure"
 	"plimsoll/workload"
 )
@@ -121,4 +123,35 @@ func TestOpAfterCallsTogether(t *testing.T) {
 			t.Errorf("not recorded: %v", want)
 		}
 	})
+}
+
+// A person that takes its WebSocket up again keeps the HTTP connection that it has.
+func TestResumeKeepsTheConnection(t *testing.T) {
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		send(hello)
+		c.ReadMessage()
+	})
+	reg := measure.NewRegistry(1)
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	env := workload.Env{URL: url, Pace: 1, Registry: reg, Timeout: 5 * time.Second}
+	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory(), set: settings{connections: 6}}
+	actor, err := b.NewActor(env, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := actor.(*person)
+	defer a.Close()
+	u.Schedule(0, u.Now())
+	end := a.begin(a.login)
+	own := a.c // whose connection stands
+	if err := a.connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.dropAndResume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if a.pool.idle != own || a.pool.open != 1 {
+		t.Errorf("the connection was given up for another one; %d are open", a.pool.open)
+	}
 }
