@@ -63,6 +63,9 @@ func PairGiven(runs []record.Given, endpoint func(metric, unit string) (verdict.
 	}
 	p.warn(runs)
 	for _, f := range figures {
+		if err := inOneTest(runs, f.Name); err != nil {
+			return p, err
+		}
 		if !f.Aside {
 			why, err := unfit(f, runs, endpoint)
 			if err != nil {
@@ -138,6 +141,22 @@ func (p *Paired) arms(runs []record.Given) (arms [2]map[armKey]record.Given, err
 		}
 	}
 	return arms, nil
+}
+
+// inOneTest says when runs of several tests on one database have a figure of one name: those are no pairs of each other.
+func inOneTest(runs []record.Given, name string) error {
+	first := map[string]record.Given{}
+	for _, g := range runs {
+		if _, ok := g.Figure(name); !ok {
+			continue
+		}
+		other, known := first[g.Database]
+		if known && other.Test != g.Test {
+			return fmt.Errorf("%s: %s is of the test %q, but in %s of %q: judge one test at a time, or leave it out of one", g.Source, name, g.Test, other.Source, other.Test)
+		}
+		first[g.Database] = g
+	}
+	return nil
 }
 
 // onOneTest reports whether a figure is missing only from runs of another test than those that have it: a bounded test

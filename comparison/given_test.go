@@ -109,3 +109,19 @@ func TestJudgeRowsAcrossDatabases(t *testing.T) {
 		}
 	}
 }
+
+// A figure of one name in two tests would make two pairs of each.
+func TestPairGivenOfTwoTests(t *testing.T) {
+	p95 := record.Figure{Name: "p95", Value: 20, Unit: "ms"}
+	var runs []record.Given
+	for _, arm := range []string{"base", "new"} {
+		for _, test := range []string{"bounded, 10 users", "unbounded"} {
+			g := givenRun(arm, 1, p95)
+			g.Test, g.Source = test, arm+" "+test
+			runs = append(runs, g)
+		}
+	}
+	if got, err := comparison.PairGiven(runs, endpointOf); err == nil || !strings.Contains(err.Error(), "judge one test at a time") {
+		t.Errorf("%+v, %v", got.Rows, err)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"plimsoll/record"
 )
 
 // Limits of a screen.
@@ -189,7 +191,13 @@ func skippedText(d Document) string {
 	var parts []string
 	for _, f := range d.Verdicts {
 		for _, r := range f.Skipped {
-			if t := r.Name + " (" + r.Value + ")"; !slices.Contains(parts, t) {
+			name := r.Name
+			if slices.ContainsFunc(d.Verdicts, func(o Finding) bool {
+				return !slices.ContainsFunc(o.Skipped, func(x record.Row) bool { return x.Name == r.Name })
+			}) {
+				name += " of " + f.Name // others were judged by it
+			}
+			if t := name + " (" + r.Value + ")"; !slices.Contains(parts, t) {
 				parts = append(parts, t)
 			}
 		}

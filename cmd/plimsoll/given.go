@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/comparison"
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/record/figures"
 	"plimsoll/record/k6"
@@ -202,7 +204,7 @@ func givenOf(r *record.Run) (record.Given, error) {
 	if _, ok := m.Phase("search"); ok {
 		tests = append(tests, "unbounded")
 	}
-	g.Test = strings.Join(tests, " and ")
+	g.Test = strings.Join(tests, " and ") + asked(m)
 	endpoints := storedEndpoints()
 	n, err := comparison.NumbersOf(r, endpoints)
 	if err != nil {
@@ -220,6 +222,28 @@ func givenOf(r *record.Run) (record.Given, error) {
 		g.Figures = append(g.Figures, f)
 	}
 	return g, g.Check()
+}
+
+// asked says what the plan of a run asks: the rules that decide a search, and in a few digits what the users do. Runs of which it differs
+// did different things. It is empty for a plan that this version cannot read.
+func asked(m record.Manifest) string {
+	p, err := plan.Parse([]byte(m.Plan))
+	if err != nil {
+		return ""
+	}
+	w := p.Workload
+	w.Params = nil // addresses and accounts differ between servers
+	what, err := json.Marshal(w)
+	if err != nil {
+		return ""
+	}
+	sum, rules := sha256.Sum256(what), ""
+	if _, ok := m.Phase("search"); ok && p.Unbounded != nil {
+		for _, r := range withDefaultRules(p).Unbounded.SLO {
+			rules += r.Source + "; "
+		}
+	}
+	return fmt.Sprintf(", %sworkload %x", rules, sum[:4])
 }
 
 // judgeArms judges the runs of -base and -new.

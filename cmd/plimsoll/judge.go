@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -31,10 +32,10 @@ type numbers struct {
 
 func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 	return &numbers{
-		better: fs.String("better", "higher", "of a CSV without the column metric: which numbers are good, higher or lower"),
-		margin: fs.String("margin", "", "the difference that does not matter (default 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
+		better: fs.String("better", "", "of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)"),
+		margin: fs.String("margin", "", "the difference that does not matter (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
 		unit:   fs.String("unit", "", "of a CSV without the column unit: unit of the numbers, for the text"),
-		name:   fs.String("name", "capacity", "of a CSV without the column metric: what the numbers are, for the text"),
+		name:   fs.String("name", "capacity", "of a CSV without the column metric: what the numbers are, such as p95(post)"),
 		arms:   fs.String("arms", "", "what the arms are called, `BASE,NEW`, when the files do not say"),
 		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
 		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
@@ -231,20 +232,25 @@ func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
 		}
 		return e, nil
 	}
-	e := verdict.Endpoint{Name: *n.name, Unit: unit}
 	if unit == "" {
-		e.Unit = *n.unit
+		unit = *n.unit
 	}
-	var err error
-	if e.Better, err = verdict.ParseDirection(*n.better); err != nil {
-		return e, usagef("-better: %w", err)
+	// What a metric of that name is in other files it is here too; a name of their own has the direction of a capacity.
+	e, err := comparison.EndpointOf(*n.name, unit, nil)
+	if err != nil && *n.name == "errors" {
+		return e, usageError{err}
+	} else if err != nil {
+		e = verdict.Endpoint{Name: *n.name, Unit: unit, Better: verdict.Higher, Margin: 0.05}
 	}
-	text := *n.margin
-	if text == "" {
-		text = "5%"
+	if *n.better != "" {
+		if e.Better, err = verdict.ParseDirection(*n.better); err != nil {
+			return e, usagef("-better: %w", err)
+		}
 	}
-	if e.Margin, e.Absolute, err = verdict.ParseMargin(text); err != nil {
-		return e, usagef("-margin: %w", err)
+	if *n.margin != "" {
+		if e.Margin, e.Absolute, err = verdict.ParseMargin(*n.margin); err != nil {
+			return e, usagef("-margin: %w", err)
+		}
 	}
 	return e, nil
 }
@@ -271,6 +277,31 @@ func (n *numbers) margins() (map[string]verdict.Endpoint, error) {
 		out[metric] = verdict.Endpoint{Margin: m, Absolute: absolute}
 	}
 	return out, nil
+}
+
+// checkMargins refuses a margin of what is not judged: it would have been meant for something.
+func (n *numbers) checkMargins(in report.JudgeInput) error {
+	if n.name != nil {
+		return nil
+	}
+	margins, err := n.margins()
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, r := range in.Rows {
+		there[r.Metric] = true
+	}
+	for name := range in.Skipped {
+		there[name] = true
+	}
+	all := slices.Sorted(maps.Keys(there))
+	for _, metric := range slices.Sorted(maps.Keys(margins)) {
+		if !slices.ContainsFunc(all, func(name string) bool { return name == metric || strings.HasPrefix(name, metric+"(") }) {
+			return usagef("-margin is for %s, but there are only %s", metric, strings.Join(all, ", "))
+		}
+	}
+	return nil
 }
 
 // names returns what the arms are called: as -arms says, or else as the files do.
@@ -315,6 +346,9 @@ func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Sourc
 func (a *app) judgeRows(n *numbers, in report.JudgeInput) error {
 	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, n.endpoint)
 	if err != nil {
+		return err
+	}
+	if err := n.checkMargins(in); err != nil {
 		return err
 	}
 	if !*n.databases {
@@ -390,7 +424,12 @@ func (a *app) judgeStored(n *numbers, id string) error {
 			in.Of = append(in.Of, report.JudgedOf{Engine: j.Engine, Arm: j.Arm})
 		}
 		in.Verdicts = append(in.Verdicts, j.Verdict)
-		maps.Copy(in.Skipped, j.Skipped)
+		for name, why := range j.Skipped {
+			if slices.ContainsFunc(arms, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
+				name += " of " + cmp.Or(j.Verdict.Database, j.Arm) // others were judged by it
+			}
+			in.Skipped[name] = why
+		}
 		if len(c.Arms) > 2 {
 			continue // a table has one new arm
 		}

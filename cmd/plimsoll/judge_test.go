@@ -88,6 +88,8 @@ func TestJudgeRefuses(t *testing.T) {
 		// Flags that do not fit.
 		{"margin", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-margin", "5", "a.csv"}, `-margin: margin "5": want a percentage such as 5% or percentage points such as 0.1pp, above 0 and below 100`},
 		{"margin in points", map[string]string{"a.csv": "metric,unit,pair,base,new\np95,ms,1,2,3\n"}, []string{"-margin", "p95=1pp", "a.csv"}, "a.csv: the margin of p95 is in percentage points (pp): want percent"},
+		{"margin of nothing", map[string]string{"a.csv": "metric,unit,pair,base,new\np95(post),ms,1,2,3\nerrors,%,1,0,0\n"}, []string{"-margin", "p95=5%,p99=5%", "a.csv"}, "a.csv: -margin is for p99, but there are only errors, p95(post)"},
+		{"margin of capacity", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-margin", "3%", "-base", "a.json", "-new", "b.json"}, "-margin is for capacity, but there are only errors, p95, p99, throughput"},
 		{"direction of a tool", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-better", "lower"}, "-better is of a CSV of pairs: files of a tool say themselves what their numbers are"},
 		{"one name", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-arms", "v1", "a.csv"}, `-arms "v1": want two names, such as v11.0.4,v11.1.0-rc2`},
 		{"metric", map[string]string{"a.csv": "metric,pair,base,new\nspeed,1,2,3\n"}, []string{"a.csv"}, `a.csv: metric "speed": want capacity, throughput, errors, or p50, p95, p99, mean or max of something, such as p95(post)`},
@@ -191,5 +193,26 @@ func TestFormatsAreNamedOnce(t *testing.T) {
 	names := formatNames()
 	if slices.Sort(names); len(slices.Compact(names)) != len(formats())+1 {
 		t.Error(names)
+	}
+}
+
+// A table of one metric is judged as a metric of that name is elsewhere: more milliseconds are worse without a flag that says so.
+func TestJudgeKnowsTheMetricByItsName(t *testing.T) {
+	files := map[string]string{"a.csv": "pair,base,new\n1,100,121\n2,101,120\n3,99,119\n4,100,120\n5,102,122\n6,100,121\n"}
+	for _, tt := range []struct {
+		args   []string
+		status int
+		say    string
+	}{
+		{[]string{"-name", "p95(post)", "-unit", "ms"}, exitWorse, "worse"},
+		{[]string{"-name", "p95(post)", "-better", "higher"}, exitOK, "better"},
+		{[]string{"-name", "speed"}, exitOK, "better"},
+		{nil, exitOK, "better"},
+		{[]string{"-name", "errors"}, exitUsage, "errors are in no unit: want %, a share of all operations"},
+	} {
+		status, out, errOut := call(t, files, append(append([]string{"judge"}, tt.args...), "a.csv")...)
+		if status != tt.status || !strings.Contains(out+errOut, tt.say) {
+			t.Errorf("%v: status %d, want %d and %q\n%s%s", tt.args, status, tt.status, tt.say, out, errOut)
+		}
 	}
 }

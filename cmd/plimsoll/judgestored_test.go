@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ type storedRun struct {
 	slower   float64 // factor of all latencies
 	open     bool    // left unsealed, as by a kill
 	invalid  bool
+	posts    int // a second; 300 if not said
+	plan     string
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) {
@@ -29,19 +32,20 @@ func putRun(t *testing.T, st *store.Store, s storedRun) {
 	if users < 0 {
 		kind, users = record.AtLeast, -users
 	}
-	w, err := st.Create(record.Manifest{ID: s.id, Capacity: &record.Capacity{Kind: kind, Users: users}, Epoch: time.Unix(1e9, 0),
+	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Capacity: &record.Capacity{Kind: kind, Users: users}, Epoch: time.Unix(1e9, 0),
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for second := range 2 {
 		post := measure.NewWindow("post")
-		for i := range 300 {
+		n := cmp.Or(s.posts, 300)
+		for i := range n {
 			d := time.Duration(s.slower * (10 + float64(i)/30) * float64(time.Millisecond))
 			post.Response.Record(d)
 			post.Service.Record(d)
 		}
-		post.Classes[measure.OK] = 300
+		post.Classes[measure.OK] = uint64(n)
 		if err := w.Windows(second, []*measure.Window{post}); err != nil {
 			t.Fatal(err)
 		}
@@ -163,5 +167,57 @@ func TestJudgeStoredComparison(t *testing.T) {
 	}
 	if status, _, errOut := inStore(t, root, "judge", "gone"); status != exitUsage || errOut != "plimsoll judge: gone: there is no such file, and no such comparison in "+root+"\n" {
 		t.Errorf("status %d, %q", status, errOut)
+	}
+}
+
+// What one database cannot be judged by is not said of the other.
+func TestJudgeStoredSkipsByDatabase(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &record.Comparison{ID: "two", Plan: strings.Replace(storedPlan, "[postgresql]", "[postgresql, mysql]", 1), Arms: []string{"base", "new"},
+		Engines: []string{"postgresql", "mysql"}, Blocks: 1, State: record.Sealed}
+	for i, e := range c.Engines {
+		for k, arm := range c.Arms {
+			id := e + arm
+			putRun(t, st, storedRun{id: id, capacity: 1000, slower: 1, posts: []int{300, 100}[i]})
+			c.Runs = append(c.Runs, record.ComparisonRun{Run: id, Block: 1, Order: 2*i + k + 1, Arm: arm, Engine: e, Valid: true})
+		}
+	}
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := inStore(t, root, "judge", "two")
+	if strings.Contains(out, "not judged: p99(op) (") || !strings.Contains(out, "not judged: p99(op) of mysql (") {
+		t.Error(out)
+	}
+	_, out, _ = inStore(t, root, "judge", "-print", "junit", "two")
+	first, _, _ := strings.Cut(out, "</testsuite>")
+	if strings.Count(first, `<testcase name="p99(op)"`) != 1 {
+		t.Errorf("postgresql has p99(op) more than once:\n%s", first)
+	}
+}
+
+// Capacities under different rules, and of users who do different things, answer different questions.
+func TestJudgeStoredRunsOfDifferentPlans(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putRun(t, st, storedRun{id: "b1", capacity: 1000, slower: 1, plan: storedPlan})
+	putRun(t, st, storedRun{id: "n1", capacity: 1300, slower: 1, plan: strings.Replace(storedPlan, "< 100ms", "< 300ms", 1)})
+	putRun(t, st, storedRun{id: "n2", capacity: 1300, slower: 1, plan: strings.Replace(storedPlan, "{behavior: poster}", "{behavior: poster, pace: 0.5}", 1)})
+	putRun(t, st, storedRun{id: "n3", capacity: 1001, slower: 1, plan: strings.Replace(storedPlan, "{behavior: poster}", "{behavior: poster, params: {team: other}}", 1)})
+	for _, n := range []string{"n1", "n2"} {
+		status, out, errOut := inStore(t, root, "judge", "-base", "b1", "-new", n)
+		if status != exitUsage || out != "" || !strings.Contains(errOut, "runs that did different things are no replicates") {
+			t.Errorf("%s: status %d, %q\n%s", n, status, errOut, out)
+		}
+	}
+	if status, _, errOut := inStore(t, root, "judge", "-base", "b1", "-new", "n3"); status != exitInconclusive || errOut != "" {
+		t.Errorf("of another team: status %d, %q", status, errOut)
 	}
 }

@@ -34,8 +34,9 @@ type file struct {
 	Metrics map[string]json.RawMessage `json:"metrics"`
 	Results struct {
 		Metrics []struct {
-			Name string `json:"name"`
-			metric
+			Name     string              `json:"name"`
+			Contains string              `json:"contains"`
+			Values   map[string]*float64 `json:"values"`
 		} `json:"metrics"`
 	} `json:"results"`
 	Config struct {
@@ -48,6 +49,9 @@ type metric struct {
 	Contains string             `json:"contains"`
 	Values   map[string]float64 `json:"values"`
 }
+
+// judged are the metrics that a summary is read for.
+var judged = []string{"http_reqs", "http_req_duration", "http_req_failed", "dropped_iterations"}
 
 // Detect reports whether a text looks like a summary of k6.
 func Detect(data []byte) bool {
@@ -66,7 +70,16 @@ func Read(source string, data []byte) ([]record.Given, error) {
 	case in.Results.Metrics != nil:
 		s.found = map[string]metric{}
 		for _, m := range in.Results.Metrics {
-			s.found[m.Name] = m.metric
+			found := metric{Contains: m.Contains, Values: map[string]float64{}}
+			for key, v := range m.Values {
+				switch {
+				case v != nil:
+					found.Values[key] = *v
+				case slices.Contains(judged, m.Name):
+					return nil, fmt.Errorf("%s: %s is null, want a number", m.Name, key)
+				}
+			}
+			s.found[m.Name] = found
 		}
 	case in.Metrics == nil:
 		return nil, errors.New("not a summary of k6: it has no \"metrics\"")

@@ -73,14 +73,15 @@ func TestErrorsAndDrops(t *testing.T) {
 
 func TestReadProblems(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
-		"nothing":     {`{}`, `it has no "metrics"`},
-		"no HTTP":     {`{"metrics": {"iterations": {"count": 3}}}`, "no http_reqs"},
-		"half":        {`{"metrics": {"http_reqs": {"count": 3, "rate": 1}}}`, "it is not whole"},
-		"other unit":  {`{"metrics": {"http_reqs": {"values": {"count": 3, "rate": 1}}, "http_req_duration": {"contains": "data", "values": {"p(95)": 2}}}}`, `contains "data", want time`},
-		"text":        {`{"metrics": {"http_reqs": {"count": "3"}}}`, "want a number"},
-		"no metric":   {`{"metrics": {"http_reqs": 3}}`, "http_reqs: not a metric"},
-		"negative":    {`{"metrics": {"http_reqs": {"count": 3, "rate": -1}, "http_req_duration": {"p(95)": 2}}}`, "cannot be negative"},
-		"values null": {`{"metrics": {"http_reqs": {"values": null}}}`, "http_reqs is 0"},
+		"nothing":               {`{}`, `it has no "metrics"`},
+		"no HTTP":               {`{"metrics": {"iterations": {"count": 3}}}`, "no http_reqs"},
+		"half":                  {`{"metrics": {"http_reqs": {"count": 3, "rate": 1}}}`, "it is not whole"},
+		"other unit":            {`{"metrics": {"http_reqs": {"values": {"count": 3, "rate": 1}}, "http_req_duration": {"contains": "data", "values": {"p(95)": 2}}}}`, `contains "data", want time`},
+		"text":                  {`{"metrics": {"http_reqs": {"count": "3"}}}`, "want a number"},
+		"no metric":             {`{"metrics": {"http_reqs": 3}}`, "http_reqs: not a metric"},
+		"negative":              {`{"metrics": {"http_reqs": {"count": 3, "rate": -1}, "http_req_duration": {"p(95)": 2}}}`, "cannot be negative"},
+		"null in the new shape": {`{"results": {"metrics": [{"name": "http_reqs", "values": {"count": 1000}}, {"name": "http_req_duration", "contains": "time", "values": {"p95": 9}}, {"name": "http_req_failed", "values": {"rate": null}}]}, "config": {"duration": 5}}`, "http_req_failed: rate is null"},
+		"values null":           {`{"metrics": {"http_reqs": {"values": null}}}`, "http_reqs is 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := k6.Read("a.json", []byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
