@@ -73,16 +73,17 @@ func (b *builder) canaries() {
 	}
 }
 
-// canaryEnds returns the means of the canary over the first and the last judged block.
+// canaryEnds returns the means of the canary over the first and the last of the blocks that have one; one run has one at least.
 func canaryEnds(runs []RunData) (first, last Number) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool { return !(r.Cell.Canary > 0) })
 	mean := func(block int) Number {
 		sum, n := 0.0, 0
 		for _, r := range runs {
-			if r.Cell.Block == block && r.Cell.Canary > 0 {
+			if r.Cell.Block == block {
 				sum, n = sum+r.Cell.Canary, n+1
 			}
 		}
-		return Number(sum / float64(max(n, 1)))
+		return Number(sum / float64(n))
 	}
 	at := func(a, b RunData) int { return cmp.Compare(a.Cell.Block, b.Cell.Block) }
 	return mean(slices.MinFunc(runs, at).Cell.Block), mean(slices.MaxFunc(runs, at).Cell.Block)

@@ -45,3 +45,18 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 		t.Errorf("%+v", d.Protocol)
 	}
 }
+
+// A block whose canary could not be heard is not one of 0 requests per second.
+func TestCanaryMissingAtTheEnds(t *testing.T) {
+	for _, deaf := range []int{1, 6} {
+		in := planned()
+		for i := range in.Runs {
+			if in.Runs[i].Cell.Block != deaf {
+				in.Runs[i].Cell.Canary = 10_000
+			}
+		}
+		if p := From(in).Protocol; p.CanaryFirst != 10_000 || p.CanaryLast != 10_000 {
+			t.Errorf("without block %d: from %v to %v", deaf, p.CanaryFirst, p.CanaryLast)
+		}
+	}
+}

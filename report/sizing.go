@@ -174,6 +174,8 @@ func (d SizingDocument) methodology() []string {
 		found := fmt.Sprintf("found %.0f users: 10, 40, 80, 100 and 150 %% of that", c.Users)
 		if c.Kind == record.AtLeast {
 			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond", c.Users, c.Why)
+		} else if u := d.Plan.Unbounded; u != nil && 1.5*c.Users > float64(u.MaxUsers) {
+			found += fmt.Sprintf(", but none beyond max_users (%d)", u.MaxUsers)
 		}
 		items = append(items, "The steps were chosen by a first search of the capacity, which "+found+".")
 	}

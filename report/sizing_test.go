@@ -95,3 +95,16 @@ func TestSizingPage(t *testing.T) {
 		t.Errorf("%v, %v", back["comfortable"], err)
 	}
 }
+
+// Steps end at the most users that the plan allows, and the text does not promise others.
+func TestSizingStepsEndAtMaxUsers(t *testing.T) {
+	d := seedDocument(t)
+	d.Plan.Unbounded = &plan.Unbounded{MaxUsers: 5000}
+	for users, want := range map[float64]bool{4000: true, 3000: false} {
+		d.Search = &record.Capacity{Kind: record.Estimate, Users: users}
+		md := string(render(t, func(w io.Writer) error { return SizingMarkdown(w, d) }))
+		if strings.Contains(md, "none beyond max") != want {
+			t.Errorf("%g users:\n%s", users, md)
+		}
+	}
+}

@@ -24,6 +24,8 @@ type ReleasePair struct {
 	Base, New  string // the releases
 	Database   string // empty where it has no name
 	Pairs      []verdict.Pair
+	// NotComplete says what became of a comparison that is not complete, beginning with a verb; empty for one that is.
+	NotComplete string
 }
 
 // A TrendDocument is supported users by release, over many comparisons. Every number that joins two releases is a ratio within a comparison, or a product of
@@ -105,6 +107,11 @@ func FromReleases(all []ReleasePair) TrendDocument {
 		}
 		for _, l := range db.LeftOut {
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s%s is left out: %s", prefix(db.Database), l.Name, l.Value))
+		}
+	}
+	for _, p := range all {
+		if p.NotComplete != "" {
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%scomparison %s is not complete (it %s): only the blocks that there are count", prefix(p.Database), p.Comparison, p.NotComplete))
 		}
 	}
 	return d

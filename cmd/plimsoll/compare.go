@@ -210,7 +210,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err != nil {
 		return usageError{err}
 	}
-	if n.output.given() {
+	if *n.output.out != "" || *n.output.print != "" {
 		return a.render(ctx, st, c, n.output, *asJSON)
 	}
 	unlock, err := st.LockComparison(c.ID)
@@ -223,6 +223,9 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	defer unlock()
 	if c, err = st.Comparison(c.ID); err != nil { // it may have ended since
 		return err
+	}
+	if *n.output.texts != "" { // the report beside the comparison, with them
+		return a.render(ctx, st, c, n.output, *asJSON)
 	}
 	status, _, err := a.conclude(ctx, st, c, *asJSON)
 	if err != nil {

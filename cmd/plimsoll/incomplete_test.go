@@ -1,10 +1,13 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/record"
+	"plimsoll/store"
 )
 
 // What is not complete is never green: a comparison that was killed or interrupted ends report and judge with 1, in all forms.
@@ -44,6 +47,16 @@ func TestReportOfABusyComparison(t *testing.T) {
 	if status != exitUsage || !strings.Contains(errOut, "is under way") || !strings.Contains(errOut, "-print markdown or -out DIR") {
 		t.Errorf("status %d, %q", status, errOut)
 	}
+	texts := filepath.Join(t.TempDir(), "texts.yaml")
+	if err := os.WriteFile(texts, []byte("comments: ours\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errOut := inStore(t, root, "report", "-texts", texts, id); status != exitUsage || !strings.Contains(errOut, "is under way") {
+		t.Errorf("-texts: status %d, %q", status, errOut)
+	}
+	if _, err := os.Stat(filepath.Join(st.ComparisonDir(id), "report.md")); err == nil {
+		t.Error("-texts wrote a report beside a comparison under way")
+	}
 	unlock()
 	if status, _, errOut := inStore(t, root, "report", id); status == exitUsage {
 		t.Errorf("afterwards: status %d, %q", status, errOut)
@@ -58,5 +71,26 @@ func TestJudgeStoredTakesNoMargin(t *testing.T) {
 		if status, _, errOut := inStore(t, root, "judge", f, id); status != exitUsage || !strings.Contains(errOut, "is judged as its plan says") {
 			t.Errorf("%s: status %d, %q", f, status, errOut)
 		}
+	}
+}
+
+// A trend takes what there is of a comparison that is not complete, and says so.
+func TestTrendOfAnIncompleteComparison(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putComparison(t, st, "half", versions("v1", "v2"), 6, 0.88)
+	c, err := st.Comparison("half")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.State, c.Why = record.Interrupted, "by hand"
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, _ := inStore(t, root, "report", "trend", "half"); !strings.Contains(out, "comparison half is not complete (it was interrupted: by hand)") {
+		t.Error(out)
 	}
 }

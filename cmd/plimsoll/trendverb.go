@@ -112,7 +112,7 @@ func (a *app) storedReleases(id, root string) ([]report.ReleasePair, error) {
 	for _, j := range arms {
 		for _, r := range j.Verdict.Results {
 			if r.Name == "capacity" {
-				out = append(out, report.ReleasePair{Comparison: c.ID, Host: host, Base: labels[c.Arms[0]], New: labels[j.Arm], Database: engines[j.Engine], Pairs: r.Pairs})
+				out = append(out, report.ReleasePair{Comparison: c.ID, Host: host, Base: labels[c.Arms[0]], New: labels[j.Arm], Database: engines[j.Engine], Pairs: r.Pairs, NotComplete: notComplete(c)})
 			}
 		}
 	}
