@@ -132,12 +132,12 @@ var drifting = []struct {
 	name, unit, query string
 	material, floor   float64
 }{
-	{"memory", "bytes", `sum by (role) (avg_over_time(plimsoll_process_resident_memory_bytes{role=~"app|db"}[$b]))`, 0.05, 8 << 20},
+	{"memory", "bytes", `sum by (role) (avg_over_time(plimsoll_process_resident_memory_bytes{role!~"|generator"}[$b]))`, 0.05, 8 << 20},
 	{"memory", "bytes", `sum by (role) (avg_over_time(mattermost_process_resident_memory_bytes{role="app"}[$b]) or avg_over_time(process_resident_memory_bytes{role="app"}[$b]))`, 0.05, 8 << 20},
 	{"heap in use", "bytes", `sum by (role) (avg_over_time(go_memstats_heap_inuse_bytes{role="app"}[$b]))`, 0.10, 8 << 20},
 	{"goroutines", "", `sum by (role) (avg_over_time(go_goroutines{role="app"}[$b]))`, 0.10, 20},
-	{"open files", "", `sum by (role) (avg_over_time(plimsoll_process_open_fds{role=~"app|db"}[$b]))`, 0.10, 20},
-	{"CPU", "% of one core", `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role=~"app|db"}[$r])) * 100`, 0.10, 5},
+	{"open files", "", `sum by (role) (avg_over_time(plimsoll_process_open_fds{role!~"|generator"}[$b]))`, 0.10, 20},
+	{"CPU", "% of one core", `sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$r])) * 100`, 0.10, 5},
 }
 
 func seriesSignals(ctx context.Context, db *series.DB, r *record.Run, ph record.Phase, bin, n int) ([]verdict.Signal, error) {
@@ -172,14 +172,15 @@ func seriesSignals(ctx context.Context, db *series.DB, r *record.Run, ph record.
 	return out, nil
 }
 
-// loads are the questions for CPU and memory of the target, by role, over a stretch ($w); the first that has an answer counts.
+// loads are the questions for CPU and memory of the target, by role, over a stretch ($w); the first that has an answer counts. All roles but
+// the generator's are the target's: what stands behind the app runs on its cores too.
 var (
 	cpuLoads = []string{
-		`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role=~"app|db"}[$w])) * 100`,
+		`sum by (role) (rate(plimsoll_process_cpu_seconds_total{role!~"|generator"}[$w])) * 100`,
 		`sum by (role) (rate(mattermost_process_cpu_seconds_total{role="app"}[$w]) or rate(process_cpu_seconds_total{role="app"}[$w])) * 100`,
 	}
 	memoryLoads = []string{
-		`sum by (role) (max_over_time(plimsoll_process_resident_memory_bytes{role=~"app|db"}[$w]))`,
+		`sum by (role) (max_over_time(plimsoll_process_resident_memory_bytes{role!~"|generator"}[$w]))`,
 		`sum by (role) (max_over_time(mattermost_process_resident_memory_bytes{role="app"}[$w]) or max_over_time(process_resident_memory_bytes{role="app"}[$w]))`,
 	}
 )

@@ -2,12 +2,14 @@ package main
 
 import (
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"plimsoll/measure"
 	"plimsoll/record"
+	"plimsoll/series"
 	"plimsoll/verdict"
 )
 
@@ -75,5 +77,30 @@ func TestOutageIsSeenInTheCourse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What stands behind the service runs on the target's cores and in its memory too.
+func TestLoadCountsEveryRoleOfTheTarget(t *testing.T) {
+	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for s := range 61 {
+		var batch []series.Sample
+		for _, role := range []string{"app", "db", "wide", "generator"} {
+			batch = append(batch, series.Sample{Name: "plimsoll_process_cpu_seconds_total", Labels: labels("role", role), Value: 0.5 * float64(s)},
+				series.Sample{Name: "plimsoll_process_resident_memory_bytes", Labels: labels("role", role), Value: 1 << 30})
+		}
+		if err := db.Append(epoch.Add(time.Duration(s)*time.Second), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := stretchOf{db: db, run: &record.Run{Manifest: record.Manifest{Epoch: epoch}}, phase: record.Phase{Name: "measure", To: time.Minute}}
+	cpu, memory, err := x.load(t.Context())
+	if err != nil || len(cpu) != 3 || len(memory) != 3 || math.Abs(cpu["wide"]-50) > 2 || memory["wide"] != 1<<30 {
+		t.Errorf("CPU %v, memory %v, %v", cpu, memory, err)
 	}
 }
