@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
@@ -29,6 +31,16 @@ func isSetting(name string) bool {
 	_, a := mattermost.Params[name]
 	_, b := newsfeed.Params[name]
 	return a || b
+}
+
+// checkReferences reports values of settings that are references to secrets under names that nothing asks for.
+func checkReferences(params map[string]string) error {
+	for _, k := range slices.Sorted(maps.Keys(params)) {
+		if _, secret := mattermost.Secrets[k]; strings.Contains(params[k], "${") && !secret && !isSetting(k) {
+			return fmt.Errorf("secret %s is unknown; there are %s", k, strings.Join(slices.Sorted(maps.Keys(mattermost.Secrets)), ", "))
+		}
+	}
+	return nil
 }
 
 // checkSettings reports what is wrong with the settings of the named behaviors, which are of one dialect.

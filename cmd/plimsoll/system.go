@@ -175,7 +175,7 @@ func newMix(p *plan.Plan) ([]engine.Part, error) {
 		}
 		return cmp.Compare(a, b)
 	})
-	if err := checkSettings(names, params(p)); err != nil {
+	if err := errors.Join(checkReferences(p.Workload.Params), checkSettings(names, params(p))); err != nil {
 		return nil, usagef("workload.params: %w", err)
 	}
 	var parts []engine.Part
