@@ -7,7 +7,8 @@
 // # What is done
 //
 //   - plan: what will be offered to which target under which seed; immutable, with a digest.
-//   - stage: a part of a plan with a time of its own: a stretch with one rule for the number of users, or a storm.
+//   - phase: a stretch of a run: ramp, settle, soak, measure, search, audit.
+//   - stage: a storm in a plan, with a time of its own.
 //   - behavior: what one simulated user does.
 //   - mix: how often the users of a behavior do each action. Requested by the plan, achieved in a run.
 //   - storm: what some of the users do at nearly the same time, apart from what they do by themselves.
@@ -15,7 +16,7 @@
 //   - bounded test: a trial with a fixed number of users.
 //   - unbounded test: a trial that searches for the capacity.
 //   - target: a deployed system under test.
-//   - agent, coordinator: who generates load, and who assigns it.
+//   - agent, coordinator: a process that has users of a run, or reads the probes of a host, and the one that leads it.
 //
 // # What is measured
 //
@@ -25,9 +26,12 @@
 //   - wait: sent - due. No free user or connection.
 //   - service: done - sent. The target.
 //   - response: wait + service. What "latency" means in a rule.
-//   - delivery: from a post accepted by its author's client to its event received by another user's.
+//   - delivery: from the sending of a post by its author's client to its event received by another user's.
 //   - ledger: which message was accepted, who should have had its event, who did, and whether it can be read at the end.
-//   - window: all ops of one name in one interval, as a histogram.
+//   - window: all ops of one name in one interval, as a histogram. In a plan, unbounded.window is how far back a rule looks, bounded.window the
+//     part of the measured phase that counts.
+//   - gate: a reading of the health of generator and host, with an amber and a red limit.
+//   - finding: what is to be said of a run's validity, amber or red.
 //
 // # What is concluded
 //
@@ -40,5 +44,7 @@
 //   - block: one run of every arm on every database, adjacent in time, in balanced and seeded order. With two arms
 //     on one database: a pair.
 //   - comparison: arms in blocks.
+//   - endpoint, margin: what is compared, and the difference that does not matter.
+//   - look: a planned moment at which the blocks so far are judged.
 //   - verdict: better, worse, same, inconclusive or invalid; indicative below six blocks.
 package plimsoll

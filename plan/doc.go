@@ -17,7 +17,7 @@
 // It multiplies
 //
 //   - every wait of the simulated users (see [Workload.Wait]), and
-//   - every time constant of the search: budget, window, and "for" of the rules; the ramp rate, which is per second,
+//   - every time constant of the search: budget, window, and "for", "over" and "grace" of the rules; the ramp rate, which is per second,
 //     is divided by it (see [Plan.Search]).
 //
 // It does not touch workload.arrival.rate, bounded.ramp, bounded.settle and bounded.measure, which are wall-clock time as written, nor

@@ -74,7 +74,7 @@ func DefaultGates() []Gate {
 		{"wait", "waits for a connection of 1 ms or more, of all response time", "%", 1, 5, false, false, "survey 5.3"},
 		{"inbox", "p99 of how long WebSocket events lay in the kernel before they were read", "ms", 50, 500, false, true, "survey 5.3; red our own: this client drops none"},
 		{"fds", "open files, of the limit", "%", 70, 90, false, true, "survey 5.3"},
-		{"fds_free", "open files that are left", "", 1000, 500, true, true, "red as in the issue of this project; amber twice that"},
+		{"fds_free", "open files that are left", "", 1000, 500, true, true, "own"},
 		{"ports", "ephemeral ports in use or in TIME_WAIT, of the range", "%", 70, 90, false, true, "survey 5.3"},
 		{"memory", "memory of this host that is not available", "%", 70, 90, false, true, "survey 5.3"},
 		{"bursts", "most actions begun in 100 ms, of the mean; what chance explains is taken off", "x", 3, 10, false, false, "survey 5.3"},

@@ -77,7 +77,7 @@ var keyDocs = map[string]keyDoc{
 	"setup.*":   {text: "The value of the row."},
 	"report":    {text: "Texts of a person for the report of a comparison, in place of those that are drafted from the findings."},
 
-	"target.driver":      {text: "The way of deployment, such as process, container or external.", pattern: nameRE.String()},
+	"target.driver":      {text: "The way of deployment, such as process or external; an unknown one is an error that lists those there are.", pattern: nameRE.String()},
 	"target.profile":     {text: "One of the sets of parts that the driver can deploy. Default: its usual one.", pattern: nameRE.String()},
 	"target.instances":   {text: "Number of servers on one database.", def: 1, min: 1, max: maxInstances},
 	"target.binary":      {text: "The server's executable, or the directory of its release."},

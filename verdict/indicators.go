@@ -30,7 +30,7 @@ const (
 // A Rank says what an indicator shows, and with it what it weighs beside others.
 type Rank int
 
-// The ranks, lowest first: errors with loss before time spent waiting before use (study peers.md, the
+// The ranks, lowest first: errors with loss before time spent waiting before use (survey of load generators, the
 // attribution rule after 5.2; the USE method's utilization, saturation, errors).
 const (
 	Utilization Rank = iota
@@ -72,7 +72,7 @@ var behind = map[string]struct{ same, any []string }{
 var serves = map[string][]string{"app": {"db"}, "proxy": {"app", "db"}}
 
 // Indicators is the catalog of what standard exporters and this project's own probes show; what only one kind of server shows is added
-// to it by who knows that server. The limits are the starting points of the study (peers.md 5.2), but for those of which the text says why
+// to it by who knows that server. The limits are the starting points of the survey (5.2), but for those of which the text says why
 // not; docs/limiter.md lists them, and the fault suite tries them.
 func Indicators() []Indicator {
 	rate := func(metric string) string { return "sum by (role) (rate(" + metric + "[$w]))" }

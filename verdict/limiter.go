@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The rule's own constants. The first three are the study's (peers.md, the attribution rule after 5.2).
+// The rule's own constants. The first three are the survey's (the attribution rule after 5.2).
 const (
 	baseLoad    = 0.7  // of the capacity: up to here is the baseline
 	significant = 4.0  // robust z of the indicator at capacity against the baseline
@@ -121,7 +121,7 @@ type Limiter struct {
 // limit, significantly above the baseline, and rise with the load; of those the ones that no other explains; of those, errors with
 // loss before time spent waiting before use. Nothing qualifies: UNKNOWN. It is deterministic and changes nothing in its arguments.
 //
-// Sources: study peers.md, the attribution rule after 5.2; Gregg, The USE Method (utilization, saturation, errors of every resource,
+// Sources: the survey of load generators, the attribution rule after 5.2; Gregg, The USE Method (utilization, saturation, errors of every resource,
 // exoneration by elimination).
 func Diagnose(catalog []Indicator, o Observed) Limiter {
 	if len(o.Generator) > 0 && o.Foreign {

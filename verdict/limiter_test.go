@@ -264,7 +264,7 @@ func TestSizingLimit(t *testing.T) {
 	l := &verdict.Limiter{Name: "db-pool app", Kind: verdict.LimitPool, Sentence: "Limited by db-pool app: full."}
 	for _, tt := range []struct{ name, want string }{
 		{verdict.UnknownBound, "Limited by db-pool app: full."},
-		{verdict.CPUBound, "S. By its evidence over all steps: limited by db-pool app: full."},
+		{verdict.CPUBound, "S. By the evidence of its steps: limited by db-pool app: full."},
 		{verdict.ProxyBound, "S."}, {verdict.FailuresBound, "S."},
 	} {
 		s := verdict.Sizing{Bottleneck: verdict.Bottleneck{Name: tt.name, Sentence: "S."}}

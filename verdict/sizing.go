@@ -206,7 +206,7 @@ func (s *Sizing) Limit(l *Limiter, offers []plan.Offer) {
 		b.Name, b.Sentence = l.Kind, l.Sentence
 		s.Offers = s.costs(offers) // which depend on what limits
 	case CPUBound, MemoryBound:
-		b.Sentence += " By its evidence over all steps: " + lowerFirst(l.Sentence)
+		b.Sentence += " By the evidence of its steps: " + lowerFirst(l.Sentence)
 	}
 }
 
