@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/stats"
@@ -21,16 +22,21 @@ func Combine(database string, results []Result) Verdict {
 	adjusted := stats.Holm(p)
 	for i, r := range results {
 		r.HolmP = adjusted[i]
-		if (r.Kind == Worse || r.Kind == Better) && !(r.HolmP <= r.Alpha) {
+		switch {
+		case (r.Kind == Worse || r.Kind == Better) && !(r.HolmP <= r.Alpha):
 			r.PairsNeeded = r.pairsNeeded(r.Alpha / float64(len(results)))
 			r = r.conclude(Inconclusive, fmt.Sprintf("%s by itself, but not among %s (Holm, %s)",
 				r.Kind, count(len(results), "endpoint"), pText(r.HolmP)))
+		case r.Kind == Inconclusive && r.SD > 0 && r.PairsNeeded > 0: // so many that it would hold among all endpoints
+			if n := r.pairsNeeded(r.Alpha / float64(len(results))); n == 0 || n > r.PairsNeeded {
+				r.PairsNeeded = n
+				r.Sentence = r.sentence()
+			}
 		}
-		v.Indicative = v.Indicative || r.Indicative
 		v.Results[i] = r
 	}
 	v.Kind = v.decide()
-	v.Indicative = v.Indicative && v.Kind == Inconclusive
+	v.Indicative = v.Kind == Inconclusive && !slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool { return !r.Indicative })
 	v.Reason = v.reason()
 	v.Lead = v.lead()
 	return v

@@ -28,6 +28,8 @@ func TestCombineKinds(t *testing.T) {
 		status     int
 		indicative bool
 	}{
+		{"indicative beside an open one", []verdict.Result{indicative, open}, verdict.Inconclusive, 4, false},
+		{"indicative beside a same", []verdict.Result{indicative, same}, verdict.Inconclusive, 4, true},
 		{"nothing", nil, verdict.Invalid, 5, false},
 		{"all the same", []verdict.Result{same, same, same}, verdict.Same, 0, false},
 		{"one worse", []verdict.Result{same, worse, better, open}, verdict.Worse, 3, false},
@@ -127,5 +129,26 @@ func TestVerdictText(t *testing.T) {
 			}
 			golden(t, "verdict-"+tt.name, b.Bytes())
 		})
+	}
+}
+
+// As many pairs as are asked for, with the same mean and spread, carry a verdict among all endpoints.
+func TestNeededHoldsAmongEndpoints(t *testing.T) {
+	judged := func(n int) verdict.Result {
+		var pairs []verdict.Pair
+		sd := math.Sqrt(float64(n*(n+1)) / 12) // of 1 to n
+		for i := range n {
+			d := -0.04 + 0.04*(float64(i)-float64(n-1)/2)/sd
+			pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 1000, New: 1000 * math.Exp(d)})
+		}
+		return verdict.Combine("x", []verdict.Result{verdict.Judge(capacity(), pairs, verdict.Fixed(n)),
+			of(verdict.Same, 0.6), of(verdict.Same, 0.6), of(verdict.Same, 0.6), of(verdict.Same, 0.6)}).Results[0]
+	}
+	first := judged(6)
+	if first.Kind != verdict.Inconclusive {
+		t.Fatalf("%s (%s)", first.Kind, first.Reason)
+	}
+	if r := judged(first.PairsNeeded); r.Kind != verdict.Worse {
+		t.Errorf("%d pairs were said to be needed, and of as many the result is %s (%s); then %d", first.PairsNeeded, r.Kind, r.Reason, r.PairsNeeded)
 	}
 }
