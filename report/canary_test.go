@@ -3,8 +3,11 @@ package report
 import (
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/record"
 )
 
 func TestCanaryMovesWithAnArm(t *testing.T) {
@@ -57,6 +60,24 @@ func TestCanaryMissingAtTheEnds(t *testing.T) {
 		}
 		if p := From(in).Protocol; p.CanaryFirst != 10_000 || p.CanaryLast != 10_000 {
 			t.Errorf("without block %d: from %v to %v", deaf, p.CanaryFirst, p.CanaryLast)
+		}
+	}
+}
+
+// A host that moved with an arm can hide what the build did.
+func TestCanaryThatMovedStopsTheRelease(t *testing.T) {
+	for shift, fine := range map[float64]bool{1: true, 1.05: false, 0.95: false} {
+		in := scenes()["aa"].input()
+		in.Comparison.Before = &record.Before{At: in.Comparison.Started}
+		for i := range in.Runs {
+			in.Runs[i].Cell.Canary = 10_000 * math.Exp(0.002*math.Sin(float64(7*i)))
+			if in.Runs[i].Cell.Arm == "new" {
+				in.Runs[i].Cell.Canary *= shift
+			}
+		}
+		d := From(in)
+		if got := slices.Contains(d.Actions, "Release can continue as planned."); got != fine {
+			t.Errorf("%v: %q", shift, d.Actions)
 		}
 	}
 }

@@ -364,12 +364,24 @@ type Gate struct {
 	RedSeconds   int `json:"red_seconds"`
 }
 
-// Voided is a block whose runs were kept and not judged. Repeated says that it was run again.
+// Voided is a block whose runs were kept and not judged. Repeated says that it was run again, Missing that no attempt at it counts.
 type Voided struct {
 	Block    int      `json:"block"`
 	Runs     []string `json:"runs"`
 	Why      string   `json:"why"`
 	Repeated bool     `json:"repeated"`
+	Missing  bool     `json:"missing,omitempty"`
+}
+
+// again says what became of the block.
+func (v Voided) again() string {
+	switch {
+	case !v.Repeated:
+		return "it was not run again"
+	case v.Missing:
+		return "it was run again, and was not valid then either"
+	}
+	return "it was run again"
 }
 
 // Absent names the graphs of a test of an engine of which no judged run has data, and says why of each.

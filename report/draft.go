@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/record"
 	"plimsoll/stats"
 	"plimsoll/verdict"
 )
@@ -64,11 +65,15 @@ func (b *builder) testComments(f Finding) []string {
 	var out []string
 	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
 	name := prefix(b.engineLabel(f.Engine))
+	of := name // of sentences that do not name the arm themselves
+	if len(b.d.Arms) > 2 {
+		of = prefix(f.Name)
+	}
 	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
 			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
 		} else {
-			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", name, kindText(r.Kind, r.Indicative), r.Reason))
+			out = append(out, fmt.Sprintf("%sthe unbounded test gives no size of a difference in supported users; %s: %s.", of, kindText(r.Kind, r.Indicative), r.Reason))
 		}
 	}
 	var parts []string
@@ -92,7 +97,7 @@ func (b *builder) testComments(f Finding) []string {
 		}
 	}
 	if len(parts) > 0 {
-		out = append(out, name+"in the bounded test, "+strings.Join(parts, "; ")+".")
+		out = append(out, of+"in the bounded test, "+strings.Join(parts, "; ")+".")
 	}
 	return out
 }
@@ -143,7 +148,7 @@ func differing(d Document, f Finding) string {
 	return fmt.Sprintf("the limiters differ, %s, %s; ", of(baseName(d), base), of(f.Arm, fresh))
 }
 
-// agreed is the limiter that at least two thirds of the runs of an arm that name any have.
+// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That nothing qualified is none.
 func agreed(d Document, engine, arm string) Count {
 	for _, l := range d.Limiters {
 		if l.Engine != engine || l.Arm != arm || len(l.Named) == 0 {
@@ -153,7 +158,7 @@ func agreed(d Document, engine, arm string) Count {
 		for _, c := range l.Named {
 			all += c.N
 		}
-		if 3*l.Named[0].N >= 2*all {
+		if l.Named[0].Name != verdict.LimitUnknown && 3*l.Named[0].N >= 2*all {
 			return l.Named[0]
 		}
 	}
@@ -373,6 +378,30 @@ func (b *builder) lost(u UsersOf) string {
 	return ""
 }
 
+// ofTarget are the gates that tell what the target did. A block that they voided is run again, which does not undo it.
+var ofTarget = []string{"rows", "audit", "failed users", "level", "search"}
+
+// spoiled says what targets did in voided runs: no verdict rests on those, and no release on forgetting them.
+func (b *builder) spoiled() []string {
+	var out []string
+	for _, r := range b.in.Runs {
+		c := r.Cell
+		if c.Cut || c.Pilot || !c.Dropped {
+			continue
+		}
+		of := fmt.Sprintf("%s%s in the voided block %d", prefix(b.engineLabel(c.Engine)), b.armLabel(c.Arm), c.Block)
+		for _, f := range r.Validity.Findings {
+			if f.Level == record.Red && slices.Contains(ofTarget, f.Gate) {
+				out = append(out, fmt.Sprintf("%s: %s: %s", of, f.Gate, f.Text))
+			}
+		}
+		if x := r.Users; x != nil && x.Audit != nil && x.Audit.Missing > 0 {
+			out = append(out, fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(x.Audit.Missing, "message", "messages"), x.Audit.Expected))
+		}
+	}
+	return out
+}
+
 // actions drafts what to do. Only a complete comparison without anything worse or open lets a release continue.
 func (b *builder) actions() []string {
 	d := b.d
@@ -388,9 +417,17 @@ func (b *builder) actions() []string {
 		fine = fine && (v.Kind == verdict.Same || v.Kind == verdict.Better)
 		switch {
 		case v.Kind == verdict.Worse:
-			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", nameOr(f, "the target"), effects(ofKind(v, v.Kind))))
+			add(fmt.Sprintf("Explain the change on %s before the release continues: %s.", tested(f), effects(ofKind(v, v.Kind))))
 		case v.Kind == verdict.Invalid:
-			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", nameOr(f, "the target"), invalidText(v)))
+			add(fmt.Sprintf("Look at the runs on %s that gave nothing to judge, and repeat them: %s.", tested(f), invalidText(v)))
+		case v.Indicative && d.State.Judged >= stats.MinPairs:
+			var few []string
+			for _, r := range v.Results {
+				if r.Indicative {
+					few = append(few, fmt.Sprintf("%s (%s)", r.Name, count(r.N, "pair", "pairs")))
+				}
+			}
+			add(fmt.Sprintf("Measure longer on %s, so that every run has a number: of %d blocks too few have one of %s.", tested(f), d.State.Judged, list(few)))
 		case v.Indicative:
 			add(fmt.Sprintf("Repeat with at least %d blocks: fewer carry no verdict.", stats.MinPairs))
 		case v.Kind == verdict.Inconclusive:
@@ -404,7 +441,7 @@ func (b *builder) actions() []string {
 		add(fmt.Sprintf("Find the capacity of %s: searches ended at a limit of their own (%s).", list(names), list(stops)))
 	}
 	for _, v := range d.Voided {
-		if !v.Repeated && d.State.Complete {
+		if v.Missing && d.State.Complete {
 			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
 		}
 	}
@@ -413,6 +450,14 @@ func (b *builder) actions() []string {
 			fine = false
 			add("Find out why before anything is released: " + t + ".")
 		}
+	}
+	for _, t := range b.spoiled() {
+		fine = false
+		add("Find out why before anything is released: " + t + ".")
+	}
+	if len(d.canaryWarnings()) > 0 {
+		fine = false
+		add("Repeat the comparison on a quiet host: the environment moved with an arm, so that neither a difference nor sameness is the build's alone.")
 	}
 	if len(b.brokenRules()) > 0 {
 		fine = false
@@ -461,9 +506,10 @@ func where(d *Document, l Limiter) string {
 	return d.armLabel(l.Arm)
 }
 
-func nameOr(f Finding, other string) string {
+// tested names what a finding is of, in the middle of a sentence.
+func tested(f Finding) string {
 	if f.Engine == "" {
-		return other
+		return "the target"
 	}
 	return f.Name
 }
@@ -484,7 +530,7 @@ func more(f Finding) string {
 			open = append(open, r.Name)
 		}
 	}
-	text := fmt.Sprintf("Repeat the comparison on %s", nameOr(f, "the target"))
+	text := fmt.Sprintf("Repeat the comparison on %s", tested(f))
 	if need > 0 {
 		text += fmt.Sprintf(" with about %d blocks", need)
 	}

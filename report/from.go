@@ -245,7 +245,7 @@ func (b *builder) runs() {
 		data[r.Cell.Run] = r
 	}
 	voided := map[int]*Voided{}
-	good := map[int]int{}
+	good, tries := map[int]int{}, map[int]int{}
 	for _, c := range b.c.Runs {
 		r := Run{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
 		if have, ok := data[c.Run]; ok {
@@ -260,6 +260,9 @@ func (b *builder) runs() {
 			r.Part = "cut"
 		case c.Dropped:
 			r.Part = "voided"
+			if c.Order == 1 {
+				tries[c.Block]++
+			}
 			v := voided[c.Block]
 			if v == nil {
 				v = &Voided{Block: c.Block}
@@ -283,7 +286,8 @@ func (b *builder) runs() {
 		b.d.Runs = append(b.d.Runs, r)
 	}
 	for _, v := range voided {
-		v.Repeated = good[v.Block] > 0
+		v.Missing = good[v.Block] == 0
+		v.Repeated = !v.Missing || tries[v.Block] > 1
 		if v.Why == "" {
 			v.Why = "a run of the block was not valid"
 		}
@@ -327,11 +331,7 @@ func (b *builder) warnings() {
 		add(fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
 	for _, v := range d.Voided {
-		again := "it was not run again"
-		if v.Repeated {
-			again = "it was run again"
-		}
-		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, again))
+		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again()))
 	}
 	for _, w := range d.canaryWarnings() {
 		add(w)

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,5 +54,29 @@ func TestAsidesWithZeros(t *testing.T) {
 	}
 	if math.Abs(float64(a[1].Effect)-3) > 1e-9 || a[1].Arithmetic {
 		t.Errorf("%+v", a[1])
+	}
+}
+
+// What a server did in a voided run it did: running the block again does not take it back.
+func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
+	for gate, fine := range map[string]bool{"rows": false, "audit": false, "failed users": false, "level": false, "search": false, "lag": true} {
+		in := scenes()["aa"].input()
+		for _, r := range in.Runs[:4:4] { // block 1, an attempt before the one that counts
+			r.Cell.Run += "-voided"
+			r.Cell.Dropped, r.Cell.Why = true, "another run of the block was not valid"
+			if r.Cell.Arm == "new" && r.Cell.Engine == "mysql" {
+				r.Cell.Valid, r.Cell.Why = false, gate+": it did not hold"
+				r.Validity = record.Validity{Findings: []record.Finding{{Gate: gate, Level: record.Red, Text: "it did not hold"}}}
+			}
+			in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
+			in.Runs = append(in.Runs, r)
+		}
+		d := From(in)
+		if d.Kind != verdict.Same || d.State.Judged != 6 {
+			t.Fatalf("%s: %s, %d blocks", gate, d.Kind, d.State.Judged)
+		}
+		if got := slices.Contains(d.Actions, "Release can continue as planned."); got != fine {
+			t.Errorf("%s: %q", gate, d.Actions)
+		}
 	}
 }

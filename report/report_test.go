@@ -432,3 +432,60 @@ func BenchmarkPNG(b *testing.B) {
 		}
 	}
 }
+
+// Not to know what limited an arm is not to know that it was something else.
+func TestUnknownIsNoOtherLimiter(t *testing.T) {
+	s := full()
+	s.seconds, s.graphs = 12, nil
+	s.limits = map[string]string{"postgresql/base": verdict.LimitUnknown, "postgresql/new": "cpu app"}
+	d := From(s.input())
+	text := headline(d, d.Verdicts[0]) + " " + strings.Join(d.Comments, " ")
+	if strings.Contains(text, "the limiters differ") || strings.Contains(text, "set by different resources") {
+		t.Error(text)
+	}
+}
+
+// With several new arms every sentence of the comments says which arm it is of.
+func TestCommentsNameTheArm(t *testing.T) {
+	in := scenes()["three-arms"].input()
+	for i := range in.Arms {
+		in.Arms[i].Shifts = []verdict.Shift{{Op: "op", Points: []verdict.ShiftPoint{{P: 0.5, Kind: verdict.Worse}}, Sentence: "op: slower"}}
+	}
+	for _, c := range From(in).Comments {
+		if (strings.Contains(c, "in the bounded test, ") || strings.Contains(c, "response times of")) && !strings.Contains(c, "new") && !strings.Contains(c, "tuned") {
+			t.Errorf("of which arm is %q?", c)
+		}
+	}
+}
+
+// Of six blocks one has no number of an endpoint: more blocks of the same length would have none either.
+func TestPairThatHasNoNumber(t *testing.T) {
+	in := scenes()["aa"].input()
+	results := slices.Clone(in.Arms[0].Verdict.Results)
+	results[1] = verdict.Judge(results[1].Endpoint, results[1].Pairs[:5], verdict.Fixed(6))
+	in.Arms[0].Verdict = verdict.Combine(in.Arms[0].Verdict.Database, results)
+	actions := strings.Join(From(in).Actions, " ")
+	if strings.Contains(actions, "Repeat with at least 6 blocks") || !strings.Contains(actions, "p95(post) (5 pairs)") {
+		t.Error(actions)
+	}
+}
+
+// A block that was run again in vain was run again.
+func TestRunAgainInVain(t *testing.T) {
+	in := scenes()["aa"].input()
+	c := in.Comparison
+	for _, r := range slices.Clone(c.Runs) {
+		if r.Block == 2 {
+			r.Run, r.Dropped, r.Valid, r.Why = r.Run+"-again", true, r.Order != 2, "lag: late"
+			c.Runs = append(c.Runs, r)
+		}
+	}
+	for i := range c.Runs {
+		c.Runs[i].Dropped = c.Runs[i].Dropped || c.Runs[i].Block == 2
+	}
+	d := From(in)
+	warnings, actions := strings.Join(d.Warnings, "; "), strings.Join(d.Actions, " ")
+	if strings.Contains(warnings, "it was not run again") || !strings.Contains(warnings, "not valid then either") || !strings.Contains(actions, "Block 2 is missing from the verdicts") {
+		t.Errorf("%s\n%s", warnings, actions)
+	}
+}

@@ -104,10 +104,13 @@ func (d Document) shiftComments() []string {
 		if len(f.Shifts) == 0 {
 			continue
 		}
-		x := f.Shifts[0]
+		x, name := f.Shifts[0], prefix(d.engineLabel(f.Engine))
+		if len(d.Arms) > 2 {
+			name = prefix(f.Name)
+		}
 		for _, p := range x.Points {
 			if p.Kind != verdict.Inconclusive {
-				out = append(out, prefix(d.engineLabel(f.Engine))+"response times of "+x.Sentence+".")
+				out = append(out, name+"response times of "+x.Sentence+".")
 				break
 			}
 		}

@@ -458,11 +458,7 @@ func (d Document) validitySection() section {
 	}
 	s.Items = append(s.Items, fmt.Sprintf("%s: %d judged, %d not valid.", count(len(d.Runs), "run", "runs"), judged, invalid))
 	for _, v := range d.Voided {
-		again := "It was not run again."
-		if v.Repeated {
-			again = "It was run again."
-		}
-		s.Items = append(s.Items, fmt.Sprintf("Block %d was voided: %s. %s", v.Block, v.Why, again))
+		s.Items = append(s.Items, fmt.Sprintf("Block %d was voided: %s. %s.", v.Block, v.Why, sentence(v.again())))
 	}
 	if len(d.Runs) == 0 {
 		s.Table = nil
