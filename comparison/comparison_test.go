@@ -453,3 +453,34 @@ func TestFurtherMetrics(t *testing.T) {
 		t.Errorf("the databases of one arm differ: %+v", f)
 	}
 }
+
+// What is left counts down to none, whatever is run again.
+func TestLeftWithAVoidedBlock(t *testing.T) {
+	b := newBench(t)
+	b.invalid["2 new mysql 1"] = true
+	var left []int
+	again := 0
+	_, err := Run(t.Context(), Config{ID: "c", Plan: parse(t), Now: time.Now, Repeats: 2, Save: func(*record.Comparison) error { return nil },
+		Run: func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error) {
+			left = append(left, c.Left)
+			if c.Again {
+				again++
+			}
+			return b.run(ctx, c)
+		}})
+	if err != nil || len(left) != 2+24+4 {
+		t.Fatalf("%d runs, %v", len(left), err)
+	}
+	for i, n := range left {
+		want := len(left) - 1 - i
+		if i < 2+8 { // nobody knows of block 2 yet
+			want -= 4
+		}
+		if n != want {
+			t.Errorf("run %d: %d left, want %d", i, n, want)
+		}
+	}
+	if again != 4 {
+		t.Errorf("%d runs again, want 4", again)
+	}
+}

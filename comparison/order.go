@@ -16,6 +16,10 @@ type Cell struct {
 	Start int
 	// Index and Of count all cells, for a progress line.
 	Index, Of int
+	// Left is how many runs come after it as far as is known: of blocks up to the last look, and of voided ones that are run again.
+	Left int
+	// Again says that its block was voided, and is run again.
+	Again bool
 }
 
 // Order returns the cells of all blocks. In each pair of blocks the second has the arms and the databases in the

@@ -102,7 +102,7 @@ func (r *runner) all(ctx context.Context) error {
 	for k, to := range r.stages() {
 		var voided []int
 		for i := done; i < to; i++ {
-			ok, err := r.block(ctx, blocks[i])
+			ok, err := r.block(ctx, blocks[i], false, len(blocks)-i-1+min(left, len(voided)))
 			if err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (r *runner) all(ctx context.Context) error {
 			i := voided[0]
 			voided = voided[1:]
 			r.drop(i+1, "another run of the block was not valid")
-			ok, err := r.block(ctx, blocks[i])
+			ok, err := r.block(ctx, blocks[i], true, len(blocks)-done+min(left-1, len(voided)))
 			if err != nil {
 				return err
 			}
@@ -161,7 +161,8 @@ func (r *runner) pilots(ctx context.Context) error {
 			r.c.Start[e] = n
 			continue
 		}
-		run, capacity, err := r.run(ctx, Cell{Arm: r.c.Arms[0], Engine: e, Pilot: true, Index: i + 1, Of: len(r.c.Engines)})
+		run, capacity, err := r.run(ctx, Cell{Arm: r.c.Arms[0], Engine: e, Pilot: true, Index: i + 1, Of: len(r.c.Engines),
+			Left: r.c.Blocks*len(r.c.Arms)*len(r.c.Engines) + len(r.c.Engines) - i - 1})
 		if err != nil {
 			return err
 		}
@@ -189,10 +190,11 @@ func why(c *record.Capacity) string {
 	return c.Why
 }
 
-func (r *runner) block(ctx context.Context, cells []Cell) (valid bool, err error) {
+// block carries out a block, after which so many others are to come.
+func (r *runner) block(ctx context.Context, cells []Cell, again bool, after int) (valid bool, err error) {
 	valid = true
-	for _, cell := range cells {
-		cell.Start = r.c.Start[cell.Engine]
+	for i, cell := range cells {
+		cell.Start, cell.Again, cell.Left = r.c.Start[cell.Engine], again, (after+1)*len(cells)-i-1
 		run, _, err := r.run(ctx, cell)
 		if err != nil {
 			return false, err

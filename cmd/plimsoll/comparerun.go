@@ -153,14 +153,12 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 	s, base := r.session, r.base
 	pt := base
 	pt.arm, pt.engine, pt.block, pt.order, pt.pilot, pt.start = cell.Arm, s.plan.EngineOf(cell.Arm, cell.Engine), cell.Block, cell.Order, cell.Pilot, cell.Start
-	left := time.Duration(r.count-cell.Index) * (s.length(base) + between)
 	if cell.Pilot {
-		left = time.Duration(r.count+cell.Of-cell.Index) * (s.length(base) + between)
 		// A pilot only has to find where the searches begin.
 		pt.bounded = false
 	}
-	s.prog.what(cellText(cell, s.plan.Compare.Blocks), left)
-	sung, err := r.listen(ctx)
+	s.prog.what(cellText(cell, s.plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(base)+between))
+	sung, err := r.listen(ctx, s.length(pt))
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
@@ -191,12 +189,12 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 	return run, made.Manifest.Capacity, errors.Join(err, derr)
 }
 
-// listen hears the canary before a run. One that fails is said and missing; it is no reason not to run.
-func (r *cells) listen(ctx context.Context) (perSecond float64, err error) {
+// listen hears the canary before a run that takes so long. One that fails is said and missing; it is no reason not to run.
+func (r *cells) listen(ctx context.Context, left time.Duration) (perSecond float64, err error) {
 	if r.canary == nil {
 		return 0, nil
 	}
-	r.prog.doing("canary", 0)
+	r.prog.doing("canary", left)
 	if perSecond, err = r.canary.listen(ctx); err != nil && ctx.Err() == nil {
 		r.prog.say("  %v", err)
 		return 0, nil
@@ -208,6 +206,9 @@ func cellText(c comparison.Cell, blocks int) string {
 	what := strings.TrimSpace(c.Arm + " " + c.Engine)
 	if c.Pilot {
 		return fmt.Sprintf("pilot %d/%d  %s", c.Index, c.Of, what)
+	}
+	if c.Again {
+		return fmt.Sprintf("block %d/%d again  run %d of it  %s", c.Block, blocks, c.Order, what)
 	}
 	return fmt.Sprintf("block %d/%d  run %d/%d  %s", c.Block, blocks, c.Index, c.Of, what)
 }
