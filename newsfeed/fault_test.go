@@ -163,6 +163,10 @@ func TestNoBusNoLoss(t *testing.T) {
 			}
 			return len(seen) == 20
 		})
+		var rows newsfeed.Rows
+		if f.ok("GET", "/rows", nil, &rows); rows.Again == 0 {
+			t.Errorf("%s: no record was sent again, say the rows", mode)
+		}
 	}
 }
 

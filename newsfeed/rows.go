@@ -18,6 +18,8 @@ type Rows struct {
 	Untold map[string]string `json:"untold,omitempty"`
 	// Repeats says that a story goes to a friend once per friendship.
 	Repeats bool `json:"repeats"`
+	// Again is how many records were sent to the bus again since the service began, after a failure: they may be there more than once.
+	Again int64 `json:"again,omitempty"`
 }
 
 // A counter is a store that knows how much it holds.
@@ -72,6 +74,9 @@ func (s *Server) rows(w http.ResponseWriter, r *http.Request) {
 		}
 		out.Stores[role] = maps.Clone(n)
 	}
+	s.tel.mu.Lock() // after the bus has counted: what it got until then is known to be sent again
+	out.Again = s.tel.again
+	s.tel.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(out); err != nil {
 		s.log.Warn("rows", "error", fmt.Errorf("answering: %w", err))

@@ -56,6 +56,7 @@ type telemetry struct {
 	mu      sync.Mutex
 	number  int64
 	waiting [][]byte
+	again   int64 // records of batches that failed: they are sent again, and may be there already
 }
 
 func newTelemetry(bus producer, met *metrics, timeout time.Duration) *telemetry {
@@ -116,6 +117,9 @@ func (t *telemetry) send(ctx context.Context) error {
 		cancel()
 		t.met.store("bus", "produce", err == nil, time.Since(start))
 		if err != nil {
+			t.mu.Lock()
+			t.again += int64(len(batch))
+			t.mu.Unlock()
 			return err
 		}
 		t.met.sent.Add(float64(len(batch)))

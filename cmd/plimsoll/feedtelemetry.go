@@ -155,8 +155,10 @@ func (t *told) judge(did workload.Snapshot) []record.Finding {
 		}
 	}
 	lost := t.Missing
-	for _, n := range t.Left {
-		lost += n
+	for reason, n := range t.Left {
+		if reason != "duplicate" { // of those the first copy counts
+			lost += n
+		}
 	}
 	ok, tried := map[string]int64{}, map[string]int64{}
 	for _, b := range did {

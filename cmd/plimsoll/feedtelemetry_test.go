@@ -135,6 +135,7 @@ func TestTelemetryThatIsWrong(t *testing.T) {
 		{"a garbled one", func(b *busDouble) { b.records = append(b.records, []byte("{")) }, 5, record.Amber, "garbled"},
 		{"a bus that ends", func(b *busDouble) { b.broken = 4 }, 5, record.Amber, "not complete: the bus was not read beyond record 4"},
 		{"more than the users began", func(*busDouble) {}, 2, record.Red, "5 operations story answered with status 200, the users of 2 out of 4"},
+		{"fewer than were acknowledged, one of them twice", func(b *busDouble) { b.records = append(b.records, b.records[0]) }, 6, record.Red, "the users of 6 out of 8"},
 		{"fewer than were acknowledged", func(*busDouble) {}, 6, record.Red, "the users of 6 out of 8"},
 	} {
 		b := good()

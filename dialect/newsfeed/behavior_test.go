@@ -389,3 +389,50 @@ func background(t *testing.T, run func(context.Context) error) {
 		}
 	})
 }
+
+// rowsOf is a service that says before a run and after it what its stores hold.
+func rowsOf(t *testing.T, before, after string) (url string, began func()) {
+	t.Helper()
+	var running atomic.Bool
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/rows":
+			fmt.Fprint(w, "[]")
+		case running.Load():
+			fmt.Fprint(w, after)
+		default:
+			fmt.Fprint(w, before)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() { running.Store(true) }
+}
+
+// TestAStoreThatDoesNotTellBeforeARun is not silently left out of the count.
+func TestAStoreThatDoesNotTellBeforeARun(t *testing.T) {
+	t.Parallel() // it is asked for five seconds
+	url, began := rowsOf(t, `{"stores":{"bus":{"records":3}},"untold":{"wide":"it did not answer"}}`, `{"stores":{"wide":{"outbound":7,"inbound":7},"bus":{"records":3}}}`)
+	e := env(url, nil)
+	b := provisioned(t, e)
+	b.Before(t.Context(), e)
+	began()
+	res, err := b.Audit(t.Context(), e, nil)
+	if err != nil || len(res.Rows) != 2 || res.Rows[1].Right() || res.Rows[1].Store != "wide" {
+		t.Errorf("counts %v, %v; want one that says that wide is not known", res.Rows, err)
+	}
+}
+
+// TestTelemetryThatIsSentAgain may be on the bus twice, and voids no run.
+func TestTelemetryThatIsSentAgain(t *testing.T) {
+	for again, right := range map[int]bool{0: false, 2: true} {
+		url, began := rowsOf(t, `{"stores":{"bus":{"records":3}}}`, fmt.Sprintf(`{"stores":{"bus":{"records":5}},"again":%d}`, again))
+		e := env(url, nil)
+		b := provisioned(t, e)
+		b.Before(t.Context(), e)
+		began()
+		res, err := b.Audit(t.Context(), e, nil)
+		if err != nil || len(res.Rows) != 1 || res.Rows[0].Right() != right {
+			t.Errorf("two records more, %d sent again: %v, %v", again, res.Rows, err)
+		}
+	}
+}

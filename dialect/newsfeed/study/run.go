@@ -83,7 +83,7 @@ func Read(r *record.Run) (out Run, ok bool, err error) {
 	if err != nil {
 		return out, false, err
 	}
-	if told != nil {
+	if told != nil && told.Note == "" { // else it is of the first part only
 		if err := r.EachTelemetrySecond(func(second int, ws []*measure.Window) bool {
 			at := time.Duration(second) * time.Second
 			for _, w := range ws {

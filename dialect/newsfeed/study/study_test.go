@@ -284,6 +284,49 @@ func TestARunIsRead(t *testing.T) {
 	}
 }
 
+// TestTelemetryThatEndsEarly is not taken for that of the whole phase.
+func TestTelemetryThatEndsEarly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r")
+	w, err := record.Create(dir, record.Manifest{ID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	window := func(d time.Duration) *measure.Window {
+		x := measure.NewWindow("story")
+		x.Classes[measure.OK] = 100
+		x.Response.RecordN(d, 100)
+		return x
+	}
+	var server []*measure.Window
+	for second := range 30 {
+		if err := w.Windows(second, []*measure.Window{window(2 * time.Millisecond)}); err != nil {
+			t.Fatal(err)
+		}
+		if second < 10 {
+			server = append(server, window(time.Millisecond))
+		}
+	}
+	if err := w.Telemetry(record.Telemetry{Note: "the bus was not read beyond record 1000: away"}, seconds(server)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Update(func(m *record.Manifest) {
+		m.Phases = []record.Phase{{Name: "measure", To: 30 * time.Second, Users: 3}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := Read(r)
+	if err != nil || !ok || got.Client.PerMinute != 6000 {
+		t.Fatal(got.Client, ok, err)
+	}
+	if got.Server != (Figures{}) || got.Law.Server != 0 || len(got.Within.Mean.T) > 0 {
+		t.Errorf("the service's figures %+v, law %v: they are of ten seconds of thirty", got.Server, got.Law.Server)
+	}
+}
+
 func seconds(ws []*measure.Window) iter.Seq2[int, []*measure.Window] {
 	return func(yield func(int, []*measure.Window) bool) {
 		for i, w := range ws {
