@@ -252,3 +252,35 @@ func TestDataMattermost(t *testing.T) {
 		t.Errorf("a broken file: status %d, %s", status, errs)
 	}
 }
+
+// What somebody has where -plain would copy to stays.
+func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "data"), filepath.Join(dir, "back.plain")
+	for _, d := range []string{from, to} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := filepath.Join(to, "mine")
+	if err := os.WriteFile(mine, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != exitUsage {
+		t.Errorf("it copied to a directory that was there: %v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("somebody's file is gone: %v", err)
+	}
+}
+
+// A server for a dump is beside it also when its name ends with a slash; otherwise a directory stands where the dump is to go.
+func TestATemporaryServerIsBesideTheDump(t *testing.T) {
+	dir := t.TempDir()
+	if err := temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(dataServer) error { return nil }); err == nil {
+		t.Error("a server of an unknown engine has started")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

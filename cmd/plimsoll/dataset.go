@@ -54,6 +54,7 @@ func startData(ctx context.Context, engine, dir, from string, settings map[strin
 
 // temporarily runs do with a server that is gone afterwards, with its state in a directory beside near, on the same disk.
 func temporarily(ctx context.Context, engine, near, from string, settings map[string]string, do func(dataServer) error) (err error) {
+	near = filepath.Clean(near) // the directory of "a/b/" would be a/b itself
 	if err := os.MkdirAll(filepath.Dir(near), 0o755); err != nil {
 		return err
 	}

@@ -348,6 +348,9 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 
 // plainCopy times cp -a and the time until the copy is on disk, and removes the copy.
 func plainCopy(ctx context.Context, from, to string) (cp, sync float64, err error) {
+	if _, err := os.Lstat(to); err == nil {
+		return 0, 0, usagef("%s, where -plain copies to, is there already; remove it, or restore to another directory", to)
+	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return 0, 0, err
 	}
