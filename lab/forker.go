@@ -72,7 +72,7 @@ func (f *forker) start(cmd *exec.Cmd, cpus []int, netns string) (err error) {
 			defer func() { _ = unix.SchedSetaffinity(0, &old) }()
 		}
 		if err = cmd.Start(); err == nil {
-			f.guard.watch(cmd.Process.Pid)
+			f.guard.watch(cmd.Process.Pid, cmd.SysProcAttr.Pdeathsig == syscall.SIGQUIT)
 		}
 	})
 	return err
@@ -106,7 +106,7 @@ func enter(netns string) (back func() error, err error) {
 }
 
 // A guard is a shell that kills process groups, and then removes what has a name, when this program is gone. It learns of
-// groups by lines "+ PGID" and "- PGID", and of names by "+n NAME", "-n NAME", "+c NAME" and "-c NAME" (see [UndoNetNS] and
+// groups by lines "+ PGID" and "- PGID", of those whose leader gets SIGQUIT first by "+q PGID" and "-q PGID", and of names by "+n NAME", "-n NAME", "+c NAME" and "-c NAME" (see [UndoNetNS] and
 // [UndoCgroup]) on its standard input, whose end means that nobody holds the other end anymore.
 type guard struct {
 	mu sync.Mutex
@@ -115,18 +115,30 @@ type guard struct {
 
 // A control group is gone only when its processes have been reaped, which takes a moment.
 const guardScript = `trap '' HUP INT TERM QUIT
-g=' ' n=' ' c=' '
+g=' ' q=' ' n=' ' c=' '
 while read -r op p; do
   case $op in
   +) g="$g$p " ;;
   -) g="${g%% $p *} ${g#* $p }" ;;
+  +q) q="$q$p " ;;
+  -q) q="${q%% $p *} ${q#* $p }" ;;
   +n) n="$n$p " ;;
   -n) n="${n%% $p *} ${n#* $p }" ;;
   +c) c="$c$p " ;;
   -c) c="${c%% $p *} ${c#* $p }" ;;
   esac
 done
+for p in $q; do kill -s QUIT "$p"; done
 for p in $g; do kill -s KILL -- "-$p"; done
+i=0
+while [ $i -lt 20 ]; do
+  left=''
+  for p in $q; do kill -s 0 "$p" 2>/dev/null && left=yes; done
+  [ -n "$left" ] || break
+  i=$((i + 1))
+  sleep 0.05
+done
+for p in $q; do kill -s KILL -- "-$p"; done
 for p in $n; do
   umount -l "/run/netns/$p" 2>/dev/null
   rm -f "/run/netns/$p"
@@ -196,8 +208,17 @@ func startGuard() (*guard, error) {
 	return &guard{in: w}, nil
 }
 
-func (g *guard) watch(pgid int)  { g.say("+ %d\n", pgid) }
-func (g *guard) forget(pgid int) { g.say("- %d\n", pgid) }
+func (g *guard) watch(pgid int, quit bool)  { g.say("+%s %d\n", listOf(quit), pgid) }
+func (g *guard) forget(pgid int, quit bool) { g.say("-%s %d\n", listOf(quit), pgid) }
+
+// listOf names the guard's list of groups: "q" of those whose leader gets SIGQUIT first. A group must be taken out of the list that it is in: the
+// guard's shell would double the other one.
+func listOf(quit bool) string {
+	if quit {
+		return "q"
+	}
+	return ""
+}
 
 func (g *guard) say(format string, args ...any) {
 	if g.in == nil {
@@ -223,9 +244,9 @@ func Adopt(journal, name string, id Identity) (done func(), err error) {
 			return nil, err
 		}
 	}
-	f.guard.watch(id.PID)
+	f.guard.watch(id.PID, false)
 	return func() {
-		f.guard.forget(id.PID)
+		f.guard.forget(id.PID, false)
 		line.Ended = true
 		if journal != "" {
 			_ = journalAppend(journal, line) // it is told from others by more than its number

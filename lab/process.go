@@ -52,6 +52,11 @@ type Spec struct {
 	// administer the system (root). Mounts of a new mount namespace are still shared with the old one's.
 	Unshare uintptr
 
+	// Quit says that SIGQUIT ends the process at once, too, and that it then removes what the kernel would keep, as PostgreSQL does with its
+	// shared memory. It comes before every SIGKILL, which follows after a second at most. Should this program be killed, the kernel
+	// sends SIGQUIT, and the guard SIGKILL after it.
+	Quit bool
+
 	StopSignal  os.Signal     // what Stop sends to the process first; default SIGTERM
 	StopTimeout time.Duration // how long Stop then waits before it kills; default DefaultStopTimeout
 
@@ -59,12 +64,16 @@ type Spec struct {
 	Journal string
 }
 
+// quitTimeout is how long a process with Spec.Quit may take after SIGQUIT.
+const quitTimeout = time.Second
+
 // A Process is a running or ended child, together with its process group. Create it with [Start].
 type Process struct {
 	name   string
 	cmd    *exec.Cmd
 	id     Identity
 	stop   os.Signal
+	quit   bool
 	limit  time.Duration
 	tail   *ring
 	logs   []logFile
@@ -85,7 +94,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		return nil, errors.New("lab: a process needs a program to start")
 	}
 	p := &Process{
-		name: spec.Name, stop: spec.StopSignal, limit: spec.StopTimeout,
+		name: spec.Name, stop: spec.StopSignal, limit: spec.StopTimeout, quit: spec.Quit,
 		tail: new(ring), ended: make(chan struct{}),
 	}
 	if p.name == "" {
@@ -110,14 +119,14 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		// A child that has ended already is still a zombie and has an identity; this is a broken /proc.
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		_ = p.cmd.Wait()
-		f.guard.forget(p.cmd.Process.Pid)
+		f.guard.forget(p.cmd.Process.Pid, p.quit)
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
 	if spec.Journal != "" {
 		if err := journalAppend(spec.Journal, journalLine{Name: p.name, Identity: p.id}); err != nil {
 			_ = syscall.Kill(-p.id.PID, syscall.SIGKILL)
 			_ = p.cmd.Wait()
-			f.guard.forget(p.id.PID)
+			f.guard.forget(p.id.PID, p.quit)
 			return nil, fmt.Errorf("starting %s: %w", p.name, err)
 		}
 	}
@@ -149,6 +158,9 @@ func command(spec Spec, p *Process) *exec.Cmd {
 		Pdeathsig:  syscall.SIGKILL,
 		Cloneflags: spec.Unshare,
 	}
+	if spec.Quit {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT
+	}
 	if spec.UID != 0 || spec.GID != 0 {
 		cred := &syscall.Credential{Uid: spec.UID, Gid: spec.GID}
 		if spec.UID == 0 {
@@ -174,7 +186,7 @@ func (p *Process) wait(f *forker, journal string) {
 		}
 	}
 	_ = syscall.Kill(-p.id.PID, syscall.SIGKILL)
-	f.guard.forget(p.id.PID)
+	f.guard.forget(p.id.PID, p.quit)
 	p.stopMu.Lock()
 	p.reaped = true
 	p.stopMu.Unlock()
@@ -251,8 +263,16 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.Kill()
 }
 
-// Kill kills the child and its process group at once and waits for its end.
+// Kill kills the child and its process group at once, or a second after SIGQUIT (see [Spec]), and waits for its end.
 func (p *Process) Kill() error {
+	if p.quit && p.ask(syscall.SIGQUIT) {
+		t := time.NewTimer(quitTimeout)
+		select {
+		case <-p.ended:
+		case <-t.C:
+		}
+		t.Stop()
+	}
 	if p.ask(syscall.SIGKILL) {
 		p.stopMu.Lock()
 		if !p.reaped {

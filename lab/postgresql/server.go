@@ -219,6 +219,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		Stdout: log, Stderr: log, UID: s.uid, GID: s.gid, CPUs: s.conf.CPUs, NetNS: s.conf.NetNS, Journal: s.journal(),
 		StopSignal:  syscall.SIGINT, // "fast": ends sessions, writes a checkpoint
 		StopTimeout: stopTimeout,
+		Quit:        true, // "immediate": its shared memory goes with it, in /dev/shm and beyond
 	})
 	if err != nil {
 		return false, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -324,4 +325,41 @@ func TestExport(t *testing.T) {
 		t.Error("a server starts on data that is not there")
 		_ = s.Stop(ctx)
 	}
+}
+
+// A server that is ended at once takes its shared memory with it; what it left, no other program could tell from a living server's.
+func TestEndedAtOnceLeavesNoSharedMemory(t *testing.T) {
+	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+	segments := sharedMemory(t, s.PIDs()[0])
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.Stop(ended); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range segments {
+		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left (%v)", name, err)
+		}
+	}
+}
+
+// sharedMemory returns the segments that a server's processes have mapped: its own, whatever else the host runs.
+func sharedMemory(t *testing.T, pid int) (found []string) {
+	t.Helper()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(strings.Fields(string(children)), strconv.Itoa(pid)) {
+		maps, _ := os.ReadFile("/proc/" + p + "/maps") // one that has ended has none
+		for line := range strings.Lines(string(maps)) {
+			if f := strings.Fields(line); len(f) == 6 && strings.HasPrefix(f[5], "/dev/shm/PostgreSQL.") {
+				found = append(found, f[5])
+			}
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("the server has no shared memory; this test needs another way to see it")
+	}
+	return found
 }

@@ -79,6 +79,19 @@ func TestKilledDeployer(t *testing.T) {
 			if len(running(t, dir)) < 2 {
 				t.Fatalf("only %v seem to run", running(t, dir))
 			}
+			var segments []string // of PostgreSQL's shared memory
+			maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.Processes["db"][0].PID))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(maps)) {
+				if f := strings.Fields(line); len(f) == 6 && strings.HasPrefix(f[5], "/dev/shm/") {
+					segments = append(segments, f[5])
+				}
+			}
+			if engine == "postgresql" && len(segments) == 0 {
+				t.Fatal("the server has no shared memory")
+			}
 			// Not p.Kill, which would kill the group: only the one process.
 			if err := p.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
@@ -90,6 +103,11 @@ func TestKilledDeployer(t *testing.T) {
 					t.Fatalf("%v survived", running(t, dir))
 				}
 				time.Sleep(20 * time.Millisecond)
+			}
+			for _, name := range segments {
+				if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s is left (%v)", name, err)
+				}
 			}
 			st := s.Status(t.Context())
 			if st.Owned || st.Ready || len(st.PIDs) != 0 {
