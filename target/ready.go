@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -24,13 +25,26 @@ func Join(base, ref string) string {
 	return strings.TrimRight(base, "/") + "/" + strings.TrimLeft(ref, "/")
 }
 
+// Shown returns an address for messages and files: without user, query and fragment, which may hold a secret.
+func Shown(ref string) string {
+	u, err := url.Parse(ref)
+	if err != nil {
+		return "an address that cannot be parsed"
+	}
+	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	if u.RawQuery != "" {
+		u.RawQuery = "..."
+	}
+	return u.String()
+}
+
 // Ready asks a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the 200s.
-func Ready(ctx context.Context, url string) error {
+func Ready(ctx context.Context, ref string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, errors.New("no answer within 2 s"))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ref, nil)
 	if err != nil {
-		return fmt.Errorf("ready URL: %w", err)
+		return errors.New("the ready URL cannot be parsed") // the error would quote it
 	}
 	req.Close = true
 	// A transport of its own: no proxy of the environment, no connection kept to a server that restarts.
@@ -43,19 +57,19 @@ func Ready(ctx context.Context, url string) error {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("%s answers %s", url, resp.Status)
+		return fmt.Errorf("%s answers %s", Shown(ref), resp.Status)
 	}
 	return nil
 }
 
 // WaitReady asks a URL until the answer's status is one of the 200s, until ended is closed (nil: never), or
 // until ctx ends, which therefore needs a deadline. The error tells the last answer.
-func WaitReady(ctx context.Context, url string, ended <-chan struct{}) error {
+func WaitReady(ctx context.Context, ref string, ended <-chan struct{}) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()
 	var last error
 	for {
-		err := Ready(ctx, url)
+		err := Ready(ctx, ref)
 		if err == nil {
 			return nil
 		}

@@ -37,15 +37,18 @@ type State struct {
 }
 
 // Save writes the state file of a deployment into dir; this program is its owner. ready is the Spec's URL or
-// path. It is to be written anew after a Reset, which changes the processes.
+// path; references to secrets in it stay references, which who asks [State.Status] resolves. It is to be written anew after a Reset, which changes the processes.
 func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	owner, err := lab.Identify(os.Getpid())
 	if err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
 	s := State{
-		Description: dep.Describe(), URLs: dep.URLs(), MetricsURLs: dep.MetricsURLs(), Started: now.UTC(), Owner: owner,
+		Description: dep.Describe(), URLs: dep.URLs(), Started: now.UTC(), Owner: owner,
 		Processes: map[string][]lab.Identity{},
+	}
+	for _, u := range dep.MetricsURLs() {
+		s.MetricsURLs = append(s.MetricsURLs, Shown(u))
 	}
 	if ready == "" {
 		ready = "/"

@@ -132,3 +132,18 @@ func TestLoadBrokenState(t *testing.T) {
 		t.Errorf("Load() = %v, want an error that names the file", err)
 	}
 }
+
+// TestStateTellsNoSecret: an address may hold a token, and the file is for all to read.
+func TestStateTellsNoSecret(t *testing.T) {
+	dir := t.TempDir()
+	if err := target.Save(dir, metered{fake{url: "http://127.0.0.1:1"}}, "/r", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "target.json")); err != nil || strings.Contains(string(b), "hush-hush") || !strings.Contains(string(b), "/metrics?...") {
+		t.Errorf("%v; the state file: %s", err, b)
+	}
+}
+
+type metered struct{ fake }
+
+func (metered) MetricsURLs() []string { return []string{"http://127.0.0.1:1/metrics?token=hush-hush"} }

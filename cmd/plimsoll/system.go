@@ -46,12 +46,16 @@ func known() plan.Known {
 
 // databases are the supervisors that drivers may start at a place, with the data of a dump unless it is nil.
 func databases(filled *dump.Dump, at side) map[string]target.StartDatabase {
-	from := ""
+	from, place := "", func(context.Context, string) error { return nil }
 	if filled != nil {
 		from = filled.Data()
+		place = func(ctx context.Context, dir string) error { return placeFiles(ctx, filled, filepath.Dir(dir)) } // which is ours by now
 	}
 	return map[string]target.StartDatabase{
 		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			if err := place(ctx, dir); err != nil {
+				return nil, err
+			}
 			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
@@ -59,6 +63,9 @@ func databases(filled *dump.Dump, at side) map[string]target.StartDatabase {
 			return s, nil
 		},
 		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			if err := place(ctx, dir); err != nil {
+				return nil, err
+			}
 			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
@@ -226,6 +233,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 			t, how = t.With(a), a.Deployment
 		}
 	}
+	ready := t.Ready // with its references
 	if t, err = f.s.resolve(t, p.Workload); err != nil {
 		return nil, err
 	}
@@ -239,9 +247,6 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 			return nil, err
 		}
 		spec.Dataset = datasetText(filled)
-		if err := placeFiles(ctx, filled, spec.Dir); err != nil {
-			return nil, err
-		}
 	}
 	users := f.s.users(pt)
 	if _, err := f.s.layout(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
@@ -258,7 +263,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		}
 		return nil
 	}
-	sys.ready, sys.dir = spec.Ready, spec.Dir
+	sys.ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir
 	f.s.prog.doing("deploying", 0)
 	if sys.house, err = f.house(ctx, how, len(f.systems)); err != nil {
 		return nil, err

@@ -122,7 +122,16 @@ func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	status := state.Status(ctx)
+	asked := state
+	asked.Ready = nil
+	for _, u := range state.Ready {
+		full, err := plan.Expand(u, (&session{app: a}).lookup)
+		if err != nil {
+			return usagef("the target's ready address: %w", err)
+		}
+		asked.Ready = append(asked.Ready, full)
+	}
+	status := asked.Status(ctx)
 	if asJSON {
 		return a.json(struct {
 			State  target.State  `json:"state"`

@@ -85,7 +85,7 @@ func (d *deployment) waitReady(ctx context.Context) error {
 	defer cancel()
 	ready := target.Join(d.URL(), d.spec.Ready)
 	if err := target.WaitReady(ctx, ready, nil); err != nil {
-		return fmt.Errorf("waiting for %s: %w", ready, err)
+		return fmt.Errorf("waiting for %s: %w", target.Shown(ready), err)
 	}
 	return nil
 }

@@ -124,3 +124,12 @@ func TestDeployErrors(t *testing.T) {
 		t.Error("deployed with an ended context")
 	}
 }
+
+// TestReadyTellsNoSecret: the address that does not get ready is named without its query.
+func TestReadyTellsNoSecret(t *testing.T) {
+	d := &external.Driver{ReadyTimeout: 200 * time.Millisecond}
+	_, err := d.Deploy(t.Context(), target.Spec{URL: server(t), Ready: "/nothing?token=hush-hush"})
+	if err == nil || strings.Contains(err.Error(), "hush-hush") || !strings.Contains(err.Error(), "/nothing") {
+		t.Errorf("Deploy() = %v, want the path without its query", err)
+	}
+}

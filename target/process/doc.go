@@ -9,6 +9,9 @@
 // the snapshot, which restarts the database, and starts the program. A target without a database is
 // restarted only: what the program keeps elsewhere is its own.
 //
+// The state directory is this deployment's until it is stopped, also while it is halted between two runs. The program's temporary
+// files lie there (TMPDIR) and do not outlive its next start.
+//
 // # Variables
 //
 // In arguments, environment and URLs, ${NAME} stands for:

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"plimsoll/lab"
@@ -99,6 +100,7 @@ type deployment struct {
 	db        target.Database
 
 	companions map[string]target.Companion // under state, too
+	lock       *os.File                    // says that the state directory is ours; under mu
 }
 
 // Deploy implements [target.Driver]; the package comment tells its steps.
@@ -159,6 +161,9 @@ func (d *deployment) deploy(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
+	if err := d.claim(); err != nil {
+		return err
+	}
 	if _, err := lab.Sweep(ctx, d.journal(), stopTimeout); err != nil {
 		return err
 	}
@@ -193,6 +198,24 @@ func (d *deployment) deploy(ctx context.Context) error {
 		}
 	}
 	return d.describe(ctx)
+}
+
+// claim makes the state directory this deployment's until it is stopped or this program ends: the journals know only of programs that
+// run, and those of a halted deployment do not. Children do not inherit it.
+func (d *deployment) claim() error {
+	f, err := os.OpenFile(filepath.Join(d.spec.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return fmt.Errorf("%w: another program has a deployment in %s, which may be halted; stop that program or choose another directory", lab.ErrInUse, d.spec.Dir)
+		}
+		return fmt.Errorf("state directory: locking it: %w", err)
+	}
+	d.lock = f
+	return nil
 }
 
 func (d *deployment) startDatabase(ctx context.Context) error {
@@ -369,7 +392,12 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, e
 			return nil, err
 		}
 	}
-	env := environment()
+	// What it leaves there when it is killed goes with its next start.
+	tmp := filepath.Join(d.spec.Dir, fmt.Sprintf("tmp-%d", in.Index))
+	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(tmp, 0o700)); err != nil {
+		return nil, fmt.Errorf("making a directory for the program's temporary files: %w", err)
+	}
+	env := append(environment(), "TMPDIR="+tmp)
 	for _, set := range []map[string]string{cmd.Env, d.spec.Env} {
 		for _, k := range slices.Sorted(maps.Keys(set)) {
 			v, err := expand(set[k], "variable "+k, vars, nil)
@@ -470,6 +498,10 @@ func (d *deployment) stop(ctx context.Context) error {
 	err := errors.Join(d.stopApp(ctx), d.stopCompanions(ctx))
 	if d.db != nil {
 		err = errors.Join(err, d.db.Stop(ctx))
+	}
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+		d.lock = nil
 	}
 	if err != nil {
 		return fmt.Errorf("stopping %s: %w", label(d.spec), err)

@@ -71,6 +71,13 @@ func serve() {
 	mux.HandleFunc("/info", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, os.Getenv("INFO"), " ", os.Getpid(), " ", os.Getenv("TOKEN"))
 	})
+	mux.HandleFunc("/temp", func(w http.ResponseWriter, _ *http.Request) {
+		made, err := os.MkdirTemp("", "x-")
+		fmt.Fprint(w, made)
+		if err != nil {
+			fmt.Println("making a temporary directory:", err)
+		}
+	})
 	mux.HandleFunc("/dsn", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, os.Getenv("DSN")) })
 	mux.HandleFunc("/visit", func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -450,5 +457,47 @@ func TestCancelWhileDeploying(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestHaltedIsInUse: nothing runs in a halted deployment's directory, and yet nobody else may have it.
+func TestHaltedIsInUse(t *testing.T) {
+	dir := t.TempDir()
+	ctx, dep := deploy(t, process.Config{}, spec(dir, "postgresql"))
+	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
+		t.Fatal(err)
+	}
+	other, err := driver(process.Config{}).Deploy(ctx, spec(dir, "postgresql"))
+	if err == nil {
+		_ = other.Stop(ctx)
+	}
+	if !errors.Is(err, lab.ErrInUse) {
+		t.Errorf("Deploy() in the directory of a halted deployment = %v, want ErrInUse", err)
+	}
+	if err := dep.Reset(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := dep.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	deploy(t, process.Config{}, spec(dir, "postgresql")) // free again
+}
+
+// TestTemporaryFilesOfAKilledProgram: they lie in the state directory, and not beyond its next start.
+func TestTemporaryFilesOfAKilledProgram(t *testing.T) {
+	dir := t.TempDir()
+	ctx, dep := deploy(t, process.Config{}, spec(dir, ""))
+	made := get(t, ctx, dep.URL()+"/temp")
+	if !strings.HasPrefix(made, dir) {
+		t.Errorf("temporary files are in %s, want below %s", made, dir)
+	}
+	if err := syscall.Kill(dep.PIDs()["app"][0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := dep.Reset(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s outlives a reset (%v)", made, err)
 	}
 }
