@@ -49,6 +49,9 @@ func oddPlan(r *rand.Rand) *Plan {
 					m = map[string]string{}
 				}
 				m[k] = oddText(r)
+				if strings.Contains(m[k], "${ENV:X}") { // beside a reference there may be no variable
+					m[k] = strings.ReplaceAll(m[k], "${HOME}", "")
+				}
 			}
 		}
 		return m

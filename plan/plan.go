@@ -115,8 +115,8 @@ type Database struct {
 	Engine []string `yaml:"engine" kind:"one-or-list"`
 }
 
-// A Placement pins the generator and the target to CPU numbers, which may not overlap. Empty sets mean the
-// default of the host.
+// A Placement pins the generator and the target to CPU numbers, which may not overlap. An empty set has those that the
+// other one leaves; when both are empty, the generator has the last one, and all run anywhere on a host with one CPU only.
 type Placement struct {
 	Generator []int `yaml:"generator"`
 	Target    []int `yaml:"target"`

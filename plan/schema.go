@@ -66,7 +66,7 @@ var keyDocs = map[string]keyDoc{
 	"seed":      {text: "Feeds every random choice of the load and the order of the blocks.", def: 1},
 	"target":    {text: "What is tested, and how it is started."},
 	"database":  {text: "On which database engines; with two, everything is done on each."},
-	"placement": {text: "CPU numbers of the two sides when they share a host. Without it: the default of the host."},
+	"placement": {text: "CPU numbers of the two sides when they share a host. A side that is not named has the CPUs that are left; without any, the users have the last one."},
 	"workload":  {text: "What the simulated users do, and how fast."},
 	"bounded":   {text: "The test with a fixed number of users. Its times are wall-clock time; pace does not touch them."},
 	"unbounded": {text: "The search for capacity. Its times are those of pace 1."},
