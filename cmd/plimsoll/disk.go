@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -49,7 +50,7 @@ func watchDisk(ctx context.Context, dir string, limit plan.DiskLimit) (w *diskWa
 }
 
 func (w *diskWatch) look(ctx context.Context) {
-	used, err := diskUse(ctx, w.dir)
+	used, err := targetUse(ctx, w.dir)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err = err; err == nil {
@@ -68,6 +69,30 @@ func (w *diskWatch) until() (string, error) {
 		return "", nil
 	}
 	return fmt.Sprintf("the target's files take %.4g GiB, the limit is %v", float64(w.used)/(1<<30), w.limit), nil
+}
+
+// targetUse is diskUse with the data of servers whose user cannot reach dir: a link leads to them, see [lab.PrivateDir].
+func targetUse(ctx context.Context, dir string) (int64, error) {
+	used, err := diskUse(ctx, dir)
+	if err != nil {
+		return used, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return used, err
+	}
+	for _, e := range entries {
+		to, err := os.Readlink(filepath.Join(dir, e.Name(), "elsewhere"))
+		if err != nil {
+			continue // its data are here
+		}
+		more, err := diskUse(ctx, to)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return used, err
+		}
+		used += more
+	}
+	return used, nil
 }
 
 // diskUse returns how many bytes of disk the files below dir take. Files that go while it looks are left out.

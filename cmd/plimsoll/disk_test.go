@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,5 +44,19 @@ func TestDiskWatch(t *testing.T) {
 	gone.look(t.Context())
 	if _, err := gone.until(); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+// Data that lie elsewhere, because their server's user cannot reach the store, are the target's, too.
+func TestDiskWatchSeesDataElsewhere(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "postgresql"), 0o755), os.Symlink(other, filepath.Join(dir, "postgresql", "elsewhere")),
+		os.WriteFile(filepath.Join(other, "table"), bytes.Repeat([]byte("x"), 2<<20), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	w := &diskWatch{dir: dir, limit: 1 << 20, at: time.Now()}
+	w.look(t.Context())
+	if why, err := w.until(); why == "" || err != nil {
+		t.Errorf("2 MiB elsewhere against a limit of 1 MiB: %q, %v", why, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"plimsoll/control"
@@ -87,14 +88,31 @@ func (a *app) begin(ctx context.Context, p *plan.Plan, root string, rate bool) (
 // ownsHost reports whether the driver runs the target on this host.
 func ownsHost(p *plan.Plan) bool { return p.Target.Driver != "external" }
 
-// placement returns the cores of generator and target: the plan's, else the last core and the others when the target
-// runs here and the host has two or more.
+// placement returns the cores of generator and target: the plan's, with those that are left for a side that it does not name; else the last core
+// and the others, when the target runs here and the host has two or more.
 func placement(p *plan.Plan) (generator, target []int) {
-	if len(p.Placement.Generator) > 0 || len(p.Placement.Target) > 0 {
-		return p.Placement.Generator, p.Placement.Target
+	generator, target = p.Placement.Generator, p.Placement.Target
+	if len(generator) > 0 && len(target) > 0 || !ownsHost(p) {
+		return generator, target
 	}
 	cpus, err := lab.AllowedCPUs(0)
-	if !ownsHost(p) || err != nil || len(cpus) < 2 {
+	if err != nil {
+		return generator, target
+	}
+	return sides(generator, target, cpus)
+}
+
+// sides completes the cores of generator and target out of those there are. A child without cores of its own would inherit the generator's.
+func sides(generator, target, cpus []int) (_, _ []int) {
+	rest := func(taken []int) []int {
+		return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return slices.Contains(taken, c) })
+	}
+	switch {
+	case len(generator) > 0:
+		return generator, rest(generator)
+	case len(target) > 0:
+		return rest(target), target
+	case len(cpus) < 2:
 		return nil, nil
 	}
 	return cpus[len(cpus)-1:], cpus[:len(cpus)-1]
