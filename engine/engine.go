@@ -256,7 +256,6 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 		intended := free + think
 		due, call, ok := sleep(free, intended)
 		for ok && call.state != nil {
-			began := due
 			if err := l.storm(u, actor, call, free); err != nil {
 				failed(err)
 				return
@@ -264,7 +263,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a storm is no action, and not among
 			// those begun.
 			ended := u.Now()
-			cycle.end(began-free, ended-began)
+			cycle.end(due-free, ended-due)
 			free = ended
 			cycle.begin(free)
 			intended = max(intended, free)

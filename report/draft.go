@@ -17,10 +17,8 @@ func (b *builder) comments() []string {
 	if !d.State.Complete {
 		add("The comparison is not complete: %d of %d blocks can be judged.", d.State.Judged, d.State.Planned)
 	}
-	for _, u := range d.Users {
-		if t := b.lost(u); t != "" {
-			out = append(out, sentence(t)+".")
-		}
+	for _, t := range b.losses() {
+		out = append(out, sentence(t)+".")
 	}
 	for _, f := range d.Verdicts {
 		if t := differing(*d, f); t != "" {
@@ -65,10 +63,7 @@ func (b *builder) testComments(f Finding) []string {
 	var out []string
 	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
 	name := prefix(b.engineLabel(f.Engine))
-	of := name // of sentences that do not name the arm themselves
-	if len(b.d.Arms) > 2 {
-		of = prefix(f.Name)
-	}
+	of := b.d.whose(f)
 	if r, ok := f.capacity(); ok {
 		if known(r.Effect) {
 			out = append(out, fmt.Sprintf("%sin the unbounded test %s supports %s users than %s%s; the margin is %s.", name, fresh, changed(r), base, spread(r), size(r.Endpoint, r.Margin)))
@@ -102,6 +97,14 @@ func (b *builder) testComments(f Finding) []string {
 	return out
 }
 
+// whose begins a sentence that does not name the arm of a finding itself.
+func (d Document) whose(f Finding) string {
+	if len(d.Arms) > 2 {
+		return prefix(f.Name)
+	}
+	return prefix(d.engineLabel(f.Engine))
+}
+
 func prefix(s string) string {
 	if s == "" {
 		return ""
@@ -114,8 +117,8 @@ func headline(d Document, f Finding) string {
 	v := f.Verdict
 	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
 	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)
-	if decided := v.Kind == verdict.Same || v.Kind == verdict.Worse || v.Kind == verdict.Better; len(d.Arms) > 2 && !decided {
-		name = prefix(f.Name) + differing(d, f) // the sentence itself does not name the arm
+	if v.Kind != verdict.Same && v.Kind != verdict.Worse && v.Kind != verdict.Better {
+		name = d.whose(f) + differing(d, f)
 	}
 	switch {
 	case len(v.Results) == 0:
@@ -366,16 +369,22 @@ func (b *builder) resolution() []string {
 	return out
 }
 
-// lost says which messages an arm accepted and did not keep, or did not bring; empty if none.
-func (b *builder) lost(u UsersOf) string {
-	of := prefix(b.engineLabel(u.Engine)) + b.armLabel(u.Arm)
-	if a := u.Audit; a != nil && a.Missing > 0 {
-		return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(a.Missing, "message", "messages"), a.Expected)
+// losses say which messages arms accepted and did not keep, or did not bring.
+func (b *builder) losses() []string {
+	var out []string
+	for _, u := range b.d.Users {
+		of := prefix(b.engineLabel(u.Engine)) + b.armLabel(u.Arm)
+		if a, m := u.Audit, u.Messages; a != nil && a.Missing > 0 {
+			out = append(out, gone(of, a.Missing, a.Expected))
+		} else if m.Lost > 0 {
+			out = append(out, fmt.Sprintf("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected()))
+		}
 	}
-	if m := u.Messages; m.Lost > 0 {
-		return fmt.Sprintf("%s did not bring %d of %d deliveries", of, m.Lost, m.Expected())
-	}
-	return ""
+	return out
+}
+
+func gone(of string, missing, expected int) string {
+	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(missing, "message", "messages"), expected)
 }
 
 // ofTarget are the gates that tell what the target did. A block that they voided is run again, which does not undo it.
@@ -396,7 +405,7 @@ func (b *builder) spoiled() []string {
 			}
 		}
 		if x := r.Users; x != nil && x.Audit != nil && x.Audit.Missing > 0 {
-			out = append(out, fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(x.Audit.Missing, "message", "messages"), x.Audit.Expected))
+			out = append(out, gone(of, x.Audit.Missing, x.Audit.Expected))
 		}
 	}
 	return out
@@ -445,13 +454,7 @@ func (b *builder) actions() []string {
 			add(fmt.Sprintf("Block %d is missing from the verdicts: repair what made its run invalid.", v.Block))
 		}
 	}
-	for _, u := range d.Users {
-		if t := b.lost(u); t != "" {
-			fine = false
-			add("Find out why before anything is released: " + t + ".")
-		}
-	}
-	for _, t := range b.spoiled() {
+	for _, t := range append(b.losses(), b.spoiled()...) {
 		fine = false
 		add("Find out why before anything is released: " + t + ".")
 	}

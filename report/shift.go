@@ -104,13 +104,10 @@ func (d Document) shiftComments() []string {
 		if len(f.Shifts) == 0 {
 			continue
 		}
-		x, name := f.Shifts[0], prefix(d.engineLabel(f.Engine))
-		if len(d.Arms) > 2 {
-			name = prefix(f.Name)
-		}
+		x := f.Shifts[0]
 		for _, p := range x.Points {
 			if p.Kind != verdict.Inconclusive {
-				out = append(out, name+"response times of "+x.Sentence+".")
+				out = append(out, d.whose(f)+"response times of "+x.Sentence+".")
 				break
 			}
 		}

@@ -286,11 +286,14 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 	return record.Finding{}, false
 }
 
+// ofCPU reports whether the gate tells how busy the generator is; one of the two must be read.
+func (g *watched) ofCPU() bool { return g.Name == "core" || g.Name == "cpu" }
+
 // busySeconds is how often the CPU use of the generator was read so far.
 func (r *run) busySeconds() int {
 	n := 0
 	for i := range r.gates {
-		if g := &r.gates[i]; g.Name == "core" || g.Name == "cpu" {
+		if g := &r.gates[i]; g.ofCPU() {
 			n += g.seconds
 		}
 	}
@@ -316,7 +319,7 @@ func (r *run) gateMeasure(st stretch) {
 		if bad {
 			v.Add(f)
 		}
-		busy = busy || g.value != nil && (g.Name == "core" || g.Name == "cpu")
+		busy = busy || g.value != nil && g.ofCPU()
 	}
 	if !busy {
 		v.Add(record.Finding{Gate: "core", Level: record.Red, Text: "the CPU use of the generator was not measured"})

@@ -46,16 +46,12 @@ func known() plan.Known {
 
 // databases are the supervisors that drivers may start at a place, with the data of a dump unless it is nil.
 func databases(filled *dump.Dump, at side) map[string]target.StartDatabase {
-	from, place := "", func(context.Context, string) error { return nil }
+	from := ""
 	if filled != nil {
 		from = filled.Data()
-		place = func(ctx context.Context, dir string) error { return placeFiles(ctx, filled, filepath.Dir(dir)) } // which is ours by now
 	}
-	return map[string]target.StartDatabase{
+	all := map[string]target.StartDatabase{
 		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			if err := place(ctx, dir); err != nil {
-				return nil, err
-			}
 			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
@@ -63,9 +59,6 @@ func databases(filled *dump.Dump, at side) map[string]target.StartDatabase {
 			return s, nil
 		},
 		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			if err := place(ctx, dir); err != nil {
-				return nil, err
-			}
 			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.netns, Addr: at.addr})
 			if err != nil {
 				return nil, err
@@ -73,6 +66,18 @@ func databases(filled *dump.Dump, at side) map[string]target.StartDatabase {
 			return s, nil
 		},
 	}
+	if filled == nil {
+		return all
+	}
+	for engine, start := range all {
+		all[engine] = func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			if err := placeFiles(ctx, filled, filepath.Dir(dir)); err != nil { // in a directory that is ours by now
+				return nil, err
+			}
+			return start(ctx, dir, cpus)
+		}
+	}
+	return all
 }
 
 // A system is one arm on one database: deployed, provisioned, and between runs halted, so that it neither uses the

@@ -45,8 +45,13 @@ func (p *pool) force(rec Recorder, t *Table) *Client {
 // apart returns a client that opens a WebSocket and does nothing else: it is none of the connections, and is not given back.
 func (p *pool) apart(rec Recorder, t *Table) *Client {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.client(rec, t)
+}
+
+// client makes a client. The lock is held.
+func (p *pool) client(rec Recorder, t *Table) *Client {
 	cfg := p.cfg
-	p.mu.Unlock()
 	cfg.Recorder, cfg.Table = rec, t
 	c, _ := NewClient(cfg) // the configuration was checked when the person was made
 	return c
@@ -62,9 +67,7 @@ func (p *pool) get(rec Recorder, t *Table) *Client {
 		c, p.more = p.more[n-1], p.more[:n-1]
 	default:
 		p.open++
-		cfg := p.cfg
-		cfg.Recorder, cfg.Table = rec, t
-		c, _ = NewClient(cfg) // the configuration was checked when the person was made
+		c = p.client(rec, t)
 	}
 	c.rec, c.table, c.token = rec, t, p.cfg.Token
 	return c
