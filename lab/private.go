@@ -61,6 +61,9 @@ func CacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
+// elsewhere is the name of the link to the directory that stands for another.
+const elsewhere = "elsewhere"
+
 // PrivateDir makes dir and returns it, or, when uid could not reach it (a directory below /root, for
 // example), another directory below /var/lib/plimsoll that stands for it; a symbolic link "elsewhere" in
 // dir then leads there. Directories that stand for one that is gone are removed at the next call. The
@@ -91,11 +94,17 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 	if err := os.WriteFile(filepath.Join(other, "stands-for"), []byte(dir), 0o644); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
-	link := filepath.Join(dir, "elsewhere")
+	link := filepath.Join(dir, elsewhere)
 	if err := os.Symlink(other, link); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	return other, nil
+}
+
+// Elsewhere returns the directory that stands for dir, see [PrivateDir]; ok is false when dir stands for itself.
+func Elsewhere(dir string) (other string, ok bool) {
+	other, err := os.Readlink(filepath.Join(dir, elsewhere))
+	return other, err == nil
 }
 
 // sweepPrivate removes the directories that stand for a directory that is gone.

@@ -93,7 +93,7 @@ func sweepTemporary(dir string) {
 // removeState removes a server's state directory, and the one that stands for it where the server's user cannot reach it.
 func removeState(dir string) error {
 	var err error
-	if other, lerr := os.Readlink(filepath.Join(dir, "elsewhere")); lerr == nil {
+	if other, ok := lab.Elsewhere(dir); ok {
 		err = os.RemoveAll(other)
 	}
 	return errors.Join(err, os.RemoveAll(dir))

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/lab"
 	"plimsoll/plan"
 )
 
@@ -82,8 +83,8 @@ func targetUse(ctx context.Context, dir string) (int64, error) {
 		return used, err
 	}
 	for _, e := range entries {
-		to, err := os.Readlink(filepath.Join(dir, e.Name(), "elsewhere"))
-		if err != nil {
+		to, ok := lab.Elsewhere(filepath.Join(dir, e.Name()))
+		if !ok {
 			continue // its data are here
 		}
 		more, err := diskUse(ctx, to)

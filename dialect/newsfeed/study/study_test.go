@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -229,33 +230,23 @@ func TestDriftIsSeen(t *testing.T) {
 	}
 }
 
-// TestARunIsRead: figures, curves, drift and the law's sums come out of what is on disk, of the measured phase alone.
-func TestARunIsRead(t *testing.T) {
+// readBack writes a run, its users' seconds and the service's, and reads it again.
+func readBack(t *testing.T, m record.Manifest, users [][]*measure.Window, told record.Telemetry, server []*measure.Window, phases ...record.Phase) Run {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "r")
-	w, err := record.Create(dir, record.Manifest{ID: "r", Arm: "base", Block: 2})
+	w, err := record.Create(dir, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	window := func(name string, n int, d time.Duration) *measure.Window {
-		x := measure.NewWindow(name)
-		x.Classes[measure.OK] = uint64(n)
-		x.Response.RecordN(d, uint32(n))
-		return x
-	}
-	var server []*measure.Window
-	for second := range 36 {
-		climb := time.Duration(float64(time.Millisecond) * math.Exp(0.06*float64(second-2)/60)) // 6 % a minute
-		if err := w.Windows(second, []*measure.Window{window("participant", 10, 500*time.Microsecond), window("setup_story", 50, time.Second), window("story", 100, climb)}); err != nil {
+	for second, ws := range users {
+		if err := w.Windows(second, ws); err != nil {
 			t.Fatal(err)
 		}
-		server = append(server, window("story", 100, climb/2))
 	}
-	if err := w.Telemetry(record.Telemetry{}, seconds(server)); err != nil {
+	if err := w.Telemetry(told, seconds(server)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Update(func(m *record.Manifest) {
-		m.Phases = []record.Phase{{Name: "ramp", To: 2 * time.Second}, {Name: "measure", From: 2 * time.Second, To: 32 * time.Second, Users: 3}}
-	}); err != nil {
+	if err := w.Update(func(m *record.Manifest) { m.Phases = phases }); err != nil {
 		t.Fatal(err)
 	}
 	r, err := record.Open(dir)
@@ -266,6 +257,28 @@ func TestARunIsRead(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
+	return got
+}
+
+// window is n operations of a name that took d each.
+func window(name string, n int, d time.Duration) *measure.Window {
+	x := measure.NewWindow(name)
+	x.Classes[measure.OK] = uint64(n)
+	x.Response.RecordN(d, uint32(n))
+	return x
+}
+
+// TestARunIsRead: figures, curves, drift and the law's sums come out of what is on disk, of the measured phase alone.
+func TestARunIsRead(t *testing.T) {
+	var users [][]*measure.Window
+	var server []*measure.Window
+	for second := range 36 {
+		climb := time.Duration(float64(time.Millisecond) * math.Exp(0.06*float64(second-2)/60)) // 6 % a minute
+		users = append(users, []*measure.Window{window("participant", 10, 500*time.Microsecond), window("setup_story", 50, time.Second), window("story", 100, climb)})
+		server = append(server, window("story", 100, climb/2))
+	}
+	got := readBack(t, record.Manifest{ID: "r", Arm: "base", Block: 2}, users, record.Telemetry{}, server,
+		record.Phase{Name: "ramp", To: 2 * time.Second}, record.Phase{Name: "measure", From: 2 * time.Second, To: 32 * time.Second, Users: 3})
 	if got.Client.PerMinute != 6000 || got.Client.Mean < 1 || got.Client.Mean > 1.03 || got.Server.PerMinute != 6000 || got.Server.Mean > 0.52 {
 		t.Errorf("figures %+v and %+v", got.Client, got.Server)
 	}
@@ -286,41 +299,15 @@ func TestARunIsRead(t *testing.T) {
 
 // TestTelemetryThatEndsEarly is not taken for that of the whole phase.
 func TestTelemetryThatEndsEarly(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "r")
-	w, err := record.Create(dir, record.Manifest{ID: "r"})
-	if err != nil {
-		t.Fatal(err)
+	var users [][]*measure.Window
+	for range 30 {
+		users = append(users, []*measure.Window{window("story", 100, 2*time.Millisecond)})
 	}
-	window := func(d time.Duration) *measure.Window {
-		x := measure.NewWindow("story")
-		x.Classes[measure.OK] = 100
-		x.Response.RecordN(d, 100)
-		return x
-	}
-	var server []*measure.Window
-	for second := range 30 {
-		if err := w.Windows(second, []*measure.Window{window(2 * time.Millisecond)}); err != nil {
-			t.Fatal(err)
-		}
-		if second < 10 {
-			server = append(server, window(time.Millisecond))
-		}
-	}
-	if err := w.Telemetry(record.Telemetry{Note: "the bus was not read beyond record 1000: away"}, seconds(server)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Update(func(m *record.Manifest) {
-		m.Phases = []record.Phase{{Name: "measure", To: 30 * time.Second, Users: 3}}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	r, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, ok, err := Read(r)
-	if err != nil || !ok || got.Client.PerMinute != 6000 {
-		t.Fatal(got.Client, ok, err)
+	server := slices.Repeat([]*measure.Window{window("story", 100, time.Millisecond)}, 10)
+	got := readBack(t, record.Manifest{ID: "r"}, users, record.Telemetry{Note: "the bus was not read beyond record 1000: away"}, server,
+		record.Phase{Name: "measure", To: 30 * time.Second, Users: 3})
+	if got.Client.PerMinute != 6000 {
+		t.Fatal(got.Client)
 	}
 	if got.Server != (Figures{}) || got.Law.Server != 0 || len(got.Within.Mean.T) > 0 {
 		t.Errorf("the service's figures %+v, law %v: they are of ten seconds of thirty", got.Server, got.Law.Server)
