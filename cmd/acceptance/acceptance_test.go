@@ -76,6 +76,14 @@ func TestScore(t *testing.T) {
 			o[0].Arms[2].Found = append(o[0].Arms[2].Found, "CPU per operation of app", "p99(upload)")
 			return o
 		}, "postgresql, slow: 2 of 17 findings are elsewhere"},
+		"statements of a post are a part of it": {func(o []outcome) []outcome {
+			o[0].Arms[2].Found = append(o[0].Arms[2].Found, "mean(store PostStore.Save)", "p99(store TeamStore.Get)")
+			return o
+		}, ""},
+		"statements of uploads are not": {func(o []outcome) []outcome {
+			o[0].Arms[2].Found = append(o[0].Arms[2].Found, "mean(store FileInfoStore.Save)", "p99(store FileInfoStore.Save)")
+			return o
+		}, "postgresql, slow: 2 of 17 findings are elsewhere"},
 		"void ones say nothing": {func(o []outcome) []outcome {
 			noisy := found("postgresql", 1, verdict.Worse, verdict.Inconclusive, verdict.Inconclusive)
 			noisy.Blocks = 5

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"plimsoll/dialect/mattermost"
+	"plimsoll/lab/mysql"
+	"plimsoll/lab/postgresql"
+	"plimsoll/measure"
+	"plimsoll/refchat"
+	"plimsoll/workload"
+)
+
+// TestInside asks the target which store methods posting calls and uploading does not: these, on both databases, are what the score takes for a
+// part of a post.
+func TestInside(t *testing.T) {
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			url := start(t, engine)
+			registry := measure.NewRegistry(1)
+			c, err := mattermost.NewClient(mattermost.ClientConfig{URL: url, Recorder: workload.NewUser(0, 0, 1, 1, registry.Recorder(0), time.Now()), Table: mattermost.NewTable(registry, "")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			ctx := t.Context()
+			must := func(what any, err error) string {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+				id, _ := what.(string)
+				return id
+			}
+			must(c.Login(ctx, refchat.DefaultAdminUser, refchat.DefaultAdminPassword))
+			team := must(c.CreateTeam(ctx, "crew"))
+			deck, err := c.MakeChannel(ctx, team, "deck", "O")
+			bot := must(c.CreateBot(ctx, "robot"))
+			must(nil, errors.Join(err, c.AddTeamMembers(ctx, team, []string{bot}), c.JoinChannel(ctx, deck.ID, bot)))
+			c.SetToken(must(c.CreateToken(ctx, bot))) // the users of the plan post as a bot
+			upload := func() string { return must(c.Upload(ctx, deck.ID, "a.txt", "text/plain", []byte("ahoy"))) }
+			post := func(files ...string) {
+				must(c.Post(ctx, mattermost.Draft{ChannelID: deck.ID, Message: "aye", FileIDs: files}))
+			}
+			post(upload()) // what is done once is done
+			uploads := grown(t, url, func() { upload() })
+			file := upload()
+			posts := grown(t, url, func() { post(); post(file) })
+			posts = slices.DeleteFunc(posts, func(method string) bool { return slices.Contains(uploads, method) })
+			if len(uploads) == 0 || !slices.Equal(posts, inside) {
+				t.Errorf("posting calls %q,\nuploading %q;\nthe score takes for a part of posting %q", posts, uploads, inside)
+			}
+		})
+	}
+}
+
+// start runs the target on a fresh database.
+func start(t *testing.T, engine string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	var err error
+	var db interface {
+		DSN(name string) string
+		CreateDatabase(ctx context.Context, name string) error
+		Stop(ctx context.Context) error
+	}
+	if engine == "mysql" {
+		db, err = mysql.Start(ctx, mysql.Config{Dir: dir + "/db"})
+	} else {
+		db, err = postgresql.Start(ctx, postgresql.Config{Dir: dir + "/db"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: db.DSN("chat"), Hash: "bcrypt:4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(run) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + s.Addr()
+}
+
+// grown returns the store methods that f makes the target call, sorted.
+func grown(t *testing.T, url string, f func()) (methods []string) {
+	t.Helper()
+	before := calls(t, url)
+	f()
+	time.Sleep(500 * time.Millisecond) // what it does in the background counts
+	for method, n := range calls(t, url) {
+		if n > before[method] {
+			methods = append(methods, method)
+		}
+	}
+	slices.Sort(methods)
+	return methods
+}
+
+// calls returns how often the target called each store method.
+func calls(t *testing.T, url string) map[string]uint64 {
+	t.Helper()
+	resp, err := (&http.Client{Timeout: 20 * time.Second}).Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]uint64{}
+	for _, m := range families["mattermost_db_store_time"].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "method" {
+				n[l.GetValue()] += m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	return n
+}
