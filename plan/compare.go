@@ -1,0 +1,74 @@
+package plan
+
+import "slices"
+
+func (d *decoder) checkCompare(p *Plan, k Known) {
+	c := p.Compare
+	if d.read("compare.arms") {
+		switch {
+		case len(c.Arms) < 2:
+			d.at("compare.arms", "has %d of at least two arms; write %q and the variants to compare with it", len(c.Arms), Base)
+		case len(c.Arms) > maxArms:
+			d.at("compare.arms", "has %d arms; want at most %d", len(c.Arms), maxArms)
+		}
+		if _, ok := c.Arm(Base); !ok && len(c.Arms) >= 2 {
+			d.at("compare.arms", "has no arm named %q; name one of them so, the others are compared with it", Base)
+		}
+	}
+	for _, a := range c.Arms {
+		path := "compare.arms." + a.Name
+		if !nameRE.MatchString(a.Name) {
+			d.at(path, "%s cannot be the name of an arm; want letters, digits, dot, underscore and dash, at most 64", clip(a.Name))
+		}
+		d.checkArgs(path+".args", a.Args)
+		d.checkEnv(path+".env", a.Env)
+		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database} {
+			d.secret(join(path, key), "", v)
+		}
+		if p.Target.Driver == "external" {
+			for _, key := range []string{"binary", "args", "env", "database"} {
+				if d.given(join(path, key)) && d.read(join(path, key)) {
+					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
+				}
+			}
+		}
+	}
+	d.checkArmDatabases(p)
+	d.checkDeployments(p)
+	d.checkOneServer(p, k)
+	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
+	d.checkLooks(c)
+	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
+		missing := "bounded"
+		if p.Unbounded == nil {
+			missing = "unbounded"
+		}
+		d.at("compare.combine", "joins both tests, but %s is missing; add it, or set combine to false", missing)
+	}
+	for key, m := range c.Margin {
+		path := join("compare.margin", key)
+		switch {
+		case !d.good(path):
+		case key == "errors" && !m.Points:
+			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.1pp", m)
+		case key != "errors" && m.Points:
+			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
+		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key):
+			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post) or throughput(post)", hint(key, []string{"capacity", "errors"}))
+		}
+	}
+}
+
+// checkOneServer refuses arms of the driver external that nothing but their versions tells apart: they are one server that is measured
+// twice, and a verdict would be said of two releases. Arms that are alike measure the noise. Stored plans stay readable.
+func (d *decoder) checkOneServer(p *Plan, k Known) {
+	arms := p.Compare.Arms
+	if k.Drivers == nil || p.Target.Driver != "external" || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version") {
+		return
+	}
+	first := p.Target.With(arms[0]).Version
+	if slices.ContainsFunc(arms[1:], func(a Arm) bool { return p.Target.With(a).Version != first }) {
+		d.at("compare.arms", "are all the one server at target.url, whatever their versions say; leave the versions out and measure the noise (compare -aa), "+
+			"or run each server by itself and judge the runs (judge -base -new)")
+	}
+}
