@@ -33,8 +33,6 @@ var (
 	engines   = []string{PostgreSQL, MySQL}
 	logins    = []string{LoginWarm, LoginCold}
 	modes     = []string{Tracking, Staircase}
-	// endpointRE is a statistic of an operation as an endpoint of a comparison.
-	endpointRE = regexp.MustCompile(`^(p[1-9][0-9](\.[0-9])?|mean|max|throughput)\([A-Za-z0-9][A-Za-z0-9_.-]{0,63}\)$`)
 )
 
 // fill sets a value that the file does not give.

@@ -1,6 +1,15 @@
 package plan
 
-import "slices"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower percentiles than are judged: stored plans may
+// have them.
+var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
 
 func (d *decoder) checkCompare(p *Plan, k Known) {
 	c := p.Compare
@@ -55,8 +64,35 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key):
 			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post) or throughput(post)", hint(key, []string{"capacity", "errors"}))
+		default:
+			if why := d.unjudged(p, k, key); why != "" {
+				d.at(path, "%s", why)
+			}
 		}
 	}
+}
+
+// unjudged says why no run of the plan can have a number for an endpoint that was added to the usual ones, and the remedy; empty if
+// one can. The usual ones stand in every plan's canonical form, whatever it tests. Stored plans stay readable.
+func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
+	m := endpointRE.FindStringSubmatch(endpoint)
+	if _, usual := DefaultMargin()[endpoint]; usual || m == nil || k.Ops == nil {
+		return ""
+	}
+	stat, op := m[1], m[2]
+	if stat != "throughput" {
+		if _, err := ParseSLO(endpoint + " < 1s"); err != nil { // as who judges reads it
+			return err.Error()
+		}
+	}
+	known := slices.Concat([]string{"op", "delivery"}, k.Ops)
+	switch {
+	case !slices.Contains(known, op) && !slices.Contains(k.Apart, op):
+		return fmt.Sprintf("%s is not an operation; %sknown: %s", clip(op), hint(op, slices.Concat(k.Ops, k.Apart)), strings.Join(known, ", "))
+	case p.Bounded == nil && d.good("bounded"):
+		return "is a number of the bounded test, which this plan does not have; add a section bounded, or remove the margin"
+	}
+	return ""
 }
 
 // checkOneServer refuses arms of the driver external that nothing but their versions tells apart: they are one server that is measured

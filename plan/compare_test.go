@@ -34,3 +34,48 @@ func TestArmsOfOneServer(t *testing.T) {
 		})
 	}
 }
+
+// A margin that nothing can be judged by would be left out of the verdict, and nobody would be told why.
+func TestMarginsThatAreJudged(t *testing.T) {
+	k := plan.Known{Ops: []string{"post", "reply"}, Apart: []string{"login", "storm_reconnect_websocket"}}
+	const arms = "compare: {arms: {base: {}, new: {}}, margin: {%s: 20%%}}\n"
+	search := strings.Replace(minimal, "bounded: {users: 5}", "unbounded: {max_users: 9}", 1)
+	for _, tt := range []struct{ name, head, endpoint, want string }{
+		{"percentile", minimal, "p95(reply)", ""},
+		{"lowest percentile", minimal, "p50(post)", ""},
+		{"highest percentile", minimal, "p99.9(post)", ""},
+		{"mean of all", minimal, "mean(op)", ""},
+		{"maximum of deliveries", minimal, "max(delivery)", ""},
+		{"throughput", minimal, "throughput(reply)", ""},
+		{"throughput of all", minimal, "throughput(op)", ""},
+		{"login", minimal, "p95(login)", ""},
+		{"storm", minimal, "p95(storm_reconnect_websocket)", ""},
+		{"usual without its test", search, "p95(post)", ""},
+		{"capacity without its test", minimal, "capacity", ""},
+
+		{"operation", minimal, "p95(psot)", `5:58: compare.margin.p95(psot): "psot" is not an operation; did you mean "post"? known: op, delivery, post, reply`},
+		{"operation of a throughput", minimal, "throughput(rply)", `5:65: compare.margin.throughput(rply): "rply" is not an operation; did you mean "reply"?`},
+		{"operation of a login", minimal, "mean(lgoin)", `5:60: compare.margin.mean(lgoin): "lgoin" is not an operation; did you mean "login"?`},
+		{"low percentile", minimal, "p25(post)", `5:58: compare.margin.p25(post): "p25" is out of range; want p50 to p99.9`},
+		{"just too low", minimal, "p49.9(post)", `5:60: compare.margin.p49.9(post): "p49.9" is out of range; want p50 to p99.9`},
+		{"without its test", search, "mean(post)", "5:59: compare.margin.mean(post): is a number of the bounded test, which this plan does not have; add a section bounded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := fmt.Appendf(nil, tt.head+arms, tt.endpoint)
+			p, err := k.Parse(text)
+			if tt.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if again, err := k.Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
+					t.Errorf("its canonical form: %v", err)
+				}
+			} else if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got\n%v\nwant\n%s", err, tt.want)
+			}
+			if _, err := plan.Parse(text); err != nil {
+				t.Errorf("a stored plan cannot be read: %v", err)
+			}
+		})
+	}
+}

@@ -28,8 +28,10 @@ type Known struct {
 	Profiles map[string][]string
 	// Arrivals lists the behaviors that can serve workload.arrival.
 	Arrivals []string
-	// Ops lists the operations that a latency rule may name besides "op" and "delivery".
+	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
 	Ops []string
+	// Apart lists further operations, which only a margin may name: those of logins and storms, which are no part of "op".
+	Apart []string
 	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A driver without an
 	// entry is not checked.
 	Roles map[string][]string

@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/dataset/dump"
 	data "plimsoll/dataset/refchat"
+	"plimsoll/dialect/mattermost"
 	"plimsoll/engine"
 	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
@@ -36,6 +37,7 @@ func known() plan.Known {
 		Profiles:  map[string][]string{feedDriver: {feedQuick, feedFull}},
 		Behaviors: slices.Sorted(maps.Keys(behaviors())),
 		Ops:       opNames(),
+		Apart:     mattermost.Apart(),
 		Mixes:     mixNames(),
 		Actions:   actionNames(),
 		Arrivals:  arrivalBehaviors(behaviors()),

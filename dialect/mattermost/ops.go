@@ -1,6 +1,9 @@
 package mattermost
 
 import (
+	"maps"
+	"slices"
+
 	"plimsoll/measure"
 	"plimsoll/workload"
 )
@@ -32,13 +35,18 @@ type Table struct{ names []measure.Name }
 // NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup], as prefix says; "" means the first.
 func NewTable(reg *measure.Registry, prefix string) *Table {
 	t := &Table{names: make([]measure.Name, len(opNames))}
-	for o, name := range opNames {
-		if prefix != "" && !(prefix == workload.Login && op(o) == opLogin) {
-			name = prefix + "_" + name
-		}
-		t.names[o] = reg.Name(name)
+	for o := range opNames {
+		t.names[o] = reg.Name(seriesOf(op(o), prefix))
 	}
 	return t
+}
+
+// seriesOf returns the name of an op in one phase of a user's life.
+func seriesOf(o op, prefix string) string {
+	if prefix == "" || prefix == workload.Login && o == opLogin {
+		return opNames[o]
+	}
+	return prefix + "_" + opNames[o]
 }
 
 // Ops returns the names of the steady state's operations, of which rules may speak.
@@ -47,6 +55,21 @@ func Ops() []string {
 	for o, name := range opNames {
 		if steadyOp[o] {
 			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Apart returns the names of the operations of logins and storms, which are no part of the steady state.
+func Apart() []string {
+	phases := []string{workload.Login}
+	for _, kind := range slices.Sorted(maps.Keys(storms)) {
+		phases = append(phases, workload.StormPrefix+kind)
+	}
+	var out []string
+	for _, phase := range phases {
+		for o := range opNames {
+			out = append(out, seriesOf(op(o), phase))
 		}
 	}
 	return out
