@@ -416,6 +416,7 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 		d.at("unbounded.mode", "%s is not a way to search; want %s", clip(u.Mode), strings.Join(modes, " or "))
 	}
 	d.perEngine("unbounded.start", u.Start, p)
+	d.checkSearch(p, k)
 	between(d, "unbounded.budget", u.Budget, time.Second, longest, formatDuration)
 	between(d, "unbounded.ramp_rate", u.RampRate, 1e-5, 1, formatPercent)
 	between(d, "unbounded.window", u.Window, 100*time.Millisecond, time.Hour, formatDuration)

@@ -237,11 +237,12 @@ type Unbounded struct {
 	Start PerEngine `yaml:"start"`
 	// Budget is the longest time that the search may take. Default 1h.
 	Budget time.Duration `yaml:"budget"`
-	// RampRate is the growth while nothing is violated, as a fraction of the present users per second. Default 0.2%.
+	// RampRate is the growth while nothing is violated, as a fraction of the present users per second; divided by pace below 1.
+	// Default 0.2%.
 	RampRate float64 `yaml:"ramp_rate" kind:"percent"`
 	// Window is how far back a rule looks, and the time between two decisions. Default 15s.
 	Window time.Duration `yaml:"window"`
-	// Step is the change of the tracking phase, as a fraction of the present users. Default 0.5%.
+	// Step is the change of the tracking phase, as a fraction of the present users, below 0.2. Default 0.5%.
 	Step float64 `yaml:"step" kind:"percent"`
 	// Precision ends the search: the half-width of the interval, as a fraction of the capacity. Default 2%.
 	Precision float64 `yaml:"precision" kind:"percent"`

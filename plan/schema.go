@@ -147,9 +147,9 @@ var keyDocs = map[string]keyDoc{
 	"unbounded.mode":      {text: "tracking: up after a healthy window, down after a violated one. staircase: plateaus, and a logistic fit to them; it also recommends a number of users, and takes longer.", def: Tracking, enum: modes},
 	"unbounded.start":     {text: "Number of users at which the search starts, or one for each engine.", min: 1, max: maxUsers},
 	"unbounded.budget":    {text: "Longest time of the search.", def: "1h"},
-	"unbounded.ramp_rate": {text: "Growth while nothing is violated, of the present users per second.", def: "0.2%", pattern: percentPattern},
+	"unbounded.ramp_rate": {text: "Growth while nothing is violated, of the present users per second. Divided by workload.pace it is less than 100%.", def: "0.2%", pattern: percentPattern},
 	"unbounded.window":    {text: "How far back a rule looks, and the time between two decisions.", def: "15s"},
-	"unbounded.step":      {text: "Change of the tracking phase, of the present users.", def: "0.5%", pattern: percentPattern},
+	"unbounded.step":      {text: "Change of the tracking phase, of the present users: less than 20%.", def: "0.5%", pattern: percentPattern},
 	"unbounded.precision": {text: "The search ends when the half-width of the interval is below this part of the capacity.", def: "2%", pattern: percentPattern},
 
 	"sizing":        {text: "A ladder of load steps on one deployment: a grade for each, and advice. Its times are wall-clock time."},
