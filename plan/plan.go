@@ -71,7 +71,8 @@ type Target struct {
 	MetricsURL string `yaml:"metrics_url"`
 	// StopSignal asks the server to stop: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the driver's own.
 	StopSignal string `yaml:"stop_signal"`
-	// Version labels the build in tables when the target cannot say it itself.
+	// Version labels the build in tables when the target cannot say it itself. The driver refchat also plays that release if it is
+	// MAJOR.MINOR or MAJOR.MINOR.PATCH.
 	Version string `yaml:"version"`
 	// Dataset is what the target's database holds before a run: a name or file that the target's driver makes data of, or the
 	// directory of a dump; "none" or empty means nothing but what the driver provisions. See [Target.Filled].
@@ -324,7 +325,7 @@ type Arm struct {
 	Args []string `yaml:"args"`
 	// Env is laid over the target's environment.
 	Env map[string]string `yaml:"env"`
-	// Version labels the build in tables.
+	// Version labels the build in tables, and replaces the target's; see [Target].
 	Version string `yaml:"version"`
 	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see [Plan.EngineOf].
 	Database string `yaml:"database"`

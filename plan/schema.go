@@ -89,7 +89,7 @@ var keyDocs = map[string]keyDoc{
 	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
 	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics."},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
-	"target.version":     {text: "Label of the build when the target cannot say it itself."},
+	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
 	"target.dataset":     {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
 
 	"probes.*":      {text: "One source."},
@@ -173,7 +173,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.args":       {text: "Follow the target's arguments."},
 	"compare.arms.*.env":        {text: "Laid over the target's environment."},
 	"compare.arms.*.env.*":      {text: "The value of the variable."},
-	"compare.arms.*.version":    {text: "Label of the build."},
+	"compare.arms.*.version":    {text: "Label of the build. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
 	"compare.arms.*.database":   {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
 	"compare.arms.*.deployment": {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
 

@@ -15,7 +15,7 @@ var ErrNoReset = errors.New("the state of this target cannot be reset")
 type Spec struct {
 	Name    string            // of the arm, for messages, manifests and file names
 	Driver  string            // for the Description; drivers fill in their own name
-	Version string            // what the plan calls the version; a label
+	Version string            // what the plan calls the version; a label, unless the driver can play it
 	Binary  string            // program to run
 	Args    []string          // its arguments; variables are expanded; no secrets: every user can see them
 	Env     map[string]string // variables of its environment; variables such as ${DSN} are expanded

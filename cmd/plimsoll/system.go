@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -372,7 +373,7 @@ func (f *deployments) spec(t plan.Target, arm, eng, dir string, sys *system) (ta
 // refchatCommand starts this program's reference server, or another build of it.
 func refchatCommand(spec target.Spec, in process.Instance) (process.Command, error) {
 	args := []string{"refchat", "-listen=${HOSTPORT}"}
-	if v := label(spec.Version); v != "" {
+	if v := played(spec.Version); v != "" {
 		args = append(args, "-version="+v)
 	}
 	if spec.Instances > 1 || spec.Dataset != "" {
@@ -403,9 +404,13 @@ func refnullCommand(spec target.Spec, _ process.Instance) (process.Command, erro
 	return process.Command{Path: spec.Binary, Args: append([]string{"refnull", "-listen=${HOSTPORT}"}, spec.Args...), Env: env}, nil
 }
 
-// label returns a version that a server may call itself, or "" for one that is only a text for people.
-func label(v string) string {
-	if v == "" || v[0] < '0' || v[0] > '9' {
+// releaseRE is the form of the releases that the reference server plays.
+var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9})?$`)
+
+// played returns the version of a plan that the reference server is to play, or "" for one that is only a text for people: with another
+// form it would not start.
+func played(v string) string {
+	if !releaseRE.MatchString(v) {
 		return ""
 	}
 	return v
