@@ -65,7 +65,7 @@ var csvHeader = []string{"pair", "base", "new"}
 // ReadCSV reads pairs from a CSV with the header pair,base,new: a number of the pair from 1, used once, and
 // the values of both arms, decimal numbers from 0 to 1e15. A value written ">=20000" is censored: at least
 // this. Spaces around a field and a byte order mark are ignored. Everything wrong is reported at once as a
-// [*CSVError]; an error of the reader is returned as it is, wrapped.
+// [*CSVError], an arm without any number as one problem; an error of the reader is returned as it is, wrapped.
 func ReadCSV(r io.Reader) ([]Pair, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
 	if err != nil {
@@ -81,6 +81,12 @@ func ReadCSV(r io.Reader) ([]Pair, error) {
 
 func parseCSV(data []byte, problems *CSVError) (pairs []Pair) {
 	seen := make(map[int]int) // pair to line
+	empty := emptyArms(data)
+	for arm, is := range empty {
+		if is {
+			problems.add(0, emptyArm, csvHeader[1+arm])
+		}
+	}
 	readRows(data, problems, func(line int, fields []string) bool {
 		if !slices.Equal(fields, csvHeader) {
 			problems.add(line, "the header is %s: want pair,base,new", quote(strings.Join(fields, ",")))
@@ -88,11 +94,40 @@ func parseCSV(data []byte, problems *CSVError) (pairs []Pair) {
 		}
 		return true
 	}, func(line int, fields []string) {
+		for arm, is := range empty {
+			if is && len(fields) == len(csvHeader) {
+				fields[1+arm] = "1" // what is missing was said of all lines
+			}
+		}
 		if p, ok := parsePair(line, fields, seen, problems); ok {
 			pairs = append(pairs, p)
 		}
 	})
 	return pairs
+}
+
+// emptyArm is the problem of an arm that is not there at all, with its name.
+const emptyArm = "the arm %s is empty: no line has a number of it"
+
+// emptyArms reports of each arm whether no line of a CSV has a number of it. It says nothing of what else is wrong.
+func emptyArms(data []byte) (empty [2]bool) {
+	lines := 0
+	var without [2]int
+	readRows(data, &CSVError{}, func(_ int, fields []string) bool { return slices.Equal(fields, csvHeader) }, func(_ int, fields []string) {
+		if len(fields) != len(csvHeader) {
+			return
+		}
+		lines++
+		for arm, text := range fields[1:] {
+			if text == "" {
+				without[arm]++
+			}
+		}
+	})
+	for arm, n := range without {
+		empty[arm] = n > 0 && n == lines
+	}
+	return empty
 }
 
 // readRows reads a CSV: its header, which may end it, and the rows below it, with spaces around fields trimmed. What is wrong with the

@@ -58,7 +58,12 @@ func TestReadCSVProblems(t *testing.T) {
 		{"hexadecimal", "pair,base,new\n1,0x1p4,1_0\n", []string{`line 2: base is "0x1p4"`, `line 2: new is "1_0"`}},
 		{"too large", "pair,base,new\n1,1e300,1e999\n", []string{`line 2: base is "1e300": want a number from 0`, `line 2: new is "1e999"`}},
 		{"too small", "pair,base,new\n1,1e-300,1\n", []string{`line 2: base is "1e-300": want 0 or a number from 1e-15`}},
-		{"empty fields", "pair,base,new\n,,\n", []string{`line 2: pair is ""`, `line 2: base is ""`, `line 2: new is ""`}},
+		{"empty fields", "pair,base,new\n,,\n1,2,3\n", []string{`line 2: pair is ""`, `line 2: base is ""`, `line 2: new is ""`}},
+		{"empty base", "pair,base,new\n1,,3\n2, ,4\n", []string{"the arm base is empty: no line has a number of it"}},
+		{"empty new", "pair,base,new\n1,2,\n2,3,\n", []string{"the arm new is empty: no line has a number of it"}},
+		{"both arms empty", "pair,base,new\n1,,\n", []string{"the arm base is empty: no line has a number of it", "the arm new is empty: no line has a number of it"}},
+		{"empty arm among others", "pair,base,new\nx,,3\n2,,-4\n3\n", []string{
+			"the arm base is empty: no line has a number of it", `line 2: pair is "x"`, `line 3: new is "-4"`, "line 4: 1 field: want 3"}},
 		{"pair zero", "pair,base,new\n0,1,1\n", []string{`line 2: pair is "0"`}},
 		{"pair with fraction", "pair,base,new\n1.5,1,1\n", []string{`line 2: pair is "1.5"`}},
 		{"broken quote", "pair,base,new\n1,\"2,3\n", []string{"not a CSV"}},

@@ -136,7 +136,7 @@ func (t *table) row(line int, fields []string) {
 func (t *table) end() {
 	for arm, n := range t.empty {
 		if n > 0 && n == t.lines {
-			t.problems.add(0, "the arm %s is empty: no line has a number of it", tableColumns[1+arm])
+			t.problems.add(0, emptyArm, tableColumns[1+arm])
 			return
 		}
 	}

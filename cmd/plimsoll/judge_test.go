@@ -69,6 +69,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"no new", map[string]string{"a.json": k6}, []string{"-base", "a.json", "-new", ""}, "the arm new is empty: give its runs by -new"},
 		{"neither", nil, []string{"-base", "", "-new", ""}, "-base and -new are empty: give the runs of both arms"},
 		{"empty arm in a CSV", map[string]string{"a.csv": "database,pair,base,new\nMySQL,1,100,\nMySQL,2,101,\n"}, []string{"a.csv"}, "a.csv: the arm new is empty: no line has a number of it"},
+		{"empty arm in pairs", map[string]string{"a.csv": "pair,base,new\n1,100,\n2,101,\n"}, []string{"a.csv"}, "a.csv: the arm new is empty: no line has a number of it"},
 		{"missing number in a CSV", map[string]string{"a.csv": "database,pair,base,new\nMySQL,1,100,\nMySQL,2,101,99\n"}, []string{"a.csv"}, "a.csv: line 2: new is empty"},
 		{"uneven arms", map[string]string{"a.json": k6, "b.json": k6b, "c.json": strings.Replace(k6, "2169", "2170", 1)}, []string{"-base", "a.json,c.json", "-new", "b.json"}, "2 runs by -base and 1 by -new: want pairs, one run of each arm"},
 		// No numbers.
