@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,5 +154,32 @@ func TestTrendOfStored(t *testing.T) {
 		if status, out, errOut := inStore(t, root, append([]string{"report", "trend"}, strings.Fields(tt.args)...)...); status != exitUsage || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: status %d, %q, %q", tt.args, status, out, errOut)
 		}
+	}
+}
+
+// TestTrendOfOwnDatabases: where each arm has a database of its own, their ratio stands under none of them.
+func TestTrendOfOwnDatabases(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &record.Comparison{ID: "moved", Plan: versions("v1", "v2"), Arms: []string{"base", "new"}, Engines: []string{""}, Blocks: 3, State: record.Sealed}
+	for b := 1; b <= c.Blocks; b++ {
+		for i, database := range []string{"MySQL", "PostgreSQL"} {
+			id := fmt.Sprintf("moved-%d-%d", b, i)
+			putRun(t, st, storedRun{id: id, capacity: float64(1000 + 10*b + 100*i), slower: 1, database: database})
+			c.Runs = append(c.Runs, record.ComparisonRun{Run: id, Block: b, Order: i + 1, Arm: c.Arms[i], Valid: true})
+		}
+	}
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	status, text, errOut := inStore(t, root, "report", "trend", "-json", "moved")
+	var d struct {
+		Databases []struct{ Database string }
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil || status != exitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "" {
+		t.Errorf("status %d, %q, %v: want one database without a name\n%s", status, errOut, err, text)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +26,7 @@ type storedRun struct {
 	invalid  bool
 	posts    int // a second; 300 if not said
 	plan     string
+	database string // what its server calls itself
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) {
@@ -32,7 +35,11 @@ func putRun(t *testing.T, st *store.Store, s storedRun) {
 	if users < 0 {
 		kind, users = record.AtLeast, -users
 	}
-	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Capacity: &record.Capacity{Kind: kind, Users: users}, Epoch: time.Unix(1e9, 0),
+	var system json.RawMessage
+	if s.database != "" {
+		system = json.RawMessage(fmt.Sprintf(`{"database": {"name": %q}}`, s.database))
+	}
+	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: &record.Capacity{Kind: kind, Users: users}, Epoch: time.Unix(1e9, 0),
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)

@@ -141,7 +141,7 @@ func labelsOf(c *record.Comparison, p *plan.Plan, st *store.Store) (arms, engine
 		}
 		if d, ok := targetOf(r.Manifest); ok {
 			arms[cell.Arm] = cmp.Or(arms[cell.Arm], d.Version)
-			if d.Database != nil {
+			if d.Database != nil && cell.Engine != "" { // arms with databases of their own are compared across them
 				engines[cell.Engine] = d.Database.Name
 			}
 		}
