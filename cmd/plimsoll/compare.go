@@ -204,11 +204,17 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		if z, zerr := st.Sizing(rest[0]); zerr == nil && n.output.given() {
 			return usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
 		} else if zerr == nil {
+			if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
+				return err
+			}
 			return a.concludeSizing(ctx, st, z, *asJSON)
 		}
 	}
 	if err != nil {
 		return usageError{err}
+	}
+	if err := n.refuse("a stored comparison is reported", "databases"); err != nil {
+		return err
 	}
 	if *n.output.out != "" || *n.output.print != "" {
 		return a.render(ctx, st, c, n.output, *asJSON)

@@ -63,14 +63,30 @@ func TestReportOfABusyComparison(t *testing.T) {
 	}
 }
 
-// A stored comparison is judged as its plan says, and not as flags for given numbers do.
-func TestJudgeStoredTakesNoMargin(t *testing.T) {
+// A stored comparison is judged and reported as its plan says, and not as flags for given numbers do; so is a stored sizing.
+func TestStoredTakesNoFlagsOfGivenNumbers(t *testing.T) {
 	root := t.TempDir()
-	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
-	for _, f := range []string{"-margin=1%", "-arms=a,b", "-unit=ms"} {
-		if status, _, errOut := inStore(t, root, "judge", f, id); status != exitUsage || !strings.Contains(errOut, "is judged as its plan says") {
-			t.Errorf("%s: status %d, %q", f, status, errOut)
+	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
+	if err := st.SaveSizing(&record.Sizing{ID: "steps"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"-margin=1%", "-better=lower", "-name=speed", "-unit=ms", "-arms=a,b", "-format=csv", "-databases=false"} {
+		for _, stored := range [][]string{{"judge", id}, {"report", id}, {"report", "-print", "markdown", id}, {"report", "steps"}} {
+			if stored[0] == "judge" && f == "-databases=false" {
+				continue // which it takes
+			}
+			flag, _, _ := strings.Cut(f, "=")
+			status, out, errOut := inStore(t, root, append([]string{stored[0], f}, stored[1:]...)...)
+			if status != exitUsage || out != "" || !strings.Contains(errOut, flag+" is of given numbers: ") || !strings.Contains(errOut, " as its plan says") {
+				t.Errorf("%s %s: status %d, %q, %q", stored, f, status, out, errOut)
+			}
 		}
+	}
+	if _, err := os.Stat(filepath.Join(st.ComparisonDir(id), "report.md")); err == nil {
+		t.Error("a refused report was written")
+	}
+	if status, _, errOut := inStore(t, root, "judge", "-databases=false", id); status == exitUsage {
+		t.Errorf("judge -databases=false: %q", errOut)
 	}
 }
 

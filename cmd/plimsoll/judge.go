@@ -53,6 +53,16 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 	}
 }
 
+// refuse refuses flags that describe given numbers, and more: of what is stored its plan says all that, and whoever gives one means something by it.
+func (n *numbers) refuse(stored string, more ...string) error {
+	for _, f := range append([]string{"margin", "better", "name", "unit", "arms", "format"}, more...) {
+		if slices.Contains(n.set(), f) {
+			return usagef("-%s is of given numbers: %s as its plan says; leave it out", f, stored)
+		}
+	}
+	return nil
+}
+
 // judge is the verb that judges numbers that somebody already has.
 func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	n := a.numbersFlags(fs)
@@ -398,13 +408,11 @@ func (a *app) judgeStored(n *numbers, id string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return usagef("%s: there is no such file, and no such comparison in %s", id, *n.root)
 	}
-	for _, f := range []string{"margin", "better", "name", "unit", "arms", "format"} {
-		if slices.Contains(n.set(), f) {
-			return usagef("-%s is of given numbers: a stored comparison is judged as its plan says", f)
-		}
-	}
 	if err != nil {
 		return usageError{err}
+	}
+	if err := n.refuse("a stored comparison is judged"); err != nil {
+		return err
 	}
 	p, err := plan.Parse([]byte(c.Plan))
 	if err != nil {
