@@ -192,23 +192,26 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if len(rest) != 1 {
 		return usagef("%d arguments, want the id of a comparison or sizing, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
-	if _, err := os.Stat(*root); err != nil {
-		return usageError{err}
-	}
-	st, err := store.Open(*root)
+	st, err := openStored(*root, rest[0])
 	if err != nil {
 		return err
 	}
 	c, err := st.Comparison(rest[0])
 	if errors.Is(err, store.ErrNotFound) {
-		if z, zerr := st.Sizing(rest[0]); zerr == nil && n.output.given() {
-			return usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
-		} else if zerr == nil {
-			if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
-				return err
-			}
-			return a.concludeSizing(ctx, st, z, *asJSON)
+		z, err := st.Sizing(rest[0])
+		if errors.Is(err, store.ErrNotFound) {
+			return usagef("%s: there is no such file, and no such comparison or sizing in %s", rest[0], *root)
 		}
+		if err != nil {
+			return usageError{err}
+		}
+		if n.output.given() {
+			return usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
+		}
+		if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
+			return err
+		}
+		return a.concludeSizing(ctx, st, z, *asJSON)
 	}
 	if err != nil {
 		return usageError{err}

@@ -82,9 +82,9 @@ func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 
 // storedReleases judges a stored comparison for the pairs of its capacity.
 func (a *app) storedReleases(id, root string) ([]report.ReleasePair, error) {
-	st, err := openStore(root)
+	st, err := openStored(root, id)
 	if err != nil {
-		return nil, usagef("%s: there is no such file, and no store in %s to have such a comparison", id, root)
+		return nil, err
 	}
 	c, err := st.Comparison(id)
 	if errors.Is(err, store.ErrNotFound) {
