@@ -192,15 +192,15 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if len(rest) != 1 {
 		return usagef("%d arguments, want the id of a comparison or sizing, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
-	st, err := openStored(*root, rest[0])
+	st, id, err := openStored(*root, rest[0])
 	if err != nil {
 		return err
 	}
-	c, err := st.Comparison(rest[0])
+	c, err := st.Comparison(id)
 	if errors.Is(err, store.ErrNotFound) {
-		z, err := st.Sizing(rest[0])
+		z, err := st.Sizing(id)
 		if errors.Is(err, store.ErrNotFound) {
-			return usagef("%s: there is no such file, and no such comparison or sizing in %s", rest[0], *root)
+			return notThere(rest[0], "no such comparison or sizing in "+*root)
 		}
 		if err != nil {
 			return usageError{err}

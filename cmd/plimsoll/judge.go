@@ -87,7 +87,7 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 	case len(args) == 0:
 		return usagef("0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h")
 	case len(args) == 1 && args[0] != "-":
-		if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
+		if fi, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) || err == nil && fi.IsDir() {
 			return a.judgeStored(n, args[0])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,14 +17,14 @@ import (
 )
 
 // judgeStored judges a stored comparison again, and leaves its report alone.
-func (a *app) judgeStored(n *numbers, id string) error {
-	st, err := openStored(*n.root, id)
+func (a *app) judgeStored(n *numbers, name string) error {
+	st, id, err := openStored(*n.root, name)
 	if err != nil {
 		return err
 	}
 	c, err := st.Comparison(id)
 	if errors.Is(err, store.ErrNotFound) {
-		return usagef("%s: there is no such file, and no such comparison in %s", id, *n.root)
+		return notThere(name, "no such comparison in "+*n.root)
 	}
 	if err != nil {
 		return usageError{err}
@@ -81,11 +82,48 @@ func openStore(root string) (*store.Store, error) {
 	return store.Open(root)
 }
 
-// openStored opens the store that is to have what a verb was given by its id, when there is no file of that name.
-func openStored(root, name string) (*store.Store, error) {
-	st, err := openStore(root)
-	if err != nil {
-		return nil, usagef("%s: there is no such file, and no store in %s to have such a comparison", name, root)
+// openStored opens the store that is to have what a verb was given, when there is no file of that name, and returns the id of it there: the directory of
+// a comparison in that store stands for its id.
+func openStored(root, name string) (st *store.Store, id string, err error) {
+	id = name
+	if isComparison(name) {
+		if id, err = comparisonIn(root, name); err != nil {
+			return nil, "", err
+		}
 	}
-	return st, nil
+	if st, err = openStore(root); err != nil {
+		return nil, "", notThere(name, "no store in "+root+" to have such a comparison")
+	}
+	return st, id, nil
+}
+
+// isComparison reports whether dir is the directory of a comparison in some store. Other tools have a comparison.json, too.
+func isComparison(dir string) bool {
+	abs, err := filepath.Abs(dir) // which has a name, also for "."
+	return err == nil && filepath.Base(filepath.Dir(abs)) == "comparisons" && isFile(filepath.Join(abs, "comparison.json"))
+}
+
+// comparisonIn returns the id of the comparison whose directory dir is, which has to be in the store of root.
+func comparisonIn(root, dir string) (id string, err error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	home := filepath.Dir(filepath.Dir(abs))
+	own, err := os.Stat(home)
+	if err != nil {
+		return "", usageError{err}
+	}
+	if given, err := os.Stat(root); err != nil || !os.SameFile(own, given) {
+		return "", usagef("%s is in another store than %s: add -store %s", dir, root, home)
+	}
+	return filepath.Base(abs), nil
+}
+
+// notThere is the error of a name that is neither a file nor stored; nothing says what else there is not.
+func notThere(name, nothing string) error {
+	if fi, err := os.Stat(name); err == nil && fi.IsDir() {
+		return usagef("%s is a directory, and there is %s: give files, or what is stored by its id", name, nothing)
+	}
+	return usagef("%s: there is no such file, and %s", name, nothing)
 }

@@ -177,6 +177,38 @@ func TestJudgeStoredComparison(t *testing.T) {
 	}
 }
 
+// The directory of a comparison in the store stands for its id; any other directory is an error that says what to give instead.
+func TestJudgeOfADirectory(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putComparison(t, st, "mine", storedPlan, 1, 0.99)
+	dir, elsewhere, tools := st.ComparisonDir("mine"), t.TempDir(), t.TempDir()
+	missing := filepath.Join(elsewhere, "missing")
+	if err := os.WriteFile(filepath.Join(tools, "comparison.json"), []byte("{}"), 0o644); err != nil { // load-test-ng writes one, too
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"judge", "report"} {
+		if status, out, errOut := inStore(t, root, verb, "-print", "markdown", dir+"/"); status != exitInconclusive || errOut != "" || out == "" {
+			t.Errorf("%s: status %d, %q\n%s", verb, status, errOut, out)
+		}
+		for _, tt := range []struct{ name, root, dir, want string }{
+			{"of another store", elsewhere, dir, dir + " is in another store than " + elsewhere + ": add -store " + root},
+			{"without a store", missing, dir, dir + " is in another store than " + missing + ": add -store " + root},
+			{"of files", root, tools, tools + " is a directory, and there is no such comparison"},
+			{"of files, without a store", missing, tools, tools + " is a directory, and there is no store in " + missing},
+			{"of a run", root, filepath.Join(root, "runs", "mine-b1"), "is a directory, and there is no such comparison"},
+		} {
+			status, out, errOut := inStore(t, tt.root, verb, tt.dir)
+			if status != exitUsage || out != "" || !strings.HasPrefix(errOut, "plimsoll "+verb+": ") || !strings.Contains(errOut, tt.want) || strings.Count(errOut, "\n") != 1 {
+				t.Errorf("%s, %s: status %d, %q, %q; want 2 and %q", verb, tt.name, status, out, errOut, tt.want)
+			}
+		}
+	}
+}
+
 // What one database cannot be judged by is not said of the other.
 func TestJudgeStoredSkipsByDatabase(t *testing.T) {
 	root := t.TempDir()

@@ -81,8 +81,8 @@ func (a *app) givenReleases(name, _ string) ([]report.ReleasePair, error) {
 }
 
 // storedReleases judges a stored comparison for the pairs of its capacity.
-func (a *app) storedReleases(id, root string) ([]report.ReleasePair, error) {
-	st, err := openStored(root, id)
+func (a *app) storedReleases(name, root string) ([]report.ReleasePair, error) {
+	st, id, err := openStored(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (a *app) storedReleases(id, root string) ([]report.ReleasePair, error) {
 		if _, rerr := st.Run(id); rerr == nil {
 			return nil, usagef("%s is a run: a trend is made of comparisons, because a run by itself has no partner that ran beside it, and numbers of different days are not comparable", id)
 		}
-		return nil, usagef("%s: there is no such file, and no such comparison in %s", id, root)
+		return nil, notThere(name, "no such comparison in "+root)
 	}
 	if err != nil {
 		return nil, usageError{err}
