@@ -190,7 +190,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return a.judgeNumbers(n, rest)
 	}
 	if len(rest) != 1 {
-		return usagef("%d arguments, want the id of a comparison or sizing, or numbers as judge takes them; see plimsoll report -h", len(rest))
+		return usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
 	st, id, err := openStored(*root, rest[0])
 	if err != nil {

@@ -83,7 +83,7 @@ func openStore(root string) (*store.Store, error) {
 }
 
 // openStored opens the store that is to have what a verb was given, when there is no file of that name, and returns the id of it there: the directory of
-// a comparison in that store stands for its id.
+// a comparison in that store stands for its id, and "last" for that of the comparison that began last.
 func openStored(root, name string) (st *store.Store, id string, err error) {
 	id = name
 	if isComparison(name) {
@@ -93,6 +93,11 @@ func openStored(root, name string) (st *store.Store, id string, err error) {
 	}
 	if st, err = openStore(root); err != nil {
 		return nil, "", notThere(name, "no store in "+root+" to have such a comparison")
+	}
+	if id == "last" {
+		if id, err = st.LastComparison(); err != nil {
+			return nil, "", usageError{err}
+		}
 	}
 	return st, id, nil
 }

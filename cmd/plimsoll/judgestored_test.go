@@ -209,6 +209,32 @@ func TestJudgeOfADirectory(t *testing.T) {
 	}
 }
 
+// Scripts do not know the id of the comparison that they have just made: last is the one that began last.
+func TestJudgeOfTheLastComparison(t *testing.T) {
+	root := t.TempDir()
+	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "report", "last"); status != exitUsage || !strings.Contains(errOut, "last: there is no such file, and no store in ") {
+		t.Errorf("no store: status %d, %q", status, errOut)
+	}
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verbs := [][]string{{"judge", "last"}, {"report", "-print", "comment", "last"}, {"report", "trend", "last"}}
+	for _, args := range verbs {
+		if status, out, errOut := inStore(t, root, args...); status != exitUsage || out != "" || !strings.Contains(errOut, "the last comparison: not in the store") {
+			t.Errorf("%q in an empty store: status %d, %q, %q", args, status, out, errOut)
+		}
+	}
+	putComparison(t, st, "20260102-000000-b", versions("v2", "v3"), 6, 0.88)
+	putComparison(t, st, "20260101-000000-a", versions("v1", "v2"), 1, 1)
+	for i, args := range verbs {
+		want := []int{exitWorse, exitWorse, exitOK}[i]
+		if status, out, errOut := inStore(t, root, args...); status != want || out == "" || errOut != "" || args[1] == "trend" && !strings.Contains(out, "v3") {
+			t.Errorf("%q: status %d, want %d, %q\n%s", args, status, want, errOut, out)
+		}
+	}
+}
+
 // What one database cannot be judged by is not said of the other.
 func TestJudgeStoredSkipsByDatabase(t *testing.T) {
 	root := t.TempDir()
