@@ -35,6 +35,12 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if err != nil {
 		return fmt.Errorf("the built-in plan: %w", err)
 	}
+	if *blocks != 0 {
+		p.Compare.Blocks = *blocks
+		if _, err := known().Parse([]byte(p.String())); err != nil {
+			return usagef("-blocks %d: %w", *blocks, err)
+		}
+	}
 	for i := range p.Compare.Arms {
 		arm := &p.Compare.Arms[i]
 		if arm.Name == plan.Base {
@@ -46,9 +52,6 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			arm.Args = []string{"-fault=" + *fault}
 			arm.Version = "with " + *fault
 		}
-	}
-	if *blocks > 0 {
-		p.Compare.Blocks = *blocks
 	}
 	if *seed > 0 {
 		p.Seed = *seed
