@@ -145,6 +145,9 @@ func (a *app) narrow(p *plan.Plan, pt *part, users int) (*plan.Plan, error) {
 	if users < 0 {
 		return nil, usageError{errors.New("-users: want a number above 0")}
 	}
+	if pt.unbounded && users > p.Unbounded.MaxUsers {
+		return nil, usagef("-users %d: the search would start above unbounded.max_users, which is %d; start lower, or raise that in the plan", users, p.Unbounded.MaxUsers)
+	}
 	if pt.engine != "" {
 		found := false
 		for _, e := range p.Engines() {
