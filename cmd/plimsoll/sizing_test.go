@@ -40,6 +40,33 @@ func TestStepsAround(t *testing.T) {
 	}
 }
 
+// A system that stands by itself is made for the users of its plan's test, also when that is a ladder alone.
+func TestUpForEachTest(t *testing.T) {
+	for _, tt := range []struct {
+		tests string
+		users int
+	}{
+		{"bounded: {users: 7}\nunbounded: {max_users: 50}\nsizing: {steps: [3, 9]}\n", 7},
+		{"unbounded: {max_users: 50}\n", 50},
+		{"unbounded: {max_users: 50}\nsizing: {hold: 1s}\n", 50},
+		{"sizing: {steps: [3, 9]}\n", 9},
+		{"sizing: {steps: [3, 9]}\ncompare: {arms: {base: {}, new: {}}}\n", 9},
+	} {
+		p, err := known().Parse([]byte("name: up\ntarget: {driver: refnull}\nworkload: {behavior: poster}\n" + tt.tests))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, pt := upFor(p)
+		if p, err = new(app).narrow(p, &pt, 0); err != nil {
+			t.Errorf("%s: %v", tt.tests, err)
+			continue
+		}
+		if got := (&session{plan: p}).users(pt); got != tt.users {
+			t.Errorf("%s: made for %d users, want %d", tt.tests, got, tt.users)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	const page = "post: status 403 challenge page of a proxy (allow this host's address there) (4xx)"
 	got := refusals([]record.Event{

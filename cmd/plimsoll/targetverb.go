@@ -66,7 +66,8 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 		if err != nil {
 			return err
 		}
-		pt := part{arm: *arm, engine: *engine, bounded: p.Bounded != nil, unbounded: p.Bounded == nil}
+		p, pt := upFor(p)
+		pt.arm, pt.engine = *arm, *engine
 		if p, err = a.narrow(p, &pt, 0); err != nil {
 			return fmt.Errorf("%s: %w", rest[1], err)
 		}
@@ -80,6 +81,14 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return a.verify(ctx, &vf, rest[1])
 	}
 	return usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
+}
+
+// upFor returns the test for whose users a system is made that stands by itself: the bounded one, or the search, or else the highest step of a ladder.
+func upFor(p *plan.Plan) (*plan.Plan, part) {
+	if p.Bounded == nil && p.Unbounded == nil { // then there is a ladder, with steps
+		p = (&ladder{plan: p}).step(slices.Max(p.Sizing.Steps))
+	}
+	return p, part{bounded: p.Bounded != nil, unbounded: p.Bounded == nil}
 }
 
 func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir string) error {
