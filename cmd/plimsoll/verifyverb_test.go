@@ -97,3 +97,29 @@ func TestTargetVerify(t *testing.T) {
 		t.Errorf("status %d with a wrong password\n%s%s", status, out, talk)
 	}
 }
+
+// A verification that the docs print has an administrator's secret: without one it ends before it begins.
+func TestVerifyInTheDocsHasASecret(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	n := 0
+	for _, f := range append(files, "../../README.md") {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if before, args, ok := strings.Cut(line, "plimsoll target verify "); ok && !strings.Contains(before, "`") {
+				n++
+				if !strings.Contains(args, "-token-file ") && !strings.Contains(before, "PLIMSOLL_ADMIN_") {
+					t.Errorf("%s: %s", f, line)
+				}
+			}
+		}
+	}
+	if n < 4 {
+		t.Errorf("%d lines verify a server, want those of verify.md and sizing.md", n)
+	}
+}
