@@ -255,11 +255,36 @@ func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
 		}
 	}
 	if *n.margin != "" {
-		if e.Margin, e.Absolute, err = verdict.ParseMargin(*n.margin); err != nil {
-			return e, usagef("-margin: %w", err)
+		if e.Margin, e.Absolute, err = n.marginOfOne(); err != nil {
+			return e, err
 		}
 	}
 	return e, nil
+}
+
+// marginOfOne reads -margin where all numbers are of one metric: its margin, or as in a list with the metric's name in front.
+func (n *numbers) marginOfOne() (margin float64, absolute bool, err error) {
+	if !strings.Contains(*n.margin, "=") {
+		if margin, absolute, err = verdict.ParseMargin(*n.margin); err != nil {
+			return 0, false, usagef("-margin: %w", err)
+		}
+		return margin, absolute, nil
+	}
+	margins, err := n.margins()
+	if err != nil {
+		return 0, false, err
+	}
+	stat, _, _ := strings.Cut(*n.name, "(")
+	for _, metric := range slices.Sorted(maps.Keys(margins)) {
+		if metric != *n.name && metric != stat {
+			return 0, false, usagef("-margin is for %s, but the numbers are %s; -name says what they are", metric, *n.name)
+		}
+	}
+	m, ok := margins[*n.name]
+	if !ok {
+		m = margins[stat]
+	}
+	return m.Margin, m.Absolute, nil
 }
 
 // margins reads -margin as a list; a margin without a metric is that of capacity, as in a plan.

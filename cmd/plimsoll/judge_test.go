@@ -88,6 +88,10 @@ func TestJudgeRefuses(t *testing.T) {
 		{"a version in between", map[string]string{"1.txt": results, "2.txt": strings.Replace(results, "v2", "v3", 1)}, []string{"1.txt", "2.txt"}, `2.txt: new is "v3", but was "v2" before: one file is of another version`},
 		// Flags that do not fit.
 		{"margin", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-margin", "5", "a.csv"}, `-margin: margin "5": want a percentage such as 5% or percentage points such as 0.1pp, above 0 and below 100`},
+		{"margin of another metric", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-margin", "p95=5%", "a.csv"}, "-margin is for p95, but the numbers are capacity; -name says what they are"},
+		{"margin of another stat", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-name", "p95(post)", "-margin", "p9=5%", "a.csv"}, "-margin is for p9, but the numbers are p95(post); -name says what they are"},
+		{"margin of others, too", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-margin", "capacity=5%,p95=10%", "a.csv"}, "-margin is for p95, but the numbers are capacity; -name says what they are"},
+		{"margin of a name", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-margin", "capacity=5", "a.csv"}, `-margin: margin "5": want a percentage such as 5% or percentage points such as 0.1pp, above 0 and below 100`},
 		{"margin in points", map[string]string{"a.csv": "metric,unit,pair,base,new\np95,ms,1,2,3\n"}, []string{"-margin", "p95=1pp", "a.csv"}, "a.csv: the margin of p95 is in percentage points (pp): want percent"},
 		{"margin of nothing", map[string]string{"a.csv": "metric,unit,pair,base,new\np95(post),ms,1,2,3\nerrors,%,1,0,0\n"}, []string{"-margin", "p95=5%,p99=5%", "a.csv"}, "a.csv: -margin is for p99, but there are only errors, p95(post)"},
 		{"margin of capacity", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-margin", "3%", "-base", "a.json", "-new", "b.json"}, "-margin is for capacity, but there are only errors, p95, p99, throughput"},
@@ -165,6 +169,34 @@ func TestCoarseFiguresAreNotJudged(t *testing.T) {
 	}
 	if _, out, _ := call(t, files, "judge", "-margin", "p95=20%", "-base", "a.csv", "-new", "b.csv"); strings.Contains(out, skipped) || !strings.Contains(out, "\n  p95 ") {
 		t.Errorf("at a margin of 20 %%:\n%s", out)
+	}
+}
+
+// A margin may have the name of the only metric in front, as in a list. The loss of 12 % lies within 20 % and beyond 5 %.
+func TestJudgeTakesTheMarginOfTheOnlyMetric(t *testing.T) {
+	plain, unit := "pair,base,new\n", "pair,base,new,unit\n"
+	for _, row := range []string{"1,1000,881", "2,1010,890", "3,990,872", "4,1005,886", "5,1000,880", "6,995,877"} {
+		plain, unit = plain+row+"\n", unit+row+",users\n"
+	}
+	files := map[string]string{"plain.csv": plain, "unit.csv": unit}
+	for _, file := range []string{"plain.csv", "unit.csv"} {
+		for _, tt := range []struct {
+			args   []string
+			status int
+		}{
+			{[]string{"-margin", "20%"}, exitOK},
+			{[]string{"-margin", "capacity=20%"}, exitOK},
+			{[]string{"-margin", "capacity = 5%"}, exitWorse},
+			{[]string{"-name", "speed", "-margin", "speed=20%"}, exitOK},
+			{[]string{"-name", "speed(login)", "-margin", "speed(login)=20%"}, exitOK},
+			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%"}, exitOK},
+			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%,throughput(login)=5%"}, exitWorse},
+		} {
+			status, out, errOut := call(t, files, append(append([]string{"judge"}, tt.args...), file)...)
+			if status != tt.status || errOut != "" {
+				t.Errorf("%s %q: status %d, want %d, %q\n%s", file, tt.args, status, tt.status, errOut, out)
+			}
+		}
 	}
 }
 
