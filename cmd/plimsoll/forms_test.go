@@ -71,7 +71,7 @@ func TestReportForms(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("-out wrote beside the comparison too: %v, %v", entries, err)
 	}
-	// The pairs can be judged by themselves, with the same conclusion.
+	// The pairs can be judged by themselves, by the margins of judge and of its flags: so clear a loss has the same end by both.
 	if status, text, errOut := inStore(t, root, "judge", "-margin", "capacity=5%", filepath.Join(out, "pairs.csv")); status != exitWorse || !strings.Contains(text, "capacity") {
 		t.Errorf("status %d, %q\n%s", status, errOut, text)
 	}
