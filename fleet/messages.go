@@ -90,6 +90,7 @@ type userError struct {
 type message struct {
 	ID      string        `json:"id"`
 	Channel string        `json:"channel"`
+	Root    string        `json:"root,omitempty"`
 	Author  int           `json:"author"`
 	Sent    time.Duration `json:"sent"`
 	Acked   time.Duration `json:"acked"`
@@ -98,13 +99,13 @@ type message struct {
 func pack(list []workload.Message, epoch time.Time) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
-		out[i] = message{m.ID, m.Channel, m.Author, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
+		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
 	}
 	return out
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
-	return workload.Message{ID: m.ID, Channel: m.Channel, Author: m.Author, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
+	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
 }
 
 func packWindows(ws []*measure.Window) ([]byte, error) {

@@ -33,7 +33,8 @@ import (
 // A message is kept for about half a minute, with one bit for each user. An event costs a map look-up and, for the
 // order, a look at the messages of the channel that were sent after this one's acknowledgment: none while events come
 // in order, at most 64. Nothing is allocated per event once the pools are warm. Of each acknowledged message the id
-// stays until the end for the audit, up to a million; beyond, a sample chosen by a hash of the id.
+// stays until the end for the audit, and that of the post that it answers (of 26 letters: 27 bytes, 54 of a reply), up
+// to a million messages; beyond, a sample chosen by a hash of the id.
 //
 // A nil Ledger does nothing. All methods are safe for concurrent use.
 type Ledger struct {
@@ -91,7 +92,7 @@ type ledgerChannel struct {
 	members bitmap
 	joined  map[int32]int64  // within the time that messages are kept
 	recent  []*ledgerMessage // by birth, oldest first; ends of the list are trimmed with the messages
-	acked   []byte           // ids, each followed by a line feed
+	acked   []byte           // a line for each message, see cutLine
 	halved  uint32
 	deleted map[string]struct{}
 }
@@ -196,7 +197,8 @@ func (l *Ledger) Grace() time.Duration {
 // A Message is one that the server accepted. Instants are those of the author's client.
 type Message struct {
 	ID, Channel string
-	Author      int // the user's number
+	Root        string // the message that it answers and is deleted with; "" if there is none
+	Author      int    // the user's number
 	Sent, Acked time.Time
 }
 
@@ -212,7 +214,7 @@ func (l *Ledger) Acked(m Message) {
 	l.sweep(s, now)
 	over := false
 	if e := l.acked(s, m, now); e != nil {
-		over = l.remember(e.channel, m.ID)
+		over = l.remember(e.channel, m)
 	}
 	l.order(s, now)
 	s.mu.Unlock()
@@ -258,7 +260,8 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	return e
 }
 
-// Deleted says that a message was deleted, or was asked to be: the audit does not expect it.
+// Deleted says that a message was deleted, or was asked to be: the audit expects neither it nor what answers it. Whoever
+// deletes need not have heard of the answers.
 func (l *Ledger) Deleted(channel, id string) {
 	if l == nil {
 		return

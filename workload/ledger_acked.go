@@ -7,15 +7,25 @@ import (
 	"strings"
 )
 
-// remember keeps an id for the audit and reports whether there are now too many. The shard is locked.
-func (l *Ledger) remember(c *ledgerChannel, id string) (over bool) {
+// remember keeps what the audit needs of a message and reports whether there are now too many. The shard is locked.
+func (l *Ledger) remember(c *ledgerChannel, m Message) (over bool) {
 	k := l.halving.Load()
 	l.thinOut(c, k)
-	if !l.sampled(id, k) {
+	if !l.sampled(m.ID, k) {
 		return false
 	}
-	c.acked = append(append(c.acked, id...), '\n')
+	c.acked = append(c.acked, m.ID...)
+	if m.Root != "" {
+		c.acked = append(append(c.acked, 0), m.Root...) // ids may hold spaces
+	}
+	c.acked = append(c.acked, '\n')
 	return l.kept.Add(1) > l.cap
+}
+
+// cutLine returns the id and the root, or "", of a line of a channel's list: the id, for an answer a NUL and its root, a line feed.
+func cutLine(line string) (id, root string) {
+	id, root, _ = strings.Cut(line[:len(line)-1], "\x00")
+	return id, root
 }
 
 // sampled reports whether an id belongs to the sample of one in two to the power of k.
@@ -37,9 +47,9 @@ func (l *Ledger) thinOut(c *ledgerChannel, k uint32) {
 	was := int64(bytes.Count(c.acked, []byte{'\n'}))
 	var left []byte
 	is := int64(0)
-	for id := range strings.Lines(string(c.acked)) {
-		if l.sampled(id[:len(id)-1], k) {
-			left = append(left, id...)
+	for line := range strings.Lines(string(c.acked)) {
+		if id, _ := cutLine(line); l.sampled(id, k) {
+			left = append(left, line...)
 			is++
 		}
 	}
@@ -65,7 +75,7 @@ func (l *Ledger) halve() {
 	}
 }
 
-// AckedMessages are messages of one channel that the server accepted and nobody deleted.
+// AckedMessages are messages of one channel that the server accepted and nobody deleted, nor what they answer.
 type AckedMessages struct {
 	Channel string
 	IDs     []string // in the order of their acknowledgment
@@ -83,9 +93,13 @@ func (l *Ledger) Messages() (list []AckedMessages, part float64) {
 		for _, c := range s.channels {
 			l.thinOut(c, l.halving.Load())
 			m := AckedMessages{Channel: c.name}
-			for id := range strings.Lines(string(c.acked)) {
-				id = id[:len(id)-1]
-				if _, gone := c.deleted[id]; !gone {
+			for line := range strings.Lines(string(c.acked)) {
+				id, root := cutLine(line)
+				_, gone := c.deleted[id]
+				if !gone && root != "" {
+					_, gone = c.deleted[root]
+				}
+				if !gone {
 					m.IDs = append(m.IDs, id)
 				}
 			}

@@ -57,7 +57,7 @@ func (a *person) editPost(ctx context.Context) error {
 	return a.c.EditPost(ctx, p.id.String(), c.plain())
 }
 
-// deletePost deletes one of the person's own posts that nobody has answered, so that nobody else's are lost.
+// deletePost deletes one of the person's own posts that nobody is known to have answered. A reply that is on its way is deleted with it.
 func (a *person) deletePost(ctx context.Context) error {
 	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&postHasReplies == 0 })
 	if !ok {

@@ -1,0 +1,91 @@
+package mattermost
+
+import (
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// twoProcesses returns a person of each of two processes. They look at the same channel, and share nothing but the server and the ledger.
+func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
+	t.Helper()
+	url, password := server(t)
+	env = contractEnv(url, password)
+	env.Params["periodic"] = "off"
+	first, second := &Person{}, &Person{}
+	if err := first.Provision(t.Context(), env, 2); err != nil {
+		t.Fatal(err)
+	}
+	state, err := first.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := env
+	other.Registry = measure.NewRegistry(1)
+	if err := second.Restore(other, state); err != nil {
+		t.Fatal(err)
+	}
+	login := func(b *Person, env workload.Env, rank int) *person {
+		t.Helper()
+		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), time.Now())
+		actor, err := b.NewActor(env, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(actor.Close)
+		u.Schedule(0, u.Now())
+		if err := actor.Login(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a := actor.(*person)
+		a.begin(a.steady)
+		ch := b.dir.known(parseID(b.channels[0]))
+		if ch == nil {
+			t.Fatalf("person %d does not know its channel", rank)
+		}
+		if err := a.enter(t.Context(), a.place(ch)); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	return env, login(first, env, 0), login(second, other, 1)
+}
+
+// newestOwn returns the newest post that a person wrote in its current channel.
+func newestOwn(t *testing.T, a *person) ID {
+	t.Helper()
+	p, ok := a.channel().pick(func(int) int { return 0 }, a.isOwn)
+	if !ok {
+		t.Fatal("no post of the person's own")
+	}
+	return p.id
+}
+
+// A reply that the server deletes with its root, because whoever deletes that has not heard of the reply, is none that it has lost.
+func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
+	env, here, there := twoProcesses(t)
+	write := func(a *person, d Draft) ID {
+		t.Helper()
+		if err := a.post(t.Context(), a.channel(), d); err != nil {
+			t.Fatal(err)
+		}
+		return newestOwn(t, a)
+	}
+	root := write(here, Draft{Message: "a question"})
+	here.leave() // the event of the reply comes too late
+	reply := write(there, Draft{Message: "an answer", RootID: root.String()})
+	write(there, Draft{Message: "what stays"})
+	if err := here.deletePost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := there.c.PostText(t.Context(), reply.String()); !missing(err) {
+		t.Errorf("the reply to a post that was deleted: %v, want that it is not there", err)
+	}
+	acked, _ := env.Ledger.Messages()
+	got, err := here.b.Audit(t.Context(), env, acked)
+	if err != nil || got.Expected != 1 || got.Readable != 1 || got.Missing != 0 {
+		t.Errorf("%+v, %v; want the one that stays and none missing", got, err)
+	}
+}
