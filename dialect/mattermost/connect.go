@@ -43,7 +43,8 @@ func devices(rank int, mean float64) int {
 	return max(1, int(float64(rank+1)*mean+1e-9)-int(float64(rank)*mean+1e-9))
 }
 
-// carry is a further device: it hears everything and says nothing. What it hears is not counted a second time.
+// carry is a further device: it hears everything and says nothing. What it hears is not counted a second time. That it was cut off counts
+// once, and each attempt to take it up again by itself.
 func (a *person) carry(ctx context.Context, sock *Socket) {
 	for {
 		var err error
@@ -51,16 +52,13 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 			_, err = sock.Next(ctx)
 		}
 		sock.Close()
+		a.cutOff(ctx, sock, err)
 		for err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			a.u.Recorder().Error(a.steady.names[opWebSocket], workload.ClassOf(err))
 			if workload.SleepUntil(ctx, time.Now().Add(time.Duration(float64(reconnectWait)*a.u.Pace))) != nil {
 				return
 			}
 			var next *Socket
-			if next, err = a.pool.apart(&besides{a.u, time.Now()}, a.steady).Resume(ctx, sock); err == nil {
+			if next, err = a.pool.apart(&besides{a.u, time.Now()}, a.steady).Resume(ctx, sock); err == nil { // which records it
 				sock = next
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,10 +21,20 @@ import (
 // socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
 func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw string))) string {
 	t.Helper()
+	return busyServer(t, func() bool { return false }, serve)
+}
+
+// busyServer is a socketServer that answers 503 as often as busy says so.
+func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, send func(raw string))) string {
+	t.Helper()
 	var wg sync.WaitGroup
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v4/websocket" || r.Header.Get("Authorization") != "Bearer tok" {
 			w.WriteHeader(401)
+			return
+		}
+		if busy() {
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		c, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
@@ -253,6 +264,47 @@ func TestListen(t *testing.T) {
 		default:
 			t.Errorf("unexpected series %s", w.Name)
 		}
+	}
+}
+
+// A further device that is cut off counts that once, and each refusal once, as the first one does.
+func TestCarry(t *testing.T) {
+	var asked, made atomic.Int64
+	url := busyServer(t, func() bool {
+		n := asked.Add(1)
+		return n == 3 || n == 4
+	}, func(c *websocket.Conn, send func(string)) {
+		n := made.Add(1)
+		send(hello)
+		if n != 2 { // the first device's, and the second one's when it is back
+			c.ReadMessage()
+		}
+	})
+	reg := measure.NewRegistry(1)
+	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
+	b := &Person{set: settings{devices: 2}, ids: []string{"me"}, tokens: []string{"tok"}, dir: newDirectory()}
+	actor, err := b.NewActor(workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second}, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := actor.(*person)
+	a.begin(a.login)
+	if err := a.connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var got [measure.NumClasses]uint64
+	for deadline := time.Now().Add(5 * time.Second); got[measure.OK] == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		for _, w := range reg.Cut() {
+			if w.Name == "websocket" {
+				for class, n := range w.Classes {
+					got[class] += n
+				}
+			}
+		}
+	}
+	if want := [measure.NumClasses]uint64{measure.OK: 1, measure.WS: 1, measure.Status5xx: 2}; got != want {
+		t.Errorf("websocket: %v by class, want %v: back once, cut off once, refused twice", got, want)
 	}
 }
 
