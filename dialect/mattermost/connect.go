@@ -218,6 +218,10 @@ func (a *person) handle(sock *Socket, data []byte, at time.Time) error {
 		a.ledger.Connected(a.u.ID, ev.At, false)
 	case EventPosted:
 		a.hear(sock, &ev)
+	case EventDeleted: // by a user of another process, perhaps
+		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
+			ch.forget(ev.Post.ID)
+		}
 	case EventTyping:
 		a.meetTyping(ev.UserID)
 	}

@@ -53,6 +53,32 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	return env, login(first, env, 0), login(second, other, 1)
 }
 
+// What a person of one process deletes, those of another process choose no more.
+func TestDeletionsReachOtherProcesses(t *testing.T) {
+	_, here, there := twoProcesses(t)
+	if err := here.post(t.Context(), here.channel(), Draft{Message: "a slip"}); err != nil {
+		t.Fatal(err)
+	}
+	id := newestOwn(t, here)
+	becomes := func(want bool) bool {
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if _, knows := there.channel().pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id }); knows == want {
+				return true
+			}
+		}
+		return false
+	}
+	if !becomes(true) {
+		t.Fatal("the other process does not know the post")
+	}
+	if err := here.deletePost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !becomes(false) {
+		t.Error("the other process still chooses the post that was deleted")
+	}
+}
+
 // newestOwn returns the newest post that a person wrote in its current channel.
 func newestOwn(t *testing.T, a *person) ID {
 	t.Helper()

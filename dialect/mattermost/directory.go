@@ -12,7 +12,7 @@ const (
 	seenPosts = 60  // of these, what a person sees of a channel that it has loaded
 )
 
-// A directory holds what the persons of one run know of the server, once for all of them: accounts, channels and the newest posts of
+// A directory holds what the persons of one run know of the server, once for all of a process: accounts, channels and the newest posts of
 // each. A person keeps indices, pointers and bitmaps into it. It is safe for concurrent use. Nothing in it depends on who came first
 // except the numbers of accounts, by which therefore nobody may choose.
 type directory struct {
@@ -196,11 +196,18 @@ func (ch *channel) add(p post) {
 	}
 }
 
-// forget removes a post, and its replies if it is a root.
+// forget removes a post, and its replies if it is a root. Every member hears of a deletion; all but the first find nothing to remove.
 func (ch *channel) forget(id ID) {
+	gone := func(p post) bool { return p.id == id || p.root == id }
+	ch.mu.RLock()
+	have := slices.ContainsFunc(ch.posts, gone)
+	ch.mu.RUnlock()
+	if !have {
+		return
+	}
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	ch.posts = slices.DeleteFunc(ch.posts, func(p post) bool { return p.id == id || p.root == id })
+	ch.posts = slices.DeleteFunc(ch.posts, gone)
 }
 
 // mark sets traits of a post, if it is kept.

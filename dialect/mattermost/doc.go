@@ -22,8 +22,9 @@
 //
 // # What persons know
 //
-// A client of the real server keeps copies of users, channels and posts. Here, one directory per run holds them once; a person keeps
-// pointers and bitmaps. Of a channel that it has loaded it sees the newest 60 posts.
+// A client of the real server keeps copies of users, channels and posts. Here, one directory per run and process holds them once; a
+// person keeps pointers and bitmaps. Of a channel that it has loaded it sees the newest 60 posts. What the server says was deleted is
+// forgotten, whoever did it.
 //
 // Left out of load-test-ng's actions: the shorter second look at a thread that servers since 10.8 offer (updatesOnly), and the
 // WebSocket's presence message for threads.

@@ -27,6 +27,7 @@ const (
 	EventOther EventKind = iota
 	EventHello
 	EventPosted
+	EventDeleted // of a post, and of its replies
 	EventTyping
 	EventReactionAdded
 	EventEphemeral // a message that is stored nowhere
@@ -40,8 +41,8 @@ type Event struct {
 	Late time.Duration
 	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came again.
 	Lost int64
-	// Post is that of a posted event, Channel its channel's type (O, P, D, G), and WantsAck says that the server asks
-	// whether it was noticed.
+	// Post is that of a posted or deleted event, Channel its channel's type (O, P, D, G), if it was posted, and WantsAck says
+	// that the server asks whether it was noticed.
 	Post     Seen
 	Channel  byte
 	WantsAck bool
@@ -234,10 +235,13 @@ func (s *Socket) read(data []byte, ev *Event) (seq int64, err error) {
 		ev.Kind = EventReactionAdded
 	case "ephemeral_message":
 		ev.Kind = EventEphemeral
-	case "posted":
+	case "posted", "post_deleted":
 		ev.Kind = EventPosted
+		if string(name) != "posted" {
+			ev.Kind = EventDeleted
+		}
 		if len(inner) == 0 || inner[0] != '{' {
-			return 0, errors.New("posted without data")
+			return 0, fmt.Errorf("%s without data", name)
 		}
 		if err := eachField(inner, func(k, v []byte) error {
 			switch {
@@ -257,7 +261,7 @@ func (s *Socket) read(data []byte, ev *Event) (seq int64, err error) {
 			return 0, fmt.Errorf("post: %w", err)
 		}
 		if ev.Post.ID.None() {
-			return 0, errors.New("posted without a post")
+			return 0, fmt.Errorf("%s without a post", name)
 		}
 		if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
 			s.scratch = nil

@@ -72,7 +72,8 @@ func TestSocketEvents(t *testing.T) {
 		send(posted(5, "p2", "b", strings.Repeat("long ", 3000)))
 		send(`{"event":"typing","data":{},"seq":2}`)
 		send(`{"event":"status_change","data":{},"seq":6}`)
-		send(`{"event":"posted","data":{"post":"{\"id\":"},"seq":7}`)
+		send(strings.Replace(posted(7, "p1", "a", tricky), `"posted"`, `"post_deleted"`, 1))
+		send(`{"event":"posted","data":{"post":"{\"id\":"},"seq":8}`)
 		c.ReadMessage()
 	})
 	c, rec := newTestClient(t, url)
@@ -90,6 +91,7 @@ func TestSocketEvents(t *testing.T) {
 		id, user string
 	}{
 		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""}, {EventPosted, -1, "p2", "b"}, {EventTyping, -4, "", ""}, {EventOther, 0, "", ""},
+		{EventDeleted, 0, "p1", "a"},
 	} {
 		ev, err := s.Next(t.Context())
 		if err != nil {
