@@ -48,8 +48,8 @@ type Observed struct {
 	Reached bool
 	// Rule is the one that ended it; Why says why nothing did, when Reached is false.
 	Rule, Why string
-	// Generator holds the red findings of the gates of the run's health, as texts; Foreign says that they are about others on the
-	// hosts and not about the generator.
+	// Generator holds the red findings of the gates of the run's health that the target alone cannot turn red, as texts; Foreign says that
+	// they are about others on the hosts and not about the generator.
 	Generator []string
 	Foreign   bool
 	Traces    []Trace

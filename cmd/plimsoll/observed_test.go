@@ -4,6 +4,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,5 +131,42 @@ func TestAWarningStopsNothing(t *testing.T) {
 	broke := record.Event{Kind: "slo", Phase: "measured", Rule: "p99(op) < 2s", Violated: true}
 	if o, _, _ := stopped(r, []record.Event{warned, broke}); !o.Reached || o.Rule != broke.Rule {
 		t.Errorf("a warning before a rule that broke: %+v", o)
+	}
+}
+
+// What the target alone can turn red voids a run and accuses nobody, whatever rule broke; it hides no gate that is the generator's own.
+func TestGatesThatAccuseNobody(t *testing.T) {
+	broke := record.Event{Kind: "slo", Phase: "measured", Rule: "p99(op) < 2s", Violated: true}
+	for _, tt := range []struct {
+		red  []string
+		want string // the limiter
+		of   string // the gates that are named, first to last
+	}{
+		{[]string{"rate"}, verdict.LimitNone, ""},
+		{[]string{"users"}, verdict.LimitNone, ""},
+		{[]string{"wait"}, verdict.LimitNone, ""},
+		{[]string{"users", "rate", "wait"}, verdict.LimitNone, ""},
+		{[]string{"core"}, verdict.LimitGenerator, "core: too much"},
+		{[]string{"rate", "core"}, verdict.LimitGenerator, "core: too much"},
+		{[]string{"wait", "steal"}, verdict.LimitHost, "steal: too much"},
+	} {
+		t.Run(strings.Join(tt.red, ","), func(t *testing.T) {
+			r := &record.Run{Manifest: record.Manifest{State: record.Sealed, Phases: []record.Phase{{Name: "measure", To: time.Minute, Users: 10}}}}
+			for _, name := range tt.red {
+				r.Validity.Gates = append(r.Validity.Gates, record.Gate{Name: name, Level: record.Red})
+				r.Validity.Add(record.Finding{Gate: name, Level: record.Red, Text: "too much"})
+			}
+			o, _, ok := stopped(r, []record.Event{broke})
+			if got := strings.Join(o.Generator, "; "); !ok || got != tt.of || tt.of == "" && o.Reached {
+				t.Errorf("named %q, want %q: %+v", got, tt.of, o)
+			}
+			l, err := limiterOf(t.Context(), r, []record.Event{broke})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Name != tt.want || tt.of == "" && !strings.Contains(l.Sentence, "the run is not valid, so none is named") {
+				t.Errorf("%s: %s, want %s", l.Name, l.Sentence, tt.want)
+			}
+		})
 	}
 }
