@@ -18,7 +18,12 @@ type level struct {
 	// broke is how many users there were when a rule broke that has not held since, and rule its name.
 	broke float64
 	rule  string
-	faint map[string]bool // rules whose grace has run out
+	gaps  map[string]gap // the last one of each rule that was longer than its grace
+}
+
+// A gap is a time in which a rule had no data.
+type gap struct {
+	from, to, grace time.Duration // to is the last evaluation in it
 }
 
 // short says which part of its users a bounded test must have had before a rule broke for good; below, it never
@@ -60,21 +65,33 @@ func (r *run) evaluate() bool {
 	return true
 }
 
-// gone makes a rule without data a fault after its grace.
+// gone notes a rule that has had no data in the measured phase for longer than its grace. Whether that counts is known at its end.
 func (r *run) gone(rd control.Reading, s *ruleState) {
-	grace := rd.Grace
-	if grace == 0 {
-		grace = 4 * r.Window
+	g := gap{from: max(s.lastData, r.from), to: r.now(), grace: rd.Grace}
+	if g.grace == 0 {
+		g.grace = 4 * r.Window
 	}
-	if r.phase != "measure" || rd.Warning || r.level.faint[rd.Rule] || r.now()-max(s.lastData, r.from) <= grace {
+	if r.phase != "measure" || rd.Warning || g.to-g.from <= g.grace {
 		return
 	}
-	if r.level.faint == nil {
-		r.level.faint = map[string]bool{}
+	if r.level.gaps == nil {
+		r.level.gaps = map[string]gap{}
 	}
-	r.level.faint[rd.Rule] = true
-	r.out.Validity.Add(record.Finding{Gate: "rule without data", Level: record.Red,
-		Text: fmt.Sprintf("%s had no data for more than %v of the measured phase; a missing signal is not a healthy one", rd.Rule, grace)})
+	r.level.gaps[rd.Rule] = g
+}
+
+// judgeGaps makes a fault of each rule that had no data for longer than its grace in the part of the phase that counts. Its last gap decides: one before
+// that has ended before the last began, so that it counts only where the last does.
+func (r *run) judgeGaps() {
+	for _, rule := range r.Rules {
+		g, ok := r.level.gaps[rule.Source]
+		if !ok || g.to-max(g.from, r.from) <= g.grace {
+			continue
+		}
+		delete(r.level.gaps, rule.Source) // of a rule that is there twice, one finding
+		r.out.Validity.Add(record.Finding{Gate: "rule without data", Level: record.Red,
+			Text: fmt.Sprintf("%s had no data for more than %v of the measured phase; a missing signal is not a healthy one", rule.Source, g.grace)})
+	}
 }
 
 // judgeLevel makes a test void that never reached its level, and advises one that the target carries: five sixths of

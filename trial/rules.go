@@ -333,6 +333,7 @@ func (r *run) judgeMeasure() {
 	if r.measured.span() <= 0 {
 		return
 	}
+	r.judgeGaps()
 	rds := r.readings(context.Background(), r.measured, false)
 	r.exportMeasured(rds)
 	for _, rd := range rds {

@@ -365,6 +365,47 @@ func TestExpressionOverTheWindowOfAPhase(t *testing.T) {
 	}
 }
 
+// Nor does it matter that an expression had no value before the part that counts, here from 23 s to 33 s. Of a gap into that part, what lies in it counts.
+func TestExpressionWithAGapBesideTheWindow(t *testing.T) {
+	const window = 10 * time.Second
+	for _, tt := range []struct {
+		name     string
+		window   time.Duration
+		from, to time.Duration // of the gap
+		valid    bool
+	}{
+		{"before the window", window, 6 * time.Second, 12 * time.Second, true},
+		{"into the window, for less than the grace", window, 19600 * time.Millisecond, 24600 * time.Millisecond, true},
+		{"into the window, for longer", window, 19600 * time.Millisecond, 27 * time.Second, false},
+		{"in the window", window, 26 * time.Second, 31 * time.Second, false},
+		{"without a window", 0, 6 * time.Second, 12 * time.Second, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { return 1, at < tt.from || at >= tt.to }}
+				s := spec(t, g.lab)
+				s.Driver, s.Signals = g, g
+				s.Rules = rules(t, "promql: x < 20 grace 2s")
+				s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: tt.window,
+					Until: func() (string, error) { return "", nil }}
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				named := 0
+				for _, f := range out.Validity.Findings {
+					if strings.HasPrefix(f.Text, "promql: x < 20 grace 2s had no data for more than 2s of the measured phase") {
+						named++
+					}
+				}
+				if out.Validity.Valid != tt.valid || (named == 1) == tt.valid || named > 1 {
+					t.Errorf("valid %v, named %d times, findings %q", out.Validity.Valid, named, gates(out.Validity))
+				}
+			})
+		})
+	}
+}
+
 // Seed 002: 7500 users asked, overloaded at 6000, 5000 used.
 func TestBoundedTestAdvisesALevel(t *testing.T) {
 	for _, tt := range []struct {
