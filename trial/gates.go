@@ -175,9 +175,10 @@ func (r *run) watch() {
 		if r.phase != "measure" && (r.phase != "search" || !g.Search) {
 			continue
 		}
-		if g.seconds == 0 || g.Floor == (rd.Value < g.worst) && rd.Value != g.worst {
+		if g.seconds == 0 || g.worse(rd.Value, g.worst) {
 			g.worst = rd.Value
 		}
+		r.until.note(i, g, rd.Value)
 		g.seconds++
 		g.sum += rd.Value
 		switch g.Gate.Level(rd.Value) {
@@ -199,6 +200,14 @@ type watched struct {
 	why                 string   // the last reason why there was no reading
 	value               *float64 // over the measured phase
 	level               string
+}
+
+// worse reports whether a reading lies farther on the bad side than another.
+func (g *watched) worse(v, than float64) bool {
+	if g.Floor {
+		return v < than
+	}
+	return v > than
 }
 
 func newWatched(gates []plan.Gate) []watched {

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -46,6 +47,19 @@ type mark struct {
 	tally  workload.Snapshot
 	ledger workload.LedgerCount
 	gates  []watched
+	// extreme is the worst reading of each gate from there to the next mark; NaN without one.
+	extreme []float64
+}
+
+// note takes in what a gate read in the last second.
+func (u *untilState) note(gate int, g *watched, v float64) {
+	n := len(u.marks)
+	if n == 0 {
+		return
+	}
+	if e := &u.marks[n-1].extreme[gate]; math.IsNaN(*e) || g.worse(v, *e) {
+		*e = v
+	}
 }
 
 // beginUntil begins to keep what a window needs whose beginning is not known yet.
@@ -61,7 +75,8 @@ func (r *run) beginUntil() {
 
 // addMark adds a mark at this moment, and forgets those that no window can begin at any more.
 func (r *run) addMark() {
-	m := mark{at: r.now(), worst: slice{desired: -1}, tally: r.Tally.Snapshot(), ledger: r.Ledger.Count(), gates: slices.Clone(r.gates)}
+	m := mark{at: r.now(), worst: slice{desired: -1}, tally: r.Tally.Snapshot(), ledger: r.Ledger.Count(), gates: slices.Clone(r.gates),
+		extreme: slices.Repeat([]float64{math.NaN()}, len(r.gates))}
 	if n := len(r.trail.slices); n > 0 {
 		m.before = r.trail.slices[n-1]
 		m.before.windows, m.before.health = nil, nil
@@ -154,6 +169,12 @@ func (r *run) narrow(marks []mark) error {
 	for i := range r.gates {
 		g, was := &r.gates[i], first.gates[i]
 		g.seconds, g.amber, g.red, g.sum = g.seconds-was.seconds, g.amber-was.amber, g.red-was.red, g.sum-was.sum
+		g.worst = first.extreme[i]
+		for _, m := range marks {
+			if v := m.extreme[i]; math.IsNaN(g.worst) || g.worse(v, g.worst) {
+				g.worst = v
+			}
+		}
 	}
 	r.out.Phases = append(r.out.Phases, record.Phase{Name: "soak", From: r.from, To: first.at, Users: first.before.active})
 	r.from = first.at

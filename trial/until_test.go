@@ -130,6 +130,50 @@ func TestUntilEndsThePhase(t *testing.T) {
 	}
 }
 
+// The worst second of a gate is one of those that count, whichever side of its limits is the bad one.
+func TestWorstReadingOfAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		began := time.Now()
+		within := func(from, to time.Duration) bool { // the whole seconds after from, to to
+			at := time.Since(began)
+			return at > from+100*time.Millisecond && at < to+100*time.Millisecond
+		}
+		l.health = func(int) map[string]Reading {
+			core, left := 30.0, 5000.0
+			switch {
+			case within(10*time.Second, 11*time.Second): // of the soak, to 23 s
+				core, left = 99, 600
+			case within(26*time.Second, 30*time.Second):
+				core, left = 75, 900
+			}
+			return map[string]Reading{"core": {Value: core}, "fds_free": {Value: left}}
+		}
+		s := spec(t, l)
+		s.Bounded = &Bounded{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 30 * time.Second, Window: 10 * time.Second,
+			Until: func() (string, error) { return "", nil }}
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := gates(out.Validity); got != "amber core, amber fds_free" || !strings.HasSuffix(out.Validity.Findings[0].Text, "beyond the limit in 4 of 10 seconds, worst 75%") {
+			t.Errorf("findings %+v", out.Validity.Findings)
+		}
+		for _, g := range out.Validity.Gates {
+			want, ok := map[string]float64{"core": 75, "fds_free": 900}[g.Name]
+			if !ok {
+				continue
+			}
+			if g.Worst == nil || g.Seconds != 10 || g.AmberSeconds != 4 {
+				t.Errorf("%+v: want 4 amber seconds of 10", g)
+			} else if *g.Worst != want {
+				t.Errorf("%s: worst %v, want %v", g.Name, *g.Worst, want)
+			}
+		}
+		finish(t, s, out)
+	})
+}
+
 // A long window begins at one of its marks: never too late, and earlier by less than the distance of two.
 func TestLongWindow(t *testing.T) {
 	const window = 1201 * time.Second // marks every 3 s
