@@ -1,9 +1,12 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"plimsoll/series"
 	"plimsoll/wire"
 )
 
@@ -18,6 +21,25 @@ func TestClockInTheManifest(t *testing.T) {
 	} {
 		if got := clock(tt.n); !strings.Contains(got, tt.want) || strings.Contains(got, tt.none) {
 			t.Errorf("%+v: %s", tt.n, got)
+		}
+	}
+}
+
+// A wall clock that is set during a run, here back by 20 s or forward by as much, moves no question to where the run's series have no value.
+func TestRulesAskOnTheClockOfTheSeries(t *testing.T) {
+	for _, step := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
+		base := time.Now().Round(0).Add(-step)
+		db, err := series.Create(filepath.Join(t.TempDir(), "series"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		if err := db.Append(base, []series.Sample{{Name: "x", Value: 7}}); err != nil {
+			t.Fatal(err)
+		}
+		s := &signals{db: db, began: time.Now(), base: base}
+		if v, ok, err := s.Query(t.Context(), "x"); err != nil || !ok || v != 7 {
+			t.Errorf("the clock was set by %v: %v, %v, %v", step, v, ok, err)
 		}
 	}
 }

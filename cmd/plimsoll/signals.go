@@ -26,6 +26,7 @@ type signals struct {
 	db     *series.DB
 	runner *probe.Runner
 	began  time.Time
+	base   time.Time // what the wall clock said then
 }
 
 // newSignals opens /proc/stat for the roles. A role without cores is not known, except "generator", which then is
@@ -35,7 +36,8 @@ func newSignals(cores map[string][]int, h *health, db *series.DB, runner *probe.
 	if err != nil {
 		return nil, err
 	}
-	return &signals{health: h, cores: cores, stat: f, db: db, runner: runner, began: time.Now()}, nil
+	began := time.Now()
+	return &signals{health: h, cores: cores, stat: f, db: db, runner: runner, began: began, base: began.Round(0)}, nil
 }
 
 func (s *signals) close() { _ = s.stat.Close() }
@@ -137,9 +139,10 @@ func coreTimes(stat []byte, cores []int) (busy, total float64, err error) {
 	return busy, total, nil
 }
 
-// Query evaluates a PromQL expression that has one value.
+// Query evaluates a PromQL expression that has one value, at present. The times of the run's series go on evenly from its beginning, so somebody who sets the
+// wall clock must not make it ask before or after all of them.
 func (s *signals) Query(ctx context.Context, expr string) (float64, bool, error) {
-	res, err := s.db.Query(ctx, expr, time.Now())
+	res, err := s.db.Query(ctx, expr, s.base.Add(time.Since(s.began)))
 	if err != nil {
 		return 0, false, err
 	}
