@@ -29,10 +29,14 @@ const (
 	stopTimeout  = 3 * time.Second   // a killed server recovers at its next start
 	cleanTimeout = 2 * time.Minute   // a clean shutdown before an export
 	adminTimeout = 2 * time.Minute   // one administrative statement, a file copy of a large database included
+	orphanLimit  = 20 * time.Second  // until the other processes of a server that died by itself have ended
 	maxTries     = 4                 // starts, when other programs take the port first
 	templateMark = "_snapshot"       // suffix of the template made from a database
 	settingsFile = "plimsoll.initdb" // marks a data directory whose initdb ended well
 )
+
+// errOrphans says that processes of a server that died by itself still use its memory.
+var errOrphans = errors.New("processes of the server before are still there")
 
 // A Config says what server to run. Only Dir is required.
 type Config struct {
@@ -235,8 +239,11 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		select {
 		case <-p.Done():
 			tail := p.Tail()
-			return strings.Contains(tail, "Address already in use"),
-				fmt.Errorf("PostgreSQL ended while it started: %w\n%s", p.Err(), lastLines(tail, 15))
+			err := fmt.Errorf("PostgreSQL ended while it started: %w\n%s", p.Err(), lastLines(tail, 15))
+			if strings.Contains(tail, "pre-existing shared memory block") {
+				err = fmt.Errorf("%w: %w", errOrphans, err)
+			}
+			return strings.Contains(tail, "Address already in use"), err
 		case <-ctx.Done():
 			return false, errors.Join(fmt.Errorf("waiting for PostgreSQL: %w (last: %w)", context.Cause(ctx), err), p.Kill())
 		case <-time.After(20 * time.Millisecond):

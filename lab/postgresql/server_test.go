@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -103,6 +104,46 @@ func TestSnapshotAndRestore(t *testing.T) {
 	}
 	if got := count(t, ctx, s.DSN("postgres"), "SELECT count(*) FROM pg_database WHERE datname LIKE 'chat%'"); got != 0 {
 		t.Errorf("%d databases left after the drop", got)
+	}
+}
+
+// A server that died by itself, as when the host runs out of memory, is up again after a reset, at the same address, and nothing of the dead one is left.
+func TestRestoreOfAServerThatDied(t *testing.T) {
+	ctx, s := startServer(t, postgresql.Config{Dir: t.TempDir()})
+	if err := s.CreateDatabase(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, ctx, s.DSN("chat"), "CREATE TABLE kept ()")
+	if err := s.Snapshot(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, ctx, s.DSN("chat"), "CREATE TABLE extra ()")
+	dsn, pid := s.DSN("chat"), s.PIDs()[0]
+	segments := sharedMemory(t, pid)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Done():
+	case <-ctx.Done():
+		t.Fatal("the server survived SIGKILL")
+	}
+	if err := s.Restore(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.DSN("chat"); got != dsn {
+		t.Error("the address changed")
+	}
+	if got := s.PIDs(); len(got) != 1 || got[0] == pid {
+		t.Errorf("processes %v after the reset, %d before", got, pid)
+	}
+	if got := count(t, ctx, dsn, "SELECT count(*) FROM pg_tables WHERE tablename IN ('kept', 'extra')"); got != 1 {
+		t.Errorf("%d of the two tables are there, want that of the snapshot alone", got)
+	}
+	for _, name := range segments {
+		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left (%v)", name, err)
+		}
 	}
 }
 

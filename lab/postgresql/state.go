@@ -115,14 +115,32 @@ func (s *Server) stopCleanly(ctx context.Context) error {
 	return nil
 }
 
-// wake starts a server that was stopped.
+// wake starts a server that was stopped, or that has died by itself. The other processes of a dead one notice that within a moment, and keep a new one off
+// until then, because they still use the memory that it would have.
 func (s *Server) wake(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != nil {
-		return nil
+		select {
+		case <-s.proc.Done():
+		default:
+			return nil
+		}
 	}
-	return s.start(ctx)
+	for until := time.Now().Add(orphanLimit); ; {
+		if err := s.stop(ctx); err != nil { // removes what a dead one left
+			return err
+		}
+		err := s.start(ctx)
+		if !errors.Is(err, errOrphans) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // Describe asks the server what it is.
