@@ -45,6 +45,9 @@ type Settling struct {
 	Rate bool
 }
 
+// FewHoles reports whether so few of the n values of a series in time are missing, at most a tenth, that neighbors may stand for them.
+func FewHoles(holes, n int) bool { return 10*holes <= n }
+
 // SettlingOf says whether the series of a phase, logarithms of mean latency and of throughput at equal distances in time,
 // were steady from the beginning. The statistic of [MSER5] proposes a cut, of each series by itself: the earliest where it is at most twice
 // its smallest value, because around that chance decides. The later or worse cut counts. By itself it is no finding: MSER-5

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/measure"
@@ -38,10 +39,13 @@ func (c *course) next() {
 	c.open = courseSecond{}
 }
 
-// series returns log mean response and log throughput of equal intervals, as [record.Course] cuts them; one without operations has no
-// finite logarithm.
+// series returns log mean response and log throughput of equal intervals, as [record.Course] cuts them. An interval without an answer takes both from the
+// one before it, or at the beginning from the first that has any: a target that stood still for a moment must not hide what it was like before and
+// after. With too many of those ([stats.FewHoles]) they keep what is no finite logarithm.
 func (c *course) series() (latency, rate []float64, each time.Duration) {
 	size := max((len(c.seconds)+record.MostIntervals-1)/record.MostIntervals, 1)
+	var hole []bool
+	holes := 0
 	for i := 0; i+size <= len(c.seconds); i += size {
 		var sum courseSecond
 		for _, s := range c.seconds[i : i+size] {
@@ -51,15 +55,33 @@ func (c *course) series() (latency, rate []float64, each time.Duration) {
 		}
 		latency = append(latency, math.Log(sum.response.Seconds()/float64(sum.timed)))
 		rate = append(rate, math.Log(float64(sum.ops)/float64(size)))
+		if hole = append(hole, sum.timed == 0); sum.timed == 0 {
+			holes++
+		}
+	}
+	if holes > 0 && stats.FewHoles(holes, len(hole)) {
+		fill(latency, hole)
+		fill(rate, hole)
 	}
 	return latency, rate, time.Duration(size) * time.Second
+}
+
+// fill gives every hole the value before it, and those at the beginning the first value. Not all are holes.
+func fill(values []float64, hole []bool) {
+	last := values[slices.Index(hole, false)]
+	for i := range values {
+		if hole[i] {
+			values[i] = last
+		}
+		last = values[i]
+	}
 }
 
 // stationary is the gate of the findings about a measured phase that was not steady from its beginning.
 const stationary = "stationary"
 
 // judgeSteady asks whether the measured phase was steady from its beginning. A phase below [stats.MinWarmup] seconds is not
-// asked, and none with storms, which are there to disturb it.
+// asked, none in which too many intervals are without an answer, and none with storms, which are there to disturb it.
 func (r *run) judgeSteady() {
 	if r.Bounded == nil || len(r.Bounded.Storms) > 0 {
 		return

@@ -44,6 +44,9 @@ type lab struct {
 	max      int
 }
 
+// unanswered is the latency of an op that the server never answers, and that nobody waits for.
+const unanswered = time.Duration(-1)
+
 func newLab(capacity float64) *lab {
 	l := &lab{capacity: capacity, reg: measure.NewRegistry(1), busy: map[string][2]float64{}, stop: make(chan struct{})}
 	l.lag = func(int) time.Duration { return 100 * time.Microsecond }
@@ -62,6 +65,9 @@ func newLab(capacity float64) *lab {
 			for range (n + 9) / 10 {
 				lag, lat := l.lag(n), l.latency(n)
 				rec.Lag(sched, lag)
+				if lat == unanswered {
+					continue
+				}
 				rec.Record(post, &measure.Op{Due: lag, Sent: lag + l.wait, Done: lag + lat, Scheduled: true})
 				if l.inbox > 0 {
 					rec.Lag(inbox, l.inbox)
