@@ -159,3 +159,46 @@ func TestInsideARun(t *testing.T) {
 		t.Error("a short phase is not told")
 	}
 }
+
+// What was not asked whether it was steady says so, and why.
+func TestWhyNothingIsSaidOfSettling(t *testing.T) {
+	r := seenRun(t, func(int) time.Duration { return 41 * time.Millisecond })
+	s, err := look(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.intervals != 60 || s.silent != 0 {
+		t.Errorf("%d of %d intervals are silent, want 0 of 60", s.silent, s.intervals)
+	}
+	group := func(timed ...uint64) *record.Course {
+		return &record.Course{N: len(timed), Groups: map[string]*record.Intervals{allOps: {Timed: timed}}}
+	}
+	if n := silent(group(3, 0, 1, 0)); n != 2 {
+		t.Errorf("%d silent intervals of 4, want 2", n)
+	}
+	if n := silent(&record.Course{N: 50}); n != 50 {
+		t.Errorf("%d silent intervals of a phase without operations, want all", n)
+	}
+	for _, tt := range []struct {
+		name   string
+		storms int
+		silent int
+		want   string // "" for nothing
+	}{
+		{"asked", 0, 0, ""},
+		{"with a tenth of its intervals silent", 0, 6, ""},
+		{"too many silent intervals", 0, 7, "  settling: 7 of 60 intervals of the measured phase had no answer"},
+		{"storms", 1, 0, "  settling: a measured phase with storms is not asked whether it was steady"},
+		{"storms and silence", 1, 7, "  settling: a measured phase with storms is not asked whether it was steady"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			x := s
+			x.silent, x.Users = tt.silent, &record.Users{Storms: make([]record.Storm, tt.storms)}
+			(&app{stdout: &out, stderr: &out}).printRun(x, false)
+			if got := out.String(); !strings.Contains(got, tt.want) || tt.want == "" && strings.Contains(got, "settling:") {
+				t.Errorf("%s\nwant %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -110,6 +110,8 @@ type shown struct {
 	Drift    []verdict.Drift  `json:"drift,omitempty"`            // in the measured phase
 	Limiter  *verdict.Limiter `json:"limiter,omitempty"`          // what stopped it
 	data     report.RunData
+	// The measured phase is cut into intervals, of which silent had no answer; 0 where it could not be read.
+	intervals, silent int
 }
 
 // An opRow is one series of a phase. Latencies are response times in milliseconds.
@@ -252,6 +254,7 @@ func (s *shown) inside(ctx context.Context, r *record.Run) error {
 	if err != nil || c == nil {
 		return err
 	}
+	s.intervals, s.silent = c.N, silent(c)
 	if err := addWithin(s.Ops, c, r.Manifest.Seed); err != nil {
 		return err
 	}
@@ -334,7 +337,7 @@ func (a *app) printRun(s shown, all bool) {
 		}
 	}
 	printLimiter(w, s.Limiter, all)
-	printSettling(w, m)
+	printSettling(w, s)
 	if seen(s.Drift) {
 		fmt.Fprintln(w, "\nstability in the measured phase (docs/statistics.md):")
 		steady := 0

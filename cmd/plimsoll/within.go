@@ -94,10 +94,32 @@ func printWithin(w io.Writer, rows []opRow) {
 	}
 }
 
-// printSettling says when a measured phase is too short to tell whether the target was settled in it.
-func printSettling(w io.Writer, m record.Manifest) {
-	ph, ok := m.Phase("measure")
-	if _, n := ph.Seconds(); ok && n < stats.MinWarmup {
+// silent returns how many intervals of a course had no answer.
+func silent(c *record.Course) (n int) {
+	all := c.Groups[allOps]
+	if all == nil {
+		return c.N
+	}
+	for _, timed := range all.Timed {
+		if timed == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// printSettling says why it was not told whether the target was settled in a measured phase.
+func printSettling(w io.Writer, s shown) {
+	ph, ok := s.Manifest.Phase("measure")
+	if !ok {
+		return
+	}
+	switch _, n := ph.Seconds(); {
+	case s.Users != nil && len(s.Users.Storms) > 0:
+		fmt.Fprintln(w, "  settling: a measured phase with storms is not asked whether it was steady from its beginning; they are there to disturb it")
+	case n < stats.MinWarmup:
 		fmt.Fprintf(w, "  settling: a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed\n", n, stats.MinWarmup)
+	case !stats.FewHoles(s.silent, s.intervals):
+		fmt.Fprintf(w, "  settling: %d of %d intervals of the measured phase had no answer; with more than a tenth of them it is not told whether it was steady from its beginning\n", s.silent, s.intervals)
 	}
 }
