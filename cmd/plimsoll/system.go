@@ -405,7 +405,7 @@ func refnullCommand(spec target.Spec, _ process.Instance) (process.Command, erro
 }
 
 // releaseRE is the form of the releases that the reference server plays.
-var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9})?$`)
+var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9}(-[0-9A-Za-z.]+)?)?$`)
 
 // played returns the version of a plan that the reference server is to play, or "" for one that is only a text for people: with another
 // form it would not start.
