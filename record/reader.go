@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,7 +67,8 @@ func Open(dir string) (*Run, error) {
 }
 
 // EachSecond calls fn for every second of windows.hdr until it returns false. The windows are good until fn returns: the next
-// second takes their memory. Keep what is needed by Merge.
+// second takes their memory. Keep what is needed by Merge. truncated says that the last second was cut short, as a kill leaves it; in a
+// sealed run that is an error that wraps [ErrWindows].
 func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (truncated bool, err error) {
 	f, err := os.Open(filepath.Join(r.Dir, WindowsFile))
 	if err != nil {
@@ -73,6 +76,9 @@ func (r *Run) EachSecond(fn func(second int, ws []*measure.Window) bool) (trunca
 	}
 	defer f.Close()
 	truncated, err = readWindows(f, recycled(), fn)
+	if err == nil && truncated && r.Manifest.State == Sealed {
+		err = fmt.Errorf("%w: its end is missing, and the run was sealed", ErrWindows)
+	}
 	if err != nil {
 		return truncated, fmt.Errorf("%s: %w", f.Name(), err)
 	}
@@ -156,14 +162,20 @@ func (r *Run) Events() ([]Event, error) {
 }
 
 // Verify recomputes the digests of a sealed run and returns the files that changed, are missing or are new.
-func (r *Run) Verify() ([]string, error) {
-	have, err := Digests(r.Dir)
+func (r *Run) Verify() ([]string, error) { return r.verify(false) }
+
+// VerifyNumbers is Verify without the series, which are most of a run and have checksums of their own.
+func (r *Run) VerifyNumbers() ([]string, error) { return r.verify(true) }
+
+func (r *Run) verify(numbers bool) ([]string, error) {
+	looked := func(name string) bool { return !numbers || !strings.HasPrefix(name, SeriesDir+"/") }
+	have, err := digests(r.Dir, looked)
 	if err != nil {
 		return nil, err
 	}
 	var bad []string
 	for name, want := range r.Manifest.Files {
-		if have[name] != want {
+		if looked(name) && have[name] != want {
 			bad = append(bad, name)
 		}
 		delete(have, name)
@@ -171,5 +183,6 @@ func (r *Run) Verify() ([]string, error) {
 	for name := range have {
 		bad = append(bad, name)
 	}
+	slices.Sort(bad)
 	return bad, nil
 }

@@ -83,6 +83,30 @@ func TestSealedRunReadsBack(t *testing.T) {
 	if bad, _ := r.Verify(); len(bad) != 1 || bad[0] != EventsFile {
 		t.Errorf("an edited file went unnoticed: %v", bad)
 	}
+	stray := filepath.Join(dir, SeriesDir, "stray")
+	if err := os.MkdirAll(filepath.Dir(stray), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(stray, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if bad, _ := r.Verify(); !slices.Equal(bad, []string{EventsFile, SeriesDir + "/stray"}) {
+		t.Errorf("changed: %v", bad)
+	}
+	if bad, _ := r.VerifyNumbers(); !slices.Equal(bad, []string{EventsFile}) {
+		t.Errorf("changed beside the series: %v", bad)
+	}
+	windows := filepath.Join(dir, WindowsFile)
+	b, err := os.ReadFile(windows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(windows, b[:len(b)-1], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.EachSecond(func(int, []*measure.Window) bool { return true }); !errors.Is(err, ErrWindows) {
+		t.Errorf("a sealed run whose end is missing: %v", err)
+	}
 }
 
 // A run cut at any byte of windows.hdr keeps every whole second before the cut and never errs.

@@ -123,7 +123,7 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 		v.Findings = []Finding{}
 	}
 	err = errors.Join(err, WriteJSON(filepath.Join(w.dir, ValidityFile), v))
-	files, ferr := Digests(w.dir)
+	files, ferr := digests(w.dir, func(string) bool { return true })
 	w.manifest.Files = files
 	err = errors.Join(err, ferr, WriteJSON(filepath.Join(w.dir, ManifestFile), w.manifest))
 	if err != nil {
@@ -132,18 +132,19 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 	return DigestFile(filepath.Join(w.dir, ManifestFile))
 }
 
-// Digests returns the SHA-256 of every file below dir but the manifest itself.
-func Digests(dir string) (map[string]string, error) {
+// digests returns the SHA-256 of every file below dir but the manifest itself, and but those that looked says no to.
+func digests(dir string, looked func(name string) bool) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err != nil || rel == ManifestFile {
+		name := filepath.ToSlash(rel)
+		if err != nil || name == ManifestFile || !looked(name) {
 			return err
 		}
-		out[filepath.ToSlash(rel)], err = DigestFile(path)
+		out[name], err = DigestFile(path)
 		return err
 	})
 	return out, err

@@ -29,8 +29,9 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	in := report.Input{Comparison: c, Plan: p, Graphs: graphSpecs(p), EngineNames: map[string]string{}}
 	runs := make([]*record.Run, len(c.Runs))
 	in.Runs = make([]report.RunData, len(c.Runs))
+	load := comparison.Loader(c, st.Run)
 	err := inParallel(len(c.Runs), func(i int) (err error) {
-		if runs[i], err = st.Run(c.Runs[i].Run); err != nil {
+		if runs[i], err = load(c.Runs[i].Run); err != nil {
 			return err
 		}
 		in.Runs[i], err = runData(ctx, runs[i], c.Runs[i], p)
@@ -45,7 +46,7 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 				return runs[i], nil // which keeps what it has read
 			}
 		}
-		return st.Run(id)
+		return load(id)
 	}, furtherOf(ctx))
 	if err != nil {
 		return none, nil, nil, fmt.Errorf("judging %s: %w", c.ID, err)

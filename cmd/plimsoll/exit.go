@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"plimsoll/comparison"
 	"plimsoll/plan"
+	"plimsoll/record"
 )
 
 // Exit statuses. They are stable: scripts decide releases by them.
@@ -56,7 +58,7 @@ func statusOf(err error) int {
 		return exitOK
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage), errors.As(err, &bad):
+	case errors.As(err, &usage), errors.As(err, &bad), errors.Is(err, comparison.ErrAltered), errors.Is(err, record.ErrWindows):
 		return exitUsage
 	}
 	return exitTool

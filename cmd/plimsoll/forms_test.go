@@ -21,10 +21,10 @@ func putComparison(t *testing.T, st *store.Store, id, plan string, blocks int, r
 	for b := 1; b <= blocks; b++ {
 		n := string(rune('0' + b))
 		level := 1000 + 7*float64(b*3%5)
-		putRun(t, st, storedRun{id: id + "-b" + n, capacity: level, slower: 1})
-		putRun(t, st, storedRun{id: id + "-n" + n, capacity: level * ratio * (1 + 0.002*float64(b*2%5-2)), slower: 1})
-		c.Runs = append(c.Runs, record.ComparisonRun{Run: id + "-b" + n, Block: b, Order: 1, Arm: "base", Engine: "postgresql", Valid: true},
-			record.ComparisonRun{Run: id + "-n" + n, Block: b, Order: 2, Arm: "new", Engine: "postgresql", Valid: true})
+		base := putRun(t, st, storedRun{id: id + "-b" + n, capacity: level, slower: 1})
+		fresh := putRun(t, st, storedRun{id: id + "-n" + n, capacity: level * ratio * (1 + 0.002*float64(b*2%5-2)), slower: 1})
+		c.Runs = append(c.Runs, record.ComparisonRun{Run: id + "-b" + n, Digest: base, Block: b, Order: 1, Arm: "base", Engine: "postgresql", Valid: true},
+			record.ComparisonRun{Run: id + "-n" + n, Digest: fresh, Block: b, Order: 2, Arm: "new", Engine: "postgresql", Valid: true})
 	}
 	for _, r := range c.Runs { // no probe wrote anything
 		db, err := series.Create(filepath.Join(st.Root(), "runs", r.Run, record.SeriesDir))
@@ -168,8 +168,8 @@ func TestTrendOfOwnDatabases(t *testing.T) {
 	for b := 1; b <= c.Blocks; b++ {
 		for i, database := range []string{"MySQL", "PostgreSQL"} {
 			id := fmt.Sprintf("moved-%d-%d", b, i)
-			putRun(t, st, storedRun{id: id, capacity: float64(1000 + 10*b + 100*i), slower: 1, database: database})
-			c.Runs = append(c.Runs, record.ComparisonRun{Run: id, Block: b, Order: i + 1, Arm: c.Arms[i], Valid: true})
+			digest := putRun(t, st, storedRun{id: id, capacity: float64(1000 + 10*b + 100*i), slower: 1, database: database})
+			c.Runs = append(c.Runs, record.ComparisonRun{Run: id, Digest: digest, Block: b, Order: i + 1, Arm: c.Arms[i], Valid: true})
 		}
 	}
 	if err := st.SaveComparison(c); err != nil {

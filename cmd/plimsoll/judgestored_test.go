@@ -29,7 +29,7 @@ type storedRun struct {
 	database string // what its server calls itself
 }
 
-func putRun(t *testing.T, st *store.Store, s storedRun) {
+func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	t.Helper()
 	kind, users := record.Estimate, s.capacity
 	if users < 0 {
@@ -58,15 +58,16 @@ func putRun(t *testing.T, st *store.Store, s storedRun) {
 		}
 	}
 	if s.open {
-		return
+		return ""
 	}
 	v := record.Validity{Valid: !s.invalid}
 	if s.invalid {
 		v.Findings = []record.Finding{{Level: record.Red, Gate: "lag", Text: "the generator was late"}}
 	}
-	if _, err := w.Seal(t.Context(), v, ""); err != nil {
+	if digest, err = w.Seal(t.Context(), v, ""); err != nil {
 		t.Fatal(err)
 	}
+	return digest
 }
 
 // inStore runs the program with a store.
@@ -150,10 +151,9 @@ func TestJudgeStoredComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	putRun(t, st, storedRun{id: "b1", capacity: 1000, slower: 1})
-	putRun(t, st, storedRun{id: "n1", capacity: 990, slower: 1})
+	base, fresh := putRun(t, st, storedRun{id: "b1", capacity: 1000, slower: 1}), putRun(t, st, storedRun{id: "n1", capacity: 990, slower: 1})
 	c := &record.Comparison{ID: "mine", Plan: storedPlan, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1, State: record.Sealed, Runs: []record.ComparisonRun{
-		{Run: "b1", Block: 1, Order: 1, Arm: "base", Engine: "postgresql", Valid: true}, {Run: "n1", Block: 1, Order: 2, Arm: "new", Engine: "postgresql", Valid: true}}}
+		{Run: "b1", Digest: base, Block: 1, Order: 1, Arm: "base", Engine: "postgresql", Valid: true}, {Run: "n1", Digest: fresh, Block: 1, Order: 2, Arm: "new", Engine: "postgresql", Valid: true}}}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +247,8 @@ func TestJudgeStoredSkipsByDatabase(t *testing.T) {
 	for i, e := range c.Engines {
 		for k, arm := range c.Arms {
 			id := e + arm
-			putRun(t, st, storedRun{id: id, capacity: 1000, slower: 1, posts: []int{300, 100}[i]})
-			c.Runs = append(c.Runs, record.ComparisonRun{Run: id, Block: 1, Order: 2*i + k + 1, Arm: arm, Engine: e, Valid: true})
+			digest := putRun(t, st, storedRun{id: id, capacity: 1000, slower: 1, posts: []int{300, 100}[i]})
+			c.Runs = append(c.Runs, record.ComparisonRun{Run: id, Digest: digest, Block: 1, Order: 2*i + k + 1, Arm: arm, Engine: e, Valid: true})
 		}
 	}
 	if err := st.SaveComparison(c); err != nil {

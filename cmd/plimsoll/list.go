@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -210,7 +211,7 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 		}
 	}
 	merged, err := r.Merged(ph.From, ph.To)
-	if err != nil {
+	if err != nil && !errors.Is(err, record.ErrWindows) { // what is there of a damaged run is worth showing, with what changed
 		return s, err
 	}
 	span := ph.To - ph.From
@@ -227,7 +228,9 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 			s.Events = append(s.Events, e)
 		}
 	}
-	if s.data, err = usersData(r); err != nil {
+	if s.data, err = usersData(r); errors.Is(err, record.ErrWindows) {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
+	} else if err != nil {
 		return s, err
 	}
 	if err := s.inside(ctx, r); err != nil { // the rest of the run is worth showing

@@ -64,7 +64,7 @@ func (s *session) register(c *record.Comparison) error {
 	if err != nil {
 		return err
 	}
-	arms, _, err := comparison.Judge(c, s.plan, s.store.Run)
+	arms, _, err := comparison.Judge(c, s.plan, comparison.Loader(c, s.store.Run))
 	if err != nil {
 		return fmt.Errorf("judging %s: %w", c.ID, err)
 	}

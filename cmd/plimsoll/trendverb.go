@@ -100,7 +100,7 @@ func (a *app) storedReleases(name, root string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
-	arms, _, err := comparison.Judge(c, p, st.Run)
+	arms, _, err := comparison.Judge(c, p, comparison.Loader(c, st.Run))
 	if err != nil {
 		return nil, fmt.Errorf("judging %s: %w", c.ID, err)
 	}
