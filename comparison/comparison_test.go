@@ -409,7 +409,14 @@ func TestFurtherMetrics(t *testing.T) {
 			fresh := measure.NewWindow("thread")
 			fresh.Response.RecordN(time.Millisecond, 60)
 			fresh.Classes[measure.OK] = 60
-			return []*measure.Window{read, rare, fresh}
+			all := []*measure.Window{read, rare, fresh}
+			if c.Block == 2 && s == 1 { // one in a comparison: as likely in the base
+				once := measure.NewWindow("unlikely")
+				once.Response.Record(time.Millisecond)
+				once.Classes[measure.OK] = 1
+				all = append(all, once)
+			}
+			return all
 		}
 		return []*measure.Window{read, rare}
 	}

@@ -33,10 +33,6 @@ type Further struct {
 // A Reader reads further numbers of a valid run with a measured phase, such as those of its series.
 type Reader func(r *record.Run) ([]Further, error)
 
-// fewestCalls is how many calls both arms together must have had over all runs for a name to appear or vanish: when it is as likely in
-// either, one arm has all of ten in two comparisons of a thousand.
-const fewestCalls = 10
-
 // read adds what the readers say.
 func (n *Numbers) read(r *record.Run, readers []Reader) error {
 	if n.Metrics == nil {
@@ -65,32 +61,23 @@ func (n *Numbers) read(r *record.Run, readers []Reader) error {
 // family judges every further metric of one side against another, from the blocks in which both have a valid run.
 func family(pairs []numbersPair, primaries []verdict.Endpoint) verdict.Family {
 	names := map[string]bool{}
-	base, fresh := map[string]int64{}, map[string]int64{}
-	baseCalls, freshCalls := map[string]int64{}, map[string]int64{}
-	add := func(to, from map[string]int64) {
-		for name, n := range from {
-			to[name] += n
-		}
-	}
+	had := [2]map[string]int64{{}, {}}
 	for _, p := range pairs {
 		for name := range p.base.Metrics {
 			names[name] = true
 		}
-		add(base, p.base.Counts)
-		add(fresh, p.fresh.Counts)
-		add(baseCalls, p.base.Calls)
-		add(freshCalls, p.fresh.Calls)
-	}
-	for name := range baseCalls {
-		if baseCalls[name]+freshCalls[name] >= fewestCalls {
-			base[name] = baseCalls[name]
+		for i, n := range []Numbers{p.base, p.fresh} {
+			for _, calls := range []map[string]int64{n.Counts, n.Calls} {
+				for name, k := range calls {
+					had[i][name] += k
+				}
+			}
 		}
 	}
-	for name := range freshCalls {
-		if baseCalls[name]+freshCalls[name] >= fewestCalls {
-			fresh[name] = freshCalls[name]
-		}
-	}
+	rare := func(name string, _ int64) bool { return had[0][name]+had[1][name] < verdict.FewestCalls }
+	base, fresh := maps.Clone(had[0]), maps.Clone(had[1])
+	maps.DeleteFunc(base, rare)
+	maps.DeleteFunc(fresh, rare)
 	var metrics []verdict.Metric
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if slices.ContainsFunc(primaries, func(e verdict.Endpoint) bool { return e.Name == name }) {

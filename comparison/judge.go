@@ -245,7 +245,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				}
 				pairs = append(pairs, pr)
 			}
-			oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= fewestCalls
+			oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
 			if found && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
 				j.Skipped[e.Name] = why
 				continue

@@ -9,6 +9,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/stats"
+	"plimsoll/verdict"
 	"plimsoll/workload"
 )
 
@@ -49,11 +50,14 @@ func (b *builder) operations() {
 				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i]))
 			}
 			t.Rows = append(t.Rows, row)
-			base, fresh := merged[0][name] != nil, false
-			for i := range merged[1:] {
-				fresh = fresh || merged[i+1][name] != nil
+			base, fresh, n := merged[0][name] != nil, false, uint64(0)
+			for i, of := range merged {
+				if of[name] != nil {
+					fresh, n = fresh || i > 0, n+of[name].Count()
+				}
 			}
 			switch {
+			case n < verdict.FewestCalls: // as likely by chance
 			case base && !fresh && len(merged) > 1:
 				t.Gone = append(t.Gone, name)
 			case !base && fresh:

@@ -82,6 +82,10 @@ type Family struct {
 	Sentence string `json:"sentence"`
 }
 
+// FewestCalls is how many operations or calls both arms together must have had over all runs for a name to appear or vanish: when it is as likely in
+// either, one arm has all of ten in two comparisons of a thousand.
+const FewestCalls = 10
+
 // JudgeFamily tests all metrics of one arm against the base: the hypothesis that a metric changed by no more than its
 // floor, by a t test whose variances borrow from each other, at a false discovery rate of [FalseDiscoveries]. Metrics with
 // fewer than six pairs are not tested. base and fresh hold how many operations each arm had by name, over the runs
