@@ -461,6 +461,40 @@ func TestFurtherMetrics(t *testing.T) {
 	}
 }
 
+// TestOtherLoads: databases that had other numbers of users in the bounded test are compared by their capacity alone.
+func TestOtherLoads(t *testing.T) {
+	b := newBench(t)
+	c := b.compare(t.Context(), 0)
+	p, err := plan.Parse([]byte(strings.Replace(planText, "users: 10", "users: {postgresql: 10, mysql: 8}", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	arms, databases, err := Judge(c, p, b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range arms {
+		if len(j.Verdict.Results) < 3 || len(j.Skipped) != 1 || j.Further.Tested == 0 { // p95(delivery)
+			t.Errorf("arms of one load: %+v, skipped %v", j.Verdict, j.Skipped)
+		}
+	}
+	if len(databases) != 2 {
+		t.Errorf("%d databases were compared, want one in each arm", len(databases))
+	}
+	for _, j := range databases {
+		if r := j.Verdict.Results; len(r) != 1 || r[0].Name != "capacity" || j.Further.Tested != 0 || len(j.Shifts) > 0 {
+			t.Errorf("databases of two loads: %+v", j)
+		}
+		if why := j.Skipped["p95(post)"]; why != "postgresql had 10 users and mysql 8: what was measured under different loads is not compared" {
+			t.Errorf("p95(post) was left out because of %q", why)
+		}
+	}
+	p.Unbounded = nil // so that nothing is left to compare
+	if _, databases, err = Judge(c, p, b.load); err != nil || len(databases) != 0 {
+		t.Errorf("databases without a capacity: %+v, %v", databases, err)
+	}
+}
+
 // What is left counts down to none, whatever is run again.
 func TestLeftWithAVoidedBlock(t *testing.T) {
 	b := newBench(t)

@@ -181,13 +181,17 @@ type Judgement struct {
 	// Skipped names endpoints that no run has a number for, with the reason: neither arm had such an operation, or both had too few. Where one arm
 	// had some, ten at least, and the other none, the endpoint is not skipped, but invalid: the other may have lost them.
 	Skipped map[string]string
+	// OtherLoad says why nothing but the capacities was compared: the sides had other numbers of users in the bounded test. Empty if they had
+	// the same.
+	OtherLoad string
 	// Further is what all other metrics say, and Shifts where in the distributions the arms differ; they decide nothing.
 	Further verdict.Family
 	Shifts  []verdict.Shift
 }
 
 // Judge reads the runs of a comparison and judges every arm but the base on every database, and, when there are
-// several, every database against the first within each arm. load opens a run by id; readers add to what the operations say. With
+// several, every database against the first within each arm; sides that had other numbers of users in the bounded test by their capacity alone.
+// load opens a run by id, that of [Loader] only runs that are what they were; readers add to what the operations say. With
 // planned looks it judges the blocks of the last look that was taken, at its level; what came after it waits for the next. Only whole blocks are
 // judged ([record.Comparison.WholeBlocks]).
 func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement, err error) {
@@ -206,6 +210,12 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 	}
 	opt, most := planned(c)
 	type side struct{ arm, engine string }
+	users := func(s side) (n int) {
+		if p.Bounded != nil {
+			n, _ = p.Bounded.UsersFor(p.EngineOf(s.arm, s.engine))
+		}
+		return n
+	}
 	judge := func(name string, base, other side, label [2]string) Judgement {
 		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
 		var both []numbersPair
@@ -216,9 +226,17 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				both = append(both, numbersPair{b, x, y})
 			}
 		}
-		j.Further, j.Shifts = family(both, endpoints), shifts(both, p.Seed)
+		if a, b := users(base), users(other); a != b {
+			j.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", label[0], a, label[1], b)
+		} else {
+			j.Further, j.Shifts = family(both, endpoints), shifts(both, p.Seed)
+		}
 		var results []verdict.Result
 		for _, e := range endpoints {
+			if j.OtherLoad != "" && e.Name != "capacity" {
+				j.Skipped[e.Name] = j.OtherLoad
+				continue
+			}
 			var pairs []verdict.Pair
 			seen, found, why := false, false, ""
 			var had [2]uint64
@@ -279,6 +297,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		}
 	}
 	wg.Wait()
+	databases = slices.DeleteFunc(databases, func(j Judgement) bool { return j.OtherLoad != "" && len(j.Verdict.Results) == 0 })
 	return arms, databases, nil
 }
 

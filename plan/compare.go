@@ -45,6 +45,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkArmDatabases(p)
 	d.checkDeployments(p)
 	d.checkOneServer(p, k)
+	d.checkOneLoad(p, k)
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
 	d.checkLooks(c)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
@@ -106,5 +107,22 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 	if slices.ContainsFunc(arms[1:], func(a Arm) bool { return p.Target.With(a).Version != first }) {
 		d.at("compare.arms", "are all the one server at target.url, whatever their versions say; leave the versions out and measure the noise (compare -aa), "+
 			"or run each server by itself and judge the runs (judge -base -new)")
+	}
+}
+
+// checkOneLoad refuses different numbers of users for the databases of arms that are compared by their bounded test alone: what was measured under
+// different loads is not compared, so nothing would be. Stored plans stay readable.
+func (d *decoder) checkOneLoad(p *Plan, k Known) {
+	if k.Drivers == nil || !p.OwnDatabases() || p.Bounded == nil || p.Unbounded != nil || !d.good("bounded.users", "unbounded", "compare.arms", "database.engine") {
+		return
+	}
+	users := func(a Arm) int {
+		n, _ := p.Bounded.UsersFor(p.EngineOf(a.Name, ""))
+		return n
+	}
+	arms := p.Compare.Arms
+	if slices.ContainsFunc(arms[1:], func(a Arm) bool { return users(a) != users(arms[0]) }) {
+		d.at("bounded.users", "the arms have databases of their own with different numbers of users, and what was measured under different loads is not compared; "+
+			"write one number, or a section unbounded to compare their capacities")
 	}
 }

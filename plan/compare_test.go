@@ -35,6 +35,27 @@ func TestArmsOfOneServer(t *testing.T) {
 	}
 }
 
+// Arms on databases of their own that have different loads could be compared by their capacities alone.
+func TestArmsOfOneLoad(t *testing.T) {
+	k := plan.Known{Drivers: []string{"server"}}
+	const src = "name: n\ntarget: {driver: server}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: %s}\n%scompare: {arms: {base: {database: mysql}, new: {}}}\n"
+	for _, tt := range []struct{ name, users, search, want string }{
+		{"one number", "9", "", ""},
+		{"the same", "{postgresql: 9, mysql: 9}", "", ""},
+		{"two", "{postgresql: 9, mysql: 8}", "", "5:18: bounded.users: the arms have databases of their own with different numbers of users"},
+		{"two and a search", "{postgresql: 9, mysql: 8}", "unbounded: {max_users: 90}\n", ""},
+	} {
+		text := fmt.Appendf(nil, src, tt.users, tt.search)
+		_, err := k.Parse(text)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: got\n%v\nwant\n%s", tt.name, err, tt.want)
+		}
+		if _, err := plan.Parse(text); err != nil {
+			t.Errorf("%s: a stored plan cannot be read: %v", tt.name, err)
+		}
+	}
+}
+
 // A margin that nothing can be judged by would be left out of the verdict, and nobody would be told why.
 func TestMarginsThatAreJudged(t *testing.T) {
 	k := plan.Known{Ops: []string{"post", "reply"}, Apart: []string{"login", "storm_reconnect_websocket"}}

@@ -276,9 +276,21 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 			return float64(r.Ops["post"+s.hostile].Response.Quantile(0.95)) / 1e6, false
 		}
 	}
+	users := func(engine string) (n int) {
+		if s.plan != nil && s.plan.Bounded != nil {
+			n, _ = s.plan.Bounded.UsersFor(engine)
+		}
+		return n
+	}
 	judge := func(name, e1, a1, e2, a2, l1, l2 string) Judged {
+		skipped := map[string]string{"p95(upload)": "no such operation was measured" + s.hostile, "p99(login)": "12 operations are too few for p99: want 459"}
+		otherLoad := users(e1) != users(e2)
 		var results []verdict.Result
 		for _, e := range endpoints(s) {
+			if otherLoad && e.Name != "capacity" {
+				skipped[e.Name] = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", l1, users(e1), l2, users(e2))
+				continue
+			}
 			var pairs []verdict.Pair
 			for b := 1; b <= s.blocks; b++ {
 				x, ok1 := find(b, e1, a1)
@@ -296,7 +308,7 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 			results = append(results, verdict.Judge(e, pairs, opt))
 		}
 		var further *verdict.Family
-		if s.further {
+		if s.further && !otherLoad {
 			m := verdict.Metric{Name: "p50(post" + s.hostile + ")", Unit: "ms", Better: verdict.Lower, Floor: 2}
 			still := verdict.Metric{Name: "p50(read)", Unit: "ms", Better: verdict.Lower, Floor: 2}
 			rare := verdict.Metric{Name: "p50(search)", Unit: "ms", Better: verdict.Lower, Floor: 2}
@@ -316,7 +328,7 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 			f := verdict.JudgeFamily([]verdict.Metric{m, still, rare}, map[string]int64{"post": 1, "old" + s.hostile: 1}, map[string]int64{"post": 1, "thread": 2})
 			further = &f
 		}
-		return Judged{Engine: e2, Arm: a2, Further: further, Verdict: verdict.Combine(name, results), Skipped: map[string]string{"p95(upload)": "no such operation was measured" + s.hostile, "p99(login)": "12 operations are too few for p99: want 459"}}
+		return Judged{Engine: e2, Arm: a2, Further: further, Verdict: verdict.Combine(name, results), Skipped: skipped}
 	}
 	for _, e := range s.engines {
 		for _, a := range s.arms[1:] {

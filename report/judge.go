@@ -314,7 +314,11 @@ func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, b
 		t.add(append(cells, given(r.Base, r.BaseCensored), given(r.New, r.NewCensored), deltaCell(r.Base, r.New, r.BaseCensored, r.NewCensored, absolute))...)
 	}
 	first, ok := find(d.databases[0])
-	if len(d.Databases) == 0 || !ok {
+	of := func(v verdict.Verdict) bool {
+		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Name == m.name })
+	}
+	apart := slices.ContainsFunc(d.Verdicts, of) && !slices.ContainsFunc(d.Databases, of) // the databases were not compared by it
+	if len(d.Databases) == 0 || !ok || apart {
 		return
 	}
 	for _, db := range d.databases[1:] {

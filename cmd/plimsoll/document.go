@@ -54,10 +54,10 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	var verdicts []verdict.Verdict
 	for _, j := range arms {
 		verdicts = append(verdicts, j.Verdict)
-		in.Arms = append(in.Arms, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further, Shifts: j.Shifts})
+		in.Arms = append(in.Arms, judgedOf(j))
 	}
 	for _, j := range databases {
-		in.Databases = append(in.Databases, report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Further: &j.Further, Shifts: j.Shifts})
+		in.Databases = append(in.Databases, judgedOf(j))
 	}
 	for i, r := range runs {
 		if d, ok := targetOf(r.Manifest); ok && d.Database != nil && c.Runs[i].Engine != "" {
@@ -77,6 +77,14 @@ func (a *app) document(ctx context.Context, st *store.Store, c *record.Compariso
 	}
 	doc := report.From(in)
 	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
+}
+
+func judgedOf(j comparison.Judgement) report.Judged {
+	out := report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Shifts: j.Shifts}
+	if j.OtherLoad == "" {
+		out.Further = &j.Further
+	}
+	return out
 }
 
 // runData reads one run for the report.

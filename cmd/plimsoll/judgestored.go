@@ -69,6 +69,9 @@ func (a *app) judgeStored(n *numbers, name string) error {
 		if *n.databases {
 			j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, c.Engines[0], j.Arm)
 			in.Databases = append(in.Databases, j.Verdict)
+			if j.OtherLoad != "" {
+				in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
+			}
 		}
 	}
 	return a.writeJudged(n, in)
