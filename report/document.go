@@ -65,6 +65,8 @@ type RunData struct {
 	Limiter *verdict.Limiter
 	// Drift is what moved in the measured phase; nil where nobody asked.
 	Drift []verdict.Drift
+	// Waits are what kept the target waiting for what its host shares; a test without a reading is not there.
+	Waits []HostWait
 	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none where there is none.
 	Series map[string]map[string]Line
 	NoData map[string]map[string]string
@@ -140,6 +142,8 @@ type Document struct {
 	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.
 	Login  string      `json:"login,omitempty"`
 	Mix    string      `json:"mix,omitempty"`
+	// Disturbances names the pairs that stand out when their hosts do, too.
+	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	Runs   []Run       `json:"runs"`
 	Gates  []Gate      `json:"gates,omitempty"`
 	Voided []Voided    `json:"voided_blocks,omitempty"`

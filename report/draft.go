@@ -44,6 +44,7 @@ func (b *builder) comments() []string {
 	out = append(out, d.shiftComments()...)
 	out = append(out, d.stabilityComments()...)
 	out = append(out, b.resolution()...)
+	out = append(out, b.disturbanceComments()...)
 	if n := len(d.Voided); n > 0 {
 		add("%s voided because of runs that were not valid; see Validity.", count(n, "block was", "blocks were"))
 	}

@@ -27,6 +27,7 @@ func From(in Input) Document {
 	b.canaries()
 	b.state()
 	b.verdicts()
+	b.disturbances()
 	b.runs()
 	b.gates()
 	b.capacities()

@@ -130,6 +130,9 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 			return d, errors.Join(fmt.Errorf("run %s: stability: %w", cell.Run, err), db.Close())
 		}
 	}
+	if d.Waits, err = hostWaits(ctx, db, r); err != nil {
+		return d, errors.Join(fmt.Errorf("run %s: waits of the host: %w", cell.Run, err), db.Close())
+	}
 	read, err := readGraphs(ctx, db, r, p.Workload.Pace)
 	d.Series, d.NoData, d.Pages = read.lines, read.why, pageRefs(d)
 	return d, errors.Join(err, db.Close())

@@ -55,6 +55,10 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 			{Name: "go_cpu_classes_gc_total_cpu_seconds_total", Labels: app, Value: 0.05 * at},
 			{Name: "go_cpu_classes_total_cpu_seconds_total", Labels: app, Value: 2 * at},
 			{Name: "go_cpu_classes_idle_cpu_seconds_total", Labels: app, Value: 1.5 * at},
+			{Name: "plimsoll_cpu_steal_ratio", Labels: []series.Label{{Name: "role", Value: "generator"}}, Value: 0.4},
+			{Name: "plimsoll_cpu_steal_ratio", Labels: []series.Label{{Name: "role", Value: "host"}}, Value: 0.21},
+			{Name: "plimsoll_cpu_steal_ratio", Labels: []series.Label{{Name: "role", Value: "target"}}, Value: 0.02},
+			{Name: "node_pressure_io_stalled_seconds_total", Value: 0.1 * at},
 		}
 		for method, perSecond := range map[string]float64{"PostStore.Save": 100, "UserStore.Get": 2, "TeamStore.Rare": 0.1} {
 			m := series.Label{Name: "method", Value: method}

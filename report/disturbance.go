@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/verdict"
+)
+
+// The names of a [HostWait].
+const (
+	WaitSteal = "steal" // the hypervisor ran somebody else on the target's cores
+	WaitDisk  = "disk"  // all work on the target's host waited for a disk
+)
+
+// A HostWait is the part of a test's time in which the target had to wait for what it shares with others below its host. Who else is there
+// differs from run to run: that widens intervals, and is no change of the target.
+type HostWait struct {
+	Name  string
+	Test  string  // Bounded or Unbounded
+	Share float64 // of the time of the test in which was measured, 0 to 1
+}
+
+// A Disturbance is a pair that stands out in endpoints, and what stands out on the host of one of its runs beside all runs of the other pairs.
+// Both at once prove no cause.
+type Disturbance struct {
+	Engine    string   `json:"engine"`
+	Arm       string   `json:"arm"` // the finding's
+	Endpoints []string `json:"endpoints"`
+	Block     int      `json:"block"`
+	Run       string   `json:"run"`
+	RunArm    string   `json:"run_arm"`
+	Test      string   `json:"test"`
+	Wait      string   `json:"wait"`       // WaitSteal or WaitDisk
+	Share     Number   `json:"share"`      // of the test's time, 0 to 1
+	OtherMost Number   `json:"other_most"` // the largest share in a run of another pair
+}
+
+// A wait stands out from leastWait on, and when it is standsOut times that of any run of another pair.
+const (
+	leastWait = 0.01
+	standsOut = 2
+)
+
+// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is not decided, and of those that are flagged.
+func (b *builder) disturbances() {
+	for _, f := range b.d.Verdicts {
+		runs := slices.Concat(b.of(f.Engine, baseName(*b.d)), b.of(f.Engine, f.Arm))
+		for _, r := range f.Verdict.Results {
+			test := Bounded
+			if r.Name == capacityName {
+				test = Unbounded
+			}
+			blocks := slices.Clone(r.Outliers)
+			if r.Kind == verdict.Inconclusive && r.Widest != 0 && !slices.Contains(blocks, r.Widest) {
+				blocks = append(blocks, r.Widest)
+			}
+			slices.Sort(blocks)
+			for _, block := range blocks {
+				for _, wait := range []string{WaitSteal, WaitDisk} {
+					if n, ok := loudest(runs, block, test, wait); ok {
+						n.Engine, n.Arm = f.Engine, f.Arm
+						b.heard(n, r.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// heard adds an endpoint to what is known of a run already, or keeps what is new.
+func (b *builder) heard(n Disturbance, endpoint string) {
+	i := slices.IndexFunc(b.d.Disturbances, func(x Disturbance) bool {
+		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test && x.Wait == n.Wait
+	})
+	if i < 0 {
+		i = len(b.d.Disturbances)
+		b.d.Disturbances = append(b.d.Disturbances, n)
+	}
+	b.d.Disturbances[i].Endpoints = append(b.d.Disturbances[i].Endpoints, endpoint)
+}
+
+// loudest returns the run of a block whose target waited longest, if that stands out. It needs the reading of every run.
+func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
+	n, most := Disturbance{Block: block, Test: test, Wait: wait}, 0.0
+	for _, r := range runs {
+		i := slices.IndexFunc(r.Waits, func(w HostWait) bool { return w.Name == wait && w.Test == test })
+		switch {
+		case i < 0:
+			return n, false
+		case r.Cell.Block != block:
+			most = max(most, r.Waits[i].Share)
+		case n.Run == "" || r.Waits[i].Share > float64(n.Share):
+			n.Run, n.RunArm, n.Share = r.Cell.Run, r.Cell.Arm, Number(r.Waits[i].Share)
+		}
+	}
+	n.OtherMost = Number(most)
+	return n, n.Run != "" && n.Share >= leastWait && float64(n.Share) >= standsOut*most
+}
+
+// disturbanceComments say it in a sentence each.
+func (b *builder) disturbanceComments() []string {
+	var out []string
+	for _, f := range b.d.Verdicts {
+		for _, n := range b.d.Disturbances {
+			if n.Engine != f.Engine || n.Arm != f.Arm {
+				continue
+			}
+			what := "the hypervisor took %s of the time of the target's cores"
+			if n.Wait == WaitDisk {
+				what = "all work on the target's host waited for a disk in %s of the time"
+			}
+			out = append(out, fmt.Sprintf("%spair %d stands out in %s; in the %s test of its run of %s "+what+", in no run of another pair in more than %s. It may be why.",
+				b.d.whose(f), n.Block, list(n.Endpoints), n.Test, b.armLabel(n.RunArm), share(float64(n.Share)), share(float64(n.OtherMost))))
+		}
+	}
+	return out
+}
