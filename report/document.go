@@ -137,6 +137,9 @@ type Document struct {
 	Sides    []SideTable `json:"client_and_server,omitempty"` // one per engine
 	Rules    []RuleTable `json:"rules,omitempty"`
 	Users    []UsersOf   `json:"users,omitempty"` // one per engine and arm
+	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back, in judged runs and in those that were
+	// voided for whatever reason: to run a block again does not bring them back.
+	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
 	// Stability is what moved inside the judged runs, by engine and signal.
 	Stability []Stability `json:"stability,omitempty"`
 	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.

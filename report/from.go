@@ -37,6 +37,7 @@ func From(in Input) Document {
 	b.stability()
 	b.rules()
 	b.users()
+	b.acknowledgedLost()
 	b.graphs()
 	b.chapters()
 	b.pages()

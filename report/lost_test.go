@@ -28,6 +28,9 @@ func TestLostMessagesStopTheRelease(t *testing.T) {
 		if d.Kind != verdict.Same {
 			t.Fatalf("the verdict is %s", d.Kind)
 		}
+		if lost := d.AcknowledgedLost; lost%6 != 0 || (lost > 0) != (users.Audit != nil) {
+			t.Errorf("%s: %d acknowledged messages are lost", name, lost)
+		}
 		actions, comments := strings.Join(d.Actions, " "), strings.Join(d.Comments, " ")
 		if strings.Contains(actions, "Release can continue") || !strings.Contains(actions, name) || !strings.Contains(comments, name) {
 			t.Errorf("%s: actions %q, comments %q", name, actions, comments)

@@ -142,7 +142,16 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		fmt.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
 		return exitTool, doc, nil
 	}
-	return verdict.Worst(verdicts...).ExitStatus(), doc, nil
+	return comparedStatus(doc, verdicts), doc, nil
+}
+
+// comparedStatus is the exit status of a comparison that is complete.
+func comparedStatus(doc report.Document, verdicts []verdict.Verdict) int {
+	status := verdict.Worst(verdicts...).ExitStatus()
+	if doc.AcknowledgedLost > 0 {
+		return worst(status, exitSLO)
+	}
+	return status
 }
 
 // notComplete says why a stored comparison is not complete, beginning with a verb; empty for one that is.

@@ -19,7 +19,7 @@ const (
 	exitWorse        = 3 // the verdict is worse
 	exitInconclusive = 4 // the verdict is inconclusive or indicative
 	exitInvalid      = 5 // a run is not valid
-	exitSLO          = 6 // a rule did not hold
+	exitSLO          = 6 // a rule did not hold, or acknowledged messages are gone
 )
 
 // precedence orders the statuses: of several, the first in this list wins.

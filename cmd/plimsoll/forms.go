@@ -15,7 +15,6 @@ import (
 	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/store"
-	"plimsoll/verdict"
 )
 
 // A form is one way to write a report: its name for -print, its file, and how it is written.
@@ -180,5 +179,5 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 		fmt.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		return statusError(exitTool)
 	}
-	return statusOrNil(verdict.Worst(verdicts...).ExitStatus())
+	return statusOrNil(comparedStatus(doc, verdicts))
 }

@@ -14,6 +14,7 @@ import (
 	"plimsoll/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/report"
 	"plimsoll/verdict"
 )
 
@@ -55,6 +56,14 @@ func TestExitStatusPrecedence(t *testing.T) {
 		if got := k.ExitStatus(); got != want {
 			t.Errorf("%s exits with %d, want %d", k, got, want)
 		}
+	}
+	for k, want := range map[verdict.Kind]int{verdict.Better: 6, verdict.Same: 6, verdict.Worse: 3, verdict.Inconclusive: 6, verdict.Invalid: 5} {
+		if got := comparedStatus(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
+			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
+		}
+	}
+	if got := comparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != exitOK {
+		t.Errorf("same without lost messages exits with %d", got)
 	}
 }
 

@@ -86,7 +86,7 @@ func (a *app) help(w io.Writer) {
 		fmt.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
 	}
 	tw.Flush()
-	fmt.Fprint(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 SLO broken\n")
+	fmt.Fprint(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 SLO broken or acknowledged messages lost\n")
 }
 
 // parse parses flags and checks how many arguments are left, in any order of flags and arguments.
