@@ -82,7 +82,7 @@ func (b *builder) planRows() []record.Row {
 			add("Unbounded - rules", "%s", strings.Join(rules, "; "))
 		}
 	}
-	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent"})
+	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
 	add("App instances", "%d x %s", max(1, p.Target.Instances), p.Target.Driver)
 	rows = append(rows, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
 	var dbs []string
@@ -109,6 +109,16 @@ func (b *builder) planRows() []record.Row {
 	}
 	rows = append(rows, record.Row{Name: "Workload", Value: text})
 	return append(rows, b.armRows()...)
+}
+
+// usersPerAgent is how many users of the unbounded test one process of the generator may come to have; empty without the test, or a run.
+func (b *builder) usersPerAgent() string {
+	u, ok := b.in.Plan.Search()
+	if !ok || len(b.in.Runs) == 0 {
+		return ""
+	}
+	agents := max(1, b.in.Runs[len(b.in.Runs)-1].Manifest.Processes)
+	return strconv.Itoa((u.MaxUsers + agents - 1) / agents)
 }
 
 // partText says what may end the measured phase before its time, and which part of it counts.
