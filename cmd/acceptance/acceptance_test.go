@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/verdict"
 )
@@ -102,6 +105,50 @@ func TestScore(t *testing.T) {
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
+	}
+}
+
+// TestUnfinished goes on with what was cut, unless it began under another plan, other rules or another build.
+func TestUnfinished(t *testing.T) {
+	b := bench{program: filepath.Join(t.TempDir(), "plimsoll"), store: t.TempDir()}
+	c := planned()[0]
+	put := func(file, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(b.program, "a program")
+	build, err := record.DigestFile(b.program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := json.Marshal(record.Comparison{ID: "c1", Name: "acceptance", Plan: c.plan(), Build: build, Engines: []string{c.Engine}, State: record.Interrupted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(filepath.Join(b.store, "comparisons", "c1", "comparison.json"), string(cut))
+	if id := b.unfinished(c); id != "" {
+		t.Errorf("%s is gone on with, and nothing says under which rules it began", id)
+	}
+	put(b.file(c, "rules"), "others")
+	if id := b.unfinished(c); id != "" {
+		t.Errorf("%s is gone on with under other rules", id)
+	}
+	put(b.file(c, "rules"), planDigest())
+	if id := b.unfinished(c); id != "c1" {
+		t.Errorf("gone on with %q, want c1", id)
+	}
+	put(filepath.Join(b.store, "comparisons", "c0", "comparison.json"), strings.Replace(string(cut), `"c1"`, `"c0"`, 1))
+	if id := b.unfinished(c); id != "c1" {
+		t.Errorf("gone on with %q, want c1, which began last", id)
+	}
+	if id := b.unfinished(planned()[1]); id != "" {
+		t.Errorf("%s is of another seed", id)
+	}
+	put(b.program, "another program")
+	if id := b.unfinished(c); id != "" {
+		t.Errorf("%s is gone on with by another build", id)
 	}
 }
 

@@ -129,14 +129,14 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	if err := os.MkdirAll(b.store, 0o755); err != nil {
 		return outcome{}, err
 	}
-	file := filepath.Join(b.store, fmt.Sprintf("%s-%d.yaml", c.Engine, c.Seed))
-	if err := os.WriteFile(file, []byte(c.plan()), 0o644); err != nil {
-		return outcome{}, err
-	}
 	args := []string{"compare", "-json", "-store", b.store, "-calibrate=false"}
 	if id := b.unfinished(c); id != "" {
 		args = append(args, "-resume", id)
 	} else {
+		file := b.file(c, "yaml")
+		if err := errors.Join(os.WriteFile(file, []byte(c.plan()), 0o644), os.WriteFile(b.file(c, "rules"), []byte(planDigest()), 0o644)); err != nil {
+			return outcome{}, err
+		}
 		args = append(args, file)
 	}
 	began := time.Now()
@@ -165,10 +165,20 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	return o, keep(b.docs, o, doc)
 }
 
-// unfinished returns the comparison of this engine and seed that was cut short, or "".
+// file is where the store keeps what a comparison began with: its plan, and the digest of plan and rules.
+func (b bench) file(c comparison, kind string) string {
+	return filepath.Join(b.store, fmt.Sprintf("%s-%d.%s", c.Engine, c.Seed, kind))
+}
+
+// unfinished returns the comparison of this engine and seed that was cut short, or "". One that began under another plan, or under other rules for
+// its findings, is none.
 func (b bench) unfinished(c comparison) string {
-	files, _ := filepath.Glob(filepath.Join(b.store, "comparisons", "*", "comparison.json")) // the pattern is good
-	for _, f := range files {
+	if began, err := os.ReadFile(b.file(c, "rules")); err != nil || string(began) != planDigest() {
+		return ""
+	}
+	// The pattern is good.
+	files, _ := filepath.Glob(filepath.Join(b.store, "comparisons", "*", "comparison.json"))
+	for _, f := range slices.Backward(files) { // rules are those of the last one that began
 		var have record.Comparison
 		data, err := os.ReadFile(f)
 		if err != nil || json.Unmarshal(data, &have) != nil || have.State == record.Sealed {
