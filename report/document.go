@@ -142,11 +142,11 @@ type Document struct {
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
 	// Stability is what moved inside the judged runs, by engine and signal.
 	Stability []Stability `json:"stability,omitempty"`
+	// Disturbances names the pairs that stand out when their hosts do, too.
+	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.
 	Login  string      `json:"login,omitempty"`
 	Mix    string      `json:"mix,omitempty"`
-	// Disturbances names the pairs that stand out when their hosts do, too.
-	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	Runs   []Run       `json:"runs"`
 	Gates  []Gate      `json:"gates,omitempty"`
 	Voided []Voided    `json:"voided_blocks,omitempty"`
