@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"testing"
@@ -109,16 +110,31 @@ func start(t *testing.T, engine string) string {
 // grown returns the store methods that f makes the target call, sorted.
 func grown(t *testing.T, url string, f func()) (methods []string) {
 	t.Helper()
-	before := calls(t, url)
+	before := settled(t, url)
 	f()
-	time.Sleep(500 * time.Millisecond) // what it does in the background counts
-	for method, n := range calls(t, url) {
+	for method, n := range settled(t, url) {
 		if n > before[method] {
 			methods = append(methods, method)
 		}
 	}
 	slices.Sort(methods)
 	return methods
+}
+
+// settled returns the calls once half a second has brought none: what is done in the background of a request counts to that request.
+func settled(t *testing.T, url string) map[string]uint64 {
+	t.Helper()
+	was := calls(t, url)
+	for range 40 {
+		time.Sleep(500 * time.Millisecond)
+		now := calls(t, url)
+		if maps.Equal(was, now) {
+			return now
+		}
+		was = now
+	}
+	t.Fatal("the target does not come to rest")
+	return nil
 }
 
 // calls returns how often the target called each store method.
