@@ -216,7 +216,11 @@ func (sh *hubShard) offer(c *wsConn, e *event) {
 		select {
 		case c.queue <- wsItem{ev: e, late: late}:
 		default: // too slow, or away too long: such a connection cannot be resumed
-			met.wsDropped.WithLabelValues("overflow").Add(float64(len(c.queue) + 1))
+			reason := "overflow"
+			if c.sock == nil { // its client may be gone for good: nobody waits for these
+				reason = "away"
+			}
+			met.wsDropped.WithLabelValues(reason).Add(float64(len(c.queue) + 1))
 			sh.remove(c)
 			if c.sock != nil {
 				c.sock.close()

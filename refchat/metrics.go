@@ -73,7 +73,7 @@ func newMetrics(db *sql.DB) *metrics {
 		published:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_event_total", Help: "Events published here; peers bring them to their connections too."}, []string{"type"}),
 		broadcasts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_broadcasts_total", Help: "Events written to connections."}, []string{"name"}),
 		wsDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_websocket_dropped_total",
-			Help: "Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), fault."}, []string{"reason"}),
+			Help: "Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back), fault."}, []string{"reason"}),
 		wsResumed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_reconnects_total",
 			Help: "Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."}, []string{"type"}),
 		notifyAcks: prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_notifications_total_ack", Help: "Posted events that a client said it got."}),

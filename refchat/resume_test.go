@@ -119,8 +119,11 @@ func TestResumeOverflow(t *testing.T) {
 	if back.connection() == id {
 		t.Error("resumed, although events were lost")
 	}
-	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=overflow"); n == 0 {
+	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=away"); n == 0 {
 		t.Error("nothing was counted as lost")
+	}
+	if n := w.anon.metric("refchat_websocket_dropped_total", "reason=overflow"); n != 0 {
+		t.Errorf("%v events are said to be lost by a slow reader, and there was none", n)
 	}
 	if got := messages(t, back.sync(1)); len(got) != 0 {
 		t.Errorf("old messages %v", got)

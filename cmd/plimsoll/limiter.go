@@ -58,7 +58,7 @@ func readObserved(ctx context.Context, p *plan.Plan, r *record.Run, span [2]time
 // indicators are those of every system, and what servers of the Mattermost family show of their WebSockets.
 func indicators() []verdict.Indicator {
 	return append(verdict.Indicators(),
-		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss.
+		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss; nor are those kept for a client that went away.
 		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Loss, What: "events lost on their way to WebSockets per second",
 			Query: `sum by (role) (rate(refchat_websocket_dropped_total{reason="overflow"}[$w]))`, Limit: 0.1, Unit: "/s"},
 		// By Little's law, of a hub's queue and the rate at which it fills: every instance's hubs get what any instance publishes (Mattermost
