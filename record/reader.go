@@ -162,13 +162,15 @@ func (r *Run) Events() ([]Event, error) {
 }
 
 // Verify recomputes the digests of a sealed run and returns the files that changed, are missing or are new.
-func (r *Run) Verify() ([]string, error) { return r.verify(false) }
+func (r *Run) Verify() ([]string, error) { return r.verify(all) }
 
 // VerifyNumbers is Verify without the series, which are most of a run and have checksums of their own.
-func (r *Run) VerifyNumbers() ([]string, error) { return r.verify(true) }
+func (r *Run) VerifyNumbers() ([]string, error) {
+	return r.verify(func(name string) bool { return !strings.HasPrefix(name, SeriesDir+"/") })
+}
 
-func (r *Run) verify(numbers bool) ([]string, error) {
-	looked := func(name string) bool { return !numbers || !strings.HasPrefix(name, SeriesDir+"/") }
+// verify is Verify of the files that looked says yes to.
+func (r *Run) verify(looked func(name string) bool) ([]string, error) {
 	have, err := digests(r.Dir, looked)
 	if err != nil {
 		return nil, err

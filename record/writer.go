@@ -123,7 +123,7 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 		v.Findings = []Finding{}
 	}
 	err = errors.Join(err, WriteJSON(filepath.Join(w.dir, ValidityFile), v))
-	files, ferr := digests(w.dir, func(string) bool { return true })
+	files, ferr := digests(w.dir, all)
 	w.manifest.Files = files
 	err = errors.Join(err, ferr, WriteJSON(filepath.Join(w.dir, ManifestFile), w.manifest))
 	if err != nil {
@@ -132,7 +132,10 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 	return DigestFile(filepath.Join(w.dir, ManifestFile))
 }
 
-// digests returns the SHA-256 of every file below dir but the manifest itself, and but those that looked says no to.
+// all looks at every file.
+func all(string) bool { return true }
+
+// digests returns the SHA-256 of the files below dir that looked says yes to, but of the manifest itself.
 func digests(dir string, looked func(name string) bool) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
