@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -12,9 +11,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"plimsoll/cmd/internal/reference"
 	"plimsoll/dialect/mattermost"
-	"plimsoll/lab/mysql"
-	"plimsoll/lab/postgresql"
 	"plimsoll/measure"
 	"plimsoll/refchat"
 	"plimsoll/workload"
@@ -25,7 +23,7 @@ import (
 func TestInside(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
-			url := start(t, engine)
+			url := reference.Start(t, engine, refchat.Config{})
 			registry := measure.NewRegistry(1)
 			c, err := mattermost.NewClient(mattermost.ClientConfig{URL: url, Recorder: workload.NewUser(0, 0, 1, 1, registry.Recorder(0), time.Now()), Table: mattermost.NewTable(registry, "")})
 			if err != nil {
@@ -61,50 +59,6 @@ func TestInside(t *testing.T) {
 			}
 		})
 	}
-}
-
-// start runs the target on a fresh database.
-func start(t *testing.T, engine string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	dir := t.TempDir()
-	var err error
-	var db interface {
-		DSN(name string) string
-		CreateDatabase(ctx context.Context, name string) error
-		Stop(ctx context.Context) error
-	}
-	if engine == "mysql" {
-		db, err = mysql.Start(ctx, mysql.Config{Dir: dir + "/db"})
-	} else {
-		db, err = postgresql.Start(ctx, postgresql.Config{Dir: dir + "/db"})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := db.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	s, err := refchat.New(ctx, refchat.Config{Listen: "127.0.0.1:0", DSN: db.DSN("chat"), Hash: "bcrypt:4"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + s.Addr()
 }
 
 // grown returns the store methods that f makes the target call, sorted.

@@ -2,61 +2,20 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"plimsoll/lab/postgresql"
+	"plimsoll/cmd/internal/reference"
+	"plimsoll/plan"
 	"plimsoll/refchat"
 )
 
-// startRefchat runs the reference server on a database of its own and returns its URL.
-func startRefchat(t *testing.T, cfg refchat.Config) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	dir := t.TempDir()
-	for d := dir; strings.HasPrefix(d, os.TempDir()) && d != os.TempDir(); d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil { // the database runs as another user
-			t.Fatal(err)
-		}
-	}
-	db, err := postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(dir, "pg")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := db.CreateDatabase(ctx, "chat"); err != nil {
-		t.Fatal(err)
-	}
-	cfg.Listen, cfg.DSN, cfg.Hash = "127.0.0.1:0", db.DSN("chat"), "bcrypt:4"
-	s, err := refchat.New(ctx, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(run) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + s.Addr()
-}
-
 // target verify tells what works from what fails, what is not there and what wants a license, and exits accordingly.
 func TestTargetVerify(t *testing.T) {
-	url := startRefchat(t, refchat.Config{License: "none", AdminPassword: "Very-secret-1", Faults: []string{"error:100%@updateUserCustomStatus"}})
+	url := reference.Start(t, plan.PostgreSQL, refchat.Config{License: "none", AdminPassword: "Very-secret-1", Faults: []string{"error:100%@updateUserCustomStatus"}})
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
 	verify := func(args ...string) (status int, out, talk string) {
 		var stdout, stderr bytes.Buffer
