@@ -310,11 +310,24 @@ func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
 		err error
 	}
 	done := make(chan result)
-	go func() {
+	var start func()
+	start = func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if syscall.Gettid() == syscall.Getpid() {
+			// The first thread of a program never ends: Go parks it. While this goroutine holds it, the next one runs on another.
+			next := make(chan struct{})
+			go func() {
+				defer close(next)
+				start()
+			}()
+			<-next
+			runtime.UnlockOSThread()
+			return
+		}
 		p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
 		done <- result{p, syscall.Gettid(), err}
-	}()
+	}
+	go start()
 	r := <-done
 	if r.err != nil {
 		t.Fatal(r.err)
