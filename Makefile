@@ -22,7 +22,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench microbench faults fuzz gen acceptance build setup clean
+.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults fuzz gen acceptance build setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -90,6 +90,15 @@ bench: build ## this generator and its peers side by side, written to docs/bench
 faults: setup build ## limit a server in known ways, score what is called the limiter, write docs/limiter.md (50 minutes on a quiet machine, root; SHORT=1: three faults; FAULTFLAGS)
 	$(GO) build -o bin/faults ./cmd/faults
 	bin/faults $(if $(SHORT),-runs=1 -only=db-pool$(comma)app-lock$(comma)loss,-docs=docs) $(FAULTFLAGS)
+
+bench-smoke: build ## one short round of the benchmark without other programs; docs stay as they are (under a minute)
+	$(GO) build -C bench -o ../bin/bench .
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp docs/benchmarks.md "$$dir/" && cd bench && \
+	../bin/bench -short -rounds=1 -alone -only=closed$(comma)memory$(comma)record -out="$$dir"
+
+modules: ## build, vet and test the modules beside the main one
+	@for m in $$(git ls-files '*/go.mod' | xargs -n1 dirname); do echo "$$m: build, vet, test"; \
+	$(GO) build -C $$m -o /dev/null ./... && $(GO) vet -C $$m ./... && $(GO) test -C $$m ./... || exit 1; done
 
 microbench: ## the Go benchmarks alone
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...

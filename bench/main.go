@@ -51,7 +51,8 @@ type setup struct {
 	rounds       int
 	short        bool
 	only         []string
-	sockets      int // users of the test of many sockets
+	alone        bool // no peers: the clients that are built into this program
+	sockets      int  // users of the test of many sockets
 }
 
 func run(ctx context.Context, args []string) error {
@@ -64,6 +65,7 @@ func run(ctx context.Context, args []string) error {
 	fs.IntVar(&s.rounds, "rounds", 5, "interleaved rounds, 1 to 50")
 	fs.BoolVar(&s.short, "short", false, "short windows and fewer rounds: about two minutes")
 	fs.IntVar(&s.sockets, "users", 9000, "simulated users of the test at default pace")
+	fs.BoolVar(&s.alone, "alone", false, "leave out the peers that are programs of their own, installed or not")
 	only := fs.String("only", "", "comma-separated `rows`: closed, paced, memory, users, record, truth (default all)")
 	out := fs.String("out", "", "`directory` for benchmarks.md and benchmarks.json (default docs)")
 	if err := fs.Parse(args); err != nil {

@@ -50,12 +50,17 @@ func (s *setup) clients(dir string) []peer {
 			return s.start(ctx, in, path, args(url)...)
 		}
 	}
-	c := fmt.Sprint(connections)
-	return []peer{
+	builtIn := []peer{
 		{"plimsoll", time.Second, 0, self("plimsoll")},
-		{"wrk", time.Second, 0.95, program("wrk", nil, func(url string) []string { return []string{"-t1", "-c" + c, "-d3600", url + "/"} })},
 		{"fasthttp", time.Second, 0, self("fasthttp")},
 		{"net/http", time.Second, 0, self("nethttp")},
+	}
+	if s.alone {
+		return builtIn
+	}
+	c := fmt.Sprint(connections)
+	return append(builtIn, []peer{
+		{"wrk", time.Second, 0.95, program("wrk", nil, func(url string) []string { return []string{"-t1", "-c" + c, "-d3600", url + "/"} })},
 		{"vegeta", 2 * time.Second, 3, program("vegeta", func(url string) string { return "GET " + url + "/\n" }, func(string) []string {
 			return []string{"attack", "-rate=0", "-duration=3600s", "-workers=" + c, "-max-workers=" + c, "-connections=" + c, "-output=/dev/null"}
 		})},
@@ -66,7 +71,7 @@ func (s *setup) clients(dir string) []peer {
 		{"Locust FastHttpUser", 5 * time.Second, 10, program("locust", nil, func(url string) []string {
 			return []string{"-f", filepath.Join(dir, "locustfile.py"), "--headless", "-u", c, "-r", c, "--host", url, "--loglevel", "ERROR"}
 		})},
-	}
+	}...)
 }
 
 // closed is the row of the closed loop.
@@ -290,7 +295,7 @@ func (s *setup) truth(ctx context.Context, r *report) error {
 		args = append(args, "-d=4s")
 	}
 	for _, p := range []string{"vegeta", "locust"} {
-		if path := filepath.Join(s.peers, p); exists(path) {
+		if path := filepath.Join(s.peers, p); !s.alone && exists(path) {
 			args = append(args, "-"+p+"="+path)
 		}
 	}
