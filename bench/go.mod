@@ -6,6 +6,7 @@ replace plimsoll => ../
 
 require (
 	github.com/valyala/fasthttp v1.69.0
+	golang.org/x/sys v0.49.0
 	plimsoll v0.0.0
 )
 
@@ -89,7 +90,6 @@ require (
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
