@@ -15,6 +15,7 @@ type cache[V any] struct {
 	max    int // per shard
 	seed   maphash.Seed
 	shards [cacheShards]cacheShard[V]
+	out    func() // called for each entry that makes room for another; nil for nobody
 }
 
 type cacheShard[V any] struct {
@@ -94,7 +95,7 @@ func (c *cache[V]) store(s *cacheShard[V], key string, v V) {
 		scanned := 0
 		for k, e := range s.m { // a few random candidates: the expired ones, else any
 			if now.After(e.expires) || scanned >= 8 {
-				delete(s.m, k)
+				c.evict(s, k)
 				break
 			}
 			scanned++
@@ -103,10 +104,17 @@ func (c *cache[V]) store(s *cacheShard[V], key string, v V) {
 			if len(s.m) < c.max {
 				break
 			}
-			delete(s.m, k)
+			c.evict(s, k)
 		}
 	}
 	s.m[key] = cacheEntry[V]{v: v, expires: now.Add(c.ttl)}
+}
+
+func (c *cache[V]) evict(s *cacheShard[V], key string) {
+	delete(s.m, key)
+	if c.out != nil {
+		c.out()
+	}
 }
 
 func (c *cache[V]) drop(key string) {

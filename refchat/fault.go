@@ -25,6 +25,17 @@ type faults struct {
 	lock       serial
 	hub        time.Duration // that each posted event costs a hub's goroutine, asleep
 	hotRow     time.Duration // that a post's transaction keeps the row which all of them update
+
+	handshakeBits int           // of the RSA key with which connections begin that ask for TLS; 0 for no TLS
+	dns           time.Duration // of an answer of the name server that each request asks
+	workers       int           // requests that are handled at once; 0 for all
+	outbound      int           // connections to the service that each post calls; 0 for no such service
+	outboundTime  time.Duration // of one of its answers
+	limit         limitFault
+	cache         int           // entries of each cache; 0 for its own number
+	replica       time.Duration // that the replica needs for one post
+	jitter        time.Duration // mean of a random wait of each request
+	jitterCoin    chance
 }
 
 // serial is a section that one request at a time is in, for d, asleep: contention without CPU time.
@@ -85,7 +96,7 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
+const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:2048, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
 
 // CheckFault reports what is wrong with the text of one fault, or nil. The faults are:
 //
@@ -98,6 +109,14 @@ const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms
 //	lock:5ms             requests pass one mutex that each holds for so long, asleep
 //	hub:5ms              the goroutine that brings events to connections sleeps so long before each posted one
 //	hot-row:5ms          a post's transaction updates a row that all of them update, and keeps it for so long
+//	tls:2048             serve TLS too, with an RSA key of so many bits, and resume no session
+//	dns:5ms              each request resolves a name by a name server that answers one question at a time, each after so long
+//	workers:N            at most N requests are handled at once; the others wait for a worker (WebSockets need none)
+//	outbound:N/20ms      each post calls a service that takes so long, over at most N connections
+//	limit:N[@handler]    answer 429 beyond N requests a second, of all or of one handler, with a burst of a second's
+//	cache:N              each cache holds at most N entries (at least 16)
+//	replica:5ms          reads wait for a replica that replays posts one at a time, each for so long; a post is read back before its answer
+//	jitter:20ms          each request waits a random time with that mean, exponentially distributed
 //	drop-event:1%        do not send a posted event to a connection
 //	dup-event:1%         send a posted event twice
 //	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
@@ -133,7 +152,7 @@ func (f *faults) add(text string, seed uint64) error {
 	if hasAt && at == "" {
 		return bad("nothing after @")
 	}
-	if hasAt && name != "slow-post" && name != "slow-query" && name != "error" {
+	if hasAt && name != "slow-post" && name != "slow-query" && name != "error" && name != "limit" {
 		return bad("no @ here")
 	}
 	switch name {
@@ -210,10 +229,73 @@ func (f *faults) add(text string, seed uint64) error {
 			return bad("no handler is named " + strconv.Quote(at))
 		}
 		f.errs = append(f.errs, errorFault{newChance(p, seed, 6+uint64(len(f.errs))), at})
+	case "tls", "dns", "workers", "outbound", "limit", "cache", "replica", "jitter":
+		if what := f.addOutside(name, value, at, seed); what != "" {
+			return bad(what)
+		}
 	default:
 		return bad("unknown fault")
 	}
 	return nil
+}
+
+// addOutside reads the faults about what requests wait for beyond cores, locks and the database; it returns what is wrong, or "".
+func (f *faults) addOutside(name, value, at string, seed uint64) string {
+	number := func(s string, least, most int) (int, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil && n >= least && n <= most
+	}
+	duration := func(s string) (time.Duration, bool) {
+		d, err := time.ParseDuration(s)
+		return d, err == nil && d > 0 && d <= time.Second
+	}
+	var ok bool
+	const times = "the time is a duration above 0, at most 1s"
+	switch name {
+	case "tls":
+		if f.handshakeBits, ok = number(value, 2048, 8192); !ok {
+			return "the key has 2048 to 8192 bits"
+		}
+	case "dns":
+		if f.dns, ok = duration(value); !ok {
+			return times
+		}
+	case "replica":
+		if f.replica, ok = duration(value); !ok {
+			return times
+		}
+	case "jitter":
+		if f.jitter, ok = duration(value); !ok {
+			return times
+		}
+		f.jitterCoin = newChance(1, seed, 100)
+	case "workers":
+		if f.workers, ok = number(value, 1, 10000); !ok {
+			return "the number of workers is 1 to 10000"
+		}
+	case "outbound":
+		n, d, _ := strings.Cut(value, "/")
+		if f.outbound, ok = number(n, 1, 10000); !ok {
+			return "the number of connections is 1 to 10000"
+		}
+		if f.outboundTime, ok = duration(d); !ok {
+			return times
+		}
+	case "limit":
+		n, ok := number(value, 1, 1_000_000)
+		if !ok {
+			return "the rate is 1 to 1000000 requests a second"
+		}
+		if at != "" && !isHandler(at) {
+			return "no handler is named " + strconv.Quote(at)
+		}
+		f.limit.rate, f.limit.handler = float64(n), at
+	case "cache":
+		if f.cache, ok = number(value, 16, 1_000_000); !ok {
+			return "the number of entries is 16 to 1000000"
+		}
+	}
+	return ""
 }
 
 // parseShare reads "1%" or "0.01" as a probability above 0, at most 1.

@@ -190,6 +190,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Expires", "0")
 	}
 	err := sleep(r.Context(), s.faults.stall(time.Since(s.start)))
+	if err == nil && s.faults.limit.refuses(q.route.name, start) {
+		s.met.refused.Inc()
+		err = errTooMany(h)
+	}
+	if err == nil && q.route.name != "connectWebSocket" {
+		var done func()
+		done, err = s.outside.enter(r.Context(), r.Method == http.MethodGet)
+		defer done()
+	}
 	if err == nil {
 		if d := s.faults.lock.pass(); d > 0 {
 			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())

@@ -78,6 +78,8 @@ type Server struct {
 	pending  *cache[string] // pending post id → post id, "" while it is being stored
 	images   *cache[[]byte]
 
+	outside outside
+
 	bg       sync.WaitGroup // work that outlives its request
 	bgCtx    context.Context
 	bgCancel context.CancelFunc
@@ -139,16 +141,23 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 func (s *Server) makeCaches() {
-	s.sessions = newCache[*session](10*time.Minute, 35000)
-	s.users = newCache[*user](30*time.Minute, 20000)
-	s.teams = newCache[*team](30*time.Minute, 20000)
-	s.channels = newCache[*channel](15*time.Minute, 25000)
-	s.roles = newCache[map[string]channelRole](30*time.Minute, 50000)
-	s.inTeams = newCache[map[string]bool](30*time.Minute, 50000)
-	s.audience = newCache[*audience](30*time.Minute, 5000)
+	s.sessions = cacheOf[*session](s, 10*time.Minute, 35000)
+	s.users = cacheOf[*user](s, 30*time.Minute, 20000)
+	s.teams = cacheOf[*team](s, 30*time.Minute, 20000)
+	s.channels = cacheOf[*channel](s, 15*time.Minute, 25000)
+	s.roles = cacheOf[map[string]channelRole](s, 30*time.Minute, 50000)
+	s.inTeams = cacheOf[map[string]bool](s, 30*time.Minute, 50000)
+	s.audience = cacheOf[*audience](s, 30*time.Minute, 5000)
 	s.statuses = newCache[*status](24*time.Hour, 100000)
 	s.pending = newCache[string](30*time.Second, 25000)
 	s.images = newCache[[]byte](time.Hour, 256)
+}
+
+// cacheOf makes a cache of what the database has, of the size that the fault cache says, if there is one.
+func cacheOf[V any](s *Server, ttl time.Duration, size int) *cache[V] {
+	c := newCache[V](ttl, min(size, cmp.Or(s.faults.cache, size)))
+	c.out = s.met.evicted.Inc
+	return c
 }
 
 // prepare does what New does once there is something to close.
@@ -175,6 +184,16 @@ func (s *Server) prepare(ctx context.Context) error {
 		return fmt.Errorf("listening: %w", err)
 	}
 	s.ln = ln
+	if bits := s.faults.handshakeBits; bits > 0 {
+		tl, err := newHandshakeListener(ln, bits, s.met.handshakes)
+		if err != nil {
+			return err
+		}
+		s.ln = tl
+	}
+	if err := s.outside.start(ctx, s.faults, s.met); err != nil {
+		return err
+	}
 	if s.bus, err = newBus(ctx, s, s.cfg.BusListen, s.cfg.BusPeers); err != nil {
 		return err
 	}
@@ -195,6 +214,7 @@ func (s *Server) Close() {
 		s.bus.stop()
 	}
 	s.bg.Wait()
+	s.outside.stop()
 	if s.ln != nil {
 		s.ln.Close()
 	}
