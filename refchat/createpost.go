@@ -352,5 +352,8 @@ func (s *Server) postForCaller(q *request) (*post, error) {
 	if err != nil {
 		return nil, errStore("post.get", err)
 	}
-	return p, s.mustReadChannel(q.r.Context(), q.sess, p.ChannelID)
+	if err := s.mustReadChannel(q.r.Context(), q.sess, p.ChannelID); err != nil {
+		return p, err
+	}
+	return p, s.mayReadPosts(q.r.Context(), q.sess, p.ChannelID)
 }

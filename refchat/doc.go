@@ -61,7 +61,8 @@
 // release are not there, switches in the client's configuration are those of the release, and what a higher license allows is
 // refused with the status and the identifier that the real server uses for it. So a client can be shown to find out what a
 // server has. What the release had but this server does not play: plugins, guests, schemes, groups, and everything that only
-// administrators configure.
+// administrators configure. What single releases do that others do not is a quirk ([Config].Quirks): from 9.11, an
+// administrator may not read direct and group channels of others, and bots count as users.
 //
 // # Faults
 //

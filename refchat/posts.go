@@ -120,6 +120,9 @@ func (s *Server) getPostsForChannel(q *request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.mayReadPosts(q.r.Context(), q.sess, id); err != nil {
+		return err
+	}
 	v := q.r.URL.Query()
 	before, after := v.Get("before"), v.Get("after")
 	if before != "" && !validID(before) {
@@ -184,6 +187,9 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	id, err := s.channelParam(q)
 	if err != nil {
+		return err
+	}
+	if err := s.mayReadPosts(q.r.Context(), q.sess, id); err != nil {
 		return err
 	}
 	v := q.r.URL.Query()

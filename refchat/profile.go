@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,6 +19,7 @@ var profileRoutes = []route{
 	{method: "PUT", path: "/users/{user_id}/status/custom", name: "updateUserCustomStatus", fn: (*Server).updateCustomStatus, since: release{5, 33}},
 	{method: "DELETE", path: "/users/{user_id}/status/custom", name: "removeUserCustomStatus", fn: (*Server).removeCustomStatus, since: release{5, 33}},
 	{method: "GET", path: "/users/stats", name: "getTotalUsersStats", fn: (*Server).getUsersStats},
+	{method: "GET", path: "/users/stats/filtered", name: "getTotalUsersStatsFiltered", fn: (*Server).getFilteredUsersStats, since: release{5, 26}},
 	{method: "GET", path: "/custom_profile_attributes/fields", name: "listCPAFields", fn: (*Server).getAttributeFields, since: release{10, 5}},
 	{method: "POST", path: "/custom_profile_attributes/fields", name: "createCPAField", fn: (*Server).createAttributeField, since: release{10, 5}},
 	{method: "PATCH", path: "/custom_profile_attributes/values", name: "patchCPAValues", fn: (*Server).patchAttributes, since: release{10, 5}},
@@ -145,17 +147,34 @@ func (s *Server) rememberStatus(ctx context.Context, userID string, c customStat
 }
 
 func (s *Server) getUsersStats(q *request) error {
-	n, err := s.st.countUsers(q.r.Context())
+	return s.usersStats(q, s.has(QuirkStatsCountBots))
+}
+
+// getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays include_bots alone.
+func (s *Server) getFilteredUsersStats(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	bots, _ := strconv.ParseBool(q.r.URL.Query().Get("include_bots")) // as there, anything else is false
+	return s.usersStats(q, bots)
+}
+
+func (s *Server) usersStats(q *request, bots bool) error {
+	n, err := s.st.countUsers(q.r.Context(), bots)
 	if err != nil {
 		return errStore("user.get_total_users_count", err)
 	}
 	return q.reply(http.StatusOK, map[string]int64{"total_users_count": n})
 }
 
-// countUsers counts active accounts without bots.
-func (st *store) countUsers(ctx context.Context) (n int64, err error) {
+// countUsers counts active accounts, with the bots or without.
+func (st *store) countUsers(ctx context.Context, bots bool) (n int64, err error) {
 	defer st.timed("UserStore.Count", &err)()
-	err = st.row(ctx, nil, []any{&n}, "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0 AND b.userid IS NULL")
+	query := "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0"
+	if !bots {
+		query += " AND b.userid IS NULL"
+	}
+	err = st.row(ctx, nil, []any{&n}, query)
 	return n, err
 }
 

@@ -102,7 +102,7 @@ func (s *Server) getUserReportCount(q *request) error {
 	if !s.isAdmin(q.sess) {
 		return errPermission()
 	}
-	n, err := s.st.countUsers(q.r.Context())
+	n, err := s.st.countUsers(q.r.Context(), false)
 	if err != nil {
 		return errStore("report.get_user_count", err)
 	}

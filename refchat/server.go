@@ -36,6 +36,7 @@ type Config struct {
 	FaultSeed     uint64       // of the faults' chance
 	Version       string       // of the real server that is played: what came later is not there; default DefaultVersion
 	License       string       // that is played: none, professional or enterprise; default DefaultLicense
+	Quirks        []string     // of single releases, see QuirkDirectMembersOnly and those beside it
 	BusListen     string       // address for other servers' events; "" for none
 	BusPeers      []string     // BusListen addresses of the other servers on this database
 	FilesDir      string       // for uploaded files, shared by all servers on this database; "" for a temporary one
@@ -110,6 +111,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	lic, err := parseLicense(cfg.License)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkQuirks(cfg.Quirks); err != nil {
 		return nil, err
 	}
 	if cfg.MaxOpenConns < 0 {
