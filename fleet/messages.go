@@ -92,6 +92,7 @@ type message struct {
 	Channel string        `json:"channel"`
 	Root    string        `json:"root,omitempty"`
 	Author  int           `json:"author"`
+	Reader  string        `json:"reader,omitempty"`
 	Sent    time.Duration `json:"sent"`
 	Acked   time.Duration `json:"acked"`
 }
@@ -99,13 +100,13 @@ type message struct {
 func pack(list []workload.Message, epoch time.Time) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
-		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
+		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
 	}
 	return out
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
-	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
+	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
 }
 
 func packWindows(ws []*measure.Window) ([]byte, error) {

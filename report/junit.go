@@ -129,6 +129,9 @@ func (d Document) suite(i int, f Finding) junitSuite {
 			if a.Missing > 0 {
 				c.Failure = &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read", a.Missing, a.Expected)}
 			}
+			if a.NotAudited > 0 && a.Missing+a.Readable == 0 {
+				c.Skipped = &junitReason{Type: "not audited", Message: fmt.Sprintf("nobody may read %d of %d", a.NotAudited, a.Expected)}
+			}
 			s.Cases = append(s.Cases, c)
 		}
 	}

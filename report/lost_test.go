@@ -83,3 +83,27 @@ func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 		}
 	}
 }
+
+// Messages that nobody may read are named, and are no loss.
+func TestNotAuditedIsNamed(t *testing.T) {
+	audit := record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 400, Part: 1}}
+	audit.Refuse(1600, "get_posts: status 403")
+	users := record.Users{Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999}, Audit: &audit}
+	in := scenes()["aa"].input()
+	for i := range in.Runs {
+		in.Runs[i].Users = &users
+	}
+	d := From(in)
+	if d.AcknowledgedLost != 0 {
+		t.Errorf("%d acknowledged messages are lost", d.AcknowledgedLost)
+	}
+	var text bytes.Buffer
+	if err := Markdown(&text, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"9600 not audited", "get_posts: status 403", "nobody may read 9600 of 12000"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+}

@@ -123,6 +123,7 @@ func (u *UsersOf) audit(a record.Audit, run string) {
 	}
 	t := u.Audit
 	t.Expected, t.Readable, t.Missing = t.Expected+a.Expected, t.Readable+a.Readable, t.Missing+a.Missing
+	t.Refuse(a.NotAudited, a.Refusals...)
 	t.MissingIDs = append(t.MissingIDs, a.MissingIDs[:min(len(a.MissingIDs), 10-len(t.MissingIDs))]...)
 	t.Part = min(t.Part, a.Part)
 	t.Rows = addRows(t.Rows, a.Rows)
@@ -165,6 +166,9 @@ func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
 		}
 		if a := u.Audit; a != nil && a.Missing > 0 {
 			out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged%s: %d of %d cannot be read", at, a.Missing, a.Expected))
+		}
+		if a := u.Audit; a != nil && a.NotAudited > 0 {
+			out = append(out, fmt.Sprintf("not all acknowledged messages could be audited%s: nobody may read %d of %d", at, a.NotAudited, a.Expected))
 		}
 		if m := u.Messages; m.Lost > 0 || m.Duplicated > 0 || m.Misordered > 0 {
 			out = append(out, fmt.Sprintf("not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
@@ -328,6 +332,10 @@ func messageSection(us []UsersOf, head headFunc, row rowFunc) []section {
 			if a.Missing > 0 {
 				back += fmt.Sprintf(", %d MISSING", a.Missing)
 				notes = append(notes, "Accepted and not there at the end: "+strings.Join(a.MissingIDs, ", ")+".")
+			}
+			if a.NotAudited > 0 {
+				back += fmt.Sprintf(", %d not audited", a.NotAudited)
+				notes = append(notes, "Nobody may read the messages that are not audited; whether they were kept is not known: "+strings.Join(a.Refusals, "; ")+".")
 			}
 			if a.Part < 1 {
 				back += fmt.Sprintf(" (a sample of 1 in %d)", int(1/a.Part+0.5))

@@ -182,6 +182,9 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 	a := &record.Audit{AuditResult: res, Took: took}
 	e := record.Event{At: r.now(), Kind: "audit", Value: float64(res.Missing), Count: uint64(res.Expected),
 		Text: fmt.Sprintf("%d of %d acknowledged messages can be read, %d cannot", res.Readable, res.Expected, res.Missing)}
+	if res.NotAudited > 0 {
+		e.Text += fmt.Sprintf(", %d are not audited", res.NotAudited)
+	}
 	if err != nil {
 		a.Error = err.Error()
 		e.Text += ": " + a.Error
@@ -199,9 +202,13 @@ func (r *run) audited(res workload.AuditResult, err error, took time.Duration) {
 	r.event(e)
 }
 
-// unread voids a run whose messages nobody could check: what was not looked at is not known to be there.
+// unread voids a run whose messages nobody could check: what was not looked at is not known to be there. What the target let nobody
+// read is amber: it was looked at, and the answer accuses nobody.
 func (r *run) unread(res workload.AuditResult, err error, late bool) {
-	left := res.Expected - res.Readable - res.Missing
+	if res.NotAudited > 0 {
+		r.out.Validity.Add(record.Finding{Gate: "audit", Level: record.Amber, Value: float64(res.NotAudited), Text: notAudited(res)})
+	}
+	left := res.Expected - res.Readable - res.Missing - res.NotAudited
 	f := record.Finding{Gate: "audit", Level: record.Red, Value: float64(left), Text: fmt.Sprintf("%d of %d acknowledged messages were not read back", left, res.Expected)}
 	switch {
 	case late && res.Readable+res.Missing > 0:
@@ -220,6 +227,19 @@ func (r *run) unread(res workload.AuditResult, err error, late bool) {
 		}
 	}
 	r.out.Validity.Add(f)
+}
+
+// notAudited names how many messages nobody could read, and why.
+func notAudited(res workload.AuditResult) string {
+	most := ""
+	if 2*res.NotAudited > res.Expected {
+		most = ", most of them,"
+	}
+	text := fmt.Sprintf("%d of %d acknowledged messages%s are not audited: nobody may read them, and whether the target kept them is not known", res.NotAudited, res.Expected, most)
+	if len(res.Refusals) > 0 {
+		text += " (" + strings.Join(res.Refusals, "; ") + ")"
+	}
+	return text
 }
 
 // counted voids a run whose target does not hold what it acknowledged, or more: its figures are of other work than was measured.

@@ -233,6 +233,16 @@ func TestAudit(t *testing.T) {
 			<-ctx.Done()
 			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, nil
 		}, "", 7 * time.Second, "", "amber audit"},
+		{"nobody may read two, which accuses nobody", func(context.Context) (workload.AuditResult, error) {
+			r := workload.AuditResult{Expected: 5, Readable: 3, Part: 1}
+			r.Refuse(2, "get_posts: status 403")
+			return r, nil
+		}, "", 0, "", "amber audit"},
+		{"nobody may read any", func(context.Context) (workload.AuditResult, error) {
+			r := workload.AuditResult{Expected: 5, Part: 1}
+			r.Refuse(5, "get_posts: status 403")
+			return r, nil
+		}, "", 0, "", "amber audit"},
 		{"left out on purpose", func(context.Context) (workload.AuditResult, error) {
 			return workload.AuditResult{Expected: 5, Readable: 4, Part: 1}, nil
 		}, "", 0, "", "amber audit"},

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -16,10 +17,14 @@ type Auditor interface {
 // An AuditResult says what became of the acknowledged messages.
 type AuditResult struct {
 	// Expected is the number of messages that should be readable, Readable of those that were, Missing of those that
-	// were not. What is left of Expected was not looked at.
+	// are not there. What is left of Expected was not looked at.
 	Expected int `json:"expected"`
 	Readable int `json:"readable"`
 	Missing  int `json:"missing"`
+	// NotAudited is the number of messages that the target let nobody read who could be asked: whether it kept them is not
+	// known. They are part of Expected and neither Readable nor Missing. Refusals has up to five of the reasons.
+	NotAudited int      `json:"not_audited,omitempty"`
+	Refusals   []string `json:"refusals,omitempty"`
 	// MissingIDs names up to ten of the missing.
 	MissingIDs []string `json:"missing_ids,omitempty"`
 	// Part is the part of the acknowledged messages that Expected is: below 1 it is a sample.
@@ -35,6 +40,16 @@ func (r *AuditResult) Miss(id string) {
 	r.Missing++
 	if len(r.MissingIDs) < 10 {
 		r.MissingIDs = append(r.MissingIDs, id)
+	}
+}
+
+// Refuse counts n messages that nobody could read, for these reasons.
+func (r *AuditResult) Refuse(n int, why ...string) {
+	r.NotAudited += n
+	for _, w := range why {
+		if len(r.Refusals) < 5 && !slices.Contains(r.Refusals, w) {
+			r.Refusals = append(r.Refusals, w)
+		}
 	}
 }
 

@@ -95,6 +95,7 @@ type ledgerChannel struct {
 	acked   []byte           // a line for each message, see cutLine
 	halved  uint32
 	deleted map[string]struct{}
+	readers []string // the first few of Message.Reader
 }
 
 type ledgerMessage struct {
@@ -199,6 +200,9 @@ type Message struct {
 	ID, Channel string
 	Root        string // the message that it answers and is deleted with; "" if there is none
 	Author      int    // the user's number
+	// Reader is a member of the channel, in the behavior's own words, through whom the audit can read a channel that its
+	// administrator may not; "" if the channel needs none.
+	Reader      string
 	Sent, Acked time.Time
 }
 

@@ -9,6 +9,9 @@ import (
 
 // remember keeps what the audit needs of a message and reports whether there are now too many. The shard is locked.
 func (l *Ledger) remember(c *ledgerChannel, m Message) (over bool) {
+	if m.Reader != "" && len(c.readers) < mostReaders && !slices.Contains(c.readers, m.Reader) {
+		c.readers = append(c.readers, m.Reader)
+	}
 	k := l.halving.Load()
 	l.thinOut(c, k)
 	if !l.sampled(m.ID, k) {
@@ -21,6 +24,9 @@ func (l *Ledger) remember(c *ledgerChannel, m Message) (over bool) {
 	c.acked = append(c.acked, '\n')
 	return l.kept.Add(1) > l.cap
 }
+
+// mostReaders is how many readers of a channel are kept: another one is tried when the session of the first is gone.
+const mostReaders = 4
 
 // cutLine returns the id and the root, or "", of a line of a channel's list: the id, for an answer a NUL and its root, a line feed.
 func cutLine(line string) (id, root string) {
@@ -79,6 +85,7 @@ func (l *Ledger) halve() {
 type AckedMessages struct {
 	Channel string
 	IDs     []string // in the order of their acknowledgment
+	Readers []string // up to four, see Message.Reader; authors of messages of the channel
 }
 
 // Messages returns what was acknowledged and should be readable, by channel, sorted by name, and the part of all
@@ -92,7 +99,7 @@ func (l *Ledger) Messages() (list []AckedMessages, part float64) {
 		s.mu.Lock()
 		for _, c := range s.channels {
 			l.thinOut(c, l.halving.Load())
-			m := AckedMessages{Channel: c.name}
+			m := AckedMessages{Channel: c.name, Readers: slices.Clone(c.readers)}
 			for line := range strings.Lines(string(c.acked)) {
 				id, root := cutLine(line)
 				_, gone := c.deleted[id]

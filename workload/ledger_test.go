@@ -260,6 +260,19 @@ func TestLedgerKeepsWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
+// Who can read a channel back is kept once each, and the first few alone.
+func TestLedgerKeepsReaders(t *testing.T) {
+	x := newLines()
+	for i := range 9 {
+		x.l.Acked(Message{ID: fmt.Sprint(i), Channel: "c", Reader: fmt.Sprint(i / 2), Sent: x.t0, Acked: x.t0})
+	}
+	x.l.Acked(Message{ID: "z", Channel: "open", Sent: x.t0, Acked: x.t0})
+	list, _ := x.l.Messages()
+	if len(list) != 2 || !slices.Equal(list[0].Readers, []string{"0", "1", "2", "3"}) || len(list[1].Readers) != 0 {
+		t.Errorf("%+v", list)
+	}
+}
+
 func TestLedgerOfNobody(t *testing.T) {
 	var l *Ledger
 	l.Acked(Message{})

@@ -68,7 +68,7 @@ func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 	if err != nil {
 		return err
 	}
-	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Root: d.RootID, Author: a.u.ID, Sent: p.Sent, Acked: p.Acked})
+	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Root: d.RootID, Author: a.u.ID, Reader: a.reader(ch), Sent: p.Sent, Acked: p.Acked})
 	seen := Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt}
 	if d.Priority.WantsAck {
 		seen.flags |= postWantsAck

@@ -206,7 +206,7 @@ func proveUpdateCustomAttribute(ctx context.Context, s *stage) error {
 	return err
 }
 
-// proveGenerateUserReport shows that the report has every account that the server counts.
+// proveGenerateUserReport shows that the report has every account that the server counts without bots, which the report leaves out.
 func proveGenerateUserReport(ctx context.Context, s *stage) error {
 	if err := s.act(ctx); err != nil {
 		return err

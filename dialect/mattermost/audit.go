@@ -1,6 +1,7 @@
 package mattermost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,18 +16,19 @@ const (
 	mostOneByOne = 1000 // messages of a channel that are asked for by themselves when they were not on the pages
 )
 
-// Audit implements workload.Auditor: as the administrator, it reads the channels from their newest post backwards until every message was
-// seen, and asks for those that were not on these pages one by one.
+// Audit implements workload.Auditor: it reads the channels from their newest post backwards until every message was seen, and asks for
+// those that were not on these pages one by one. Open channels are read as the administrator; others as a member, who is the author of
+// some of their messages, and as the administrator only when no member's session can be had. What all of them are refused is not audited.
 func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
-	return audit(ctx, env, b.set, acked)
+	return audit(ctx, env, b.set, b.session, acked)
 }
 
 // Audit implements workload.Auditor.
 func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
-	return audit(ctx, env, p.set, acked)
+	return audit(ctx, env, p.set, func(int) string { return "" }, acked)
 }
 
-func audit(ctx context.Context, env workload.Env, set settings, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
+func audit(ctx context.Context, env workload.Env, set settings, have func(rank int) string, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
 	}
@@ -36,17 +38,25 @@ func audit(ctx context.Context, env workload.Env, set settings, acked []workload
 		return r, nil
 	}
 	s := newSetup(ctx, &env, set)
-	if _, err := workload.Again(ctx, missing, func() (struct{}, error) { return struct{}{}, s.asAdmin() }); err != nil {
+	if _, err := workload.Again(ctx, final, func() (struct{}, error) { return struct{}{}, s.asAdmin() }); err != nil {
 		return r, err
 	}
+	members := &readers{set: set, password: personPassword(&env), have: have, opened: map[string]string{}}
 	var mu sync.Mutex
 	err = s.parallel(len(acked), func(ctx context.Context, c *Client, i int) error {
-		found, gone, err := readBack(ctx, c, acked[i])
+		b := newBooks(acked[i])
+		err := b.read(ctx, c, members, s.token)
 		mu.Lock()
 		defer mu.Unlock()
-		r.Readable += found
-		for _, id := range gone {
+		r.Readable += b.found
+		for _, id := range b.gone {
 			r.Miss(id)
+		}
+		if refused(err) {
+			if len(b.left) > 0 {
+				r.Refuse(len(b.left), err.Error())
+			}
+			return nil
 		}
 		return err
 	})
@@ -57,45 +67,101 @@ func audit(ctx context.Context, env workload.Env, set settings, acked []workload
 	return r, err
 }
 
-// readBack reads the messages of one channel and returns how many are there, and which are not.
-func readBack(ctx context.Context, c *Client, m workload.AckedMessages) (found int, gone []string, err error) {
-	left := make(map[ID]bool, len(m.IDs))
+// final reports whether asking again would get the same answer.
+func final(err error) bool { return missing(err) || refused(err) }
+
+// books are the messages of one channel: those found, those that are gone, and those left.
+type books struct {
+	workload.AckedMessages
+	left  map[ID]bool
+	found int
+	gone  []string
+}
+
+func newBooks(m workload.AckedMessages) *books {
+	b := &books{AckedMessages: m, left: make(map[ID]bool, len(m.IDs))}
 	for _, id := range m.IDs {
-		left[parseID(id)] = true
+		b.left[parseID(id)] = true
 	}
-	posts, err := workload.Again(ctx, missing, func() ([]Seen, error) { return c.Posts(ctx, m.Channel, auditPage) })
-	for page := 0; len(left) > 0 && err == nil && len(posts) > 0 && page < len(m.IDs)/auditPage+mostExtra; page++ {
+	return b
+}
+
+// read reads what is left as one member after the other, and as the administrator when none of them could. The client is the
+// administrator's again afterwards. The error is the administrator's, and names that of the first member.
+func (b *books) read(ctx context.Context, c *Client, members *readers, admin string) error {
+	defer c.SetToken(admin)
+	var first error
+	for _, reader := range b.Readers {
+		err := b.as(ctx, c, members, reader)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		first = cmp.Or(first, err)
+	}
+	c.SetToken(admin)
+	err := b.pages(ctx, c)
+	if err != nil && first != nil {
+		err = fmt.Errorf("%w, as a member: %v", err, first) //nolint:errorlint // whether it was refused is the administrator's error alone
+	}
+	return err
+}
+
+// as reads what is left as a member: with the session that there is or, when that has ended, with a new one.
+func (b *books) as(ctx context.Context, c *Client, members *readers, reader string) (err error) {
+	for _, anew := range []bool{false, true} {
+		if err := members.session(ctx, c, reader, anew); err != nil {
+			return err
+		}
+		err = b.pages(ctx, c)
+		if e, ok := errors.AsType[*OpError](err); !ok || e.Status != 401 {
+			break
+		}
+	}
+	return err
+}
+
+// pages reads the channel and looks for what is left.
+func (b *books) pages(ctx context.Context, c *Client) error {
+	posts, err := workload.Again(ctx, final, func() ([]Seen, error) { return c.Posts(ctx, b.Channel, auditPage) })
+	for page := 0; len(b.left) > 0 && err == nil && len(posts) > 0 && page < len(b.IDs)/auditPage+mostExtra; page++ {
 		for _, p := range posts {
-			if left[p.ID] {
-				delete(left, p.ID)
-				found++
+			if b.left[p.ID] {
+				delete(b.left, p.ID)
+				b.found++
 			}
 		}
 		if len(posts) < auditPage {
 			break
 		}
 		before := posts[len(posts)-1].ID.String()
-		posts, err = workload.Again(ctx, missing, func() ([]Seen, error) { return c.PostsBefore(ctx, m.Channel, before, auditPage) })
+		posts, err = workload.Again(ctx, final, func() ([]Seen, error) { return c.PostsBefore(ctx, b.Channel, before, auditPage) })
 	}
 	if err != nil {
-		return found, nil, fmt.Errorf("reading channel %s: %w", m.Channel, err)
+		if refused(err) {
+			return err // of many channels alike
+		}
+		return fmt.Errorf("reading channel %s: %w", b.Channel, err)
 	}
 	asked := 0
-	for id := range left {
+	for id := range b.left {
 		if asked++; asked > mostOneByOne {
 			break
 		}
-		switch _, err := workload.Again(ctx, missing, func() (string, error) { return c.PostText(ctx, id.String()) }); {
+		switch _, err := workload.Again(ctx, final, func() (string, error) { return c.PostText(ctx, id.String()) }); {
 		case err == nil:
-			found++
+			b.found++
+			delete(b.left, id)
 		case missing(err):
-			gone = append(gone, id.String())
+			b.gone = append(b.gone, id.String())
+			delete(b.left, id)
+		case refused(err):
+			return err
 		default:
 			if _, ok := errors.AsType[*OpError](err); !ok {
-				return found, gone, err
+				return err
 			}
-			return found, gone, fmt.Errorf("reading post %s: %w", id, err)
+			return fmt.Errorf("reading post %s: %w", id, err)
 		}
 	}
-	return found, gone, nil
+	return nil
 }

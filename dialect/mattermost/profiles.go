@@ -216,9 +216,9 @@ func (c *Client) ClientPerformance(ctx context.Context, start, end time.Time, li
 	}, 200)
 }
 
-// UsersStats returns how many accounts the server has.
+// UsersStats returns how many accounts there are that are no bots; for administrators. The plain statistics count bots on some releases.
 func (c *Client) UsersStats(ctx context.Context) (n int64, err error) {
-	err = c.get(ctx, opUsersStats, "/users/stats", countIn("total_users_count", &n))
+	err = c.get(ctx, opUsersStats, "/users/stats/filtered?include_bots=false", countIn("total_users_count", &n))
 	return n, err
 }
 

@@ -1,0 +1,149 @@
+package mattermost
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/refchat"
+	"plimsoll/workload"
+)
+
+// nineEleven plays what release 9.11 does to an administrator.
+func nineEleven() refchat.Config {
+	return refchat.Config{Version: "9.11.0", License: "professional", Quirks: []string{refchat.QuirkDirectMembersOnly, refchat.QuirkStatsCountBots}}
+}
+
+// wroteDirectly has a person write in a direct and a group channel and returns what was acknowledged, and the persons.
+func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, []workload.AckedMessages) {
+	t.Helper()
+	env := contractEnv(url, password)
+	b := &Person{}
+	if err := b.Provision(t.Context(), env, 4); err != nil {
+		t.Fatal(err)
+	}
+	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer actor.Close()
+	if err := actor.Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := actor.(*person)
+	a.u.Schedule(0, a.u.Now())
+	a.begin(a.steady)
+	for _, do := range []func(context.Context) error{a.createPost, a.createDirect, a.createDirect, a.createDirect, a.createGroup} {
+		if err := do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acked, _ := env.Ledger.Messages()
+	if len(acked) != 5 {
+		t.Fatalf("messages of %d channels, want 5: %+v", len(acked), acked)
+	}
+	return b, env, acked
+}
+
+func messages(acked []workload.AckedMessages) (n int) {
+	for _, m := range acked {
+		n += len(m.IDs)
+	}
+	return n
+}
+
+// An administrator may not read direct and group channels of others on every release: the audit reads them as a member, with the session
+// that the person has, with a new one where that has ended, and as the persons of another behavior.
+func TestAuditReadsAsAMember(t *testing.T) {
+	url, password := reference(t, "postgresql", nineEleven())
+	b, env, acked := wroteDirectly(t, url, password)
+	over := &Person{set: b.set, tokens: []string{"ended00000000000000000000a"}}
+	for name, auditor := range map[string]workload.Auditor{"person": b, "sessions that ended": over, "poster": &Poster{set: b.set}} {
+		r, err := auditor.Audit(t.Context(), env, acked)
+		if err != nil || r.Readable != messages(acked) || r.Missing != 0 || r.NotAudited != 0 {
+			t.Errorf("%s: %+v, %v; want all %d readable", name, r, err, messages(acked))
+		}
+	}
+	for i := range acked {
+		acked[i].IDs = append(acked[i].IDs, anID) // never written
+	}
+	r, err := b.Audit(t.Context(), env, acked)
+	if err != nil || r.Readable != messages(acked)-5 || r.Missing != 5 || r.NotAudited != 0 {
+		t.Errorf("%+v, %v; want 5 missing", r, err)
+	}
+}
+
+// What nobody may read is counted as not audited, with the reason: the server is not accused of having lost it, and the audit goes on.
+func TestNotAuditedIsNotLost(t *testing.T) {
+	url, password := reference(t, "postgresql", nineEleven())
+	b, env, acked := wroteDirectly(t, url, password)
+	s := newSetup(t.Context(), &env, b.set)
+	if err := s.asAdmin(); err != nil {
+		t.Fatal(err)
+	}
+	direct := 0 // messages of channels of which the administrator is no member
+	for _, m := range acked {
+		var members []string
+		err := s.with(func(c *Client) (err error) {
+			members, err = c.ChannelMembers(t.Context(), m.Channel, 0, 100)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Readers) > 0 && !slices.Contains(members, s.admin) {
+			direct += len(m.IDs)
+		}
+	}
+	if direct == 0 || direct == messages(acked) {
+		t.Fatalf("%d of %d messages are closed to the administrator", direct, messages(acked))
+	}
+	env.Secret = func(name string) string { // the persons' password is not what it was
+		return map[string]string{"admin_password": password, "user_password": "Another-1"}[name]
+	}
+	for name, auditor := range map[string]workload.Auditor{
+		"no session and another password": &Poster{set: b.set},
+		"a session that ended":            &Person{set: b.set, tokens: []string{"ended00000000000000000000a"}},
+	} {
+		r, err := auditor.Audit(t.Context(), env, acked)
+		if err != nil || r.Missing != 0 || r.NotAudited != direct || r.Readable != messages(acked)-direct {
+			t.Errorf("%s: %+v, %v; want %d not audited", name, r, err, direct)
+		}
+		if why := strings.Join(r.Refusals, " "); !strings.Contains(why, "status 403") || !strings.Contains(why, "as a member: login: status 401") {
+			t.Errorf("%s: refusals %q", name, why)
+		}
+	}
+}
+
+// On a release that keeps the administrator from direct channels and counts bots as users, no action is accused.
+func TestVerifyOnNineEleven(t *testing.T) {
+	url, password := reference(t, "postgresql", nineEleven())
+	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: []string{"create_direct_channel", "create_group_channel", "generate_user_report"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A bot is an account that the statistics count there.
+	s := newSetup(t.Context(), &workload.Env{URL: url, Timeout: 10 * time.Second, Secret: func(name string) string {
+		return map[string]string{"admin_password": password}[name]
+	}}, settings{admin: "sysadmin", bot: "verify-bot"})
+	if err := s.asAdmin(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.bot(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password, Only: []string{"generate_user_report"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(proofs) != 3 || len(again) != 1 {
+		t.Fatalf("%d and %d proofs", len(proofs), len(again))
+	}
+	for _, p := range append(proofs, again...) {
+		if p.Outcome != OutcomeOK {
+			t.Errorf("%+v", p)
+		}
+	}
+}

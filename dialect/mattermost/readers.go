@@ -1,0 +1,76 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"plimsoll/workload"
+)
+
+// reader names the person as one through whom the audit can read a channel. Open channels need none: an administrator reads them
+// on every release. Direct and group channels are closed to administrators who are no members on releases of the 9.x line.
+func (a *person) reader(ch *channel) string {
+	if ch.kind == 'O' {
+		return ""
+	}
+	return strconv.Itoa(a.u.Rank)
+}
+
+// readers opens sessions of persons for the audit. It is safe for concurrent use.
+type readers struct {
+	set      settings
+	password string
+	have     func(rank int) string // a session that the person has, or ""
+
+	mu     sync.Mutex
+	opened map[string]string // by reader
+}
+
+// session gives a client the session of a reader: one that is there or, with anew, one that is opened with the password.
+func (r *readers) session(ctx context.Context, c *Client, reader string, anew bool) error {
+	rank, err := strconv.Atoi(reader)
+	if err != nil || rank < 0 {
+		return fmt.Errorf("%w: no person %q", errRefused, reader)
+	}
+	r.mu.Lock()
+	token := r.opened[reader]
+	r.mu.Unlock()
+	if token == "" {
+		token = r.have(rank)
+	}
+	if token != "" && !anew {
+		c.SetToken(token)
+		return nil
+	}
+	if _, err := workload.Again(ctx, refused, func() (Profile, error) { return c.Login(ctx, personName(r.set.users, rank), r.password) }); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.opened[reader] = c.Token()
+	r.mu.Unlock()
+	return nil
+}
+
+var errRefused = errors.New("refused")
+
+// refused reports whether the server answered that the caller may not: no session, or no permission.
+func refused(err error) bool {
+	e, ok := errors.AsType[*OpError](err)
+	return ok && (e.Status == 401 || e.Status == 403) || errors.Is(err, errRefused)
+}
+
+// session returns the session that a person has at the end of a run, or "".
+func (b *Person) session(rank int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t, ok := b.fresh[rank]; ok {
+		return t
+	}
+	if rank < len(b.tokens) {
+		return b.tokens[rank]
+	}
+	return ""
+}
