@@ -70,7 +70,7 @@ database: {engine: [postgresql, mysql]}
 workload: {behavior: poster}
 bounded: {users: 10, ramp: 1s, settle: 1s, measure: 4s}
 unbounded: {max_users: 1000, slo: ["mean(op) < 100ms"]}
-compare: {arms: {base: {}, new: {}}, combine: true, blocks: 6}
+compare: {arms: {base: {}, new: {}}, combine: true, blocks: 6, margin: {errors: 0.1pp}}
 `
 
 func parse(t *testing.T) *plan.Plan {

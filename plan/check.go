@@ -86,6 +86,9 @@ func (d *decoder) applyDefaults(p *Plan) {
 	if c := p.Compare; c != nil {
 		fill(d, "compare.blocks", &c.Blocks, c.defaultBlocks())
 		margin := DefaultMargin()
+		if rule, ok := p.strictestRate(); ok {
+			margin["errors"] = MarginValue{Value: min(margin["errors"].Value, rule.Threshold), Points: true}
+		}
 		maps.Copy(margin, c.Margin)
 		c.Margin = margin
 		d.fillDeployments(c)

@@ -60,17 +60,42 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		switch {
 		case !d.good(path):
 		case key == "errors" && !m.Points:
-			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.1pp", m)
+			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.025pp", m)
 		case key != "errors" && m.Points:
 			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key):
 			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post) or throughput(post)", hint(key, []string{"capacity", "errors"}))
+		case key == "errors" && k.Drivers != nil && p.toleratesMore(m):
+			rule, _ := p.strictestRate()
+			d.at(path, "%s is more than the rule %s allows at all, so that a broken target could count as the same; want at most %spp",
+				m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
 		default:
 			if why := d.unjudged(p, k, key); why != "" {
 				d.at(path, "%s", why)
 			}
 		}
 	}
+}
+
+// strictestRate returns the rule of the plan that limits failed operations to the smallest part, and whether there is one. A warning
+// limits nothing.
+func (p *Plan) strictestRate() (strictest SLO, ok bool) {
+	if p.Unbounded == nil {
+		return SLO{}, false
+	}
+	for _, r := range p.Unbounded.SLO {
+		if r.Stat == "rate" && !r.Warning && slices.Contains(ErrorClasses(), r.Arg) && (!ok || r.Threshold < strictest.Threshold) {
+			strictest, ok = r, true
+		}
+	}
+	return strictest, ok
+}
+
+// toleratesMore reports whether a margin of errors calls a difference harmless that alone breaks a rule of the plan. Stored plans stay
+// readable.
+func (p *Plan) toleratesMore(m MarginValue) bool {
+	rule, ok := p.strictestRate()
+	return ok && m.Value > rule.Threshold
 }
 
 // unjudged says why no run of the plan can have a number for an endpoint that was added to the usual ones, and the remedy; empty if

@@ -344,14 +344,15 @@ type MarginValue struct {
 	Points bool
 }
 
-// DefaultMargin returns a new map with the margins that a plan has unless it says otherwise.
+// DefaultMargin returns a new map with the margins that a plan has unless it says otherwise. That of errors is lower where a rule of
+// the plan limits failed operations to less.
 func DefaultMargin() Margin {
 	return Margin{
 		"capacity":      {Value: 0.05},
 		"p95(post)":     {Value: 0.10},
 		"p99(op)":       {Value: 0.15},
 		"p95(delivery)": {Value: 0.10},
-		"errors":        {Value: 0.001, Points: true},
+		"errors":        {Value: 0.00025, Points: true},
 	}
 }
 

@@ -146,7 +146,7 @@ func TestParseFull(t *testing.T) {
 			Blocks:  6,
 			Margin: plan.Margin{
 				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2},
-				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.001, Points: true},
+				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.00025, Points: true},
 			},
 		},
 		Setup:  []plan.Row{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},

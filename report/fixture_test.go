@@ -49,6 +49,7 @@ compare:
   arms: {base: {}, new: {args: ["-fault=cpu:25%"]}}
   combine: true
   blocks: 6
+  margin: {errors: 0.1pp}
 setup: {note: "a planted slowdown"}
 `
 

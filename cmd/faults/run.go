@@ -88,6 +88,7 @@ unbounded:
     - p99(op) < 2s
     - mean(op) < 100ms
     - p95(delivery) < 500ms
+    - rate(errors) < 0.1% min 1000
     - rate(5xx) < 0.1% min 1000
     - rate(timeout) < 0.1% min 1000
     - rate(dial) < 0.1% min 1000

@@ -239,7 +239,7 @@ func asked(m record.Manifest) string {
 	}
 	sum, rules := sha256.Sum256(what), ""
 	if _, ok := m.Phase("search"); ok && p.Unbounded != nil {
-		for _, r := range withDefaultRules(p).Unbounded.SLO {
+		for _, r := range p.Unbounded.SLO {
 			rules += r.Source + "; "
 		}
 	}

@@ -7,20 +7,30 @@ import (
 	"plimsoll/plan"
 )
 
-// withDefaultRules fills in the rules of a search that has none: the nine of mattermost-load-test-ng, made right.
-// docs/capacity.md says of each what it was, and what was wrong.
+// failedOperations is the rule that every search has: users whose operations fail are not supported, whatever class the failures
+// are of. Two failures in 2000 operations or fewer break it, because a window of a small test has some hundreds.
+const failedOperations = "rate(errors) < 0.1% min 2000"
+
+// withDefaultRules fills in the rules of a search that has none: the nine of mattermost-load-test-ng, made right, and the one of
+// all failed operations. docs/capacity.md says of each what it was, and what was wrong. Rules of the plan's own that limit rate(errors)
+// nowhere get that one as well, so that no search counts shed load as carried.
 func withDefaultRules(p *plan.Plan) *plan.Plan {
-	if p.Unbounded == nil || len(p.Unbounded.SLO) > 0 {
+	if p.Unbounded == nil || slices.ContainsFunc(p.Unbounded.SLO, limitsErrors) {
 		return p
 	}
 	q := *p
 	u := *p.Unbounded
+	u.SLO = slices.Clone(u.SLO)
 	q.Unbounded = &u
-	defaults := defaultRules
-	if speaksFeed(p) {
-		defaults = feedRules
+	texts := []string{failedOperations}
+	switch {
+	case len(u.SLO) > 0:
+	case speaksFeed(p):
+		texts = feedRules(p)
+	default:
+		texts = defaultRules(p)
 	}
-	for _, t := range defaults(p) {
+	for _, t := range texts {
 		r, err := plan.ParseSLO(t)
 		if err != nil {
 			panic(err) // constants, tested
@@ -30,12 +40,16 @@ func withDefaultRules(p *plan.Plan) *plan.Plan {
 	return &q
 }
 
+// limitsErrors reports whether a rule moves the users by the failures of every class.
+func limitsErrors(r plan.SLO) bool { return r.Stat == "rate" && r.Arg == "errors" && !r.Warning }
+
 // defaultRules are the rules that can be read where this plan runs: what a client sees always, the server's own count of
 // failures where it has Prometheus metrics, and the hosts of app and proxy where they are seen.
 func defaultRules(p *plan.Plan) []string {
 	rules := []string{
 		"mean(op) < 100ms",
 		"p99(op) < 2s",
+		failedOperations,
 		"rate(5xx) < 0.025% min 8000",
 		"rate(timeout) < 0.025% min 8000",
 	}

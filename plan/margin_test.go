@@ -1,0 +1,58 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/plan"
+)
+
+// TestErrorMarginIsNotBeyondTheRules refuses a margin of errors that calls harmless what breaks a rule by itself, and never makes one.
+func TestErrorMarginIsNotBeyondTheRules(t *testing.T) {
+	const text = `name: n
+target: {driver: refchat}
+workload: {behavior: poster}
+bounded: {users: 10}
+unbounded: {max_users: 90, %SLO}
+compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
+`
+	known := plan.Known{Drivers: []string{"refchat"}}
+	for _, tt := range []struct {
+		name, slo, margin, want string
+		value                   float64
+	}{
+		{"no rules", "", "capacity: 5%", "", 0.00025},
+		{"no rate", `"p99(op) < 2s"`, "capacity: 5%", "", 0.00025},
+		{"a looser rule", `"rate(errors) < 1%"`, "errors: 1pp", "", 0.01},
+		{"the limit itself", `"rate(5xx) < 0.025%"`, "errors: 0.025pp", "", 0.00025},
+		{"beyond the strictest", `"rate(errors) < 0.1%", "rate(5xx) < 0.025% min 8000", "rate(timeout) < 2%"`, "errors: 0.1pp",
+			"6:55: compare.margin.errors: 0.1pp is more than the rule rate(5xx) < 0.025% min 8000 allows at all", 0},
+		{"a default below the usual one", `"rate(errors) < 0.01%"`, "capacity: 5%", "", 0.0001},
+		{"a warning limits nothing", `"rate(errors) < 0.01% warning"`, "errors: 0.1pp", "", 0.001},
+		{"a fault of messages is no failed operation", `"rate(lost) < 0.01%"`, "errors: 0.1pp", "", 0.001},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			slo := ""
+			if tt.slo != "" {
+				slo = "slo: [" + tt.slo + "]"
+			}
+			src := strings.NewReplacer("%SLO", slo, "%MARGIN", tt.margin).Replace(text)
+			p, err := known.Parse([]byte(src))
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+				if _, err := plan.Parse([]byte(src)); err != nil {
+					t.Errorf("a stored plan is not readable: %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Compare.Margin["errors"]; got.Value != tt.value {
+				t.Errorf("the margin of errors is %v, want %v", got.Value, tt.value)
+			}
+		})
+	}
+}
