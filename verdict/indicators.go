@@ -7,6 +7,8 @@ const (
 	LimitGC         = "gc"                // garbage collection takes the CPU
 	LimitAppLocks   = "app-locks"         // goroutines wait for mutexes
 	LimitPool       = "db-pool"           // requests wait for a database connection of the app's own pool
+	LimitWorkers    = "workers"           // requests wait for a thread or another place of the app that handles them
+	LimitOutbound   = "outbound-pool"     // requests wait for a connection of the app's pool to a service that it calls
 	LimitDBConns    = "db-connections"    // the server's own limit of connections
 	LimitDBLocks    = "db-locks"          // sessions wait for locks of rows, tables or transactions
 	LimitDisk       = "disk"              // sessions wait for reads, writes and syncs
@@ -59,6 +61,8 @@ var behind = map[string]struct{ same, any []string }{
 	LimitCPU:        {same: []string{LimitGC, LimitQuota}},
 	LimitAppLocks:   {same: []string{LimitCPU, LimitQuota, LimitGC}},
 	LimitPool:       {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}, any: []string{LimitDBLocks, LimitDisk, LimitDBConns}},
+	LimitWorkers:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitPool, LimitOutbound}, any: []string{LimitDBLocks, LimitDisk, LimitDBConns}},
+	LimitOutbound:   {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}},
 	LimitDBLocks:    {same: []string{LimitCPU, LimitQuota, LimitDisk}},
 	LimitDisk:       {same: []string{LimitCPU, LimitQuota}},
 	LimitBacklog:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitFiles}},
@@ -132,6 +136,8 @@ var adviceOf = map[string]string{
 	LimitGC:         "Give the process more memory (GOMEMLIMIT, the container's limit) or raise GOGC; a heap profile says what is allocated.",
 	LimitAppLocks:   "A mutex profile at this load names the lock; cores or nodes added to one process will not help, another process may.",
 	LimitPool:       "Raise the app's limit of open connections as long as the database has sessions and CPU to spare: it has here.",
+	LimitWorkers:    "Raise the number of workers or threads as long as cores and database have room, or find what holds them: they are taken while they wait as well.",
+	LimitOutbound:   "Raise the pool's limit of connections to that service, call it less or in the background, or make it faster: whoever waits for it does so in the app.",
 	LimitDBConns:    "Raise the server's max_connections, or put a pooler before it, or lower the pools of the app's nodes.",
 	LimitDBLocks:    "The sessions wait for each other, not for the machine: find the statement that holds the lock (pg_locks, pg_blocking_pids; performance_schema.data_lock_waits) and the row that all write.",
 	LimitDisk:       "A faster disk, more provisioned IOPS, or less to write: checkpoints, WAL, missing indexes that make reads.",

@@ -252,6 +252,40 @@ func TestDiagnoseMissing(t *testing.T) {
 	}
 }
 
+// TestDiagnosePoolsOfTheApp has pools beside that of the database: each is named where it is what fills, and is a symptom of what it waits for.
+func TestDiagnosePoolsOfTheApp(t *testing.T) {
+	catalog := verdict.Indicators()
+	at := map[string]int{}
+	for _, name := range []string{verdict.LimitWorkers, verdict.LimitOutbound} {
+		at[name] = len(catalog)
+		catalog = append(catalog, verdict.Indicator{Limiter: name, Rank: verdict.Saturation, What: "waits", Limit: 0.05, Unit: "ratio"})
+	}
+	for _, tt := range []struct {
+		pools []string
+		cause string // "" or a limiter of the catalog, on role
+		role  string
+		want  string
+	}{
+		{[]string{verdict.LimitWorkers}, "", "", "workers app"},
+		{[]string{verdict.LimitOutbound}, "", "", "outbound-pool app"},
+		{[]string{verdict.LimitWorkers, verdict.LimitOutbound}, "", "", "outbound-pool app"},
+		{[]string{verdict.LimitWorkers}, "db-pool", "app", "db-pool app"},
+		{[]string{verdict.LimitWorkers}, "db-locks", "db", "db-locks db"},
+		{[]string{verdict.LimitWorkers, verdict.LimitOutbound}, "cpu-quota", "app", "cpu-quota app"},
+	} {
+		s := newScene().see(t, "cpu", "app", idle)
+		for _, p := range tt.pools {
+			s.o.Traces = append(s.o.Traces, verdict.Trace{Indicator: at[p], Role: "app", Values: s.of(queue)})
+		}
+		if tt.cause != "" {
+			s.see(t, tt.cause, tt.role, queue)
+		}
+		if got := verdict.Diagnose(catalog, s.o); got.Name != tt.want || got.Advice == "" {
+			t.Errorf("%v and %q: named %q, want %q: %s", tt.pools, tt.cause, got.Name, tt.want, got.Sentence)
+		}
+	}
+}
+
 func TestIndicators(t *testing.T) {
 	for _, x := range verdict.Indicators() {
 		if x.Limit <= 0 || x.What == "" || !strings.Contains(x.Query, "role") {

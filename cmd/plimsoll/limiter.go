@@ -57,7 +57,15 @@ func readObserved(ctx context.Context, p *plan.Plan, r *record.Run, span [2]time
 
 // indicators are those of every system, and what servers of the Mattermost family show of their WebSockets.
 func indicators() []verdict.Indicator {
+	// What counts waits for places of a pool is the same for each pool, and so is its limit: that of the pool of database connections.
+	pool := func(limiter, name, what string) verdict.Indicator {
+		waits := fmt.Sprintf(`sum by (role) (rate(refchat_pool_wait_seconds_total{pool=%q}[$w]))`, name)
+		return verdict.Indicator{Limiter: limiter, Rank: verdict.Saturation, What: "requests under way that wait for " + what,
+			Query: "(" + waits + ") / on() group_left() ($inflight > 0)", Dose: waits, Limit: 0.05, Unit: "ratio"}
+	}
 	return append(verdict.Indicators(),
+		pool(verdict.LimitWorkers, "workers", "a worker"),
+		pool(verdict.LimitOutbound, "outbound", "a connection to a service that is called"),
 		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss; nor are those kept for a client that went away.
 		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Loss, What: "events lost on their way to WebSockets per second",
 			Query: `sum by (role) (rate(refchat_websocket_dropped_total{reason="overflow"}[$w]))`, Limit: 0.1, Unit: "/s"},
