@@ -24,8 +24,11 @@ func (s *Server) createPost(q *request) error {
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err
 	}
-	if err := sleep(ctx, s.faults.slowPost.delay()); err != nil {
-		return err
+	if d := s.faults.slowPost.delay(); d > 0 {
+		if err := sleep(ctx, d); err != nil {
+			return err
+		}
+		s.met.faultTime.WithLabelValues("slow-post").Add(d.Seconds())
 	}
 	if !s.isAdmin(q.sess) {
 		p.CreateAt = 0

@@ -189,7 +189,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		h.Set("Expires", "0")
 	}
-	err := sleep(r.Context(), s.faults.stall(time.Since(s.start)))
+	pause := s.faults.stall(time.Since(s.start))
+	err := sleep(r.Context(), pause)
+	if pause > 0 {
+		s.met.faultTime.WithLabelValues("stall").Add(pause.Seconds())
+	}
 	if err == nil && s.faults.limit.refuses(q.route.name, start) {
 		s.met.refused.Inc()
 		err = errTooMany(h)

@@ -87,7 +87,7 @@ func newMetrics(db *sql.DB) *metrics {
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
 		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the faults cpu and work."}),
 		faultTime: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_fault_wait_seconds_total",
-			Help: "Time that requests and hubs waited for the faults lock, hub, hot-row, dns, outbound, replica and jitter."}, []string{"fault"}),
+			Help: "Time that requests and hubs waited for the faults slow-post, stall, lock, hub, hot-row, dns, outbound, replica and jitter."}, []string{"fault"}),
 		poolWait: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_pool_wait_seconds_total",
 			Help: "Time that requests waited for a worker (workers) or for a connection to the service that posts call (outbound)."}, []string{"pool"}),
 		refused:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_requests_refused_total", Help: "API requests answered with 429."}),

@@ -25,6 +25,7 @@ type fault struct {
 	what  string   // what is limited and how, for the table
 	right []string // names of the limiter that are right, the first of them the best
 	extra bool     // not in the score: only by name
+	kind  string   // of the held-out suite: one of the constants kindSingle, kindPair and kindOutside
 	// start and most are the search's first and largest number of users.
 	start, most int
 	posters     string // share of users that only post; the others have a WebSocket
@@ -290,14 +291,7 @@ func dropped(ctx context.Context, t *topology) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	n := 0
-	words := strings.Fields(out)
-	for i, w := range words {
-		if w == "packets" && i+1 < len(words) {
-			k, _ := strconv.Atoi(words[i+1])
-			n += k
-		}
-	}
+	n := packets(out)
 	if n < 20 {
 		return "", fmt.Errorf("only %d packets were dropped", n)
 	}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +34,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == streamVerb { // a neighbor, started by a fault
+		stream(ctx, streamBytes, streamMost)
+		return
+	}
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		os.Exit(1)
@@ -44,15 +49,30 @@ func run(ctx context.Context, args []string) error {
 	program := fs.String("program", "bin/plimsoll", "`path` of plimsoll")
 	dir := fs.String("dir", "", "`directory` of results and runs; one that holds results is continued (default a new one below .plimsoll/faults)")
 	only := fs.String("only", "", "comma-separated `faults` (default all); -list shows them")
-	runs := fs.Int("runs", 5, "runs of each fault, 1 to 50")
-	budget := fs.Duration("budget", 36*time.Second, "longest `time` of a search")
+	suite := fs.String("suite", tunedSuite, "`suite` of faults: tuned, on which the limiter's constants were tried, or heldout, on which none was")
+	runs := fs.Int("runs", 0, "runs of each fault, 1 to 50 (default 5, of heldout 2)")
+	budget := fs.Duration("budget", 0, "longest `time` of a search (default 36s, of heldout 24s)")
+	within := fs.Duration("within", 0, "begin no run after this `time`; what is missing is made when the directory is given again (default no limit)")
+	render := fs.Bool("render", false, "run nothing: write the table of heldout from the results that -docs holds")
 	busy := fs.Bool("busy", false, "the machine does other work: open the generator's gates, to try a fault; the score counts for nothing")
 	docs := fs.String("docs", "", "write table and graphs into limiter.md and limiter/ of this `directory`")
 	list := fs.Bool("list", false, "list the faults")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	chosen := faults()
+	chosen, err := suiteOf(*suite)
+	if err != nil {
+		return err
+	}
+	heldout := *suite == heldOutSuite
+	if *render {
+		if !heldout || *docs == "" {
+			return errors.New("-render wants -suite=heldout and -docs")
+		}
+		return renderHeldOut(*docs)
+	}
+	*runs = cmp.Or(*runs, map[bool]int{true: 2, false: 5}[heldout])
+	*budget = cmp.Or(*budget, map[bool]time.Duration{true: 24 * time.Second, false: 36 * time.Second}[heldout])
 	if *list {
 		for _, f := range chosen {
 			scored := ""
@@ -82,7 +102,6 @@ func run(ctx context.Context, args []string) error {
 		*dir = filepath.Join(".plimsoll", "faults", time.Now().UTC().Format("20060102-150405"))
 	}
 	b := bench{budget: *budget, busy: *busy, log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
-	var err error
 	if b.program, err = filepath.Abs(*program); err != nil {
 		return err
 	}
@@ -96,33 +115,16 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	for number := 1; number <= *runs; number++ { // interleaved: what changes on the machine meanwhile strikes all alike
-		for _, f := range chosen {
-			tries := 0
-			for _, r := range results {
-				if r.Fault == f.name && r.Number == number {
-					tries++
-					if !r.void() {
-						tries = mostTries
-					}
-				}
-			}
-			for ; tries < mostTries; tries++ {
-				r, err := b.once(ctx, f.placed(results), number)
-				if err != nil {
-					return fmt.Errorf("fault %s: %w", f.name, err)
-				}
-				r.Try = tries + 1
-				results = append(results, r)
-				if err := keep(b.dir, r); err != nil {
-					return err
-				}
-				b.log("%s", r.line())
-				if !r.void() {
-					break
-				}
-			}
-		}
+	tries := mostTries
+	if heldout {
+		tries = 2
+	}
+	results, err = b.all(ctx, chosen, results, *runs, tries, *within)
+	if err != nil {
+		return err
+	}
+	if heldout {
+		return finishHeldOut(*docs, chosen, results)
 	}
 	s := score(chosen, results)
 	fmt.Print(s.table())
@@ -138,6 +140,65 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("the limiter was right first in %d of %d runs, want at least %.0f %%", s.right, s.runs, needed*100)
 	}
 	return nil
+}
+
+// The suites.
+const (
+	tunedSuite   = "tuned"
+	heldOutSuite = "heldout"
+)
+
+func suiteOf(name string) ([]fault, error) {
+	switch name {
+	case tunedSuite:
+		return faults(), nil
+	case heldOutSuite:
+		return heldOut(), nil
+	}
+	return nil, fmt.Errorf("-suite %s: want %s or %s", name, tunedSuite, heldOutSuite)
+}
+
+// all makes the runs that results lack, and returns all of them; a run that is void is made again until there were so many tries. With a time it
+// begins none after it.
+func (b bench) all(ctx context.Context, chosen []fault, results []result, runs, most int, within time.Duration) ([]result, error) {
+	began := time.Now()
+	for number := 1; number <= runs; number++ { // interleaved: what changes on the machine meanwhile strikes all alike
+		for _, f := range chosen {
+			for tries := triesOf(results, f.name, number, most); tries < most; tries++ {
+				if within > 0 && time.Since(began) > within {
+					b.log("the time is over: run %d of %s and what follows are missing", number, f.name)
+					return results, nil
+				}
+				r, err := b.once(ctx, f.placed(results), number)
+				if err != nil {
+					return results, fmt.Errorf("fault %s: %w", f.name, err)
+				}
+				r.Try = tries + 1
+				results = append(results, r)
+				if err := keep(b.dir, r); err != nil {
+					return results, err
+				}
+				b.log("%s", r.line())
+				if !r.void() {
+					break
+				}
+			}
+		}
+	}
+	return results, nil
+}
+
+// triesOf is how often a run was tried: most when it is not to be tried again.
+func triesOf(results []result, fault string, number, most int) (tries int) {
+	for _, r := range results {
+		if r.Fault == fault && r.Number == number {
+			tries++
+			if !r.void() {
+				return most
+			}
+		}
+	}
+	return tries
 }
 
 // missing says why no fault can be injected here, or "".

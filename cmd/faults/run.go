@@ -34,6 +34,10 @@ type result struct {
 	Seconds    float64  `json:"seconds"`
 	Run        string   `json:"run,omitempty"` // directory of the stored run
 	Try        int      `json:"try,omitempty"` // of this number, from 1
+	// When it began, and on what, as RFC 3339 and in words.
+	At      string `json:"at,omitempty"`
+	Machine string `json:"machine,omitempty"`
+	Commit  string `json:"commit,omitempty"`
 }
 
 // mostTries is how often a run is made before one that is void counts, and counts as wrong.
@@ -136,8 +140,8 @@ type bench struct {
 // once builds the topology, injects the fault, searches for the capacity, and takes everything down. An error means that the suite
 // itself failed; a fault that was not there, and a search that named nothing, are in the result.
 func (b bench) once(ctx context.Context, f fault, number int) (r result, err error) {
-	r = result{Fault: f.name, Number: number, Right: f.right}
 	began := time.Now()
+	r = result{Fault: f.name, Number: number, Right: f.right, At: began.UTC().Format(time.RFC3339), Machine: machine(), Commit: commit()}
 	defer func() { r.Seconds = time.Since(began).Seconds() }()
 	if err := sweep(ctx); err != nil {
 		return r, err

@@ -48,6 +48,7 @@ type layout struct {
 	keep     int               // idle connections that nginx keeps to the instances; 0 for none
 	slots    int               // connections of nginx's only worker
 	settings map[string]string // of the kernel, in the app's network namespace
+	appTLS   bool              // nginx speaks TLS to the instances, and resumes no session
 }
 
 // A topology is a generator's side, a proxy, two instances of the reference server and their database, each in a network
@@ -210,6 +211,9 @@ func (t *topology) nginx(ctx context.Context, l layout) error {
 	text := fmt.Sprintf(nginxConf, t.dir, l.slots, appAddr, appPorts[0], appPorts[1], keep, connection)
 	if l.keep == 0 {
 		text = strings.Replace(text, "  server {", "  map $http_upgrade $connection_or_close { default upgrade; '' close; }\n  server {", 1)
+	}
+	if l.appTLS {
+		text = strings.Replace(text, "proxy_pass http://app;", "proxy_pass https://app; proxy_ssl_verify off; proxy_ssl_session_reuse off;", 1)
 	}
 	conf := filepath.Join(t.dir, "nginx.conf")
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/lab"
+	"plimsoll/verdict"
+)
+
+// The kinds of faults of the held-out suite.
+const (
+	kindSingle  = "single"  // something that is watched, or has the consequence that is named
+	kindPair    = "pair"    // two faults at once: either name is right
+	kindOutside = "outside" // nothing that is watched shows it: UNKNOWN is right
+)
+
+// The names that more than one fault has among its right ones.
+const (
+	unknown = verdict.LimitUnknown
+	cpuApp  = "cpu app"
+	cpuDB   = "cpu db"
+)
+
+// heldOut are faults that no constant of the limiter was tuned on. What is right stands here before anything runs, by these rules:
+//
+//   - What an indicator of the catalog watches must be named, kind and role. UNKNOWN is then a miss, and no error.
+//   - What none watches must be UNKNOWN; any name is wrong. So it is with a mild dose, but where the fault alone keeps the rule and the load breaks
+//     it: there the CPU of the role that the plan makes heaviest is right too.
+//   - Work that a fault causes is right under the name of what it fills: handshakes and empty caches fill cores.
+//   - Of a pair either is right.
+//   - A neighbor is right as host alone where it takes the target's own core; where it takes no more than the memory's bandwidth, also as the
+//     CPU of the app, whose instructions it slows.
+func heldOut() []fault {
+	wait := func(name string) func(context.Context, *topology) (string, error) {
+		return metric(fmt.Sprintf("refchat_fault_wait_seconds_total{fault=%q}", name), 1)
+	}
+	pool := func(name string) func(context.Context, *topology) (string, error) {
+		return metric(fmt.Sprintf("refchat_pool_wait_seconds_total{pool=%q}", name), 1)
+	}
+	return []fault{
+		{name: "tls-2048", kind: kindSingle, what: "each request comes on a connection of its own and begins with a TLS handshake, RSA 2048, at the instances",
+			right: []string{cpuApp}, start: 25, most: 300, change: handshakes(2048), took: metric("refchat_tls_handshakes_total", 500)},
+		{name: "tls-4096", kind: kindSingle, what: "the same with RSA 4096",
+			right: []string{cpuApp}, start: 12, most: 200, change: handshakes(4096), took: metric("refchat_tls_handshakes_total", 300)},
+		{name: "dns-5ms", kind: kindOutside, what: "each request resolves a name; the name server of its instance answers one at a time, each after 5 ms",
+			right: []string{unknown}, start: 25, most: 300, change: args("-fault=dns:5ms"), took: wait("dns")},
+		{name: "dns-15ms", kind: kindOutside, what: "the same, each after 15 ms",
+			right: []string{unknown}, start: 12, most: 200, change: args("-fault=dns:15ms"), took: wait("dns")},
+		{name: "workers-4", kind: kindSingle, what: "an instance handles four requests at once, and a database 2 ms away",
+			right: []string{"workers app"}, start: 25, most: 300, change: args("-fault=workers:4", "-fault=slow-query:2ms"), took: pool("workers")},
+		{name: "workers-2", kind: kindSingle, what: "the same with two requests at once",
+			right: []string{"workers app"}, start: 15, most: 240, change: args("-fault=workers:2", "-fault=slow-query:2ms"), took: pool("workers")},
+		{name: "outbound-3", kind: kindSingle, what: "each post calls a service that takes 40 ms, over three connections per instance",
+			right: []string{"outbound-pool app"}, start: 25, most: 300, change: args("-fault=outbound:3/40ms"), took: pool("outbound")},
+		{name: "outbound-1", kind: kindSingle, what: "the same over one connection",
+			right: []string{"outbound-pool app"}, start: 12, most: 200, change: args("-fault=outbound:1/40ms"), took: pool("outbound")},
+		{name: "limit-60", kind: kindSingle, what: "an instance answers 429 to more than 60 posts a second",
+			right: refusals, start: 25, most: 300, change: args("-fault=limit:60@createPost"), took: metric("refchat_requests_refused_total", 10)},
+		{name: "limit-30", kind: kindSingle, what: "the same with 30 posts a second",
+			right: refusals, start: 12, most: 200, change: args("-fault=limit:30@createPost"), took: metric("refchat_requests_refused_total", 10)},
+		{name: "cache-64", kind: kindSingle, what: "each cache of an instance holds 64 entries, and what is not there is read from the database",
+			right: []string{cpuDB, cpuApp}, start: 40, most: 400, change: args("-fault=cache:64"), took: metric("refchat_cache_evicted_total", 100)},
+		{name: "cache-16", kind: kindSingle, what: "the same with 16 entries",
+			right: []string{cpuDB, cpuApp}, start: 40, most: 400, change: args("-fault=cache:16"), took: metric("refchat_cache_evicted_total", 1000)},
+		{name: "replica-8ms", kind: kindOutside, what: "a post is read back from a replica before it is answered; the replica replays one post at a time, each for 8 ms",
+			right: []string{unknown}, start: 25, most: 300, change: args("-fault=replica:8ms"), took: wait("replica")},
+		{name: "replica-20ms", kind: kindOutside, what: "the same, each for 20 ms",
+			right: []string{unknown}, start: 12, most: 200, change: args("-fault=replica:20ms"), took: wait("replica")},
+		{name: "bandwidth", kind: kindSingle, what: "a neighbor on the generator's core, of the lowest priority, writes through memory; requests cost the instances two and a half times their CPU",
+			right: []string{verdict.LimitHost, cpuApp}, start: 30, most: 300, change: args(heavy), inject: neighbor(generatorCore, 19), took: ran},
+		{name: "core-neighbor", kind: kindSingle, what: "the same neighbor on the servers' core, of their own priority",
+			right: []string{verdict.LimitHost}, start: 20, most: 300, change: args(heavy), inject: neighbor(serverCore, 0), took: ran},
+		{name: "tracked", kind: kindSingle, what: "the proxy takes no more than 60 connections from the users, and drops what would open another (nft, ct count): a full table of connections",
+			right: []string{"conntrack proxy", "network-loss proxy"}, start: 20, most: 300, inject: tracked(60), took: droppedInet},
+		{name: "pool+cpu", kind: kindPair, what: "three database connections per instance, a database 4 ms away, and requests that cost two and a half times their CPU",
+			right: []string{"db-pool app", cpuApp}, start: 20, most: 240, change: args("-fault=pool:3", "-fault=slow-query:4ms", heavy), took: metric("go_sql_wait_count_total", 500)},
+		{name: "lock+hot-row", kind: kindPair, what: "each request holds one mutex of its instance for 8 ms, and each post's transaction one row for 8 ms",
+			right: []string{"app-locks app", "db-locks db"}, start: 15, most: 240, change: args("-fault=lock:8ms", "-fault=hot-row:8ms"), took: both(wait("lock"), wait("hot-row"))},
+		{name: "quota+workers", kind: kindPair, what: "both instances may use 30 ms of each 100 ms of the core, and handle three requests at once; requests cost two and a half times their CPU",
+			right: []string{"cpu-quota app", "workers app"}, start: 12, most: 200, change: args(heavy, "-fault=workers:3"), inject: quota("app", 0.30), took: both(throttled("app"), pool("workers"))},
+		{name: "sleep-130ms", kind: kindOutside, what: "each post sleeps for 130 ms before it is stored: more than the rule allows, at any load",
+			right: []string{unknown}, start: 15, most: 200, change: args("-fault=slow-post:130ms"), took: wait("slow-post")},
+		{name: "sleep-60ms", kind: kindOutside, what: "the same for 60 ms, less than the rule allows; requests cost two and a half times their CPU",
+			right: []string{unknown, cpuApp}, start: 25, most: 300, change: args("-fault=slow-post:60ms", heavy), took: wait("slow-post")},
+		{name: "pauses", kind: kindOutside, what: "all requests of an instance stand still in the last 500 ms of each second, as with a collector that stops the world",
+			right: []string{unknown}, start: 15, most: 200, change: args("-fault=stall:500ms/1s"), took: wait("stall")},
+		{name: "jitter", kind: kindOutside, what: "each request waits a random time of 120 ms on average",
+			right: []string{unknown}, start: 15, most: 200, change: args("-fault=jitter:120ms"), took: wait("jitter")},
+	}
+}
+
+// refusals are the names of a server that says no.
+var refusals = []string{"refusals app"}
+
+// handshakes has nginx open a connection for each request, with TLS and a key of so many bits at the instances.
+func handshakes(bits int) func(*layout) {
+	return func(l *layout) {
+		l.keep, l.appTLS = 0, true
+		l.appArgs = append(l.appArgs, fmt.Sprintf("-fault=tls:%d", bits))
+	}
+}
+
+// both wants two counters to show their faults.
+func both(a, b func(context.Context, *topology) (string, error)) func(context.Context, *topology) (string, error) {
+	return func(ctx context.Context, t *topology) (string, error) {
+		x, err := a(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		y, err := b(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		return x + ", " + y, nil
+	}
+}
+
+const trackRules = `table inet faults {
+  chain users { type filter hook input priority 0; iifname "generator" tcp dport 80 ct state new ct count over %d counter drop; }
+}
+`
+
+// tracked lets so many connections of users be open at the proxy. The kernel's own limit of tracked connections is one for all namespaces, and not ours
+// to change.
+func tracked(n int) func(context.Context, *topology) error {
+	return func(ctx context.Context, t *topology) error {
+		return t.spaces["proxy"].Run(ctx, fmt.Sprintf(trackRules, n), "nft", "-f", "-")
+	}
+}
+
+func droppedInet(ctx context.Context, t *topology) (string, error) {
+	out, err := t.spaces["proxy"].Output(ctx, "nft", "list", "table", "inet", "faults")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d packets dropped", packets(out)), atLeast("packets dropped", packets(out), 5)
+}
+
+// packets adds up the counters in a listing of nft.
+func packets(listing string) (n int) {
+	words := strings.Fields(listing)
+	for i, w := range words {
+		if w == "packets" && i+1 < len(words) {
+			k, _ := strconv.Atoi(words[i+1])
+			n += k
+		}
+	}
+	return n
+}
+
+func atLeast(what string, n, least int) error {
+	if n < least {
+		return fmt.Errorf("only %d %s, want at least %d", n, what, least)
+	}
+	return nil
+}
+
+// streamVerb is the argument with which this program is a neighbor that writes through memory.
+const streamVerb = "stream"
+
+// neighbor starts this program as one that writes through memory on some cores.
+func neighbor(cores []int, nice int) func(context.Context, *topology) error {
+	return func(ctx context.Context, t *topology) error {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		p, err := lab.Start(ctx, lab.Spec{Name: "neighbor", Path: self, Args: []string{streamVerb}, CPUs: cores})
+		if err != nil {
+			return err
+		}
+		t.others = append(t.others, p)
+		if err := unix.Setpriority(unix.PRIO_PROCESS, p.PID(), nice); err != nil {
+			return fmt.Errorf("setting the neighbor's priority: %w", err)
+		}
+		return nil
+	}
+}
+
+// stream writes through 64 MiB of memory, more than caches hold, until its time is over or ctx ends; it returns how often it went through.
+func stream(ctx context.Context, bytes int, most time.Duration) (rounds int) {
+	words := make([]uint64, bytes/int(unsafe.Sizeof(uint64(0))))
+	for end := time.Now().Add(most); ctx.Err() == nil && time.Now().Before(end); rounds++ {
+		for i := 0; i < len(words); i += 8 { // a word of each cache line
+			words[i]++
+		}
+	}
+	runtime.KeepAlive(words)
+	return rounds
+}
+
+// streamBytes and streamMost are what a neighbor writes through, and for how long if nobody ends it.
+const (
+	streamBytes = 64 << 20
+	streamMost  = 10 * time.Minute
+)
+
+// ran reads the CPU time that the neighbors got.
+func ran(_ context.Context, t *topology) (string, error) {
+	ticks := 0
+	for _, p := range t.others {
+		b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.PID()), "stat"))
+		if err != nil {
+			return "", errors.New("a neighbor ended early")
+		}
+		_, rest, _ := strings.Cut(string(b), ") ")
+		f := strings.Fields(rest)
+		if len(f) < 13 {
+			return "", errors.New("a neighbor's times cannot be read")
+		}
+		user, _ := strconv.Atoi(f[11]) // field 14 of proc(5), utime
+		ticks += user
+	}
+	return fmt.Sprintf("the neighbor got %d ms of CPU", ticks*10), atLeast("ticks of CPU time", ticks, 100)
+}
+
+// machine is what the runs are made on, in words.
+func machine() string {
+	model := "unknown processor"
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				model = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	kernel := ""
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		kernel = ", Linux " + unix.ByteSliceToString(u.Release[:])
+	}
+	return fmt.Sprintf("%s, %d cores%s", model, runtime.NumCPU(), kernel)
+}
+
+// commit is the version that this program was built from, or "".
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return ""
+}
