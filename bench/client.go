@@ -166,6 +166,7 @@ func (a *getting) Think() time.Duration        { return a.g.interval }
 func (a *getting) Close()                      { a.c.Close() }
 
 func (a *getting) Act(ctx context.Context) error {
+	a.u.Begin(a.n)
 	resp, err := a.c.Do(ctx, &a.r)
 	class := measure.OK
 	if err != nil || resp.Status != 200 {

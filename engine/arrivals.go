@@ -146,7 +146,11 @@ func (o *open) serve(ctx context.Context, i int, a arrival) {
 	for {
 		u.Become(a.k)
 		u.Schedule(a.intended, a.due)
-		if err := actor.Serve(o.l.ctx, a.k); err != nil {
+		err := actor.Serve(o.l.ctx, a.k)
+		if o.l.ctx.Err() == nil {
+			u.Idle()
+		}
+		if err != nil {
 			failed(err)
 			return
 		}

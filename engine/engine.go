@@ -276,7 +276,11 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 		u.Lag(l.lag, due-intended)
 		u.Schedule(intended, due)
 		l.count.begin(due)
-		if err := actor.Act(l.ctx); err != nil {
+		err := actor.Act(l.ctx)
+		if l.ctx.Err() == nil {
+			u.Idle()
+		}
+		if err != nil {
 			failed(err)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,14 +59,33 @@ type Registry struct {
 	shards []*shard
 	cutMu  sync.Mutex
 	merged map[string]*Window // recorded elsewhere; under cutMu
+
+	epoch   time.Time            // of the marks; under mu
+	mark    atomic.Int64         // see Mark
+	flights map[*Flight]struct{} // under mu
 }
 
 type shard struct {
 	mu   sync.Mutex
-	cur  []*cell  // by Name; nil until used
-	free []*cell  // the spare set that the next cut swaps in
-	_    [64]byte // keeps two shards' locks off one cache line
+	mark int64 // what is due before it is of the stretch before
+	cur  [kinds]cells
+	free [kinds]cells // the spare set that the next cut swaps in
+	_    [64]byte     // keeps two shards' locks off one cache line
 }
+
+// cells are windows in the making by Name; nil until used.
+type cells []*cell
+
+// The kinds of cells of a shard.
+const (
+	inTime = iota
+	late   // see LatePrefix
+	open   // see OpenPrefix
+	kinds
+)
+
+// prefixes are those of the series of each kind.
+var prefixes = [kinds]string{inTime: "", late: LatePrefix, open: OpenPrefix}
 
 // A cell is a window in the making. An op that waited for nothing has one time for response and service, and is kept
 // once: same belongs to both.
@@ -100,7 +120,9 @@ func (c *cell) add(e *entry) {
 	}
 }
 
-func (c *cell) empty() bool { return c.classes == [NumClasses]uint64{} && c.lag.span == 0 }
+func (c *cell) empty() bool {
+	return c.classes == [NumClasses]uint64{} && c.lag.span == 0 && c.same.span == 0
+}
 
 // moveTo adds c to w and empties it.
 func (c *cell) moveTo(w *Window) {
@@ -163,16 +185,32 @@ func (rec *Recorder) Record(n Name, op *Op) {
 	e.set(n, op)
 	s := rec.shard
 	s.mu.Lock()
-	s.cell(n).add(&e)
+	s.add(&e)
 	s.mu.Unlock()
 }
 
 // Value counts one value of a distribution that is no op of the schedule, such as a delivery: it goes into
 // Response and Service alike, class OK.
-func (rec *Recorder) Value(n Name, d time.Duration) {
+func (rec *Recorder) Value(n Name, d time.Duration) { rec.value(inTime, n, d) }
+
+// Since is Value of what began at an instant and took d: its series is that of an op that was due then.
+func (rec *Recorder) Since(n Name, began time.Time, d time.Duration) {
+	if mark := rec.reg.mark.Load(); mark > 0 {
+		rec.reg.mu.Lock()
+		epoch := rec.reg.epoch
+		rec.reg.mu.Unlock()
+		if int64(began.Sub(epoch)) < mark {
+			rec.value(late, n, d)
+			return
+		}
+	}
+	rec.value(inTime, n, d)
+}
+
+func (rec *Recorder) value(kind int, n Name, d time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
-	c := s.cell(n)
+	c := s.cell(kind, n)
 	c.classes[OK]++
 	c.same.add(int64(d))
 	s.mu.Unlock()
@@ -182,7 +220,7 @@ func (rec *Recorder) Value(n Name, d time.Duration) {
 func (rec *Recorder) Error(n Name, c Class) {
 	s := rec.shard
 	s.mu.Lock()
-	s.cell(n).classes[c]++
+	s.cell(inTime, n).classes[c]++
 	s.mu.Unlock()
 }
 
@@ -190,19 +228,29 @@ func (rec *Recorder) Error(n Name, c Class) {
 func (rec *Recorder) Lag(n Name, d time.Duration) {
 	s := rec.shard
 	s.mu.Lock()
-	s.cell(n).lag.add(int64(d))
+	s.cell(inTime, n).lag.add(int64(d))
 	s.mu.Unlock()
 }
 
-func (s *shard) cell(n Name) *cell {
-	if int(n) < len(s.cur) && s.cur[n] != nil {
-		return s.cur[n]
+func (s *shard) cell(kind int, n Name) *cell {
+	of := &s.cur[kind]
+	if int(n) < len(*of) && (*of)[n] != nil {
+		return (*of)[n]
 	}
-	for int(n) >= len(s.cur) {
-		s.cur = append(s.cur, nil)
+	for int(n) >= len(*of) {
+		*of = append(*of, nil)
 	}
-	s.cur[n] = new(cell)
-	return s.cur[n]
+	(*of)[n] = new(cell)
+	return (*of)[n]
+}
+
+// add counts an op. The lock is held.
+func (s *shard) add(e *entry) {
+	kind := inTime
+	if e.due < s.mark {
+		kind = late
+	}
+	s.cell(kind, e.name).add(e)
 }
 
 // Merge adds what another registry has cut to what the next Cut returns. The windows belong to the registry from then on.
@@ -228,35 +276,40 @@ func (r *Registry) Cut() []*Window {
 	r.cutMu.Lock()
 	defer r.cutMu.Unlock()
 	r.mu.Lock()
-	names := slices.Clip(r.names)
+	n := len(r.names)
 	r.mu.Unlock()
-	out := make([]*Window, len(names))
+	var by [kinds][]*Window
 	for _, s := range r.shards {
 		s.mu.Lock()
 		s.cur, s.free = s.free, s.cur
 		s.mu.Unlock()
-		for i, c := range s.free {
-			if c == nil || c.empty() {
-				continue
+		for kind, of := range s.free {
+			for i, c := range of {
+				if c == nil || c.empty() {
+					continue
+				}
+				// A name registered after the snapshot above may already have ops.
+				for i >= len(by[kind]) {
+					by[kind] = append(by[kind], nil)
+				}
+				if by[kind][i] == nil {
+					by[kind][i] = NewWindow("")
+				}
+				c.moveTo(by[kind][i])
 			}
-			// A name registered after the snapshot above may already have ops.
-			for i >= len(out) {
-				out = append(out, nil)
-			}
-			if out[i] == nil {
-				out[i] = NewWindow("")
-			}
-			c.moveTo(out[i])
 		}
 	}
+	out := make([]*Window, 0, n)
 	r.mu.Lock()
-	for i, w := range out {
-		if w != nil {
-			w.Name = r.names[i]
+	for kind, of := range by {
+		for i, w := range of {
+			if w != nil {
+				w.Name = prefixes[kind] + r.names[i]
+				out = append(out, w)
+			}
 		}
 	}
 	r.mu.Unlock()
-	out = slices.DeleteFunc(out, func(w *Window) bool { return w == nil })
 	for _, w := range out {
 		if m := r.merged[w.Name]; m != nil {
 			w.Merge(m)

@@ -247,7 +247,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 			s.count.Seen-- // counted before its author was known
 			continue
 		}
-		w.rec.Value(w.name, time.Duration(w.at-e.sent))
+		w.rec.Since(w.name, l.base.Add(time.Duration(e.sent)), time.Duration(w.at-e.sent))
 	}
 	e.waiting = e.waiting[:0]
 	for _, acked := range e.after {
@@ -317,7 +317,7 @@ func (l *Ledger) Seen(user int, channel, id []byte, at time.Time, rec *measure.R
 	if u == e.author {
 		return
 	}
-	rec.Value(name, time.Duration(now-e.sent))
+	rec.Since(name, l.base.Add(time.Duration(e.sent)), time.Duration(now-e.sent))
 	if e.missing.has(u) {
 		s.count.Lost--
 		s.count.Late++

@@ -32,6 +32,7 @@ type User struct {
 	intended  time.Duration // of the next op
 	due       time.Duration
 	scheduled bool
+	flight    *measure.Flight // of the user's own goroutine; nil before its first Begin
 	ops       atomic.Int64
 }
 
@@ -100,6 +101,21 @@ func (u *User) Schedule(intended, due time.Duration) {
 	u.intended, u.due, u.scheduled = intended, due, true
 }
 
+// Begin says that an operation is under way, whose Done comes next. When the run is cut off, it may never come.
+func (u *User) Begin(n measure.Name) {
+	if u.flight == nil {
+		u.flight = u.rec.Flight()
+	}
+	u.flight.Begin(n, u.due)
+}
+
+// Idle says that the user's own goroutine has nothing under way: the engine calls it after an action.
+func (u *User) Idle() {
+	if u.flight != nil {
+		u.flight.End()
+	}
+}
+
 // Done records one operation that was sent and done at these moments. Its Intended and Due are the action's for
 // the first op of an action (or the first after [User.Pause]); a later op is intended the moment the one before
 // it was done, or that of [User.Rejoin].
@@ -116,12 +132,13 @@ func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, b
 	op.Done = max(op.Done, op.Sent)
 	if u.buffered {
 		u.held().Record(n, &op)
-		if op.Done-op.Due > heldAtMost {
+		if op.Done-op.Due > heldAtMost || u.rec.Late(op.Due) {
 			u.Flush()
 		}
 	} else {
 		u.rec.Record(n, &op)
 	}
+	u.Idle()
 	u.ops.Add(1)
 	u.intended, u.due, u.scheduled = op.Done, op.Done, false
 }

@@ -19,6 +19,8 @@ const api = "/api/v4"
 
 // A Recorder takes finished ops; workload.User is one.
 type Recorder interface {
+	// Begin says that an op is under way; Done follows unless the run ends first.
+	Begin(n measure.Name)
 	Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64)
 }
 
@@ -103,6 +105,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	if req.Body != nil && req.ContentType == "" {
 		req.ContentType = "application/json"
 	}
+	c.rec.Begin(c.table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
 	if over(ctx, err) {

@@ -32,6 +32,8 @@ type tally struct {
 	ops []string // name:class
 }
 
+func (r *tally) Begin(measure.Name) {}
+
 func (r *tally) Done(n measure.Name, sent, done time.Time, class measure.Class, _ int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -58,7 +58,7 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 				return
 			}
 			var next *Socket
-			if next, err = a.pool.apart(&besides{a.u, time.Now()}, a.steady).Resume(ctx, sock); err == nil { // which records it
+			if next, err = a.pool.apart(&besides{u: a.u, due: time.Now()}, a.steady).Resume(ctx, sock); err == nil { // which records it
 				sock = next
 			}
 		}
@@ -115,7 +115,7 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 			if ctx.Err() != nil {
 				return
 			}
-			next, err := a.resume(ctx, &besides{a.u, time.Now()}, a.steady)
+			next, err := a.resume(ctx, &besides{u: a.u, due: time.Now()}, a.steady)
 			if err == nil {
 				sock = next
 				break
@@ -259,7 +259,7 @@ func (a *person) behind(do func(ctx context.Context, c *Client)) {
 	if a.life == nil || a.busy >= mostBehind {
 		return
 	}
-	c := a.pool.take(&besides{a.u, time.Now()}, a.steady)
+	c := a.pool.take(&besides{u: a.u, due: time.Now()}, a.steady)
 	if c == nil {
 		return
 	}

@@ -129,8 +129,16 @@ func (p *pool) close() {
 
 // besides records the calls that go out besides the person's own: each is due when the one before it on its connection was done.
 type besides struct {
-	u   *workload.User
-	due time.Time
+	u      *workload.User
+	due    time.Time
+	flight *measure.Flight // nil: nobody waits for these calls when a phase ends
+}
+
+// Begin implements Recorder.
+func (r *besides) Begin(n measure.Name) {
+	if r.flight != nil {
+		r.flight.Begin(n, r.u.Since(r.due))
+	}
 }
 
 // Done implements Recorder.
@@ -138,6 +146,9 @@ func (r *besides) Done(n measure.Name, sent, done time.Time, class measure.Class
 	due := min(r.u.Since(r.due), r.u.Since(sent))
 	r.u.Recorder().Record(n, &measure.Op{Intended: due, Due: due, Sent: r.u.Since(sent), Done: r.u.Since(done), Class: class, Bytes: bytes})
 	r.due = done
+	if r.flight != nil {
+		r.flight.End()
+	}
 }
 
 // A call is one of several that go out together. It must not touch the person.
@@ -160,14 +171,19 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 		if !a.b.set.parallel {
 			break
 		}
-		c := a.pool.take(&besides{a.u, time.Now()}, a.c.table)
+		rec := &besides{u: a.u, due: time.Now(), flight: a.u.Recorder().Flight()}
+		c := a.pool.take(rec, a.c.table)
 		if c == nil {
+			rec.flight.Close()
 			break
 		}
 		alone = false
 		wg.Go(func() {
 			defer a.pool.give(c)
 			work(c, int(taken.Add(1)))
+			if ctx.Err() == nil { // otherwise what was given up is still under way
+				rec.flight.Close()
+			}
 		})
 	}
 	work(a.c, 0)

@@ -38,6 +38,9 @@ type setupRecorder struct {
 	epoch time.Time
 }
 
+// Begin implements Recorder: no phase has begun.
+func (r setupRecorder) Begin(measure.Name) {}
+
 // Done implements Recorder.
 func (r setupRecorder) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
 	at := sent.Sub(r.epoch)

@@ -49,6 +49,7 @@ func newTable(reg *measure.Registry, prefix string) *table {
 
 // A recorder takes finished ops; workload.User is one.
 type recorder interface {
+	Begin(n measure.Name)
 	Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64)
 }
 
@@ -108,6 +109,7 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 			req.ContentType = "application/x-www-form-urlencoded"
 		}
 	}
+	c.rec.Begin(c.table[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -1,0 +1,129 @@
+package measure
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// How the series begin of what was due before the last [Registry.Mark] and recorded after it, and of what was still under way when
+// [Registry.Censor] looked. Only who calls these sees such series, by [Split]; no op's own name begins so.
+const (
+	LatePrefix = "late:"
+	OpenPrefix = "open:"
+)
+
+// Mark ends a stretch at an offset from the epoch. Ops that are recorded from now on and were due before it are cut under names of
+// their own ([LatePrefix]), so that they can still be counted in that stretch. Offsets do not decrease. 0, as at the beginning, is no mark.
+func (r *Registry) Mark(epoch time.Time, at time.Duration) {
+	r.mu.Lock()
+	r.epoch = epoch
+	r.mu.Unlock()
+	r.mark.Store(int64(at))
+	for _, s := range r.shards {
+		s.mu.Lock()
+		s.mark = int64(at)
+		s.mu.Unlock()
+	}
+}
+
+// Late reports whether an op that was due at this offset belongs before the last mark.
+func (rec *Recorder) Late(due time.Duration) bool { return int64(due) < rec.reg.mark.Load() }
+
+// A Flight says which op a goroutine has under way. Begin and End are for that goroutine, one op at a time; the registry looks from
+// others.
+type Flight struct {
+	reg  *Registry
+	name atomic.Uint32
+	due  atomic.Int64 // of the op under way, plus one; 0: none
+}
+
+// Flight returns a flight without an op. It counts until Close.
+func (rec *Recorder) Flight() *Flight {
+	f := &Flight{reg: rec.reg}
+	f.reg.mu.Lock()
+	defer f.reg.mu.Unlock()
+	if f.reg.flights == nil {
+		f.reg.flights = map[*Flight]struct{}{}
+	}
+	f.reg.flights[f] = struct{}{}
+	return f
+}
+
+// Begin says that an op of this name is under way that was due at this offset.
+func (f *Flight) Begin(n Name, due time.Duration) {
+	f.name.Store(uint32(n))
+	f.due.Store(int64(max(due, 0)) + 1)
+}
+
+// End says that it was recorded. An op that is given up when the run is cut off does not end: its age is what is known of it.
+func (f *Flight) End() { f.due.Store(0) }
+
+// Close takes the flight, and what it may have under way, from the registry.
+func (f *Flight) Close() {
+	f.reg.mu.Lock()
+	delete(f.reg.flights, f)
+	f.reg.mu.Unlock()
+}
+
+// before returns the op under way if it was due before an offset.
+func (f *Flight) before(at int64) (n Name, due int64, ok bool) {
+	due = f.due.Load() - 1
+	n = Name(f.name.Load())
+	return n, due, due >= 0 && due < at && f.due.Load() == due+1
+}
+
+// Open returns how many ops are under way that were due before the last mark.
+func (r *Registry) Open() int {
+	n, mark := 0, r.mark.Load()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for f := range r.flights {
+		if _, _, ok := f.before(mark); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// Censor counts those under [OpenPrefix] with their age at an offset from the epoch, which is a lower bound of their response and
+// service, and in no class: they have not ended. It returns how many they are.
+func (r *Registry) Censor(at time.Duration) int {
+	mark := r.mark.Load()
+	ages := map[Name][]time.Duration{}
+	n := 0
+	r.mu.Lock()
+	for f := range r.flights {
+		if name, due, ok := f.before(mark); ok {
+			ages[name] = append(ages[name], at-time.Duration(due))
+			n++
+		}
+	}
+	r.mu.Unlock()
+	s := r.shards[0]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, of := range ages {
+		for _, d := range of {
+			s.cell(open, name).same.add(int64(d))
+		}
+	}
+	return n
+}
+
+// Split sorts windows of one Cut by what their ops are: of the stretch after the last mark, of the one before it, and still under way.
+// The latter two get the ops' own names.
+func Split(ws []*Window) (inTime, late, open []*Window) {
+	for _, w := range ws {
+		if name, ok := strings.CutPrefix(w.Name, LatePrefix); ok {
+			w.Name = name
+			late = append(late, w)
+		} else if name, ok := strings.CutPrefix(w.Name, OpenPrefix); ok {
+			w.Name = name
+			open = append(open, w)
+		} else {
+			inTime = append(inTime, w)
+		}
+	}
+	return inTime, late, open
+}
