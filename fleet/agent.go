@@ -136,6 +136,12 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		for _, m := range r.Collect.Acked {
 			s.agent.Ledger.Heard(m.unpack(s.epoch), now)
 		}
+		if r.Collect.Mark > 0 {
+			s.agent.Registry.Mark(s.epoch, r.Collect.Mark)
+		}
+		if c := r.Collect.Censor; c != nil {
+			s.agent.Registry.Censor(c.At, c.Timeout)
+		}
 		p.Report, err = s.report(ctx)
 	case r.Stop != nil:
 		s.agent.Ledger.Settle(time.Now())
@@ -149,7 +155,8 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 
 func (s *served) report(ctx context.Context) (*report, error) {
 	a := s.agent
-	r := &report{Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps()}
+	// What is under way is counted first: it is in the windows below if it ends meanwhile.
+	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps()}
 	_, r.Active, r.Failed = a.Engine.Users()
 	now := time.Now()
 	if now.Sub(s.sampled) >= 900*time.Millisecond {

@@ -44,8 +44,8 @@ type Config struct {
 	Patience time.Duration
 }
 
-// A Driver drives users in other processes. It is a [trial.Driver], [trial.Counter], [trial.Stormer] and
-// [trial.Collector]. Methods are safe for concurrent use; Collect and Activity are for one goroutine.
+// A Driver drives users in other processes. It is a [trial.Driver], [trial.Counter], [trial.Stormer],
+// [trial.Collector] and [trial.Drainer]. Methods are safe for concurrent use; Collect and Activity are for one goroutine.
 type Driver struct {
 	cfg    Config
 	agents []*agent
@@ -58,6 +58,8 @@ type Driver struct {
 	given   int
 	stopped bool
 	ended   error // of the agents that were lost at the stop
+	mark    time.Duration
+	censor  *censor // for the next Collect
 }
 
 // agent is the coordinator's side of one.
@@ -215,6 +217,30 @@ func (d *Driver) Users() (desired, active, failed int) {
 	return d.desired, active, failed
 }
 
+// Mark implements [trial.Drainer].
+func (d *Driver) Mark(at time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mark = at
+}
+
+// Censor implements [trial.Drainer].
+func (d *Driver) Censor(at, timeout time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.censor = &censor{at, timeout}
+}
+
+// Open implements [trial.Drainer], as of the last Collect.
+func (d *Driver) Open() (n int) {
+	for _, a := range d.agents {
+		a.mu.Lock()
+		n += a.last.Open
+		a.mu.Unlock()
+	}
+	return n
+}
+
 // Storm implements [trial.Stormer]. An agent that is lost has no part in it; the next Collect says so.
 func (d *Driver) Storm(s workload.Storm) *workload.StormState {
 	var mu sync.Mutex
@@ -237,6 +263,8 @@ func (d *Driver) Storm(s workload.Storm) *workload.StormState {
 func (d *Driver) Collect(ctx context.Context) error {
 	d.mu.Lock()
 	stopped, ended := d.stopped, d.ended
+	mark, censor := d.mark, d.censor
+	d.censor = nil
 	d.mu.Unlock()
 	if stopped {
 		return ended // Stop has collected the rest
@@ -246,7 +274,7 @@ func (d *Driver) Collect(ctx context.Context) error {
 		mail := a.mail
 		a.mail = nil
 		a.mu.Unlock()
-		p, err := a.call(ctx, request{Collect: &collect{Acked: mail}}, d.cfg.Patience)
+		p, err := a.call(ctx, request{Collect: &collect{Acked: mail, Mark: mark, Censor: censor}}, d.cfg.Patience)
 		if err != nil {
 			return err
 		}
@@ -432,4 +460,5 @@ var (
 	_ trial.Counter   = (*Driver)(nil)
 	_ trial.Stormer   = (*Driver)(nil)
 	_ trial.Collector = (*Driver)(nil)
+	_ trial.Drainer   = (*Driver)(nil)
 )

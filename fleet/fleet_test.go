@@ -110,19 +110,25 @@ func build(ch *channel, fail int) Build {
 // lead starts a fleet of n served agents.
 func lead(t *testing.T, n int, b Build) (d *Driver, cfg Config, served chan error, agents []net.Conn) {
 	t.Helper()
-	served = make(chan error, n)
 	cfg = Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+	served, agents = links(n, &cfg, b)
+	d, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, cfg, served, agents
+}
+
+// links serves n agents and gives cfg the links to them.
+func links(n int, cfg *Config, b Build) (served chan error, agents []net.Conn) {
+	served = make(chan error, n)
 	for range n {
 		here, there := net.Pipe()
 		cfg.Links = append(cfg.Links, here)
 		agents = append(agents, there)
 		go func() { served <- Serve(context.Background(), there, there, b) }()
 	}
-	d, err := New(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d, cfg, served, agents
+	return served, agents
 }
 
 // Three agents count what one engine counts, message by message, although authors and recipients are apart.

@@ -40,6 +40,16 @@ type users struct {
 // collect brings what other agents' users wrote, and asks for a report.
 type collect struct {
 	Acked []message `json:"acked,omitempty"`
+	// Mark ends a stretch at this offset from the epoch; 0: as before.
+	Mark time.Duration `json:"mark,omitempty"`
+	// Censor, if it is set, asks for the ages of the operations under way.
+	Censor *censor `json:"censor,omitempty"`
+}
+
+// censor takes ages at an offset from the epoch.
+type censor struct {
+	At      time.Duration `json:"at"`
+	Timeout time.Duration `json:"timeout"`
 }
 
 type stop struct {
@@ -61,6 +71,7 @@ type reply struct {
 type report struct {
 	Active   int                  `json:"active"`
 	Failed   int                  `json:"failed"`
+	Open     int                  `json:"open,omitempty"` // operations under way that were due before the mark
 	Activity workload.Activity    `json:"activity"`
 	Windows  []byte               `json:"windows,omitempty"` // as a file windows.hdr of one second
 	Tally    workload.Snapshot    `json:"tally,omitempty"`

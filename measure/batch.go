@@ -21,10 +21,10 @@ type Batch struct {
 // entry is an op, or with lagOnly the lateness of an action, before it is counted.
 type entry struct {
 	due, lag, wait, service int64
-	bytes              int64
-	name               Name
-	class              Class
-	scheduled, lagOnly bool
+	bytes                   int64
+	name                    Name
+	class                   Class
+	scheduled, lagOnly      bool
 }
 
 func (e *entry) set(n Name, op *Op) {

@@ -86,29 +86,33 @@ func (r *Registry) Open() int {
 	return n
 }
 
-// Censor counts those under [OpenPrefix] with their age at an offset from the epoch, which is a lower bound of their response and
-// service, and in no class: they have not ended. It returns how many they are.
-func (r *Registry) Censor(at time.Duration) int {
+// Censor counts those with their age at an offset from the epoch: as a timeout if the age has reached the timeout (0: none has), else
+// under [OpenPrefix] and in no class, because they have not ended; the age is a lower bound of response and service.
+func (r *Registry) Censor(at, timeout time.Duration) {
 	mark := r.mark.Load()
-	ages := map[Name][]time.Duration{}
-	n := 0
+	type aged struct {
+		name Name
+		age  time.Duration
+	}
+	var all []aged
 	r.mu.Lock()
 	for f := range r.flights {
 		if name, due, ok := f.before(mark); ok {
-			ages[name] = append(ages[name], at-time.Duration(due))
-			n++
+			all = append(all, aged{name, at - time.Duration(due)})
 		}
 	}
 	r.mu.Unlock()
 	s := r.shards[0]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, of := range ages {
-		for _, d := range of {
-			s.cell(open, name).same.add(int64(d))
+	for _, a := range all {
+		kind := open
+		if timeout > 0 && a.age >= timeout {
+			kind = late
+			s.cell(kind, a.name).classes[Timeout]++
 		}
+		s.cell(kind, a.name).same.add(int64(a.age))
 	}
-	return n
 }
 
 // Split sorts windows of one Cut by what their ops are: of the stretch after the last mark, of the one before it, and still under way.

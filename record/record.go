@@ -58,6 +58,8 @@ type Phase struct {
 	Users int           `json:"users"` // at its end
 	// Ended says why it ended, where a stop rule of the plan could end it before its time.
 	Ended string `json:"ended,omitempty"`
+	// Tail is what was under way at the end of a measured phase; nil: not recorded.
+	Tail *Tail `json:"tail,omitempty"`
 }
 
 // Phase returns the phase of this name.

@@ -328,12 +328,15 @@ func (r *run) evaluation(rd control.Reading, phase string) record.Event {
 	return e
 }
 
-// judgeMeasure evaluates the rules once over the whole measured phase.
-func (r *run) judgeMeasure() {
-	if r.measured.span() <= 0 {
-		return
-	}
+// gateMeasured judges what the measured phase says of the generator, at its end.
+func (r *run) gateMeasured() {
 	r.judgeGaps()
+	r.gateMeasure(r.measured)
+	r.judgeSteady()
+}
+
+// judgeMeasure evaluates the rules once over the whole measured phase, when what was under way at its end has ended too.
+func (r *run) judgeMeasure() {
 	rds := r.readings(context.Background(), r.measured, false)
 	r.exportMeasured(rds)
 	for _, rd := range rds {
@@ -354,8 +357,6 @@ func (r *run) judgeMeasure() {
 		}
 		r.event(r.evaluation(rd, "measured"))
 	}
-	r.gateMeasure(r.measured)
-	r.judgeSteady()
 	r.judgeLevel()
 }
 

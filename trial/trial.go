@@ -82,6 +82,8 @@ type Spec struct {
 	Search  *Search
 	Rules   []plan.SLO // with times as they are run
 	Window  time.Duration
+	// Timeout ends an operation. So long what is under way when the measured phase ends is waited for; 0 for not at all.
+	Timeout time.Duration
 	Epoch   time.Time
 	Driver  Driver
 	// Registry is where the driver's users record.
@@ -131,7 +133,11 @@ func Run(ctx context.Context, s Spec) (Outcome, error) {
 	if s.Series != nil {
 		r.series = newExporter(s.Series, s.Rules)
 	}
-	err := r.lost(ctx, r.all(ctx), "the load was not the plan's any more")
+	err := r.all(ctx)
+	if err != nil {
+		r.cutOff()
+	}
+	err = r.lost(ctx, err, "the load was not the plan's any more")
 	r.endConduct()
 	r.Ledger.Settle(time.Now())
 	r.Driver.Stop(2 * time.Second)
@@ -205,6 +211,8 @@ type run struct {
 	level    level
 	trailing time.Duration // how far the trail must reach
 	until    untilState
+	tails    *tails  // while a phase is drained
+	held     []frame // of the drain
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -233,9 +241,15 @@ func (r *run) all(ctx context.Context) error {
 					return err
 				}
 				r.endConduct()
-				r.judgeMeasure()
+				r.gateMeasured()
 			}
 			r.endPhase()
+			if ph.name == "measure" {
+				if err := r.drain(ctx); err != nil {
+					return err
+				}
+				r.judgeMeasure()
+			}
 		}
 	}
 	if r.Search != nil {
@@ -335,13 +349,16 @@ func (r *run) advance(ctx context.Context) error {
 		return err
 	}
 	r.n++
+	if r.tails == nil {
+		r.cutoff()
+	}
 	if c, ok := r.Driver.(Collector); ok {
 		if err := c.Collect(ctx); err != nil {
 			return err
 		}
 	}
 	desired, active, _ := r.Driver.Users()
-	sl := slice{at: r.now(), desired: desired, active: active, windows: r.Registry.Cut(), busy: map[string][2]float64{}}
+	sl := slice{at: r.now(), desired: desired, active: active, windows: r.cut(), busy: map[string][2]float64{}}
 	sl.userSeconds = float64(active) * r.tick.Seconds()
 	if n := len(r.trail.slices); n > 0 {
 		sl.userSeconds = float64(active+r.trail.slices[n-1].active) / 2 * r.tick.Seconds()
@@ -401,7 +418,7 @@ func (r *run) opsPerSecond(sl slice) float64 {
 // flush writes the second that has just ended, or with last what there is of the one that has not.
 func (r *run) flush(last bool) {
 	if last {
-		r.sec.add(r.Registry.Cut())
+		r.sec.add(r.cut())
 		if len(r.sec) == 0 {
 			return
 		}
@@ -410,7 +427,11 @@ func (r *run) flush(last bool) {
 	if last {
 		second = int(r.now() / time.Second)
 	}
-	r.keep(r.Writer.Windows(second, r.sec.sorted()))
+	if r.tails != nil {
+		r.held = append(r.held, frame{second, r.sec.sorted()})
+	} else {
+		r.keep(r.Writer.Windows(second, r.sec.sorted()))
+	}
 	r.sec = measureSecond{}
 }
 

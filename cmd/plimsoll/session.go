@@ -298,7 +298,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 // spec translates the plan for one part.
 func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, epoch time.Time) trial.Spec {
 	spec := trial.Spec{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.prog.trial, Gates: s.plan.Gates.All()}
-	spec.Window = 15 * time.Second
+	spec.Window, spec.Timeout = 15*time.Second, opTimeout
 	if b := s.plan.Bounded; b != nil && pt.bounded {
 		n, _ := b.UsersFor(pt.engine)
 		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window)}

@@ -1,0 +1,215 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/engine"
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/trial"
+	"plimsoll/workload"
+)
+
+// stalled is a server that answers in a millisecond, but not between two moments: what came then is answered at the end of it. Its users
+// think a second and end a request after patience.
+type stalled struct {
+	epoch    time.Time
+	from, to time.Duration
+	patience time.Duration
+}
+
+type stalledActor struct {
+	s *stalled
+	u *workload.User
+	n measure.Name
+}
+
+func (s *stalled) Provision(context.Context, workload.Env, int) error { return nil }
+func (s *stalled) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	return &stalledActor{s, u, env.Registry.Name("ask")}, nil
+}
+func (a *stalledActor) Login(context.Context) error { return nil }
+func (a *stalledActor) Think() time.Duration {
+	return time.Duration((0.5 + a.u.Think.Float64()) * float64(time.Second))
+}
+func (a *stalledActor) Act(ctx context.Context) error {
+	sent := time.Now()
+	done, class := sent.Add(time.Millisecond), measure.OK
+	if at := sent.Sub(a.s.epoch); at >= a.s.from && at < a.s.to {
+		done = a.s.epoch.Add(a.s.to)
+	}
+	if limit := sent.Add(a.s.patience); done.After(limit) {
+		done, class = limit, measure.Timeout
+	}
+	a.u.Begin(a.n)
+	if err := workload.SleepUntil(ctx, done); err != nil {
+		return err
+	}
+	a.u.Done(a.n, sent, time.Now(), class, 0)
+	return nil
+}
+func (a *stalledActor) Close() {}
+
+// calm is a host where nothing is amiss.
+type calm struct{ busy float64 }
+
+func (c *calm) Busy(string) (busy, total float64, err error) {
+	c.busy++
+	return c.busy / 10, c.busy, nil
+}
+func (*calm) Query(context.Context, string) (float64, bool, error) { return 0, false, nil }
+func (*calm) Health(int, float64) map[string]trial.Reading {
+	return map[string]trial.Reading{"core": {Value: 30}}
+}
+func (*calm) Failing() map[string]trial.Failure { return nil }
+
+// measured runs 50 users for 20 s after 5 s against the server, in this process (agents 0) or in so many others.
+func measured(t *testing.T, s stalled, agents int, change func(*trial.Spec)) (*record.Run, trial.Outcome) {
+	t.Helper()
+	s.epoch = time.Now()
+	s.from += 5 * time.Second
+	s.to += 5 * time.Second
+	part := []engine.Part{{Behavior: &s, Share: 1}}
+	reg := measure.NewRegistry(2)
+	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Epoch: s.epoch, Registry: reg, Signals: new(calm), Writer: w,
+		Bounded: &trial.Bounded{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}}
+	if agents == 0 {
+		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Epoch: s.epoch})
+	} else {
+		conf := Config{Epoch: s.epoch, Settings: json.RawMessage("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
+		links(agents, &conf, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+			a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
+			a.Ledger.Share()
+			var err error
+			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: part, Epoch: epoch,
+				OnError: onError, Agent: st.Agent, Agents: st.Agents})
+			return a, err
+		})
+		spec.Driver, err = New(t.Context(), conf)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&spec)
+	}
+	out, err := trial.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Update(func(m *record.Manifest) { m.Phases = out.Phases }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), out.Validity, out.Interrupted); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, out
+}
+
+// ask returns the operations of the measured phase.
+func ask(t *testing.T, r *record.Run) (*measure.Window, record.Phase) {
+	t.Helper()
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		t.Fatal("no measured phase")
+	}
+	m, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m["ask"] == nil {
+		t.Fatal("nothing was measured")
+	}
+	return m["ask"], ph
+}
+
+// The server stands still for the last 3.1 of 20 s: all 50 users are in a request when the phase ends, and none has an answer.
+func TestStallAtTheEndOfThePhaseShows(t *testing.T) {
+	for _, agents := range []int{0, 1, 3} {
+		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := measured(t, stalled{from: 16900 * time.Millisecond, to: 20500 * time.Millisecond, patience: 5 * time.Second}, agents, nil)
+				w, ph := ask(t, r)
+				if ph.To-ph.From != 20*time.Second {
+					t.Errorf("the phase lasted %v", ph.To-ph.From)
+				}
+				if p99, most := w.Response.Quantile(0.99), w.Response.Max(); p99 < 2*time.Second || most < 3*time.Second {
+					t.Errorf("p99 %v and max %v say nothing of a stall of 3.1 s", p99, most)
+				}
+				if op := ph.Tail.Of(nil); op.Drained != 50 || op.Open != 0 || ph.Tail.Waited <= 0 || ph.Tail.Waited > time.Second {
+					t.Errorf("tail %+v after %v, want the 50 users' operations within a second", op, ph.Tail.Waited)
+				}
+			})
+		})
+	}
+}
+
+// A server that does not come back: what was under way ends by the client's own patience, as a timeout of the measured phase.
+func TestStallThatOutlastsThePhaseEndsInTimeouts(t *testing.T) {
+	for _, agents := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: 5 * time.Second}, agents, nil)
+			w, ph := ask(t, r)
+			if op := ph.Tail.Of(nil); op.Drained != 50 || w.Classes[measure.Timeout] != 50 {
+				t.Errorf("%d agents: tail %+v, %d timeouts, want 50", agents, op, w.Classes[measure.Timeout])
+			}
+			if len(out.Phases) != 4 || out.Phases[3].Name != "drain" || out.Phases[3].To > ph.To+6*time.Second {
+				t.Errorf("%d agents: phases %+v", agents, out.Phases)
+			}
+			if w.Count() != w.Response.Count() {
+				t.Errorf("%d agents: %d operations, %d with a time", agents, w.Count(), w.Response.Count())
+			}
+		})
+	}
+}
+
+// Nobody waits for what is under way when there is no time for it: it enters with its age, in no class, and percentiles say that they are bounds.
+func TestOpenOperationsEnterWithTheirAge(t *testing.T) {
+	for _, agents := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			r, out := measured(t, stalled{from: 16900 * time.Millisecond, to: time.Hour, patience: time.Hour}, agents, func(s *trial.Spec) { s.Timeout = 0 })
+			w, ph := ask(t, r)
+			op := ph.Tail.Of(nil)
+			if op.Open != 50 || op.Drained != 0 || w.Response.Count() != w.Count()+50 {
+				t.Fatalf("%d agents: tail %+v; %d operations, %d with a time", agents, op, w.Count(), w.Response.Count())
+			}
+			if most := w.Response.Max(); most < 2*time.Second || most > 4*time.Second {
+				t.Errorf("%d agents: the oldest is %v old", agents, most)
+			}
+			if p50, p99 := w.Response.Quantile(0.5), w.Response.Quantile(0.99); op.Bound(p50) || !op.Bound(p99) {
+				t.Errorf("%d agents: p50 %v is a bound: %v; p99 %v: %v", agents, p50, op.Bound(p50), p99, op.Bound(p99))
+			}
+			if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "drain" {
+				t.Errorf("%d agents: findings %v", agents, fs)
+			}
+		})
+	}
+}
+
+// Without a stall the drain costs the run no second, and loses and doubles nothing.
+func TestDrainOfAQuietEndTakesNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, out := measured(t, stalled{patience: time.Second}, 0, nil)
+		w, ph := ask(t, r)
+		if last := out.Phases[len(out.Phases)-1]; last.Name != "measure" || ph.Tail == nil || ph.Tail.Of(nil).Open > 0 {
+			t.Errorf("last phase %+v, tail %+v", last, ph.Tail)
+		}
+		if n := w.Count(); n < 900 || n > 1100 {
+			t.Errorf("%d operations of 50 users in 20 s", n)
+		}
+	})
+}
