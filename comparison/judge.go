@@ -80,7 +80,7 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 			}
 		default:
 			if op, ok := throughputOf(e.Name); ok {
-				v, why = throughput(r, window(op))
+				v, why = throughput(r, op, window(op))
 				n.Had[e.Name] = window(op).Count()
 				break
 			}

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/measure"
 	"plimsoll/record"
+	"plimsoll/trial"
 )
 
 // throughputOf returns the operation of an endpoint such as throughput(post).
@@ -15,8 +16,8 @@ func throughputOf(endpoint string) (op string, ok bool) {
 	return strings.TrimSuffix(rest, ")"), ok
 }
 
-// throughput returns how many operations of the measured phase succeeded, per minute.
-func throughput(r *record.Run, w *measure.Window) (perMinute float64, why string) {
+// throughput returns how many operations succeeded in the measured phase, per minute: those under way at its end are no part of it.
+func throughput(r *record.Run, op string, w *measure.Window) (perMinute float64, why string) {
 	ph, ok := r.Manifest.Phase("measure")
 	switch {
 	case !ok:
@@ -26,5 +27,5 @@ func throughput(r *record.Run, w *measure.Window) (perMinute float64, why string
 	case w.Classes[measure.OK] == 0:
 		return math.NaN(), "no such operation succeeded"
 	}
-	return float64(w.Classes[measure.OK]) / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
+	return float64(w.Classes[measure.OK]-ph.Tail.Of(trial.Selector(op)).OK) / (ph.To - ph.From).Seconds() * time.Minute.Seconds(), ""
 }

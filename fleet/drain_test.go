@@ -131,8 +131,8 @@ func ask(t *testing.T, r *record.Run) (*measure.Window, record.Phase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m["ask"] == nil {
-		t.Fatal("nothing was measured")
+	if m["ask"] == nil || ph.Tail == nil {
+		t.Fatalf("nothing was measured, or what was under way at the end is not told: %+v", ph)
 	}
 	return m["ask"], ph
 }

@@ -13,7 +13,9 @@ type Tail struct {
 // A TailOp is those of one operation.
 type TailOp struct {
 	// Drained is how many have ended since; they count in the phase like all others, and did not end in it.
+	// OK is how many of those succeeded. A rate is of those that ended in the phase, and leaves them out.
 	Drained uint64 `json:"drained,omitempty"`
+	OK      uint64 `json:"ok,omitempty"`
 	// Open is how many have not. They are in the histograms of response and service with their age, which is a lower bound, and in no class.
 	Open uint64 `json:"open,omitempty"`
 	// Least is the smallest such age in nanoseconds: a percentile from there on is a lower bound too.
@@ -36,6 +38,7 @@ func (o TailOp) with(p TailOp) TailOp {
 		o.Least = min(o.Least, p.Least)
 	}
 	o.Drained += p.Drained
+	o.OK += p.OK
 	o.Open += p.Open
 	return o
 }

@@ -137,7 +137,7 @@ func (r *run) endDrain(end, waited time.Duration) {
 	r.tails = nil
 	tail := &record.Tail{Waited: waited}
 	for name, w := range t.late {
-		tail.Add(name, record.TailOp{Drained: w.Count()})
+		tail.Add(name, record.TailOp{Drained: w.Count(), OK: w.Classes[measure.OK]})
 	}
 	for name, w := range t.open {
 		tail.Add(name, record.TailOp{Open: w.Response.Count(), Least: w.Response.Min()})
