@@ -119,12 +119,12 @@ func LoadText(p *plan.Plan, engine, test string) string {
 }
 
 // AALines returns the lines of the registry that a comparison of a build with itself leaves: one for each arm, database and
-// endpoint whose differences have an interval.
+// endpoint whose differences are numbers with an interval.
 func AALines(c *record.Comparison, p *plan.Plan, arms []Judgement, env Environment, now time.Time) []record.AA {
 	var out []record.AA
 	for _, j := range arms {
 		for _, r := range j.Verdict.Results {
-			if !r.HasInterval() || math.IsNaN(r.SD) || math.IsInf(r.Lo, 0) || math.IsInf(r.Hi, 0) {
+			if !r.HasInterval() || r.Censored() || math.IsNaN(r.SD) || math.IsInf(r.Lo, 0) || math.IsInf(r.Hi, 0) {
 				continue
 			}
 			test := TestOf(r.Name)

@@ -94,7 +94,16 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 func isBound(c *record.Capacity) bool { return c.Kind != record.Estimate && c.Kind != record.Invalid }
 
 func deltaOf(r verdict.Result) *Delta {
-	return &Delta{Value: Number(r.Effect), Lo: Number(r.Lo), Hi: Number(r.Hi)}
+	d := &Delta{Value: Number(r.Effect), Lo: Number(r.Lo), Hi: Number(r.Hi)}
+	switch { // more than half of the pairs are bounds: one end is all that is known
+	case d.Value.Known():
+		d.FromBounds = r.Censored() && r.HasInterval()
+	case d.Hi.Known():
+		d.Value, d.Hi, d.Bound = d.Hi, unknown, "<="
+	case d.Lo.Known():
+		d.Value, d.Lo, d.Bound = d.Lo, unknown, ">="
+	}
+	return d
 }
 
 // ratio returns the difference of two capacities as far as it is known; nil if one is missing.

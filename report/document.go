@@ -224,6 +224,8 @@ type Delta struct {
 	Hi    Number `json:"hi"`
 	// Bound says that Value is not known but bounded: "<=", ">=", or "" for a value.
 	Bound string `json:"bound,omitempty"`
+	// FromBounds says that some of the pairs are only bounds: the interval holds whatever lies behind them.
+	FromBounds bool `json:"from_bounds,omitempty"`
 }
 
 // Block is the capacities of one block: by engine (as Document.Engines) and arm (as Document.Arms).

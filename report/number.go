@@ -115,7 +115,11 @@ func (d *Delta) text() string {
 		return percent(v)
 	}
 	n := spanDecimals(100*float64(d.Lo), 100*float64(d.Hi))
-	return fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*float64(d.Lo), n), signed(100*float64(d.Hi), n))
+	text := fmt.Sprintf("%s %% [%s, %s]", signed(100*v, n), signed(100*float64(d.Lo), n), signed(100*float64(d.Hi), n))
+	if d.FromBounds {
+		text += " (bounds)"
+	}
+	return text
 }
 
 // spanDecimals returns the decimals of an interval in percent: one at least, unless it is wider than ten points.

@@ -26,9 +26,9 @@ type Blocks struct {
 // margin, if their true difference is the one that was seen: the smallest number, at least stats.MinPairs, of which
 // four in five comparisons of one look at the level of 5 % say so. Two runs of a block vary independently here, so that
 // their difference varies √2 times as much as a run; what blocks cancel of a drift that both share comes on top. It is nil
-// where the size of the difference is not known, and for absolute endpoints, whose runs have no relative spread.
+// where the size of the difference is not known or rests on bounds, and for absolute endpoints, whose runs have no relative spread.
 func (r Result) BlocksForSame() []Blocks {
-	if !r.HasEffect() || r.Absolute {
+	if !r.HasEffect() || r.Censored() || r.Absolute {
 		return nil
 	}
 	var out []Blocks

@@ -24,8 +24,10 @@
 //
 // # Censored values
 //
-// A search that ended at its own limit knows only "at least". One such value in the sample leaves the order
-// of the pairs: a sign test, and no size of the difference.
+// A search that ended at its own limit knows only "at least". With at most half of the pairs such bounds, the conclusion is the one that
+// holds whatever lies behind them ([stats.Spans]), with an interval; with more, the order within the pairs is left: a sign
+// test, in which an order that is not known counts against the conclusion, and one end of the difference. Bounds never
+// read same.
 //
 // # Several endpoints
 //

@@ -30,7 +30,7 @@ func Judge(e Endpoint, pairs []Pair, opt Options) Result {
 		return r.conclude(Invalid, "there is no valid pair")
 	}
 	if r.Censored() {
-		return r.judgeOrder()
+		return r.judgeBounds()
 	}
 	s := r.differences(r.Pairs)
 	for _, w := range s.Warnings {
@@ -192,9 +192,9 @@ func (r *Result) measure(s stats.Sample, ci, ci90 stats.Interval) {
 }
 
 // pairsNeeded returns how many pairs are needed in all for the margin to be found, and for numbers like
-// these to be decided at the level alpha; 0 if that is unknown or out of reach.
+// these to be decided at the level alpha; 0 if that is unknown or out of reach, as for bounds.
 func (r *Result) pairsNeeded(alpha float64) int {
-	if !r.HasInterval() {
+	if !r.HasInterval() || r.Censored() {
 		return 0
 	}
 	forMargin := stats.PairsFor(r.SD, r.limit(), r.Alpha)

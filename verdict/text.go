@@ -16,7 +16,7 @@ const maxRows = 24
 // interval when the sample carries one, the warnings and the sentence.
 func Text(w io.Writer, r Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s, %s is better, margin %s (%s)\n", r.Name, parens(r.Unit), r.Better, r.margin(), r.bounds())
+	fmt.Fprintf(&b, "%s%s, %s is better, margin %s (%s)\n", r.Name, parens(r.Unit), r.Better, r.margin(), r.allowed())
 	if r.N > 0 {
 		b.WriteByte('\n')
 		writePairs(&b, r)
@@ -28,6 +28,8 @@ func Text(w io.Writer, r Result) error {
 	}
 	if r.HasEffect() {
 		fmt.Fprintf(&b, "%-10s%s\n", "change", r.interval())
+	} else if end := r.oneEnd(); end != "" {
+		fmt.Fprintf(&b, "%-10s%s (%s)\n", "change", end, pText(r.P))
 	}
 	if r.HasInterval() {
 		fmt.Fprintf(&b, "%-10s%s\n", "detail", r.detail())
@@ -105,13 +107,19 @@ func (r Result) interval() string {
 	if !r.HasInterval() {
 		return r.delta(r.Effect)
 	}
-	return fmt.Sprintf("[%s %s %s] (%s)", r.delta(r.Lo), r.delta(r.Effect), r.delta(r.Hi), pText(r.P))
+	from := ""
+	if n := r.bounds(); n > 0 {
+		from = fmt.Sprintf(", %d of %s only %s", n, count(r.N, "pair"), plural(n, "a bound", "bounds"))
+	}
+	return fmt.Sprintf("[%s %s %s] (%s%s)", r.delta(r.Lo), r.delta(r.Effect), r.delta(r.Hi), pText(r.P), from)
 }
 
 // detail writes the numbers that the decision rests on besides the interval.
 func (r Result) detail() string {
-	text := fmt.Sprintf("%s interval; %s interval [%s %s]; sign-flip %s; smallest change to be found %s",
-		r.level(), r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), pText(r.SignFlipP), r.size(r.MDE))
+	text := fmt.Sprintf("%s interval; %s interval [%s %s]; sign-flip %s", r.level(), r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), pText(r.SignFlipP))
+	if !math.IsNaN(r.MDE) {
+		text += "; smallest change to be found " + r.size(r.MDE)
+	}
 	if r.Look > 0 {
 		text += fmt.Sprintf("; look %d of %d", r.Look, r.Looks)
 	}

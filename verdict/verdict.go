@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/stats"
 )
@@ -177,16 +178,17 @@ type Result struct {
 
 	// Effect is new/base - 1 (0.05 is 5 % more), or new - base in percentage points for absolute
 	// endpoints. Lo and Hi are its interval of level 1-alpha, Lo90 and Hi90 that of level 1-2·alpha, which
-	// is compared with the margin. NaN where it is not known: intervals below three pairs, all of them for
-	// censored samples.
+	// is compared with the margin. NaN where it is not known: intervals below three pairs, and of samples in which more
+	// than half of the pairs are bounds all but the end of the interval that bounds leave, Lo or Hi. Where some pairs are bounds, the
+	// interval holds whatever lies behind them, and Effect is the mean of what is nearest to the others.
 	Effect float64 `json:"effect"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
 	Lo90   float64 `json:"lo90"`
 	Hi90   float64 `json:"hi90"`
 
-	// P is the two-sided p-value of the t test on the differences (of the sign test for a censored
-	// sample), SignFlipP that of the exact sign-flip test, HolmP is P adjusted for the other endpoints
+	// P is the two-sided p-value of the t test on the differences, of stats.Spans where some pairs are bounds, and of the
+	// sign test where more than half are; SignFlipP that of the exact sign-flip test, HolmP is P adjusted for the other endpoints
 	// (set by Combine; NaN before).
 	P         float64 `json:"p"`
 	SignFlipP float64 `json:"sign_flip_p"`
@@ -197,7 +199,7 @@ type Result struct {
 	HLLo float64 `json:"hl_lo"`
 	HLHi float64 `json:"hl_hi"`
 
-	// SD is the standard deviation of the differences on their scale (of ln ratios, or points). MDE is
+	// SD is the standard deviation of the differences on their scale (of ln ratios, or points), of those that are no bounds. MDE is
 	// the effect that this many pairs with this spread would find in four of five cases, as a positive
 	// ratio minus one or in points. PairsNeeded is how many pairs in all are needed for MDE to reach the
 	// margin and for numbers like these to be decided; 0 if there is a verdict already, or if it is not known
@@ -236,13 +238,20 @@ func (r Result) HasEffect() bool { return !math.IsNaN(r.Effect) }
 // Censored reports whether a pair of the sample is only a bound.
 func (r Result) Censored() bool { return censored(r.Pairs) }
 
-func censored(pairs []Pair) bool {
-	for _, p := range pairs {
-		if p.BaseCensored || p.NewCensored {
-			return true
+func censored(pairs []Pair) bool { return slices.ContainsFunc(pairs, Pair.bound) }
+
+// bound reports whether the difference of the pair is only a bound.
+func (p Pair) bound() bool { return p.BaseCensored || p.NewCensored }
+
+// bounds returns how many pairs are only bounds.
+func (r Result) bounds() int {
+	n := 0
+	for _, p := range r.Pairs {
+		if p.bound() {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // Verdict is the judgment on all endpoints of one database.

@@ -32,6 +32,9 @@ func (r Result) clause() string {
 // evidence writes what stands behind the change, in parentheses, and what there is to say about it.
 func (r Result) evidence() string {
 	pairs := count(r.N, "pair")
+	if n := r.bounds(); n > 0 {
+		pairs += fmt.Sprintf(", %d of them only %s", n, plural(n, "a bound", "bounds"))
+	}
 	switch r.Kind {
 	case Same:
 		text := fmt.Sprintf("(%s interval %s to %s, %s), inside the margin of %s", r.level90(), r.delta(r.Lo90), r.delta(r.Hi90), pairs, r.margin())
@@ -73,6 +76,9 @@ func (r Result) OutOfReach() bool { return r.PairsNeeded == 0 || r.PairsNeeded >
 
 // advice says what an inconclusive sample could have seen, and what would help.
 func (r Result) advice() string {
+	if r.Censored() {
+		return "searches that end with numbers would say more than bounds"
+	}
 	var parts []string
 	are := [2]string{"pair is", "pairs are"}
 	if r.MDE > 0 {
@@ -122,8 +128,8 @@ func (e Endpoint) size(d float64) string {
 	return strconv.FormatFloat(100*math.Abs(d), 'f', 2, 64) + " %"
 }
 
-// bounds writes what the margin allows: "-4.76 % to +5.00 %".
-func (e Endpoint) bounds() string {
+// allowed writes what the margin allows: "-4.76 % to +5.00 %".
+func (e Endpoint) allowed() string {
 	return e.delta(e.outward(-e.limit())) + " to " + e.delta(e.outward(e.limit()))
 }
 
