@@ -128,6 +128,13 @@ func (d *decoder) check(p *Plan, k Known) {
 	if p.Compare == nil && d.given("report") && d.good("report", "compare") {
 		d.at("report", "only the report of a comparison has these texts; add compare, or remove them")
 	}
+	if k.Refused != nil && d.good("target", "workload", "workload.behavior", "workload.with", "workload.params", "target.driver") {
+		for _, r := range k.Refused(p) {
+			if d.good(r.Path) {
+				d.at(r.Path, "%s", r.Text)
+			}
+		}
+	}
 }
 
 // name checks a name that becomes part of file names.
@@ -170,6 +177,9 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.known("target.driver", "driver", t.Driver, k.Drivers)
 	d.checkProfile(t, k)
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
+	if t.Instances > 1 && k.Drivers != nil && t.Driver != "external" && d.good("target.instances", "target.driver") {
+		d.at("target.instances", "%d servers would be started and the users reach the first of them alone; want 1, or a balancer before them and the driver external with its address", t.Instances)
+	}
 	for path, v := range map[string]string{
 		"target.binary": t.Binary, "target.url": t.URL, "target.ready": t.Ready,
 		"target.metrics_url": t.MetricsURL, "target.version": t.Version, "target.dataset": t.Dataset,

@@ -41,6 +41,17 @@ type Known struct {
 	Actions map[string][]string
 	// Storms lists, by behavior, the kinds of storms that its users can take part in.
 	Storms map[string][]string
+	// Refused returns what else the program refuses: settings that no behavior knows, a driver that cannot serve the behavior. nil refuses
+	// nothing. The plan may have errors of its own.
+	Refused func(*Plan) []Refusal
+}
+
+// A Refusal is something in a plan that the program cannot carry out.
+type Refusal struct {
+	// Path is the key in the file, such as workload.params.speed.
+	Path string
+	// Text says what is wrong with it and what is accepted, without the path.
+	Text string
 }
 
 // Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value

@@ -53,7 +53,8 @@ type Target struct {
 	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one. Which names exist is known to
 	// the caller; see [Known].
 	Profile string `yaml:"profile"`
-	// Instances is the number of servers on one database, 1 to 64. Default 1.
+	// Instances is the number of servers on one database, 1 to 64. Default 1. More than one are in stored plans alone: their users reached
+	// the first.
 	Instances int `yaml:"instances"`
 	// Binary is the server's executable, or the directory of its release; empty means the driver's own.
 	Binary string `yaml:"binary"`

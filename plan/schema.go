@@ -79,7 +79,7 @@ var keyDocs = map[string]keyDoc{
 
 	"target.driver":      {text: "The way of deployment, such as process or external; an unknown one is an error that lists those there are.", pattern: nameRE.String()},
 	"target.profile":     {text: "One of the sets of parts that the driver can deploy. Default: its usual one.", pattern: nameRE.String()},
-	"target.instances":   {text: "Number of servers on one database.", def: 1, min: 1, max: maxInstances},
+	"target.instances":   {text: "Number of servers on one database: 1, because the users reach the first of them alone.", def: 1, min: 1, max: 1},
 	"target.binary":      {text: "The server's executable, or the directory of its release."},
 	"target.command":     {text: "The whole command line of a process, program first."},
 	"target.args":        {text: "Arguments for the server."},

@@ -201,8 +201,11 @@ func (a *app) isolate(ctx context.Context, p *plan.Plan) (done bool, err error) 
 	if !p.Networked() {
 		return false, nil
 	}
-	if err := networkable(a, p); err != nil {
+	if err := networkable(p); err != nil {
 		return false, err
+	}
+	if a.out != nil && (a.out.listen != "" || a.out.push != "") {
+		return false, usagef("-serve, -remote-write: with deployment.network the run is in a network of its own, from which nobody else is reached; remove them, and use plimsoll serve afterwards")
 	}
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
@@ -256,7 +259,7 @@ func (a *app) isolate(ctx context.Context, p *plan.Plan) (done bool, err error) 
 const isolatedPatience = time.Minute
 
 // networkable refuses what a plan with networks cannot have.
-func networkable(a *app, p *plan.Plan) error {
+func networkable(p *plan.Plan) error {
 	known := false
 	for _, d := range housed {
 		known = known || p.Target.Driver == d
@@ -267,8 +270,6 @@ func networkable(a *app, p *plan.Plan) error {
 			strings.Join(housed, ", "), p.Target.Driver)
 	case p.Target.URL != "":
 		return usagef("target.url: with deployment.network the address is made, too; remove it")
-	case a.out != nil && (a.out.listen != "" || a.out.push != ""):
-		return usagef("-serve, -remote-write: with deployment.network the run is in a network of its own, from which nobody else is reached; remove them, and use plimsoll serve afterwards")
 	}
 	for i, probe := range p.Probes {
 		if probe.URL != "" || probe.DSN != "" {

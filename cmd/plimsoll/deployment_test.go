@@ -343,7 +343,10 @@ func TestNetworksRefuse(t *testing.T) {
 		"target.url":            strings.Replace(refchat, "driver: refchat", "driver: refchat, url: http://127.0.0.1:1", 1),
 		"probes[0]":             refchat + "probes: [{kind: nginx, role: proxy, url: \"http://127.0.0.1/s\"}]\n",
 	} {
-		p, err := known().Parse([]byte(text))
+		if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("plan check says %v, want %q", err, say)
+		}
+		p, err := plan.Parse([]byte(text)) // as a stored one
 		if err != nil {
 			t.Errorf("%s: %v", say, err)
 			continue

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ func isSetting(name string) bool {
 func checkReferences(params map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(params)) {
 		if _, secret := mattermost.Secrets[k]; strings.Contains(params[k], "${") && !secret && !isSetting(k) {
-			return fmt.Errorf("secret %s is unknown; there are %s", k, strings.Join(slices.Sorted(maps.Keys(mattermost.Secrets)), ", "))
+			return &dialect.SettingError{Key: k, Problem: "is unknown as a reference to a secret; there are " + strings.Join(slices.Sorted(maps.Keys(mattermost.Secrets)), ", ")}
 		}
 	}
 	return nil

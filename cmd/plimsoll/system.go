@@ -43,6 +43,7 @@ func known() plan.Known {
 		Actions:   actionNames(),
 		Arrivals:  arrivalBehaviors(behaviors()),
 		Storms:    stormKinds(behaviors()),
+		Refused:   refused,
 		Roles:     map[string][]string{"refchat": {"app", "target", "generator"}, "refnull": {"app", "target", "generator"}, feedDriver: feedRoles, "process": {"app", "target", "generator"}, "external": {"generator"}},
 	}
 }

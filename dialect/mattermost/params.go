@@ -121,7 +121,7 @@ func parse(params map[string]string, mix string) (settings, error) {
 	s := preset(mix)
 	var errs []error
 	bad := func(key, want string) {
-		errs = append(errs, fmt.Errorf("setting %s: %q: want %s", key, params[key], want))
+		errs = append(errs, &dialect.SettingError{Key: key, Problem: fmt.Sprintf("%q: want %s", params[key], want)})
 	}
 	str := func(key string, form *regexp.Regexp, dst *string) {
 		if v, ok := params[key]; ok {
@@ -167,7 +167,7 @@ func parse(params map[string]string, mix string) (settings, error) {
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		if _, ok := Params[key]; !ok {
 			if _, ok := Secrets[key]; !ok {
-				errs = append(errs, fmt.Errorf("setting %s is unknown; there are %s", key, strings.Join(slices.Sorted(maps.Keys(Params)), ", ")))
+				errs = append(errs, dialect.UnknownSetting(key, Params))
 			}
 		}
 	}
@@ -178,10 +178,10 @@ func parse(params map[string]string, mix string) (settings, error) {
 	str("bot", accountName, &s.bot)
 	// The server allows user names of 22 characters.
 	if len(s.bot) > maxName {
-		errs = append(errs, fmt.Errorf("setting bot: %q is longer than %d characters", s.bot, maxName))
+		errs = append(errs, &dialect.SettingError{Key: "bot", Problem: fmt.Sprintf("%q is longer than %d characters", s.bot, maxName)})
 	}
 	if len(s.users)+6 > maxName {
-		errs = append(errs, fmt.Errorf("setting users: %q is longer than %d characters, which leaves no room for a number", s.users, maxName-6))
+		errs = append(errs, &dialect.SettingError{Key: "users", Problem: fmt.Sprintf("%q is longer than %d characters, which leaves no room for a number", s.users, maxName-6)})
 	}
 	num("channels", &s.channels, 1, 1000)
 	num("memberships", &s.memberships, 1, 1000)

@@ -68,6 +68,22 @@ func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
 	return a.resync(ctx, from)
 }
 
+// CheckStorm reports what is wrong with the settings of a kind of storm: the key, and the problem with it; "" when all are good.
+func CheckStorm(kind string, params map[string]string) (key, problem string) {
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		switch {
+		case kind != "mention":
+			return key, "is unknown; a storm of the kind " + kind + " has no settings"
+		case key != "posts":
+			return key, "is unknown; there is posts"
+		}
+		if n, err := strconv.Atoi(params[key]); err != nil || n < 1 {
+			return key, strconv.Quote(params[key]) + ": want a whole number from 1"
+		}
+	}
+	return "", ""
+}
+
 func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 	posts, err := strconv.Atoi(cmp.Or(s.Params["posts"], "1"))
 	if err != nil || posts < 1 {

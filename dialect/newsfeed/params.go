@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/dialect"
 )
 
 // Params are the settings of the behavior, with their meaning. All are optional.
@@ -69,13 +71,13 @@ func parse(params map[string]string) (settings, error) {
 			return otherwise
 		}
 		if !slices.Contains(options, v) {
-			errs = append(errs, fmt.Errorf("setting %s: %q: want %s", key, v, strings.Join(options, " or ")))
+			errs = append(errs, &dialect.SettingError{Key: key, Problem: fmt.Sprintf("%q: want %s", v, strings.Join(options, " or "))})
 		}
 		return v
 	}
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		if _, ok := Params[key]; !ok {
-			errs = append(errs, fmt.Errorf("setting %s is unknown; there are %s", key, strings.Join(slices.Sorted(maps.Keys(Params)), ", ")))
+			errs = append(errs, dialect.UnknownSetting(key, Params))
 		}
 	}
 	s := settings{preset: presets[choice("preset", "blog-code", presetNames()...)]}
@@ -84,7 +86,7 @@ func parse(params map[string]string) (settings, error) {
 	if v, ok := params["searchers"]; ok {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < 0 || n > 10 {
-			errs = append(errs, fmt.Errorf("setting searchers: %q: want a whole number from 0 to 10", v))
+			errs = append(errs, &dialect.SettingError{Key: "searchers", Problem: fmt.Sprintf("%q: want a whole number from 0 to 10", v)})
 		}
 		s.searchers = n
 	}

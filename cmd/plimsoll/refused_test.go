@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/plan"
+)
+
+// TestCheckRefusesWhatRunRefuses: with the place, and what is accepted. Stored plans stay readable.
+func TestCheckRefusesWhatRunRefuses(t *testing.T) {
+	const chat = "name: n\ntarget: {driver: refchat}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: 5}\n"
+	with := func(old, new string) string { return strings.Replace(chat, old, new, 1) }
+	for _, tt := range []struct{ name, src, want string }{
+		{"unknown setting", with("poster}", "poster, params: {chanels: 3}}"), "4:48: workload.params.chanels: is unknown; there are admin, away, bot, channel, channels,"},
+		{"speed", with("poster}", "poster, params: {speed: fast}}"), `4:46: workload.params.speed: "fast": want mixed, or a number from 0.01 to 1000`},
+		{"two at once", with("poster}", "poster, params: {speed: fast, away: never}}"), `workload.params.away: "never": want a time up to 24h`},
+		{"reference under a name that nothing asks for", with("poster}", `poster, params: {bot_tokn: "${ENV:TOKEN}"}}`), "workload.params.bot_tokn: is unknown as a reference to a secret; there are admin_password"},
+		{"settings of another kind of server", with("poster}", "poster, params: {preset: mixed-10}}"), "workload.params.preset: is unknown"},
+		{"behaviors of two kinds of server", with("poster}", "poster, with: {newsfeed: 10%}}"), "workload.with: behaviors of two kinds of server do not go together: newsfeed, poster"},
+		{"a behavior that the driver does not serve", with("poster", "newsfeed"), "4:22: workload.behavior: newsfeed is of another kind of server than the driver refchat; want one of mattermost, poster"},
+		{"a news feed that does not serve the behavior", with("refchat", "newsfeed"), "workload.behavior: poster is of another kind of server than the driver newsfeed; want one of newsfeed"},
+		{"a news feed without a database", strings.Replace(with("driver: refchat", "driver: newsfeed"), "database: {engine: postgresql}\nworkload: {behavior: poster}", "workload: {behavior: newsfeed}", 1),
+			"database.engine: is missing; the news feed needs a database"},
+		{"a storm's settings", strings.Replace(with("poster", "mattermost"), "users: 5", "users: 5, stages: [{at: 1s, storm: mention, params: {posts: many}}]", 1), `bounded.stages[0].params.posts: "many": want a whole number from 1`},
+		{"a storm that has none", strings.Replace(with("poster", "mattermost"), "users: 5", "users: 5, stages: [{at: 1s, storm: login, params: {posts: 1}}]", 1), "bounded.stages[0].params.posts: is unknown"},
+		{"a fault that is none", with("driver: refchat", `driver: refchat, args: ["-hash=bcrypt:4", "-fault=cpu"]`), "target.args[1]: "},
+		{"several servers", with("driver: refchat", "driver: refchat, instances: 2"), "2:38: target.instances: 2 servers would be started and the users reach the first of them alone; want 1"},
+		{"several processes", with("driver: refchat", "driver: process, command: [x], instances: 3"), "target.instances: 3 servers would be started"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := known().Parse([]byte(tt.src)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("plan check says %v, want %q", err, tt.want)
+			}
+			if _, err := plan.Parse([]byte(tt.src)); err != nil {
+				t.Errorf("a stored plan is not readable: %v", err)
+			}
+		})
+	}
+	if _, err := known().Parse([]byte(chat)); err != nil {
+		t.Errorf("a good plan: %v", err)
+	}
+}

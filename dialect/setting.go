@@ -1,0 +1,27 @@
+package dialect
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A SettingError is what is wrong with one setting of a behavior.
+type SettingError struct {
+	Key string
+	// Problem names the value and what is accepted, or says that the key is unknown and which there are.
+	Problem string
+}
+
+// Error names the setting.
+func (e *SettingError) Error() string {
+	if strings.HasPrefix(e.Problem, "is ") {
+		return "setting " + e.Key + " " + e.Problem
+	}
+	return "setting " + e.Key + ": " + e.Problem
+}
+
+// UnknownSetting is the error of a key that is none of those.
+func UnknownSetting(key string, known map[string]string) *SettingError {
+	return &SettingError{key, "is unknown; there are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")}
+}
