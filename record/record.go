@@ -160,15 +160,16 @@ type Gate struct {
 	// Floor says that readings should stay above the limits.
 	Floor  bool   `json:"floor,omitempty"`
 	Source string `json:"source"`
-	Level  string `json:"level"` // "green", "amber", "red" or "not measured"
-	// Value is of the measured phase, or the mean over the seconds of a search; nil when the gate was not measured.
+	Level  string `json:"level"` // "green", "amber", "red", "not measured" or "not applicable"
+	// Value is of the measured phase; or the mean over the seconds of a search, or its reading over the held windows; nil when the gate was
+	// not measured.
 	Value *float64 `json:"value"`
 	// Worst is of the seconds that were read, AmberSeconds and RedSeconds of which lay beyond a limit.
 	Worst        *float64 `json:"worst"`
 	Seconds      int      `json:"seconds"`
 	AmberSeconds int      `json:"amber_seconds"`
 	RedSeconds   int      `json:"red_seconds"`
-	Why          string   `json:"why,omitempty"` // it was not measured
+	Why          string   `json:"why,omitempty"` // it was not measured, or is not applicable
 }
 
 // A Finding is one gate that was amber or red.
@@ -187,6 +188,8 @@ const (
 	Red         = "red"
 	Green       = "green"
 	NotMeasured = "not measured"
+	// NotApplicable is a gate that has nothing to read in this run, such as the rate of arrivals of a run that has none.
+	NotApplicable = "not applicable"
 )
 
 // Add appends f and clears Valid when it is red.

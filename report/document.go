@@ -361,7 +361,7 @@ type Gate struct {
 	Unit  string  `json:"unit,omitempty"`
 	Amber float64 `json:"amber"`
 	Red   float64 `json:"red"`
-	Level string  `json:"level"` // the worst of the runs: "green", "amber", "red" or "not measured"
+	Level string  `json:"level"` // the worst of the runs: "green", "amber", "red", "not measured" or "not applicable"
 	Worst Number  `json:"worst"` // of all seconds
 	// Measured of Runs measured the gate; Why says why the last of the others did not.
 	Measured int    `json:"measured"`

@@ -9,7 +9,7 @@ import (
 )
 
 // levels are a gate's, from the best.
-var levels = []string{record.NotMeasured, record.Green, record.Amber, record.Red}
+var levels = []string{record.NotApplicable, record.NotMeasured, record.Green, record.Amber, record.Red}
 
 // gates sums up the gates of the judged runs.
 func (b *builder) gates() {
@@ -32,7 +32,7 @@ func (b *builder) gate(g record.Gate) {
 	i := slices.IndexFunc(b.d.Gates, func(x Gate) bool { return x.Name == g.Name })
 	if i < 0 {
 		i = len(b.d.Gates)
-		b.d.Gates = append(b.d.Gates, Gate{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: record.NotMeasured, Worst: unknown})
+		b.d.Gates = append(b.d.Gates, Gate{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: g.Level, Worst: unknown})
 	}
 	x := &b.d.Gates[i]
 	x.Runs++

@@ -11,10 +11,12 @@ import (
 	"plimsoll/workload"
 )
 
-// A Reading is what a gate read. With a Why there is no Value: the gate is not measured, which is never green.
+// A Reading is what a gate read. With a Why there is no Value: the gate is not measured, which is never green; or it is Inapplicable,
+// because what it reads does not exist in this run.
 type Reading struct {
-	Value float64
-	Why   string
+	Value        float64
+	Why          string
+	Inapplicable bool
 }
 
 // A Counter is a [Driver] that knows what its users do with their time. One goroutine calls it.
@@ -75,14 +77,14 @@ func readUsers(st stretch) Reading {
 		}
 	}
 	if !any {
-		return Reading{Why: "no users are wanted"}
+		return Reading{Why: "no users are wanted, only arrivals", Inapplicable: true}
 	}
 	return Reading{Value: worst}
 }
 
 func readWait(st stretch) Reading {
 	if st.counts().Wanted > 0 {
-		return Reading{Why: "beside arrivals, waits are for a place among those in flight"}
+		return Reading{Why: "beside arrivals, waits are for a place among those in flight", Inapplicable: true}
 	}
 	w := st.steady()
 	if w.Response.Count() < fewest {
@@ -110,7 +112,7 @@ func readInbox(st stretch) Reading {
 func readRate(st stretch) Reading {
 	c := st.counts()
 	if c.Wanted == 0 {
-		return Reading{Why: "the plan has no arrivals; the rate of users follows from their number, see users and little"}
+		return Reading{Why: "the plan has no arrivals; the rate of users follows from their number, see users and little", Inapplicable: true}
 	}
 	return Reading{Value: 100 * float64(c.Served) / float64(c.Wanted)}
 }
@@ -136,7 +138,7 @@ func readBursts(st stretch) Reading {
 func readLittle(st stretch) Reading {
 	c, have := st.counts(), st.userSeconds()
 	if have == 0 {
-		return Reading{Why: "there are no users"}
+		return Reading{Why: "there are no users, only arrivals", Inapplicable: true}
 	}
 	return Reading{Value: 100 * math.Abs(have-(c.Think+c.Busy+c.Open).Seconds()) / have}
 }
@@ -168,11 +170,11 @@ func (r *run) watch() {
 		}
 		rd := r.read(g.Gate, st)
 		if rd.Why != "" {
-			g.why = rd.Why
+			g.why, g.na = rd.Why, rd.Inapplicable
 			continue
 		}
 		ev.Readings[g.Name] = rd.Value
-		if r.phase != "measure" && (r.phase != "search" || !g.Search) {
+		if r.phase != "measure" && (r.phase != "search" || !g.Search && !slices.Contains(counted, g.Name)) {
 			continue
 		}
 		if g.seconds == 0 || g.worse(rd.Value, g.worst) {
@@ -198,6 +200,7 @@ type watched struct {
 	seconds, amber, red int
 	sum, worst          float64
 	why                 string   // the last reason why there was no reading
+	na                  bool     // there is nothing to read in this run
 	value               *float64 // over the measured phase
 	level               string
 }
@@ -225,7 +228,7 @@ func newWatched(gates []plan.Gate) []watched {
 // when those are more than one in ten (and three).
 func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	if rd.Why != "" {
-		g.why = rd.Why
+		g.why, g.na = rd.Why, rd.Inapplicable
 		return record.Finding{}, false
 	}
 	g.value = &rd.Value
@@ -265,12 +268,14 @@ func (g *watched) summary() record.Gate {
 	if g.seconds > 0 {
 		worst := g.worst
 		out.Worst = &worst
-		if g.value == nil && g.Search {
+		if g.value == nil && (g.Search || slices.Contains(counted, g.Name)) {
 			mean := g.sum / float64(g.seconds)
 			out.Value = &mean
 		}
 	}
 	switch {
+	case out.Value == nil && g.na:
+		out.Level, out.Why = record.NotApplicable, g.why
 	case out.Value == nil:
 		out.Level, out.Why = record.NotMeasured, g.why
 	case out.Level == "" && g.value == nil && g.red+g.amber > max(3, g.seconds/tolerated):

@@ -209,6 +209,7 @@ type run struct {
 	measured stretch
 	course   course
 	level    level
+	held     held          // of the search
 	trailing time.Duration // how far the trail must reach
 	until    untilState
 	tails    *tails  // while a phase is drained
@@ -476,6 +477,7 @@ const patience = 4
 func (r *run) search(ctx context.Context) error {
 	r.beginPhase("search")
 	defer r.endPhase()
+	defer r.gateSearch()
 	seen := r.busySeconds()
 	defer func() {
 		if r.out.Capacity != nil && r.busySeconds() == seen {
@@ -536,6 +538,7 @@ func (r *run) search(ctx context.Context) error {
 			redSince = -1
 			if carried(obs.Readings) {
 				healthy = max(healthy, w.meanUsers())
+				r.held.add(w)
 			}
 		}
 		much := redFor > (r.now()-began)/5

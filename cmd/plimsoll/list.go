@@ -389,7 +389,7 @@ func printGates(w io.Writer, gates []record.Gate, all bool) {
 			names[g.Level] = append(names[g.Level], g.Name)
 		}
 		fmt.Fprintf(w, "  gates of the generator: %d green", len(names[record.Green]))
-		for _, level := range []string{record.Amber, record.Red, record.NotMeasured} {
+		for _, level := range []string{record.Amber, record.Red, record.NotMeasured, record.NotApplicable} {
 			if n := names[level]; len(n) > 0 {
 				fmt.Fprintf(w, "; %d %s (%s)", len(n), level, strings.Join(n, ", "))
 			}
