@@ -13,7 +13,7 @@ func TestGatesOfAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][2]float64{"lag": {10, 50}, "fds_free": {1000, 200}, "steal": {1, 7}, "bursts": {2.5, 10}, "core": {70, 85}}
+	want := map[string][2]float64{"lag": {10, 50}, "fds_free": {200, 200}, "steal": {1, 7}, "bursts": {2.5, 10}, "core": {70, 85}}
 	for _, g := range p.Gates.All() {
 		if w, ok := want[g.Name]; ok && (g.Amber != w[0] || g.Red != w[1]) {
 			t.Errorf("%s: %v and %v, want %v", g.Name, g.Amber, g.Red, w)

@@ -116,7 +116,9 @@ const (
 const ByGate = "gate "
 
 // Foreign reports whether a gate is about others on the hosts, and not about the generator or the load that it drives.
-func Foreign(gate string) bool { return gate == "others" || gate == "steal" }
+func Foreign(gate string) bool {
+	return gate == "others" || gate == "steal" || gate == "target_steal"
+}
 
 // An Event is a line of events.jsonl.
 type Event struct {

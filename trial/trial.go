@@ -578,6 +578,9 @@ func atLeast(users float64, f record.Finding) *record.Capacity {
 	if record.Foreign(f.Gate) {
 		c.Why = "the host was not the target's alone: " + f.Text
 	}
+	if f.Gate == "memory" || f.Gate == "ports" { // of the whole host, on which the target may be, too
+		c.Why = "the generator's host was at its limit: " + f.Text
+	}
 	if users == 0 {
 		c.Kind, c.Why = record.Invalid, c.Why+", and in no sound window before that did every rule hold"
 	}

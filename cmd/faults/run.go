@@ -70,7 +70,7 @@ seed: {{.Seed}}
 target: {driver: external, url: "{{.URL}}", ready: /api/v4/system/ping}
 placement: {generator: [1]}
 {{- if .Busy}}
-gates: {lag: {red: 2s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 1s}, inbox: {red: 10s}, steal: {red: 100%}}
+gates: {lag: {red: 2s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 1s}, inbox: {red: 10s}, steal: {red: 100%}, target_steal: {red: 100%}}
 {{- end}}
 probes:
 {{- range .Probes}}

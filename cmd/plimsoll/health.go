@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,17 @@ type health struct {
 	clocks func() time.Duration
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
 	headroom func(users int, ops float64) float64
+
+	// stolen holds what the hypervisor took of the target's cores in the last samples, in percent, and stolenAt the time of the last.
+	stolen   []float64
+	stolenAt time.Time
+	// remote returns the keys of the samples of steal on the target's other hosts; nil for none.
+	remote func() []string
+
+	// opened holds by how much the open files grew between the last samples, and files and filesAt the last of them.
+	opened  []float64
+	files   float64
+	filesAt time.Time
 
 	// roles are the target's on this host, and targets how many cores it has there; without both, the gate others is not measured.
 	roles   []string
@@ -102,7 +114,7 @@ func sum(a, b float64) float64 { return a + b }
 // ofRole is read for the cores that are watched.
 func (h *health) ofRole(metric string, role string, scale float64) trial.Reading {
 	if role == "" {
-		return trial.Reading{Why: "generator and target share their cores; see cpu, sched and steal"}
+		return trial.Reading{Why: "generator and target share their cores; see cpu, sched and steal", Inapplicable: true}
 	}
 	return h.read(metric+`{role="`+role+`"}`, scale)
 }
@@ -138,6 +150,9 @@ func (h *health) others() trial.Reading {
 	}
 	const cores = `plimsoll_cpu_busy_ratio{role="target"}`
 	now := both(h.read(cores, 1), used, func(busy, used float64) float64 { return 100 * (busy - used/float64(h.targets)) })
+	if stolen := h.read(targetSteal, 100); stolen.Why == "" { // the cores count it as busy; it has a gate of its own
+		now.Value -= stolen.Value
+	}
 	if now.Why != "" {
 		return now
 	}
@@ -156,6 +171,73 @@ func (h *health) others() trial.Reading {
 		total += v
 	}
 	return trial.Reading{Value: max(0, total/float64(len(h.foreign)))}
+}
+
+const targetSteal = `plimsoll_cpu_steal_ratio{role="target"}`
+
+// stealOfTarget is what the hypervisor took of the target's cores: on this host where it has cores of its own, and on its other hosts that
+// have a probe; of several hosts the worst. It is a mean over 10 samples: a guest is robbed in bursts, and single seconds say little.
+func (h *health) stealOfTarget() trial.Reading {
+	var keys []string
+	if h.targets > 0 {
+		keys = append(keys, targetSteal)
+	}
+	if h.remote != nil {
+		keys = append(keys, h.remote()...)
+	}
+	if len(keys) == 0 {
+		if h.role == "" {
+			return trial.Reading{Why: "generator and target share their cores; see steal", Inapplicable: true}
+		}
+		return trial.Reading{Why: "the target's cores are not seen from here; a probe of kind agent on its host would see them"}
+	}
+	now, newest := trial.Reading{}, time.Time{}
+	for _, key := range keys {
+		now = both(now, h.read(key, 100), math.Max)
+		if _, at, _ := h.last(key); at.After(newest) {
+			newest = at
+		}
+	}
+	if now.Why != "" {
+		return now
+	}
+	if newest.After(h.stolenAt) {
+		h.stolenAt = newest
+		h.stolen = append(h.stolen, now.Value)
+		h.stolen = h.stolen[max(0, len(h.stolen)-othersOver):]
+	}
+	if n := len(h.stolen); n < othersLeast {
+		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
+	}
+	total := 0.0
+	for _, v := range h.stolen {
+		total += v
+	}
+	return trial.Reading{Value: total / float64(len(h.stolen))}
+}
+
+// openedOver is how many samples the growth of open files looks back.
+const openedOver = 30
+
+// filesLeft is how many more files can be opened than were opened between two samples of the last half minute: what is left matters
+// only against what the run needs, and that differs with its users.
+func (h *health) filesLeft(open, limit trial.Reading, at time.Time) trial.Reading {
+	left := both(open, limit, func(n, of float64) float64 { return of - n })
+	if left.Why != "" {
+		return left
+	}
+	if at.After(h.filesAt) {
+		if !h.filesAt.IsZero() {
+			h.opened = append(h.opened, max(0, open.Value-h.files))
+			h.opened = h.opened[max(0, len(h.opened)-openedOver):]
+		}
+		h.files, h.filesAt = open.Value, at
+	}
+	if len(h.opened) > 0 {
+		left.Value -= slices.Max(h.opened)
+	}
+	left.Value = max(0, left.Value)
+	return left
 }
 
 // packets is what of the target's cores went to soft interrupts since the sample before, in percent; 0 without wires. It is not known at first.
@@ -188,17 +270,19 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 	const open = "plimsoll_generator_open_fds"
 	fds, files := h.users(open, 1, math.Max), h.users("plimsoll_generator_fds_limit", 1, math.Min)
 	out := map[string]trial.Reading{
-		"cpu":       {Why: "the cores that this process may use are not known"},
-		"core":      h.ofRole("plimsoll_cpu_busy_hottest_ratio", h.role, 100),
-		"sched":     h.users("plimsoll_generator_sched_latency_p99_seconds", 1e3, math.Max),
-		"pause":     h.users("plimsoll_generator_pause_max_seconds", 1e3, math.Max),
-		"gc":        h.users("plimsoll_generator_gc_cpu_ratio", 100, math.Max),
-		"steal":     h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
-		"others":    h.others(),
-		"throttled": h.throttling(),
-		"fds":       both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
-		"fds_free":  both(fds, files, func(n, of float64) float64 { return of - n }),
-		"ports":     {Why: "the range of ephemeral ports is not known"},
+		"cpu":    {Why: "the cores that this process may use are not known"},
+		"core":   h.ofRole("plimsoll_cpu_busy_hottest_ratio", h.role, 100),
+		"sched":  h.users("plimsoll_generator_sched_latency_p99_seconds", 1e3, math.Max),
+		"pause":  h.users("plimsoll_generator_pause_max_seconds", 1e3, math.Max),
+		"gc":     h.users("plimsoll_generator_gc_cpu_ratio", 100, math.Max),
+		"steal":  h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
+		"others": h.others(),
+
+		"target_steal": h.stealOfTarget(),
+		"throttled":    h.throttling(),
+		"fds":          both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
+		"fds_free":     h.filesLeft(fds, files, h.sampled(open)),
+		"ports":        {Why: "the range of ephemeral ports is not known"},
 		"memory": both(h.read("node_memory_MemAvailable_bytes", 1), h.read("node_memory_MemTotal_bytes", 1),
 			func(free, all float64) float64 { return 100 * (1 - free/all) }),
 		"clock":    {Value: 0}, // of users in the process that judges: one clock
@@ -218,6 +302,21 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}
 	}
 	return out
+}
+
+// sampled returns when the processes that have the users were sampled last.
+func (h *health) sampled(metric string) (newest time.Time) {
+	keys := []string{metric}
+	for k := range h.agents {
+		l := fleet.Label(k)
+		keys = append(keys, fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value))
+	}
+	for _, key := range keys {
+		if _, at, ok := h.last(key); ok && at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
 }
 
 // throttling is the share of time in which a quota held this process back, since the sample before.

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/lab"
+	"plimsoll/plan"
 	"plimsoll/record"
+	"plimsoll/trial"
 )
 
 func TestHealthIsReadFromFreshSamples(t *testing.T) {
@@ -108,6 +110,105 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 	}
 }
 
+// sampled is a set of samples that are all fresh.
+type sampled struct {
+	now    time.Time
+	values map[string]float64
+}
+
+func (s *sampled) last(key string) (float64, time.Time, bool) {
+	v, ok := s.values[key]
+	return v, s.now, ok
+}
+
+// In a container that allows 1,024 open files a run that needs few of them is sound; what matters is what it opens.
+func TestFewFilesOfASmallContainer(t *testing.T) {
+	s := &sampled{now: time.Now(), values: map[string]float64{"plimsoll_generator_open_fds": 600, "plimsoll_generator_fds_limit": 1024}}
+	var gate plan.Gate
+	for _, g := range plan.DefaultGates() {
+		if g.Name == "fds_free" {
+			gate = g
+		}
+	}
+	h := newHealth(s.last, nil, true)
+	step := func(open float64) (float64, string) {
+		s.now, s.values["plimsoll_generator_open_fds"] = s.now.Add(time.Second), open
+		rd := h.Health(1, 1)["fds_free"]
+		if rd.Why != "" {
+			t.Fatalf("%+v", rd)
+		}
+		return rd.Value, gate.Level(rd.Value)
+	}
+	for _, open := range []float64{600, 605, 600, 604} {
+		if v, level := step(open); v < 400 || level != "" {
+			t.Errorf("%v of 1024 files open, few opened: %v, %q", open, v, level)
+		}
+	}
+	if v, level := step(800); v != 1024-800-196 || level != "amber" { // one more such second, and hardly a file is left
+		t.Errorf("196 files opened in a second: %v, %q", v, level)
+	}
+	for range openedOver {
+		step(790)
+	}
+	if v, level := step(790); v != 234 || level != "" {
+		t.Errorf("half a minute later: %v, %q", v, level)
+	}
+	if v, level := step(1010); v != 0 || level != "red" {
+		t.Errorf("14 files are left: %v, %q", v, level)
+	}
+}
+
+// Time that the hypervisor takes from the target makes the target look slow: it has a gate of its own, also on the target's other hosts, and is not
+// counted as others' work on its cores.
+func TestStealOfTheTargetIsSeen(t *testing.T) {
+	s := &sampled{now: time.Now(), values: map[string]float64{
+		`plimsoll_cpu_steal_ratio{role="generator"}`: 0, `plimsoll_cpu_steal_ratio{role="target"}`: 0.01,
+		`plimsoll_cpu_busy_ratio{role="target"}`: 0.5, `plimsoll_process_cpu_ratio{role="app"}`: 0.4,
+	}}
+	h := newHealth(s.last, []int{1}, true)
+	h.targets, h.roles = 1, []string{"app"}
+	read := func(n int) (last map[string]trial.Reading) {
+		for range n {
+			s.now = s.now.Add(time.Second)
+			last = h.Health(1, 1)
+		}
+		return last
+	}
+	if rd := read(othersLeast - 1)["target_steal"]; !strings.Contains(rd.Why, "too few") {
+		t.Errorf("%+v", rd)
+	}
+	if rd := read(othersOver)["target_steal"]; rd.Why != "" || rd.Value < 0.99 || rd.Value > 1.01 {
+		t.Errorf("a guest that is robbed of 1 %%: %+v", rd)
+	}
+	s.values[`plimsoll_cpu_steal_ratio{role="target"}`] = 0.06
+	got := read(othersOver)
+	if rd := got["target_steal"]; rd.Value < 5.99 || rd.Value > 6.01 {
+		t.Errorf("6 %% of the target's cores: %+v", rd)
+	}
+	if rd := got["others"]; rd.Value < 3.99 || rd.Value > 4.01 {
+		t.Errorf("10 points went to nobody known, 6 of them to the hypervisor: others %+v, want 4", rd)
+	}
+	if rd := got["steal"]; rd.Value != 0 {
+		t.Errorf("the generator was robbed of nothing: %+v", rd)
+	}
+	const far = `plimsoll_cpu_steal_ratio{instance="app-0",role="app"}`
+	s.values[far] = 0.2
+	h = newHealth(s.last, nil, false)
+	if rd := h.Health(1, 1)["target_steal"]; rd.Inapplicable || !strings.Contains(rd.Why, "probe of kind agent") {
+		t.Errorf("a host that nobody sees: %+v", rd)
+	}
+	h.remote = func() []string { return []string{far} }
+	if rd := read(othersOver)["target_steal"]; rd.Value < 19.9 || rd.Value > 20.1 {
+		t.Errorf("another host: %+v", rd)
+	}
+	if rd := newHealth(s.last, nil, true).Health(1, 1)["target_steal"]; !rd.Inapplicable {
+		t.Errorf("shared cores: %+v", rd)
+	}
+	if !record.Foreign("target_steal") {
+		t.Error("a search that it ended can be half of a pair")
+	}
+}
+
 // runBeside runs a short plan against the null server, calls during with the program's number once users come, and returns
 // the findings.
 func runBeside(t *testing.T, core int, during func(pid int)) (v record.Validity, status int) {
@@ -117,7 +218,7 @@ func runBeside(t *testing.T, core int, during func(pid int)) (v record.Validity,
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	src := fmt.Sprintf("name: beside\ntarget: {driver: refnull}\nplacement: {generator: [%d], target: [0]}\nworkload: {behavior: poster, pace: 0.1}\nbounded: {users: 20, ramp: 1s, settle: 1s, measure: 4s}\n", core)
+	src := fmt.Sprintf("name: beside\ntarget: {driver: refnull}\nplacement: {generator: [%d], target: [0]}\nworkload: {behavior: poster, pace: 0.1}\nbounded: {users: 20, ramp: 1s, settle: 1s, measure: 4s}\ngates: {fds_free: {amber: 1000, red: 500}}\n", core)
 	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(src), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +267,7 @@ func otherCore(t *testing.T) int {
 	return cpus[len(cpus)-1]
 }
 
-// The check before the start wants 500 files left; here they go when it has passed.
+// The plan wants 500 files left; here they go when the run has begun.
 func TestFewFilesMakeARunInvalid(t *testing.T) {
 	v, status := runBeside(t, otherCore(t), func(pid int) {
 		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 400, Max: 400}, nil); err != nil {

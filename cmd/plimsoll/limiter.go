@@ -82,10 +82,16 @@ func indicators() []verdict.Indicator {
 // do not say whose doing it was.
 var accuseNobody = []string{"rate", "users", "wait"}
 
+// ofTheHost are the gates that read the whole host of the generator: where the target is on it, it may be the target that uses them up.
+var ofTheHost = []string{"memory", "ports"}
+
 // stopped says where a run's evidence is to be taken, and between which instants.
 func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]time.Duration, ok bool) {
 	m := r.Manifest
 	for _, f := range r.Validity.Findings {
+		if m.SharedHost && slices.Contains(ofTheHost, f.Gate) {
+			continue
+		}
 		if f.Level == record.Red && !slices.Contains(accuseNobody, f.Gate) && slices.ContainsFunc(r.Validity.Gates, func(g record.Gate) bool { return g.Name == f.Gate }) {
 			o.Foreign = record.Foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
 			o.Generator = append(o.Generator, f.Gate+": "+f.Text)
@@ -113,7 +119,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 			o.Why = "the search has no result: " + c.Why
 		default:
 			o.Why = c.Why
-			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok {
+			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok && (!m.SharedHost || !slices.Contains(ofTheHost, gate)) {
 				o.Foreign = record.Foreign(gate) && (o.Foreign || len(o.Generator) == 0)
 				o.Generator = append(o.Generator, c.Why)
 			}

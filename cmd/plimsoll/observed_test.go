@@ -170,3 +170,21 @@ func TestGatesThatAccuseNobody(t *testing.T) {
 		})
 	}
 }
+
+// Memory and ports are the whole host's: where the target is on it, the generator is not named for what the target used up.
+func TestMemoryOfASharedHostAccusesNobody(t *testing.T) {
+	for _, gate := range ofTheHost {
+		for _, shared := range []bool{false, true} {
+			bounded := &record.Run{Manifest: record.Manifest{State: record.Sealed, SharedHost: shared, Phases: []record.Phase{{Name: "measure", To: time.Minute, Users: 10}}}}
+			bounded.Validity.Gates = []record.Gate{{Name: gate, Level: record.Red}}
+			bounded.Validity.Add(record.Finding{Gate: gate, Level: record.Red, Text: "too much"})
+			searched := &record.Run{Manifest: record.Manifest{State: record.Sealed, SharedHost: shared, Phases: []record.Phase{{Name: "search", To: time.Minute, Users: 10}},
+				Capacity: &record.Capacity{Kind: record.AtLeast, Users: 10, Rule: record.ByGate + gate, Why: "too much"}}}
+			for _, r := range []*record.Run{bounded, searched} {
+				if o, _, ok := stopped(r, nil); !ok || (len(o.Generator) > 0) == shared {
+					t.Errorf("%s, shared host %v: named %q", gate, shared, o.Generator)
+				}
+			}
+		}
+	}
+}

@@ -154,6 +154,16 @@ func agentOf(name string) (role, instance string, ok bool) {
 	return "", "", false
 }
 
+// agentSteal returns the keys of the samples of steal on the hosts that have an agent, other than those of users.
+func agentSteal(runner *probe.Runner) (keys []string) {
+	for _, st := range runner.Status() {
+		if role, instance, ok := agentOf(st.Name); ok && role != "generator" {
+			keys = append(keys, fmt.Sprintf("plimsoll_cpu_steal_ratio{instance=%q,role=%q}", instance, role))
+		}
+	}
+	return keys
+}
+
 // clockBound is how far another host's clock may be away, so that its log files fit a run to the second that they are read by.
 const clockBound = 500 * time.Millisecond
 

@@ -244,6 +244,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 			h.roles = append(h.roles, r.Name)
 		}
 	}
+	h.remote = func() []string { return agentSteal(runner) }
 	if lay.processes > 1 {
 		h.agents = lay.processes
 	}
