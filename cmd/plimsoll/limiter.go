@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -114,8 +115,9 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 		switch c.Kind {
 		case record.Estimate:
 			o.Reached = true
-		case record.Invalid: // violated even with the fewest users, or without data
-			o.Reached, o.Capacity = c.Rule != "" && !noData(events, c.Rule), 0
+		case record.Invalid: // violated even with the fewest users, or without data, or when the time was over and nothing had been healthy
+			o.Rule = cmp.Or(c.Rule, brokenAtEnd(events))
+			o.Reached, o.Capacity = o.Rule != "" && !noData(events, o.Rule), 0
 			o.Why = "the search has no result: " + c.Why
 		default:
 			o.Why = c.Why
@@ -140,6 +142,21 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 		o.Reached, o.Why = false, "the run is not valid, so none is named ("+void+")"
 	}
 	return o, span, true
+}
+
+// brokenAtEnd is a rule that did not hold when it was last looked at in a search; "" when each held.
+func brokenAtEnd(events []record.Event) string {
+	seen := map[string]bool{}
+	for _, e := range slices.Backward(events) {
+		if e.Kind != "slo" || e.Phase != "search" || seen[e.Rule] {
+			continue
+		}
+		seen[e.Rule] = true
+		if e.Violated && !e.NoData && !e.Undecided && e.Level != record.Amber {
+			return e.Rule
+		}
+	}
+	return ""
 }
 
 func noData(events []record.Event, rule string) bool {
