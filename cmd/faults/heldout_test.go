@@ -70,7 +70,8 @@ func TestOutcome(t *testing.T) {
 		{"the kind on another role", []string{"cpu app"}, result{Limiter: "cpu db", Injected: "x"}, isWrong},
 		{"another name", []string{"workers app"}, result{Limiter: "db-pool app", Injected: "x"}, isWrong},
 		{"a name where nothing is watched", []string{unknown}, result{Limiter: "cpu app", Injected: "x"}, isWrong},
-		{"UNKNOWN where nothing is watched", []string{unknown}, result{Limiter: unknown, Injected: "x"}, isRight},
+		{"UNKNOWN where nothing is watched", []string{unknown}, result{Limiter: unknown, Exonerated: 3, Injected: "x"}, isRight},
+		{"UNKNOWN because nothing was seen", []string{unknown}, result{Limiter: unknown, Injected: "x"}, isUnnamed},
 		{"UNKNOWN where a name is right", []string{"cpu app"}, result{Limiter: unknown, Injected: "x"}, isUnnamed},
 		{"nothing limited the run", []string{"cpu app"}, result{Limiter: verdict.LimitNone, Injected: "x"}, isUnnamed},
 		{"nothing limited the run, where nothing is watched", []string{unknown}, result{Limiter: verdict.LimitNone, Injected: "x"}, isUnnamed},
@@ -96,7 +97,7 @@ func TestHeldOutFigures(t *testing.T) {
 			}
 		}
 		add(right, result{Right: []string{"cpu app"}, Limiter: "cpu app", Injected: "x"})
-		add(unknownRight, result{Right: []string{unknown}, Limiter: unknown, Injected: "x"})
+		add(unknownRight, result{Right: []string{unknown}, Limiter: unknown, Exonerated: 9, Injected: "x"})
 		add(wrong, result{Right: []string{"cpu app"}, Limiter: "gc app", Injected: "x"})
 		add(unnamed, result{Right: []string{"cpu app"}, Limiter: unknown, Injected: "x"})
 		add(void, result{Right: []string{"cpu app"}, Limiter: "generator", Injected: "x"})
@@ -130,7 +131,7 @@ func TestHeldTable(t *testing.T) {
 	results := []result{
 		{Fault: "a", Right: f[0].right, Limiter: "cpu app", Confidence: "high", Injected: "x", At: "2026-01-02T03:00:00Z", Machine: "M", Commit: "c1"},
 		{Fault: "a", Right: f[0].right, Limiter: "gc app", Confidence: "low", Injected: "x", At: "2026-01-02T04:00:00Z", Machine: "M", Commit: "c1"},
-		{Fault: "b", Right: f[1].right, Limiter: unknown, Injected: "x", At: "2026-01-02T05:00:00Z", Machine: "M", Commit: "c1"},
+		{Fault: "b", Right: f[1].right, Limiter: unknown, Exonerated: 9, Injected: "x", At: "2026-01-02T05:00:00Z", Machine: "M", Commit: "c1"},
 		{Fault: "b", Right: f[1].right, Limiter: unknown, At: "2026-01-02T06:00:00Z", Machine: "M", Commit: "c1"},
 	}
 	text, all := heldTable(f, results)

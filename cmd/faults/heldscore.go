@@ -29,6 +29,8 @@ func (r result) outcome() outcome {
 	switch {
 	case r.Injected == "":
 		return isVoid
+	case r.Limiter == unknown && r.Exonerated == 0:
+		return isUnnamed // nothing was seen at the capacity, so nothing was found innocent either
 	case slices.Contains(r.Right, r.Limiter):
 		return isRight
 	case r.Limiter == verdict.LimitGenerator, r.Limiter == verdict.LimitHost:

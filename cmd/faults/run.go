@@ -28,6 +28,7 @@ type result struct {
 	Doubts     []string `json:"doubts,omitempty"`
 	Evidence   []string `json:"evidence,omitempty"`
 	Others     []string `json:"others,omitempty"`   // named after it, and why
+	Exonerated int      `json:"exonerated"`         // readings at the capacity that were found innocent
 	Injected   string   `json:"injected,omitempty"` // what a counter said; "" means that the fault was not there
 	Problem    string   `json:"problem,omitempty"`  // why there is no limiter
 	Capacity   string   `json:"capacity,omitempty"`
@@ -61,6 +62,8 @@ func (r result) line() string {
 		mark = "right"
 	} else if r.void() && !r.last() {
 		mark = "void"
+	} else if r.Limiter == verdict.LimitUnknown || r.Limiter == verdict.LimitNone {
+		mark = "unnamed"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem))
 }
@@ -273,6 +276,7 @@ func (r *result) read(text []byte) error {
 	if len(l.Evidence) == 0 {
 		r.Evidence = []string{l.Sentence}
 	}
+	r.Exonerated = len(l.Exonerated)
 	for _, o := range l.Others {
 		r.Others = append(r.Others, o.Name+": "+o.Why)
 	}
