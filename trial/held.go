@@ -55,7 +55,7 @@ func (h *held) add(w stretch) {
 
 // read takes a gate's reading over the held windows.
 func (r *run) readHeld(name string) Reading {
-	h := &r.held
+	h := &r.stood
 	_, counts := r.Driver.(Counter)
 	switch {
 	case h.windows == 0:
@@ -88,10 +88,10 @@ func (r *run) gateSearch() {
 				continue
 			}
 			if g.value == nil {
-				g.value, g.seconds, g.worst = &rd.Value, int(r.held.span/time.Second), rd.Value
+				g.value, g.seconds, g.worst = &rd.Value, int(r.stood.span/time.Second), rd.Value
 			}
 			r.amberInSearch(g, rd.Value, fmt.Sprintf("%s: %s in %d windows of the search in which the number of users stood still and every rule held",
-				g.What, g.Format(rd.Value), r.held.windows))
+				g.What, g.Format(rd.Value), r.stood.windows))
 		case slices.Contains(counted, g.Name) && g.value == nil && g.red+g.amber > max(3, g.seconds/tolerated):
 			r.amberInSearch(g, g.worst, fmt.Sprintf("%s: beyond the limit in %d of %d seconds of the search, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
 		}

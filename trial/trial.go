@@ -209,7 +209,7 @@ type run struct {
 	measured stretch
 	course   course
 	level    level
-	held     held          // of the search
+	stood    held          // of the search
 	trailing time.Duration // how far the trail must reach
 	until    untilState
 	tails    *tails  // while a phase is drained
@@ -538,7 +538,7 @@ func (r *run) search(ctx context.Context) error {
 			redSince = -1
 			if carried(obs.Readings) {
 				healthy = max(healthy, w.meanUsers())
-				r.held.add(w)
+				r.stood.add(w)
 			}
 		}
 		much := redFor > (r.now()-began)/5
