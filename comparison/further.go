@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -52,10 +53,45 @@ func (n *Numbers) read(r *record.Run, readers []Reader) error {
 			}
 			if x.Value > 0 && x.Name != "" {
 				n.Metrics[x.Name] = x
+				if _, isCost := plan.CostOf(x.Name); isCost {
+					n.fillCost(x)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// fillCost takes the cost of a role as the number of its endpoint, if there is one.
+func (n *Numbers) fillCost(x Further) {
+	if _, ok := n.Values[x.Name]; ok {
+		n.Values[x.Name] = x.Value
+		delete(n.Why, x.Name)
+	}
+}
+
+// warnUnseen says in how many runs of an arm a cost is not known, and of how many blocks it alone is.
+func warnUnseen(r *verdict.Result, pairs []numbersPair) {
+	disturbed := 0
+	for _, p := range pairs {
+		if p.base.Disturbed || p.fresh.Disturbed {
+			disturbed++
+		}
+	}
+	if disturbed > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("others on the host disturbed %d of %d blocks: CPU time is counted by process and stands, and no other number of them is judged", disturbed, len(pairs)))
+	}
+	for i, arm := range []string{r.Base.Name, r.New.Name} {
+		unseen, why := 0, ""
+		for _, p := range pairs {
+			if w := []Numbers{p.base, p.fresh}[i].Why[r.Name]; w != "" {
+				unseen, why = unseen+1, w
+			}
+		}
+		if unseen > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d runs of %s: %s", unseen, len(pairs), arm, why))
+		}
+	}
 }
 
 // family judges every further metric of one side against another, from the blocks in which both have a valid run.

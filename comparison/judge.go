@@ -39,10 +39,40 @@ type Numbers struct {
 	Course map[string]*record.Intervals
 	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
 	Thin map[string]bool
+	// Disturbed says that others on the host disturbed the run, and that only what its operations cost is known.
+	Disturbed bool
 }
 
-// NumbersOf reads the endpoints' numbers of a run. Latencies are in milliseconds, errors in percent.
-func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
+// NumbersOf reads the endpoints' numbers of a run, those of cost(ROLE) by the readers. Latencies and costs are in milliseconds, errors in percent.
+func NumbersOf(r *record.Run, endpoints []verdict.Endpoint, readers ...Reader) (Numbers, error) {
+	n, err := operationsOf(r, endpoints)
+	if err != nil {
+		return n, err
+	}
+	if err := n.read(r, readers); err != nil {
+		return n, fmt.Errorf("run %s: %w", r.Manifest.ID, err)
+	}
+	return n, nil
+}
+
+// costsAlone keeps what a run says that others on the host disturbed: CPU time is counted by process, and nothing else is known.
+func (n Numbers) costsAlone() Numbers {
+	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}, Disturbed: true}
+	for name, v := range n.Values {
+		if _, isCost := plan.CostOf(name); isCost {
+			out.Values[name] = v
+			if why := n.Why[name]; why != "" {
+				out.Why[name] = why
+			}
+			continue
+		}
+		out.Values[name], out.Why[name] = math.NaN(), "others on the host disturbed the runs: their times and capacities are not the target's alone"
+	}
+	return out
+}
+
+// operationsOf reads what the operations of a run say, and its search.
+func operationsOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 	n := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}}
 	merged := map[string]*measure.Window{}
 	window := windowOf(merged)
@@ -79,6 +109,10 @@ func NumbersOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) {
 				why = "no operation was measured"
 			}
 		default:
+			if role, ok := plan.CostOf(e.Name); ok { // a Reader fills it in
+				why = "the CPU time of the role " + role + " is not visible here"
+				break
+			}
 			if op, ok := throughputOf(e.Name); ok {
 				v, why = throughput(r, op, window(op))
 				n.Had[e.Name] = window(op).Count()
@@ -159,7 +193,7 @@ func Endpoints(p *plan.Plan) []verdict.Endpoint {
 			rest = append(rest, name)
 		}
 	}
-	usual := []string{"p95(post)", "p99(op)", "p95(delivery)"}
+	usual := []string{"cost(app)", "cost(db)", "p95(post)", "p99(op)", "p95(delivery)"}
 	rank := func(s string) int { // the others after them
 		if i := slices.Index(usual, s); i >= 0 {
 			return i
@@ -274,6 +308,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			if oneSided {
 				r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
 			}
+			if _, isCost := plan.CostOf(e.Name); isCost {
+				warnUnseen(&r, both)
+			}
 			warnThin(&r, both)
 			results = append(results, r)
 		}
@@ -306,7 +343,8 @@ func numbersOf(c *record.Comparison, endpoints []verdict.Endpoint, load func(id 
 	numbers := make([]Numbers, len(c.Runs))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	judged := c.Judged()
+	counts, disturbed := c.Judged(), c.Disturbed()
+	judged := func(run record.ComparisonRun) bool { return counts(run) || disturbed[run.Run] }
 	for i, run := range c.Runs {
 		if !judged(run) {
 			continue
@@ -316,13 +354,11 @@ func numbersOf(c *record.Comparison, endpoints []verdict.Endpoint, load func(id 
 			if err != nil {
 				return err
 			}
-			if numbers[i], err = NumbersOf(r, endpoints); err != nil {
-				return err
+			numbers[i], err = NumbersOf(r, endpoints, readers...)
+			if disturbed[run.Run] {
+				numbers[i] = numbers[i].costsAlone()
 			}
-			if err := numbers[i].read(r, readers); err != nil {
-				return fmt.Errorf("run %s: %w", run.Run, err)
-			}
-			return nil
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {

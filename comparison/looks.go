@@ -37,7 +37,7 @@ func (r *runner) look(ctx context.Context, k int) (decided bool, err error) {
 		return false, err
 	}
 	l.At = r.Now()
-	arms, _, err := Judge(r.c, r.Plan, r.Load)
+	arms, _, err := Judge(r.c, r.Plan, r.Load, r.Readers...)
 	if err != nil {
 		*l = record.Look{Blocks: l.Blocks, Alpha: l.Alpha}
 		return false, fmt.Errorf("look %d of %d: %w", k+1, len(r.c.Looks), err)

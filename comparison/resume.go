@@ -156,9 +156,6 @@ func (r *runner) prepare(lost []string) record.Resumption {
 		}
 		run.Dropped = false // the replay drops it again
 		if run.Pilot {
-			if _, ok := r.pilotStart(run.Run); !ok {
-				run.Cut, run.Dropped, run.Why = true, true, "it found no capacity, and was run again"
-			}
 			continue
 		}
 		last = i
@@ -180,15 +177,6 @@ func (r *runner) prepare(lost []string) record.Resumption {
 		order--
 	}
 	return re
-}
-
-// pilotStart returns where the pilot of this id lets searches begin.
-func (r *runner) pilotStart(id string) (users int, ok bool) {
-	run, err := r.Load(id)
-	if err != nil {
-		return 0, false
-	}
-	return searchStart(run.Manifest.Capacity)
 }
 
 // recall returns the run that was made of a cell before the comparison was cut. It saves the comparison at the moment at which

@@ -27,8 +27,8 @@ type Config struct {
 	AA bool
 	// Before is what was stated before the first run; it may be nil.
 	Before *record.Before
-	// Repeats is how many voided blocks may be run again, over the whole comparison.
-	Repeats int
+	// Quiet waits until the host is quiet, for most at the longest, before something is run again that was void; nil for no wait. It ends with ctx.
+	Quiet func(ctx context.Context, most time.Duration) error
 	// Run carries out one cell and leaves a sealed run. An error means that the tool failed and ends the comparison;
 	// a run that is not valid is no error.
 	Run func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error)
@@ -36,6 +36,8 @@ type Config struct {
 	Save func(*record.Comparison) error
 	// Load opens a run by its id. Planned looks and [Resume] need it.
 	Load func(id string) (*record.Run, error)
+	// Readers add to what a run says of its operations, where a planned look judges it; those of [Judge] at the end should be no fewer.
+	Readers []Reader
 	// Looked is told of each planned look, from 1, when it was taken; nil for nobody.
 	Looked func(n int, l record.Look)
 	// Now is the clock.
@@ -68,7 +70,7 @@ type runner struct {
 // carryOut does everything that is left to do, and ends the comparison.
 func (r *runner) carryOut(ctx context.Context) (*record.Comparison, error) {
 	c := r.c
-	c.Start = map[string]int{}
+	c.Start, c.Unguided = map[string]int{}, nil
 	err := r.all(ctx)
 	if errors.Is(err, errStray) {
 		return c, err // what is on disk is left alone
@@ -98,11 +100,11 @@ func (r *runner) all(ctx context.Context) error {
 		return err
 	}
 	blocks := Order(r.Plan.Seed, r.c.Blocks, r.c.Arms, r.c.Engines)
-	left, done := r.Repeats, 0
+	done := 0
 	for k, to := range r.stages() {
 		var voided []int
 		for i := done; i < to; i++ {
-			ok, err := r.block(ctx, blocks[i], false, len(blocks)-i-1+min(left, len(voided)))
+			ok, err := r.block(ctx, blocks[i], false, len(blocks)-i-1+len(voided))
 			if err != nil {
 				return err
 			}
@@ -111,12 +113,18 @@ func (r *runner) all(ctx context.Context) error {
 			}
 		}
 		done = to
-		for ; left > 0 && len(voided) > 0; left-- {
+		for tries := 0; len(voided) > 0; tries++ {
 			i := voided[0]
+			ok, err := r.again(ctx, tries, func(next record.ComparisonRun) bool { return next.Block == i+1 })
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
 			voided = voided[1:]
 			r.drop(i+1, "another run of the block was not valid")
-			ok, err := r.block(ctx, blocks[i], true, len(blocks)-done+min(left-1, len(voided)))
-			if err != nil {
+			if ok, err = r.block(ctx, blocks[i], true, len(blocks)-done+len(voided)); err != nil {
 				return err
 			}
 			if !ok {
@@ -124,7 +132,7 @@ func (r *runner) all(ctx context.Context) error {
 			}
 		}
 		for _, i := range voided {
-			r.drop(i+1, "a run of the block was not valid, and no repeat was left")
+			r.drop(i+1, "a run of the block was not valid, and the time for running voided blocks again (compare.retry) was used up")
 		}
 		if decided, err := r.look(ctx, k); err != nil {
 			return err
@@ -150,7 +158,8 @@ func (r *runner) stages() []int {
 	return out
 }
 
-// pilots finds where the searches begin.
+// pilots finds where the searches begin. A pilot that finds nothing is made once more, when the host is quiet and there is time; after that the searches
+// begin where the plan says.
 func (r *runner) pilots(ctx context.Context) error {
 	u := r.Plan.Unbounded
 	if u == nil {
@@ -161,16 +170,31 @@ func (r *runner) pilots(ctx context.Context) error {
 			r.c.Start[e] = n
 			continue
 		}
-		run, capacity, err := r.run(ctx, Cell{Arm: r.c.Arms[0], Engine: e, Pilot: true, Index: i + 1, Of: len(r.c.Engines),
-			Left: r.c.Blocks*len(r.c.Arms)*len(r.c.Engines) + len(r.c.Engines) - i - 1})
-		if err != nil {
-			return err
+		for tries := 0; ; tries++ {
+			if tries > 0 {
+				ok, err := r.again(ctx, tries-1, func(next record.ComparisonRun) bool { return next.Pilot && next.Engine == e })
+				if err != nil {
+					return err
+				}
+				if !ok || tries > 1 {
+					break // without a start: where the plan says
+				}
+			}
+			run, capacity, err := r.run(ctx, Cell{Arm: r.c.Arms[0], Engine: e, Pilot: true, Again: tries > 0, Index: i + 1, Of: len(r.c.Engines),
+				Left: r.c.Blocks*len(r.c.Arms)*len(r.c.Engines) + len(r.c.Engines) - i - 1})
+			if err != nil {
+				return err
+			}
+			if start, ok := searchStart(capacity); ok {
+				r.c.Start[e] = start
+				delete(r.c.Unguided, e)
+				break
+			}
+			if r.c.Unguided == nil {
+				r.c.Unguided = map[string]string{}
+			}
+			r.c.Unguided[e] = fmt.Sprintf("pilot %s found no capacity: %s", run.Run, why(capacity))
 		}
-		start, ok := searchStart(capacity)
-		if !ok {
-			return fmt.Errorf("pilot %s on %s found no capacity: %s; set unbounded.start in the plan, or look at the run", run.Run, e, why(capacity))
-		}
-		r.c.Start[e] = start
 	}
 	return nil
 }
@@ -216,8 +240,12 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 	if run.Run != "" {
 		if gate, ok := endedByOthers(capacity); ok && run.Valid && !cell.Pilot {
 			run.Valid, run.Why = false, "others on the host ended its search (gate "+gate+"): its lower bound says nothing of the arm"
+			run.Cause, run.Disturbed = record.ByHost, true
 		}
 		run.Block, run.Order, run.Arm, run.Engine, run.Pilot, run.Began = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot, began
+		if cell.Again {
+			r.c.Retried += r.Now().Sub(began)
+		}
 		cause := context.Cause(ctx)
 		if cause != nil && !run.Valid { // it was under way; its cell comes again when the comparison is resumed
 			run.Cut, run.Dropped = true, true

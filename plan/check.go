@@ -85,6 +85,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 	}
 	if c := p.Compare; c != nil {
 		fill(d, "compare.blocks", &c.Blocks, c.defaultBlocks())
+		fill(d, "compare.retry", &c.Retry, p.defaultRetry())
 		margin := DefaultMargin()
 		if rule, ok := p.strictestRate(); ok {
 			margin["errors"] = MarginValue{Value: min(margin["errors"].Value, rule.Threshold), Points: true}

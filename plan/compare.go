@@ -11,6 +11,18 @@ import (
 // have them.
 var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
 
+// costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a comparison.
+var costRE = regexp.MustCompile(`^cost\(([a-z][a-z0-9_-]{0,63})\)$`)
+
+// CostOf returns the role of an endpoint such as cost(app).
+func CostOf(endpoint string) (role string, ok bool) {
+	m := costRE.FindStringSubmatch(endpoint)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
 func (d *decoder) checkCompare(p *Plan, k Known) {
 	c := p.Compare
 	if d.read("compare.arms") {
@@ -48,6 +60,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkOneLoad(p, k)
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
 	d.checkLooks(c)
+	between(d, "compare.retry", c.Retry, 0, longest, formatDuration)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
 		missing := "bounded"
 		if p.Unbounded == nil {
@@ -63,8 +76,9 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.025pp", m)
 		case key != "errors" && m.Points:
 			d.at(path, "%s is in percentage points, but %s is not a fraction; write a percentage such as 5%%", m, key)
-		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key):
-			d.at(path, "unknown endpoint; %swant capacity, errors, or a statistic of an operation such as p95(post) or throughput(post)", hint(key, []string{"capacity", "errors"}))
+		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
+			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), or a statistic of an operation such as p95(post) or throughput(post)",
+				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)"}))
 		case key == "errors" && k.Drivers != nil && p.toleratesMore(m):
 			rule, _ := p.strictestRate()
 			d.at(path, "%s is more than the rule %s allows at all, so that a broken target could count as the same; want at most %spp",

@@ -303,6 +303,9 @@ type Compare struct {
 	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is Blocks.
 	// Empty means one look, after all blocks.
 	Looks []int `yaml:"looks" kind:"looks"`
+	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0 for neither. Default: the time of a
+	// third of the blocks, see [Plan.RunLength].
+	Retry time.Duration `yaml:"retry"`
 	// Margin holds the differences that do not matter, by endpoint.
 	Margin Margin `yaml:"margin"`
 }
@@ -335,7 +338,7 @@ type Arm struct {
 }
 
 // A Margin holds, by endpoint, the largest difference that does not matter. Endpoints are "capacity", "errors",
-// and statistics of operations such as "p95(post)".
+// "cost(ROLE)", and statistics of operations such as "p95(post)".
 type Margin map[string]MarginValue
 
 // A MarginValue is a relative difference (0.05 is 5%) or, with Points, a difference of two fractions (0.001 is
@@ -354,6 +357,8 @@ func DefaultMargin() Margin {
 		"p99(op)":       {Value: 0.15},
 		"p95(delivery)": {Value: 0.10},
 		"errors":        {Value: 0.00025, Points: true},
+		"cost(app)":     {Value: 0.05},
+		"cost(db)":      {Value: 0.05},
 	}
 }
 

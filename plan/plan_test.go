@@ -144,8 +144,9 @@ func TestParseFull(t *testing.T) {
 			Arms:    []plan.Arm{{Name: "new", Args: []string{"-fault=cpu:25%"}}, {Name: "base"}},
 			Combine: true,
 			Blocks:  6,
+			Retry:   52 * time.Minute,
 			Margin: plan.Margin{
-				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2},
+				"capacity": {Value: 0.03}, "p95(post)": {Value: 0.1}, "p99(op)": {Value: 0.2}, "cost(app)": {Value: 0.05}, "cost(db)": {Value: 0.05},
 				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.00025, Points: true},
 			},
 		},

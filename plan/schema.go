@@ -186,8 +186,9 @@ var keyDocs = map[string]keyDoc{
 	"compare.combine":     {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
 	"compare.blocks":      {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
 	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
+	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":    {text: "Of capacity, errors, and of the bounded test p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of unbounded.slo allows.", pattern: marginPattern},
+	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of unbounded.slo allows.", pattern: marginPattern},
 	"report.comments":     {text: "Items below Comments, in Markdown: a text or a list of them."},
 	"report.action_items": {text: "Items below Action Items, in Markdown: a text or a list of them."},
 }

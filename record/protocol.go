@@ -2,6 +2,7 @@ package record
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -41,12 +42,12 @@ type Resumption struct {
 // Before is what a comparison stated before its first run.
 type Before struct {
 	At time.Time `json:"at"`
-	// Runs are planned; Least and Most is how long they take about, with the first look deciding and with the last. Repeats
-	// is how many voided blocks may be run again on top.
-	Runs    int           `json:"runs"`
-	Least   time.Duration `json:"least"`
-	Most    time.Duration `json:"most"`
-	Repeats int           `json:"repeats"`
+	// Runs are planned; Least and Most is how long they take about, with the first look deciding and with the last. Retry is how long
+	// waits and voided blocks that are run again may take on top.
+	Runs  int           `json:"runs"`
+	Least time.Duration `json:"least"`
+	Most  time.Duration `json:"most"`
+	Retry time.Duration `json:"retry,omitempty"`
 	// Noise is what earlier comparisons of a build with itself in this environment showed; empty if there were none.
 	Noise []Noise `json:"noise,omitempty"`
 	// Expected says of each endpoint what the planned blocks can find.
@@ -150,6 +151,37 @@ func (c *Comparison) Waits(block int) bool { return len(c.Looks) > 0 && block > 
 func (c *Comparison) Judged() func(ComparisonRun) bool {
 	whole := c.WholeBlocks()
 	return func(r ComparisonRun) bool { return r.Counts() && whole[r.Block] && !c.Waits(r.Block) }
+}
+
+// Disturbed returns the runs that say what operations cost where nothing else does: of each block that is not whole, those of the last time that it was run
+// whole, when each of them is valid or [ComparisonRun.Disturbed]. Blocks that wait have none.
+func (c *Comparison) Disturbed() map[string]bool {
+	whole := c.WholeBlocks()
+	times := map[int][][]ComparisonRun{} // by block: the times that it was run
+	for _, r := range c.Runs {
+		if r.Pilot || r.Cut || whole[r.Block] || c.Waits(r.Block) {
+			continue
+		}
+		if r.Order == 1 || len(times[r.Block]) == 0 {
+			times[r.Block] = append(times[r.Block], nil)
+		}
+		last := &times[r.Block][len(times[r.Block])-1]
+		*last = append(*last, r)
+	}
+	out := map[string]bool{}
+	for _, all := range times {
+		for _, runs := range slices.Backward(all) {
+			unfit := func(r ComparisonRun) bool { return !r.Valid && !r.Disturbed }
+			if len(runs) < len(c.Arms)*max(1, len(c.Engines)) || slices.ContainsFunc(runs, unfit) {
+				continue
+			}
+			for _, r := range runs {
+				out[r.Run] = true
+			}
+			break
+		}
+	}
+	return out
 }
 
 // WholeBlocks returns the blocks that are judged unless they wait ([Comparison.Waits]): those of which every arm has on every

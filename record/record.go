@@ -115,11 +115,6 @@ const (
 // ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
 const ByGate = "gate "
 
-// Foreign reports whether a gate is about others on the hosts, and not about the generator or the load that it drives.
-func Foreign(gate string) bool {
-	return gate == "others" || gate == "steal" || gate == "target_steal"
-}
-
 // An Event is a line of events.jsonl.
 type Event struct {
 	At   time.Duration `json:"at"`
@@ -205,25 +200,30 @@ func (v *Validity) Add(f Finding) {
 // A Comparison is what a set of runs in blocks leaves behind: which run played which part. It refers to runs by id
 // and by the digest of their manifest.
 type Comparison struct {
-	Format     int             `json:"format"`
-	ID         string          `json:"id"`
-	Name       string          `json:"name"`
-	Tool       string          `json:"tool"`
-	Plan       string          `json:"plan"`
-	PlanDigest string          `json:"plan_digest"`
-	Started    time.Time       `json:"started"`
-	Ended      time.Time       `json:"ended,omitzero"`
-	State      State           `json:"state"`
-	Why        string          `json:"why,omitempty"`
-	Arms       []string        `json:"arms"` // base first
-	Engines    []string        `json:"engines"`
-	Blocks     int             `json:"blocks"` // planned
-	Start      map[string]int  `json:"search_start,omitempty"`
-	Runs       []ComparisonRun `json:"runs"`
-	Setup      []Row           `json:"setup,omitempty"`
-	Outcome    json.RawMessage `json:"outcome,omitempty"` // the verdicts, as the report shows them
+	Format     int            `json:"format"`
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Tool       string         `json:"tool"`
+	Plan       string         `json:"plan"`
+	PlanDigest string         `json:"plan_digest"`
+	Started    time.Time      `json:"started"`
+	Ended      time.Time      `json:"ended,omitzero"`
+	State      State          `json:"state"`
+	Why        string         `json:"why,omitempty"`
+	Arms       []string       `json:"arms"` // base first
+	Engines    []string       `json:"engines"`
+	Blocks     int            `json:"blocks"` // planned
+	Start      map[string]int `json:"search_start,omitempty"`
+	// Unguided says, by engine, why the searches begin where the plan says: the pilot found nothing.
+	Unguided map[string]string `json:"unguided,omitempty"`
+	Runs     []ComparisonRun   `json:"runs"`
+	Setup    []Row             `json:"setup,omitempty"`
+	Outcome  json.RawMessage   `json:"outcome,omitempty"` // the verdicts, as the report shows them
 	// Build is the digest of the program that carries it out.
 	Build string `json:"build,omitempty"`
+	// Retried is how long waits for a quiet host and blocks that were run again took so far, Waited the part of the waits.
+	Retried time.Duration `json:"retried,omitempty"`
+	Waited  time.Duration `json:"waited,omitempty"`
 	// Saved is when this file was last written while runs were made.
 	Saved time.Time `json:"saved,omitzero"`
 	// AA says that all arms are one build, so that every difference is noise.
@@ -255,6 +255,10 @@ type ComparisonRun struct {
 	// Dropped says that the block was repeated because of this run or a neighbor; such runs are kept and not judged.
 	Dropped bool   `json:"dropped,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Cause is whose doing it was that the run is not valid; empty when that is not known. Disturbed says that others on the host disturbed it and nothing
+	// else is wrong with it ([Disturbed]).
+	Cause     Cause `json:"cause,omitempty"`
+	Disturbed bool  `json:"disturbed,omitempty"`
 	// Cut says that the comparison was cut in this block, which was run again whole; such a run is Dropped too.
 	Cut   bool      `json:"cut,omitempty"`
 	Began time.Time `json:"began,omitzero"`

@@ -380,10 +380,16 @@ type Voided struct {
 	Why      string   `json:"why"`
 	Repeated bool     `json:"repeated"`
 	Missing  bool     `json:"missing,omitempty"`
+	// Cost says that what its operations cost is judged, and nothing else: others on the host disturbed it ([record.Comparison.Disturbed]).
+	Cost bool `json:"cost,omitempty"`
 }
 
 // again says what became of the block.
 func (v Voided) again() string {
+	if v.Cost {
+		v.Cost = false
+		return v.again() + "; what its operations cost in CPU time is judged"
+	}
 	switch {
 	case !v.Repeated:
 		return "it was not run again"

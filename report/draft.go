@@ -397,9 +397,6 @@ func gone(of string, missing, expected int) string {
 	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(missing, "message", "messages"), expected)
 }
 
-// ofTarget are the gates that tell what the target did. A block that they voided is run again, which does not undo it.
-var ofTarget = []string{"rows", "audit", "failed users", "level", "search"}
-
 // spoiled says what targets did in voided runs: no verdict rests on those, and no release on forgetting them.
 func (b *builder) spoiled() []string {
 	var out []string
@@ -410,7 +407,7 @@ func (b *builder) spoiled() []string {
 		}
 		of := fmt.Sprintf("%s%s in the voided block %d", prefix(b.engineLabel(c.Engine)), b.armLabel(c.Arm), c.Block)
 		for _, f := range r.Validity.Findings {
-			if f.Level == record.Red && slices.Contains(ofTarget, f.Gate) {
+			if f.Level == record.Red && record.GateCause(f.Gate) == record.ByTarget {
 				out = append(out, fmt.Sprintf("%s: %s: %s", of, f.Gate, f.Text))
 			}
 		}

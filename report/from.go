@@ -3,8 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll/record"
 	"plimsoll/stats"
@@ -247,7 +249,7 @@ func (b *builder) runs() {
 		data[r.Cell.Run] = r
 	}
 	voided := map[int]*Voided{}
-	good, tries := map[int]int{}, map[int]int{}
+	good, tries, disturbed := map[int]int{}, map[int]int{}, b.c.Disturbed()
 	for _, c := range b.c.Runs {
 		r := Run{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
 		if have, ok := data[c.Run]; ok {
@@ -270,7 +272,7 @@ func (b *builder) runs() {
 				v = &Voided{Block: c.Block}
 				voided[c.Block] = v
 			}
-			v.Runs = append(v.Runs, c.Run)
+			v.Runs, v.Cost = append(v.Runs, c.Run), v.Cost || disturbed[c.Run]
 			if !c.Valid && v.Why == "" {
 				v.Why = fmt.Sprintf("run %s was not valid: %s", c.Run, firstRed(r))
 			}
@@ -331,6 +333,13 @@ func (b *builder) warnings() {
 		add("no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
 		add(fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
+	}
+	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
+		add(fmt.Sprintf("%sthe searches begin where the plan says, because %s", prefix(b.engineLabel(e)), b.c.Unguided[e]))
+	}
+	if b.c.Retried > 0 {
+		add(fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
+			b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
 	}
 	for _, v := range d.Voided {
 		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again()))

@@ -92,8 +92,8 @@ func Foresight(b record.Before, looks []record.Look, label func(engine string) s
 	if len(looks) > 1 {
 		took = fmt.Sprintf("about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
 	}
-	if b.Repeats > 0 {
-		took += fmt.Sprintf("; up to %s may be run again", count(b.Repeats, "voided block", "voided blocks"))
+	if b.Retry > 0 {
+		took += fmt.Sprintf("; up to %s more for voided blocks, which are run again", aboutTime(b.Retry))
 	}
 	add("%s, %s", count(b.Runs, "run", "runs"), took)
 	if len(looks) > 0 {

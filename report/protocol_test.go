@@ -20,7 +20,7 @@ func planned() Input {
 	c.Blocks = 12
 	c.Looks = []record.Look{{Blocks: 6, Alpha: 0.0221, At: at.Add(13 * time.Minute), Decided: true, Verdicts: []record.LookVerdict{{Engine: "postgresql", Arm: "new", Kind: "worse"}}},
 		{Blocks: 9, Alpha: 0.0221}, {Blocks: 12, Alpha: 0.0221}}
-	c.Before = &record.Before{At: at, Runs: 24, Least: 12 * time.Minute, Most: 24 * time.Minute, Repeats: 4,
+	c.Before = &record.Before{At: at, Runs: 24, Least: 12 * time.Minute, Most: 24 * time.Minute, Retry: 8 * time.Minute,
 		Noise: []record.Noise{{Engine: "postgresql", Test: "unbounded", Metric: "capacity", Unit: "users", Comparisons: 2, Pairs: 12, SD: 0.0255, Lines: 2},
 			{Engine: "postgresql", Test: "bounded", Metric: "errors", Unit: "%", Absolute: true, Comparisons: 2, Pairs: 12, SD: 0.028, Lines: 2, False: 1}},
 		Expected: []record.Expected{{Engine: "postgresql", Metric: "capacity", Unit: "users", RunSD: 0.018, Margin: 0.05, Blocks: 12, Alpha: 0.0221, MDE: 0.026, Needed: 6},

@@ -28,12 +28,6 @@ type job struct {
 	lost []string
 }
 
-// repeats is how many voided blocks a comparison may run again: one for every three planned.
-func repeats(blocks int) int { return (blocks + 2) / 3 }
-
-// between is about how long a reset and the end of a run take, for the time that is left.
-const between = 6 * time.Second
-
 func (a *app) comparePlan(ctx context.Context, j job) error {
 	began := time.Now()
 	p := withDefaultRules(j.plan)
@@ -66,8 +60,8 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 		r.canary = c
 		defer stop()
 	}
-	cfg := comparison.Config{ID: id, Tool: version(), Build: build, Plan: p, Setup: setupRows(p), AA: j.aa || comparison.SameArms(p), Repeats: repeats(p.Compare.Blocks),
-		Now: time.Now, Save: s.store.SaveComparison, Load: s.store.Run, Looked: s.looked, Run: r.run}
+	cfg := comparison.Config{ID: id, Tool: version(), Build: build, Plan: p, Setup: setupRows(p), AA: j.aa || comparison.SameArms(p), Quiet: s.quiet,
+		Now: time.Now, Save: s.store.SaveComparison, Load: s.store.Run, Looked: s.looked, Run: r.run, Readers: []comparison.Reader{costsOf(ctx)}}
 	s.prog.say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
 	var c *record.Comparison
 	if j.cut != nil {
@@ -157,7 +151,7 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 		// A pilot only has to find where the searches begin.
 		pt.bounded = false
 	}
-	s.prog.what(cellText(cell, s.plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(base)+between))
+	s.prog.what(cellText(cell, s.plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(base)+plan.BetweenRuns))
 	sung, err := r.listen(ctx, s.length(pt))
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
@@ -177,7 +171,8 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 		return record.ComparisonRun{}, nil, err
 	}
 	digest, derr := record.DigestFile(filepath.Join(made.Dir, record.ManifestFile))
-	run := record.ComparisonRun{Run: made.Manifest.ID, Digest: digest, Valid: made.Validity.Valid, Canary: sung}
+	run := record.ComparisonRun{Run: made.Manifest.ID, Digest: digest, Valid: made.Validity.Valid, Canary: sung,
+		Cause: record.CauseOf(made.Validity), Disturbed: record.Disturbed(made.Validity)}
 	for _, f := range made.Validity.Findings {
 		if f.Level == record.Red {
 			run.Why = f.Gate + ": " + f.Text

@@ -13,7 +13,6 @@ import (
 	"plimsoll/series"
 	"plimsoll/stats"
 	"plimsoll/verdict"
-	"plimsoll/workload"
 )
 
 // storeFloor is the smallest difference of a call to a store that matters, in milliseconds: a tenth of that of a request, which makes
@@ -66,17 +65,12 @@ func furtherOf(ctx context.Context) comparison.Reader {
 		if err != nil {
 			return nil, err
 		}
-		done, err := steadyOps(r, ph)
+		out, err := x.costs(ctx)
 		if err != nil {
 			return nil, err
 		}
-		var out []comparison.Further
 		for _, role := range slices.Sorted(maps.Keys(cpu)) {
 			out = append(out, comparison.Further{Name: "CPU of " + role, Unit: "% of one core", Better: verdict.Lower, Floor: 1, Value: cpu[role], Alone: true})
-			if done > 0 {
-				each := cpu[role] / 100 * (ph.To - ph.From).Seconds() / float64(done) * 1000
-				out = append(out, comparison.Further{Name: "CPU per operation of " + role, Unit: "ms", Better: verdict.Lower, Floor: cpuFloor, Value: each, Alone: true})
-			}
 		}
 		for _, role := range slices.Sorted(maps.Keys(memory)) {
 			out = append(out, comparison.Further{Name: "most memory of " + role, Unit: "MiB", Better: verdict.Lower, Floor: 8, Value: memory[role] / (1 << 20), Alone: true})
@@ -102,17 +96,6 @@ func furtherOf(ctx context.Context) comparison.Reader {
 		}
 		return out, nil
 	}
-}
-
-// steadyOps counts the operations of the steady state that ended in a phase.
-func steadyOps(r *record.Run, ph record.Phase) (n uint64, err error) {
-	merged, err := r.Merged(ph.From, ph.To)
-	for name, w := range merged {
-		if workload.Steady(name) {
-			n += w.Count()
-		}
-	}
-	return n, err
 }
 
 // stretchOf asks the series of a run about one phase.

@@ -104,7 +104,7 @@ func TestFurtherOfARun(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]float64{
-		"CPU of app": 40, "CPU per operation of app": 5, "most memory of app": 200, "goroutines of app": 120, "heap of app": 64, "requests served": 80, "garbage collection of app": 10,
+		"CPU of app": 40, "cost(app)": 5, "most memory of app": 200, "goroutines of app": 120, "heap of app": 64, "requests served": 80, "garbage collection of app": 10,
 		"mean(store PostStore.Save)": 4, "mean(store UserStore.Get)": 4, "p99(store PostStore.Save)": 7.5,
 	} {
 		if f, ok := byName[name]; !ok || math.Abs(f.Value-want) > 0.02*want {

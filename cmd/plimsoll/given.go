@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -190,6 +191,7 @@ func storedEndpoints() []verdict.Endpoint {
 	return []verdict.Endpoint{
 		{Name: "capacity", Unit: "users"}, {Name: "p95(post)", Unit: "ms"}, {Name: "p99(op)", Unit: "ms"},
 		{Name: "p95(delivery)", Unit: "ms"}, {Name: "errors", Unit: "%"},
+		{Name: "cost(app)", Unit: "ms"}, {Name: "cost(db)", Unit: "ms"},
 	}
 }
 
@@ -206,7 +208,7 @@ func givenOf(r *record.Run) (record.Given, error) {
 	}
 	g.Test = strings.Join(tests, " and ") + asked(m)
 	endpoints := storedEndpoints()
-	n, err := comparison.NumbersOf(r, endpoints)
+	n, err := comparison.NumbersOf(r, endpoints, costsOf(context.Background()))
 	if err != nil {
 		return g, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ func (a *app) judgeStored(n *numbers, name string) error {
 	if err != nil {
 		return fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
-	arms, databases, err := comparison.Judge(c, p, comparison.Loader(c, st.Run))
+	arms, databases, err := comparison.Judge(c, p, comparison.Loader(c, st.Run), costsOf(context.Background()))
 	if err != nil {
 		return fmt.Errorf("judging %s: %w", c.ID, err)
 	}

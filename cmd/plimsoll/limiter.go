@@ -78,22 +78,14 @@ func indicators() []verdict.Indicator {
 			Limit: 0.1, Unit: "s"})
 }
 
-// accuseNobody are the gates that a target alone can turn red: it serves fewer arrivals than come and those beyond the queue are dropped, it refuses
-// logins, or its accept queue is full and requests wait for their connection. A generator that is too slow turns them red as well, so they void a run and
-// do not say whose doing it was.
-var accuseNobody = []string{"rate", "users", "wait"}
-
-// ofTheHost are the gates that read the whole host of the generator: where the target is on it, it may be the target that uses them up.
-var ofTheHost = []string{"memory", "ports"}
-
 // stopped says where a run's evidence is to be taken, and between which instants.
 func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]time.Duration, ok bool) {
 	m := r.Manifest
 	for _, f := range r.Validity.Findings {
-		if m.SharedHost && slices.Contains(ofTheHost, f.Gate) {
+		if m.SharedHost && record.GateCause(f.Gate) == record.ByEither {
 			continue
 		}
-		if f.Level == record.Red && !slices.Contains(accuseNobody, f.Gate) && slices.ContainsFunc(r.Validity.Gates, func(g record.Gate) bool { return g.Name == f.Gate }) {
+		if f.Level == record.Red && record.GateCause(f.Gate) != record.ByTarget && slices.ContainsFunc(r.Validity.Gates, func(g record.Gate) bool { return g.Name == f.Gate }) {
 			o.Foreign = record.Foreign(f.Gate) && (o.Foreign || len(o.Generator) == 0)
 			o.Generator = append(o.Generator, f.Gate+": "+f.Text)
 		}
@@ -121,7 +113,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 			o.Why = "the search has no result: " + c.Why
 		default:
 			o.Why = c.Why
-			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok && (!m.SharedHost || !slices.Contains(ofTheHost, gate)) {
+			if gate, ok := strings.CutPrefix(c.Rule, record.ByGate); ok && (!m.SharedHost || record.GateCause(gate) != record.ByEither) {
 				o.Foreign = record.Foreign(gate) && (o.Foreign || len(o.Generator) == 0)
 				o.Generator = append(o.Generator, c.Why)
 			}

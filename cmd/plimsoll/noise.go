@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/comparison"
+	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/record"
 	"plimsoll/stats"
@@ -40,12 +42,12 @@ func (s *session) foresee(runs int, base part) (*record.Before, error) {
 	for _, w := range warnings {
 		s.prog.say("plimsoll: warning: %v", w)
 	}
-	each := s.length(base) + between
-	b := &record.Before{At: time.Now(), Runs: runs, Most: time.Duration(runs) * each, Repeats: repeats(p.Compare.Blocks)}
+	each := s.length(base) + plan.BetweenRuns
+	b := &record.Before{At: time.Now(), Runs: runs, Most: time.Duration(runs) * each, Retry: p.Compare.Retry}
 	if p.Unbounded != nil {
 		for _, e := range comparison.Engines(p) {
 			if _, ok := p.Unbounded.StartFor(e); !ok {
-				b.Most += s.length(part{unbounded: true}) + between // a pilot
+				b.Most += s.length(part{unbounded: true}) + plan.BetweenRuns // a pilot
 			}
 		}
 	}
@@ -64,7 +66,7 @@ func (s *session) register(c *record.Comparison) error {
 	if err != nil {
 		return err
 	}
-	arms, _, err := comparison.Judge(c, s.plan, comparison.Loader(c, s.store.Run))
+	arms, _, err := comparison.Judge(c, s.plan, comparison.Loader(c, s.store.Run), costsOf(context.Background()))
 	if err != nil {
 		return fmt.Errorf("judging %s: %w", c.ID, err)
 	}

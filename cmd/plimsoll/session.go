@@ -308,14 +308,8 @@ func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial
 		spec.Rules, spec.Window = u.SLO, u.Window
 		if pt.unbounded {
 			start := pt.start
-			if n, ok := u.StartFor(pt.engine); ok && start == 0 {
-				start = n
-			}
-			if b := s.plan.Bounded; b != nil && start == 0 {
-				start, _ = b.UsersFor(pt.engine)
-			}
 			if start == 0 {
-				start = u.MaxUsers / 20 // nothing is known; a ramp from one user would take for ever
+				start = s.plan.SearchStart(pt.engine)
 			}
 			pace := s.plan.Workload.Pace
 			spec.Search = &trial.Search{
@@ -330,14 +324,7 @@ func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial
 
 // length returns how long a part may take, resets left out.
 func (s *session) length(pt part) time.Duration {
-	var d time.Duration
-	if b := s.plan.Bounded; b != nil && pt.bounded {
-		d += b.Ramp + b.Settle + b.Measure
-	}
-	if u, ok := s.plan.Search(); ok && pt.unbounded {
-		d += 2*u.Window + u.Budget
-	}
-	return d
+	return s.plan.RunLength(pt.bounded, pt.unbounded)
 }
 
 // probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a second.

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"math"
+	"time"
+)
+
+// BetweenRuns is about how long a reset and the end of a run take.
+const BetweenRuns = 6 * time.Second
+
+// RunLength returns how long a run of these tests of the plan takes at most, without a reset and the end of the run ([BetweenRuns]).
+func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
+	var d time.Duration
+	if b := p.Bounded; b != nil && bounded {
+		d += b.Ramp + b.Settle + b.Measure
+	}
+	if u, ok := p.Search(); ok && unbounded {
+		d += 2*u.Window + u.Budget
+	}
+	return d
+}
+
+// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and minutes. The plan's values may be out of range.
+func (p *Plan) defaultRetry() time.Duration {
+	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
+	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
+	minutes := math.Ceil(run * float64(blocks) * float64(len(p.Compare.Arms)) * float64(max(len(p.Database.Engine), 1)))
+	return time.Duration(min(max(minutes, 1), longest.Minutes())) * time.Minute
+}
+
+// SearchStart returns with how many users a search on an engine begins when nothing is known: where the plan says, else with the users of the bounded
+// test, else with a twentieth of the most.
+func (p *Plan) SearchStart(engine string) int {
+	u := p.Unbounded
+	if u == nil {
+		return 0
+	}
+	n, ok := u.StartFor(engine)
+	if !ok && p.Bounded != nil {
+		n, _ = p.Bounded.UsersFor(engine)
+	}
+	if n == 0 {
+		n = u.MaxUsers / 20 // a ramp from one user would take for ever
+	}
+	return max(n, 1)
+}

@@ -1,0 +1,70 @@
+package record
+
+import "slices"
+
+// A Cause says whose doing it was that a run is not valid.
+type Cause string
+
+// The causes.
+const (
+	ByTarget    Cause = "target"    // the server under test failed, refused, crashed or did not start
+	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
+	ByHost      Cause = "host"      // others on the host took what the run needed
+	// ByEither is of gates that read the whole host of the generator: where the target is on it, it may be the target that uses it up.
+	ByEither Cause = "target or generator"
+)
+
+// gateCauses says of every gate and finding that can make a run invalid whose doing it is: the one table of it. Those of the target can be turned red by
+// the target alone: it serves fewer arrivals than come, refuses logins, has a full accept queue, stands still for half of the phase, carries no user, loses
+// what it acknowledged, or ends, so that its probes have no data. A generator that is too slow turns some of them red as well, and a neighbor too; then
+// its own gate is red beside them ([CauseOf]). What is not in the table has no known cause: an interruption, or a rule without data.
+var gateCauses = map[string]Cause{
+	"users": ByTarget, "rate": ByTarget, "wait": ByTarget, "stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget,
+	"search": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, StartGate: ByTarget,
+
+	"lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
+	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator,
+	"bursts": ByGenerator, "little": ByGenerator, "clock": ByGenerator, "headroom": ByGenerator, "agents": ByGenerator,
+
+	"memory": ByEither, "ports": ByEither,
+
+	"steal": ByHost, "target_steal": ByHost, "others": ByHost,
+}
+
+// StartGate is the finding of a run whose target did not start.
+const StartGate = "start"
+
+// GateCause returns whose doing it is when the gate is red; empty when that is not known.
+func GateCause(gate string) Cause { return gateCauses[gate] }
+
+// Foreign reports whether a gate is about others on the hosts, and not about the generator or the load that it drives.
+func Foreign(gate string) bool { return GateCause(gate) == ByHost }
+
+// CauseOf returns whose doing it was that a run is not valid; empty for a valid one, and when it is not known. The host's comes first, already when its
+// gate is amber, then the generator's: what either took may be all that the target lacked. What either of both may have used up is the target's.
+func CauseOf(v Validity) Cause {
+	if v.Valid {
+		return ""
+	}
+	has := func(c Cause, levels ...string) bool {
+		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return GateCause(f.Gate) == c && slices.Contains(levels, f.Level) })
+	}
+	switch {
+	case has(ByHost, Red, Amber):
+		return ByHost
+	case has(ByGenerator, Red):
+		return ByGenerator
+	case has(ByTarget, Red), has(ByEither, Red):
+		return ByTarget
+	}
+	return ""
+}
+
+// timesAlone are the gates that speak of times, rates and capacities, and not of what was done.
+var timesAlone = []string{"steal", "target_steal", "others", "users", "rate", "wait", "stationary", "search"}
+
+// Disturbed reports whether a run is not valid because others on the host disturbed it, and for nothing beside that. Its times and its capacity are of
+// their doing; CPU time is counted by process, so what an operation cost stands.
+func Disturbed(v Validity) bool {
+	return CauseOf(v) == ByHost && !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == Red && !slices.Contains(timesAlone, f.Gate) })
+}
