@@ -152,5 +152,6 @@ var adviceOf = map[string]string{
 	LimitPorts:      "Keep connections to the next tier alive, widen net.ipv4.ip_local_port_range, or give the proxy more addresses.",
 	LimitProxyConns: "Raise worker_connections, and worker_rlimit_nofile with it.",
 	LimitFanOut:     "Events leave slower than they come: fewer members per channel event, more nodes, or larger send queues if the bursts are short.",
+	LimitHost:       "Find who else uses the cores (top, pidstat), end it or move it, and run again.",
 	LimitUnknown:    "No resource that was watched is saturated. Likely are serialization inside the program, a system outside, or something without a probe; watch more of it (docs/probes.md), take a profile at this load.",
 }

@@ -23,6 +23,7 @@ const (
 	fewestBins  = 4    // levels of load, for a dose response
 	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
 	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
+	ownShare    = 0.5  // of what processes use of busy cores: a watched system that uses less is not who fills them
 	cpuMinor    = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
 )
 
@@ -55,6 +56,8 @@ type Observed struct {
 	Traces    []Trace
 	// CPU holds the cores in use by role, per sample: who uses cores that several share.
 	CPU map[string][]float64
+	// Busy holds the cores that processes of anybody use where a role runs, by role, per sample; a role that is not there is not known.
+	Busy map[string][]float64
 	// Shared names the cores that several roles share, as a role of the CPU indicators ("target"); "" when there are none.
 	Shared string
 	// Roles are those that the system under test has.
@@ -176,6 +179,9 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 	}
 	l.Confidence, l.Doubts = confidence(top, suspects, l.Unseen)
 	l.Sentence = fmt.Sprintf("Limited by %s: %s.", l.Name, l.Evidence[0].text())
+	if l.Kind == LimitHost {
+		l.Sentence = fmt.Sprintf("LIMITED BY OTHERS ON THE HOST: %s; what was watched of the system used less than half of what processes used there.", l.Evidence[0].text())
+	}
 	return l
 }
 
@@ -226,7 +232,12 @@ type suspect struct {
 	behind     string // the suspect that explains it
 }
 
-func (s suspect) name() string { return strings.TrimSpace(s.kind + " " + whose(s.role)) }
+func (s suspect) name() string {
+	if s.kind == LimitHost {
+		return s.kind
+	}
+	return strings.TrimSpace(s.kind + " " + whose(s.role))
+}
 
 func whose(role string) string {
 	if role == "" {
@@ -243,12 +254,18 @@ func candidates(all []Evidence, o Observed) []suspect {
 		if !e.Qualifies {
 			continue
 		}
+		kind, role := e.Limiter, e.Role
 		if e.Limiter == LimitCPU {
-			e.Role = consumer(o, sameCores(e, all, o))
+			if roles := sameCores(e, all, o); foreign(o, roles) {
+				kind, role = LimitHost, ""
+			} else {
+				e.Role = consumer(o, roles)
+				role = e.Role
+			}
 		}
-		i := slices.IndexFunc(out, func(s suspect) bool { return s.kind == e.Limiter && s.role == e.Role })
+		i := slices.IndexFunc(out, func(s suspect) bool { return s.kind == kind && s.role == role })
 		if i < 0 {
-			out = append(out, suspect{kind: e.Limiter, role: e.Role})
+			out = append(out, suspect{kind: kind, role: role})
 			i = len(out) - 1
 		}
 		s := &out[i]
@@ -283,7 +300,7 @@ func candidates(all []Evidence, o Observed) []suspect {
 
 // explains says whether b is a symptom of a.
 func explains(a, b suspect, o Observed) bool {
-	if a.kind == LimitCPU && b.rank == Loss && a.evidence[0].At < fullUse {
+	if (a.kind == LimitCPU || a.kind == LimitHost) && b.rank == Loss && a.evidence[0].At < fullUse {
 		return false // cores that are idle now and then lose nothing
 	}
 	if slices.Contains(behind[b.kind].any, a.kind) {
@@ -291,6 +308,9 @@ func explains(a, b suspect, o Observed) bool {
 	}
 	if slices.Contains(behind[b.kind].same, a.kind) && (a.role == b.role || slices.Contains(serves[b.role], a.role)) {
 		return true
+	}
+	if a.kind == LimitHost {
+		return slices.Contains(behind[b.kind].same, LimitCPU) // what waits for a core waits for whoever has it
 	}
 	// Cores that several roles share are busy for all of them; the one that uses most of them is named.
 	if a.kind == LimitCPU && b.kind == LimitCPU && a.role != b.role {
@@ -338,8 +358,11 @@ func onPath(in []suspect, all []Evidence) []suspect {
 // strength is how far beyond its limit an indicator is, 1 at the limit and at most 10.
 func (e Evidence) strength() float64 { return min(e.At/e.Limit, 10) }
 
-func usage(o Observed, role string) float64 {
-	v := mean(sampled(o.CPU[role], func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity }))
+func usage(o Observed, role string) float64 { return coresAt(o, o.CPU[role]) }
+
+// coresAt is the mean of a series of cores at capacity; 0 where it has none.
+func coresAt(o Observed, cores []float64) float64 {
+	v := mean(sampled(cores, func(i int) bool { return o.Users[i] >= nearLoad*o.Capacity }))
 	if math.IsNaN(v) {
 		return 0
 	}
@@ -359,6 +382,20 @@ func sameCores(e Evidence, all []Evidence, o Observed) []string {
 		}
 	}
 	return roles
+}
+
+// foreign reports whether processes that are none of the system's use most of what is busy of the cores that some roles share. It is not
+// known, and so not so, where a role's own use was not watched.
+func foreign(o Observed, roles []string) bool {
+	used, busy := 0.0, 0.0
+	for _, role := range roles {
+		if len(o.CPU[role]) == 0 {
+			return false
+		}
+		used += usage(o, role)
+		busy = max(busy, coresAt(o, o.Busy[role]))
+	}
+	return used > 0 && used < ownShare*busy
 }
 
 // consumer is the one of some roles that uses most CPU at capacity; the first, where that is not known of any.

@@ -252,6 +252,45 @@ func TestDiagnoseMissing(t *testing.T) {
 	}
 }
 
+// TestDiagnoseCoresThatOthersFill has full cores of which the system uses a part: below half of what processes use there, others are named, and what
+// waits for a core is their symptom. Where it is not known who uses them, the role is.
+func TestDiagnoseCoresThatOthersFill(t *testing.T) {
+	flat := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
+	for _, tt := range []struct {
+		name string
+		app  float64 // cores that it uses at capacity; 0 for not watched
+		busy float64 // cores that processes use where it runs; 0 for not watched
+		more string  // a limiter that qualifies too
+		want string
+	}{
+		{"a neighbor has most", 0.3, 1, "", "host"},
+		{"a neighbor has some", 0.7, 1, "", "cpu app"},
+		{"nobody knows who else is there", 0.3, 0, "", "cpu app"},
+		{"nobody watched the app", 0, 1, "", "cpu app"},
+		{"mutex waits of a core that others have", 0.3, 1, "app-locks", "host"},
+		{"loss is no symptom of them", 0.3, 1, "network-loss", "network-loss app"},
+	} {
+		s := newScene().see(t, "cpu", "app", flat(0.9))
+		s.o.CPU = map[string][]float64{}
+		if tt.app > 0 {
+			s.cores("app", tt.app)
+		}
+		if tt.busy > 0 {
+			s.o.Busy = map[string][]float64{"app": s.of(flat(tt.busy))}
+		}
+		if tt.more != "" {
+			s.see(t, tt.more, "app", queue)
+		}
+		got := s.limiter()
+		if got.Name != tt.want || got.Advice == "" {
+			t.Errorf("%s: named %q, want %q: %s", tt.name, got.Name, tt.want, got.Sentence)
+		}
+		if others := strings.HasPrefix(got.Sentence, "LIMITED BY OTHERS ON THE HOST: app: its cores are busy"); others != (tt.want == "host") {
+			t.Errorf("%s: %s", tt.name, got.Sentence)
+		}
+	}
+}
+
 // TestDiagnosePoolsOfTheApp has pools beside that of the database: each is named where it is what fills, and is a symptom of what it waits for.
 func TestDiagnosePoolsOfTheApp(t *testing.T) {
 	catalog := verdict.Indicators()

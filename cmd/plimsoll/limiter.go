@@ -254,6 +254,15 @@ func (x *traces) observe(ctx context.Context, o *verdict.Observed) error {
 	for _, l := range cpu {
 		o.CPU[l.Labels["role"]] = x.grid(l)
 	}
+	// Interrupts are nobody's process.
+	busy, err := x.lines(ctx, `sum by (role) (rate(node_cpu_seconds_total{mode=~"user|nice|system", role=~".+", role!~"generator|host"}[$w]))`)
+	if err != nil {
+		return err
+	}
+	o.Busy = map[string][]float64{}
+	for _, l := range busy {
+		o.Busy[l.Labels["role"]] = x.grid(l)
+	}
 	o.Roles = slices.Sorted(maps.Keys(o.CPU))
 	if !slices.Contains(o.Roles, "app") {
 		o.Roles = append(o.Roles, "app")
