@@ -23,7 +23,7 @@
 //   - op: one finished operation, with four instants: intended (the schedule), due (the generator got to it), sent,
 //     done.
 //   - lag: due - intended. The generator was late; too much of it voids a run and never makes it slow.
-//   - wait: sent - due. No free user or connection.
+//   - wait: sent - due. No place in flight or no connection; never the generator's own work.
 //   - service: done - sent. The target.
 //   - response: wait + service. What "latency" means in a rule.
 //   - delivery: from the sending of a post by its author's client to its event received by another user's.

@@ -172,7 +172,7 @@ func (a *getting) Act(ctx context.Context) error {
 	if err != nil || resp.Status != 200 {
 		class = measure.Header
 	}
-	a.u.Done(a.n, resp.Sent, resp.Done, class, resp.BodyBytes)
+	a.u.Done(a.n, resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	return nil
 }
 

@@ -20,10 +20,10 @@ type Arrivals struct {
 	Queue    int     // actions of this agent that wait at most; further ones are dropped
 }
 
-// An arrival is one that has come. What it waits for a server is charged as wait.
+// An arrival is one that has come. What it waits for a server, from when it was seen until that one had its last answer, is charged as wait.
 type arrival struct {
-	k             int64
-	intended, due time.Duration
+	k              int64
+	intended, seen time.Duration
 }
 
 // open serves arrivals. One goroutine waits for their moments and hands each to a server that is free, a new one, the
@@ -84,7 +84,7 @@ func (o *open) run(ctx context.Context) {
 
 // hand gives an arrival to a server, to the queue, or drops it.
 func (o *open) hand(ctx context.Context, a arrival) {
-	o.l.count.begin(a.due)
+	o.l.count.begin(a.seen)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch n := len(o.idle); {
@@ -137,15 +137,17 @@ func (o *open) serve(ctx context.Context, i int, a arrival) {
 		return
 	}
 	defer actor.Close()
-	u.Schedule(u.Now(), u.Now())
+	u.Schedule(u.Now())
 	if err := actor.Login(o.l.ctx); err != nil {
 		failed(fmt.Errorf("login of a server of arrivals: %w", err))
 		return
 	}
 	in := make(chan arrival, 1)
+	free := u.Free(0) // 0 if the login made no request
 	for {
 		u.Become(a.k)
-		u.Schedule(a.intended, a.due)
+		u.Schedule(a.intended)
+		u.Waited(max(free-a.seen, 0))
 		err := actor.Serve(o.l.ctx, a.k)
 		if o.l.ctx.Err() == nil {
 			u.Idle()
@@ -154,6 +156,7 @@ func (o *open) serve(ctx context.Context, i int, a arrival) {
 			failed(err)
 			return
 		}
+		free = u.Free(u.Now())
 		u.Flush()
 		var ok bool
 		if a, ok = o.free(in); ok {

@@ -44,7 +44,7 @@ func (a *stallerActor) Serve(ctx context.Context, k int64) error {
 	if err := workload.SleepUntil(ctx, end); err != nil {
 		return err
 	}
-	a.u.Done(a.n, sent, time.Now(), measure.OK, 0)
+	a.u.Done(a.n, sent, sent, time.Now(), measure.OK, 0)
 	return nil
 }
 

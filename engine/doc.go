@@ -1,8 +1,10 @@
 // Package engine runs simulated users in this process, one goroutine each.
 //
-// The engine owns time. After an action a user thinks; the end of that pause is the next action's Intended, the
-// moment at which the user's goroutine runs again is its Due. The difference is the generator's own lateness and is
-// recorded as lag; it never enters a latency.
+// The engine owns time. After the last answer of an action has arrived a user thinks; the end of that pause is the next action's
+// Intended. What lies between it and the moment at which the user's goroutine runs again is recorded as the lag of the action; what
+// lies between it and the moment at which the first request is ready is the lag of that operation. A later operation of the action is
+// intended when the answer before it arrived, and has its lag too ([workload.User.Done]). Lag is the generator's own lateness; it
+// never enters a latency.
 //
 // Users are numbered from 0. The n active users are always those with the numbers below n, and behaviors are
 // stratified over the numbers, so that any n has the plan's mix, and a number that leaves and comes back is the
@@ -10,8 +12,9 @@
 //
 // # Arrivals
 //
-// Beside the users, [Arrivals] come by a schedule. Their Intended is the schedule's moment, their Due the moment at which it was
-// noticed, and what they then wait for a place among those in flight is wait. What was noticed late is lag.
+// Beside the users, [Arrivals] come by a schedule. Their Intended is the schedule's moment. What they wait for a place among those in
+// flight, from being noticed until the server that takes them has its last answer, is wait. What was noticed late is lag, and so
+// is what that server needed to read and decode its last answer.
 //
 // # Timers
 //

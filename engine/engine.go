@@ -219,12 +219,12 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 	if l.ctx.Err() != nil {
 		return // it was over before anybody could ring
 	}
-	now, _, ok := sleep(u.Now(), u.Since(at))
+	_, _, ok := sleep(u.Now(), u.Since(at))
 	for try := 1; ; try++ {
 		if !ok {
 			return
 		}
-		u.Schedule(u.Since(at), now)
+		u.Schedule(u.Since(at))
 		err := actor.Login(l.ctx)
 		if err == nil {
 			break
@@ -234,7 +234,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 		}
 		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
 		at = time.Now().Add(min(time.Duration(try)*time.Second, 10*time.Second))
-		now, _, ok = sleep(u.Now(), u.Since(at))
+		_, _, ok = sleep(u.Now(), u.Since(at))
 	}
 	l.active.Add(1)
 	defer l.active.Add(-1)
@@ -250,11 +250,12 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
 	cycle := l.count.cycle(u.ID)
 	defer cycle.leave()
-	free := u.Now()
+	ended := u.Now()
+	free := ended // it thinks from here on: from the arrival of an action's last answer, not from when that was read
 	for {
 		cycle.begin(free)
 		intended := free + think
-		due, call, ok := sleep(free, intended)
+		due, call, ok := sleep(ended, intended)
 		for ok && call.state != nil {
 			if err := l.storm(u, actor, call, free); err != nil {
 				failed(err)
@@ -262,19 +263,20 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			}
 			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a storm is no action, and not among
 			// those begun.
-			ended := u.Now()
-			cycle.end(due-free, ended-due)
-			free = ended
+			ended = u.Now()
+			done := max(u.Free(ended), due)
+			cycle.end(due-free, done-due)
+			free = done
 			cycle.begin(free)
 			intended = max(intended, free)
-			due, call, ok = sleep(free, intended)
+			due, call, ok = sleep(ended, intended)
 		}
 		if !ok {
 			return
 		}
 		cycle.late(due - intended)
 		u.Lag(l.lag, due-intended)
-		u.Schedule(intended, due)
+		u.Schedule(intended)
 		l.count.begin(due)
 		err := actor.Act(l.ctx)
 		if l.ctx.Err() == nil {
@@ -284,9 +286,10 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			failed(err)
 			return
 		}
-		ended := u.Now()
-		cycle.end(intended-free, ended-due)
-		free, think = ended, time.Duration(float64(actor.Think())*u.Pace)
+		ended = u.Now()
+		done := max(u.Free(ended), due)
+		cycle.end(intended-free, done-due)
+		free, think = done, time.Duration(float64(actor.Think())*u.Pace)
 	}
 }
 

@@ -52,7 +52,7 @@ func (a *fakeActor) Act(ctx context.Context) error {
 	if err := workload.SleepUntil(ctx, sent.Add(d)); err != nil {
 		return err
 	}
-	a.u.Done(a.n, sent, time.Now(), measure.OK, 0)
+	a.u.Done(a.n, sent, sent, time.Now(), measure.OK, 0)
 	return nil
 }
 func (a *fakeActor) Close() { a.f.closed.Add(1) }

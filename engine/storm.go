@@ -106,7 +106,7 @@ func (l *Local) storm(u *workload.User, actor workload.Actor, c stormCall, free 
 	}
 	intended, due := max(c.at, free), u.Now()
 	u.Lag(l.lag, due-intended)
-	u.Schedule(intended, due)
+	u.Schedule(intended)
 	if err := a.Storm(l.ctx, c.storm); err != nil {
 		c.state.Miss()
 		return err

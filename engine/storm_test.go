@@ -41,7 +41,7 @@ func (a *stormyActor) Storm(ctx context.Context, s workload.Storm) error {
 	if err := workload.SleepUntil(ctx, sent.Add(time.Second)); err != nil {
 		return err
 	}
-	a.u.Done(a.u.Recorder().Name(s.Series("wave")), sent, time.Now(), measure.OK, 0)
+	a.u.Done(a.u.Recorder().Name(s.Series("wave")), sent, sent, time.Now(), measure.OK, 0)
 	return nil
 }
 

@@ -51,7 +51,7 @@ func (a *stalledActor) Act(ctx context.Context) error {
 	if err := workload.SleepUntil(ctx, done); err != nil {
 		return err
 	}
-	a.u.Done(a.n, sent, time.Now(), class, 0)
+	a.u.Done(a.n, sent, sent, time.Now(), class, 0)
 	return nil
 }
 func (a *stalledActor) Close() {}

@@ -66,6 +66,7 @@ func (a *chatterActor) Act(ctx context.Context) error {
 	if a.acts++; a.u.ID == a.b.fail && a.acts == 3 {
 		return errors.New("no voice")
 	}
+	time.Sleep(chatterNeeds)
 	sent := time.Now()
 	a.b.channel.mu.Lock()
 	a.b.channel.n++
@@ -81,10 +82,14 @@ func (a *chatterActor) Act(ctx context.Context) error {
 		return err
 	}
 	a.env.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: a.u.ID, Sent: sent, Acked: time.Now()})
-	a.u.Done(a.env.Registry.Name("say"), sent, time.Now(), measure.OK, 1)
+	a.u.Done(a.env.Registry.Name("say"), sent, sent, time.Now(), measure.OK, 1)
 	c.Succeed(0)
 	return nil
 }
+
+// chatterNeeds is how long the generator needs before each operation.
+const chatterNeeds = 3 * time.Millisecond
+
 func (a *chatterActor) Storm(context.Context, workload.Storm) error { return nil }
 func (a *chatterActor) Close()                                      {}
 
@@ -135,6 +140,7 @@ func links(n int, cfg *Config, b Build) (served chan error, agents []net.Conn) {
 func TestFleetIsOneEngine(t *testing.T) {
 	type sums struct {
 		say, deliveries, actions, begun uint64
+		lags                            uint64 // of the operations
 		think                           time.Duration
 		done                            int
 		tally                           workload.ActionCount
@@ -157,6 +163,9 @@ func TestFleetIsOneEngine(t *testing.T) {
 						switch w.Name {
 						case "say":
 							got.say += w.Count()
+							if got.lags += w.Lag.Count(); w.Lag.Count() > 0 && (w.Lag.Min() != chatterNeeds || w.Lag.Max() != chatterNeeds) {
+								t.Errorf("the agents' operations had lags of %v to %v, want %v", w.Lag.Min(), w.Lag.Max(), chatterNeeds)
+							}
 						case workload.Delivery:
 							got.deliveries += w.Count()
 						}
@@ -203,6 +212,9 @@ func TestFleetIsOneEngine(t *testing.T) {
 		return got
 	}
 	want := run(1)
+	if want.lags != want.say {
+		t.Errorf("%d operations had %d lags", want.say, want.lags)
+	}
 	if want.say < 300 || want.deliveries < 300*18 || want.ledger.Lost != 0 || want.ledger.Acked < 300 {
 		t.Fatalf("one agent: %+v", want)
 	}

@@ -6,8 +6,9 @@
 //
 //	Intended --lag--> Due --wait--> Sent --service--> Done
 //
-// Lag (Due - Intended) is the generator's own lateness: it voids a run and is never added to a latency.
-// Wait (Sent - Due) is the time without a connection. Service (Done - Sent) is the target's. Response is
+// Lag (Due - Intended) is the generator's own lateness, with its schedule and between an answer's arrival and the next request of
+// the same action: it voids a run and is never added to a latency. Wait (Sent - Due) is the time without a connection, or without
+// a place in flight; it is measured, and the rest between Intended and Sent is lag ([Op.Charge]). Service (Done - Sent) is the target's. Response is
 // wait + service: what a person would have felt. Nothing is synthesized to correct an omission: a late
 // schedule shows as lag.
 //

@@ -50,15 +50,23 @@ func ParseClass(s string) (Class, bool) {
 // not decrease: Intended <= Due <= Sent <= Done.
 type Op struct {
 	Intended, Due, Sent, Done time.Duration
-	// Scheduled says that Intended came from a schedule (the first op of an action, or one after a planned
-	// pause). Only such ops carry a lag; the others start when the one before them ends.
+	// Scheduled says that Intended is known: from a schedule, a planned pause, or the arrival of the answer after which the user
+	// could go on. Only such ops carry a lag; those of provisioning and calibration have none.
 	Scheduled bool
 	Class     Class
 	// Bytes is what came in as body or message, in bytes.
 	Bytes int64
 }
 
-// Lag is how late the generator was.
+// Charge sets Due so that the op waited so long for a connection, and puts the instants in order: all else between Intended and Sent is
+// the generator's own, and lag. Intended, Sent and Done are set before.
+func (o *Op) Charge(wait time.Duration) {
+	o.Sent = max(o.Sent, o.Intended)
+	o.Due = min(max(o.Sent-wait, o.Intended), o.Sent)
+	o.Done = max(o.Done, o.Sent)
+}
+
+// Lag is how late the generator was: with its schedule, or between the arrival of one answer and being ready to send the next request.
 func (o *Op) Lag() time.Duration { return o.Due - o.Intended }
 
 // Wait is how long the op had no connection.

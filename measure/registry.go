@@ -13,7 +13,7 @@ import (
 type Name uint16
 
 // A Window is all ops of one name in one interval, as histograms. Response, Service, Wait and Lag are never nil.
-// Wait holds the ops that had to wait at all, Lag those that had a schedule.
+// Wait holds the ops that had to wait at all, Lag all that were [Op.Scheduled].
 type Window struct {
 	Name                         string
 	Response, Service, Wait, Lag *Histogram

@@ -59,8 +59,8 @@ func (g Gate) Format(v float64) string {
 // DefaultGates returns the gates and their limits, in the order of reports. docs/validity.md explains them.
 func DefaultGates() []Gate {
 	return []Gate{
-		{"lag", "p99 of how late actions began", "ms", 5, 20, false, true, "survey of generators, 5.3"},
-		{"late", "actions that began more than 10 ms late", "%", 1, 5, false, true, "survey 5.3; red our own"},
+		{"lag", "p99 of how late actions began, or operations were sent", "ms", 5, 20, false, true, "survey of generators, 5.3"},
+		{"late", "actions begun, or operations sent, more than 10 ms late", "%", 1, 5, false, true, "survey 5.3; red our own"},
 		{"users", "active of the wanted users, at the worst moment", "%", 99, 97, true, false, "survey 5.3"},
 		{"rate", "arrivals begun of those that the schedule wanted", "%", 99, 97, true, false, "survey 5.3"},
 		{"cpu", "this process' share of the cores it may use", "%", 70, 85, false, true, "survey 5.3: k6 80 %, Hyperfoil 80 %, Locust 90 %"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/workload"
@@ -24,7 +25,7 @@ type Counter interface{ Activity() workload.Activity }
 
 const (
 	lateBy    = 10 * time.Millisecond // when an action counts as late
-	realWait  = time.Millisecond      // a shorter wait is the client's own work of preparing a request
+	realWait  = time.Millisecond      // a shorter wait is what a connection costs on a near network
 	grace     = 5 * time.Second       // how long a signal may be without data
 	fewest    = 100                   // actions of which a p99 can be taken
 	tolerated = 10                    // one second in so many may be beyond a limit, and three of a short phase
@@ -51,20 +52,29 @@ var spiky = []string{"sched", "pause"}
 // peaks are the gates of something that is used up: the worst moment counts, not the mean.
 var peaks = []string{"fds", "fds_free", "ports", "memory", "clock", "headroom"}
 
+// readLag and readLate judge how late actions began and how late operations were apart, and the worse of the two counts: in actions of many
+// operations those would hide late beginnings, and in a mix of few such actions the beginnings would hide late operations.
 func readLag(st stretch) Reading {
-	lag := st.merged(isSchedule).Lag
-	if lag.Count() < fewest {
-		return Reading{Why: fmt.Sprintf("%d actions are too few for a p99, want %d", lag.Count(), fewest)}
-	}
-	return Reading{Value: lag.Quantile(0.99).Seconds() * 1e3}
+	return st.worstLag("a p99", func(h *measure.Histogram) float64 { return h.Quantile(0.99).Seconds() * 1e3 })
 }
 
 func readLate(st stretch) Reading {
-	lag := st.merged(isSchedule).Lag
-	if lag.Count() < fewest {
-		return Reading{Why: fmt.Sprintf("%d actions are too few for a share of 1 %%, want %d", lag.Count(), fewest)}
+	return st.worstLag("a share of 1 %", func(h *measure.Histogram) float64 { return 100 * float64(h.CountOver(lateBy)) / float64(h.Count()) })
+}
+
+// worstLag takes a reading of how late actions began and of how late operations were, as far as there are enough, and returns the worse.
+func (s stretch) worstLag(what string, of func(*measure.Histogram) float64) Reading {
+	out, most := Reading{}, uint64(0)
+	for _, keep := range []func(string) bool{isSchedule, workload.Operation} {
+		lag := s.merged(keep).Lag
+		if most = max(most, lag.Count()); lag.Count() >= fewest {
+			out.Value = max(out.Value, of(lag))
+		}
 	}
-	return Reading{Value: 100 * float64(lag.CountOver(lateBy)) / float64(lag.Count())}
+	if most < fewest {
+		out.Why = fmt.Sprintf("%d actions and operations are too few for %s, want %d", most, what, fewest)
+	}
+	return out
 }
 
 func isSchedule(series string) bool { return series == workload.Schedule }

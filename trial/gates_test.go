@@ -318,3 +318,27 @@ func TestOneBadSecondOfTheScheduler(t *testing.T) {
 		}
 	})
 }
+
+// Actions begin on time, and inside them the generator needs 21 ms from one answer to the next request: that is in no latency, and so it must
+// void the run. Where actions begin late and their many operations follow each other at once, those do not hide it.
+func TestLagInsideActionsVoids(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		begin, then time.Duration
+	}{{"inside", 0, 21 * time.Millisecond}, {"at the beginning", 21 * time.Millisecond, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(1000)
+			l.lag = func(int) time.Duration { return tt.begin }
+			l.within = func(int) time.Duration { return tt.then }
+			s := spec(t, l)
+			s.Bounded = &bounded
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red lag") || !strings.Contains(got, "red late") {
+				t.Errorf("%s: valid %v, findings %q; want red lag and red late", tt.name, out.Validity.Valid, got)
+			}
+		})
+	}
+}

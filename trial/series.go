@@ -38,6 +38,7 @@ func AllSeries() []Series {
 		{"plimsoll_op_bytes_total", "counter", "bytes", []string{"op"}, "Bytes received by operations."},
 		{"plimsoll_wait_seconds", "gauge", "seconds", []string{"stat"}, "How long operations waited for a connection or a place in the last second."},
 		{"plimsoll_lag_seconds", "gauge", "seconds", []string{"stat"}, "How late the generator began actions in the last second."},
+		{"plimsoll_op_lag_seconds", "gauge", "seconds", []string{"stat"}, "How late the generator was with operations of the steady state that ended in the last second."},
 		{"plimsoll_users", "gauge", "", []string{"state"}, "Simulated users."},
 		{"plimsoll_messages_acked_total", "counter", "", nil, "Messages that the server accepted."},
 		{"plimsoll_deliveries_total", "counter", "", []string{"result"}, "Deliveries of messages to others; lost may fall, when a lost one comes after all."},
@@ -123,6 +124,7 @@ func (r *run) export(ctx context.Context) {
 	}
 	x.op(steady)
 	x.stats("plimsoll_wait_seconds", steady.Wait)
+	x.stats("plimsoll_op_lag_seconds", steady.Lag)
 	x.counters()
 	x.messages(r.Ledger.Count())
 	for _, rd := range r.evaluated(ctx) {

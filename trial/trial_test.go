@@ -28,6 +28,7 @@ type lab struct {
 	short    int // users that never become active
 	capacity float64
 	lag      func(users int) time.Duration
+	within   func(users int) time.Duration // lag of the operations; nil: as that of the actions
 	latency  func(users int) time.Duration
 	blind    bool // no CPU signal for "app"
 	failing  map[string]Failure
@@ -65,6 +66,9 @@ func newLab(capacity float64) *lab {
 			for range (n + 9) / 10 {
 				lag, lat := l.lag(n), l.latency(n)
 				rec.Lag(sched, lag)
+				if l.within != nil {
+					lag = l.within(n)
+				}
 				if lat == unanswered {
 					continue
 				}

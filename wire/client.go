@@ -101,7 +101,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	resp := &c.resp
 	*resp = Response{}
 	now := time.Now()
-	resp.Sent, resp.Done, resp.Read = now, now, now
+	resp.Due, resp.Sent, resp.Done, resp.Read = now, now, now, now
 	if c.closed {
 		return resp, &Error{Err: ErrClosed}
 	}

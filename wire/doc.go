@@ -9,8 +9,9 @@
 //
 // # Clocks
 //
-// Sent is read when the connection is there and the first byte of the request is about to be written: dialing and the
-// TLS handshake lie before it. Done is the arrival of the last byte at this host, by the kernel's stamp of the segment
+// Due is read when Do is called, Sent when the connection is there and the request is about to be encoded and written. With a
+// connection at hand both are one reading of the clock; otherwise dialing and the TLS handshake lie between them, and nothing
+// else does. Done is the arrival of the last byte at this host, by the kernel's stamp of the segment
 // that carried it (Linux, SO_TIMESTAMPNS), converted to the monotonic clock; under TLS, of the segment that completed
 // the record. A read that returns several segments has the stamp of the newest, so FirstByte may be later than the very
 // first byte, and a WebSocket message that shares a read with later ones may seem to have arrived with them; no arrival

@@ -13,6 +13,7 @@ type Response struct {
 	Header    Header    // valid until the next Do or Release
 	Body      []byte    // decoded; nil if the request said SkipBody; valid until the next Do or Release
 	BodyBytes int64     // decoded length of the body, kept or not
+	Due       time.Time // when Do was called; until Sent it had no connection
 	Sent      time.Time // see "Clocks" in the package comment
 	FirstByte time.Time // arrival of the first bytes of the final response; zero if none came
 	Done      time.Time // arrival of the last byte; with an error, the moment it was known

@@ -217,6 +217,10 @@ func hasToken(list, element string) bool {
 // the kernel's stamp. The difference is what this process was late by. Like Read, it belongs to the reading goroutine.
 func (w *WS) LastRead() (read time.Time, kernel bool) { return w.rd.last.now, w.kern }
 
+// Arrived returns when the last byte of the last message came, or before the first one that of the handshake. Like Read, it belongs to
+// the reading goroutine.
+func (w *WS) Arrived() time.Time { return w.at }
+
 // Read returns the next text or binary message, with its fragments joined, and the arrival of its last byte. Pings
 // are answered on the way. The data is valid until the next Read. An error is an [*Error] with a [*CloseError] inside if the
 // server closed in order; it is final, except that of a context that is over while nothing was on the way.

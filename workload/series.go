@@ -12,11 +12,17 @@ const (
 	Setup = "setup"
 )
 
-// Schedule is the series that holds the lag of every action.
+// Schedule is the series that holds how late every action began, as lag. The lag of an operation is in its own series.
 const Schedule = "schedule"
 
 // Inbox is the series of how long WebSocket events lay in the kernel before they were read: lags, as of Schedule.
 const Inbox = "inbox"
+
+// Operation reports whether a series holds operations of simulated users, be it in the steady state, in a login or in a storm: all that
+// has a lag of the generator's.
+func Operation(series string) bool {
+	return series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Setup)
+}
 
 // Steady reports whether a series holds operations of the steady state: what the name "op" in a rule stands for.
 func Steady(series string) bool {

@@ -23,17 +23,17 @@ type User struct {
 	// Action, Think, Content and Pick are independent streams, a function of the seed and ID alone.
 	Action, Think, Content, Pick *rand.Rand
 
-	seed      uint64
-	sources   [4]*rand.PCG // of the streams, in their order
-	rec       *measure.Recorder
-	buffered  bool           // ops are recorded in batches
-	batch     *measure.Batch // nil while it holds nothing
-	epoch     time.Time
-	intended  time.Duration // of the next op
-	due       time.Duration
-	scheduled bool
-	flight    *measure.Flight // of the user's own goroutine; nil before its first Begin
-	ops       atomic.Int64
+	seed     uint64
+	sources  [4]*rand.PCG // of the streams, in their order
+	rec      *measure.Recorder
+	buffered bool           // ops are recorded in batches
+	batch    *measure.Batch // nil while it holds nothing
+	epoch    time.Time
+	intended time.Duration   // of the next op
+	waited   time.Duration   // what the next op has waited for a place already
+	fresh    bool            // nothing was done since Schedule
+	flight   *measure.Flight // of the user's own goroutine; nil before its first Begin
+	ops      atomic.Int64
 }
 
 // NewUser returns user id whose instants are counted from epoch.
@@ -95,18 +95,18 @@ func (u *User) Since(t time.Time) time.Duration { return t.Sub(u.epoch) }
 // Now returns the present offset from the run's epoch.
 func (u *User) Now() time.Duration { return time.Since(u.epoch) }
 
-// Schedule opens an action: intended is when the schedule wanted it, due when the generator was there. The engine
-// calls it before every Act and Login.
-func (u *User) Schedule(intended, due time.Duration) {
-	u.intended, u.due, u.scheduled = intended, due, true
+// Schedule opens an action: intended is when the schedule wanted it. The engine calls it before every Act and Login.
+func (u *User) Schedule(intended time.Duration) {
+	u.intended, u.waited, u.fresh = intended, 0, true
 }
 
-// Begin says that an operation is under way, whose Done comes next. When the run is cut off, it may never come.
+// Begin says that an operation is under way, whose Done comes next: its request is ready and asks for a connection. When the run is cut off, Done
+// may never come.
 func (u *User) Begin(n measure.Name) {
 	if u.flight == nil {
 		u.flight = u.rec.Flight()
 	}
-	u.flight.Begin(n, u.due)
+	u.flight.Begin(n, max(u.Now()-u.waited, u.intended))
 }
 
 // Idle says that the user's own goroutine has nothing under way: the engine calls it after an action.
@@ -116,23 +116,34 @@ func (u *User) Idle() {
 	}
 }
 
-// Done records one operation that was sent and done at these moments. Its Intended and Due are the action's for
-// the first op of an action (or the first after [User.Pause]); a later op is intended the moment the one before
-// it was done, or that of [User.Rejoin].
-func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
+// Waited says that the action that was opened waited so long for a place among those in flight. The next op is charged with it.
+func (u *User) Waited(d time.Duration) { u.waited = d }
+
+// Intended returns the moment from which on the user could do its next operation: that of [User.Schedule], then the arrival of its last
+// answer, the end of a [User.Pause], or that of [User.Rejoin].
+func (u *User) Intended() time.Duration { return u.intended }
+
+// Free returns the moment at which the user was done with its action: Intended, or now if it did nothing.
+func (u *User) Free(now time.Duration) time.Duration {
+	if u.fresh {
+		return now
+	}
+	return u.intended
+}
+
+// Done records one operation. due is when the user had its request ready and asked for a connection, sent when it had one and wrote,
+// done when the answer arrived: only the time between due and sent is wait. It is intended when the schedule wanted the action, or for a later
+// op of it, at the arrival of the answer before, the end of [User.Pause], or that of [User.Rejoin]. Whatever the generator needed from then on until due
+// (reading, decoding, being scheduled, preparing the request) is lag.
+func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) {
 	op := measure.Op{
-		Intended: u.intended, Due: u.due, Sent: sent.Sub(u.epoch), Done: done.Sub(u.epoch),
-		Scheduled: u.scheduled, Class: class, Bytes: bytes,
+		Intended: u.intended, Sent: sent.Sub(u.epoch), Done: done.Sub(u.epoch), Scheduled: true, Class: class, Bytes: bytes,
 	}
-	if !u.scheduled {
-		// The moments between two ops of an action are the client's own work, no one's wait; but a dial is.
-		op.Intended = op.Due
-	}
-	op.Sent = max(op.Sent, op.Due)
-	op.Done = max(op.Done, op.Sent)
+	op.Charge(u.waited + sent.Sub(due))
+	u.intended, u.waited, u.fresh = op.Done, 0, false
 	if u.buffered {
 		u.held().Record(n, &op)
-		if op.Done-op.Due > heldAtMost || u.rec.Late(op.Due) {
+		if op.Done-op.Due > heldAtMost || op.Due-op.Intended > heldLagAtMost || u.rec.Late(op.Due) {
 			u.Flush()
 		}
 	} else {
@@ -140,34 +151,73 @@ func (u *User) Done(n measure.Name, sent, done time.Time, class measure.Class, b
 	}
 	u.Idle()
 	u.ops.Add(1)
-	u.intended, u.due, u.scheduled = op.Done, op.Done, false
 }
 
-// Pause sleeps inside an action, d as at pace 1, and makes its end the next op's Intended. It returns ctx's cause
-// when the run ends first.
+// Pause sleeps inside an action, d as at pace 1, from the moment on at which the user could go on, and makes its end the next op's Intended. It
+// returns ctx's cause when the run ends first.
 func (u *User) Pause(ctx context.Context, d time.Duration) error {
-	from := u.due
-	if !u.scheduled {
-		from = u.Now()
-	}
-	until := from + time.Duration(float64(d)*u.Pace)
+	until := u.intended + u.waited + time.Duration(float64(d)*u.Pace)
 	u.Flush()
 	if err := SleepUntil(ctx, u.epoch.Add(until)); err != nil {
 		return err
 	}
-	u.Schedule(until, u.Now())
+	u.intended, u.waited, u.fresh = until, 0, false
 	return nil
 }
 
-// Rejoin says that the user's goroutine has waited for others of the user's, which record their ops themselves, and goes on now: that wait
-// is in their ops, and not the next op's. When the next op is the first of its action, or the first after [User.Pause], it stays intended and
-// due when the schedule wanted it.
-func (u *User) Rejoin() {
-	if u.scheduled {
-		return
+// Rejoin says that the user's goroutine has waited for others of the user's, which record their ops themselves and the last of which was done
+// at that moment: that wait is in their ops, and the next op is intended when it ended, not when its own goroutine's last op was done.
+func (u *User) Rejoin(at time.Duration) {
+	if at > u.intended {
+		u.intended, u.waited, u.fresh = at, 0, false
 	}
-	now := max(u.Now(), u.due)
-	u.intended, u.due = now, now
+}
+
+// Beside records the operations of a user that another goroutine than the user's own makes, one after the other: calls that go out together with
+// the user's, or that an event or a clock sets off. It is for one goroutine.
+type Beside struct {
+	u        *User
+	intended time.Duration
+	flight   *measure.Flight // nil: nobody waits for these operations when a phase ends
+}
+
+// Beside returns a recorder whose first op is intended at that moment; each later one is intended when the one before it was done.
+func (u *User) Beside(intended time.Duration) *Beside { return &Beside{u: u, intended: intended} }
+
+// Followed lets the end of a phase wait for the operations, as it does for those of the user's own goroutine, until Close.
+func (b *Beside) Followed() *Beside {
+	b.flight = b.u.rec.Flight()
+	return b
+}
+
+// Close ends that, if the last op has ended; a run that is cut off does not call it.
+func (b *Beside) Close() {
+	if b.flight != nil {
+		b.flight.Close()
+	}
+}
+
+// Begin is [User.Begin] for such an op.
+func (b *Beside) Begin(n measure.Name) {
+	if b.flight != nil {
+		b.flight.Begin(n, max(b.u.Now(), b.intended))
+	}
+}
+
+// Intended returns when the last op was done, or the moment given to [User.Beside] if there was none.
+func (b *Beside) Intended() time.Duration { return b.intended }
+
+// Done is [User.Done] for such an op.
+func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) {
+	op := measure.Op{
+		Intended: b.intended, Sent: b.u.Since(sent), Done: b.u.Since(done), Scheduled: true, Class: class, Bytes: bytes,
+	}
+	op.Charge(sent.Sub(due))
+	b.u.rec.Record(n, &op)
+	b.intended = op.Done
+	if b.flight != nil {
+		b.flight.End()
+	}
 }
 
 // Ops returns how many operations were recorded. It is safe for concurrent use.

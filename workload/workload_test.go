@@ -49,24 +49,36 @@ func TestStreamsAreAFunctionOfSeedAndID(t *testing.T) {
 	}
 }
 
-func TestOpsOfAnActionFollowEachOther(t *testing.T) {
+// An action of two operations that was woken 30 ms late and needed 20 ms for its first request, 15 ms for a connection, and 20 ms after the first
+// answer to read it and to prepare the second request: only the connection is in a latency.
+func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	rec := reg.Recorder(0)
 	epoch := time.Now()
 	u := NewUser(0, 0, 1, 1, rec, epoch)
 	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
-	u.Schedule(100*time.Millisecond, 130*time.Millisecond)
-	u.Done(rec.Name("upload"), at(150), at(200), measure.OK, 0)
-	u.Done(rec.Name("post"), at(200), at(260), measure.OK, 0)
+	u.Schedule(100 * time.Millisecond)
+	u.Done(rec.Name("upload"), at(150), at(165), at(200), measure.OK, 0)
+	u.Done(rec.Name("post"), at(220), at(220), at(280), measure.OK, 0)
+	if got := u.Free(at(300).Sub(epoch)); got != 280*time.Millisecond {
+		t.Errorf("the user was free at %v, want 280ms, when its last answer arrived", got)
+	}
+	// An arrival that waited 300 ms for a place, and of which the generator needed 7 ms to begin.
+	u.Schedule(1000 * time.Millisecond)
+	u.Waited(300 * time.Millisecond)
+	u.Done(rec.Name("arrival"), at(1307), at(1307), at(1317), measure.OK, 0)
+	b := u.Beside(u.Since(at(500)))
+	b.Done(rec.Name("beside"), at(509), at(510), at(520), measure.OK, 0)
+	b.Done(rec.Name("beside"), at(523), at(523), at(533), measure.OK, 0)
+	want := map[string][4]time.Duration{ // lag, wait, service, response, in ms
+		"upload": {50, 15, 35, 50}, "post": {20, 0, 60, 60}, "arrival": {7, 300, 10, 310}, "beside": {9, 1, 10, 11},
+	}
 	for _, w := range reg.Cut() {
-		switch w.Name {
-		case "upload":
-			if w.Lag.Max() != 30*time.Millisecond || w.Response.Max() != 70*time.Millisecond || w.Service.Max() != 50*time.Millisecond {
-				t.Errorf("upload: lag %v response %v service %v", w.Lag.Max(), w.Response.Max(), w.Service.Max())
-			}
-		case "post":
-			if w.Lag.Count() != 0 || w.Response.Max() != 60*time.Millisecond {
-				t.Errorf("post: %d lags, response %v; want none and 60ms", w.Lag.Count(), w.Response.Max())
+		got := [4]time.Duration{w.Lag.Max(), w.Wait.Max(), w.Service.Max(), w.Response.Max()}
+		for i, d := range want[w.Name] {
+			if got[i] != d*time.Millisecond {
+				t.Errorf("%s: lag, wait, service and response %v, want %v ms", w.Name, got, want[w.Name])
+				break
 			}
 		}
 	}
@@ -80,25 +92,27 @@ func TestRejoin(t *testing.T) {
 		op := func(name string, d time.Duration) {
 			sent := time.Now()
 			time.Sleep(d)
-			u.Done(rec.Name(name), sent, time.Now(), measure.OK, 0)
+			u.Done(rec.Name(name), sent, sent, time.Now(), measure.OK, 0)
 		}
 		time.Sleep(130 * time.Millisecond)
-		u.Schedule(100*time.Millisecond, 110*time.Millisecond)
-		u.Rejoin() // an action's first op is still what the schedule wanted
+		u.Schedule(100 * time.Millisecond)
+		u.Rejoin(90 * time.Millisecond) // an action's first op is still what the schedule wanted
 		op("upload", 50*time.Millisecond)
 		time.Sleep(200 * time.Millisecond) // others of the user's are at work
-		u.Rejoin()
+		last := u.Now()
+		time.Sleep(20 * time.Millisecond) // until the user's goroutine runs again
+		u.Rejoin(last)
 		op("post", 5*time.Millisecond)
 		if err := u.Pause(t.Context(), time.Second); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(7 * time.Millisecond)
-		u.Rejoin() // as is the first one after a pause
+		u.Rejoin(last) // as is the first one after a pause
 		op("search", 5*time.Millisecond)
 		want := map[string][3]time.Duration{
-			"upload": {10 * time.Millisecond, 20 * time.Millisecond, 70 * time.Millisecond},
-			"post":   {0, 0, 5 * time.Millisecond},
-			"search": {0, 7 * time.Millisecond, 12 * time.Millisecond},
+			"upload": {30 * time.Millisecond, 0, 50 * time.Millisecond},
+			"post":   {20 * time.Millisecond, 0, 5 * time.Millisecond},
+			"search": {7 * time.Millisecond, 0, 5 * time.Millisecond},
 		}
 		for _, w := range reg.Cut() {
 			if got := [3]time.Duration{w.Lag.Max(), w.Wait.Max(), w.Response.Max()}; got != want[w.Name] {
@@ -146,21 +160,21 @@ func TestSlowOpsAreNotHeldBack(t *testing.T) {
 		return ops, lags
 	}
 	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
-	u.Schedule(0, 0)
+	u.Schedule(0)
 	u.Lag(lag, 0)
-	u.Done(n, at(0), at(1), measure.OK, 0)
+	u.Done(n, at(0), at(0), at(1), measure.OK, 0)
 	if ops, lags := count(); ops != 0 || lags != 0 {
 		t.Errorf("%d quick ops and %d lags were recorded before the action ended", ops, lags)
 	}
-	u.Done(n, at(1), at(200), measure.OK, 0)
-	if ops, lags := count(); ops != 2 || lags != 2 {
-		t.Errorf("a slow op brought %d ops and %d lags, want 2 and 2 (its action's, and that of the first op)", ops, lags)
+	u.Done(n, at(1), at(1), at(200), measure.OK, 0)
+	if ops, lags := count(); ops != 2 || lags != 3 {
+		t.Errorf("a slow op brought %d ops and %d lags, want 2 and 3 (its action's, and those of both ops)", ops, lags)
 	}
 	u.Lag(lag, 10*time.Millisecond)
 	if _, lags := count(); lags != 1 {
 		t.Errorf("a lag of 10 ms was held back")
 	}
-	u.Done(n, at(201), at(202), measure.OK, 0)
+	u.Done(n, at(201), at(201), at(202), measure.OK, 0)
 	u.Flush()
 	if ops, _ := count(); ops != 1 {
 		t.Errorf("flush brought %d ops, want 1", ops)

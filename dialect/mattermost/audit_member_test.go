@@ -33,7 +33,7 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 		t.Fatal(err)
 	}
 	a := actor.(*person)
-	a.u.Schedule(0, a.u.Now())
+	a.u.Schedule(a.u.Now())
 	a.begin(a.steady)
 	for _, do := range []func(context.Context) error{a.createPost, a.createDirect, a.createDirect, a.createDirect, a.createGroup} {
 		if err := do(t.Context()); err != nil {

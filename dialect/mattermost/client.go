@@ -21,7 +21,7 @@ const api = "/api/v4"
 type Recorder interface {
 	// Begin says that an op is under way; Done follows unless the run ends first.
 	Begin(n measure.Name)
-	Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64)
+	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64)
 }
 
 // A Client is one user's side of the API. Each method makes one request and records one op; its error is an [*OpError], or the
@@ -136,7 +136,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	if e != nil {
 		class = e.Class
 	}
-	c.rec.Done(c.table.names[o], resp.Sent, resp.Done, class, resp.BodyBytes)
+	c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	if e != nil {
 		if c.note != nil {
 			c.note(e)

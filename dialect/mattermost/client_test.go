@@ -34,7 +34,7 @@ type tally struct {
 
 func (r *tally) Begin(measure.Name) {}
 
-func (r *tally) Done(n measure.Name, sent, done time.Time, class measure.Class, _ int64) {
+func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Class, _ int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for o, name := range opNames {

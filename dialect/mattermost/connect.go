@@ -54,11 +54,12 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 		sock.Close()
 		a.cutOff(ctx, sock, err)
 		for err != nil {
-			if workload.SleepUntil(ctx, time.Now().Add(time.Duration(float64(reconnectWait)*a.u.Pace))) != nil {
+			again := time.Now().Add(time.Duration(float64(reconnectWait) * a.u.Pace))
+			if workload.SleepUntil(ctx, again) != nil {
 				return
 			}
 			var next *Socket
-			if next, err = a.pool.apart(&besides{u: a.u, due: time.Now()}, a.steady).Resume(ctx, sock); err == nil { // which records it
+			if next, err = a.pool.apart(a.u.Beside(a.u.Since(again)), a.steady).Resume(ctx, sock); err == nil { // which records it
 				sock = next
 			}
 		}
@@ -105,17 +106,19 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 			if !sock.lost.Load() { // what an action dropped it opens again itself, at any pace
 				wait = time.Duration(float64(wait) * a.u.Pace)
 			}
+			again := time.Now().Add(wait)
 			timer := time.NewTimer(wait)
 			select {
 			case <-timer.C:
 			case <-a.woken: // somebody else connected
+				again = time.Now()
 			case <-ctx.Done():
 			}
 			timer.Stop()
 			if ctx.Err() != nil {
 				return
 			}
-			next, err := a.resume(ctx, &besides{u: a.u, due: time.Now()}, a.steady)
+			next, err := a.resume(ctx, a.u.Beside(a.u.Since(again)), a.steady)
 			if err == nil {
 				sock = next
 				break
@@ -223,7 +226,7 @@ func (a *person) handle(sock *Socket, data []byte, at time.Time) error {
 			ch.forget(ev.Post.ID)
 		}
 	case EventTyping:
-		a.meetTyping(ev.UserID)
+		a.meetTyping(ev.UserID, ev.At)
 	}
 	return nil
 }
@@ -239,7 +242,7 @@ func (a *person) hear(sock *Socket, ev *Event) {
 	if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
 		a.b.dir.see(ch, ev.Post)
 	} else {
-		a.discover(ev.Post.ChannelID)
+		a.discover(ev.Post.ChannelID, ev.At)
 	}
 }
 
@@ -252,14 +255,15 @@ func (a *person) note(err error) {
 // mostBehind is how many calls at a time events may set off; a client in a storm of events skips the rest.
 const mostBehind = 1
 
-// behind does something on a goroutine and a connection of its own, as long as the person is connected.
-func (a *person) behind(do func(ctx context.Context, c *Client)) {
+// behind does something on a goroutine and a connection of its own, as long as the person is connected. Its first call is intended at that
+// moment: when the event arrived that sets it off, or when the clock was to tick.
+func (a *person) behind(intended time.Time, do func(ctx context.Context, c *Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.life == nil || a.busy >= mostBehind {
 		return
 	}
-	c := a.pool.take(&besides{u: a.u, due: time.Now()}, a.steady)
+	c := a.pool.take(a.u.Beside(a.u.Since(intended)), a.steady)
 	if c == nil {
 		return
 	}
@@ -275,8 +279,8 @@ func (a *person) behind(do func(ctx context.Context, c *Client)) {
 }
 
 // discover asks for a channel from which an event came and that nobody has heard of: somebody put the person into it.
-func (a *person) discover(id ID) {
-	a.behind(func(ctx context.Context, c *Client) {
+func (a *person) discover(id ID, at time.Time) {
+	a.behind(at, func(ctx context.Context, c *Client) {
 		ch, err := c.Channel(ctx, id.String())
 		if err != nil {
 			return // recorded
@@ -295,7 +299,7 @@ func (a *person) discover(id ID) {
 // meetTyping asks for the profile and the presence of somebody who types, as the web app does to name them.
 //
 //go:noinline
-func (a *person) meetTyping(id ID) {
+func (a *person) meetTyping(id ID, at time.Time) {
 	if id.None() {
 		return
 	}
@@ -306,7 +310,7 @@ func (a *person) meetTyping(id ID) {
 	if known {
 		return
 	}
-	a.behind(func(ctx context.Context, c *Client) {
+	a.behind(at, func(ctx context.Context, c *Client) {
 		if err := a.getProfiles(ctx, c, []string{id.String()}); err == nil {
 			_, _ = c.Statuses(ctx, []string{id.String()}) // recorded
 		}
@@ -323,16 +327,18 @@ func (a *person) startClock() {
 	}
 	period := time.Duration(float64(clockPeriod) * a.u.Pace)
 	first := period * time.Duration(1+a.u.ID*7919%60) / 60 // 7919 is prime: neighbors lie apart
+	tick := time.Now().Add(first)
 	var timer *time.Timer
 	timer = time.AfterFunc(first, func() {
 		a.mu.Lock()
-		ours := a.clock == timer
+		ours, at := a.clock == timer, tick
 		if ours {
-			timer.Reset(period)
+			tick = tick.Add(period)
+			timer.Reset(time.Until(tick))
 		}
 		a.mu.Unlock()
 		if ours {
-			a.behind(a.tick)
+			a.behind(at, a.tick)
 		}
 	})
 	a.clock = timer

@@ -162,7 +162,7 @@ func TestContract(t *testing.T) {
 		}
 		for _, a := range actors[1:] { // each of the rare actions, at least once
 			a := a.(*person)
-			a.u.Schedule(0, a.u.Now())
+			a.u.Schedule(a.u.Now())
 			a.begin(a.steady)
 			for _, do := range []func(context.Context) error{
 				a.switchChannel, a.scrollChannel, a.unreadCheck, a.createPost, a.addReaction,

@@ -35,7 +35,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 			t.Fatal(err)
 		}
 		t.Cleanup(actor.Close)
-		u.Schedule(0, u.Now())
+		u.Schedule(u.Now())
 		if err := actor.Login(t.Context()); err != nil {
 			t.Fatal(err)
 		}

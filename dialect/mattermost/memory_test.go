@@ -100,7 +100,7 @@ func personMemory(t testing.TB, n int) float64 {
 		gone.Go(func() {
 			defer actor.Close()
 			few <- struct{}{}
-			u.Schedule(0, u.Now())
+			u.Schedule(u.Now())
 			if err := actor.Login(t.Context()); err != nil {
 				t.Error(err)
 			}

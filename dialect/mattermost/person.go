@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"plimsoll/measure"
 	"plimsoll/workload"
@@ -39,6 +40,7 @@ type Person struct {
 	storm     sync.Mutex
 	rallies   map[string]Channel // of storms, by name
 	ralliesOf *measure.Registry
+	rallied   time.Time // when somebody was last done with finding or making one
 }
 
 // personName is the user name of the person with this rank.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"plimsoll/measure"
 	"plimsoll/workload"
 )
 
@@ -127,36 +125,12 @@ func (p *pool) close() {
 	p.more = nil
 }
 
-// besides records the calls that go out besides the person's own: each is due when the one before it on its connection was done.
-type besides struct {
-	u      *workload.User
-	due    time.Time
-	flight *measure.Flight // nil: nobody waits for these calls when a phase ends
-}
-
-// Begin implements Recorder.
-func (r *besides) Begin(n measure.Name) {
-	if r.flight != nil {
-		r.flight.Begin(n, r.u.Since(r.due))
-	}
-}
-
-// Done implements Recorder.
-func (r *besides) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
-	due := min(r.u.Since(r.due), r.u.Since(sent))
-	r.u.Recorder().Record(n, &measure.Op{Intended: due, Due: due, Sent: r.u.Since(sent), Done: r.u.Since(done), Class: class, Bytes: bytes})
-	r.due = done
-	if r.flight != nil {
-		r.flight.End()
-	}
-}
-
 // A call is one of several that go out together. It must not touch the person.
 type call func(ctx context.Context, c *Client) error
 
 // together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the setting parallel off, one
-// after the other. The person's own goroutine makes the first one, which is what its schedule wanted. It returns the first error of the
-// earliest call when all have ended.
+// after the other. The person's own goroutine makes the first one. All are intended when the person could go on, or, for those that follow
+// others on their connection, when the one before them was done. It returns the first error of the earliest call when all have ended.
 func (a *person) together(ctx context.Context, calls ...call) error {
 	errs := make([]error, len(calls))
 	var taken atomic.Int64 // the first call is the person's
@@ -166,30 +140,30 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 		}
 	}
 	var wg sync.WaitGroup
-	alone := true
+	var others []*workload.Beside
 	for range len(calls) - 1 {
 		if !a.b.set.parallel {
 			break
 		}
-		rec := &besides{u: a.u, due: time.Now(), flight: a.u.Recorder().Flight()}
+		rec := a.u.Beside(a.u.Intended()).Followed()
 		c := a.pool.take(rec, a.c.table)
 		if c == nil {
-			rec.flight.Close()
+			rec.Close()
 			break
 		}
-		alone = false
+		others = append(others, rec)
 		wg.Go(func() {
 			defer a.pool.give(c)
 			work(c, int(taken.Add(1)))
 			if ctx.Err() == nil { // otherwise what was given up is still under way
-				rec.flight.Close()
+				rec.Close()
 			}
 		})
 	}
 	work(a.c, 0)
-	if !alone {
-		wg.Wait()
-		a.u.Rejoin()
+	wg.Wait()
+	for _, o := range others {
+		a.u.Rejoin(o.Intended())
 	}
 	for _, err := range errs {
 		if err != nil {

@@ -43,7 +43,7 @@ func TestConnectionsOfALogin(t *testing.T) {
 	}
 	defer actor.Close()
 	dialsBefore, openBefore := dials.Load(), open.Load()
-	u.Schedule(0, u.Now())
+	u.Schedule(u.Now())
 	if err := actor.Login(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,8 @@ func (c *countedConn) Close() error {
 }
 
 // A post with two files: the small one is uploaded on the person's own connection, the film on another. What the person waits for the film is
-// in the film's op. The post that follows, which found its connection free, waited for nothing.
+// in the film's op. The post that follows, which found its connection free, waited for nothing; that the generator went on to it late is lag, as it
+// is of calls that go out together.
 func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
@@ -86,18 +87,19 @@ func TestOpAfterCallsTogether(t *testing.T) {
 		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: ClientConfig{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
 		defer a.begin(&Table{})()
+		const lag, slow = 3 * time.Millisecond, 20 * time.Millisecond
 		op := func(name string, d time.Duration) call {
 			return func(_ context.Context, c *Client) error {
+				time.Sleep(slow) // the generator
 				sent := time.Now()
 				time.Sleep(d)
-				c.rec.Done(reg.Name(name), sent, time.Now(), measure.OK, 0)
+				c.rec.Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
 				return nil
 			}
 		}
-		const lag = 3 * time.Millisecond
 		intended := u.Now()
 		time.Sleep(lag)
-		u.Schedule(intended, u.Now())
+		u.Schedule(intended)
 		if err := a.together(t.Context(), op("notes", 15*time.Millisecond), op("film", 200*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
@@ -105,9 +107,9 @@ func TestOpAfterCallsTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[string]struct{ lag, wait, response time.Duration }{
-			"notes": {lag: lag, response: 15 * time.Millisecond}, // the first op of the action, which was late
-			"film":  {response: 200 * time.Millisecond},
-			"post":  {response: 5 * time.Millisecond},
+			"notes": {lag: lag + slow, response: 15 * time.Millisecond}, // the first op of the action, which was late
+			"film":  {lag: lag + slow, response: 200 * time.Millisecond},
+			"post":  {lag: slow, response: 5 * time.Millisecond},
 		}
 		for _, w := range reg.Cut() {
 			tt, ok := want[w.Name]
@@ -141,7 +143,7 @@ func TestResumeKeepsTheConnection(t *testing.T) {
 	}
 	a := actor.(*person)
 	defer a.Close()
-	u.Schedule(0, u.Now())
+	u.Schedule(u.Now())
 	end := a.begin(a.login)
 	own := a.c // whose connection stands
 	if err := a.connect(t.Context()); err != nil {

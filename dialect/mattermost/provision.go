@@ -42,7 +42,7 @@ type setupRecorder struct {
 func (r setupRecorder) Begin(measure.Name) {}
 
 // Done implements Recorder.
-func (r setupRecorder) Done(n measure.Name, sent, done time.Time, class measure.Class, bytes int64) {
+func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) {
 	at := sent.Sub(r.epoch)
 	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
 }

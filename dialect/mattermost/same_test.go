@@ -90,7 +90,7 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 		}
 		wg.Go(func() {
 			defer a.Close()
-			u.Schedule(0, u.Now())
+			u.Schedule(u.Now())
 			if err := a.Login(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -193,7 +193,7 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u.Schedule(0, u.Now())
+		u.Schedule(u.Now())
 		if err := actor.Login(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -63,11 +63,17 @@ type Socket struct {
 	born    ID    // id as it was when the socket was made; not written afterwards
 	seq     int64 // of our requests
 	waiting int64 // the request that someone waits for; 0 if none
-	replies chan bool
+	replies chan reply
 	closed  chan struct{}
 	once    sync.Once
 	lost    atomic.Bool   // by Drop
 	ended   chan struct{} // closed by whoever called Next when it will not do so again
+}
+
+// A reply is the server's answer to a request over the WebSocket.
+type reply struct {
+	ok bool
+	at time.Time // when its last byte arrived
 }
 
 // idleWS ends a connection on which nothing came; the server pings every minute.
@@ -80,18 +86,21 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume
 // Resume opens a WebSocket in place of one that was lost (nil: none) and asks the server to send what was missed meanwhile. A server
 // that does goes on where the old socket ended. One that cannot says hello, and its numbering starts anew. It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
-	start := time.Now()
+	start := time.Now() // to connect is what the op is for: nothing of it is wait
 	s, err := c.connect(ctx, old)
 	if over(ctx, err) {
 		return nil, context.Cause(ctx)
 	}
 	class := measure.OK
 	var e *OpError
+	var done time.Time
 	if err != nil {
 		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Err: err}
-		class = e.Class
+		class, done = e.Class, time.Now()
+	} else {
+		done = s.ws.Arrived()
 	}
-	c.rec.Done(c.table.names[opWebSocket], start, time.Now(), class, 0)
+	c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
 	if e != nil {
 		if c.note != nil {
 			c.note(e)
@@ -120,7 +129,7 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Socket{ws: ws, timeout: timeout, replies: make(chan bool, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}), ended: make(chan struct{})}
 	if resume {
 		// What was missed comes first, then what is new, as if nothing had happened: the reader will see, or the hello.
 		s.id, s.next, s.born = old.id, old.next, old.id
@@ -163,7 +172,7 @@ func (s *Socket) Next(ctx context.Context) (Event, error) {
 
 // event makes an event of the message that was read last; ok is false if it is a reply.
 func (s *Socket) event(data []byte, at time.Time, ev *Event) (ok bool, err error) {
-	seq, err := s.read(data, ev)
+	seq, err := s.read(data, at, ev)
 	if err != nil {
 		return false, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
 	}
@@ -183,8 +192,8 @@ func (s *Socket) event(data []byte, at time.Time, ev *Event) (ok bool, err error
 	return true, nil
 }
 
-// read scans one message. A reply gives seq -1.
-func (s *Socket) read(data []byte, ev *Event) (seq int64, err error) {
+// read scans one message, which arrived at that moment. A reply gives seq -1.
+func (s *Socket) read(data []byte, at time.Time, ev *Event) (seq int64, err error) {
 	var name, post, status, replyTo []byte
 	var inner []byte
 	seq = -1
@@ -207,7 +216,7 @@ func (s *Socket) read(data []byte, ev *Event) (seq int64, err error) {
 	}
 	switch {
 	case replyTo != nil || name == nil && status != nil:
-		s.answer(number(replyTo), string(status) == "OK")
+		s.answer(number(replyTo), reply{string(status) == "OK", at})
 		return -1, nil
 	case name == nil || seq < 0:
 		return 0, errors.New("neither an event with a number nor a reply")
@@ -271,14 +280,14 @@ func (s *Socket) read(data []byte, ev *Event) (seq int64, err error) {
 }
 
 // answer hands a reply to whoever waits for it.
-func (s *Socket) answer(to int64, ok bool) {
+func (s *Socket) answer(to int64, r reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.waiting == 0 || to != s.waiting {
 		return // too late
 	}
 	s.waiting = 0
-	s.replies <- ok // has room: there is one waiter at most
+	s.replies <- r // has room: there is one waiter at most
 }
 
 // Typing tells the members of a channel that the user is typing, in reply to a post if parentID is not empty, and waits until the
@@ -296,6 +305,7 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
 
 	sent := time.Now()
+	var done time.Time
 	e := &OpError{Op: opNames[opTyping], Class: measure.OK}
 	if err := s.ws.WriteText(b); err != nil {
 		e.Class, e.Err = workload.ClassOf(err), err
@@ -303,8 +313,8 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 		timer := time.NewTimer(s.timeout)
 		defer timer.Stop()
 		select {
-		case ok := <-s.replies:
-			if !ok {
+		case r := <-s.replies:
+			if done = r.at; !r.ok {
 				e.Class, e.Err = measure.WS, errors.New("the server refused the request")
 			}
 		case <-s.closed:
@@ -315,7 +325,10 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 			return context.Cause(ctx)
 		}
 	}
-	c.rec.Done(c.table.names[opTyping], sent, time.Now(), e.Class, 0)
+	if done.IsZero() {
+		done = time.Now()
+	}
+	c.rec.Done(c.table.names[opTyping], sent, sent, done, e.Class, 0)
 	if e.Class == measure.OK {
 		return nil
 	}

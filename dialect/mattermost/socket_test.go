@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/measure"
+	"plimsoll/wire"
 	"plimsoll/workload"
 )
 
@@ -323,5 +324,18 @@ func TestProvisionNeedsAnAdministrator(t *testing.T) {
 		if _, err := b.NewActor(workload.Env{}, workload.NewUser(0, 0, 1, 1, nil, time.Now())); err == nil {
 			t.Errorf("%T: an actor without provisioning", b)
 		}
+	}
+}
+
+// A reply over the WebSocket is done when it arrived. Until the user's goroutine runs again, the reader has its other events to handle, and that
+// is the generator's time.
+func TestAReplyIsDoneWhenItArrived(t *testing.T) {
+	s := &Socket{ws: new(wire.WS), waiting: 3, replies: make(chan reply, 1)}
+	at := time.Now().Add(-20 * time.Millisecond)
+	if ok, err := s.event([]byte(`{"status":"OK","seq_reply":3}`), at, new(Event)); ok || err != nil {
+		t.Fatalf("the reply is an event, or wrong: %v, %v", ok, err)
+	}
+	if r := <-s.replies; !r.ok || !r.at.Equal(at) {
+		t.Errorf("%+v, want OK at %v", r, at)
 	}
 }

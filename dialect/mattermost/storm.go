@@ -112,7 +112,7 @@ func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 
 func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
 	name := fmt.Sprintf("%s-rally-%d", a.b.set.team, s.Index)
-	ch, err := a.b.rally(ctx, a.c, a.b.team, name)
+	ch, err := a.rally(ctx, a.b.team, name)
 	if err != nil {
 		return err
 	}
@@ -122,17 +122,20 @@ func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
 	return a.load(ctx, a.place(a.b.dir.channel(ch)))
 }
 
-// rally finds or creates the channel of a storm; whoever comes first does it for all.
-func (b *Person) rally(ctx context.Context, c *Client, team, name string) (Channel, error) {
+// rally finds or creates the channel of a storm; whoever comes first does it for all, who wait until then.
+func (a *person) rally(ctx context.Context, team, name string) (Channel, error) {
+	b := a.b
 	b.storm.Lock()
 	defer b.storm.Unlock()
+	a.u.Rejoin(a.u.Since(b.rallied))
 	if ch, ok := b.rallies[name]; ok && b.reg == b.ralliesOf {
 		return ch, nil
 	}
-	ch, err := findOrMake(ctx, c, team, name)
+	ch, err := findOrMake(ctx, a.c, team, name)
 	if exists(err) { // another process was faster
-		ch, err = findOrMake(ctx, c, team, name)
+		ch, err = findOrMake(ctx, a.c, team, name)
 	}
+	b.rallied = time.Now()
 	if err != nil {
 		return ch, err
 	}

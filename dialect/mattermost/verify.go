@@ -130,7 +130,7 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 		return nil, err
 	}
 	a := actor.(*person)
-	u.Schedule(0, u.Now())
+	u.Schedule(u.Now())
 	if err := a.Login(ctx); err != nil {
 		a.Close()
 		return nil, fmt.Errorf("logging in: %w", err)
@@ -207,7 +207,7 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 func (s *stage) ready(ctx context.Context) error {
 	for _, a := range []*person{s.actor, s.witness} {
 		a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
-		a.u.Schedule(0, a.u.Now())
+		a.u.Schedule(a.u.Now())
 		a.takeIn()
 		a.team = s.b.team
 	}
