@@ -408,9 +408,7 @@ func (d *Driver) Stamps() (sum wire.Clocks) {
 		a.mu.Lock()
 		s := a.last.Stamps
 		a.mu.Unlock()
-		sum.Kernel += s.Kernel
-		sum.Process += s.Process
-		sum.Steps += s.Steps
+		sum = sum.Add(s)
 	}
 	return sum
 }

@@ -44,8 +44,10 @@ type Manifest struct {
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // what the target says of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants
-	Phases     []Phase         `json:"phases"`
-	Capacity   *Capacity       `json:"capacity,omitempty"`
+	// Connections is what became of the users' kept connections; nil while the run goes on, and in runs of older versions.
+	Connections *Connections `json:"connections,omitempty"`
+	Phases      []Phase      `json:"phases"`
+	Capacity    *Capacity    `json:"capacity,omitempty"`
 	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
 	Files map[string]string `json:"files,omitempty"`
 }

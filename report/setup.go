@@ -243,6 +243,9 @@ func (b *builder) repeatRows() []record.Row {
 		}
 		add("Placement", placementText(m))
 		add("Clock", m.Clock)
+		if c := m.Connections; c != nil && c.String() != "" {
+			add("Kept connections", c.String())
+		}
 		add("Seed", strconv.FormatUint(m.Seed, 10))
 	} else if b.in.Plan != nil {
 		add("Seed", strconv.FormatUint(b.in.Plan.Seed, 10))

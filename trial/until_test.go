@@ -145,7 +145,7 @@ func TestWorstReadingOfAWindow(t *testing.T) {
 			case within(10*time.Second, 11*time.Second): // of the soak, to 23 s
 				core, left = 99, 600
 			case within(26*time.Second, 30*time.Second):
-				core, left = 75, 900
+				core, left = 75, 150
 			}
 			return map[string]Reading{"core": {Value: core}, "fds_free": {Value: left}}
 		}
@@ -160,7 +160,7 @@ func TestWorstReadingOfAWindow(t *testing.T) {
 			t.Errorf("findings %+v", out.Validity.Findings)
 		}
 		for _, g := range out.Validity.Gates {
-			want, ok := map[string]float64{"core": 75, "fds_free": 900}[g.Name]
+			want, ok := map[string]float64{"core": 75, "fds_free": 150}[g.Name]
 			if !ok {
 				continue
 			}

@@ -126,7 +126,9 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
+	c.tally.requests.Add(1)
 	if c.conn != nil && c.outdated(now) {
+		c.tally.reopened.Add(1)
 		c.drop()
 	}
 	for {
@@ -160,6 +162,7 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 		}
 		c.drop()
 		c.resp.Retried = true
+		c.tally.repeats.Add(1)
 		c.resp.FirstByte, c.resp.Status = time.Time{}, 0
 	}
 }

@@ -588,6 +588,33 @@ func TestRetry(t *testing.T) {
 	})
 }
 
+// A server that closes the connections that it kept open is not hidden: what was sent twice, and what found its connection closed, is counted.
+func TestRepeatedRequestsAreCounted(t *testing.T) {
+	half := func(conn net.Conn) {
+		ok(1)(conn)
+		conn.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, conn)
+	}
+	c := newClient(t, Config{URL: script(t, half, half, ok(9))})
+	before := Stamps()
+	for i := range 3 {
+		if c.conn != nil {
+			for !stale(c.conn) { // until the FIN is there
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if i == 2 {
+			c.since = time.Now().Add(-idleCheck) // it has been idle, so it is looked at before it is used
+		}
+		if _, err := c.Do(t.Context(), &Request{Path: "/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := Stamps().Sub(before); n.Requests != 3 || n.Repeats != 1 || n.Reopened != 1 {
+		t.Errorf("%+v, want 3 requests, 1 repeated and 1 on a connection that was found closed", n)
+	}
+}
+
 // The server's end of a kept connection may be half closed, or have said too much, before the next request.
 func TestReuse(t *testing.T) {
 	half := func(conn net.Conn) {

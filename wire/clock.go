@@ -10,6 +10,9 @@ type Clocks struct {
 	Kernel  int64 // the kernel's stamp of the segment that carried the last byte
 	Process int64 // the moment the read returned to this process: no stamp was to be had, or it was not to be trusted
 	Steps   int64 // times that the wall clock was seen to be set; each makes stamps untrusted for one second
+	// Requests is how many HTTP requests were sent. Repeats is how many of them were sent a second time, on a new connection, because the
+	// server had closed the one that it had kept open; Reopened is how many found that before they were sent.
+	Requests, Repeats, Reopened int64
 }
 
 // Stamps returns the counts so far. Any number of goroutines may call it at any time.
@@ -18,19 +21,29 @@ func Stamps() Clocks {
 	for i := range tallies {
 		c.Kernel += tallies[i].kernel.Load()
 		c.Process += tallies[i].process.Load()
+		c.Requests += tallies[i].requests.Load()
+		c.Repeats += tallies[i].repeats.Load()
+		c.Reopened += tallies[i].reopened.Load()
 	}
 	return c
 }
 
 // Sub returns the counts since an earlier reading.
 func (c Clocks) Sub(old Clocks) Clocks {
-	return Clocks{c.Kernel - old.Kernel, c.Process - old.Process, c.Steps - old.Steps}
+	return Clocks{c.Kernel - old.Kernel, c.Process - old.Process, c.Steps - old.Steps,
+		c.Requests - old.Requests, c.Repeats - old.Repeats, c.Reopened - old.Reopened}
+}
+
+// Add returns the counts of two processes.
+func (c Clocks) Add(o Clocks) Clocks {
+	return Clocks{c.Kernel + o.Kernel, c.Process + o.Process, c.Steps + o.Steps, c.Requests + o.Requests, c.Repeats + o.Repeats, c.Reopened + o.Reopened}
 }
 
 // A tally is one stripe of the counts, on a cache line of its own; connections are dealt out over the stripes.
 type tally struct {
-	kernel, process atomic.Int64
-	_               [48]byte
+	kernel, process             atomic.Int64
+	requests, repeats, reopened atomic.Int64
+	_                           [24]byte
 }
 
 var (

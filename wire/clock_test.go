@@ -72,12 +72,12 @@ func TestKernelArrival(t *testing.T) {
 			}
 			got := Stamps().Sub(before)
 			if process {
-				if resp.Kernel || !resp.Done.Equal(resp.Read) || !resp.FirstByte.Equal(resp.Read) || got != (Clocks{Process: 1}) {
+				if resp.Kernel || !resp.Done.Equal(resp.Read) || !resp.FirstByte.Equal(resp.Read) || got != (Clocks{Process: 1, Requests: 1}) {
 					t.Errorf("%s by the process's clock: %+v, counted %+v", srv.URL[:5], resp, got)
 				}
 				continue
 			}
-			if !resp.Kernel || resp.Done.After(*seen) || resp.Done.Before(resp.Sent) || resp.FirstByte.After(resp.Done) || got != (Clocks{Kernel: 1}) {
+			if !resp.Kernel || resp.Done.After(*seen) || resp.Done.Before(resp.Sent) || resp.FirstByte.After(resp.Done) || got != (Clocks{Kernel: 1, Requests: 1}) {
 				t.Errorf("%s: sent 0, done %v, seen %v, read %v, kernel %v, counted %+v", srv.URL[:5], resp.Done.Sub(resp.Sent), seen.Sub(resp.Sent), resp.Read.Sub(resp.Sent), resp.Kernel, got)
 			}
 		}

@@ -303,6 +303,9 @@ func (a *app) printRun(s shown, all bool) {
 		fmt.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
 	printGates(w, s.Validity.Gates, all)
+	if c := m.Connections; c != nil && c.String() != "" {
+		fmt.Fprintf(w, "  kept connections: %s\n", c)
+	}
 	fmt.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	between := hasWithin(s.Ops)

@@ -178,6 +178,7 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
 		m.Clock = clock(stamps)
+		m.Connections = connections(stamps)
 	}))
 	why := out.Interrupted
 	if err != nil {
@@ -207,6 +208,10 @@ func clock(n wire.Clocks) string {
 		s += fmt.Sprintf("; the wall clock was set %d times, and for a second after each the read counted as the arrival", n.Steps)
 	}
 	return s
+}
+
+func connections(n wire.Clocks) *record.Connections {
+	return &record.Connections{Requests: n.Requests, Repeated: n.Repeats, Reopened: n.Reopened}
 }
 
 // carryOut is the trial between reset and seal.
@@ -289,11 +294,15 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.telemetry(ctx, sys, env, w, db, epoch)
 	err = errors.Join(err, terr)
+	stamps = driver.stamps().Sub(before)
+	if f, bad := connections(stamps).Finding(); bad {
+		told = append(told, f)
+	}
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
 		err = errors.Join(err, w.Event(record.Event{At: time.Since(epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
 	}
-	return out, driver.stamps().Sub(before), err
+	return out, stamps, err
 }
 
 // spec translates the plan for one part.
