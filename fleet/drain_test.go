@@ -213,3 +213,70 @@ func TestDrainOfAQuietEndTakesNoTime(t *testing.T) {
 		}
 	})
 }
+
+// The server stands still for 6 of 20 s: its users wait, and a quarter of what they would have asked is never asked. The latencies hold fifty
+// slow operations of many hundred.
+func TestOmissionIsMarked(t *testing.T) {
+	var first record.Schedule
+	for _, agents := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			r, out := measured(t, stalled{from: 7 * time.Second, to: 13 * time.Second, patience: time.Minute}, agents, nil)
+			w, ph := ask(t, r)
+			s := ph.Schedule
+			if s == nil {
+				t.Fatal("the run does not say what was intended")
+			}
+			// The users would have asked 50 times a second: they think a second on average.
+			if s.Share() < 0.70 || s.Share() > 0.78 || s.Intended < 950 || s.Intended > 1050 || s.Achieved != w.Count() || !s.Marked() {
+				t.Errorf("%d agents: %d of %.1f operations (%.3f), want about three quarters of 1000", agents, s.Achieved, s.Intended, s.Share())
+			}
+			if fs := out.Validity.Findings; len(fs) == 0 || fs[len(fs)-1].Gate != "omission" || !out.Validity.Valid {
+				t.Errorf("%d agents: findings %v", agents, fs)
+			}
+			never, known, err := r.Omitted()
+			if err != nil || !known || never["ask"] == nil {
+				t.Fatalf("%d agents: %v %v %v", agents, never, known, err)
+			}
+			// What was measured stays what it was; with what was omitted, a quarter of the users' time shows.
+			measuredP90 := w.Response.Quantile(0.9)
+			whole := w.Response.Clone()
+			whole.Merge(never["ask"].Response)
+			if p90 := whole.Quantile(0.9); measuredP90 > 10*time.Millisecond || p90 < 2*time.Second || p90 > 5*time.Second || whole.Max() > 6100*time.Millisecond {
+				t.Errorf("%d agents: p90 %v as measured, %v by the schedule, at most %v", agents, measuredP90, p90, whole.Max())
+			}
+			if agents == 0 {
+				first = *s
+			} else if *s != first {
+				t.Errorf("%d agents count %+v, one process %+v", agents, *s, first)
+			}
+		})
+	}
+}
+
+// At a server that is well, everything that was intended is begun: whether it answers quickly, or evenly and slowly.
+func TestNothingIsOmittedWithoutAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, out := measured(t, stalled{patience: time.Second}, 0, nil)
+		_, ph := ask(t, r)
+		if s := ph.Schedule; s == nil || s.Share() < 0.999 || s.Marked() {
+			t.Errorf("schedule %+v", s)
+		}
+		for _, f := range out.Validity.Findings {
+			if f.Gate == "omission" {
+				t.Errorf("finding %+v", f)
+			}
+		}
+	})
+}
+
+// A stall that goes on after the phase cost the users what lies in the phase, and no more.
+func TestOmissionEndsWithThePhase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := measured(t, stalled{from: 14 * time.Second, to: 24 * time.Second, patience: time.Minute}, 0, func(s *trial.Spec) { s.Timeout = 20 * time.Second })
+		_, ph := ask(t, r)
+		// As in the six seconds of the test above.
+		if s := ph.Schedule; s == nil || s.Share() < 0.70 || s.Share() > 0.78 {
+			t.Errorf("schedule %+v, %.3f, tail %+v", s, s.Share(), ph.Tail)
+		}
+	})
+}

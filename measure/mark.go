@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// How the series begin of what was due before the last [Registry.Mark] and recorded after it, and of what was still under way when
-// [Registry.Censor] looked. Only who calls these sees such series, by [Split]; no op's own name begins so.
+// How the series begin of what was due before the last [Registry.Mark] and recorded after it, of what was still under way when
+// [Registry.Censor] looked, and of how long after the mark the first of these ended, if they have a time. Only who calls these sees such series,
+// by [Split]; no op's own name begins so.
 const (
-	LatePrefix = "late:"
-	OpenPrefix = "open:"
+	LatePrefix  = "late:"
+	OpenPrefix  = "open:"
+	AfterPrefix = "after:"
 )
 
 // Mark ends a stretch at an offset from the epoch. Ops that are recorded from now on and were due before it are cut under names of
@@ -115,19 +117,27 @@ func (r *Registry) Censor(at, timeout time.Duration) {
 	}
 }
 
-// Split sorts windows of one Cut by what their ops are: of the stretch after the last mark, of the one before it, and still under way.
-// The latter two get the ops' own names.
-func Split(ws []*Window) (inTime, late, open []*Window) {
+// Parts are the windows of one Cut by what their ops are, under the ops' own names.
+type Parts struct {
+	InTime []*Window // of the stretch after the last mark
+	Late   []*Window // of the one before it
+	Open   []*Window // still under way: their ages
+	After  []*Window // how long after the mark those of Late ended
+}
+
+// Split sorts the windows of one Cut. It changes their names.
+func Split(ws []*Window) (p Parts) {
 	for _, w := range ws {
-		if name, ok := strings.CutPrefix(w.Name, LatePrefix); ok {
-			w.Name = name
-			late = append(late, w)
-		} else if name, ok := strings.CutPrefix(w.Name, OpenPrefix); ok {
-			w.Name = name
-			open = append(open, w)
-		} else {
-			inTime = append(inTime, w)
+		into := &p.InTime
+		for _, special := range []struct {
+			prefix string
+			of     *[]*Window
+		}{{LatePrefix, &p.Late}, {OpenPrefix, &p.Open}, {AfterPrefix, &p.After}} {
+			if name, ok := strings.CutPrefix(w.Name, special.prefix); ok {
+				w.Name, into = name, special.of
+			}
 		}
+		*into = append(*into, w)
 	}
-	return inTime, late, open
+	return p
 }

@@ -81,11 +81,12 @@ const (
 	inTime = iota
 	late   // see LatePrefix
 	open   // see OpenPrefix
+	after  // see AfterPrefix
 	kinds
 )
 
 // prefixes are those of the series of each kind.
-var prefixes = [kinds]string{inTime: "", late: LatePrefix, open: OpenPrefix}
+var prefixes = [kinds]string{inTime: "", late: LatePrefix, open: OpenPrefix, after: AfterPrefix}
 
 // A cell is a window in the making. An op that waited for nothing has one time for response and service, and is kept
 // once: same belongs to both.
@@ -249,6 +250,9 @@ func (s *shard) add(e *entry) {
 	kind := inTime
 	if e.due < s.mark {
 		kind = late
+		if d := e.due + e.wait + e.service - s.mark; d > 0 && e.class.Timed() {
+			s.cell(after, e.name).same.add(d)
+		}
 	}
 	s.cell(kind, e.name).add(e)
 }

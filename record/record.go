@@ -62,6 +62,8 @@ type Phase struct {
 	Ended string `json:"ended,omitempty"`
 	// Tail is what was under way at the end of a measured phase; nil: not recorded.
 	Tail *Tail `json:"tail,omitempty"`
+	// Schedule is of a measured phase; nil: not recorded.
+	Schedule *Schedule `json:"schedule,omitempty"`
 }
 
 // Phase returns the phase of this name.

@@ -32,7 +32,7 @@ const (
 
 // tails is what was under way when the measured phase ended, by name.
 type tails struct {
-	late, open measureSecond
+	late, open, after measureSecond
 }
 
 // cutoff ends the stretch to which what is due from now on does not belong.
@@ -54,19 +54,20 @@ func (r *run) inFlight() int {
 
 // cut takes in what was recorded. What was due before the mark is of this slice too, unless it is that of a phase that is being drained.
 func (r *run) cut() []*measure.Window {
-	in, late, open := measure.Split(r.Registry.Cut())
+	p := measure.Split(r.Registry.Cut())
 	if r.tails == nil {
-		if len(late) == 0 {
-			return in
+		if len(p.Late) == 0 {
+			return p.InTime
 		}
 		var all measureSecond
-		all.add(in)
-		all.add(late)
+		all.add(p.InTime)
+		all.add(p.Late)
 		return all.sorted()
 	}
-	r.tails.late.add(late)
-	r.tails.open.add(open)
-	return in
+	r.tails.late.add(p.Late)
+	r.tails.open.add(p.Open)
+	r.tails.after.add(p.After)
+	return p.InTime
 }
 
 // drain waits, at most for an operation's timeout, until what was under way when the measured phase ended has ended, and counts it there: a
@@ -153,12 +154,13 @@ func (r *run) endDrain(end, waited time.Duration) {
 			sl.windows = all.sorted()
 		}
 	}
+	r.omission(end, t)
 	for _, f := range r.held {
 		r.keep(r.Writer.Windows(f.second, f.windows))
 	}
 	r.held = nil
-	if i := slices.IndexFunc(r.out.Phases, func(p record.Phase) bool { return p.Name == "measure" }); i >= 0 {
-		r.out.Phases[i].Tail = tail
+	if ph := r.measuredPhase(); ph != nil {
+		ph.Tail = tail
 	}
 	sum := tail.Of(nil)
 	drained, open := sum.Drained, sum.Open
@@ -173,6 +175,15 @@ func (r *run) endDrain(end, waited time.Duration) {
 	r.event(record.Event{At: r.now(), Kind: "note", Text: text})
 }
 
+// measuredPhase returns the measured phase when it is over, otherwise nil.
+func (r *run) measuredPhase() *record.Phase {
+	i := slices.IndexFunc(r.out.Phases, func(p record.Phase) bool { return p.Name == "measure" })
+	if i < 0 {
+		return nil
+	}
+	return &r.out.Phases[i]
+}
+
 // cutOff is for a run that ends in its measured phase: nothing is waited for, and what is under way enters with its age at the last tick.
 func (r *run) cutOff() {
 	if r.phase != "measure" && r.tails == nil {
@@ -185,8 +196,8 @@ func (r *run) cutOff() {
 		}
 		r.sec.add(r.cut())
 		r.tails = new(tails)
-	} else if i := slices.IndexFunc(r.out.Phases, func(p record.Phase) bool { return p.Name == "measure" }); i >= 0 {
-		end = r.out.Phases[i].To
+	} else if ph := r.measuredPhase(); ph != nil {
+		end = ph.To
 	}
 	r.Registry.Censor(r.now(), r.Timeout)
 	r.sec.add(r.cut())
