@@ -55,6 +55,8 @@ type RunData struct {
 	// Ops holds the measured phase by name; Events all events.
 	Ops    map[string]*measure.Window
 	Events []record.Event
+	// Omitted holds the operations that were not begun in the measured phase because users waited, by name; nil where the run does not tell.
+	Omitted map[string]*measure.Window
 	// Server holds what the target's own telemetry says of the measured phase, under the names of Ops where it is the same; nil
 	// without one.
 	Server map[string]*measure.Window
@@ -276,6 +278,27 @@ type OpTable struct {
 	// Gone and New name operations that only the base has, or only a new arm.
 	Gone []string `json:"gone,omitempty"`
 	New  []string `json:"new,omitempty"`
+	// Schedule is how many operations were intended and begun, for each arm as in Document.Arms; nil where no run tells.
+	Schedule []OpSchedule `json:"schedule,omitempty"`
+}
+
+// OpSchedule is what the measured phases of an arm's runs should have seen by the schedule of their users, and what they saw. Told of Runs
+// runs recorded it; with none, the rest is NaN. Percentiles are of all operations of the steady state, as measured and as if
+// users had not waited, in milliseconds, NaN where the operations are too few.
+type OpSchedule struct {
+	Runs     int    `json:"runs"`
+	Told     int    `json:"told"`
+	Achieved uint64 `json:"achieved"`
+	Intended Number `json:"intended"`
+	Share    Number `json:"share"`
+	Least    Number `json:"least_share"` // of one run
+	Marked   bool   `json:"marked"`      // a run is below record.LeastAchieved
+	P50      Number `json:"p50_ms"`
+	P95      Number `json:"p95_ms"`
+	P99      Number `json:"p99_ms"`
+	By50     Number `json:"p50_by_schedule_ms"`
+	By95     Number `json:"p95_by_schedule_ms"`
+	By99     Number `json:"p99_by_schedule_ms"`
 }
 
 // OpRow is one operation: each arm as in Document.Arms, all judged runs merged.
@@ -297,6 +320,11 @@ type OpCell struct {
 	P99    Number `json:"p99_ms"`
 	// Classes counts failed operations by class, most frequent first.
 	Classes []Count `json:"classes,omitempty"`
+	// Of the operations that were under way at the end of a measured phase, Drained have ended since (they are not in Rate) and Open have
+	// not: these are in the percentiles with their age, and AtLeast names those that are lower bounds for it.
+	Drained uint64   `json:"drained,omitempty"`
+	Open    uint64   `json:"open,omitempty"`
+	AtLeast []string `json:"at_least,omitempty"`
 }
 
 // RuleTable is the SLO rules of one engine: evaluated once over the measured phase of each run of the bounded test,

@@ -17,16 +17,21 @@ import (
 func (b *builder) operations() {
 	for _, e := range b.d.Engines {
 		merged := make([]map[string]*measure.Window, len(b.d.Arms))
-		seconds := make([]float64, len(b.d.Arms))
+		seconds, tails := make([]float64, len(b.d.Arms)), make([]record.Tail, len(b.d.Arms))
 		var names []string
 		for i, a := range b.d.Arms {
 			merged[i] = map[string]*measure.Window{}
 			for _, r := range b.of(e.Key, a.Name) {
 				if ph, ok := r.Manifest.Phase("measure"); ok {
 					seconds[i] += (ph.To - ph.From).Seconds()
+					if ph.Tail != nil {
+						for name, op := range ph.Tail.Ops {
+							tails[i].Add(name, op)
+						}
+					}
 				}
 				for name, w := range r.Ops {
-					if name == workload.Schedule || w == nil || w.Count() == 0 { // the generator's own
+					if name == workload.Schedule || w == nil || w.Count() == 0 && w.Response.Count() == 0 { // the generator's own
 						continue
 					}
 					if merged[i][name] == nil {
@@ -47,7 +52,7 @@ func (b *builder) operations() {
 		for _, name := range names {
 			row := OpRow{Name: name}
 			for i := range b.d.Arms {
-				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i]))
+				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i], tails[i].Ops[name]))
 			}
 			t.Rows = append(t.Rows, row)
 			base, fresh, n := merged[0][name] != nil, false, uint64(0)
@@ -64,6 +69,7 @@ func (b *builder) operations() {
 				t.New = append(t.New, name)
 			}
 		}
+		t.Schedule = b.schedules(e.Key)
 		b.d.Ops = append(b.d.Ops, t)
 	}
 }
@@ -83,16 +89,18 @@ func byKind(x, y string) int {
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
 }
 
-func opCell(w *measure.Window, seconds float64) OpCell {
+func opCell(w *measure.Window, seconds float64, end record.TailOp) OpCell {
 	c := OpCell{Rate: unknown, Errors: unknown, P50: unknown, P95: unknown, P99: unknown}
 	if w == nil {
 		return c
 	}
-	c.Count, c.Failed = w.Count(), w.Errors()
+	c.Count, c.Failed, c.Drained, c.Open = w.Count(), w.Errors(), end.Drained, end.Open
 	if seconds > 0 {
-		c.Rate = Number(float64(c.Count) / seconds)
+		c.Rate = Number(float64(c.Count-min(end.Drained, c.Count)) / seconds)
 	}
-	c.Errors = Number(float64(c.Failed) / float64(c.Count))
+	if c.Count > 0 {
+		c.Errors = Number(float64(c.Failed) / float64(c.Count))
+	}
 	classes := map[string]int{}
 	for i, n := range w.Classes {
 		if class := measure.Class(i); n > 0 && class != measure.OK {
@@ -102,14 +110,24 @@ func opCell(w *measure.Window, seconds float64) OpCell {
 	if len(classes) > 0 {
 		c.Classes = counts(classes)
 	}
-	quantile := func(q float64) Number {
-		if w.Response.Count() < stats.LeastOps(q) {
-			return unknown
+	c.P50, c.P95, c.P99 = quantileMS(w, 0.50), quantileMS(w, 0.95), quantileMS(w, 0.99)
+	for _, of := range []struct {
+		name string
+		q    float64
+	}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}} {
+		if end.Bound(w.Response.Quantile(of.q)) {
+			c.AtLeast = append(c.AtLeast, of.name)
 		}
-		return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
 	}
-	c.P50, c.P95, c.P99 = quantile(0.50), quantile(0.95), quantile(0.99)
 	return c
+}
+
+// quantileMS is a quantile of the response in milliseconds, NaN of too few operations.
+func quantileMS(w *measure.Window, q float64) Number {
+	if w.Response.Count() < stats.LeastOps(q) {
+		return unknown
+	}
+	return Number(float64(w.Response.Quantile(q)) / float64(time.Millisecond))
 }
 
 // measuredPhase is the Phase of the events that judge the whole bounded test.

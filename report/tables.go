@@ -272,11 +272,11 @@ func (d Document) opSections() []section {
 		for _, row := range o.Rows {
 			for i, c := range row.Arms {
 				name := row.Name
-				if c.Count == 0 {
+				if c.Count == 0 && c.Open == 0 {
 					t.add(name, d.Arms[i].Label, "absent", dash, dash, dash, dash, dash)
 					continue
 				}
-				t.add(name, d.Arms[i].Label, strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), ms(c.P50), ms(c.P95), ms(c.P99))
+				t.add(name, d.Arms[i].Label, strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), o.latency(i, c, "p50", c.P50), o.latency(i, c, "p95", c.P95), o.latency(i, c, "p99", c.P99))
 			}
 		}
 		s := section{Level: 3, Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}
@@ -287,7 +287,14 @@ func (d Document) opSections() []section {
 			s.Notes = append(s.Notes, "The base does not have: "+list(o.New)+".")
 		}
 		s.Notes = append(s.Notes, "All judged runs merged; response times in the measured phase. A dash stands for a percentile of too few operations (p50: 7, p95: 90, p99: 459).")
+		s.Notes = append(s.Notes, o.edgeNotes()...)
 		out = append(out, s)
+		if more, ok := d.scheduleSection(o); ok {
+			out = append(out, more)
+		} else {
+			last := &out[len(out)-1]
+			last.Notes = append(last.Notes, "How many operations were intended, and how many were under way at the end of the phase, was not recorded.")
+		}
 	}
 	return out
 }

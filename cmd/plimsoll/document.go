@@ -102,6 +102,9 @@ func runData(ctx context.Context, r *record.Run, cell record.ComparisonRun, p *p
 	if ph, ok := r.Manifest.Phase("measure"); ok {
 		d.Ops, d.Outside, err = r.Sums(ph.From, ph.To, storms, course.Add)
 		if course.Close(); err == nil {
+			d.Omitted, _, err = r.Omitted()
+		}
+		if err == nil {
 			d.Server, err = r.MergedTelemetry(ph.From, ph.To)
 		}
 	} else {

@@ -234,6 +234,7 @@ func stepOf(ctx context.Context, r *record.Run, users int) (verdict.Step, error)
 		}
 	}
 	row := rowOf(all, ph.To-ph.From)
+	row.end(ph.Tail.Of(workload.Steady), all, ph.To-ph.From)
 	s.Count, s.Throughput, s.P50, s.P95, s.P99, s.Max, s.Classes = row.Count, row.Rate, row.P50, row.P95, row.P99, row.Max, row.Class
 	if row.Count > 0 {
 		s.Failures = float64(row.Errors) / float64(row.Count)

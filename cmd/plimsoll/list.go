@@ -111,6 +111,7 @@ type shown struct {
 	Drift    []verdict.Drift  `json:"drift,omitempty"`            // in the measured phase
 	Limiter  *verdict.Limiter `json:"limiter,omitempty"`          // what stopped it
 	data     report.RunData
+	phase    record.Phase // the one that the operations are of
 	// The measured phase is cut into intervals, of which silent had no answer; 0 where it could not be read.
 	intervals, silent int
 }
@@ -128,6 +129,13 @@ type opRow struct {
 	P99    float64           `json:"p99_ms"`
 	Max    float64           `json:"max_ms"`
 	Within *within           `json:"within_run_95,omitempty"` // of the measured phase
+	// Of the operations that were under way at the end of the phase, Drained have ended since, and are not in Rate; Open have not. AtLeast
+	// names the latencies that are lower bounds because of these.
+	Drained uint64   `json:"drained,omitempty"`
+	Open    uint64   `json:"open,omitempty"`
+	AtLeast []string `json:"at_least,omitempty"`
+	// BySchedule is the response as if users had not waited, of phases in which fewer operations began than were intended.
+	BySchedule *bySchedule `json:"by_schedule,omitempty"`
 }
 
 func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
@@ -135,7 +143,7 @@ func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
 	var rows []opRow
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		w := merged[name]
-		if w.Count() == 0 { // only lags, of the generator
+		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
 			continue
 		}
 		if workload.Steady(name) {
@@ -143,7 +151,7 @@ func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
 		}
 		rows = append(rows, rowOf(w, span))
 	}
-	if all.Count() > 0 {
+	if all.Count() > 0 || all.Response.Count() > 0 {
 		rows = append(rows, rowOf(all, span))
 	}
 	return rows
@@ -219,6 +227,9 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 		span = 0
 	}
 	s.Ops = rowsOf(merged, span)
+	if err := s.edges(r, ph, merged, span); err != nil {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
+	}
 	events, err := r.Events()
 	if err != nil {
 		return s, err
@@ -315,13 +326,14 @@ func (a *app) printRun(s shown, all bool) {
 	}
 	fmt.Fprintln(tw, head)
 	for _, o := range s.Ops {
-		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t", o.Name, o.Count, o.Rate, o.Errors, o.Mean, o.P50, o.P95, o.P99, o.Max)
+		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%s\t%s\t%s\t%s\t%s\t", o.Name, o.Count, o.Rate, o.Errors, o.ms("mean", o.Mean), o.ms("p50", o.P50), o.ms("p95", o.P95), o.ms("p99", o.P99), o.ms("max", o.Max))
 		if between {
 			fmt.Fprint(tw, withinText(o)+"\t")
 		}
 		fmt.Fprintln(tw)
 	}
 	tw.Flush()
+	s.printEdges(w)
 	printWithin(w, s.Ops)
 	for _, o := range s.Ops {
 		for _, c := range slices.Sorted(maps.Keys(o.Class)) {

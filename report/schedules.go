@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"plimsoll/measure"
+	"plimsoll/record"
+	"plimsoll/workload"
+)
+
+// schedules says for each arm how many operations were intended and begun; nil where no run tells.
+func (b *builder) schedules(engine string) []OpSchedule {
+	var out []OpSchedule
+	told := 0
+	for _, a := range b.d.Arms {
+		s := OpSchedule{Intended: unknown, Share: unknown, Least: unknown, P50: unknown, P95: unknown, P99: unknown, By50: unknown, By95: unknown, By99: unknown}
+		all, by := measure.NewWindow("op"), measure.NewWindow("op")
+		intended := 0.0
+		for _, r := range b.of(engine, a.Name) {
+			ph, ok := r.Manifest.Phase("measure")
+			if !ok {
+				continue
+			}
+			s.Runs++
+			c := ph.Schedule
+			if c == nil {
+				continue
+			}
+			s.Told++
+			s.Achieved += c.Achieved
+			intended += c.Intended
+			s.Marked = s.Marked || c.Marked()
+			if share := Number(c.Share()); !(s.Least <= share) {
+				s.Least = share
+			}
+			for name, w := range r.Ops {
+				if w == nil || !workload.Steady(name) {
+					continue
+				}
+				all.Merge(w)
+				by.Merge(w)
+				if never := r.Omitted[name]; never != nil {
+					by.Merge(never)
+				}
+			}
+		}
+		if told += s.Told; s.Told > 0 {
+			s.Intended = Number(intended)
+			s.Share = Number((&record.Schedule{Achieved: s.Achieved, Intended: intended}).Share())
+			s.P50, s.P95, s.P99 = quantileMS(all, 0.50), quantileMS(all, 0.95), quantileMS(all, 0.99)
+			s.By50, s.By95, s.By99 = quantileMS(by, 0.50), quantileMS(by, 0.95), quantileMS(by, 0.99)
+		}
+		out = append(out, s)
+	}
+	if told == 0 {
+		return nil
+	}
+	return out
+}
+
+// mark stands behind latencies of an arm whose users waited instead of asking.
+const mark = " †"
+
+// marked reports whether the latencies of an arm carry the mark.
+func (t OpTable) marked(arm int) bool { return arm < len(t.Schedule) && t.Schedule[arm].Marked }
+
+// latency writes a percentile of a cell: a lower bound, or marked.
+func (t OpTable) latency(arm int, c OpCell, name string, v Number) string {
+	s := ms(v)
+	if s == dash {
+		return s
+	}
+	if slices.Contains(c.AtLeast, name) {
+		s = "≥ " + s
+	}
+	if t.marked(arm) {
+		s += mark
+	}
+	return s
+}
+
+// edgeNotes says what of the table's operations was under way at the end of a phase.
+func (t OpTable) edgeNotes() []string {
+	var drained, open uint64
+	for _, r := range t.Rows {
+		for _, c := range r.Arms {
+			drained, open = drained+c.Drained, open+c.Open
+		}
+	}
+	var notes []string
+	if open > 0 {
+		notes = append(notes, fmt.Sprintf("%d operations were still under way when the wait at the end of the measured phase was over: they count with their age, and ≥ marks a percentile that is a lower bound.", open))
+	}
+	if drained > 0 {
+		notes = append(notes, fmt.Sprintf("%d operations were under way at the end of a measured phase and have ended since: they are in the latencies, and not in the rates.", drained))
+	}
+	return notes
+}
+
+// scheduleSection is the table of what was intended and begun.
+func (d Document) scheduleSection(o OpTable) (section, bool) {
+	if len(o.Schedule) == 0 {
+		return section{}, false
+	}
+	t := newTable(-1, "Arm", ">Achieved", ">Intended", ">Share", ">Lowest run", ">p50 ms", ">p95 ms", ">p99 ms", ">p50 by schedule", ">p95 by schedule", ">p99 by schedule")
+	percent := func(n Number) string { return strconv.FormatFloat(100*float64(n), 'f', 2, 64) + " %" }
+	s := section{Level: 3, Title: "Achieved and intended operations" + dashLabel(d.engineLabel(o.Engine)), Table: t}
+	for i, c := range o.Schedule {
+		label := d.Arms[i].Label
+		if c.Told == 0 {
+			t.add(label, "not recorded", dash, dash, dash, dash, dash, dash, dash, dash, dash)
+			continue
+		}
+		end := ""
+		if c.Marked {
+			end = mark
+		}
+		t.add(label, strconv.FormatUint(c.Achieved, 10), strconv.FormatFloat(float64(c.Intended), 'f', 0, 64), percent(c.Share), percent(c.Least),
+			ms(c.P50)+end, ms(c.P95)+end, ms(c.P99)+end, ms(c.By50), ms(c.By95), ms(c.By99))
+		if c.Told < c.Runs {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: %d of %d runs did not record it.", label, c.Runs-c.Told, c.Runs))
+		}
+	}
+	s.Notes = append(s.Notes, "Intended is what users would have begun had each operation taken the median of its name; by schedule is the response as if users had not waited. "+
+		"It is calculated, stands beside what was measured, and enters no verdict (docs/time.md).")
+	if slices.ContainsFunc(o.Schedule, func(c OpSchedule) bool { return c.Marked }) {
+		s.Notes = append(s.Notes, fmt.Sprintf("† In a run of this arm fewer than %.0f %% of the intended operations were begun: users waited, and the measured latencies hold few of their waits.", 100*record.LeastAchieved))
+	}
+	return s, true
+}
