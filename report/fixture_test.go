@@ -16,7 +16,7 @@ import (
 
 // A scene is a comparison to invent: what each arm on each engine is like, and what went wrong.
 type scene struct {
-	begun map[string]float64 // share of the intended operations; an arm that is not there does not tell
+	begun         map[string]float64 // share of the intended operations; an arm that is not there does not tell
 	arms, engines []string
 	names         map[string]string // of the engines
 	blocks        int
