@@ -314,6 +314,14 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			warnThin(&r, both)
 			results = append(results, r)
 		}
+		if j.OtherLoad == "" {
+			opt := opt
+			opt.BaseName, opt.NewName = label[0], label[1]
+			x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
+			if x.Failed+y.Failed > 0 {
+				results = append(results, verdict.JudgeFailed(x, y, opt))
+			}
+		}
 		j.Verdict = verdict.Combine(name, results)
 		return j
 	}

@@ -243,7 +243,7 @@ func pageTables() []pageTable {
 			}})
 		}
 	}
-	return []pageTable{equal, spoiled, margin, found, boundsTable(), studentTable(), familyTable()}
+	return []pageTable{equal, spoiled, margin, found, boundsTable(), studentTable(), familyTable(), failedTable()}
 }
 
 // studentTable holds the t procedure alone against table S2 of the study that the method comes from: the share of equal builds

@@ -214,6 +214,9 @@ type Result struct {
 	Base Summary `json:"base"`
 	New  Summary `json:"new"`
 
+	// Failed are the runs behind the endpoint [FailedRuns]; nil for others. N is the smaller number of them then, and there are no Pairs.
+	Failed *FailedPair `json:"failed,omitempty"`
+
 	// Outliers and Widest are block numbers: the flagged pairs, and the one that adds most to the width of
 	// the interval (0 if unknown).
 	Outliers []int    `json:"outliers,omitempty"`
@@ -224,6 +227,12 @@ type Result struct {
 	// person would write.
 	Reason   string `json:"reason"`
 	Sentence string `json:"sentence"`
+}
+
+// A FailedPair holds the attempts of both arms.
+type FailedPair struct {
+	Base Attempts `json:"base"`
+	New  Attempts `json:"new"`
 }
 
 // ExitStatus returns the exit status of a program that ends with this result.

@@ -1,0 +1,86 @@
+package comparison
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/record"
+	"plimsoll/verdict"
+)
+
+// failing carries out a comparison in which the new arm fails on postgresql the first time that these blocks are run, and base in those; a block that is
+// listed twice fails the second time too.
+func failing(t *testing.T, cause record.Cause, fresh, base []int) (verdict.Verdict, *record.Comparison) {
+	t.Helper()
+	b := newBench(t)
+	b.cause = cause
+	for arm, blocks := range map[string][]int{"new": fresh, "base": base} {
+		times := map[int]int{}
+		for _, block := range blocks {
+			times[block]++
+			b.invalid[fmt.Sprintf("%d %s postgresql %d", block, arm, times[block])] = true
+		}
+	}
+	c := b.compare(t.Context(), 6)
+	data, err := json.Marshal(c) // as it is read again from disk
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = new(record.Comparison)
+	if err := json.Unmarshal(data, c); err != nil {
+		t.Fatal(err)
+	}
+	arms, _, err := Judge(c, parse(t), b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return arms[0].Verdict, c
+}
+
+// TestABuildThatVoidsRunsIsNotSame compares builds that are alike in every run that is valid. One of them fails in some runs, whose blocks are run again.
+func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		cause       record.Cause
+		fresh, base []int
+		kind        verdict.Kind
+	}{
+		{"none fails", record.ByTarget, nil, nil, verdict.Same},
+		{"one run of six fails", record.ByTarget, []int{3}, nil, verdict.Inconclusive},
+		{"every run fails once", record.ByTarget, []int{1, 2, 3, 4, 5, 6}, nil, verdict.Inconclusive}, // Holm over five endpoints
+		{"every run fails", record.ByTarget, []int{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}, nil, verdict.Worse},
+		{"base fails in one", record.ByTarget, nil, []int{3}, verdict.Inconclusive},
+		{"each fails in one", record.ByTarget, []int{2}, []int{3}, verdict.Same},
+		{"the generator was too slow", record.ByGenerator, []int{2, 3}, nil, verdict.Same},
+		{"a neighbor was busy", record.ByHost, []int{2, 3}, nil, verdict.Same},
+	} {
+		v, _ := failing(t, tt.cause, tt.fresh, tt.base)
+		if v.Kind != tt.kind {
+			t.Errorf("%s: %s, want %s: %s", tt.name, v.Kind, tt.kind, v.Lead)
+		}
+		counted := tt.cause == record.ByTarget && len(tt.fresh)+len(tt.base) > 0
+		i := len(v.Results) - 1
+		if got := v.Results[i].Name == verdict.FailedRuns; got != counted {
+			t.Errorf("%s: the last endpoint is %s", tt.name, v.Results[i].Name)
+		}
+		if f := v.Results[i].Failed; counted && (f.New.Failed != len(tt.fresh) || f.Base.Failed != len(tt.base) || f.New.Runs != min(12, 6+len(tt.fresh)+len(tt.base))) {
+			t.Errorf("%s: %+v", tt.name, f)
+		}
+	}
+}
+
+// TestFailedRunsAreNamed says which runs failed, and how many of how many.
+func TestFailedRunsAreNamed(t *testing.T) {
+	v, c := failing(t, record.ByTarget, []int{3}, nil)
+	r := resultOf(t, v, verdict.FailedRuns)
+	if text := r.Sentence + strings.Join(r.Warnings, "; "); !strings.Contains(text, "1 of 7 runs of new failed and 0 of 7 of base") || !strings.Contains(text, "in block 3") {
+		t.Errorf("%q", text)
+	}
+	for i := range c.Runs {
+		if run := &c.Runs[i]; run.Block == 3 && !run.Valid && run.Cause != record.ByTarget {
+			t.Errorf("the record does not say whose doing it was: %+v", run)
+		}
+	}
+}
