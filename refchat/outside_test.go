@@ -184,3 +184,36 @@ func TestNameServerAnswersOneAtATime(t *testing.T) {
 		t.Errorf("the last of four answers came after %v, want 4 x 5 ms at least", last)
 	}
 }
+
+// TestCallsShareTheirConnections makes six calls at once over two connections: HTTP/1.1 has one request at a time on each.
+func TestCallsShareTheirConnections(t *testing.T) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newCalledService(ln, 2, 20*time.Millisecond)
+	defer s.close()
+	ended, waits := make(chan time.Duration, 6), make(chan time.Duration, 6)
+	start := time.Now()
+	for range 6 {
+		go func() {
+			waited, err := s.call(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			waits <- waited
+			ended <- time.Since(start)
+		}()
+	}
+	var last, waited time.Duration
+	for range 6 {
+		last, waited = max(last, <-ended), max(waited, <-waits)
+	}
+	if last < 60*time.Millisecond { // three after each other, whose service sleeps
+		t.Errorf("the last of six calls ended after %v, want 3 x 20 ms at least", last)
+	}
+	if waited <= 0 {
+		t.Errorf("nobody waited for a connection: %v", waited)
+	}
+}
