@@ -58,6 +58,51 @@ func ChanceDistance(p []float64, n int) (mean, q99 float64) {
 	return mean, d[chanceDraws*99/100]
 }
 
+// DesignEffect returns by how much the counts of clusters (rows) over categories (columns) vary more than they would if every draw of a
+// cluster were independent and of the same shares: Pearson's X2 of the table over its degrees of freedom, and not below 1. An estimate
+// from n clustered draws varies like one from n divided by it (J. N. K. Rao and A. J. Scott, The analysis of categorical data from
+// complex sample surveys, Journal of the American Statistical Association 76, 1981: the first-order correction, here with the mean over
+// all categories). With fewer than two clusters or categories that have any it is 1. Shares that are off in all clusters alike do not raise it.
+func DesignEffect(table [][]float64) float64 {
+	var rows, columns []float64
+	n := 0.0
+	for _, row := range table {
+		sum := 0.0
+		for k, v := range row {
+			if k == len(columns) {
+				columns = append(columns, 0)
+			}
+			columns[k] += v
+			sum += v
+		}
+		rows = append(rows, sum)
+		n += sum
+	}
+	r, c := 0, 0
+	for _, v := range rows {
+		if v > 0 {
+			r++
+		}
+	}
+	for _, v := range columns {
+		if v > 0 {
+			c++
+		}
+	}
+	if r < 2 || c < 2 {
+		return 1
+	}
+	x2 := 0.0
+	for g, row := range table {
+		for k, v := range row {
+			if e := rows[g] * columns[k] / n; e > 0 {
+				x2 += (v - e) * (v - e) / e
+			}
+		}
+	}
+	return max(1, x2/float64((r-1)*(c-1)))
+}
+
 // binomial draws the number of successes in n trials: by inversion (Kachitvanichyanukul and Schmeiser's BINV, 1988)
 // while fewer than 30 are expected on the rarer side, else the rounded normal approximation.
 func binomial(rnd *rand.Rand, n int, p float64) int {

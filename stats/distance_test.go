@@ -92,3 +92,22 @@ func TestChanceDistanceIsCalibrated(t *testing.T) {
 		t.Error("no categories, and a number")
 	}
 }
+
+func TestDesignEffect(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		table [][]float64
+		want  float64
+	}{
+		{"none", nil, 1},
+		{"one cluster", [][]float64{{3, 4, 5}, {0, 0, 0}}, 1},
+		{"one category", [][]float64{{3, 0}, {9, 0}}, 1},
+		{"alike", [][]float64{{5, 5}, {50, 50}}, 1},
+		{"each its own", [][]float64{{10, 0}, {0, 10}}, 20},         // X2 = n with one degree of freedom
+		{"by hand", [][]float64{{20, 10}, {10, 20}}, 4 * 25. / 15.}, // four cells, each 5 off an expected 15
+	} {
+		if got := DesignEffect(tt.table); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -45,6 +45,7 @@ type Counts struct {
 
 type tallyCell struct {
 	attempts, ok, failed atomic.Int64
+	by                   [userGroups]atomic.Int64 // of ok
 	skips                [mostReasons]struct {
 		reason atomic.Pointer[string]
 		n      atomic.Int64
@@ -89,6 +90,15 @@ func (c *Counts) Attempt(k int) {
 func (c *Counts) Succeed(k int) {
 	if c != nil {
 		c.cells[k].ok.Add(1)
+	}
+}
+
+// SucceedBy is Succeed that also says which user it was, by a number that is the user's alone: how far users differ decides how much chance
+// explains ([Mix]).
+func (c *Counts) SucceedBy(k, user int) {
+	if c != nil {
+		c.cells[k].ok.Add(1)
+		c.cells[k].by[uint(user)%userGroups].Add(1)
 	}
 }
 
@@ -151,6 +161,8 @@ type ActionCount struct {
 	OK       int64            `json:"ok"`
 	Failed   int64            `json:"failed,omitempty"`
 	Skipped  map[string]int64 `json:"skipped,omitempty"` // by reason
+	// By are the successes of eight groups of users, whose numbers leave the same remainder; nil if nobody said who they were.
+	By []int64 `json:"by,omitempty"`
 }
 
 // Snapshot returns the counts so far; nil of a nil Tally.
@@ -167,6 +179,11 @@ func (t *Tally) Snapshot() Snapshot {
 			cell := &c.cells[k]
 			n := ActionCount{Name: a.Name, Weight: a.Weight, Absent: a.Absent,
 				Attempts: cell.attempts.Load(), OK: cell.ok.Load(), Failed: cell.failed.Load()}
+			for g := range cell.by {
+				if v := cell.by[g].Load(); v > 0 {
+					n.By = addTo(n.By, g, v)
+				}
+			}
 			for i := range cell.skips {
 				if r := cell.skips[i].reason.Load(); r != nil {
 					if n.Skipped == nil {
@@ -222,6 +239,10 @@ func (s Snapshot) combine(other Snapshot, sign int64) Snapshot {
 			a.Attempts += sign * o.Attempts
 			a.OK += sign * o.OK
 			a.Failed += sign * o.Failed
+			a.By = slices.Clone(a.By)
+			for g, v := range o.By {
+				a.By = addTo(a.By, g, sign*v)
+			}
 			a.Skipped = maps.Clone(a.Skipped)
 			for r, n := range o.Skipped {
 				if a.Skipped == nil {
@@ -256,8 +277,10 @@ type Mix struct {
 	Failed   int64       `json:"failed"`
 	Skipped  int64       `json:"skipped"`
 	Actions  []MixAction `json:"actions"`
+	// Spread is by how much the shares of users differ more than independent actions would let them: the design effect, 1 if not more.
+	Spread float64 `json:"spread,omitempty"`
 	// Distance is the total variation distance of the achieved from the requested shares, 0 to 1. Chance is what
-	// chance alone would bring on average with as many successes, Chance99 what it exceeds once in a hundred runs
+	// chance alone would bring on average with as many successes, divided by Spread; Chance99 what it exceeds once in a hundred runs
 	// ([stats.ChanceDistance]). All are 0 if nothing succeeded.
 	Distance float64 `json:"distance"`
 	Chance   float64 `json:"chance"`
@@ -306,7 +329,8 @@ func (s Snapshot) Mixes() []Mix {
 		}
 		if m.OK > 0 && weight > 0 {
 			m.Distance = stats.TotalVariation(p, q)
-			m.Chance, m.Chance99 = stats.ChanceDistance(p, int(min(m.OK, math.MaxInt32)))
+			m.Spread = spread(b.Actions)
+			m.Chance, m.Chance99 = stats.ChanceDistance(p, max(1, int(min(float64(m.OK)/m.Spread, math.MaxInt32))))
 			m.Flagged = m.Distance > MixTolerance && m.Distance > m.Chance99
 		} else {
 			m.Flagged = m.Failed+m.Skipped > 0

@@ -213,7 +213,7 @@ func (a *person) Act(ctx context.Context) error {
 		} else if err != nil {
 			a.counts.Fail(a.b.mix.tally[k])
 		} else {
-			a.counts.Succeed(a.b.mix.tally[k])
+			a.counts.SucceedBy(a.b.mix.tally[k], a.u.Rank)
 		}
 		a.isGone() // a reload or a new session that failed
 	}

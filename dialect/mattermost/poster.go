@@ -157,7 +157,7 @@ func (a *poster) Act(ctx context.Context) error {
 	err := a.act(ctx, k == 1)
 	switch {
 	case err == nil:
-		a.counts.Succeed(k)
+		a.counts.SucceedBy(k, a.u.Rank)
 	case ctx.Err() == nil:
 		a.counts.Fail(k)
 	}
