@@ -70,16 +70,13 @@ func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	b := u.Beside(u.Since(at(500)))
 	b.Done(rec.Name("beside"), at(509), at(510), at(520), measure.OK, 0)
 	b.Done(rec.Name("beside"), at(523), at(523), at(533), measure.OK, 0)
-	want := map[string][4]time.Duration{ // lag, wait, service, response, in ms
+	want := map[string][4]int64{ // lag, wait, service, response, in ms
 		"upload": {50, 15, 35, 50}, "post": {20, 0, 60, 60}, "arrival": {7, 300, 10, 310}, "beside": {9, 1, 10, 11},
 	}
 	for _, w := range reg.Cut() {
-		got := [4]time.Duration{w.Lag.Max(), w.Wait.Max(), w.Service.Max(), w.Response.Max()}
-		for i, d := range want[w.Name] {
-			if got[i] != d*time.Millisecond {
-				t.Errorf("%s: lag, wait, service and response %v, want %v ms", w.Name, got, want[w.Name])
-				break
-			}
+		got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(), w.Response.Max().Milliseconds()}
+		if got != want[w.Name] {
+			t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
 		}
 	}
 }
