@@ -39,7 +39,7 @@ func (g *getting) Act(ctx context.Context) error {
 	if err != nil || resp.Status != 200 {
 		class = measure.Header
 	}
-	g.u.Done(g.n, resp.Sent, resp.Done, class, 0)
+	g.u.Done(g.n, resp.Due, resp.Sent, resp.Done, class, 0)
 	return nil
 }
 
