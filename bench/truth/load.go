@@ -11,22 +11,29 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/measure"
 	"plimsoll/wire"
+	"plimsoll/workload"
 )
 
-// A result is what plimsoll's generator saw: p50 and p99 in seconds, all three of the same requests.
+// A result is what plimsoll's generator saw: p50 and p99 in seconds, all three of the same requests. Those of Inside are of the requests that
+// were not the first of their action: their truth, the response that was recorded, what it would be if they were due when the answer before
+// arrived, and the lag.
 type result struct {
 	N                      int
 	CPU, Share             float64
 	Truth, Kernel, Process [2]float64
+
+	InsideN                                   int
+	InsideTruth, InsideResponse, Chained, Lag [2]float64
 }
 
-// A seen is one request.
-type seen struct{ truth, kernel, process time.Duration }
+// A seen is one request. chained is 0 for the first of an action.
+type seen struct{ truth, kernel, process, chained time.Duration }
 
-// load drives users who wait an exponential time between answers, and holds this process at goal of one core. It warms up for five
-// seconds, then measures for d.
-func load(ctx context.Context, url string, users int, rate float64, d time.Duration) (res result, err error) {
+// load drives users who do actions of so many requests, wait an exponential time between them, and need time of their own after each answer, which
+// holds this process at goal of one core. It warms up for five seconds, then measures for d.
+func load(ctx context.Context, url string, users, ops int, rate float64, d time.Duration) (res result, err error) {
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -35,6 +42,8 @@ func load(ctx context.Context, url string, users int, rate float64, d time.Durat
 	var on atomic.Bool
 	all := make([][]seen, users)
 	stamped := make([]int, users)
+	reg, epoch := measure.NewRegistry(1), time.Now()
+	names := [2]measure.Name{reg.Name("first"), reg.Name("inside")}
 	var wg sync.WaitGroup
 	for u := range users {
 		c, err := wire.NewClient(wire.Config{URL: url, Timeout: 10 * time.Second})
@@ -44,12 +53,16 @@ func load(ctx context.Context, url string, users int, rate float64, d time.Durat
 		wg.Go(func() {
 			defer c.Close()
 			r := rand.New(rand.NewPCG(7, uint64(u)))
-			for {
-				think := time.Duration(r.ExpFloat64() * float64(users) / rate * float64(time.Second))
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(think):
+			user := workload.NewUser(u, u, 7, 1, reg.Recorder(0), epoch)
+			free := user.Now()
+			var before time.Time // when the last answer of the action arrived
+			for n := 0; ; n++ {
+				if n%ops == 0 {
+					think := time.Duration(r.ExpFloat64() * float64(users*ops) / rate * float64(time.Second))
+					if workload.SleepUntil(ctx, epoch.Add(free+think)) != nil {
+						return
+					}
+					user.Schedule(free + think)
 				}
 				resp, err := c.Do(ctx, &wire.Request{Path: "/", Header: []wire.Field{{Name: "X-Refnull-Delay", Value: delay(r).String()}}})
 				if ctx.Err() != nil {
@@ -65,11 +78,19 @@ func load(ctx context.Context, url string, users int, rate float64, d time.Durat
 					return
 				}
 				if on.Load() && !resp.Dialed {
-					all[u] = append(all[u], seen{time.Duration(took), resp.Done.Sub(resp.Sent), resp.Read.Sub(resp.Sent)})
+					s := seen{truth: time.Duration(took), kernel: resp.Done.Sub(resp.Sent), process: resp.Read.Sub(resp.Sent)}
+					if n%ops > 0 {
+						s.chained = resp.Done.Sub(before)
+					}
+					all[u] = append(all[u], s)
 					if resp.Kernel {
 						stamped[u]++
 					}
+					user.Done(names[min(n%ops, 1)], resp.Due, resp.Sent, resp.Done, measure.OK, resp.BodyBytes)
+				} else {
+					user.Schedule(user.Since(resp.Done))
 				}
+				before, free = resp.Done, user.Since(resp.Done)
 				for end := cpuTime() + time.Duration(spin.Load()); cpuTime() < end; {
 					for range 1000 {
 						r.Uint64()
@@ -103,14 +124,26 @@ func load(ctx context.Context, url string, users int, rate float64, d time.Durat
 	if cause != nil {
 		return res, cause
 	}
-	ops := slices.Concat(all...)
-	res.N = len(ops)
+	requests := slices.Concat(all...)
+	res.N = len(requests)
 	for _, n := range stamped {
 		res.Share += float64(n) / float64(max(res.N, 1))
 	}
-	res.Truth = quantiles(ops, func(s seen) time.Duration { return s.truth })
-	res.Kernel = quantiles(ops, func(s seen) time.Duration { return s.kernel })
-	res.Process = quantiles(ops, func(s seen) time.Duration { return s.process })
+	res.Truth = quantiles(requests, func(s seen) time.Duration { return s.truth })
+	res.Kernel = quantiles(requests, func(s seen) time.Duration { return s.kernel })
+	res.Process = quantiles(requests, func(s seen) time.Duration { return s.process })
+	inside := slices.DeleteFunc(requests, func(s seen) bool { return s.chained == 0 })
+	res.InsideN = len(inside)
+	res.InsideTruth = quantiles(inside, func(s seen) time.Duration { return s.truth })
+	res.Chained = quantiles(inside, func(s seen) time.Duration { return s.chained })
+	for _, w := range reg.Cut() {
+		if w.Name != "inside" {
+			continue
+		}
+		for i, q := range []float64{.5, .99} {
+			res.InsideResponse[i], res.Lag[i] = w.Response.Quantile(q).Seconds(), w.Lag.Quantile(q).Seconds()
+		}
+	}
 	return res, nil
 }
 
