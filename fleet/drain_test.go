@@ -280,3 +280,32 @@ func TestOmissionEndsWithThePhase(t *testing.T) {
 		}
 	})
 }
+
+// A run that is cut off waits for nobody: what is under way enters with its age at the last tick, and the run is not valid.
+func TestCutOffRunCountsWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, out := measured(t, stalled{from: 2 * time.Second, to: time.Hour, patience: time.Hour}, 0, func(s *trial.Spec) {
+			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Epoch.Add(10500 * time.Millisecond)}
+		})
+		w, ph := ask(t, r)
+		if out.Validity.Valid || ph.To > 11*time.Second {
+			t.Errorf("valid %v, phase %+v", out.Validity.Valid, ph)
+		}
+		if op := ph.Tail.Of(nil); op.Open != 50 || w.Response.Max() > 4100*time.Millisecond || w.Response.Max() < 2*time.Second {
+			t.Errorf("tail %+v, at most %v", op, w.Response.Max())
+		}
+	})
+}
+
+// dying is lost at a moment.
+type dying struct {
+	*engine.Local
+	at time.Time
+}
+
+func (d *dying) Collect(context.Context) error {
+	if time.Now().After(d.at) {
+		return trial.ErrLost
+	}
+	return nil
+}
