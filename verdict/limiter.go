@@ -22,6 +22,7 @@ const (
 	noiseLag    = 5    // samples between two readings whose rate windows hardly overlap
 	fewestBins  = 4    // levels of load, for a dose response
 	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
+	alikeUse    = 0.10 // of what processes use of the cores of two roles: the cores may be the same
 	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
 	ownShare    = 0.5  // of what processes use of busy cores: a watched system that uses less is not who fills them
 	cpuMinor    = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
@@ -385,15 +386,24 @@ func sameCores(e Evidence, all []Evidence, o Observed) []string {
 }
 
 // foreign reports whether processes that are none of the system's use most of what is busy of the cores that some roles share. It is not
-// known, and so not so, where a role's own use was not watched.
+// known, and so not so, where the own use of a role was not watched that is there. Roles of whose cores as much is busy may be there too, and
+// count as if they were: two agents that read the same cores differ by little.
 func foreign(o Observed, roles []string) bool {
 	used, busy := 0.0, 0.0
 	for _, role := range roles {
+		busy = max(busy, coresAt(o, o.Busy[role]))
+	}
+	there := slices.Clone(roles)
+	for _, role := range slices.Sorted(maps.Keys(o.Busy)) {
+		if math.Abs(coresAt(o, o.Busy[role])-busy) <= alikeUse*busy && !slices.Contains(there, role) {
+			there = append(there, role)
+		}
+	}
+	for _, role := range there {
 		if len(o.CPU[role]) == 0 {
 			return false
 		}
 		used += usage(o, role)
-		busy = max(busy, coresAt(o, o.Busy[role]))
 	}
 	return used > 0 && used < ownShare*busy
 }

@@ -291,6 +291,26 @@ func TestDiagnoseCoresThatOthersFill(t *testing.T) {
 	}
 }
 
+// TestDiagnoseCoresThatRolesShareUnevenlyRead has an app, a proxy and a database that fill a core together, of which none has half, and whose agents
+// read it differently: nobody else does.
+func TestDiagnoseCoresThatRolesShareUnevenlyRead(t *testing.T) {
+	flat := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
+	s := newScene().see(t, "cpu", "app", flat(0.9)).see(t, "cpu", "db", flat(0.86)).see(t, "cpu", "proxy", flat(0.94))
+	s.o.Busy = map[string][]float64{}
+	for role, v := range map[string]float64{"app": 0.35, "db": 0.25, "proxy": 0.25} {
+		s.cores(role, v)
+		s.o.Busy[role] = s.of(flat(0.85 + v/10))
+	}
+	if got := s.limiter(); got.Kind != verdict.LimitCPU {
+		t.Errorf("named %q: %s", got.Name, got.Sentence)
+	}
+	delete(s.o.CPU, "proxy") // it is there, and nobody knows what it uses
+	s.cores("app", 0.2)
+	if got := s.limiter(); got.Kind == verdict.LimitHost {
+		t.Errorf("named %q: %s", got.Name, got.Sentence)
+	}
+}
+
 // TestDiagnosePoolsOfTheApp has pools beside that of the database: each is named where it is what fills, and is a symptom of what it waits for.
 func TestDiagnosePoolsOfTheApp(t *testing.T) {
 	catalog := verdict.Indicators()
