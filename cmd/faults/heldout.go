@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -245,16 +245,11 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores%s", model, runtime.NumCPU(), kernel)
 }
 
-// commit is the version that this program was built from, or "".
+// commit is the version of the sources that this program was started among, or "".
 func commit() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
 		return ""
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return ""
+	return strings.TrimSpace(string(out))
 }

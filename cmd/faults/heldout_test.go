@@ -139,7 +139,7 @@ func TestHeldTable(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	for _, want := range []string{
-		"from 2026-01-02T03:00:00Z to 2026-01-02T06:00:00Z by `make faults-heldout` on M; commit c1.",
+		"from 2026-01-02T03:00:00Z to 2026-01-02T06:00:00Z by `make faults-heldout` on M; commit c1: 4 runs of 2 faults.",
 		"| `a` | x | cpu app | cpu app (high), gc app (low) | 1 | 1 | 0 | 0 |",
 		"| `b` | y | UNKNOWN | UNKNOWN, not injected | 1 | 0 | 0 | 1 |",
 		"| **all** | 2 of 3, 67 % [9, 99] | 1 of 2, 50 % [1, 99] | 1 of 3, 33 % [1, 91] | 0 of 3, 0 % [0, 71] | 1 |",

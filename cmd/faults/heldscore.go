@@ -130,7 +130,8 @@ func heldTable(faults []fault, results []result) (string, shares) {
 	if len(commits) > 0 {
 		built = "; commit " + strings.Join(commits, ", ")
 	}
-	head := fmt.Sprintf("Measured from %s to %s by `make faults-heldout` on %s%s.\n\n", first, last, strings.Join(machines, " and "), built)
+	head := fmt.Sprintf("Measured from %s to %s by `make faults-heldout` on %s%s: %d runs of %d faults.\n\n",
+		first, last, strings.Join(machines, " and "), built, all.scored()+all.void, len(faults))
 	return head + b.String() + "\n" + said + ".\n", all
 }
 

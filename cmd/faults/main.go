@@ -95,6 +95,9 @@ func run(ctx context.Context, args []string) error {
 	if *runs < 1 || *runs > 50 {
 		return fmt.Errorf("-runs %d: want 1 to 50", *runs)
 	}
+	if *busy && *docs != "" {
+		return errors.New("-busy with -docs: what is measured on a machine that does other work is not published")
+	}
 	if why := missing(); why != "" {
 		return errors.New(why)
 	}
