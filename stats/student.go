@@ -96,7 +96,11 @@ func TOST(s Sample, lo, hi float64) float64 {
 
 // upperTail returns P(T >= x/se) for Student's t with n-1 degrees of freedom.
 func upperTail(x float64, s Sample) float64 {
-	se := s.SD() / math.Sqrt(float64(s.N()))
+	return tailOf(x, s.SD()/math.Sqrt(float64(s.N())), float64(s.N()-1))
+}
+
+// tailOf returns P(T >= x/se); without an error the sign of x decides.
+func tailOf(x, se, df float64) float64 {
 	if se == 0 {
 		switch {
 		case x > 0:
@@ -107,5 +111,5 @@ func upperTail(x float64, s Sample) float64 {
 			return 0.5
 		}
 	}
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(s.N() - 1)}.CDF(-x / se)
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(-x / se)
 }
