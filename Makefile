@@ -77,7 +77,7 @@ gen: ## write generated and golden files anew; read the diff
 capacity-tables: ## simulate the capacity search again and write the tables of docs/capacity.md (three minutes)
 	$(GO) test -timeout=30m -run Calibration ./control -update
 
-calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/statistics.md (four minutes)
+calibrate: ## simulate 4,000 comparisons of each kind and write the tables of docs/statistics.md (five minutes)
 	$(GO) test -count=1 -timeout=60m ./stats
 	$(GO) test -count=1 -timeout=60m -run StatisticsPage ./verdict -calibrate
 

@@ -234,13 +234,13 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 	if err != nil {
 		return nil, nil, err
 	}
-	find := func(block int, arm, engine string) (Numbers, bool) {
+	find := func(block int, arm, engine string) (n Numbers, order int, ok bool) {
 		for _, run := range c.Runs {
 			if n, ok := numbers[run.Run]; ok && run.Block == block && run.Arm == arm && run.Engine == engine {
-				return n, true
+				return n, run.Order, true
 			}
 		}
-		return Numbers{}, false
+		return Numbers{}, 0, false
 	}
 	opt, most := planned(c)
 	type side struct{ arm, engine string }
@@ -254,10 +254,10 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
 		var both []numbersPair
 		for b := 1; b <= most; b++ {
-			x, ok1 := find(b, base.arm, base.engine)
-			y, ok2 := find(b, other.arm, other.engine)
+			x, first, ok1 := find(b, base.arm, base.engine)
+			y, second, ok2 := find(b, other.arm, other.engine)
 			if ok1 && ok2 {
-				both = append(both, numbersPair{b, x, y})
+				both = append(both, numbersPair{block: b, base: x, fresh: y, first: cameFirst(first, second)})
 			}
 		}
 		if a, b := users(base), users(other); a != b {
@@ -276,7 +276,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			var had [2]uint64
 			for _, p := range both {
 				x, y := p.base, p.fresh
-				pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name]}
+				pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: p.first}
 				if e.Name == "capacity" {
 					pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
 				}
@@ -344,6 +344,18 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 	wg.Wait()
 	databases = slices.DeleteFunc(databases, func(j Judgement) bool { return j.OtherLoad != "" && len(j.Verdict.Results) == 0 })
 	return arms, databases, nil
+}
+
+// cameFirst returns which of two runs of a block came first, by their positions in it; "" where those do not say.
+func cameFirst(base, fresh int) string {
+	switch {
+	case base == 0 || fresh == 0 || base == fresh:
+		return ""
+	case base < fresh:
+		return verdict.FirstBase
+	default:
+		return verdict.FirstNew
+	}
 }
 
 // numbersOf reads the runs that verdicts rest on, several at once.

@@ -147,4 +147,5 @@ func warnThin(r *verdict.Result, pairs []numbersPair) {
 type numbersPair struct {
 	block       int
 	base, fresh Numbers
+	first       string // as in verdict.Pair
 }

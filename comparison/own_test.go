@@ -65,3 +65,41 @@ func TestArmsOnTheirOwnDatabases(t *testing.T) {
 		t.Errorf("block %d of base has %v a minute, want %v", r.Pairs[0].Block, r.Pairs[0].Base, want)
 	}
 }
+
+// TestJudgeKnowsTheOrder has runs whose throughput is 10 % lower when they come second in their block, whichever arm they are: the judgment says so, and
+// finds the arms the same.
+func TestJudgeKnowsTheOrder(t *testing.T) {
+	p, err := plan.Parse([]byte(ownText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	b.extra = func(c Cell, second int) []*measure.Window {
+		n := 1000 + second%2 + c.Block
+		if c.Order == 2 {
+			n = n * 9 / 10
+		}
+		w := measure.NewWindow("story")
+		w.Response.RecordN(time.Millisecond, uint32(n))
+		w.Classes[measure.OK] = uint64(n)
+		return []*measure.Window{w}
+	}
+	c, err := Run(t.Context(), Config{ID: "c", Plan: p, Run: b.run, Save: func(*record.Comparison) error { return nil }, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arms, _, err := Judge(c, p, b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(arms[0].Verdict.Results, func(r verdict.Result) bool { return r.Name == "throughput(story)" })
+	r := arms[0].Verdict.Results[i]
+	if r.Kind != verdict.Same || r.Order == nil || math.Abs(r.Order.Effect+0.1) > 0.01 {
+		t.Errorf("%s, order effect %+v, want the same and -10 %%", r.Sentence, r.Order)
+	}
+	for _, pair := range r.Pairs {
+		if pair.First != verdict.FirstBase && pair.First != verdict.FirstNew || (pair.First == verdict.FirstBase) != (pair.New < pair.Base) {
+			t.Errorf("block %d: %s came first, base %v, new %v", pair.Block, pair.First, pair.Base, pair.New)
+		}
+	}
+}

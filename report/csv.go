@@ -44,7 +44,7 @@ func Pairs(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		named = named || d.engineLabel(f.Engine) != ""
 	}
-	head := []string{"metric", "unit", "database", "pair", "base", "new"}
+	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops", "first"}
 	if !named { // an empty name is an error there
 		head = slices.Delete(head, 2, 3)
 	}
@@ -58,7 +58,8 @@ func Pairs(w io.Writer, d Document) error {
 	for _, f := range d.Verdicts {
 		for _, r := range f.Verdict.Results {
 			for _, p := range r.Pairs {
-				row := []string{formulaFree(r.Name), formulaFree(r.Unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored)}
+				row := []string{formulaFree(r.Name), formulaFree(r.Unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
+					operations(p.BaseOps), operations(p.NewOps), p.First}
 				if !named {
 					row = slices.Delete(row, 2, 3)
 				}
@@ -67,6 +68,14 @@ func Pairs(w io.Writer, d Document) error {
 		}
 	}
 	return writeCSV(w, rows)
+}
+
+// operations writes a number of operations; one that is not known is empty.
+func operations(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // figure writes a number with all its digits; one that is not known is empty.

@@ -31,6 +31,9 @@ type world struct {
 	change float64 // of capacity, on the log scale
 	margin float64 // of capacity; 0 is 5 %
 	spoil  float64 // the share of runs that lose 20 %
+	second float64 // what coming second in a block does, on the log scale
+	blind  bool    // the order of the runs is not told
+	wild   float64 // how many times as much the new arm's runs vary; 0 is once
 }
 
 func (w world) String() string {
@@ -55,7 +58,7 @@ func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 	}
 	out := make([][]verdict.Pair, ends)
 	level, first := 0.0, false // whether the new arm goes first
-	value := func(k int, fresh bool) float64 {
+	value := func(k int, fresh, second bool) float64 {
 		if k == 4 {
 			return lab{rng: rng}.rate(0.02)
 		}
@@ -65,6 +68,12 @@ func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 		}
 		if fresh && k == 0 {
 			at += w.change
+		}
+		if second {
+			at += w.second
+		}
+		if fresh && w.wild > 0 {
+			sd *= w.wild
 		}
 		if rng.Float64() < w.spoil {
 			at += math.Log(0.8)
@@ -78,7 +87,14 @@ func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 			first = !first
 		}
 		for k := range out {
-			out[k] = append(out[k], verdict.Pair{Block: b + 1})
+			p := verdict.Pair{Block: b + 1, First: verdict.FirstBase}
+			if first {
+				p.First = verdict.FirstNew
+			}
+			if w.blind {
+				p.First = ""
+			}
+			out[k] = append(out[k], p)
 		}
 		for _, fresh := range []bool{first, !first} {
 			if w.drift {
@@ -86,7 +102,7 @@ func (w world) session(rng *rand.Rand, n int) [][]verdict.Pair {
 			}
 			for k := range out {
 				p := &out[k][b]
-				if v := value(k, fresh); fresh {
+				if v := value(k, fresh, fresh != first); fresh {
 					p.New, p.NewOps = v, 50_000
 				} else {
 					p.Base, p.BaseOps = v, 50_000
@@ -114,6 +130,7 @@ func (w world) judge(all [][]verdict.Pair, n int, opt verdict.Options) verdict.V
 type outcome struct {
 	kinds  map[verdict.Kind]int
 	alone  int // the t test of any endpoint by itself excludes no change
+	spread int // a spread of an endpoint is found to be another
 	blocks int
 	of     int
 }
@@ -143,6 +160,9 @@ func (w world) simulate(t *testing.T, times int) outcome {
 			}
 		}
 		o.kinds[v.Kind]++
+		if slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Spread != nil && r.Spread.Found }) {
+			o.spread++
+		}
 		for _, r := range v.Results {
 			if r.P <= r.Alpha {
 				o.alone++
@@ -243,7 +263,7 @@ func pageTables() []pageTable {
 			}})
 		}
 	}
-	return []pageTable{equal, spoiled, margin, found, boundsTable(), studentTable(), familyTable(), failedTable()}
+	return []pageTable{equal, spoiled, margin, found, boundsTable(), orderTable(), spreadTable(), studentTable(), familyTable(), failedTable()}
 }
 
 // studentTable holds the t procedure alone against table S2 of the study that the method comes from: the share of equal builds

@@ -32,7 +32,7 @@ func (r Result) judgeBounds() Result {
 // spans returns what is known of the differences, on the scale of the test.
 func (r *Result) spans() stats.Spans {
 	out := make(stats.Spans, r.N)
-	for i, d := range r.differences(r.Pairs).Values {
+	for i, d := range r.raw(r.Pairs).Values {
 		p := r.Pairs[i]
 		out[i] = stats.Span{Lo: d, Hi: d}
 		if p.BaseCensored { // the base may be higher: the difference is at most d

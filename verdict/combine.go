@@ -35,6 +35,7 @@ func Combine(database string, results []Result) Verdict {
 		}
 		v.Results[i] = r
 	}
+	holdSpreads(v.Results)
 	v.Kind = v.decide()
 	v.Indicative = v.Kind == Inconclusive && !slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool { return !r.Indicative })
 	v.Reason = v.reason()

@@ -22,6 +22,9 @@
 // outliers are left out is inconclusive. Fewer than six pairs are indicative: numbers, no verdict. No data at
 // all is invalid, never the same.
 //
+// Where the order of the runs of the pairs is known and balanced, its effect is taken out of the differences, at the price of one degree
+// of freedom. An arm whose runs vary more is a warning, no verdict.
+//
 // # Censored values
 //
 // A search that ended at its own limit knows only "at least". With at most half of the pairs such bounds, the conclusion is the one that

@@ -117,7 +117,7 @@ func JudgeFamily(metrics []Metric, base, fresh map[string]int64) Family {
 			f.Refused = append(f.Refused, fmt.Sprintf("%s: %s%s", m.Name, count(r.N, "pair"), tooFewPairs))
 			continue
 		}
-		s := r.differences(r.Pairs)
+		s := r.raw(r.Pairs)
 		floor := max(FamilyFloor, m.Floor/r.Base.Mean)
 		one := Secondary{
 			Name: m.Name, Unit: m.Unit, Better: m.Better, N: r.N, Base: r.Base.Mean, New: r.New.Mean,

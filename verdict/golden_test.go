@@ -84,7 +84,7 @@ func TestText(t *testing.T) {
 		{"censored-worse", capacity(), []string{"1,>=5000,4100", "2,>=5000,4180", "3,4950,4120", "4,>=5000,4060", "5,4990,4210", "6,>=5000,4150"}, verdict.Fixed(6), verdict.Worse, 3},
 		{"censored-both", capacity(), []string{"1,>=5000,>=5000", "2,>=5000,>=5000", "3,4950,>=5000", "4,>=5000,>=5000", "5,>=5000,>=5000", "6,>=5000,>=5000"}, verdict.Fixed(6), verdict.Inconclusive, 4},
 		{"errors-worse", failures(), []string{"1,0,0.41", "2,0.01,0.38", "3,0,0.44", "4,0.02,0.37", "5,0,0.45", "6,0,0.40"}, verdict.Fixed(6), verdict.Worse, 3},
-		{"errors-none", failures(), []string{"1,0,0", "2,0,0", "3,0,0", "4,0,0", "5,0,0", "6,0,0"}, verdict.Fixed(6), verdict.Same, 0},
+		{"errors-none", failures(), []string{"1,0,0", "2,0,0", "3,0,0", "4,0,0", "5,0,0", "6,0,0"}, verdict.Fixed(6), verdict.Inconclusive, 4},
 		{"zero", capacity(), []string{"1,1000,0"}, verdict.Options{}, verdict.Invalid, 5},
 	}
 	for _, tt := range tests {

@@ -38,6 +38,8 @@ func Judge(e Endpoint, pairs []Pair, opt Options) Result {
 	}
 	ci, ci90 := r.intervals(s)
 	r.measure(s, ci, ci90)
+	r.tellOrder(s)
+	r.tellSpread(s)
 	if r.N < stats.MinPairs {
 		r.Indicative = true
 		return r.conclude(Inconclusive, indicative(r.N))
@@ -82,6 +84,9 @@ func check(e Endpoint, pairs []Pair, opt Options, alpha float64) error {
 	}
 	seen := make(map[int]bool, len(pairs))
 	for _, p := range pairs {
+		if p.First != "" && p.First != FirstBase && p.First != FirstNew {
+			return fmt.Errorf("pair %d: %q came first: want base or new", p.Block, p.First)
+		}
 		if seen[p.Block] {
 			return fmt.Errorf("pair %d appears twice", p.Block)
 		}
@@ -141,18 +146,6 @@ func (r *Result) summarize(arm *Summary, values []float64) {
 	}
 }
 
-// differences returns the sample of the pairs on the scale of the test. The pairs were checked.
-func (r *Result) differences(pairs []Pair) stats.Sample {
-	base, fresh := make([]float64, len(pairs)), make([]float64, len(pairs))
-	for i, p := range pairs {
-		base[i], fresh[i] = p.Base, p.New
-	}
-	if r.Absolute {
-		return mustSample(stats.Differences(base, fresh))
-	}
-	return mustSample(stats.LogRatios(base, fresh))
-}
-
 // mustSample unwraps a sample of values that were checked before.
 func mustSample(s stats.Sample, err error) stats.Sample {
 	if err != nil {
@@ -163,30 +156,29 @@ func mustSample(s stats.Sample, err error) stats.Sample {
 
 // intervals returns the two intervals of the rule at the level of the look: the one that asks for a change,
 // and the one that asks for sameness.
-func (r *Result) intervals(s stats.Sample) (ci, ci90 stats.Interval) {
-	return stats.TInterval(s, 1-r.Alpha), stats.TInterval(s, 1-2*r.Alpha)
+func (r *Result) intervals(s sample) (ci, ci90 stats.Interval) {
+	return s.interval(1 - r.Alpha), s.interval(1 - 2*r.Alpha)
 }
 
 // measure fills every number that the sample carries.
-func (r *Result) measure(s stats.Sample, ci, ci90 stats.Interval) {
-	mean, sd := s.Mean(), s.SD()
-	r.Effect, r.SD = r.outward(mean), sd
+func (r *Result) measure(s sample, ci, ci90 stats.Interval) {
+	r.Effect, r.SD = r.outward(s.Estimate.Mean), s.sd
 	r.Lo, r.Hi = r.outward(ci.Lo), r.outward(ci.Hi)
 	r.Lo90, r.Hi90 = r.outward(ci90.Lo), r.outward(ci90.Hi)
-	r.P = stats.TTest(s)
-	hl := stats.HodgesLehmann(s, 1-r.Alpha)
+	r.P = s.Test()
+	hl := stats.HodgesLehmann(s.Sample, 1-r.Alpha)
 	r.HL, r.HLLo, r.HLHi = r.outward(hl.Estimate), r.outward(hl.Interval.Lo), r.outward(hl.Interval.Hi)
 	if r.N >= stats.MinInterval {
-		r.SignFlipP, _ = stats.SignFlip(s)
-		r.MDE = r.outward(stats.MDE(sd, r.N, r.Alpha))
-		r.Widest = r.widest(s)
+		r.SignFlipP, _ = stats.SignFlip(s.Sample)
+		r.MDE = r.outward(s.mde(r.Alpha))
+		r.Widest = r.widest(s.Sample)
 	}
 	if r.Better == Higher {
 		r.NonInferior = ci.Above(-r.limit())
 	} else {
 		r.NonInferior = ci.Below(r.limit())
 	}
-	for _, i := range stats.Outliers(s) {
+	for _, i := range stats.Outliers(s.Sample) {
 		r.Outliers = append(r.Outliers, r.Pairs[i].Block)
 	}
 }
@@ -201,6 +193,9 @@ func (r *Result) pairsNeeded(alpha float64) int {
 	toDecide := stats.PairsToDecide(r.inward(r.Effect), r.SD, r.limit(), alpha)
 	if forMargin == 0 || toDecide == 0 {
 		return 0
+	}
+	if r.Order != nil { // the order costs a degree of freedom: no more than a pair
+		return max(forMargin, toDecide) + 1
 	}
 	return max(forMargin, toDecide)
 }
@@ -217,7 +212,7 @@ func (r *Result) widest(s stats.Sample) int {
 }
 
 // decide applies the rule to a sample of any size that carries an interval.
-func (r *Result) decide(s stats.Sample, ci, ci90 stats.Interval) (Kind, string) {
+func (r *Result) decide(s sample, ci, ci90 stats.Interval) (Kind, string) {
 	shifted := ci.Below(0) || ci.Above(0)
 	switch {
 	case !ci.Known():
@@ -230,7 +225,7 @@ func (r *Result) decide(s stats.Sample, ci, ci90 stats.Interval) (Kind, string) 
 	case !shifted:
 		return Inconclusive, fmt.Sprintf("the %s interval includes no change and reaches past the margin", r.level())
 	}
-	if veto := r.veto(s); veto != "" {
+	if veto := r.veto(s.Sample); veto != "" {
 		return Inconclusive, veto
 	}
 	if ci.Above(0) == (r.Better == Higher) {
@@ -257,17 +252,23 @@ func (r *Result) veto(s stats.Sample) string {
 }
 
 // withoutOutliers asks whether the conclusion holds when the flagged pairs are left out.
-func (r *Result) withoutOutliers(s stats.Sample, kind Kind, reason string) (Kind, string) {
-	flagged := stats.Outliers(s)
+func (r *Result) withoutOutliers(s sample, kind Kind, reason string) (Kind, string) {
+	flagged := stats.Outliers(s.Sample)
 	if len(flagged) == 0 {
 		return kind, reason
 	}
-	rest := s.Without(flagged...)
+	var pairs []Pair
+	for i, p := range r.Pairs {
+		if !slices.Contains(flagged, i) {
+			pairs = append(pairs, p)
+		}
+	}
+	rest := r.differences(pairs)
 	ci, ci90 := r.intervals(rest)
 	other, _ := r.decide(rest, ci, ci90)
 	r.warn(fmt.Sprintf("%s %s far from the others; without %s the change is %s and the result %s",
 		blocks(r.Outliers), plural(len(flagged), "is", "are"), plural(len(flagged), "it", "them"),
-		r.delta(r.outward(rest.Mean())), other))
+		r.delta(r.outward(rest.Estimate.Mean)), other))
 	if other == kind {
 		return kind, reason
 	}
@@ -302,8 +303,8 @@ func (r *Result) withoutDifference(kind Kind, reason string) (Kind, string) {
 	if none || known { // the operations say why nothing varies
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, stats.ErrConstant.Error()) })
 	}
-	if !known {
-		return kind, what + "; " + unknown
+	if !known { // an interval without a width is no knowledge
+		return Inconclusive, what + "; " + unknown + ": give the numbers of operations (of a CSV in the columns base_ops and new_ops)"
 	}
 	ops := min(baseOps, newOps)
 	if none {

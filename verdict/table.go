@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,12 +19,13 @@ type Row struct {
 }
 
 // The columns of ReadTable: the first three have to be there.
-var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit"}
+var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit", "base_ops", "new_ops", "first"}
 
-const tableWants = "want pair,base,new, and beside them only metric, database and unit"
+const tableWants = "want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops and first"
 
 // ReadTable reads what [ReadCSV] reads, of several metrics and databases: the columns pair, base and new, and
-// perhaps metric, database and unit, in any order. A pair is used once for each metric and database, and a metric has
+// perhaps metric, database and unit, base_ops and new_ops (of how many operations an error rate is; empty or 0 where it is not known) and first (which run of
+// the pair came first, base or new; empty where it is not known), in any order. A pair is used once for each metric and database, and a metric has
 // one unit; whoever has milliseconds in one line and seconds in another converts them first. Everything wrong is
 // reported at once as a [*CSVError]; an error of the reader is returned as it is, wrapped.
 func ReadTable(r io.Reader) ([]Row, error) {
@@ -114,6 +116,7 @@ func (t *table) row(line int, fields []string) {
 		}
 	}
 	p, ok := parsePair(line, numbers, seen, t.problems)
+	t.beside(line, field, &p)
 	if ok {
 		key := fmt.Sprintf("%s\x00%s\x00%d", r.Metric, r.Database, p.Block)
 		if first, twice := t.seen[key]; twice {
@@ -129,6 +132,30 @@ func (t *table) row(line int, fields []string) {
 	if before == len(t.problems.Problems)+t.problems.More+len(t.emptyErrors) {
 		r.Pair = p
 		t.rows = append(t.rows, r)
+	}
+}
+
+// beside reads the columns that say more of a pair.
+func (t *table) beside(line int, field map[string]string, p *Pair) {
+	for _, c := range []struct {
+		name string
+		to   *int64
+	}{{"base_ops", &p.BaseOps}, {"new_ops", &p.NewOps}} {
+		text := field[c.name]
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || n > largest {
+			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, quote(text))
+			continue
+		}
+		*c.to = n
+	}
+	switch p.First = field["first"]; p.First {
+	case "", FirstBase, FirstNew:
+	default:
+		t.problems.add(line, "first is %s: want base, new or nothing", quote(p.First))
 	}
 }
 

@@ -120,6 +120,9 @@ func (r Result) detail() string {
 	if !math.IsNaN(r.MDE) {
 		text += "; smallest change to be found " + r.size(r.MDE)
 	}
+	if r.Order != nil {
+		text += fmt.Sprintf("; second run of a pair %s, allowed for", r.delta(r.Order.Effect))
+	}
 	if r.Look > 0 {
 		text += fmt.Sprintf("; look %d of %d", r.Look, r.Looks)
 	}

@@ -122,7 +122,15 @@ type Pair struct {
 	// "no error in either arm" can say what rate would have shown.
 	BaseOps int64 `json:"base_ops,omitempty"`
 	NewOps  int64 `json:"new_ops,omitempty"`
+	// First says which run of the pair came first: [FirstBase], [FirstNew], or "" where it is not known or they ran at once.
+	First string `json:"first,omitempty"`
 }
+
+// The orders of the runs of a [Pair].
+const (
+	FirstBase = "base"
+	FirstNew  = "new"
+)
 
 // Options says how the comparison was planned. The zero value is a comparison with the number of pairs that
 // it has, at the two-sided level of 5 %.
@@ -207,6 +215,12 @@ type Result struct {
 	SD          float64 `json:"sd"`
 	MDE         float64 `json:"mde"`
 	PairsNeeded int     `json:"pairs_needed"`
+
+	// Order is the effect that coming second in a pair had, which the difference is free of; nil where the order is not known or
+	// unbalanced, and a part of the noise. Spread compares how the arms vary between runs; nil below six pairs,
+	// with bounds and for absolute endpoints.
+	Order  *OrderEffect `json:"order_effect,omitempty"`
+	Spread *Spread      `json:"spread,omitempty"`
 
 	// NonInferior reports whether the bad end of the interval is inside the margin.
 	NonInferior bool `json:"non_inferior"`
