@@ -4,6 +4,9 @@
 // is limited on purpose, and `plimsoll capacity` searches for its capacity, watching each role from within. The first limiter that it
 // names is compared with the one that was injected. A fault that a counter does not show is not a hit, whatever was named.
 //
+// There are two suites: the faults that the limiter's constants were tuned on, and faults that none was, where UNKNOWN may be right and what is right
+// stands in the suite before it runs. The results of the second are in docs/limiter/heldout.jsonl, and its table follows from them.
+//
 // It needs root, iproute2, nft, nginx, PostgreSQL and control groups with the controllers cpu and blkio (or io). It changes nothing of the
 // host's own network, and removes all that it makes, also what a killed run of it has left.
 //
