@@ -99,6 +99,8 @@ func operationsOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) 
 			switch {
 			case c == nil || c.Kind == record.Invalid:
 				why = "the run has no capacity"
+			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: what is not said to be a number is none
+				why = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why)
 			default:
 				v, n.Censored = c.Users, c.Kind == record.AtLeast
 			}

@@ -201,10 +201,19 @@ func (r *runner) pilots(ctx context.Context) error {
 
 // searchStart returns where searches begin after a pilot with this capacity.
 func searchStart(c *record.Capacity) (users int, ok bool) {
-	if c == nil || c.Kind == record.Invalid || c.Users < 1 {
+	if c == nil || c.Kind == record.Invalid {
 		return 0, false
 	}
-	return max(int(math.Round(c.Users*pilotShare)), 1), true
+	known := c.Users
+	if c.Kind == record.Unstable { // where the target held in any case, or else where it held once
+		if known = c.Held; known == 0 {
+			known = c.Reached
+		}
+	}
+	if known < 1 {
+		return 0, false
+	}
+	return max(int(math.Round(known*pilotShare)), 1), true
 }
 
 func why(c *record.Capacity) string {

@@ -7,7 +7,7 @@ import (
 )
 
 // bracket is the estimate of last resort: the number of users that best parts the healthy windows from the violated
-// ones. Its interval holds every number that puts at most one window more on the wrong side. It needs no slope and
+// ones. Its interval holds every number that puts at most one window more on the wrong side, and as many more as chance may. It needs no slope and
 // no reversal, only a healthy and a violated window, but it cannot be sharper than the distance between windows.
 //
 // It is open when nothing speaks for a capacity below the most users that were tried: a search that still climbed has not met it, and a cut up
@@ -51,6 +51,9 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 		}
 	}
 	least := slices.Min(wrong)
+	// So many windows more may be on the wrong side by chance, when so many are at the best cut: two standard deviations of
+	// their number. Where windows part cleanly there are none.
+	chance := int(math.Ceil(2 * math.Sqrt(float64(least))))
 	// A cut below or above everything that was tried reaches one long stride further.
 	edge := func(i int) (lo, hi float64) {
 		lo, hi = all[0].x+math.Log(s.cfg.BackOff), all[len(all)-1].x-math.Log(s.cfg.BackOff)
@@ -68,7 +71,7 @@ func (s *Search) bracket() (r Result, open, ok bool) {
 		if e == least {
 			bestLo, bestHi = min(bestLo, l), max(bestHi, h)
 		}
-		if e <= least+1 {
+		if e <= least+1+chance {
 			lo, hi = min(lo, l), max(hi, h)
 		}
 	}

@@ -86,6 +86,7 @@ func hurried() []scenario {
 
 type tally struct {
 	n, estimates, regress, covered int
+	unstable, bounds, falseBounds  int     // a bound is false when it lies above the capacity
 	bias, sd, half, peak           float64 // fractions; peak of the capacity
 	took, longest                  time.Duration
 }
@@ -99,6 +100,15 @@ func (sc scenario) tally(n int, capacity float64) tally {
 		t.took += took / time.Duration(n)
 		t.longest = max(t.longest, took)
 		t.peak += peak / float64(n)
+		switch {
+		case r.Kind == Unstable:
+			t.unstable++
+		case r.Kind == AtLeast:
+			t.bounds++
+			if r.Users > capacity {
+				t.falseBounds++
+			}
+		}
 		if r.Kind != Estimate {
 			continue
 		}
@@ -161,6 +171,8 @@ func tables() []table {
 		{"held out", heldOut(), 0.01, 0.015, 0.90, true},
 		{"hurried", hurried(), 0.025, 0.02, 0.70, false},
 		{"staircase", staircases(), 0.015, 0.02, 0.88, false},
+		{"unkind", unkind(), math.Inf(1), math.Inf(1), 0.90, false},
+		{"unseen", unseen(), math.Inf(1), math.Inf(1), 0.90, false},
 	}
 }
 
@@ -216,8 +228,8 @@ func TestCalibration(t *testing.T) {
 			}
 		}
 		text = head + "<!-- " + tb.mark + " -->\n" +
-			"| simulated server, users | method | estimates | bias | run-to-run sd | half-width | coverage | time | peak |\n" +
-			"|---|---|---|---|---|---|---|---|---|\n" + strings.Join(lines, "") + "<!-- end -->" + tail
+			"| simulated server, users | method | estimates | unstable | bounds, false | bias | run-to-run sd | half-width | coverage | time | peak |\n" +
+			"|---|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(lines, "") + "<!-- end -->" + tail
 	}
 	if *update {
 		if err := os.WriteFile(doc, []byte(text), 0o644); err != nil {
@@ -231,10 +243,19 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 	if capacity == 0 {
 		t.Fatalf("testdata/capacity.json has no capacity of %q: make capacity-tables", sc.name)
 	}
+	hard := tb.mark == "unkind" || tb.mark == "unseen"
+	if hard {
+		n = min(n, 100)
+	}
 	x := sc.tally(n, capacity)
 	cover := float64(x.covered) / float64(max(1, x.estimates))
-	line := fmt.Sprintf("| %s | search | %.0f %% (%.0f %% by regression) | %+.1f %% | %.1f %% | ±%.1f %% | %.0f %% | %s | %.2f |\n", sc.name,
-		100*float64(x.estimates)/float64(x.n), 100*float64(x.regress)/float64(x.n), 100*math.Expm1(x.bias), 100*x.sd, 100*x.half, 100*cover, clock(x.took), x.peak)
+	share := func(k int) float64 { return 100 * float64(k) / float64(x.n) }
+	figures := fmt.Sprintf("%+.1f %% | %.1f %% | ±%.1f %% | %.0f %%", 100*math.Expm1(x.bias), 100*x.sd, 100*x.half, 100*cover)
+	if x.estimates == 0 {
+		figures = "none | none | none | none"
+	}
+	line := fmt.Sprintf("| %s | search | %.0f %% (%.0f %% by regression) | %.0f %% | %.0f %%, %.0f %% | %s | %s | %.2f |\n", sc.name,
+		share(x.estimates), share(x.regress), share(x.unstable), share(x.bounds), share(x.falseBounds), figures, clock(x.took), x.peak)
 	bias, sd, least, ok := sc.exempt()
 	if !ok {
 		bias, sd, least = tb.bias, tb.sd, tb.cover
@@ -244,8 +265,21 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 		sd *= 1.45
 		least -= 3 * math.Sqrt(least*(1-least)/float64(n))
 	}
-	if x.estimates < x.n {
-		t.Errorf("only %d of %d runs gave an estimate", x.estimates, x.n)
+	rare := 0.05
+	if n < 100 {
+		rare += 3 * math.Sqrt(rare*(1-rare)/float64(n))
+	}
+	switch {
+	case hard:
+		// What takes minutes to show at this load cannot be seen in 30 s: the bound says for how long it was held.
+		if unseen := "credits, 12 s, x10, 30 s"; float64(x.falseBounds) > rare*float64(n) && sc.name != unseen {
+			t.Errorf("%d of %d bounds lie above the capacity", x.falseBounds, x.bounds)
+		}
+	case x.estimates+x.unstable < x.n || !strings.HasPrefix(sc.name, "collapsing") && float64(x.unstable) > rare*float64(n):
+		t.Errorf("only %d of %d runs gave an estimate, %d were unstable", x.estimates, x.n, x.unstable)
+	}
+	if x.estimates == 0 {
+		return line
 	}
 	if math.Abs(x.bias) > bias || x.sd > sd {
 		t.Errorf("bias %+.2f %% and sd %.2f %%, want at most %.2f %% and %.2f %%", 100*x.bias, 100*x.sd, 100*bias, 100*sd)
@@ -253,7 +287,7 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 	if cover < least {
 		t.Errorf("the interval held the capacity in %.0f %% of %d runs, want %.0f %%", 100*cover, x.n, 100*least)
 	}
-	if most := 1.15 * max(1, float64(sc.cfg.Start)/sc.capacity); x.peak > most {
+	if most := 1.15 * max(1, float64(sc.cfg.Start)/sc.capacity); !hard && x.peak > most {
 		t.Errorf("the target was pushed to %.2f of its capacity", x.peak)
 	}
 	if x.longest > time.Duration(float64(time.Hour)*sc.pace) {
@@ -261,7 +295,7 @@ func (tb table) row(t *testing.T, sc scenario, capacity float64, n, known int) s
 	}
 	if known > 0 && sc.pace == 1 && tb.knownTool {
 		k := sc.knownTally(known, capacity)
-		line += fmt.Sprintf("| | ±8 loop | %.0f %% | %+.1f %% | %.1f %% | none | none | %s | %.2f |\n",
+		line += fmt.Sprintf("| | ±8 loop | %.0f %% | none | none | %+.1f %% | %.1f %% | none | none | %s | %.2f |\n",
 			100*float64(k.estimates)/float64(k.n), 100*math.Expm1(k.bias), 100*k.sd, clock(k.took), k.peak)
 	}
 	return line

@@ -208,6 +208,9 @@ const (
 	Estimate Kind = "estimate"
 	// AtLeast: something else than the target ended the search; Users were supported.
 	AtLeast Kind = "at-least"
+	// Unstable: the target ended the search, and what it saw contradicts itself. There is no number: the capacity lies
+	// somewhere between Lo and Hi, or the target has two of them, Reached and Held.
+	Unstable Kind = "unstable"
 	// Invalid: there is no answer; Why says what was missing.
 	Invalid Kind = "invalid"
 )
@@ -227,11 +230,16 @@ const (
 // A Result is what a search found.
 type Result struct {
 	Kind Kind
-	// Users is the capacity of an Estimate, the users that were supported of an AtLeast, and 0 of an Invalid.
+	// Users is the capacity of an Estimate, the users that were supported of an AtLeast, and 0 of any other.
 	Users float64
 	// Lo and Hi are the 95 % interval of an Estimate: of the capacity in this run. What another run would find
-	// varies more. AtLeast has Lo = Users and Hi = 0.
+	// varies more. AtLeast has Lo = Users and Hi = 0. Those of an Unstable are no interval of a stated confidence.
 	Lo, Hi float64
+	// Reached is the level up to which an Unstable search saw every rule hold going up, and Held that of the time after an
+	// overload; 0 when not seen.
+	Reached, Held float64
+	// Confirmed is for how long Users of an AtLeast were held without a violation. A later effect would not have shown.
+	Confirmed time.Duration
 	// Recommended is where nine of ten plateaus hold; 0 without a staircase.
 	Recommended float64
 	// Rule is the binding rule: the one that stopped the users. Empty when none did.

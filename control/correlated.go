@@ -1,7 +1,9 @@
 package control
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"plimsoll/stats"
 )
@@ -54,6 +56,38 @@ func correlatedMean(z, w []float64) (mean, variance, df, eff float64) {
 		}
 	}
 	return mean, variance, df, eff
+}
+
+// correlatedMedian is the weighted median of a series in order of time, with its 95 % interval. What lies below the median is a series of
+// ones and zeros, whose mean has the variance of [correlatedMean]; the interval is what the quantiles of the values at the ends
+// of that mean's interval are, whatever their distribution (Woodruff 1952).
+func correlatedMedian(z, w []float64) (median, lo, hi float64) {
+	order := make([]int, len(z))
+	total := 0.0
+	for i := range z {
+		order[i] = i
+		total += w[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(z[a], z[b]) })
+	quantile := func(p float64) float64 {
+		sum := 0.0
+		for _, i := range order {
+			if sum += w[i]; sum >= p*total {
+				return z[i]
+			}
+		}
+		return z[order[len(order)-1]]
+	}
+	median = quantile(0.5)
+	below := make([]float64, len(z))
+	for i := range z {
+		if z[i] < median {
+			below[i] = 1
+		}
+	}
+	_, v, df, _ := correlatedMean(below, w)
+	half := stats.TQuantile(level, df) * math.Sqrt(v)
+	return median, quantile(0.5 - half), quantile(0.5 + half)
 }
 
 // batchVariance is the variance of the mean from five batches of equal weight.

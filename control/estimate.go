@@ -32,12 +32,15 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 		}
 	}
 	if why == "" {
-		return Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.x - f.half), Hi: math.Exp(f.x + f.half),
+		return s.widened(Result{Kind: Estimate, Users: math.Exp(f.x), Lo: math.Exp(f.lo), Hi: math.Exp(f.hi),
 			Rule: s.rules[binding[0]].name, Estimator: Regression, Windows: f.n, eff: f.eff,
 			Why: fmt.Sprintf("the binding rule crosses its limit there: regression over %d windows near it, "+
-				"%.1f %% more of the limit per 1 %% more users", f.n, f.slope)}, true
+				"%.1f %% more of the limit per 1 %% more users", f.n, f.slope)}), true
 	}
 	r, ok := s.trackMean(center)
+	if ok {
+		r = s.widened(r)
+	}
 	if !ok && lastResort {
 		var open bool
 		r, open, ok = s.bracket()
@@ -49,6 +52,15 @@ func (s *Search) estimate(lastResort bool) (Result, bool) {
 	r.Rule = s.rules[binding[0]].name
 	r.Why += "; the regression was refused: " + why
 	return r, true
+}
+
+// widened returns an estimate whose interval also holds that of the cut that best parts healthy windows from violated ones, if
+// that cut lies outside of it: two estimators that disagree know less than either says.
+func (s *Search) widened(r Result) Result {
+	if cut, _, ok := s.bracket(); ok && (cut.Users < r.Lo || cut.Users > r.Hi) {
+		r.Lo, r.Hi = min(r.Lo, cut.Lo), max(r.Hi, cut.Hi)
+	}
+	return r
 }
 
 // binding returns the rules that stop the users: the one that is worst in most violated windows, then every other
@@ -104,11 +116,11 @@ func (s *Search) turn(center float64) int {
 	return -1
 }
 
-// A fit is a crossing: x in log users, half the width of its interval, the slope of log ratio over log users.
+// A fit is a crossing: x in log users and its interval, the slope of log ratio over log users.
 type fit struct {
-	x, half, slope float64
-	n              int
-	eff            float64
+	x, lo, hi, slope float64
+	n                int
+	eff              float64
 }
 
 // A point is a window. An early one was not yet steered by the tracker, so its users do not depend on its noise.
@@ -225,7 +237,15 @@ func line(pts []point, c, width float64) (fit, string) {
 	}
 	m, v, df, eff := correlatedMean(z, w)
 	bias := swy / swa / b * seb / b
-	return fit{x: m, half: stats.TQuantile(level, df) * math.Sqrt(v+bias*bias), slope: b, n: len(z), eff: eff}, ""
+	f := fit{x: m, slope: b, n: len(z), eff: eff}
+	half := stats.TQuantile(level, df) * math.Sqrt(v+bias*bias)
+	f.lo, f.hi = m-half, m+half
+	// Half of all windows are violated at the capacity, so z has its median there. Where windows spread evenly about their mean that is the
+	// same, and the mean knows it better; where they do not, the interval holds what both say.
+	if x, lo, hi := correlatedMedian(z, w); math.Abs(x-m) > half/2 {
+		f.lo, f.hi = min(f.lo, lo), max(f.hi, hi)
+	}
+	return f, ""
 }
 
 // trackMean is the mean of the users over the tracking windows after the first reversal.
@@ -233,6 +253,16 @@ func (s *Search) trackMean(center float64) (Result, bool) {
 	turn := s.turn(center)
 	if turn < 0 {
 		return Result{}, false
+	}
+	// A ramp that ended far from the center was ended by windows that say little. A march follows, which is no part of the mean: it begins
+	// where the tracker first passes the center; and the interval holds that of the cut, which needs no tracker.
+	from, below := turn, s.samples[turn].users < math.Exp(center)
+	for from < len(s.samples) && (s.samples[from].users < math.Exp(center)) == below {
+		from++
+	}
+	far := math.Abs(math.Log(s.samples[turn].users)-center) > near/4
+	if far && len(s.samples)-from >= 4 {
+		turn = from
 	}
 	var x, w []float64
 	for _, p := range s.samples[turn:] {
@@ -244,7 +274,11 @@ func (s *Search) trackMean(center float64) (Result, bool) {
 	m, v, df, eff := correlatedMean(x, w)
 	half := stats.TQuantile(level, df) * math.Sqrt(v)
 	half = max(half, s.cfg.Step/2)
-	return Result{Kind: Estimate, Users: math.Exp(m), Lo: math.Exp(m - half), Hi: math.Exp(m + half),
+	lo, hi := math.Exp(m-half), math.Exp(m+half)
+	if cut, _, ok := s.bracket(); far && ok {
+		lo, hi = min(lo, cut.Lo), max(hi, cut.Hi)
+	}
+	return Result{Kind: Estimate, Users: math.Exp(m), Lo: lo, Hi: hi,
 		Estimator: TrackMean, eff: eff, Windows: len(x),
 		Why: fmt.Sprintf("the mean of the users over %d tracking windows after the first reversal", len(x))}, true
 }

@@ -33,8 +33,8 @@ func TestRegressionFindsALine(t *testing.T) {
 		}
 		s := windows(6, w...)
 		f, why := s.regress([]int{0}, s.center(), near)
-		if why != "" || math.Abs(math.Exp(f.x)-100) > 1e-6 || math.Abs(f.slope-slope) > 1e-6 || f.half > 1e-6 {
-			t.Errorf("slope %v: got %.4f users, slope %.4f, half-width %g, %q", slope, math.Exp(f.x), f.slope, f.half, why)
+		if why != "" || math.Abs(math.Exp(f.x)-100) > 1e-6 || math.Abs(f.slope-slope) > 1e-6 || f.hi-f.lo > 1e-6 {
+			t.Errorf("slope %v: got %.4f users, slope %.4f, half-width %g, %q", slope, math.Exp(f.x), f.slope, f.hi-f.x, why)
 		}
 	}
 }

@@ -4,15 +4,27 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
-// censored is the result of a search that something other than the target ended.
+// censored is the result of a search that something other than the target ended: the most users that were held for as long as a
+// bound must be.
 func (s *Search) censored(stopped, why string) Result {
-	if s.healthyUsers == 0 {
+	users, long := s.Bound()
+	seconds := long.Round(100 * time.Millisecond)
+	switch {
+	case s.healthyUsers == 0 && users == 0:
 		return Result{Kind: Invalid, Stopped: stopped,
 			Why: why + ", and no whole window was healthy before that"}
+	case users == 0:
+		return Result{Kind: Unstable, Stopped: stopped, Reached: s.healthyUsers,
+			Why: fmt.Sprintf("%s; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes",
+				why, s.healthyUsers, seconds)}
+	case users < 0.995*s.healthyUsers:
+		why += fmt.Sprintf("; every rule held at %.0f users too, but no more than %.0f were held for the %v that a bound takes",
+			s.healthyUsers, users, seconds)
 	}
-	return Result{Kind: AtLeast, Users: s.healthyUsers, Lo: s.healthyUsers, Stopped: stopped, Why: why}
+	return Result{Kind: AtLeast, Users: users, Lo: users, Confirmed: long, Stopped: stopped, Why: why}
 }
 
 // Precision ends a search only after this many tracking windows, and only when all windows together are worth this

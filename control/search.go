@@ -20,6 +20,8 @@ type Search struct {
 	fullSince    time.Duration // since when the ramp stands at Max; -1 before
 	shortSince   time.Duration // since when fewer users are active than desired; -1 when they follow
 	healthyUsers float64       // highest mean users of a window in which no rule was violated
+	levels       []held        // rising; the levels since the last violation that may become bounds
+	holds        []hold        // of levels before
 
 	rules []ruleBook
 
@@ -96,6 +98,7 @@ func (s *Search) Step(o Observation) Action {
 	s.last = o.At
 
 	w := s.observe(o)
+	s.confirm(o, w, tick)
 	if rule, grace, ok := s.starved(o.At); ok {
 		return s.finish(Result{Kind: Invalid, Rule: rule,
 			Stopped: "fault: a rule has no data",
@@ -118,7 +121,7 @@ func (s *Search) Step(o Observation) Action {
 		return s.action("the first window is not full")
 	}
 	if s.phase == Ramp {
-		return s.ramp(w, tick.Seconds())
+		return s.ramp(w, tick)
 	}
 	if s.phase == Stairs {
 		return s.stairs(w)
@@ -131,7 +134,7 @@ func (s *Search) Result() Result {
 	if s.done {
 		return s.result
 	}
-	return s.complete(s.conclude("interrupted: the search was stopped from outside"))
+	return s.complete(s.settle(s.conclude("interrupted: the search was stopped from outside")))
 }
 
 // observe turns an observation into a window and keeps the books of the rules.
@@ -238,7 +241,7 @@ func (s *Search) lagging(o Observation) bool {
 func (s *Search) sustained() bool { return s.badSince >= 0 && s.last-s.badSince >= s.cfg.Window }
 
 // ramp grows the users in proportion to themselves, and ends with a sustained violation or at Max.
-func (s *Search) ramp(w sample, dt float64) Action {
+func (s *Search) ramp(w sample, tick time.Duration) Action {
 	if s.last-s.lastSample >= s.cfg.Window && w.complete {
 		s.record(w)
 		if !w.violated {
@@ -252,22 +255,24 @@ func (s *Search) ramp(w sample, dt float64) Action {
 		s.fullSince = -1
 		return s.action("paused: " + s.rules[w.worst].name + " does not hold")
 	case !w.complete:
-		s.fullSince = -1
+		if s.fullSince >= 0 {
+			s.fullSince = min(s.fullSince+tick, s.last) // no evidence: this time does not count
+		}
 		return s.action("paused: a rule has no data")
 	}
 	if s.users >= float64(s.cfg.Max) {
 		if s.fullSince < 0 {
 			s.fullSince = s.last
 		}
-		if s.last-s.fullSince >= s.cfg.Window+s.cfg.Settle {
-			s.healthyUsers = max(s.healthyUsers, w.users)
+		// The window that looks back on the ramp, then the hold.
+		if _, long := s.Bound(); s.last-s.fullSince >= s.cfg.Window+max(s.cfg.Settle, long) {
 			return s.finish(s.censored("max users: every rule held there",
 				fmt.Sprintf("all %d users that the plan allows were supported; the target may carry more", s.cfg.Max)))
 		}
 		return s.action("holding at the maximum")
 	}
 	floor := min(s.cfg.RampFloor, s.users*0.1/s.cfg.Window.Seconds())
-	s.users = min(s.users+max(s.cfg.RampRate*s.users, floor)*dt, float64(s.cfg.Max))
+	s.users = min(s.users+max(s.cfg.RampRate*s.users, floor)*tick.Seconds(), float64(s.cfg.Max))
 	return s.action("growing")
 }
 
@@ -325,7 +330,7 @@ func (s *Search) track(w sample) Action {
 	}
 	s.stride(dir)
 	if dir > 0 && s.users >= float64(s.cfg.Max) {
-		if s.topped++; s.topped >= 3 {
+		if s.topped++; s.topped >= 3 && s.heldMax() {
 			return s.finish(s.censored("max users: every rule held there",
 				fmt.Sprintf("all %d users that the plan allows were supported in three windows in a row; "+
 					"the violation before did not come back", s.cfg.Max)))
@@ -384,6 +389,6 @@ func (s *Search) action(why string) Action {
 
 func (s *Search) finish(r Result) Action {
 	s.done = true
-	s.result = s.complete(r)
+	s.result = s.complete(s.settle(r))
 	return s.action(r.Stopped)
 }

@@ -22,6 +22,9 @@ type simRule struct {
 	min   uint64
 	rate  bool
 	noise float64 // relative sd of one window's value, from counting few operations
+	// factor turns a standard normal number, drawn once per window, into what the value is multiplied with; nil for
+	// 1 + noise times it.
+	factor func(z float64) float64
 }
 
 // A scenario is a server with its weather, and the search that is let loose on it.
@@ -41,6 +44,8 @@ type scenario struct {
 	seeds    uint64 // added to the number of a run
 	// nominal servers have a memory, so that no share of violated windows at constant users says what they carry.
 	nominal bool
+	// held is what a server with two capacities carries after an overload; 0 with one.
+	held float64
 }
 
 // truth is the capacity by definition: the number of constant users at which half of all windows are violated, as a
@@ -259,7 +264,12 @@ func (w *world) observe(k int, users int) Observation {
 			sum += x.weight * x.values[i]
 			weight += x.weight
 		}
-		v := sum / max(weight, 1e-12) * (1 + r.noise*w.jitter[i])
+		v := sum / max(weight, 1e-12)
+		if r.factor != nil {
+			v *= r.factor(w.jitter[i])
+		} else {
+			v *= 1 + r.noise*w.jitter[i]
+		}
 		o.Readings = append(o.Readings, Reading{Rule: r.name, Value: v, Limit: r.limit, Less: r.less,
 			Count: 1000, MinCount: r.min, Rate: r.rate, OK: true})
 	}

@@ -54,7 +54,7 @@ func (s *Search) stairs(w sample) Action {
 		return s.finish(r)
 	}
 	if held && s.users >= float64(s.cfg.Max) {
-		if s.topped++; s.topped >= 3 {
+		if s.topped++; s.topped >= 3 && s.heldMax() {
 			return s.finish(s.censored("max users: every rule held there",
 				fmt.Sprintf("three plateaus in a row held at all %d users that the plan allows", s.cfg.Max)))
 		}

@@ -78,15 +78,21 @@ func (m *Manifest) Phase(name string) (Phase, bool) {
 
 // Capacity is the result of an unbounded test.
 type Capacity struct {
-	Kind      string       `json:"kind"` // "estimate", "at-least", "invalid"
-	Users     float64      `json:"users"`
-	Lo        float64      `json:"lo"` // 95 % interval within the run
+	Kind      string       `json:"kind"`  // "estimate", "at-least", "unstable", "invalid"
+	Users     float64      `json:"users"` // 0 of an unstable or invalid one: it is no number
+	Lo        float64      `json:"lo"`    // 95 % interval within the run
 	Hi        float64      `json:"hi"`
 	Rule      string       `json:"rule"`      // the rule that stopped the search
 	Estimator string       `json:"estimator"` // how Users was found
 	Stopped   string       `json:"stopped"`   // which stop rule ended it, in words
 	Why       string       `json:"why"`
 	Margins   []RuleMargin `json:"margins,omitempty"`
+	// Reached and Held are of an unstable search: the users up to which every rule held going up, and up to which after an overload. A
+	// server with a memory has both; 0 when not seen.
+	Reached float64 `json:"reached,omitempty"`
+	Held    float64 `json:"held,omitempty"`
+	// Confirmed is for how long the users of a lower bound were held without a violation, in nanoseconds.
+	Confirmed time.Duration `json:"confirmed,omitempty"`
 	// Recommended is where nine of ten plateaus of a staircase hold; 0 without one.
 	Recommended float64 `json:"recommended,omitempty"`
 	// Forecast is what was stated before the search.
@@ -113,6 +119,7 @@ type RuleMargin struct {
 const (
 	Estimate = "estimate"
 	AtLeast  = "at-least"
+	Unstable = "unstable" // what the search saw contradicts itself
 	Invalid  = "invalid"
 )
 

@@ -85,13 +85,18 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 		if r.Cell.Block != block || c == nil || c.Kind == record.Invalid {
 			continue
 		}
+		if c.Kind == record.Unstable {
+			return RunCell{Run: r.Cell.Run, Users: unknown, Unstable: true}
+		}
 		return RunCell{Run: r.Cell.Run, Users: Number(c.Users), AtLeast: isBound(c)}
 	}
 	return RunCell{Users: unknown}
 }
 
-// isBound reports whether a capacity is a lower bound: anything that is not said to be an estimate is no estimate.
-func isBound(c *record.Capacity) bool { return c.Kind != record.Estimate && c.Kind != record.Invalid }
+// isBound reports whether a capacity is a lower bound: anything that is not said to be an estimate, or no number, is no estimate.
+func isBound(c *record.Capacity) bool {
+	return c.Kind != record.Estimate && c.Kind != record.Unstable && c.Kind != record.Invalid
+}
 
 func deltaOf(r verdict.Result) *Delta {
 	d := &Delta{Value: Number(r.Effect), Lo: Number(r.Lo), Hi: Number(r.Hi)}
@@ -131,6 +136,7 @@ func (b *builder) limiters() {
 			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
 			named := map[string]int{}
 			sentences := map[string]string{}
+			var reached, held []float64
 			for _, r := range b.of(e.Key, a.Name) {
 				if n := r.Limiter; n != nil && n.Kind != verdict.LimitNone {
 					named[n.Name]++
@@ -155,6 +161,12 @@ func (b *builder) limiters() {
 					l.AtLeast++
 					own[orDash(kind)]++
 				}
+				if c.Kind == record.Unstable {
+					l.Unstable++
+					if c.Reached > 0 && c.Held > 0 {
+						reached, held = append(reached, c.Reached), append(held, c.Held)
+					}
+				}
 				for _, m := range c.Margins {
 					if m.Limit > 0 {
 						used[m.Rule] = append(used[m.Rule], m.Value/m.Limit)
@@ -168,6 +180,9 @@ func (b *builder) limiters() {
 				continue
 			}
 			l.Rules, l.Stopped, l.AtLeastBy = counts(rules), counts(stopped), counts(own)
+			if len(held) > 0 {
+				l.Reached, l.Held = stats.Median(reached), stats.Median(held)
+			}
 			for rule, v := range used {
 				l.Margins = append(l.Margins, Margin{Rule: rule, Used: Number(stats.Median(v)), Runs: len(v)})
 			}

@@ -236,23 +236,29 @@ type Block struct {
 	Users [][]RunCell `json:"users"`
 }
 
-// RunCell is the capacity of one run. Users is NaN when the run has none.
+// RunCell is the capacity of one run. Users is NaN when the run has none, or an unstable search.
 type RunCell struct {
-	Run     string `json:"run"`
-	Users   Number `json:"users"`
-	AtLeast bool   `json:"at_least,omitempty"`
+	Run      string `json:"run"`
+	Users    Number `json:"users"`
+	AtLeast  bool   `json:"at_least,omitempty"`
+	Unstable bool   `json:"unstable,omitempty"`
 }
 
 // Limiter says what stopped the searches of one arm on one engine.
 type Limiter struct {
-	Engine    string   `json:"engine"`
-	Arm       string   `json:"arm"`
-	Searches  int      `json:"searches"`
-	Rules     []Count  `json:"rules"`                 // most frequent first
-	AtLeast   int      `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
-	AtLeastBy []Count  `json:"at_least_by,omitempty"` // the stop rules of those
-	Stopped   []Count  `json:"stopped"`               // stop rules, in words
-	Margins   []Margin `json:"margins,omitempty"`     // of all rules at the capacity
+	Engine    string  `json:"engine"`
+	Arm       string  `json:"arm"`
+	Searches  int     `json:"searches"`
+	Rules     []Count `json:"rules"`                 // most frequent first
+	AtLeast   int     `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
+	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
+	Stopped   []Count `json:"stopped"`               // stop rules, in words
+	// Unstable is how many searches contradict themselves, and Reached and Held the medians of their two levels: going up, and after an
+	// overload; 0 when none saw both.
+	Unstable int      `json:"unstable,omitempty"`
+	Reached  float64  `json:"reached,omitempty"`
+	Held     float64  `json:"held,omitempty"`
+	Margins  []Margin `json:"margins,omitempty"` // of all rules at the capacity
 	// Named counts what limited the runs by their evidence, most frequent first; Evidence is the sentence of the first of them.
 	Named    []Count `json:"named,omitempty"`
 	Evidence string  `json:"evidence,omitempty"`

@@ -161,6 +161,8 @@ func dominantSearch(c *record.Capacity, all []standing) string {
 	switch c.Kind {
 	case record.Estimate:
 		return fmt.Sprintf("%s dominated: it stopped the search at %.0f users%s.%s", c.Rule, c.Users, times, after)
+	case record.Unstable:
+		return fmt.Sprintf("%s dominated%s, and the search is unstable: %s.%s", c.Rule, times, orDash(c.Why), after)
 	case record.Invalid:
 		return fmt.Sprintf("%s dominated%s, and the search has no result: %s.", c.Rule, times, orDash(c.Why))
 	}

@@ -302,6 +302,23 @@ func (b *builder) limiterComments() []string {
 		if len(parts) > 0 {
 			out = append(out, prefix(e.Label)+"the searches were stopped: "+strings.Join(parts, "; ")+".")
 		}
+		out = append(out, b.memories(e.Key)...)
+	}
+	return out
+}
+
+// memories say which arms have two capacities.
+func (b *builder) memories(engine string) []string {
+	var out []string
+	for _, l := range b.d.Limiters {
+		if l.Engine != engine || l.Unstable == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s%s: %d of %d searches are unstable and no number in a pair", prefix(b.engineLabel(engine)), b.armLabel(l.Arm), l.Unstable, l.Searches)
+		if l.Held > 0 {
+			text += fmt.Sprintf("; every rule held up to %.0f users going up, and after an overload up to %.0f: the server remembers an overload, or its effect comes late", l.Reached, l.Held)
+		}
+		out = append(out, text+".")
 	}
 	return out
 }
@@ -323,6 +340,9 @@ func stopText(l Limiter) string {
 	text := list(parts)
 	if l.AtLeast > 0 {
 		text += fmt.Sprintf(", lower bounds: %d of %d", l.AtLeast, l.Searches)
+	}
+	if l.Unstable > 0 {
+		text += fmt.Sprintf(", unstable: %d of %d", l.Unstable, l.Searches)
 	}
 	return text
 }

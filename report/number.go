@@ -208,6 +208,8 @@ func (c ArmCell) users() string {
 
 func (c RunCell) users() string {
 	switch {
+	case c.Unstable:
+		return "unstable"
 	case !c.Users.Known():
 		return dash
 	case c.AtLeast:

@@ -172,7 +172,9 @@ func (d SizingDocument) methodology() []string {
 		"A step whose generator was not healthy is marked as not valid and carries no grade.")
 	if c := d.Search; c != nil {
 		found := fmt.Sprintf("found %.0f users: 10, 40, 80, 100 and 150 %% of that", c.Users)
-		if c.Kind == record.AtLeast {
+		if c.Kind == record.Unstable {
+			found = fmt.Sprintf("was unstable (%s): 10, 40, 80 and 100 %% of what held after an overload, or else of what was reached, and nothing beyond", c.Why)
+		} else if c.Kind == record.AtLeast {
 			found = fmt.Sprintf("found at least %.0f users (%s): 10, 40, 80 and 100 %% of that, and nothing beyond", c.Users, c.Why)
 		} else if u := d.Plan.Unbounded; u != nil && 1.5*c.Users > float64(u.MaxUsers) {
 			found += fmt.Sprintf(", but none beyond max_users (%d)", u.MaxUsers)

@@ -543,7 +543,8 @@ func (r *run) search(ctx context.Context) error {
 		}
 		much := redFor > (r.now()-began)/5
 		if redSince >= 0 && r.now()-redSince >= patience*r.Window || much && redFor >= patience*r.Window || much && act.Done {
-			r.out.Capacity = atLeast(healthy, fault)
+			bound, held := c.Bound()
+			r.out.Capacity = atLeast(bound, healthy, held, fault)
 			// The search's answer is a bound that is true; only one without any window that was sound and healthy voids the run.
 			if r.out.Capacity.Kind != record.Invalid {
 				fault.Level, fault.Text = record.Amber, fault.Text+"; this ended the search"
@@ -558,8 +559,11 @@ func (r *run) search(ctx context.Context) error {
 			for _, w := range res.Warnings {
 				r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: w})
 			}
-			if r.out.Capacity.Kind == record.Invalid {
+			switch r.out.Capacity.Kind {
+			case record.Invalid:
 				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Red, Text: r.out.Capacity.Why})
+			case record.Unstable:
+				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + r.out.Capacity.Why})
 			}
 			return nil
 		}
@@ -570,10 +574,10 @@ func (r *run) search(ctx context.Context) error {
 	}
 }
 
-// atLeast is the capacity of a search that the generator ended: the most users of a sound window in which every rule held. Without one, users
-// is 0 and the answer Invalid.
-func atLeast(users float64, f record.Finding) *record.Capacity {
-	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(users), Lo: math.Floor(users), Rule: record.ByGate + f.Gate,
+// atLeast is the capacity of a search that the generator ended: the bound, the most users of sound windows that were held for so long without a
+// violation. Without a bound it is unstable, and without a sound window in which every rule held, whose most users are healthy, invalid.
+func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *record.Capacity {
+	c := &record.Capacity{Kind: record.AtLeast, Users: math.Floor(bound), Lo: math.Floor(bound), Confirmed: held, Rule: record.ByGate + f.Gate,
 		Stopped: "health of the run: " + f.Text, Why: "the load generator was at its limit: " + f.Text}
 	if record.Foreign(f.Gate) {
 		c.Why = "the host was not the target's alone: " + f.Text
@@ -581,15 +585,21 @@ func atLeast(users float64, f record.Finding) *record.Capacity {
 	if f.Gate == "memory" || f.Gate == "ports" { // of the whole host, on which the target may be, too
 		c.Why = "the generator's host was at its limit: " + f.Text
 	}
-	if users == 0 {
-		c.Kind, c.Why = record.Invalid, c.Why+", and in no sound window before that did every rule hold"
+	switch {
+	case bound > 0:
+	case healthy > 0:
+		c.Kind, c.Reached, c.Confirmed = record.Unstable, math.Floor(healthy), 0
+		c.Why += fmt.Sprintf("; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes", healthy, held.Round(100*time.Millisecond))
+	default:
+		c.Kind, c.Confirmed, c.Why = record.Invalid, 0, c.Why+", and in no sound window before that did every rule hold"
 	}
 	return c
 }
 
 func capacityOf(res control.Result) *record.Capacity {
 	c := &record.Capacity{Kind: string(res.Kind), Users: res.Users, Lo: res.Lo, Hi: res.Hi, Rule: res.Rule,
-		Estimator: res.Estimator, Stopped: res.Stopped, Why: res.Why, Recommended: res.Recommended}
+		Estimator: res.Estimator, Stopped: res.Stopped, Why: res.Why, Recommended: res.Recommended,
+		Reached: res.Reached, Held: res.Held, Confirmed: res.Confirmed}
 	for _, m := range res.Margins {
 		if m.Windows > 0 {
 			c.Margins = append(c.Margins, record.RuleMargin{Rule: m.Rule, Value: m.Ratio, Limit: 1})

@@ -400,7 +400,7 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 		kind     string
 		lo, hi   float64
 	}{
-		{"a ramp beyond the capacity", 800, 10 * time.Millisecond, record.AtLeast, 700, 805},
+		{"a ramp beyond the capacity", 800, 10 * time.Millisecond, record.AtLeast, 450, 805},
 		{"violated from the start", 5000, 150 * time.Millisecond, record.Invalid, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 	exitTool         = 1 // the tool failed: nothing follows about the target
 	exitUsage        = 2 // bad flags, plan or input
 	exitWorse        = 3 // the verdict is worse
-	exitInconclusive = 4 // the verdict is inconclusive or indicative
+	exitInconclusive = 4 // the verdict is inconclusive or indicative, or a search is unstable
 	exitInvalid      = 5 // a run is not valid
 	exitSLO          = 6 // a rule did not hold, or acknowledged messages are gone
 )

@@ -107,6 +107,11 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 		switch c.Kind {
 		case record.Estimate:
 			o.Reached = true
+		case record.Unstable: // a rule stopped it, at more than one level
+			if o.Reached, o.Capacity = c.Rule != "" && !strings.HasPrefix(c.Rule, record.ByGate), c.Reached; c.Held > 0 {
+				o.Capacity = c.Held
+			}
+			o.Why = "the search is unstable: " + c.Why
 		case record.Invalid: // violated even with the fewest users, or without data, or when the time was over and nothing had been healthy
 			o.Rule = cmp.Or(c.Rule, brokenAtEnd(events))
 			o.Reached, o.Capacity = o.Rule != "" && !noData(events, o.Rule), 0

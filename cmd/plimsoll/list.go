@@ -91,8 +91,8 @@ func capacityText(kind string, users float64) string {
 		return fmt.Sprintf("%.0f", users)
 	case record.AtLeast:
 		return fmt.Sprintf("≥ %.0f", users)
-	case record.Invalid:
-		return "invalid"
+	case record.Unstable, record.Invalid:
+		return kind
 	}
 	return "-"
 }
@@ -306,6 +306,15 @@ func (a *app) printRun(s shown, all bool) {
 			fmt.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
 		fmt.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
+		if c.Confirmed > 0 {
+			fmt.Fprintf(w, "  held for %v without a violation; an effect that comes later would not have shown\n", c.Confirmed.Round(100*time.Millisecond))
+		}
+		if c.Kind == record.Unstable {
+			fmt.Fprintf(w, "  unstable: %s\n", c.Why)
+			if c.Reached > 0 && c.Held > 0 {
+				fmt.Fprintf(w, "  two capacities: %.0f users going up, %.0f after an overload\n", c.Reached, c.Held)
+			}
+		}
 		if c.Recommended > 0 {
 			fmt.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
 		}

@@ -80,7 +80,7 @@ func TestErrorClassesAgree(t *testing.T) {
 
 // The kinds of a capacity are written by one package and read by another, which do not know each other.
 func TestCapacityKindsAgree(t *testing.T) {
-	for c, r := range map[control.Kind]string{control.Estimate: record.Estimate, control.AtLeast: record.AtLeast, control.Invalid: record.Invalid} {
+	for c, r := range map[control.Kind]string{control.Estimate: record.Estimate, control.AtLeast: record.AtLeast, control.Unstable: record.Unstable, control.Invalid: record.Invalid} {
 		if string(c) != r {
 			t.Errorf("control says %q, record says %q", c, r)
 		}

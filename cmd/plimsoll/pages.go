@@ -54,7 +54,7 @@ func page(ctx context.Context, db *series.DB, d report.RunData, ref report.PageR
 		if err != nil {
 			return p, err
 		}
-		if c := d.Manifest.Capacity; f.title == "Users" && c != nil && c.Kind != record.Invalid && ref.Test == report.Unbounded {
+		if c := d.Manifest.Capacity; f.title == "Users" && c != nil && c.Users > 0 && ref.Test == report.Unbounded {
 			panel.Limit, panel.LimitName = c.Users, "the capacity"
 		}
 		p.Panels = append(p.Panels, panel)

@@ -81,6 +81,9 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		statuses = append(statuses, exitTool)
 	} else if !r.Validity.Valid || out.Capacity != nil && out.Capacity.Kind == record.Invalid {
 		statuses = append(statuses, exitInvalid)
+	} else if out.Capacity != nil && out.Capacity.Kind == record.Unstable {
+		fmt.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", out.Capacity.Why)
+		statuses = append(statuses, exitInconclusive)
 	}
 	for _, b := range out.Warned {
 		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", b)

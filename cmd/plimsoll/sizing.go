@@ -88,7 +88,7 @@ type ladder struct {
 var searched = []float64{0.1, 0.4, 0.8, 1, 1.5}
 
 // stepsAround returns the steps for a capacity, with two significant digits, ascending, and at most max users. A capacity
-// that is only a bound has no step beyond it that would mean anything.
+// that is no estimate has no step beyond it that would mean anything.
 func stepsAround(c record.Capacity, most int) []int {
 	var out []int
 	for _, share := range searched {
@@ -139,7 +139,13 @@ func (l *ladder) climb(ctx context.Context, deployed *deployments) error {
 		if c == nil || c.Kind == record.Invalid {
 			return fmt.Errorf("run %s: the first search found no capacity to choose steps from; look at \"plimsoll show\", or write sizing.steps", r.Manifest.ID)
 		}
-		l.record.Planned = stepsAround(*c, most)
+		around := *c
+		if c.Kind == record.Unstable {
+			if around.Users = c.Held; around.Users == 0 {
+				around.Users = c.Reached
+			}
+		}
+		l.record.Planned = stepsAround(around, most)
 		l.prog.say("capacity %s users: steps %v", capacityText(c.Kind, c.Users), l.record.Planned)
 	}
 	for i, n := range l.record.Planned {
