@@ -94,6 +94,7 @@ type bench struct {
 	n        int
 	invalid  map[string]bool   // "block arm engine try"
 	ended    map[string]string // the gate that ends a search, by cell, once
+	unstable map[string]bool   // searches that contradict themselves, by cell
 	tries    map[string]int
 	starts   []int
 	cause    record.Cause // of the runs that are not valid
@@ -117,6 +118,9 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 	if gate := b.ended[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)]; gate != "" && !c.Pilot {
 		capacity.Kind, capacity.Rule = record.AtLeast, record.ByGate+gate
 		delete(b.ended, fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine))
+	}
+	if b.unstable[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)] {
+		*capacity = record.Capacity{Kind: record.Unstable, Reached: 500, Held: 300, Why: "two levels"}
 	}
 	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity,
 		Phases: []record.Phase{{Name: "measure", From: 0, To: benchSeconds * time.Second}}})

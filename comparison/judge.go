@@ -24,6 +24,7 @@ import (
 type Numbers struct {
 	Values   map[string]float64
 	Censored bool  // the capacity is a lower bound
+	Unstable bool  // the search contradicts itself: there is no capacity
 	Ops      int64 // of the measured phase, steady state
 	Why      map[string]string
 	// Had is how many operations a run had for each endpoint that is of one kind of operations, also where they are too few for a value: of a
@@ -100,7 +101,7 @@ func operationsOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) 
 			case c == nil || c.Kind == record.Invalid:
 				why = "the run has no capacity"
 			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: what is not said to be a number is none
-				why = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why)
+				why, n.Unstable = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why), true
 			default:
 				v, n.Censored = c.Users, c.Kind == record.AtLeast
 			}
@@ -314,6 +315,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				warnUnseen(&r, both)
 			}
 			warnThin(&r, both)
+			warnUnstable(&r, both, label)
 			results = append(results, r)
 		}
 		if j.OtherLoad == "" {

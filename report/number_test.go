@@ -244,9 +244,31 @@ func TestTooFew(t *testing.T) {
 
 // TestBoundsFailClosed takes every kind of capacity that is not said to be an estimate for a lower bound.
 func TestBoundsFailClosed(t *testing.T) {
-	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.AtLeast: true, "": true} {
+	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.Unstable: false, record.AtLeast: true, "": true} {
 		if got := isBound(&record.Capacity{Kind: kind}); got != want {
 			t.Errorf("%q: %v", kind, got)
+		}
+	}
+}
+
+// Searches that contradict themselves have no number in the table of users, and their two levels are a comment.
+func TestUnstableSearchesNameTwoCapacities(t *testing.T) {
+	s := full()
+	in := s.input()
+	for i := range in.Runs {
+		if r := &in.Runs[i]; r.Manifest.Capacity != nil && r.Cell.Arm == "base" {
+			r.Manifest.Capacity = &record.Capacity{Kind: record.Unstable, Reached: 3000, Held: 1800, Rule: "cpu(app) < 85%", Why: "two levels"}
+			break
+		}
+	}
+	d := From(in)
+	var b strings.Builder
+	if err := Markdown(&b, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"unstable and no number in a pair; every rule held up to 3000 users going up, and after an overload up to 1800", "| unstable |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the report lacks %q", want)
 		}
 	}
 }

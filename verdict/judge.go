@@ -341,6 +341,15 @@ func (r *Result) warnAboutPlan(opt Options) {
 	}
 }
 
+// Withhold returns the result as inconclusive, for a reason that its pairs do not show. A result that is worse stays so.
+func (r Result) Withhold(reason string) Result {
+	if r.Kind != Same && r.Kind != Better {
+		return r
+	}
+	r.NonInferior = false
+	return r.conclude(Inconclusive, reason)
+}
+
 // conclude ends a judgment: the kind, the reason and the sentence.
 func (r Result) conclude(kind Kind, reason string) Result {
 	r.Kind, r.Reason = kind, reason

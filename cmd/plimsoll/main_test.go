@@ -87,6 +87,26 @@ func TestCapacityKindsAgree(t *testing.T) {
 	}
 }
 
+// A search that contradicts itself is no success, and no fault of the run.
+func TestAnUnstableSearchIsInconclusive(t *testing.T) {
+	of := func(kind string) *record.Capacity { return &record.Capacity{Kind: kind} }
+	for _, tt := range []struct {
+		valid bool
+		c     *record.Capacity
+		want  int
+	}{
+		{true, nil, exitOK}, {false, nil, exitInvalid}, {true, of(record.Estimate), exitOK}, {true, of(record.AtLeast), exitOK},
+		{true, of(record.Unstable), exitInconclusive}, {false, of(record.Unstable), exitInvalid}, {true, of(record.Invalid), exitInvalid},
+	} {
+		if got := foundStatus(tt.valid, tt.c); got != tt.want {
+			t.Errorf("valid %v, %+v: got %d, want %d", tt.valid, tt.c, got, tt.want)
+		}
+	}
+	if got := capacityText(record.Unstable, 0); got != "unstable" {
+		t.Errorf("ls prints %q, want unstable", got)
+	}
+}
+
 func TestQuickstartIsTheExample(t *testing.T) {
 	example, err := os.ReadFile("../../examples/quickstart.yaml")
 	if err != nil {

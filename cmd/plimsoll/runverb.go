@@ -79,11 +79,11 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	var statuses []int
 	if out.Interrupted != "" && ctx.Err() != nil {
 		statuses = append(statuses, exitTool)
-	} else if !r.Validity.Valid || out.Capacity != nil && out.Capacity.Kind == record.Invalid {
-		statuses = append(statuses, exitInvalid)
-	} else if out.Capacity != nil && out.Capacity.Kind == record.Unstable {
-		fmt.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", out.Capacity.Why)
-		statuses = append(statuses, exitInconclusive)
+	} else {
+		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
+	}
+	if c := out.Capacity; c != nil && c.Kind == record.Unstable {
+		fmt.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", c.Why)
 	}
 	for _, b := range out.Warned {
 		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", b)
@@ -98,6 +98,17 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return statusError(status)
 	}
 	return nil
+}
+
+// foundStatus is the exit status of a run by its validity and by what its search found.
+func foundStatus(valid bool, c *record.Capacity) int {
+	switch {
+	case !valid || c != nil && c.Kind == record.Invalid:
+		return exitInvalid
+	case c != nil && c.Kind == record.Unstable:
+		return exitInconclusive
+	}
+	return exitOK
 }
 
 // foretell says before a search how long it may take.

@@ -1,0 +1,30 @@
+package comparison
+
+import (
+	"fmt"
+
+	"plimsoll/verdict"
+)
+
+// warnUnstable says of how many runs of each arm the search was unstable, which is no number and leaves its pair out. Where the new arm has more of
+// them than the base, what is left says nothing of a build that has lost its capacity now and then: neither same nor better.
+func warnUnstable(r *verdict.Result, pairs []numbersPair, label [2]string) {
+	var n [2]int
+	why := ""
+	for _, p := range pairs {
+		for i, side := range []Numbers{p.base, p.fresh} {
+			if side.Unstable {
+				n[i]++
+				why = side.Why[r.Name]
+			}
+		}
+	}
+	if r.Name != "capacity" || n[0]+n[1] == 0 {
+		return
+	}
+	r.Warnings = append(r.Warnings, fmt.Sprintf("the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
+		n[0], len(pairs), label[0], n[1], label[1], why))
+	if n[1] > n[0] {
+		*r = r.Withhold(fmt.Sprintf("%s has more unstable searches than %s (%d, %d): what the other pairs show is not all of it", label[1], label[0], n[1], n[0]))
+	}
+}
