@@ -57,7 +57,10 @@ func (h *held) add(w stretch) {
 func (r *run) readHeld(name string) Reading {
 	h := &r.stood
 	_, counts := r.Driver.(Counter)
+	last := readers[name](r.trail.last(r.Window))
 	switch {
+	case last.Inapplicable: // with held windows or without
+		return last
 	case h.windows == 0:
 		return Reading{Why: "the search had no window in which the number of users stood still and every rule held"}
 	case !counts && slices.Contains(long, name):

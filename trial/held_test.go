@@ -105,3 +105,22 @@ func TestOverloadIsNotRead(t *testing.T) {
 		}
 	})
 }
+
+// A search without any held window measured none of these gates; what does not apply still does not.
+func TestSearchWithoutHeldWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		l.healthy = map[string]Reading{"core": {Value: 99}}
+		s := searchSpec(spec(t, l), 480, 5000)
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish(t, s, out)
+		for name, want := range map[string]string{"users": record.NotMeasured, "little": record.NotMeasured, "rate": record.NotApplicable} {
+			if g := gateOf(out.Validity, name); g.Level != want || g.Why == "" {
+				t.Errorf("%s: %+v, want %s", name, g, want)
+			}
+		}
+	})
+}
