@@ -130,3 +130,20 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	}
 	return s, true
 }
+
+// omissionNotes says which arms' latencies a finding rests on although their users waited instead of asking.
+func (d Document) omissionNotes(f Finding) []string {
+	var out []string
+	for _, t := range d.Ops {
+		if t.Engine != f.Engine {
+			continue
+		}
+		for i, a := range d.Arms {
+			if t.marked(i) {
+				out = append(out, fmt.Sprintf("† The users of %s began %s %% of the operations that they intended, in one run %s %%: its latencies hold few of the waits of the others, see Achieved and intended operations.",
+					a.Label, sig(100*float64(t.Schedule[i].Share), 3), sig(100*float64(t.Schedule[i].Least), 3)))
+			}
+		}
+	}
+	return out
+}

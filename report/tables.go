@@ -220,7 +220,7 @@ func (d Document) endpointSections() []section {
 	var out []section
 	for i, f := range d.Verdicts {
 		base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
-		notes := skippedNotes(f)
+		notes := append(skippedNotes(f), d.omissionNotes(f)...)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
 				"Needed: how many pairs numbers like these need for a verdict. One verdict per database holds its level over all endpoints (Holm).")
