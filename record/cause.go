@@ -60,8 +60,9 @@ func CauseOf(v Validity) Cause {
 	return ""
 }
 
-// timesAlone are the gates that speak of times, rates and capacities, and not of what was done.
-var timesAlone = []string{"steal", "target_steal", "others", "users", "rate", "wait", "stationary", "search"}
+// timesAlone are the gates that speak of times, rates and capacities, and not of what was done. A neighbor on the generator's cores makes actions late too.
+var timesAlone = []string{"steal", "target_steal", "others", "users", "rate", "wait", "stationary", "search",
+	"core", "lag", "late", "sched", "pause", "inbox", "bursts", "little"}
 
 // Disturbed reports whether a run is not valid because others on the host disturbed it, and for nothing beside that. Its times and its capacity are of
 // their doing; CPU time is counted by process, so what an operation cost stands.

@@ -10,6 +10,9 @@ import (
 // ErrNoReset is what Reset of a target returns whose state nobody can put back.
 var ErrNoReset = errors.New("the state of this target cannot be reset")
 
+// ErrStart is wrapped by what Reset returns when all else went well and the program itself did not start.
+var ErrStart = errors.New("the program did not start")
+
 // A Spec says what to deploy. Which fields count depends on the driver; a driver refuses a Spec that
 // lacks what it needs.
 type Spec struct {

@@ -19,6 +19,7 @@ import (
 	"plimsoll/record"
 	"plimsoll/series"
 	"plimsoll/store"
+	"plimsoll/target"
 	"plimsoll/trial"
 	"plimsoll/wire"
 )
@@ -40,6 +41,7 @@ type session struct {
 	generator, targets []int
 	// rating is what this host's generator can do; nil when nobody measured it.
 	rating *calibration.Result
+	starts int // how many runs in a row found their target unable to start
 }
 
 // newSession reads what the host is and pins this process to the generator's cores.
@@ -145,6 +147,9 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	if !pt.keep {
 		s.prog.doing("resetting", s.length(pt))
 		if err := sys.reset(ctx); err != nil {
+			if errors.Is(err, target.ErrStart) && pt.comparison != "" && !pt.pilot && ctx.Err() == nil {
+				return s.unstarted(ctx, sys, pt, err)
+			}
 			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.arm, dash(pt.engine), err)
 		}
 	}
@@ -159,20 +164,15 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	if lay.processes > 1 {
 		epoch = time.Now().Add(agentsStart)
 	}
-	targetText, err := json.Marshal(sys.describe())
+	m, err := s.manifest(sys, pt, epoch, lay.processes)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	w, err := s.store.Create(record.Manifest{
-		ID: store.NewID(epoch, s.plan.Name), Name: s.plan.Name, Tool: version(), Epoch: epoch,
-		Plan: s.plan.String(), PlanDigest: s.plan.Digest(), Seed: s.plan.Seed, Arm: pt.arm, Engine: pt.engine,
-		Comparison: pt.comparison, Block: pt.block, Order: pt.order, Pilot: pt.pilot,
-		SharedHost: ownsHost(s.plan), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clock(wire.Clocks{}), Processes: lay.processes,
-	})
+	w, err := s.store.Create(m)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	s.starts = 0
 	out, stamps, err := s.carryOut(ctx, sys, pt, lay, w, epoch)
 	// A run is sealed whatever happened: what was recorded stays readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
@@ -196,6 +196,18 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 	}
 	r, err := record.Open(w.Dir())
 	return r, out, err
+}
+
+// manifest is that of a run before it begins.
+func (s *session) manifest(sys *system, pt part, epoch time.Time, processes int) (record.Manifest, error) {
+	targetText, err := json.Marshal(sys.describe())
+	return record.Manifest{
+		ID: store.NewID(epoch, s.plan.Name), Name: s.plan.Name, Tool: version(), Epoch: epoch,
+		Plan: s.plan.String(), PlanDigest: s.plan.Digest(), Seed: s.plan.Seed, Arm: pt.arm, Engine: pt.engine,
+		Comparison: pt.comparison, Block: pt.block, Order: pt.order, Pilot: pt.pilot,
+		SharedHost: ownsHost(s.plan), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
+		Clock: clock(wire.Clocks{}), Processes: processes,
+	}, err
 }
 
 // clock says in the manifest which clocks stamped the instants of a run, and how often each did (docs/time.md).

@@ -481,7 +481,7 @@ func (d *deployment) Reset(ctx context.Context) error {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if err := d.startApp(ctx); err != nil {
-		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+		return fmt.Errorf("resetting %s: %w: %w", label(d.spec), target.ErrStart, err)
 	}
 	return nil
 }

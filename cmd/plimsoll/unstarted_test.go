@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/record"
+	"plimsoll/store"
+)
+
+// TestAServerThatDoesNotStartIsAFailedRun compares a server with one that does not start the third time: the comparison goes on, the block is run again,
+// and the report counts the failure as the build's.
+func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script := filepath.Join(dir, "server")
+	text := fmt.Sprintf("#!/bin/sh\nn=$(cat %[1]s/count 2>/dev/null || echo 0)\necho $((n + 1)) > %[1]s/count\n[ $n = 2 ] && exit 1\nexec %[2]s \"$@\"\n", dir, path)
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	src := strings.NewReplacer("new: {args: [-push=0.01]}", "new: {binary: "+script+"}", "looks: [6, 9, 12]", "blocks: 3").Replace(looksPlan)
+	cmd, root, output := startPlan(t, src, "compare")
+	if status := wait(t, cmd, 3*time.Minute, output); status == exitTool || status == exitUsage {
+		t.Fatalf("status %d\n%s", status, output)
+	}
+	st, err := store.Open(filepath.Join(root, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := st.LastComparison()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, r := range c.Runs {
+		if strings.HasPrefix(r.Why, record.StartGate+": ") && r.Cause == record.ByTarget && r.Arm == "new" && r.Dropped {
+			failed++
+		}
+	}
+	report, err := os.ReadFile(filepath.Join(st.ComparisonDir(id), "report.md"))
+	if failed != 1 || c.State != record.Sealed || err != nil || !strings.Contains(string(report), "1 of 4 runs of new failed and 0 of 4 of base") {
+		t.Errorf("%d runs that did not start, state %s, %v\n%s", failed, c.State, err, output)
+	}
+}

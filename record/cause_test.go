@@ -1,0 +1,34 @@
+package record
+
+import "testing"
+
+// TestCauseOfAVoidRun accuses the target of what it alone can do when neither the generator nor a neighbor was at a limit, and nobody of what nobody knows.
+func TestCauseOfAVoidRun(t *testing.T) {
+	for _, tt := range []struct {
+		red, amber []string
+		cause      Cause
+		disturbed  bool
+	}{
+		{nil, []string{"others"}, "", false}, // valid
+		{[]string{"stationary"}, nil, ByTarget, false},
+		{[]string{"users", "wait"}, []string{"core"}, ByTarget, false},
+		{[]string{"rate", "lag"}, nil, ByGenerator, false},
+		{[]string{"stationary"}, []string{"others"}, ByHost, true}, // the neighbor may have done it
+		{[]string{"others", "core", "lag", "search"}, nil, ByHost, true},
+		{[]string{"others", "audit"}, nil, ByHost, false}, // what was lost is lost whatever the neighbor did
+		{[]string{"memory"}, nil, ByTarget, false},
+		{[]string{StartGate}, nil, ByTarget, false},
+		{[]string{"complete"}, nil, "", false},
+	} {
+		v := Validity{Valid: true}
+		for _, g := range tt.red {
+			v.Add(Finding{Gate: g, Level: Red})
+		}
+		for _, g := range tt.amber {
+			v.Add(Finding{Gate: g, Level: Amber})
+		}
+		if c, d := CauseOf(v), Disturbed(v); c != tt.cause || d != tt.disturbed {
+			t.Errorf("red %q, amber %q: %q, disturbed %v; want %q, %v", tt.red, tt.amber, c, d, tt.cause, tt.disturbed)
+		}
+	}
+}
