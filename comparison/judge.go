@@ -18,6 +18,7 @@ import (
 	"plimsoll/stats"
 	"plimsoll/trial"
 	"plimsoll/verdict"
+	"plimsoll/workload"
 )
 
 // Numbers are what one run says about the endpoints: NaN where it says nothing.
@@ -88,7 +89,9 @@ func operationsOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) 
 		}
 		n.Counts = make(map[string]int64, len(merged))
 		for op, w := range merged {
-			n.Counts[op] = int64(w.Count())
+			if _, _, answers := workload.AnswerOf(op); !answers {
+				n.Counts[op] = int64(w.Count())
+			}
 		}
 	}
 	n.Ops = int64(window("op").Count())

@@ -326,6 +326,8 @@ type OpCell struct {
 	P99    Number `json:"p99_ms"`
 	// Classes counts failed operations by class, most frequent first.
 	Classes []Count `json:"classes,omitempty"`
+	// Statuses counts those of the classes 4xx and 5xx by the status of the answer, most frequent first.
+	Statuses []Count `json:"statuses,omitempty"`
 	// Of the operations that were under way at the end of a measured phase, Drained have ended since (they are not in Rate) and Open have
 	// not: these are in the percentiles with their age, and AtLeast names those that are lower bounds for it.
 	Drained uint64   `json:"drained,omitempty"`

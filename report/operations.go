@@ -38,7 +38,7 @@ func (b *builder) operations() {
 						merged[i][name] = measure.NewWindow(name)
 					}
 					merged[i][name].Merge(w)
-					if !slices.Contains(names, name) {
+					if _, _, answers := workload.AnswerOf(name); !answers && !slices.Contains(names, name) {
 						names = append(names, name)
 					}
 				}
@@ -52,7 +52,8 @@ func (b *builder) operations() {
 		for _, name := range names {
 			row := OpRow{Name: name}
 			for i := range b.d.Arms {
-				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i], tails[i].Ops[name]))
+				answers := workload.AnswersOf(merged[i], func(op string) bool { return op == name })
+				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers))
 			}
 			t.Rows = append(t.Rows, row)
 			base, fresh, n := merged[0][name] != nil, false, uint64(0)
@@ -89,7 +90,7 @@ func byKind(x, y string) int {
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y))
 }
 
-func opCell(w *measure.Window, seconds float64, end record.TailOp) OpCell {
+func opCell(w *measure.Window, seconds float64, end record.TailOp, answers map[string]uint64) OpCell {
 	c := OpCell{Rate: unknown, Errors: unknown, P50: unknown, P95: unknown, P99: unknown}
 	if w == nil {
 		return c
@@ -109,6 +110,13 @@ func opCell(w *measure.Window, seconds float64, end record.TailOp) OpCell {
 	}
 	if len(classes) > 0 {
 		c.Classes = counts(classes)
+	}
+	if len(answers) > 0 {
+		byStatus := map[string]int{}
+		for status, n := range answers {
+			byStatus[status] = int(n)
+		}
+		c.Statuses = counts(byStatus)
 	}
 	c.P50, c.P95, c.P99 = quantileMS(w, 0.50), quantileMS(w, 0.95), quantileMS(w, 0.99)
 	for _, of := range []struct {

@@ -313,6 +313,15 @@ func errorText(c OpCell) string {
 	parts := make([]string, len(c.Classes))
 	for i, k := range c.Classes {
 		parts[i] = fmt.Sprintf("%s %d", k.Name, k.N)
+		var of []string
+		for _, s := range c.Statuses {
+			if strings.HasPrefix(s.Name, strings.TrimSuffix(k.Name, "xx")) && strings.HasSuffix(k.Name, "xx") {
+				of = append(of, fmt.Sprintf("%s %d", s.Name, s.N))
+			}
+		}
+		if len(of) > 0 {
+			parts[i] += ": " + strings.Join(of, " + ")
+		}
 	}
 	return fmt.Sprintf("%s %% (%s)", sig(100*float64(c.Errors), 2), strings.Join(parts, ", "))
 }

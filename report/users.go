@@ -148,12 +148,12 @@ func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
 	var out []OpLine
 	for _, name := range slices.Sorted(maps.Keys(ws)) {
 		all.Merge(ws[name])
-		out = append(out, OpLine{name, opCell(ws[name], 0, record.TailOp{})})
+		out = append(out, OpLine{name, opCell(ws[name], 0, record.TailOp{}, nil)})
 	}
 	if all.Count() == 0 {
-		return out, opCell(nil, 0, record.TailOp{})
+		return out, opCell(nil, 0, record.TailOp{}, nil)
 	}
-	return out, opCell(all, 0, record.TailOp{})
+	return out, opCell(all, 0, record.TailOp{}, nil)
 }
 
 // userWarnings is what a reader must not overlook.

@@ -35,6 +35,7 @@ func AllSeries() []Series {
 		{"plimsoll_slo_measured", "gauge", "", ruleLabels, "Value of a rule over the whole measured phase, at its end."},
 		{"plimsoll_op_seconds", "gauge", "seconds", []string{"op", "stat"}, "Response time of the operations that ended in the last second."},
 		{"plimsoll_ops_total", "counter", "", []string{"op", "class"}, "Operations that ended."},
+		{"plimsoll_answers_total", "counter", "", []string{"status"}, "Operations of the steady state that ended in an answer of this status, 400 or above, that they did not ask for."},
 		{"plimsoll_op_bytes_total", "counter", "bytes", []string{"op"}, "Bytes received by operations."},
 		{"plimsoll_wait_seconds", "gauge", "seconds", []string{"stat"}, "How long operations waited for a connection or a place in the last second."},
 		{"plimsoll_lag_seconds", "gauge", "seconds", []string{"stat"}, "How late the generator began actions in the last second."},
@@ -55,10 +56,17 @@ type exporter struct {
 	batch   []series.Sample
 	begin   []series.Sample // zeros of counters that were not there a second ago
 	ops     map[string]*opCounts
+	answers map[string]*answerCount   // by status
 	rules   map[string][]series.Label // by source
 	holding map[string]*ruleState     // of the readings outside a search
 	last    []control.Reading         // of the search, at its last tick
 	phases  []string                  // so far
+}
+
+// answerCount is the counter of one status.
+type answerCount struct {
+	n     uint64
+	label []series.Label
 }
 
 // opCounts are the counters of one operation, and its labels, which are made once.
@@ -71,7 +79,7 @@ type opCounts struct {
 }
 
 func newExporter(to Store, rules []plan.SLO) *exporter {
-	x := &exporter{to: to, ops: map[string]*opCounts{}, rules: map[string][]series.Label{}, holding: map[string]*ruleState{}}
+	x := &exporter{to: to, ops: map[string]*opCounts{}, answers: map[string]*answerCount{}, rules: map[string][]series.Label{}, holding: map[string]*ruleState{}}
 	for _, r := range rules {
 		l := []series.Label{{Name: "rule", Value: r.Source}, {Name: "stat", Value: r.Stat}}
 		switch r.Stat {
@@ -84,6 +92,9 @@ func newExporter(to Store, rules []plan.SLO) *exporter {
 			l = append(l, series.Label{Name: "op", Value: r.Arg})
 		}
 		x.rules[r.Source] = l
+	}
+	for _, status := range []string{"429", "503"} { // from 0 on: a run without them is known to have had none
+		x.answers[status] = &answerCount{label: one("status", status)}
 	}
 	return x
 }
@@ -115,6 +126,7 @@ func (r *run) export(ctx context.Context) {
 		switch {
 		case w.Name == workload.Schedule:
 			x.stats("plimsoll_lag_seconds", w.Lag)
+		case x.answer(w):
 		case w.Count() > 0:
 			x.op(w)
 			if workload.Steady(w.Name) {
@@ -264,6 +276,22 @@ func (x *exporter) op(w *measure.Window) {
 	}
 }
 
+// answer counts failed operations by the status of their answer, if the window is of those.
+func (x *exporter) answer(w *measure.Window) bool {
+	status, _, ok := workload.AnswerOf(w.Name)
+	if !ok {
+		return false
+	}
+	a := x.answers[status]
+	if a == nil {
+		a = &answerCount{label: one("status", status)}
+		x.answers[status] = a
+		x.begin = append(x.begin, series.Sample{Name: "plimsoll_answers_total", Labels: a.label})
+	}
+	a.n += w.Count()
+	return true
+}
+
 // counters stores all counters, also of operations of which none ended in the last second.
 func (x *exporter) counters() {
 	for _, c := range x.ops {
@@ -273,6 +301,9 @@ func (x *exporter) counters() {
 			}
 		}
 		x.add("plimsoll_op_bytes_total", c.name, float64(c.bytes))
+	}
+	for _, a := range x.answers {
+		x.add("plimsoll_answers_total", a.label, float64(a.n))
 	}
 }
 

@@ -22,6 +22,8 @@ const (
 	LimitFiles      = "fd-limit"          // the limit of open files
 	LimitPorts      = "ports"             // source ports of a client of the next tier
 	LimitProxyConns = "proxy-connections" // the proxy's limit of connections
+	LimitRefusals   = "refusals"          // the target answers 429 or 503 instead of doing what it was asked for
+	LimitCut        = "cut-connections"   // the target refuses connections, or cuts them before it has answered
 	LimitFanOut     = "fan-out"           // events for WebSockets wait in or fall out of queues
 	LimitGenerator  = "generator"         // the load generator
 	LimitHost       = "host"              // others on the host of the target or the generator
@@ -70,6 +72,12 @@ var behind = map[string]struct{ same, any []string }{
 	LimitLoss:       {any: []string{LimitRing, LimitAllowance, LimitPackets, LimitConntrack, LimitBacklog}},
 	LimitGC:         {same: []string{LimitQuota}},
 	LimitProxyConns: {same: []string{LimitCPU, LimitQuota, LimitFiles}},
+
+	// A server that refuses does so by a limit of its own, whatever else is busy; one whose queues or files are full does it for them. What cuts
+	// connections is the end of many a chain.
+	LimitRefusals: {any: []string{LimitBacklog, LimitFiles, LimitProxyConns, LimitDBConns, LimitMemory}},
+	LimitCut: {any: []string{LimitRefusals, LimitBacklog, LimitFiles, LimitPorts, LimitProxyConns, LimitConntrack, LimitRing, LimitAllowance, LimitPackets,
+		LimitLoss, LimitMemory, LimitQuota, LimitGC, LimitCPU, LimitAppLocks, LimitPool, LimitWorkers, LimitOutbound, LimitDBConns, LimitDBLocks, LimitDisk}},
 }
 
 // Serves names the roles whose saturation is also felt as waiting on a role: a pool of the app waits for a slow database.
@@ -87,6 +95,11 @@ func Indicators() []Indicator {
 	ofRequests := func(seconds string) string { return "(" + seconds + ") / on() group_left() ($inflight > 0)" }
 	// Who waits in line behind the session that writes the log waits for the disk as well.
 	onDisk := `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type=~"IO|LWLock:WALWrite"}[$w]))`
+	// What users see of a refusal names no role: it is the whole target's.
+	ofTarget := func(q string) string { return `label_replace(` + q + `, "role", "` + wholeTarget + `", "", "")` }
+	ofOps := func(q string) string { return ofTarget(q + ` / (sum(rate(plimsoll_ops_total{op="op"}[$w])) > 0)`) }
+	const refused = `sum(rate(plimsoll_answers_total{status=~"429|503"}[$w]))`
+	const cut = `(sum(rate(plimsoll_ops_total{op="op", class=~"dial|tls|write|header|body|ws"}[$w])) or vector(0))`
 	// With what a process collects in its idle time: that is not idle for others on its cores.
 	gc := rate("go_cpu_classes_gc_total_cpu_seconds_total")
 	used := "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
@@ -110,6 +123,8 @@ func Indicators() []Indicator {
 		{LimitMemory, Saturation, "time in which all work waited for memory", worst("node_pressure_memory_stalled_seconds_total") + " or " + worst("container_pressure_memory_stalled_seconds_total"), "", 0.05, "ratio", false},
 		{LimitMemory, Saturation, "pages swapped in and out per second", "(" + rate("node_vmstat_pswpin") + " + " + rate("node_vmstat_pswpout") + ")", "", 100, "/s", false},
 		{LimitMemory, Utilization, "memory of its control group's limit", `max by (role) (container_memory_usage_bytes / (container_spec_memory_limit_bytes > 0))`, "", 0.98, "ratio", true},
+		{LimitRefusals, Loss, "operations answered with 429 or 503", ofOps(refused), ofTarget(refused), failureLimit, "ratio", false},
+		{LimitCut, Loss, "operations whose connection was refused or cut", ofOps(cut), ofTarget(cut), failureLimit, "ratio", false},
 		{LimitLoss, Loss, "segments that ended in a timeout, of those sent", share(rate("node_netstat_TcpExt_TCPTimeouts"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_TcpExt_TCPTimeouts"), 0.0002, "ratio", false},
 		{LimitLoss, Loss, "segments sent again, of those sent", share(rate("node_netstat_Tcp_RetransSegs"), rate("node_netstat_Tcp_OutSegs")), rate("node_netstat_Tcp_RetransSegs"), 0.005, "ratio", true},
 		{LimitRing, Loss, "packets lost for want of room in the ring, per second", rate(`plimsoll_nic_rx_missed_total`) + " or " + rate("plimsoll_nic_rx_no_buffer_total") + " or " + rate(`node_network_receive_missed_errors_total{device!="lo"}`), "", 0.1, "/s", false},
@@ -123,6 +138,12 @@ func Indicators() []Indicator {
 		{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
 	}
 }
+
+// failureLimit is the share of operations from which on failures of one kind may be why a run stopped: that of the default rule.
+const failureLimit = 0.001
+
+// wholeTarget is the role of what the users see and no process by itself.
+const wholeTarget = "target"
 
 // busyLimit is the use at which cores limit. The survey's starting point is 0.85; but a search holds the load around its capacity, half of the
 // time below it, and on one or two cores mean response times multiply before that (the fault suite's controls broke their rules at 0.82
@@ -151,6 +172,8 @@ var adviceOf = map[string]string{
 	LimitFiles:      "Raise the limit of open files (LimitNOFILE of the unit, worker_rlimit_nofile of nginx).",
 	LimitPorts:      "Keep connections to the next tier alive, widen net.ipv4.ip_local_port_range, or give the proxy more addresses.",
 	LimitProxyConns: "Raise worker_connections, and worker_rlimit_nofile with it.",
+	LimitRefusals:   "A limit answers instead of the service: find it (limit_req of nginx, a plan or quota of the provider, the application's own rate limits), and whether it is meant to protect what is behind it. If the generator's one address is what it counts, exempt that.",
+	LimitCut:        "Something on the way closes connections: look at connection limits and keep-alive times of proxy and server, and at what they log at this load.",
 	LimitFanOut:     "Events leave slower than they come: fewer members per channel event, more nodes, or larger send queues if the bursts are short.",
 	LimitHost:       "Find who else uses the cores (top, pidstat), end it or move it, and run again.",
 	LimitUnknown:    "No resource that was watched is saturated. Likely are serialization inside the program, a system outside, or something without a probe; watch more of it (docs/probes.md), take a profile at this load.",

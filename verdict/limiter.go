@@ -11,21 +11,22 @@ import (
 
 // The rule's own constants. The first three are the survey's (the attribution rule after 5.2).
 const (
-	baseLoad    = 0.7  // of the capacity: up to here is the baseline
-	significant = 4.0  // robust z of the indicator at capacity against the baseline
-	doseRho     = 0.8  // Spearman's coefficient of indicator and load
-	doseFrom    = 0.8  // of the capacity: levels that all lie above say nothing of a dose response
-	lossRho     = 0.5  // the same of a loss, which comes in bursts and is next to nothing without a cause
-	nearLoad    = 0.97 // of the capacity: from here is "at capacity"
-	nearAtLeast = 0.9  // the same for a search that was seldom there
-	fewestAt    = 5    // samples at capacity, and of the baseline
-	noiseLag    = 5    // samples between two readings whose rate windows hardly overlap
-	fewestBins  = 4    // levels of load, for a dose response
-	equalUse    = 0.02 // of busy cores: readings of the same cores by two probes differ by less
-	alikeUse    = 0.10 // of what processes use of the cores of two roles: the cores may be the same
-	fullUse     = 0.95 // of busy cores, from which on they may be why something is lost
-	ownShare    = 0.5  // of what processes use of busy cores: a watched system that uses less is not who fills them
-	cpuMinor    = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
+	baseLoad     = 0.7  // of the capacity: up to here is the baseline
+	significant  = 4.0  // robust z of the indicator at capacity against the baseline
+	doseRho      = 0.8  // Spearman's coefficient of indicator and load
+	doseFrom     = 0.8  // of the capacity: levels that all lie above say nothing of a dose response
+	lossRho      = 0.5  // the same of a loss, which comes in bursts and is next to nothing without a cause
+	nearLoad     = 0.97 // of the capacity: from here is "at capacity"
+	nearAtLeast  = 0.9  // the same for a search that was seldom there
+	fewestAt     = 5    // samples at capacity, and of the baseline
+	noiseLag     = 5    // samples between two readings whose rate windows hardly overlap
+	fewestBins   = 4    // levels of load, for a dose response
+	equalUse     = 0.02 // of busy cores: readings of the same cores by two probes differ by less
+	alikeUse     = 0.10 // of what processes use of the cores of two roles: the cores may be the same
+	fullUse      = 0.95 // of busy cores, from which on they may be why something is lost
+	ownShare     = 0.5  // of what processes use of busy cores: a watched system that uses less is not who fills them
+	mostFailures = 0.5  // of the failed operations: refusals of so many are what the rule broke by
+	cpuMinor     = 0.5  // a role with less than this part of the largest consumer's CPU only shares its cores
 )
 
 // loadBins are the levels of load, in parts of the capacity, over which a dose response is judged.
@@ -50,6 +51,11 @@ type Observed struct {
 	Reached bool
 	// Rule is the one that ended it; Why says why nothing did, when Reached is false.
 	Rule, Why string
+	// Failed says how many operations failed and how, when these were more than supported users may have; "" otherwise. Then something
+	// limited the run, whatever ended it.
+	Failed string
+	// Failures are the parts of these that are the doing of a limiter, by its name: refused ones, cut ones.
+	Failures map[string]float64
 	// Generator holds the red findings of the gates of the run's health that the target alone cannot turn red, as texts; Foreign says that
 	// they are about others on the hosts and not about the generator.
 	Generator []string
@@ -118,7 +124,9 @@ type Limiter struct {
 	Exonerated []Evidence `json:"exonerated,omitempty"`
 	// Unseen are the roles of the system of which nothing was watched.
 	Unseen []string `json:"unseen,omitempty"`
-	Advice string   `json:"advice,omitempty"`
+	// Failed is [Observed.Failed].
+	Failed string `json:"failed,omitempty"`
+	Advice string `json:"advice,omitempty"`
 }
 
 // Diagnose names what limited a run by a fixed rule: the generator first; then the indicators that at capacity are beyond their
@@ -138,7 +146,7 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 			Sentence: "LIMITED BY LOAD GENERATOR: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
 			Advice:   "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means."}
 	}
-	if !o.Reached {
+	if !o.Reached && o.Failed == "" {
 		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "Nothing limited the run: " + o.Why + "."}
 	}
 	var all []Evidence
@@ -148,8 +156,9 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 			all = append(all, e)
 		}
 	}
-	l := Limiter{Unseen: unseen(o, all)}
+	l := Limiter{Unseen: unseen(o, all), Failed: o.Failed}
 	explainLoss(all)
+	explainFailures(all, o)
 	suspects := candidates(all, o)
 	for _, e := range all {
 		if !e.Qualifies {
@@ -199,6 +208,19 @@ func explainLoss(all []Evidence) {
 	}
 }
 
+// explainFailures lets refusals qualify without a dose response where the failed operations that ended the run are mostly their doing: a
+// search that steps back at the first of them sees few levels of load with any.
+func explainFailures(all []Evidence, o Observed) {
+	if o.Reached && !strings.HasPrefix(o.Rule, "rate(") {
+		return
+	}
+	for i := range all {
+		if e := &all[i]; e.High && !e.Qualifies && !e.supports && o.Failures[e.Limiter] >= mostFailures {
+			e.Qualifies = true
+		}
+	}
+}
+
 func (l Limiter) unknown(o Observed) Limiter {
 	l.Name, l.Kind, l.Advice = LimitUnknown, LimitUnknown, adviceOf[LimitUnknown]
 	l.Sentence = "UNKNOWN: no resource that was watched is saturated at capacity"
@@ -217,7 +239,10 @@ func (l Limiter) unknown(o Observed) Limiter {
 	if len(l.Unseen) > 0 {
 		l.Sentence += "; nothing was watched of " + strings.Join(l.Unseen, ", ")
 	}
-	if o.Rule != "" {
+	if o.Failed != "" {
+		l.Sentence += "; " + o.Failed
+	}
+	if o.Rule != "" && o.Reached {
 		l.Sentence += "; the rule that broke is " + o.Rule
 	}
 	l.Sentence += "."
@@ -306,6 +331,9 @@ func explains(a, b suspect, o Observed) bool {
 	}
 	if slices.Contains(behind[b.kind].any, a.kind) {
 		return true
+	}
+	if a.kind == LimitRefusals && b.kind == LimitRefusals {
+		return b.role == wholeTarget // a process that counts its own refusals says whose they are
 	}
 	if slices.Contains(behind[b.kind].same, a.kind) && (a.role == b.role || slices.Contains(serves[b.role], a.role)) {
 		return true

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/measure"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/series"
 	"plimsoll/verdict"
+	"plimsoll/workload"
 )
 
 // mostLimiterPoints bounds the samples of an indicator; a longer run is read in coarser steps.
@@ -26,13 +28,18 @@ func limiterOf(ctx context.Context, r *record.Run, events []record.Event) (*verd
 	if !ok {
 		return nil, nil
 	}
-	if len(o.Generator) > 0 || !o.Reached {
-		l := verdict.Diagnose(nil, o)
-		return &l, nil
-	}
 	p, err := plan.Parse([]byte(r.Manifest.Plan))
 	if err != nil {
 		p = &plan.Plan{Workload: plan.Workload{Pace: 1}} // of another version
+	}
+	if len(o.Generator) == 0 && voidBy(r) == "" {
+		if o.Failed, o.Failures, err = failedIn(r, p, events, o.Capacity); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Generator) > 0 || !o.Reached && o.Failed == "" {
+		l := verdict.Diagnose(nil, o)
+		return &l, nil
 	}
 	catalog := indicators()
 	if err := readObserved(ctx, p, r, span, catalog, &o); err != nil {
@@ -65,6 +72,10 @@ func indicators() []verdict.Indicator {
 			Query: "(" + waits + ") / on() group_left() ($inflight > 0)", Dose: waits, Limit: 0.05, Unit: "ratio"}
 	}
 	return append(verdict.Indicators(),
+		// The app's own count of the answers by which it refused says that it was the app, and nobody on the way.
+		verdict.Indicator{Limiter: verdict.LimitRefusals, Rank: verdict.Loss, What: "requests that it answered with 429 or 503",
+			Query: `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w])) / on (role) (sum by (role) (rate(mattermost_api_time_count[$w])) > 0)`,
+			Dose:  `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w]))`, Limit: defaultFailures, Unit: "ratio"},
 		pool(verdict.LimitWorkers, "workers", "a worker"),
 		pool(verdict.LimitOutbound, "outbound", "a connection to a service that is called"),
 		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss; nor are those kept for a client that went away.
@@ -76,6 +87,61 @@ func indicators() []verdict.Indicator {
 		verdict.Indicator{Limiter: verdict.LimitFanOut, Rank: verdict.Saturation, What: "time that an event waits before it is sent to WebSockets",
 			Query: `max by (role) (avg_over_time(mattermost_websocket_broadcast_buffer_size[$w])) / on (role) (sum by (role) (rate(mattermost_websocket_event_total[$w])) > 0)`,
 			Limit: 0.1, Unit: "s"})
+}
+
+// voidBy returns the finding for which a run is not valid, but for those that say that the target was overloaded; "" when there is none.
+func voidBy(r *record.Run) (void string) {
+	for _, f := range r.Validity.Findings {
+		if f.Level == record.Red && f.Gate != "level" && f.Gate != "search" {
+			void = f.Gate + ": " + f.Text
+		}
+	}
+	return void
+}
+
+// failedIn says how many operations of the users at capacity failed, and how, and which part was whose doing, when these are more than the run's rule of all failed operations
+// allows, or than its default does: at nine tenths of the capacity and more in a search, in the measured phase of a bounded test. Two
+// failures at least: one never decides.
+func failedIn(r *record.Run, p *plan.Plan, events []record.Event, capacity float64) (text string, by map[string]float64, err error) {
+	most := defaultFailures
+	if p.Unbounded != nil {
+		if i := slices.IndexFunc(p.Unbounded.SLO, limitsErrors); i >= 0 {
+			most = p.Unbounded.SLO[i].Threshold
+		}
+	}
+	ph, ok := r.Manifest.Phase("search")
+	if ok {
+		// Users are noted once a second; the search's capacity may lie above all of them for a moment.
+		for _, e := range events {
+			if e.Kind == "users" && e.At > ph.From && e.At <= ph.To && float64(e.Users) >= 0.9*capacity {
+				ph.From = e.At.Truncate(time.Second)
+				break
+			}
+		}
+	} else if ph, ok = r.Manifest.Phase("measure"); !ok {
+		return "", nil, nil
+	}
+	merged, err := r.Merged(ph.From, ph.To)
+	if err != nil {
+		return "", nil, err
+	}
+	all := measure.NewWindow("op")
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		if workload.Steady(name) {
+			all.Merge(merged[name])
+		}
+	}
+	if all.Errors() < 2 || float64(all.Errors()) < most*float64(all.Count()) {
+		return "", nil, nil
+	}
+	answers, failed := workload.AnswersOf(merged, workload.Steady), float64(all.Errors())
+	cut := uint64(0)
+	for _, c := range []measure.Class{measure.Dial, measure.TLS, measure.Write, measure.Header, measure.Body, measure.WS} {
+		cut += all.Classes[c]
+	}
+	by = map[string]float64{verdict.LimitRefusals: float64(answers["429"]+answers["503"]) / failed, verdict.LimitCut: float64(cut) / failed}
+	return fmt.Sprintf("%d of %d operations failed there (%.3g %%): %s", all.Errors(), all.Count(), 100*failed/float64(all.Count()),
+		workload.Failures(all, answers)), by, nil
 }
 
 // stopped says where a run's evidence is to be taken, and between which instants.
@@ -92,12 +158,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 	}
 	bounded, isBounded := m.Phase("measure")
 	search, isSearch := m.Phase("search")
-	void := ""
-	for _, f := range r.Validity.Findings {
-		if f.Level == record.Red && f.Gate != "level" && f.Gate != "search" {
-			void = f.Gate + ": " + f.Text
-		}
-	}
+	void := voidBy(r)
 	switch c := m.Capacity; {
 	case m.State == record.Running || m.State == record.Interrupted:
 		return o, span, false
@@ -322,6 +383,9 @@ func printLimiter(w io.Writer, l *verdict.Limiter, all bool) {
 			fmt.Fprintf(w, " (%s)", strings.Join(l.Doubts, "; "))
 		}
 		fmt.Fprintln(w)
+	}
+	if l.Failed != "" && l.Name != verdict.LimitUnknown { // whose sentence has it
+		fmt.Fprintf(w, "  failures: %s\n", l.Failed)
 	}
 	for i, e := range l.Evidence {
 		if i > 0 {

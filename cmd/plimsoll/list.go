@@ -123,6 +123,7 @@ type opRow struct {
 	Rate   float64           `json:"per_second"`
 	Errors uint64            `json:"errors"`
 	Class  map[string]uint64 `json:"errors_by_class,omitempty"`
+	Status map[string]uint64 `json:"errors_by_status,omitempty"` // of the answers, 4xx and 5xx
 	Mean   float64           `json:"mean_ms"`
 	P50    float64           `json:"p50_ms"`
 	P95    float64           `json:"p95_ms"`
@@ -146,13 +147,20 @@ func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
 		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
 			continue
 		}
+		if _, _, ok := workload.AnswerOf(name); ok { // counted with its operation
+			continue
+		}
 		if workload.Steady(name) {
 			all.Merge(w)
 		}
-		rows = append(rows, rowOf(w, span))
+		row := rowOf(w, span)
+		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
+		rows = append(rows, row)
 	}
 	if all.Count() > 0 || all.Response.Count() > 0 {
-		rows = append(rows, rowOf(all, span))
+		row := rowOf(all, span)
+		row.Status = workload.AnswersOf(merged, workload.Steady)
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -174,6 +182,20 @@ func rowOf(w *measure.Window, span time.Duration) opRow {
 		}
 	}
 	return r
+}
+
+// statusText tells the statuses of a class of answers apart: " (429 3708)".
+func statusText(class string, statuses map[string]uint64) string {
+	var of []string
+	for _, s := range slices.Sorted(maps.Keys(statuses)) {
+		if digit, answers := strings.CutSuffix(class, "xx"); answers && strings.HasPrefix(s, digit) {
+			of = append(of, fmt.Sprintf("%s %d", s, statuses[s]))
+		}
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(of, ", ") + ")"
 }
 
 // show prints one run.
@@ -346,7 +368,7 @@ func (a *app) printRun(s shown, all bool) {
 	printWithin(w, s.Ops)
 	for _, o := range s.Ops {
 		for _, c := range slices.Sorted(maps.Keys(o.Class)) {
-			fmt.Fprintf(w, "  %s: %d %s\n", o.Name, o.Class[c], c)
+			fmt.Fprintf(w, "  %s: %d %s%s\n", o.Name, o.Class[c], c, statusText(c, o.Status))
 		}
 	}
 	for _, e := range s.Events {

@@ -11,6 +11,9 @@ import (
 // are of. Two failures in 2000 operations or fewer break it, because a window of a small test has some hundreds.
 const failedOperations = "rate(errors) < 0.1% min 2000"
 
+// defaultFailures is the part of all operations that it allows.
+const defaultFailures = 0.001
+
 // withDefaultRules fills in the rules of a search that has none: the nine of mattermost-load-test-ng, made right, and the one of
 // all failed operations. docs/capacity.md says of each what it was, and what was wrong. Rules of the plan's own that limit rate(errors)
 // nowhere get that one as well, so that no search counts shed load as carried.

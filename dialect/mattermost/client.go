@@ -138,6 +138,9 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	}
 	c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	if e != nil {
+		if class == measure.Status4xx || class == measure.Status5xx {
+			c.table.answered(o, e.Status)
+		}
 		if c.note != nil {
 			c.note(e)
 		}

@@ -30,16 +30,23 @@ func newSetupOp(name string) op {
 }
 
 // A Table holds the handles of the op names in one registry, for one phase of a user's life.
-type Table struct{ names []measure.Name }
+type Table struct {
+	names  []measure.Name
+	reg    *measure.Registry
+	prefix string
+}
 
 // NewTable returns the names of the steady state, of [workload.Login] or of [workload.Setup], as prefix says; "" means the first.
 func NewTable(reg *measure.Registry, prefix string) *Table {
-	t := &Table{names: make([]measure.Name, len(opNames))}
+	t := &Table{names: make([]measure.Name, len(opNames)), reg: reg, prefix: prefix}
 	for o := range opNames {
 		t.names[o] = reg.Name(seriesOf(op(o), prefix))
 	}
 	return t
 }
+
+// answered counts the status of an answer that was none of those wanted.
+func (t *Table) answered(o op, status int) { workload.Answered(t.reg, seriesOf(o, t.prefix), status) }
 
 // seriesOf returns the name of an op in one phase of a user's life.
 func seriesOf(o op, prefix string) string {

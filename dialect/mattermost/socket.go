@@ -97,6 +97,9 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
 	if err != nil {
 		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Err: err}
 		class, done = e.Class, time.Now()
+		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
+			c.table.answered(opWebSocket, h.Status)
+		}
 	} else {
 		done = s.ws.Arrived()
 	}

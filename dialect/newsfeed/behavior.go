@@ -59,7 +59,11 @@ func aside(env *workload.Env, set settings) (*client, error) {
 		reg = measure.NewRegistry(1)
 	}
 	u := workload.NewUser(0, 0, env.Seed, 1, reg.Recorder(0), time.Now())
-	return newClient(env, set, u, newTable(reg, workload.Setup), nil)
+	c, err := newClient(env, set, u, newTable(reg, workload.Setup), nil)
+	if c != nil {
+		c.reg = nil
+	}
+	return c, err
 }
 
 // State implements workload.Portable: there is nothing to hand over.

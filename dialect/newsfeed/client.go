@@ -87,7 +87,8 @@ type client struct {
 	set   settings
 	rec   recorder
 	table *table
-	note  func(*OpError) // hears of every failed op; may be nil
+	note  func(*OpError)    // hears of every failed op; may be nil
+	reg   *measure.Registry // counts the statuses of failed ops; nil for what is no load
 	body  []byte
 }
 
@@ -96,7 +97,7 @@ func newClient(env *workload.Env, set settings, rec recorder, t *table, note fun
 	if err != nil {
 		return nil, err
 	}
-	return &client{http: h, set: set, rec: rec, table: t, note: note}, nil
+	return &client{http: h, set: set, rec: rec, table: t, note: note, reg: env.Registry}, nil
 }
 
 func (c *client) close() { _ = c.http.Close() } // it has no errors worth a word
@@ -133,6 +134,9 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 	c.rec.Done(c.table[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	if e == nil {
 		return nil
+	}
+	if class == measure.Status4xx || class == measure.Status5xx {
+		workload.Answered(c.reg, opNames[o], e.Status)
 	}
 	if c.note != nil {
 		c.note(e)
