@@ -99,7 +99,7 @@ func voidBy(r *record.Run) (void string) {
 	return void
 }
 
-// failedIn says how many operations of the users at capacity failed, and how, and which part was whose doing, when these are more than the run's rule of all failed operations
+// failedIn says how many operations of the users at capacity failed, how, and which part was whose doing, when these are more than the run's rule of failed operations
 // allows, or than its default does: at nine tenths of the capacity and more in a search, in the measured phase of a bounded test. Two
 // failures at least: one never decides.
 func failedIn(r *record.Run, p *plan.Plan, events []record.Event, capacity float64) (text string, by map[string]float64, err error) {
