@@ -159,6 +159,28 @@ func TestCorrelatedMean(t *testing.T) {
 	}
 }
 
+// Where windows have a long tail, the mean of what they say is not where half of them lie; the interval must hold that.
+func TestSkewedWindowsWidenTheRegression(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	held := 0
+	const runs = 100
+	for range runs {
+		var pts []point
+		for i := range 240 {
+			x := 0.1*rng.Float64() - 0.05
+			pts = append(pts, point{x: x, y: 8*x + 0.3*(rng.ExpFloat64()-math.Ln2), w: 1, early: i < 120})
+		}
+		if f, why := line(pts, 0, near); why != "" {
+			held++ // refused
+		} else if f.lo <= 0 && 0 <= f.hi {
+			held++
+		}
+	}
+	if held < 90 {
+		t.Errorf("%d of %d intervals hold the users at which half of all windows are violated", held, runs)
+	}
+}
+
 func TestStridesShrinkAndGrow(t *testing.T) {
 	sc := newScript(t, Config{Start: 800, Max: 20000, Precision: 1e-9, Budget: 20 * time.Minute}, func(n int, at time.Duration) []Reading {
 		limit := 1000.0

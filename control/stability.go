@@ -102,12 +102,17 @@ func (s *Search) Bound() (users float64, long time.Duration) {
 			users = max(users, h.users)
 		}
 	}
+	return max(users, s.holding(long)), long
+}
+
+// holding returns the most users that have been held for so long since the last violation.
+func (s *Search) holding(long time.Duration) (users float64) {
 	for _, l := range s.levels {
 		if s.last-l.at >= long {
 			users = max(users, l.users)
 		}
 	}
-	return users, long
+	return users
 }
 
 // heldMax reports whether the most users that there may be were held for long enough.
@@ -201,6 +206,9 @@ func (s *Search) settle(r Result) Result {
 		u.Why = fmt.Sprintf("every rule held up to %.0f users going up, and after the overload nothing held again, down to %.0f users, before the search ended: "+
 			"an effect that comes late and a capacity look alike", u.Reached, s.samples[len(s.samples)-1].users)
 		return u
+	}
+	if r.Kind == AtLeast && s.holding(r.Confirmed) >= 0.99*r.Users {
+		return r // held since the last violation, which was a false alarm
 	}
 	why, reached, again := s.unstable()
 	if why == "" && r.Kind == Estimate && r.Hi > widest*r.Lo {
