@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -33,6 +35,9 @@ func costsOf(ctx context.Context) comparison.Reader {
 			return nil, nil
 		}
 		x, err := openStretch(r, ph)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil // a run without series: no role's CPU time is visible
+		}
 		if err != nil {
 			return nil, err
 		}
