@@ -89,7 +89,7 @@ func operationsOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) 
 		}
 		n.Counts = make(map[string]int64, len(merged))
 		for op, w := range merged {
-			if _, _, answers := workload.AnswerOf(op); !answers {
+			if !workload.OfAnswers(op) {
 				n.Counts[op] = int64(w.Count())
 			}
 		}

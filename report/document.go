@@ -5,6 +5,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/verdict"
+	"plimsoll/workload"
 )
 
 // FormatVersion is the version of the JSON form of a [Document].
@@ -328,6 +329,8 @@ type OpCell struct {
 	Classes []Count `json:"classes,omitempty"`
 	// Statuses counts those of the classes 4xx and 5xx by the status of the answer, most frequent first.
 	Statuses []Count `json:"statuses,omitempty"`
+	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not failed.
+	Expected []workload.ExpectedCount `json:"expected,omitempty"`
 	// Of the operations that were under way at the end of a measured phase, Drained have ended since (they are not in Rate) and Open have
 	// not: these are in the percentiles with their age, and AtLeast names those that are lower bounds for it.
 	Drained uint64   `json:"drained,omitempty"`

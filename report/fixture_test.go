@@ -174,6 +174,9 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 			ph.Schedule = &record.Schedule{Of: record.OfUsers, Achieved: 2400, Intended: 2400 / share}
 			ph.Tail = &record.Tail{Waited: 40 * time.Millisecond}
 			ph.Tail.Add("post", record.TailOp{Drained: 3, OK: 3})
+			const gone = "expected_404 app.post.get.app_error view"
+			r.Ops[gone] = measure.NewWindow(gone)
+			r.Ops[gone].Classes[measure.Status4xx] = 4
 			r.Omitted = map[string]*measure.Window{}
 			if share < record.LeastAchieved {
 				ph.Tail.Add("view", record.TailOp{Open: 2, Least: time.Millisecond})

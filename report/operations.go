@@ -38,7 +38,7 @@ func (b *builder) operations() {
 						merged[i][name] = measure.NewWindow(name)
 					}
 					merged[i][name].Merge(w)
-					if _, _, answers := workload.AnswerOf(name); !answers && !slices.Contains(names, name) {
+					if !workload.OfAnswers(name) && !slices.Contains(names, name) {
 						names = append(names, name)
 					}
 				}
@@ -53,7 +53,9 @@ func (b *builder) operations() {
 			row := OpRow{Name: name}
 			for i := range b.d.Arms {
 				answers := workload.AnswersOf(merged[i], func(op string) bool { return op == name })
-				row.Arms = append(row.Arms, opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers))
+				cell := opCell(merged[i][name], seconds[i], tails[i].Ops[name], answers)
+				cell.Expected = workload.ExpectedOf(merged[i], func(op string) bool { return op == name })
+				row.Arms = append(row.Arms, cell)
 			}
 			t.Rows = append(t.Rows, row)
 			base, fresh, n := merged[0][name] != nil, false, uint64(0)

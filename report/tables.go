@@ -307,6 +307,14 @@ func dashLabel(label string) string {
 }
 
 func errorText(c OpCell) string {
+	text := failureText(c)
+	for _, e := range c.Expected {
+		text += "; " + e.String()
+	}
+	return text
+}
+
+func failureText(c OpCell) string {
 	if c.Failed == 0 {
 		return "0"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/measure"
 	"plimsoll/record"
 	"plimsoll/workload"
 )
@@ -41,6 +42,7 @@ type conductState struct {
 	storms []TimedStorm // to come, with At from the epoch
 	under  []underway
 	ended  bool
+	seen   map[string]*measure.Window // counts of the phase that counts, by series: steady operations and expected answers
 }
 
 type underway struct {
@@ -60,6 +62,28 @@ func (r *run) beginConduct() {
 		s.Index = i
 		s.At += r.now()
 		r.conduct.storms = append(r.conduct.storms, s)
+	}
+}
+
+// answers counts the operations of the phase that counts, and which of their answers were expected ones.
+func (r *run) answers(windows []*measure.Window) {
+	c := &r.conduct
+	if c.users.Phase == "" || c.ended || r.phase != c.users.Phase {
+		return
+	}
+	if c.seen == nil {
+		c.seen = map[string]*measure.Window{}
+	}
+	for _, w := range windows {
+		if !workload.Steady(w.Name) && !workload.OfAnswers(w.Name) {
+			continue
+		}
+		if c.seen[w.Name] == nil {
+			c.seen[w.Name] = measure.NewWindow(w.Name)
+		}
+		for class, n := range w.Classes {
+			c.seen[w.Name].Classes[class] += n
+		}
 	}
 }
 
@@ -84,6 +108,12 @@ func (r *run) endConduct() {
 			text += "; farthest off: " + strings.Join(far, ", ")
 		}
 		r.out.Validity.Add(record.Finding{Gate: "mix", Level: record.Amber, Value: m.Distance * 100, Limit: max(workload.MixTolerance, m.Chance99) * 100, Unit: "pp", Text: text})
+	}
+	for _, e := range workload.Overdone(c.seen) {
+		n := c.seen[e.Op].Count()
+		share := 100 * float64(e.N) / float64(n)
+		r.out.Validity.Add(record.Finding{Gate: "expected answers", Level: record.Amber, Value: share, Limit: 100 * workload.MostExpected, Unit: "%",
+			Text: fmt.Sprintf("%d of %d operations %s (%.1f %%) ended in an expected answer, and count as carried: that is more than users who cross each other's ways explain, so look at what they ask for", e.N, n, e.Op, share)})
 	}
 	for _, u := range c.under { // not all back
 		s := &c.users.Storms[u.index]

@@ -156,6 +156,49 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 	}
 }
 
+// An operation that ends in an expected answer more often than users who cross each other's ways explain is a finding; some such answers, or
+// ones outside the measured phase, are none. Failed operations are not counted twice.
+func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		at    time.Duration
+		n, ok int
+		want  string
+	}{
+		{"a few", 4500 * time.Millisecond, 19, 30, ""},
+		{"some of many", 4500 * time.Millisecond, 50, 1000, ""},
+		{"too many", 4500 * time.Millisecond, 51, 1000, "amber expected answers"},
+		{"before the phase", time.Second, 51, 1000, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(1000)
+				s := spec(t, l)
+				s.Bounded = &bounded
+				time.AfterFunc(tt.at, func() {
+					rec := l.reg.Recorder(0)
+					for range tt.ok {
+						rec.Record(rec.Name("view"), &measure.Op{Done: time.Millisecond})
+					}
+					for range tt.n {
+						workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error")
+					}
+				})
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if gates(out.Validity) != tt.want || !out.Validity.Valid {
+					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
+				}
+				if tt.want != "" && !strings.HasPrefix(out.Validity.Findings[0].Text, "51 of 1000 operations view (5.1 %)") {
+					t.Errorf("text %q", out.Validity.Findings[0].Text)
+				}
+			})
+		})
+	}
+}
+
 // One message in ten is lost to one of ten recipients: the rule sees 1 % of what was expected.
 func TestRulesAboutMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

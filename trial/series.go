@@ -126,7 +126,7 @@ func (r *run) export(ctx context.Context) {
 		switch {
 		case w.Name == workload.Schedule:
 			x.stats("plimsoll_lag_seconds", w.Lag)
-		case x.answer(w):
+		case x.answer(w), workload.OfAnswers(w.Name):
 		case w.Count() > 0:
 			x.op(w)
 			if workload.Steady(w.Name) {

@@ -377,10 +377,11 @@ func (r *run) advance(ctx context.Context) error {
 		sl.busy[role] = [2]float64{busy, total}
 	}
 	for _, w := range sl.windows {
-		if w.Name != workload.Delivery {
+		if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
 			r.errs += w.Errors()
 		}
 	}
+	r.answers(sl.windows)
 	if r.now()%time.Second == 0 {
 		r.Ledger.Settle(time.Now())
 	}
@@ -403,7 +404,7 @@ func (r *run) opsPerSecond(sl slice) float64 {
 	n, from := uint64(0), sl.at-r.tick
 	count := func(sl slice) {
 		for _, w := range sl.windows {
-			if w.Name != workload.Delivery {
+			if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
 				n += w.Count()
 			}
 		}

@@ -38,3 +38,39 @@ func TestAnswersAreCountedByStatus(t *testing.T) {
 		t.Errorf("answers of another operation: %v", other)
 	}
 }
+
+// TestExpectedAnswersAreNoOperations: they are counted beside the operations, by name, and an operation with too many is found.
+func TestExpectedAnswersAreNoOperations(t *testing.T) {
+	reg := measure.NewRegistry(2)
+	const gone = "app.post.get.app_error"
+	for op, n := range map[string][2]int{"get_thread": {400, 21}, "react": {401, 20}, "acknowledge_post": {30, 19}} {
+		for range n[0] {
+			reg.Recorder(0).Record(reg.Name(op), &measure.Op{Done: 1})
+		}
+		for range n[1] {
+			Anticipated(reg, op, 404, gone)
+		}
+	}
+	Anticipated(reg, "login_get_thread", 404, gone)
+	Anticipated(nil, "get_thread", 404, gone)
+	merged, all := map[string]*measure.Window{}, measure.NewWindow("op")
+	for _, w := range reg.Cut() {
+		merged[w.Name] = w
+		if Steady(w.Name) {
+			all.Merge(w)
+		}
+	}
+	if all.Count() != 831 || all.Errors() != 0 {
+		t.Errorf("%d operations, %d failed; want 831 and none", all.Count(), all.Errors())
+	}
+	got := ExpectedOf(merged, Steady)
+	if len(got) != 3 || got[1] != (ExpectedCount{"get_thread", 404, gone, 21}) || got[1].String() != "21 expected 404 app.post.get.app_error" {
+		t.Errorf("counted %+v", got)
+	}
+	if AnswersOf(merged, Steady) != nil {
+		t.Error("they are among the failed operations")
+	}
+	if over := Overdone(merged); len(over) != 1 || over[0].Op != "get_thread" || over[0].N != 21 {
+		t.Errorf("too many of %+v, want of get_thread", over)
+	}
+}

@@ -26,6 +26,6 @@ func Operation(series string) bool {
 
 // Steady reports whether a series holds operations of the steady state: what the name "op" in a rule stands for.
 func Steady(series string) bool {
-	return !strings.HasPrefix(series, answered) && series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Login) &&
+	return !OfAnswers(series) && series != Delivery && series != Schedule && series != Inbox && !strings.HasPrefix(series, Login) &&
 		!strings.HasPrefix(series, Setup) && !strings.HasPrefix(series, StormPrefix)
 }

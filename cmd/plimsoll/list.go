@@ -124,12 +124,14 @@ type opRow struct {
 	Errors uint64            `json:"errors"`
 	Class  map[string]uint64 `json:"errors_by_class,omitempty"`
 	Status map[string]uint64 `json:"errors_by_status,omitempty"` // of the answers, 4xx and 5xx
-	Mean   float64           `json:"mean_ms"`
-	P50    float64           `json:"p50_ms"`
-	P95    float64           `json:"p95_ms"`
-	P99    float64           `json:"p99_ms"`
-	Max    float64           `json:"max_ms"`
-	Within *within           `json:"within_run_95,omitempty"` // of the measured phase
+	// Expected are answers with a status from 400 on that the dialect knows as right; they are no errors.
+	Expected []workload.ExpectedCount `json:"expected,omitempty"`
+	Mean     float64                  `json:"mean_ms"`
+	P50      float64                  `json:"p50_ms"`
+	P95      float64                  `json:"p95_ms"`
+	P99      float64                  `json:"p99_ms"`
+	Max      float64                  `json:"max_ms"`
+	Within   *within                  `json:"within_run_95,omitempty"` // of the measured phase
 	// Of the operations that were under way at the end of the phase, Drained have ended since, and are not in Rate; Open have not. AtLeast
 	// names the latencies that are lower bounds because of these.
 	Drained uint64   `json:"drained,omitempty"`
@@ -147,7 +149,7 @@ func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
 		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
 			continue
 		}
-		if _, _, ok := workload.AnswerOf(name); ok { // counted with its operation
+		if workload.OfAnswers(name) { // counted with its operation
 			continue
 		}
 		if workload.Steady(name) {
@@ -155,6 +157,7 @@ func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
 		}
 		row := rowOf(w, span)
 		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
+		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
 		rows = append(rows, row)
 	}
 	if all.Count() > 0 || all.Response.Count() > 0 {
@@ -369,6 +372,9 @@ func (a *app) printRun(s shown, all bool) {
 	for _, o := range s.Ops {
 		for _, c := range slices.Sorted(maps.Keys(o.Class)) {
 			fmt.Fprintf(w, "  %s: %d %s%s\n", o.Name, o.Class[c], c, statusText(c, o.Status))
+		}
+		for _, e := range o.Expected {
+			fmt.Fprintf(w, "  %s: %s (no error)\n", o.Name, e)
 		}
 	}
 	for _, e := range s.Events {

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// TestShowNamesExpectedAnswers: show has them below the operations and in its JSON, as what they are, and neither as operations nor as errors.
+func TestShowNamesExpectedAnswers(t *testing.T) {
+	reg := measure.NewRegistry(1)
+	for range 100 {
+		reg.Recorder(0).Record(reg.Name("get_thread"), &measure.Op{Done: time.Millisecond})
+	}
+	for range 3 {
+		workload.Anticipated(reg, "get_thread", 404, "app.post.get.app_error")
+	}
+	merged := map[string]*measure.Window{}
+	for _, w := range reg.Cut() {
+		merged[w.Name] = w
+	}
+	s := shown{Ops: rowsOf(merged, time.Second)}
+	if len(s.Ops) != 2 || s.Ops[0].Name != "get_thread" || s.Ops[0].Errors != 0 || s.Ops[1].Count != 100 {
+		t.Fatalf("rows %+v", s.Ops)
+	}
+	var out bytes.Buffer
+	(&app{stdout: &out, stderr: &out}).printRun(s, false)
+	if want := "  get_thread: 3 expected 404 app.post.get.app_error (no error)\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q is not in:\n%s", want, out.String())
+	}
+	b, err := json.Marshal(s.Ops[0])
+	if want := `"expected":[{"op":"get_thread","status":404,"id":"app.post.get.app_error","n":3}]`; err != nil || !strings.Contains(string(b), want) {
+		t.Errorf("%s is not in %s, %v", want, b, err)
+	}
+}
