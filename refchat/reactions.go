@@ -3,6 +3,7 @@ package refchat
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"net/http"
 	"regexp"
 )
@@ -62,8 +63,11 @@ func (s *Server) saveReaction(q *request) error {
 	}
 	ctx := q.r.Context()
 	p, err := s.st.postByID(ctx, x.PostID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNoPost()
+	}
 	if err != nil {
-		return errPermission()
+		return errStore("post.get", err)
 	}
 	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
 		return err

@@ -134,10 +134,18 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	}
 	class := measure.OK
 	if e != nil {
-		class = e.Class
+		e.Expected = c.table.prefix == "" && anticipated(o, e) // of the steady state, where it is counted
+		if !e.Expected {
+			class = e.Class
+		}
 	}
 	c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
-	if e != nil {
+	switch {
+	case e == nil:
+	case e.Expected: // what the rest of the action needs is not there, and nothing failed
+		c.table.anticipated(o, e)
+		return e
+	default:
 		if class == measure.Status4xx || class == measure.Status5xx {
 			c.table.answered(o, e.Status)
 		}

@@ -19,6 +19,8 @@ type OpError struct {
 	Code   string // the server's identifier of the error ("api.context.permissions.app_error"), or ""
 	Proxy  string // what someone between us and the server did ("challenge page", ...), or ""
 	Err    error  // the cause, if it is not just the status
+	// Expected says that the answer is one of those of [Expected]: recorded as ok, and still not what the call was for.
+	Expected bool
 }
 
 // Error names the op, and what is known. It holds nothing of the request but its name.

@@ -48,6 +48,11 @@ func NewTable(reg *measure.Registry, prefix string) *Table {
 // answered counts the status of an answer that was none of those wanted.
 func (t *Table) answered(o op, status int) { workload.Answered(t.reg, seriesOf(o, t.prefix), status) }
 
+// anticipated counts an expected answer.
+func (t *Table) anticipated(o op, e *OpError) {
+	workload.Anticipated(t.reg, seriesOf(o, t.prefix), e.Status, e.Code)
+}
+
 // seriesOf returns the name of an op in one phase of a user's life.
 func seriesOf(o op, prefix string) string {
 	if prefix == "" || prefix == workload.Login && o == opLogin {
