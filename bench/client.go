@@ -257,6 +257,9 @@ func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace 
 		case workload.Delivery:
 			continue
 		}
+		if workload.OfAnswers(w.Name) { // counted with its operation
+			continue
+		}
 		response.Merge(w.Response)
 		o.Ops += w.Count()
 		o.Errors += w.Errors()
