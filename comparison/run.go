@@ -205,7 +205,10 @@ func searchStart(c *record.Capacity) (users int, ok bool) {
 		return 0, false
 	}
 	known := c.Users
-	if c.Kind == record.Unstable { // where the target held in any case, or else where it held once
+	switch c.Kind {
+	case record.AtLeast: // a start may lie above what was held for as long as a bound must be
+		known = max(known, c.Reached)
+	case record.Unstable: // where the target held in any case, or else where it held once
 		if known = c.Held; known == 0 {
 			known = c.Reached
 		}

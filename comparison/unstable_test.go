@@ -76,7 +76,8 @@ func TestMoreUnstableSearchesAreNotTheSame(t *testing.T) {
 	}
 }
 
-func TestSearchesBeginWhereAnUnstablePilotHeld(t *testing.T) {
+// TestSearchesBeginBelowWhatThePilotReached: a start that rests on a bound alone is so low that a short search ends in its ramp again.
+func TestSearchesBeginBelowWhatThePilotReached(t *testing.T) {
 	for _, tt := range []struct {
 		c    record.Capacity
 		want int
@@ -84,6 +85,9 @@ func TestSearchesBeginWhereAnUnstablePilotHeld(t *testing.T) {
 		{record.Capacity{Kind: record.Unstable, Reached: 3000, Held: 1800}, 1080},
 		{record.Capacity{Kind: record.Unstable, Reached: 3000}, 1800},
 		{record.Capacity{Kind: record.Unstable}, 0},
+		{record.Capacity{Kind: record.AtLeast, Users: 108, Reached: 211}, 127},
+		{record.Capacity{Kind: record.AtLeast, Users: 108}, 65},
+		{record.Capacity{Kind: record.Estimate, Users: 200}, 120},
 	} {
 		if got, ok := searchStart(&tt.c); got != tt.want || ok != (tt.want > 0) {
 			t.Errorf("%+v: got %d, %v; want %d", tt.c, got, ok, tt.want)

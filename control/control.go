@@ -236,7 +236,8 @@ type Result struct {
 	// varies more. AtLeast has Lo = Users and Hi = 0. Those of an Unstable are no interval of a stated confidence.
 	Lo, Hi float64
 	// Reached is the level up to which an Unstable search saw every rule hold going up, and Held that of the time after an
-	// overload; 0 when not seen.
+	// overload; 0 when not seen. Of an AtLeast, Reached is the level of the highest healthy window, which was not held as long as a
+	// bound must be.
 	Reached, Held float64
 	// Confirmed is for how long Users of an AtLeast were held without a violation. A later effect would not have shown.
 	Confirmed time.Duration

@@ -24,7 +24,7 @@ func (s *Search) censored(stopped, why string) Result {
 		why += fmt.Sprintf("; every rule held at %.0f users too, but no more than %.0f were held for the %v that a bound takes",
 			s.healthyUsers, users, seconds)
 	}
-	return Result{Kind: AtLeast, Users: users, Lo: users, Confirmed: long, Stopped: stopped, Why: why}
+	return Result{Kind: AtLeast, Users: users, Lo: users, Reached: s.healthyUsers, Confirmed: long, Stopped: stopped, Why: why}
 }
 
 // Precision ends a search only after this many tracking windows, and only when all windows together are worth this

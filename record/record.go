@@ -88,7 +88,7 @@ type Capacity struct {
 	Why       string       `json:"why"`
 	Margins   []RuleMargin `json:"margins,omitempty"`
 	// Reached and Held are of an unstable search: the users up to which every rule held going up, and up to which after an overload. A
-	// server with a memory has both; 0 when not seen.
+	// server with a memory has both; 0 when not seen. Of a lower bound, Reached is the highest level at which every rule held for a window.
 	Reached float64 `json:"reached,omitempty"`
 	Held    float64 `json:"held,omitempty"`
 	// Confirmed is for how long the users of a lower bound were held without a violation, in nanoseconds.

@@ -588,6 +588,7 @@ func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *reco
 	}
 	switch {
 	case bound > 0:
+		c.Reached = math.Floor(healthy)
 	case healthy > 0:
 		c.Kind, c.Reached, c.Confirmed = record.Unstable, math.Floor(healthy), 0
 		c.Why += fmt.Sprintf("; every rule held at %.0f users, but no level was held without a violation for the %v that a bound takes", healthy, held.Round(100*time.Millisecond))

@@ -423,6 +423,9 @@ func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
 				if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
 					t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
 				}
+				if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
+					t.Errorf("reached %v, want %v to %d", c.Reached, c.Users, l.max)
+				}
 				if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
 					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
 				}
