@@ -265,6 +265,12 @@ func (s suspect) name() string {
 	return strings.TrimSpace(s.kind + " " + whose(s.role))
 }
 
+// limited reports whether the suspect is the resource that the rule limits by itself: no other resource, however scarce, could have
+// broken a rule of CPU time.
+func (s suspect) limited(rule string) bool {
+	return strings.HasPrefix(rule, "cpu(") && (s.kind == LimitCPU || s.kind == LimitHost)
+}
+
 func whose(role string) string {
 	if role == "" {
 		return "host"
@@ -272,8 +278,8 @@ func whose(role string) string {
 	return role
 }
 
-// candidates gathers what qualified by limiter and role, finds who explains whom, and orders them: unexplained first, then by rank and
-// strength, then by name, so that the order never depends on chance.
+// candidates gathers what qualified by limiter and role, finds who explains whom, and orders them: unexplained first, then the
+// resource that the broken rule limits by itself, then by rank and strength, then by name, so that the order never depends on chance.
 func candidates(all []Evidence, o Observed) []suspect {
 	var out []suspect
 	for _, e := range all {
@@ -314,6 +320,8 @@ func candidates(all []Evidence, o Observed) []suspect {
 		switch {
 		case (a.behind == "") != (b.behind == ""):
 			return map[bool]int{true: -1, false: 1}[a.behind == ""]
+		case a.limited(o.Rule) != b.limited(o.Rule):
+			return map[bool]int{true: -1, false: 1}[a.limited(o.Rule)]
 		case a.rank != b.rank:
 			return int(b.rank) - int(a.rank)
 		case a.strength != b.strength:

@@ -126,6 +126,22 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
+// TestDiagnoseRuleOfCPU has a rule that limits the cores by itself: a disk that is waited for as well did not break it.
+func TestDiagnoseRuleOfCPU(t *testing.T) {
+	for rule, want := range map[string]string{"cpu(app) < 85%": "cpu app", "p99(op) < 2s": "disk db"} {
+		s := newScene().see(t, "cpu", "app", full).see(t, "disk", "db", queue)
+		s.o.Rule = rule
+		if l := s.limiter(); l.Name != want || len(l.Others) != 1 {
+			t.Errorf("%s: named %q, want %q, and the other beside it: %+v", rule, l.Name, want, l.Others)
+		}
+	}
+	s := newScene().see(t, "cpu", "app", full).see(t, "gc", "app", queue)
+	s.o.Rule = "cpu(app) < 85%"
+	if l := s.limiter(); l.Name != "gc app" {
+		t.Errorf("named %q, want the collection that takes the CPU time", l.Name)
+	}
+}
+
 // TestDiagnoseWithout says what is said when no limiter can be named.
 func TestDiagnoseWithout(t *testing.T) {
 	s := newScene().see(t, "cpu", "app", full)
