@@ -38,6 +38,7 @@ type open struct {
 	idle    []chan arrival // of servers that wait, the last one first: few connections stay busy
 	queue   []arrival      // those before head have gone
 	head    int
+	first   map[int]arrival // that of each server that is logging in
 	servers int
 	served  uint64 // all but the dropped
 
@@ -51,6 +52,8 @@ func newOpen(l *Local, a Arrivals) (*open, error) {
 		return nil, fmt.Errorf("arrivals: rate %v, in flight %d, queue %d is not possible", a.Rate, a.InFlight, a.Queue)
 	}
 	o := &open{Arrivals: a, l: l, drop: l.cfg.Env.Registry.Name(workload.Arrival), dropped: l.cfg.Env.Registry.Recorder(0)}
+	o.first = map[int]arrival{}
+	l.cfg.Env.Registry.Waiting(o.drop, o.waiting)
 	o.ahead = o.schedule()
 	_, o.next = o.ahead.Next()
 	return o, nil
@@ -94,6 +97,7 @@ func (o *open) hand(ctx context.Context, a arrival) {
 	case o.servers < o.InFlight:
 		i := o.servers
 		o.servers++
+		o.first[i] = a
 		o.l.wg.Go(func() { o.serve(ctx, i, a) })
 	case len(o.queue)-o.head < o.Queue:
 		o.queue = append(o.queue, a)
@@ -102,6 +106,29 @@ func (o *open) hand(ctx context.Context, a arrival) {
 		return
 	}
 	o.served++
+}
+
+// waiting calls came with when each arrival was seen that waits, in the queue or for its server's login, and was seen before an offset.
+func (o *open) waiting(before time.Duration, came func(at time.Duration)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, a := range o.queue[o.head:] {
+		if a.seen < before {
+			came(a.seen)
+		}
+	}
+	for _, a := range o.first {
+		if a.seen < before {
+			came(a.seen)
+		}
+	}
+}
+
+// begun says that the i-th server goes on to its first arrival, or never will.
+func (o *open) begun(i int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.first, i)
 }
 
 // free returns the next arrival that waits; otherwise the server in is idle from now on.
@@ -122,6 +149,7 @@ func (o *open) free(in chan arrival) (a arrival, ok bool) {
 
 // serve is the life of the i-th server, whose first arrival is a.
 func (o *open) serve(ctx context.Context, i int, a arrival) {
+	defer o.begun(i)
 	u := workload.NewServerUser(i*o.l.cfg.Agents+o.l.cfg.Agent, o.l.cfg.Env, o.l.cfg.Epoch)
 	u.Buffer()
 	defer u.Flush()
@@ -144,6 +172,7 @@ func (o *open) serve(ctx context.Context, i int, a arrival) {
 	}
 	in := make(chan arrival, 1)
 	free := u.Free(0) // 0 if the login made no request
+	o.begun(i)
 	for {
 		u.Become(a.k)
 		u.Schedule(a.intended)

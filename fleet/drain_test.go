@@ -22,6 +22,8 @@ type stalled struct {
 	epoch    time.Time
 	from, to time.Duration
 	patience time.Duration
+	service  time.Duration    // 0: a millisecond
+	arrivals *engine.Arrivals // beside the users; nil for none
 }
 
 type stalledActor struct {
@@ -34,13 +36,17 @@ func (s *stalled) Provision(context.Context, workload.Env, int) error { return n
 func (s *stalled) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	return &stalledActor{s, u, env.Registry.Name("ask")}, nil
 }
-func (a *stalledActor) Login(context.Context) error { return nil }
+func (s *stalled) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
+	return &stalledActor{s, u, env.Registry.Name("ask")}, nil
+}
+func (a *stalledActor) Serve(ctx context.Context, _ int64) error { return a.Act(ctx) }
+func (a *stalledActor) Login(context.Context) error              { return nil }
 func (a *stalledActor) Think() time.Duration {
 	return time.Duration((0.5 + a.u.Think.Float64()) * float64(time.Second))
 }
 func (a *stalledActor) Act(ctx context.Context) error {
 	sent := time.Now()
-	done, class := sent.Add(time.Millisecond), measure.OK
+	done, class := sent.Add(max(a.s.service, time.Millisecond)), measure.OK
 	if at := sent.Sub(a.s.epoch); at >= a.s.from && at < a.s.to {
 		done = a.s.epoch.Add(a.s.to)
 	}
@@ -76,6 +82,9 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Spec)) (*r
 	s.from += 5 * time.Second
 	s.to += 5 * time.Second
 	part := []engine.Part{{Behavior: &s, Share: 1}}
+	if s.arrivals != nil {
+		s.arrivals.Behavior = &s
+	}
 	reg := measure.NewRegistry(2)
 	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
 	if err != nil {
@@ -84,7 +93,7 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Spec)) (*r
 	spec := trial.Spec{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Epoch: s.epoch, Registry: reg, Signals: new(calm), Writer: w,
 		Bounded: &trial.Bounded{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}}
 	if agents == 0 {
-		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Epoch: s.epoch})
+		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Epoch: s.epoch, Arrivals: s.arrivals})
 	} else {
 		conf := Config{Epoch: s.epoch, Settings: json.RawMessage("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
 		links(agents, &conf, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
@@ -92,7 +101,7 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Spec)) (*r
 			a.Ledger.Share()
 			var err error
 			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: part, Epoch: epoch,
-				OnError: onError, Agent: st.Agent, Agents: st.Agents})
+				OnError: onError, Arrivals: s.arrivals, Agent: st.Agent, Agents: st.Agents})
 			return a, err
 		})
 		spec.Driver, err = New(t.Context(), conf)

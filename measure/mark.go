@@ -35,9 +35,10 @@ func (rec *Recorder) Late(due time.Duration) bool { return int64(due) < rec.reg.
 // A Flight says which op a goroutine has under way. Begin and End are for that goroutine, one op at a time; the registry looks from
 // others.
 type Flight struct {
-	reg  *Registry
-	name atomic.Uint32
-	due  atomic.Int64 // of the op under way, plus one; 0: none
+	reg   *Registry
+	name  atomic.Uint32
+	due   atomic.Int64 // of the op under way, plus one; 0: none
+	begun atomic.Int64 // of the same op
 }
 
 // Flight returns a flight without an op. It counts until Close.
@@ -52,9 +53,11 @@ func (rec *Recorder) Flight() *Flight {
 	return f
 }
 
-// Begin says that an op of this name is under way that was due at this offset.
-func (f *Flight) Begin(n Name, due time.Duration) {
+// Begin says that an op of this name is under way that was due at this offset and has asked for a connection since begun: what it waited
+// before that for a place among those in flight is of its age, and not of what its timeout is for.
+func (f *Flight) Begin(n Name, due, begun time.Duration) {
 	f.name.Store(uint32(n))
+	f.begun.Store(int64(begun))
 	f.due.Store(int64(max(due, 0)) + 1)
 }
 
@@ -69,51 +72,73 @@ func (f *Flight) Close() {
 }
 
 // before returns the op under way if it was due before an offset.
-func (f *Flight) before(at int64) (n Name, due int64, ok bool) {
+func (f *Flight) before(at int64) (n Name, due, begun int64, ok bool) {
 	due = f.due.Load() - 1
-	n = Name(f.name.Load())
-	return n, due, due >= 0 && due < at && f.due.Load() == due+1
+	n, begun = Name(f.name.Load()), f.begun.Load()
+	return n, due, begun, due >= 0 && due < at && f.due.Load() == due+1
 }
 
-// Open returns how many ops are under way that were due before the last mark.
-func (r *Registry) Open() int {
-	n, mark := 0, r.mark.Load()
+// A waiting is a source of ops that have come and that no goroutine has under way yet.
+type waiting struct {
+	name Name
+	each func(before time.Duration, came func(at time.Duration))
+}
+
+// Waiting makes Open and Censor count ops of this name that wait for a place: each calls came with the offset at which each of those came
+// that did so before an offset. It is called from any goroutine, and records nothing meanwhile.
+func (r *Registry) Waiting(n Name, each func(before time.Duration, came func(at time.Duration))) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for f := range r.flights {
-		if _, _, ok := f.before(mark); ok {
-			n++
-		}
-	}
-	return n
+	r.waiting = append(r.waiting, waiting{n, each})
 }
 
-// Censor counts those with their age at an offset from the epoch: as a timeout if the age has reached the timeout (0: none has), else
-// under [OpenPrefix] and in no class, because they have not ended; the age is a lower bound of response and service.
-func (r *Registry) Censor(at, timeout time.Duration) {
+// underWay calls f for each op that was due before the last mark and has not ended. begun is negative for one that waits for a place.
+func (r *Registry) underWay(f func(n Name, due, begun int64)) {
 	mark := r.mark.Load()
-	type aged struct {
-		name Name
-		age  time.Duration
-	}
-	var all []aged
 	r.mu.Lock()
-	for f := range r.flights {
-		if name, due, ok := f.before(mark); ok {
-			all = append(all, aged{name, at - time.Duration(due)})
+	sources := r.waiting
+	for flight := range r.flights {
+		if n, due, begun, ok := flight.before(mark); ok {
+			f(n, due, begun)
 		}
 	}
 	r.mu.Unlock()
+	for _, w := range sources {
+		w.each(time.Duration(mark), func(at time.Duration) { f(w.name, int64(at), -1) })
+	}
+}
+
+// Open returns how many ops were due before the last mark and have not ended: those under way, and those that wait for a place.
+func (r *Registry) Open() int {
+	n := 0
+	r.underWay(func(Name, int64, int64) { n++ })
+	return n
+}
+
+// Censor counts those with their age at an offset from the epoch: as a timeout if the time since they asked for a connection has reached the
+// timeout (0: none has), else under [OpenPrefix] and in no class, because they have not ended; the age is a lower bound of response and service.
+func (r *Registry) Censor(at, timeout time.Duration) {
+	type aged struct {
+		name Name
+		kind int
+		age  time.Duration
+	}
+	var all []aged
+	r.underWay(func(n Name, due, begun int64) {
+		a := aged{n, open, at - time.Duration(due)}
+		if timeout > 0 && begun >= 0 && at-time.Duration(begun) >= timeout {
+			a.kind = late
+		}
+		all = append(all, a)
+	})
 	s := r.shards[0]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range all {
-		kind := open
-		if timeout > 0 && a.age >= timeout {
-			kind = late
-			s.cell(kind, a.name).classes[Timeout]++
+		if a.kind == late {
+			s.cell(late, a.name).classes[Timeout]++
 		}
-		s.cell(kind, a.name).same.add(int64(a.age))
+		s.cell(a.kind, a.name).same.add(int64(a.age))
 	}
 }
 

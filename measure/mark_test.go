@@ -14,7 +14,7 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	batch := rec.Batch()
 	batch.Record(ask, op(time.Second, 2*time.Second)) // ended before the mark, and is handed in after it
 	flight := rec.Flight()
-	flight.Begin(ask, 3*time.Second)
+	flight.Begin(ask, 3*time.Second, 3*time.Second)
 	r.Mark(epoch, 5*time.Second)
 	if n := r.Open(); n != 1 {
 		t.Errorf("%d under way, want 1", n)
@@ -48,7 +48,7 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 		t.Errorf("%d under way after the end", n)
 	}
 	// An age that has reached the timeout is one.
-	flight.Begin(ask, 3*time.Second)
+	flight.Begin(ask, 3*time.Second, 3*time.Second)
 	r.Censor(8*time.Second, 5*time.Second)
 	if p := Split(r.Cut()); len(p.Late) != 1 || p.Late[0].Classes[Timeout] != 1 || len(p.Open) != 0 {
 		t.Errorf("%+v, want a timeout", p)
@@ -56,5 +56,29 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	flight.Close()
 	if n := r.Open(); n != 0 {
 		t.Errorf("%d under way after the close", n)
+	}
+}
+
+// An op that waited for its place is old, and was asked a moment ago: its timeout is not over, and nobody would end it.
+func TestWaitForAPlaceIsNoTimeout(t *testing.T) {
+	r, epoch := NewRegistry(1), time.Now()
+	rec := r.Recorder(0)
+	ask, arrival := rec.Name("ask"), rec.Name("arrival")
+	rec.Flight().Begin(ask, 3*time.Second, 19*time.Second)
+	r.Waiting(arrival, func(before time.Duration, came func(time.Duration)) {
+		for _, at := range []time.Duration{4 * time.Second, 21 * time.Second} {
+			if at < before {
+				came(at)
+			}
+		}
+	})
+	r.Mark(epoch, 20*time.Second)
+	if n := r.Open(); n != 2 {
+		t.Errorf("%d are under way or wait, want 2", n)
+	}
+	r.Censor(20*time.Second, 5*time.Second)
+	p := Split(r.Cut())
+	if len(p.Late) != 0 || len(p.Open) != 2 || p.Open[0].Response.Max() != 16*time.Second || p.Open[1].Response.Max() != 17*time.Second {
+		t.Errorf("%d timeouts, open %+v; want none and the ages 16 s and 17 s", len(p.Late), p.Open)
 	}
 }

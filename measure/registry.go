@@ -63,6 +63,7 @@ type Registry struct {
 	epoch   time.Time            // of the marks; under mu
 	mark    atomic.Int64         // see Mark
 	flights map[*Flight]struct{} // under mu
+	waiting []waiting            // under mu; grows only
 }
 
 type shard struct {

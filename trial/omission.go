@@ -16,8 +16,12 @@ func (r *run) omission(end time.Duration, t *tails) {
 		return
 	}
 	if c := r.measured.counts(); c.Wanted > 0 {
-		// Arrivals come by their schedule, and wait is charged to them; only those dropped are missing.
-		ph.Schedule = &record.Schedule{Of: record.OfArrivals, Achieved: min(c.Served, c.Wanted), Intended: float64(c.Wanted)}
+		// Arrivals come by their schedule, and wait is charged to them; those dropped are missing, and those that nobody has begun yet.
+		done := min(c.Served, c.Wanted)
+		if w := t.open[workload.Arrival]; w != nil {
+			done -= min(w.Response.Count(), done)
+		}
+		ph.Schedule = &record.Schedule{Of: record.OfArrivals, Achieved: done, Intended: float64(c.Wanted)}
 	} else {
 		ends := map[string]workload.Tail{}
 		for name, w := range t.late {
@@ -45,7 +49,7 @@ func (r *run) omission(end time.Duration, t *tails) {
 		text := fmt.Sprintf("%d of %.0f intended operations were begun (%.1f %%): users waited for answers that took longer than usual, and sent nothing meanwhile; "+
 			"the latencies hold few of what they would have waited, the response by the schedule holds it", s.Achieved, s.Intended, 100*s.Share())
 		if s.Of == record.OfArrivals {
-			text = fmt.Sprintf("%d of %.0f intended arrivals were served (%.1f %%): the others were dropped, and are in no latency", s.Achieved, s.Intended, 100*s.Share())
+			text = fmt.Sprintf("%d of %.0f intended arrivals were served (%.1f %%): the others were dropped, and are in no latency, or still waited for a place when the drain ended, and count with their age", s.Achieved, s.Intended, 100*s.Share())
 		}
 		r.out.Validity.Add(record.Finding{Gate: "omission", Level: record.Amber, Value: 100 * s.Share(), Limit: 100 * record.LeastAchieved, Unit: "%", Text: text})
 	}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Arrival is the series of arrivals that were dropped: more of them waited than the plan allows.
+// Arrival is the series of arrivals that no server had: those dropped, because more of them waited than the plan allows, and those that still
+// waited when the phase and its drain were over, with their age.
 const Arrival = "arrival"
 
 // An ArrivalBehavior is a [Behavior] whose actions do not depend on who does them, so that they can come by a schedule.

@@ -106,7 +106,8 @@ func (u *User) Begin(n measure.Name) {
 	if u.flight == nil {
 		u.flight = u.rec.Flight()
 	}
-	u.flight.Begin(n, max(u.Now()-u.waited, u.intended))
+	now := u.Now()
+	u.flight.Begin(n, max(now-u.waited, u.intended), now)
 }
 
 // Idle says that the user's own goroutine has nothing under way: the engine calls it after an action.
@@ -200,7 +201,8 @@ func (b *Beside) Close() {
 // Begin is [User.Begin] for such an op.
 func (b *Beside) Begin(n measure.Name) {
 	if b.flight != nil {
-		b.flight.Begin(n, max(b.u.Now(), b.intended))
+		now := b.u.Now()
+		b.flight.Begin(n, max(now, b.intended), now)
 	}
 }
 

@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/engine"
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// 200 arrivals a second come and 150 are served. When the phase ends, some 1,250 wait; the 50 in flight have waited for their place longer than an
+// operation may take, and were sent a third of a second ago. None of them has timed out, and those that never got a place are told.
+func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
+	for _, agents := range []int{0, 1} {
+		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := stalled{patience: 5 * time.Second, service: time.Second / 3, arrivals: &engine.Arrivals{Rate: 200, InFlight: 50, Queue: 10000}}
+				r, out := measured(t, s, agents, nil)
+				w, ph := ask(t, r)
+				if n := w.Classes[measure.Timeout]; n != 0 {
+					t.Errorf("%d operations of a third of a second timed out after 5 s", n)
+				}
+				m, err := r.Merged(ph.From, ph.To)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// 25 s of arrivals are 5,000; served until the drain ends 6 s after the phase are 150 a second.
+				want := 5000 - 150*31
+				queued := m[workload.Arrival]
+				if queued == nil || queued.Response.Count() < uint64(want-100) || queued.Response.Count() > uint64(want+50) || queued.Response.Min() < 6*time.Second {
+					t.Fatalf("%+v still waited; want about %d, all older than the drain", queued, want)
+				}
+				if p := ph.Schedule; p == nil || !p.Marked() || uint64(p.Intended)-p.Achieved-queued.Response.Count() > 1 {
+					t.Errorf("schedule %+v with %d that nobody began", p, queued.Response.Count())
+				}
+				gates := map[string]int{}
+				for _, f := range out.Validity.Findings {
+					gates[f.Gate]++
+				}
+				if gates["omission"] != 1 || gates["drain"] != 1 {
+					t.Errorf("findings %v", out.Validity.Findings)
+				}
+			})
+		})
+	}
+}
