@@ -15,15 +15,25 @@ import (
 // reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a minute.
 const reconnectWait = 3 * time.Second
 
+// errGone ends the life of a person that leaves; otherwise the run ends it.
+var errGone = errors.New("the person has gone")
+
+// unfollow closes what records ops of a life beside the person's own. In a run that was cut off it does not: an op that was given up has not ended.
+func unfollow(life context.Context, rec *workload.Beside) {
+	if life.Err() == nil || errors.Is(context.Cause(life), errGone) {
+		rec.Close()
+	}
+}
+
 // connect opens the WebSocket of a new life, with the reader and the clock.
 func (a *person) connect(ctx context.Context) error {
 	sock, err := a.c.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	life, stop := context.WithCancel(ctx)
+	life, stop := context.WithCancelCause(ctx)
 	a.mu.Lock()
-	a.life, a.stop, a.sock, a.last = life, stop, sock, nil
+	a.life, a.stop, a.sock, a.last = life, func() { stop(errGone) }, sock, nil
 	a.startClock()
 	a.mu.Unlock()
 	a.ledger.Connected(a.u.ID, time.Now(), false)
@@ -59,9 +69,11 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 				return
 			}
 			var next *Socket
-			if next, err = a.pool.apart(a.u.Beside(a.u.Since(again)), a.steady).Resume(ctx, sock); err == nil { // which records it
+			rec := a.u.Beside(a.u.Since(again)).Followed()
+			if next, err = a.pool.apart(rec, a.steady).Resume(ctx, sock); err == nil { // which records it
 				sock = next
 			}
+			unfollow(ctx, rec)
 		}
 	}
 }
@@ -118,7 +130,9 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 			if ctx.Err() != nil {
 				return
 			}
-			next, err := a.resume(ctx, a.u.Beside(a.u.Since(again)), a.steady)
+			rec := a.u.Beside(a.u.Since(again)).Followed()
+			next, err := a.resume(ctx, rec, a.steady)
+			unfollow(ctx, rec)
 			if err == nil {
 				sock = next
 				break
@@ -263,14 +277,17 @@ func (a *person) behind(intended time.Time, do func(ctx context.Context, c *Clie
 	if a.life == nil || a.busy >= mostBehind {
 		return
 	}
-	c := a.pool.take(a.u.Beside(a.u.Since(intended)), a.steady)
+	rec := a.u.Beside(a.u.Since(intended)).Followed()
+	c := a.pool.take(rec, a.steady)
 	if c == nil {
+		rec.Close()
 		return
 	}
 	a.busy++
 	life := a.life
 	a.wg.Go(func() {
 		do(life, c)
+		unfollow(life, rec)
 		a.pool.give(c)
 		a.mu.Lock()
 		a.busy--

@@ -86,6 +86,7 @@ func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume
 // Resume opens a WebSocket in place of one that was lost (nil: none) and asks the server to send what was missed meanwhile. A server
 // that does goes on where the old socket ended. One that cannot says hello, and its numbering starts anew. It records one op "websocket".
 func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
+	c.rec.Begin(c.table.names[opWebSocket])
 	start := time.Now() // to connect is what the op is for: nothing of it is wait
 	s, err := c.connect(ctx, old)
 	if over(ctx, err) {
@@ -307,6 +308,7 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	s.mu.Unlock()
 	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
 
+	c.rec.Begin(c.table.names[opTyping])
 	sent := time.Now()
 	var done time.Time
 	e := &OpError{Op: opNames[opTyping], Class: measure.OK}

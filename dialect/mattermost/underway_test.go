@@ -1,0 +1,124 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// A server that stands still in its WebSocket handlers when the phase ends: the operation that waits for it is under way until it was answered.
+func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
+	for _, stalls := range []string{"websocket", "typing"} {
+		t.Run(stalls, func(t *testing.T) {
+			asked, answer := make(chan struct{}), make(chan struct{})
+			url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+				stall := func(op string) {
+					if op == stalls {
+						close(asked)
+						<-answer
+					}
+				}
+				stall("websocket")
+				send(hello)
+				for {
+					var req struct{ Seq int }
+					if c.ReadJSON(&req) != nil {
+						return
+					}
+					stall("typing")
+					send(fmt.Sprintf(`{"status":"OK","seq_reply":%d}`, req.Seq))
+				}
+			})
+			reg, epoch := measure.NewRegistry(1), time.Now()
+			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
+			c, err := NewClient(ClientConfig{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: NewTable(reg, "")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			ended := make(chan error)
+			go func() {
+				u.Schedule(u.Now())
+				s, err := c.Connect(t.Context())
+				if err == nil {
+					defer s.Close()
+					go func() {
+						for err := error(nil); err == nil; {
+							_, err = s.Next(t.Context())
+						}
+					}()
+					err = c.Typing(t.Context(), s, "c", "")
+				}
+				ended <- err
+			}()
+			<-asked
+			reg.Mark(epoch, time.Since(epoch))
+			if n := reg.Open(); n != 1 {
+				t.Errorf("%d operations are under way while the server stands still in %s, want 1", n, stalls)
+			}
+			close(answer)
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			reg.Mark(epoch, time.Since(epoch))
+			if n := reg.Open(); n != 0 {
+				t.Errorf("%d operations are under way after the last answer", n)
+			}
+		})
+	}
+}
+
+// What an event or the clock sets off is under way as all else is, until it was answered or its person has gone; a run that is cut off leaves it so.
+func TestCallsBehindAreUnderWay(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(answer, gone, cut func())
+		want int // under way afterwards
+	}{
+		{"answered", func(answer, _, _ func()) { answer() }, 0},
+		{"the person leaves", func(_, gone, _ func()) { gone() }, 0},
+		{"the run is cut off", func(_, gone, cut func()) { cut(); gone() }, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked, answer := make(chan struct{}), make(chan struct{})
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				close(asked)
+				select {
+				case <-answer:
+				case <-r.Context().Done():
+				}
+			}))
+			defer srv.Close()
+			reg, epoch := measure.NewRegistry(1), time.Now()
+			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
+			run, cut := context.WithCancel(t.Context())
+			defer cut()
+			life, gone := context.WithCancelCause(run)
+			defer gone(nil)
+			table := NewTable(reg, "")
+			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
+				cfg: ClientConfig{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
+			defer a.pool.close()
+			a.behind(epoch, func(ctx context.Context, c *Client) { _, _ = c.Channel(ctx, "c") })
+			<-asked
+			reg.Mark(epoch, time.Since(epoch))
+			if n := reg.Open(); n != 1 {
+				t.Errorf("%d operations are under way, want 1", n)
+			}
+			tt.end(func() { close(answer) }, func() { gone(errGone) }, cut)
+			a.wg.Wait()
+			reg.Mark(epoch, time.Since(epoch))
+			if n := reg.Open(); n != tt.want {
+				t.Errorf("%d operations are under way afterwards, want %d", n, tt.want)
+			}
+		})
+	}
+}
