@@ -22,6 +22,8 @@ type Paired struct {
 	Rows, Asides []verdict.Row
 	// Names are what the files call the arms; "base" and "new" where they do not say.
 	Names [2]string
+	// Lacks says which runs have no number for a figure in Rows.
+	Lacks []Lack
 	// Skipped names figures that cannot be judged, with the reason.
 	Skipped  map[string]string
 	Warnings []string
@@ -29,7 +31,7 @@ type Paired struct {
 
 // PairGiven makes pairs of runs that other tools measured. Their Pair and Arm are set. It is an error, which names the
 // file, when an arm has no run, a pair is not in both arms or twice in one, when the runs are of several tools or did
-// different things, or when a figure has several units. A figure to be judged is skipped when some run does not have it, when
+// different things, or when a figure has several units. A figure to be judged is skipped when some run does not have it and does not say why, when
 // it rests on too few operations, or when the tool rounded it to more than half of the margin that endpoint gives it: such
 // steps look like differences without any spread.
 func PairGiven(runs []record.Given, endpoint func(metric, unit string) (verdict.Endpoint, error)) (Paired, error) {
@@ -61,6 +63,10 @@ func PairGiven(runs []record.Given, endpoint func(metric, unit string) (verdict.
 			}
 		}
 	}
+	if i := slices.IndexFunc(runs, func(g record.Given) bool { return g.Unstable != "" }); i >= 0 && counts["capacity"] == 0 {
+		units["capacity"] = runs[i] // a figure that no run has is judged, and invalid
+		figures = append([]record.Figure{{Name: "capacity", Unit: "users"}}, figures...)
+	}
 	p.warn(runs)
 	for _, f := range figures {
 		if err := inOneTest(runs, f.Name); err != nil {
@@ -71,13 +77,15 @@ func PairGiven(runs []record.Given, endpoint func(metric, unit string) (verdict.
 			if err != nil {
 				return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
 			}
-			if why == "" && counts[f.Name] < len(runs) && !onOneTest(arms, f.Name) {
+			lacking, explained := lacks(f, databases, arms)
+			if why == "" && !explained && counts[f.Name] < len(runs) && !onOneTest(arms, f.Name) {
 				why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
 			}
 			if why != "" {
 				p.Skipped[f.Name] = why
 				continue
 			}
+			p.Lacks = append(p.Lacks, lacking...)
 		}
 		for _, db := range databases {
 			p.pair(f, db, arms)
@@ -321,20 +329,29 @@ func marginUnit(absolute bool) string {
 }
 
 // JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
-// database against the first within each arm. An error says which metric has no meaning.
-func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit string) (verdict.Endpoint, error)) (arms, databases []Judgement, err error) {
+// database against the first within each arm. What some runs have no number for is in lacking. An error says which metric has no meaning.
+func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit string) (verdict.Endpoint, error), lacking ...Lack) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
 	units := map[string]string{}
 	endpoints := map[string]verdict.Endpoint{}
-	for _, r := range rows {
-		if !slices.Contains(metrics, r.Metric) {
-			metrics, units[r.Metric] = append(metrics, r.Metric), r.Unit
-			if endpoints[r.Metric], err = endpoint(r.Metric, r.Unit); err != nil {
-				return nil, nil, err
-			}
+	know := func(metric, unit, database string) (err error) {
+		if !slices.Contains(metrics, metric) {
+			metrics, units[metric] = append(metrics, metric), unit
+			endpoints[metric], err = endpoint(metric, unit)
 		}
-		if !slices.Contains(engines, r.Database) {
-			engines = append(engines, r.Database)
+		if !slices.Contains(engines, database) {
+			engines = append(engines, database)
+		}
+		return err
+	}
+	for _, r := range rows {
+		if err := know(r.Metric, r.Unit, r.Database); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, l := range lacking {
+		if err := know(l.Metric, l.Unit, l.Database); err != nil {
+			return nil, nil, err
 		}
 	}
 	pairs := func(metric, database string) []verdict.Pair {
@@ -349,9 +366,14 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 	for _, e := range engines {
 		var results []verdict.Result
 		for _, m := range metrics {
-			if all := pairs(m, e); len(all) > 0 {
-				results = append(results, verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]}))
+			all := pairs(m, e)
+			l, some := lackOf(lacking, m, e)
+			if len(all) == 0 && !some {
+				continue
 			}
+			r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]})
+			l.apply(&r, names)
+			results = append(results, r)
 		}
 		arms = append(arms, Judgement{Engine: e, Arm: names[1], Verdict: verdict.Combine(e, results)})
 	}
@@ -359,9 +381,15 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 		for i, arm := range names {
 			var results []verdict.Result
 			for _, m := range metrics {
-				if all := across(pairs(m, engines[0]), pairs(m, e), i); len(all) > 0 {
-					results = append(results, verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e}))
+				both := [2]string{engines[0], e}
+				all := across(pairs(m, engines[0]), pairs(m, e), i)
+				l, some := between(lacking, m, both, i)
+				if len(all) == 0 && !some {
+					continue
 				}
+				r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e})
+				l.apply(&r, both)
+				results = append(results, r)
 			}
 			databases = append(databases, Judgement{Engine: e, Arm: arm, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
 		}

@@ -2,6 +2,7 @@ package comparison_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,5 +124,45 @@ func TestPairGivenOfTwoTests(t *testing.T) {
 	}
 	if got, err := comparison.PairGiven(runs, endpointOf); err == nil || !strings.Contains(err.Error(), "judge one test at a time") {
 		t.Errorf("%+v, %v", got.Rows, err)
+	}
+}
+
+// TestPairGivenOfRunsThatLackACost pairs what there is of a cost that some runs have no number for, and never judges without it where one arm alone has it.
+func TestPairGivenOfRunsThatLackACost(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		base, fresh int // runs of eight without a cost
+		n           int
+		kind        verdict.Kind
+	}{
+		{"none", 0, 0, 8, verdict.Same},
+		{"one of each", 1, 1, 7, verdict.Same},
+		{"one of new", 0, 1, 7, verdict.Same},
+		{"all of new", 0, 8, 0, verdict.Invalid},
+	} {
+		var runs []record.Given
+		for i := range 8 {
+			for arm, lacking := range map[string]bool{"base": i < tt.base, "new": i < tt.fresh} {
+				g := givenRun(arm, i+1, record.Figure{Name: "p95", Value: 20 + float64(i%2)/100, Unit: "ms"})
+				if lacking {
+					g.Lacks = map[string]string{"cost(app)": "too few samples"}
+				} else {
+					g.Figures = append(g.Figures, record.Figure{Name: "cost(app)", Value: 2 + float64(i%3)/1000, Unit: "ms"})
+				}
+				runs = append(runs, g)
+			}
+		}
+		got, err := comparison.PairGiven(runs, endpointOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arms, _, err := comparison.JudgeRows(got.Rows, got.Names, endpointOf, got.Lacks...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(arms[0].Verdict.Results, func(r verdict.Result) bool { return r.Name == "cost(app)" })
+		if i < 0 || arms[0].Verdict.Results[i].N != tt.n || arms[0].Verdict.Kind != tt.kind || len(got.Skipped) > 0 {
+			t.Errorf("%s: %s, skipped %q; want %s of %d pairs", tt.name, arms[0].Verdict.Lead, got.Skipped, tt.kind, tt.n)
+		}
 	}
 }

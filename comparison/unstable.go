@@ -22,8 +22,13 @@ func warnUnstable(r *verdict.Result, pairs []numbersPair, label [2]string) {
 	if r.Name != "capacity" || n[0]+n[1] == 0 {
 		return
 	}
+	unstableOf(r, n, [2]int{len(pairs), len(pairs)}, label, why)
+}
+
+// unstableOf is [warnUnstable] for counts: n of the runs of each arm.
+func unstableOf(r *verdict.Result, n, of [2]int, label [2]string, why string) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf("the searches of %d of %d runs of %s and %d of %s are unstable, no number, and their pairs left out (%s)",
-		n[0], len(pairs), label[0], n[1], label[1], why))
+		n[0], of[0], label[0], n[1], label[1], why))
 	if n[1] > n[0] {
 		*r = r.Withhold(fmt.Sprintf("%s has more unstable searches than %s (%d, %d): what the other pairs show is not all of it", label[1], label[0], n[1], n[0]))
 	}

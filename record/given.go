@@ -34,6 +34,11 @@ type Given struct {
 	Pair     int
 	Figures  []Figure
 	Warnings []string // what the numbers cannot show
+	// Unstable says why the search of the run contradicts itself, so that it has no capacity; empty where it does not.
+	Unstable string
+	// Lacks says why the run has no number for figures that it was asked for, by name. A figure that is neither here nor in Figures was not asked for, or
+	// the file does not say.
+	Lacks map[string]string
 }
 
 // A Figure is one number of a run.

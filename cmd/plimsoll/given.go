@@ -198,7 +198,7 @@ func storedEndpoints() []verdict.Endpoint {
 // givenOf reads the figures of a stored run.
 func givenOf(r *record.Run) (record.Given, error) {
 	m := r.Manifest
-	g := record.Given{Source: "run " + m.ID, Tool: "plimsoll", Database: m.Engine}
+	g := record.Given{Source: "run " + m.ID, Tool: "plimsoll", Database: m.Engine, Lacks: map[string]string{}}
 	var tests []string
 	if ph, ok := m.Phase("measure"); ok {
 		tests = append(tests, fmt.Sprintf("bounded, %d users for %v", ph.Users, (ph.To-ph.From).Round(time.Second)))
@@ -215,6 +215,11 @@ func givenOf(r *record.Run) (record.Given, error) {
 	for _, e := range endpoints {
 		v := n.Values[e.Name]
 		if math.IsNaN(v) {
+			if e.Name != "capacity" {
+				g.Lacks[e.Name] = n.Why[e.Name]
+			} else if n.Unstable {
+				g.Unstable = n.Why[e.Name]
+			}
 			continue
 		}
 		f := record.Figure{Name: e.Name, Value: v, Unit: e.Unit, AtLeast: e.Name == "capacity" && n.Censored}
@@ -222,6 +227,9 @@ func givenOf(r *record.Run) (record.Given, error) {
 			f.Ops = n.Ops
 		}
 		g.Figures = append(g.Figures, f)
+	}
+	if g.Unstable != "" && len(g.Figures) == 0 {
+		return g, nil // its search is counted
 	}
 	return g, g.Check()
 }

@@ -365,18 +365,18 @@ func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Sourc
 	if in.Names, err = n.names(paired.Names); err != nil {
 		return err
 	}
-	if len(in.Rows) == 0 {
+	if len(in.Rows)+len(paired.Lacks) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
 			return usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
 		}
 		return usagef("there is nothing to judge: no file has a figure that a verdict can rest on (capacity, throughput, errors, p95, p99)")
 	}
-	return a.judgeRows(n, in)
+	return a.judgeRows(n, in, paired.Lacks...)
 }
 
 // judgeRows judges pairs and writes the result.
-func (a *app) judgeRows(n *numbers, in report.JudgeInput) error {
-	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, n.endpoint)
+func (a *app) judgeRows(n *numbers, in report.JudgeInput, lacking ...comparison.Lack) error {
+	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, n.endpoint, lacking...)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,8 @@ type storedRun struct {
 	slower   float64 // factor of all latencies
 	open     bool    // left unsealed, as by a kill
 	invalid  bool
-	posts    int // a second; 300 if not said
+	unstable bool // its search contradicts itself
+	posts    int  // a second; 300 if not said
 	plan     string
 	database string // what its server calls itself
 }
@@ -34,6 +35,9 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	kind, users := record.Estimate, s.capacity
 	if users < 0 {
 		kind, users = record.AtLeast, -users
+	}
+	if s.unstable {
+		kind = record.Unstable
 	}
 	var system json.RawMessage
 	if s.database != "" {
@@ -284,5 +288,37 @@ func TestJudgeStoredRunsOfDifferentPlans(t *testing.T) {
 	}
 	if status, _, errOut := inStore(t, root, "judge", "-base", "b1", "-new", "n3"); status != exitInconclusive || errOut != "" {
 		t.Errorf("of another team: status %d, %q", status, errOut)
+	}
+}
+
+// TestJudgeStoredRunsWithAnUnstableSearch judges runs that are alike but for one search of the new arm, which contradicts itself: what is left is not the same.
+func TestJudgeStoredRunsWithAnUnstableSearch(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		base, fresh int // unstable ones of seven
+		status      int
+		want        string
+	}{
+		{"none", 0, 0, exitOK, "new is the same as base"},
+		{"one of new", 0, 1, exitInconclusive, "new has more unstable searches than base (1, 0)"},
+		{"one of base", 1, 0, exitOK, "1 of 7 runs of base and 0 of new are unstable"},
+		{"every one", 7, 7, exitInvalid, "capacity"},
+	} {
+		root := t.TempDir()
+		st, err := store.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var base, fresh []string
+		for i := range 7 {
+			b, n := fmt.Sprintf("b%d", i), fmt.Sprintf("n%d", i)
+			putRun(t, st, storedRun{id: b, capacity: 1000 + float64(i), slower: 1, unstable: i < tt.base})
+			putRun(t, st, storedRun{id: n, capacity: 1001 - float64(i), slower: 1, unstable: i < tt.fresh})
+			base, fresh = append(base, b), append(fresh, n)
+		}
+		status, out, errOut := inStore(t, root, "judge", "-base", strings.Join(base, ","), "-new", strings.Join(fresh, ","))
+		if status != tt.status || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: status %d, want %d and %q: %s\n%s", tt.name, status, tt.status, tt.want, errOut, out)
+		}
 	}
 }
