@@ -307,11 +307,11 @@ func dashLabel(label string) string {
 }
 
 func errorText(c OpCell) string {
-	text := failureText(c)
+	parts := []string{failureText(c)}
 	for _, e := range c.Expected {
-		text += "; " + e.String()
+		parts = append(parts, e.String())
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 func failureText(c OpCell) string {

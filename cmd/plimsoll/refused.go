@@ -36,8 +36,7 @@ func refused(p *plan.Plan) []plan.Refusal {
 		return out
 	}
 	for _, err := range unjoined(errors.Join(checkReferences(p.Workload.Params), checkSettings(names, params(p)))) {
-		var s *dialect.SettingError
-		if errors.As(err, &s) {
+		if s, ok := errors.AsType[*dialect.SettingError](err); ok {
 			refuse("workload.params."+s.Key, "%s", s.Problem)
 		} else {
 			refuse("workload.params", "%s", err)
