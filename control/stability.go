@@ -228,6 +228,21 @@ func (s *Search) settle(r Result) Result {
 	return u
 }
 
+// Contradicted returns the unstable result that the search would have if it ended now, where what was seen after a violation contradicts the
+// bound; ok says whether it does. That the interval of an estimate is wide is no contradiction: a bound has none.
+func (s *Search) Contradicted() (u Result, ok bool) {
+	if bound, long := s.Bound(); s.phase == Ramp || s.holding(long) >= 0.99*bound && bound > 0 {
+		return u, false
+	}
+	r := s.conclude("interrupted: the search was stopped from outside")
+	r.Lo, r.Hi = r.Users, r.Users
+	if r.Kind == Unstable { // nothing was held
+		return u, false
+	}
+	u = s.settle(r)
+	return s.complete(u), u.Kind == Unstable
+}
+
 func middle(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2

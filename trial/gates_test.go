@@ -233,6 +233,47 @@ func TestAGateEndsTheSearch(t *testing.T) {
 	}
 }
 
+// A server that was overloaded carries three fifths until its load falls below half. A generator that turns red after that was seen ends the search
+// as it stands, and not with the level that was held for long on the way up.
+func TestAGateEndsNoSearchWithABoundThatALatchContradicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(10000)
+		var latched time.Time
+		l.latency = func(n int) time.Duration {
+			switch {
+			case n > 800 && latched.IsZero():
+				latched = time.Now()
+			case n < 400:
+				latched = time.Time{}
+			}
+			if n > 800 || !latched.IsZero() && n > 480 {
+				return 300 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}
+		l.health = func(int) map[string]Reading {
+			if !latched.IsZero() && time.Since(latched) > 6*time.Second {
+				return map[string]Reading{"steal": {Value: 50}}
+			}
+			return nil
+		}
+		s := searchSpec(spec(t, l), 700, 5000)
+		s.Search.Budget, s.Search.RampRate = 90*time.Second, 0.005
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := out.Capacity
+		if c == nil || c.Kind != record.Unstable || c.Rule != record.ByGate+"steal" || !strings.Contains(c.Why, "after the overload nothing held again") ||
+			!strings.Contains(c.Why, "hypervisor") {
+			t.Errorf("capacity %+v", c)
+		}
+		if got := gates(out.Validity); !strings.Contains(got, "amber search") || !strings.Contains(got, "amber steal") {
+			t.Errorf("findings %s", got)
+		}
+	})
+}
+
 // A gate that is read over the measured phase cannot end a search, so none of them may promise to.
 func TestLongGatesWatchNoSearch(t *testing.T) {
 	for _, g := range plan.DefaultGates() {

@@ -546,6 +546,10 @@ func (r *run) search(ctx context.Context) error {
 		if redSince >= 0 && r.now()-redSince >= patience*r.Window || much && redFor >= patience*r.Window || much && act.Done {
 			bound, held := c.Bound()
 			r.out.Capacity = atLeast(bound, healthy, held, fault)
+			if u, ok := c.Contradicted(); ok && r.out.Capacity.Kind == record.AtLeast {
+				r.out.Capacity = contradicted(u, r.out.Capacity)
+				r.out.Validity.Add(record.Finding{Gate: "search", Level: record.Amber, Text: "the search is unstable: " + u.Why})
+			}
 			// The search's answer is a bound that is true; only one without any window that was sound and healthy voids the run.
 			if r.out.Capacity.Kind != record.Invalid {
 				fault.Level, fault.Text = record.Amber, fault.Text+"; this ended the search"
@@ -595,6 +599,13 @@ func atLeast(bound, healthy float64, held time.Duration, f record.Finding) *reco
 	default:
 		c.Kind, c.Confirmed, c.Why = record.Invalid, 0, c.Why+", and in no sound window before that did every rule hold"
 	}
+	return c
+}
+
+// contradicted is the capacity of such a search whose bound does not stand: the unstable result u, ended by what ended the bound.
+func contradicted(u control.Result, bound *record.Capacity) *record.Capacity {
+	c := capacityOf(u)
+	c.Rule, c.Stopped, c.Why = bound.Rule, bound.Stopped, bound.Why+"; "+u.Why
 	return c
 }
 
