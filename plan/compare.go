@@ -79,10 +79,8 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		case key != "capacity" && key != "errors" && !endpointRE.MatchString(key) && !costRE.MatchString(key):
 			d.at(path, "unknown endpoint; %swant capacity, errors, cost(app), cost(db), or a statistic of an operation such as p95(post) or throughput(post)",
 				hint(key, []string{"capacity", "errors", "cost(app)", "cost(db)"}))
-		case key == "errors" && k.Drivers != nil && p.toleratesMore(m):
-			rule, _ := p.strictestRate()
-			d.at(path, "%s is more than the rule %s allows at all, so that a broken target could count as the same; want at most %spp",
-				m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
+		case key == "errors" && k.Drivers != nil && p.ToleratesMore() != "":
+			d.at(path, "%s", p.ToleratesMore())
 		default:
 			if why := d.unjudged(p, k, key); why != "" {
 				d.at(path, "%s", why)
@@ -105,11 +103,19 @@ func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	return strictest, ok
 }
 
-// toleratesMore reports whether a margin of errors calls a difference harmless that alone breaks a rule of the plan. Stored plans stay
-// readable.
-func (p *Plan) toleratesMore(m MarginValue) bool {
+// ToleratesMore says that the margin of errors calls a difference harmless that alone breaks a rule of the plan, and what is accepted; "" if it
+// does not. The rules that a program adds to a plan must be in it. Stored plans stay readable.
+func (p *Plan) ToleratesMore() string {
+	if p.Compare == nil {
+		return ""
+	}
+	m, given := p.Compare.Margin["errors"]
 	rule, ok := p.strictestRate()
-	return ok && m.Value > rule.Threshold
+	if !given || !ok || m.Value <= rule.Threshold {
+		return ""
+	}
+	return fmt.Sprintf("%s is more than the rule %s allows at all, so that a broken target could count as the same; want at most %spp",
+		m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
 }
 
 // unjudged says why no run of the plan can have a number for an endpoint that was added to the usual ones, and the remedy; empty if

@@ -59,6 +59,10 @@ func refused(p *plan.Plan) []plan.Refusal {
 			}
 		}
 	}
+	// The search is run with the default rules as well; what breaks a rule that is written is said already.
+	if why := withDefaultRules(p).ToleratesMore(); why != "" && p.ToleratesMore() == "" && p.Compare.Margin["errors"].Points {
+		refuse("compare.margin.errors", "%s", why)
+	}
 	if p.Target.Driver == "refchat" {
 		faults(p, refuse)
 	}

@@ -27,6 +27,10 @@ func TestCheckRefusesWhatRunRefuses(t *testing.T) {
 		{"a fault that is none", with("driver: refchat", `driver: refchat, args: ["-hash=bcrypt:4", "-fault=cpu"]`), "target.args[1]: "},
 		{"several servers", with("driver: refchat", "driver: refchat, instances: 2"), "2:38: target.instances: 2 servers would be started and the users reach the first of them alone; want 1"},
 		{"several processes", with("driver: refchat", "driver: process, command: [x], instances: 3"), "target.instances: 3 servers would be started"},
+		{"a margin of errors beyond the default rules", chat + "unbounded: {max_users: 90}\ncompare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}\n",
+			"7:55: compare.margin.errors: 0.1pp is more than the rule rate(5xx) < 0.025% min 8000 allows at all"},
+		{"a margin of errors beyond the rule that is added", chat + "unbounded: {max_users: 90, slo: [\"p99(op) < 2s\"]}\ncompare: {arms: {base: {}, new: {}}, margin: {errors: 0.2pp}}\n",
+			"compare.margin.errors: 0.2pp is more than the rule rate(errors) < 0.1% min 2000 allows at all"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := known().Parse([]byte(tt.src)); err == nil || !strings.Contains(err.Error(), tt.want) {
