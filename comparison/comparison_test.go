@@ -94,6 +94,7 @@ type bench struct {
 	n        int
 	invalid  map[string]bool   // "block arm engine try"
 	ended    map[string]string // the gate that ends a search, by cell, once
+	early    bool              // it ends them before any level was confirmed
 	unstable map[string]bool   // searches that contradict themselves, by cell
 	tries    map[string]int
 	starts   []int
@@ -117,6 +118,9 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * factor * math.Exp(0.01*b.rng.NormFloat64())}
 	if gate := b.ended[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)]; gate != "" && !c.Pilot {
 		capacity.Kind, capacity.Rule = record.AtLeast, record.ByGate+gate
+		if b.early {
+			*capacity = record.Capacity{Kind: record.Unstable, Reached: 300, Rule: record.ByGate + gate, Why: "it ended early"}
+		}
 		delete(b.ended, fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine))
 	}
 	if b.unstable[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)] {

@@ -63,7 +63,7 @@ func PairGiven(runs []record.Given, endpoint func(metric, unit string) (verdict.
 			}
 		}
 	}
-	if i := slices.IndexFunc(runs, func(g record.Given) bool { return g.Unstable != "" }); i >= 0 && counts["capacity"] == 0 {
+	if i := slices.IndexFunc(runs, func(g record.Given) bool { return g.Unstable != "" || g.Lacks["capacity"] != "" }); i >= 0 && counts["capacity"] == 0 {
 		units["capacity"] = runs[i] // a figure that no run has is judged, and invalid
 		figures = append([]record.Figure{{Name: "capacity", Unit: "users"}}, figures...)
 	}

@@ -103,6 +103,8 @@ func operationsOf(r *record.Run, endpoints []verdict.Endpoint) (Numbers, error) 
 			switch {
 			case c == nil || c.Kind == record.Invalid:
 				why = "the run has no capacity"
+			case c.Kind == record.Unstable && voidOf(c) != "":
+				why = voidOf(c)
 			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: what is not said to be a number is none
 				why, n.Unstable = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why), true
 			default:

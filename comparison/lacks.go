@@ -23,7 +23,7 @@ func lacks(f record.Figure, databases []string, arms [2]map[armKey]record.Given)
 	unstable := func(g record.Given) bool { return f.Name == "capacity" && g.Unstable != "" }
 	for _, arm := range arms {
 		for key, g := range arm {
-			if _, has := g.Figure(f.Name); has || unstable(g) {
+			if _, has := g.Figure(f.Name); has || unstable(g) || f.Name == "capacity" && g.Lacks[f.Name] != "" {
 				key.pair = 0
 				asked[key] = true
 			}

@@ -250,9 +250,9 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 	began := r.Now()
 	run, capacity, err := r.Run(ctx, cell)
 	if run.Run != "" {
-		if gate, ok := endedByOthers(capacity); ok && run.Valid && !cell.Pilot {
-			run.Valid, run.Why = false, "others on the host ended its search (gate "+gate+"): its lower bound says nothing of the arm"
-			run.Cause, run.Disturbed = record.ByHost, true
+		if cause, why := endedSearch(capacity); cause != "" && run.Valid && !cell.Pilot {
+			run.Valid, run.Why = false, why
+			run.Cause, run.Disturbed = cause, cause == record.ByHost
 		}
 		run.Block, run.Order, run.Arm, run.Engine, run.Pilot, run.Began = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot, began
 		if cell.Again {
@@ -271,14 +271,28 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 	return run, capacity, err
 }
 
-// endedByOthers returns the gate by which a search ended that others on its host disturbed. What it found is a bound of their doing: a valid
-// run by itself, and no half of a pair, because a block can be run again.
-func endedByOthers(c *record.Capacity) (gate string, ok bool) {
-	if c == nil || c.Kind != record.AtLeast {
-		return "", false
+// endedSearch returns whose doing it was that a search ended, when it says nothing of the arm; empty when it does. What others on its host left of it
+// is a bound of their doing, and what either they or the generator left before any level was confirmed is no contradiction of the arm's: a valid run by
+// itself, and no half of a pair, because a block can be run again. A bound that the generator confirmed stands.
+func endedSearch(c *record.Capacity) (cause record.Cause, why string) {
+	if c == nil || c.Kind != record.AtLeast && c.Kind != record.Unstable {
+		return "", ""
 	}
-	gate, ok = strings.CutPrefix(c.Rule, record.ByGate)
-	return gate, ok && record.Foreign(gate)
+	gate, ok := strings.CutPrefix(c.Rule, record.ByGate)
+	if !ok {
+		return "", ""
+	}
+	found := "its lower bound says nothing of the arm"
+	if c.Kind == record.Unstable {
+		found = "no level was confirmed before that, which says nothing of the arm"
+	}
+	switch cause := record.GateCause(gate); {
+	case cause == record.ByHost:
+		return cause, "others on the host ended its search (gate " + gate + "): " + found
+	case cause == record.ByGenerator && c.Kind == record.Unstable:
+		return cause, "the load generator ended its search (gate " + gate + "): " + found
+	}
+	return "", ""
 }
 
 // drop takes a block's runs out of the judgement.
@@ -311,4 +325,10 @@ func Engines(p *plan.Plan) []string {
 		return []string{""}
 	}
 	return slices.Clone(p.Database.Engine)
+}
+
+// voidOf says why a search found nothing by no doing of the arm; empty where that is not so.
+func voidOf(c *record.Capacity) string {
+	_, why := endedSearch(c)
+	return why
 }

@@ -94,3 +94,34 @@ func TestSearchesBeginBelowWhatThePilotReached(t *testing.T) {
 		}
 	}
 }
+
+// TestASearchThatOthersEndedIsNotTheArmsInstability ends a search of the new arm before any level was confirmed. By others on the host, or by the generator,
+// the block is run again; what the target may have done itself stays an unstable search of the arm.
+func TestASearchThatOthersEndedIsNotTheArmsInstability(t *testing.T) {
+	for gate, tt := range map[string]struct {
+		cause record.Cause
+		runs  int
+	}{
+		"others": {record.ByHost, 30}, "steal": {record.ByHost, 30}, "target_steal": {record.ByHost, 30}, "lag": {record.ByGenerator, 30}, "memory": {"", 26},
+	} {
+		b := newBench(t)
+		b.early, b.ended = true, map[string]string{"2 new mysql": gate}
+		c := b.compare(t.Context(), 3)
+		if len(c.Runs) != tt.runs {
+			t.Errorf("%s: %d runs, want %d", gate, len(c.Runs), tt.runs)
+		}
+		for _, run := range c.Runs {
+			if !run.Valid && (run.Cause != tt.cause || run.Disturbed != (tt.cause == record.ByHost)) {
+				t.Errorf("%s: void by %q, disturbed %v; want %q", gate, run.Cause, run.Disturbed, tt.cause)
+			}
+		}
+		arms, _, err := Judge(c, parse(t), b.load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := resultOf(t, arms[1].Verdict, "capacity")
+		if counted := strings.Contains(strings.Join(r.Warnings, "; "), "are unstable"); counted != (tt.cause == "") || r.N != map[bool]int{true: 6, false: 5}[tt.cause != ""] {
+			t.Errorf("%s: %d pairs, warnings %q", gate, r.N, r.Warnings)
+		}
+	}
+}

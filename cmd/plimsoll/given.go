@@ -215,10 +215,11 @@ func givenOf(r *record.Run) (record.Given, error) {
 	for _, e := range endpoints {
 		v := n.Values[e.Name]
 		if math.IsNaN(v) {
-			if e.Name != "capacity" {
-				g.Lacks[e.Name] = n.Why[e.Name]
-			} else if n.Unstable {
+			switch {
+			case e.Name == "capacity" && n.Unstable:
 				g.Unstable = n.Why[e.Name]
+			case e.Name != "capacity" || m.Capacity != nil: // a bounded test asks for no capacity
+				g.Lacks[e.Name] = n.Why[e.Name]
 			}
 			continue
 		}
@@ -228,7 +229,7 @@ func givenOf(r *record.Run) (record.Given, error) {
 		}
 		g.Figures = append(g.Figures, f)
 	}
-	if g.Unstable != "" && len(g.Figures) == 0 {
+	if (g.Unstable != "" || g.Lacks["capacity"] != "") && len(g.Figures) == 0 {
 		return g, nil // its search is counted
 	}
 	return g, g.Check()
