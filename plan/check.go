@@ -91,7 +91,9 @@ func (d *decoder) applyDefaults(p *Plan) {
 			margin["errors"] = MarginValue{Value: min(margin["errors"].Value, rule.Threshold), Points: true}
 		}
 		maps.Copy(margin, c.Margin)
-		c.Margin = margin
+		if !d.stored || len(c.Margin) == 0 {
+			c.Margin = margin
+		}
 		d.fillDeployments(c)
 	}
 }

@@ -59,9 +59,15 @@ type Refusal struct {
 // errors. It reports everything it finds as one [*Error].
 func Parse(src []byte) (*Plan, error) { return Known{}.Parse(src) }
 
+// ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. What it compares is what it lists: a margin that a later version of this
+// program gives to every plan is none of a comparison that began without it. A plan without any margin has those of today.
+func ParseStored(src []byte) (*Plan, error) { return Known{}.parse(src, true) }
+
 // Parse is [Parse], and also checks names against those known.
-func (k Known) Parse(src []byte) (*Plan, error) {
-	d := &decoder{nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{}}
+func (k Known) Parse(src []byte) (*Plan, error) { return k.parse(src, false) }
+
+func (k Known) parse(src []byte, stored bool) (*Plan, error) {
+	d := &decoder{stored: stored, nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{}}
 	root := d.document(src)
 	if root == nil {
 		return nil, newError(d.problems)
@@ -84,6 +90,7 @@ type decoder struct {
 	bad      map[string]bool       // paths with a problem, and all paths above them
 	unread   map[string]bool       // paths whose value could not be read; nothing below them can be judged
 	checking bool                  // reading is over
+	stored   bool                  // the plan is one of a record: its margins are all that it has
 	empty    string                // what to say of an empty file, if it is no plan
 }
 

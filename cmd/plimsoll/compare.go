@@ -112,7 +112,7 @@ func setupRows(p *plan.Plan) []record.Row {
 // conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
 func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, report.Document, error) {
 	var none report.Document
-	p, err := plan.Parse([]byte(c.Plan))
+	p, err := plan.ParseStored([]byte(c.Plan))
 	if err != nil {
 		return exitTool, none, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}

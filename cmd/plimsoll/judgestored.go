@@ -33,7 +33,7 @@ func (a *app) judgeStored(n *numbers, name string) error {
 	if err := n.refuse("a stored comparison is judged"); err != nil {
 		return err
 	}
-	p, err := plan.Parse([]byte(c.Plan))
+	p, err := plan.ParseStored([]byte(c.Plan))
 	if err != nil {
 		return fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}

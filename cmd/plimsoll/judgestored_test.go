@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/store"
 )
@@ -319,6 +320,32 @@ func TestJudgeStoredRunsWithAnUnstableSearch(t *testing.T) {
 		status, out, errOut := inStore(t, root, "judge", "-base", strings.Join(base, ","), "-new", strings.Join(fresh, ","))
 		if status != tt.status || !strings.Contains(out, tt.want) {
 			t.Errorf("%s: status %d, want %d and %q: %s\n%s", tt.name, status, tt.status, tt.want, errOut, out)
+		}
+	}
+}
+
+// TestAStoredComparisonKeepsItsEndpoints judges a comparison that was stored before costs were endpoints by those that its plan lists.
+func TestAStoredComparisonKeepsItsEndpoints(t *testing.T) {
+	p, err := plan.Parse([]byte(storedPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, old := range []bool{false, true} {
+		if old {
+			delete(p.Compare.Margin, "cost(app)")
+			delete(p.Compare.Margin, "cost(db)")
+		}
+		root := t.TempDir()
+		st, err := store.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		putComparison(t, st, "mine", p.String(), 1, 0.99)
+		for _, verb := range []string{"judge", "report"} {
+			_, out, errOut := inStore(t, root, verb, "-print", "json", "mine")
+			if asked := strings.Contains(out, "cost(app)"); asked == old || !strings.Contains(out, "p95(post)") {
+				t.Errorf("%s of a plan without costs %v: cost(app) in it %v, %s", verb, old, asked, errOut)
+			}
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if stored, err := plan.Parse([]byte(c.Plan)); err == nil { // before the lock, which another process of this program needs
+	if stored, err := plan.ParseStored([]byte(c.Plan)); err == nil { // before the lock, which another process of this program needs
 		if done, err := a.isolate(ctx, stored); err != nil {
 			return err
 		} else if done {
@@ -55,7 +55,7 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	if c, err = st.Comparison(c.ID); err != nil { // as it is, now that nobody else writes it
 		return err
 	}
-	stored, err := plan.Parse([]byte(c.Plan))
+	stored, err := plan.ParseStored([]byte(c.Plan))
 	if err != nil {
 		return usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
 	}

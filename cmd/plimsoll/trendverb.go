@@ -96,7 +96,7 @@ func (a *app) storedReleases(name, root string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	p, err := plan.Parse([]byte(c.Plan))
+	p, err := plan.ParseStored([]byte(c.Plan))
 	if err != nil {
 		return nil, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
