@@ -23,21 +23,23 @@ type stalled struct {
 	from, to time.Duration
 	patience time.Duration
 	service  time.Duration    // 0: a millisecond
+	refuses  bool             // what came then, with 503
 	arrivals *engine.Arrivals // beside the users; nil for none
 }
 
 type stalledActor struct {
-	s *stalled
-	u *workload.User
-	n measure.Name
+	s   *stalled
+	u   *workload.User
+	n   measure.Name
+	reg *measure.Registry
 }
 
 func (s *stalled) Provision(context.Context, workload.Env, int) error { return nil }
 func (s *stalled) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	return &stalledActor{s, u, env.Registry.Name("ask")}, nil
+	return &stalledActor{s, u, env.Registry.Name("ask"), env.Registry}, nil
 }
 func (s *stalled) NewServer(env workload.Env, u *workload.User) (workload.Server, error) {
-	return &stalledActor{s, u, env.Registry.Name("ask")}, nil
+	return &stalledActor{s, u, env.Registry.Name("ask"), env.Registry}, nil
 }
 func (a *stalledActor) Serve(ctx context.Context, _ int64) error { return a.Act(ctx) }
 func (a *stalledActor) Login(context.Context) error              { return nil }
@@ -49,6 +51,9 @@ func (a *stalledActor) Act(ctx context.Context) error {
 	done, class := sent.Add(max(a.s.service, time.Millisecond)), measure.OK
 	if at := sent.Sub(a.s.epoch); at >= a.s.from && at < a.s.to {
 		done = a.s.epoch.Add(a.s.to)
+		if a.s.refuses {
+			class = measure.Status5xx
+		}
 	}
 	if limit := sent.Add(a.s.patience); done.After(limit) {
 		done, class = limit, measure.Timeout
@@ -57,7 +62,10 @@ func (a *stalledActor) Act(ctx context.Context) error {
 	if err := workload.SleepUntil(ctx, done); err != nil {
 		return err
 	}
-	a.u.Done(a.n, sent, sent, time.Now(), class, 0)
+	due := a.u.Done(a.n, sent, sent, time.Now(), class, 0)
+	if class == measure.Status5xx {
+		workload.Answered(a.reg, "ask", 503, due)
+	}
 	return nil
 }
 func (a *stalledActor) Close() {}

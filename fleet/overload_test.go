@@ -47,3 +47,26 @@ func TestArrivalsThatStillWaitAreToldAndNoneTimesOut(t *testing.T) {
 		})
 	}
 }
+
+// A server that stands still at the end of the phase and then refuses what came meanwhile: the phase counts the statuses of those failures, too,
+// and each operation once.
+func TestStatusesOfDrainedFailuresAreOfThePhase(t *testing.T) {
+	for _, agents := range []int{0, 3} {
+		t.Run(fmt.Sprint(agents, " agents"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, _ := measured(t, stalled{from: 18 * time.Second, to: 20500 * time.Millisecond, patience: 5 * time.Second, refuses: true}, agents, nil)
+				w, ph := ask(t, r)
+				m, err := r.Merged(ph.From, ph.To)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := workload.Failures(w, workload.AnswersOf(m, workload.Steady)); got != "5xx 50 (503 50)" {
+					t.Errorf("failures %q, want those of the 50 users", got)
+				}
+				if op := ph.Tail.Of(nil); op.Drained != 50 {
+					t.Errorf("tail %+v, want each operation once", op)
+				}
+			})
+		})
+	}
+}

@@ -226,6 +226,18 @@ func (rec *Recorder) Error(n Name, c Class) {
 	s.mu.Unlock()
 }
 
+// ErrorOf is Error for an op that was due at an offset from the epoch: of the stretch before the last mark if it was due before that.
+func (rec *Recorder) ErrorOf(n Name, c Class, due time.Duration) {
+	s := rec.shard
+	s.mu.Lock()
+	kind := inTime
+	if int64(due) < s.mark {
+		kind = late
+	}
+	s.cell(kind, n).classes[c]++
+	s.mu.Unlock()
+}
+
 // Lag records the generator's lateness of an action under n without an op.
 func (rec *Recorder) Lag(n Name, d time.Duration) {
 	s := rec.shard

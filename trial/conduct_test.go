@@ -181,7 +181,7 @@ func TestTooManyExpectedAnswersAreAFinding(t *testing.T) {
 						rec.Record(rec.Name("view"), &measure.Op{Done: time.Millisecond})
 					}
 					for range tt.n {
-						workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error")
+						workload.Anticipated(l.reg, "view", 404, "app.post.get.app_error", 0)
 					}
 				})
 				out, err := Run(t.Context(), s)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/measure"
 )
@@ -19,9 +20,9 @@ var statuses = map[int]bool{
 	500: true, 501: true, 502: true, 503: true, 504: true, 507: true, 509: true, 520: true, 521: true, 522: true, 523: true, 524: true, 529: true,
 }
 
-// Answered counts that an operation of the steady state ended in an answer with an unwanted status, beside its record. It is for the
-// rare case and takes locks. A status below 400 is not counted.
-func Answered(reg *measure.Registry, op string, status int) {
+// Answered counts that an operation of the steady state ended in an answer with an unwanted status, beside its record, in whose phase
+// it is by when it was due: what Done returned. It is for the rare case and takes locks. A status below 400 is not counted.
+func Answered(reg *measure.Registry, op string, status int, due time.Duration) {
 	if reg == nil || status < 400 || !Steady(op) {
 		return
 	}
@@ -29,7 +30,7 @@ func Answered(reg *measure.Registry, op string, status int) {
 	if !statuses[status] {
 		code = class.String()
 	}
-	reg.Recorder(status).Error(reg.Name(answered+code+" "+op), class)
+	reg.Recorder(status).ErrorOf(reg.Name(answered+code+" "+op), class, due)
 }
 
 // AnswerOf takes the name of a series apart: "http_429 post" counts the operations "post" that were answered with "429". ok says whether it

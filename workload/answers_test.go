@@ -15,10 +15,10 @@ func TestAnswersAreCountedByStatus(t *testing.T) {
 		if status >= 400 {
 			reg.Recorder(0).Error(post, ClassOfStatus(status))
 		}
-		Answered(reg, "post", status)
+		Answered(reg, "post", status, 0)
 	}
-	Answered(reg, "login_post", 429)
-	Answered(nil, "post", 429)
+	Answered(reg, "login_post", 429, 0)
+	Answered(nil, "post", 429, 0)
 	merged, all := map[string]*measure.Window{}, measure.NewWindow("op")
 	for _, w := range reg.Cut() {
 		merged[w.Name] = w
@@ -48,11 +48,11 @@ func TestExpectedAnswersAreNoOperations(t *testing.T) {
 			reg.Recorder(0).Record(reg.Name(op), &measure.Op{Done: 1})
 		}
 		for range n[1] {
-			Anticipated(reg, op, 404, gone)
+			Anticipated(reg, op, 404, gone, 0)
 		}
 	}
-	Anticipated(reg, "login_get_thread", 404, gone)
-	Anticipated(nil, "get_thread", 404, gone)
+	Anticipated(reg, "login_get_thread", 404, gone, 0)
+	Anticipated(nil, "get_thread", 404, gone, 0)
 	merged, all := map[string]*measure.Window{}, measure.NewWindow("op")
 	for _, w := range reg.Cut() {
 		merged[w.Name] = w

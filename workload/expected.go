@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/measure"
 )
@@ -23,13 +24,13 @@ type Expected struct {
 // operations is in the series of its name as well, as one that ended ok, so they are never among operations.
 const expected = "expected_"
 
-// Anticipated counts that an operation of the steady state ended in an expected answer, beside its record. It is for the rare case and
-// takes locks.
-func Anticipated(reg *measure.Registry, op string, status int, id string) {
+// Anticipated counts that an operation of the steady state ended in an expected answer, beside its record, as [Answered] does. It is
+// for the rare case and takes locks.
+func Anticipated(reg *measure.Registry, op string, status int, id string, due time.Duration) {
 	if reg == nil || !Steady(op) {
 		return
 	}
-	reg.Recorder(status).Error(reg.Name(expected+strconv.Itoa(status)+" "+id+" "+op), ClassOfStatus(status))
+	reg.Recorder(status).ErrorOf(reg.Name(expected+strconv.Itoa(status)+" "+id+" "+op), ClassOfStatus(status), due)
 }
 
 // OfAnswers reports whether a series counts operations that are in the series of their name as well: failed ones by the status of their

@@ -135,8 +135,9 @@ func (u *User) Free(now time.Duration) time.Duration {
 // Done records one operation. due is when the user had its request ready and asked for a connection, sent when it had one and wrote,
 // done when the answer arrived: only the time between due and sent is wait. It is intended when the schedule wanted the action, or for a later
 // op of it, at the arrival of the answer before, the end of [User.Pause], or that of [User.Rejoin]. Whatever the generator needed from then on until due
-// (reading, decoding, being scheduled, preparing the request) is lag.
-func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) {
+// (reading, decoding, being scheduled, preparing the request) is lag. It returns when the op was due with all that it waited, as an offset from the
+// epoch.
+func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
 	op := measure.Op{
 		Intended: u.intended, Sent: sent.Sub(u.epoch), Done: done.Sub(u.epoch), Scheduled: true, Class: class, Bytes: bytes,
 	}
@@ -152,6 +153,7 @@ func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Cla
 	}
 	u.Idle()
 	u.ops.Add(1)
+	return op.Due
 }
 
 // Pause sleeps inside an action, d as at pace 1, from the moment on at which the user could go on, and makes its end the next op's Intended. It
@@ -210,7 +212,7 @@ func (b *Beside) Begin(n measure.Name) {
 func (b *Beside) Intended() time.Duration { return b.intended }
 
 // Done is [User.Done] for such an op.
-func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) {
+func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
 	op := measure.Op{
 		Intended: b.intended, Sent: b.u.Since(sent), Done: b.u.Since(done), Scheduled: true, Class: class, Bytes: bytes,
 	}
@@ -220,6 +222,7 @@ func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.C
 	if b.flight != nil {
 		b.flight.End()
 	}
+	return op.Due
 }
 
 // Ops returns how many operations were recorded. It is safe for concurrent use.

@@ -18,7 +18,7 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 		reg.Recorder(0).Record(reg.Name("get_thread"), &measure.Op{Done: time.Millisecond})
 	}
 	for range 3 {
-		workload.Anticipated(reg, "get_thread", 404, "app.post.get.app_error")
+		workload.Anticipated(reg, "get_thread", 404, "app.post.get.app_error", 0)
 	}
 	merged := map[string]*measure.Window{}
 	for _, w := range reg.Cut() {

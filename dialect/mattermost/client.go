@@ -19,9 +19,9 @@ const api = "/api/v4"
 
 // A Recorder takes finished ops; workload.User is one.
 type Recorder interface {
-	// Begin says that an op is under way; Done follows unless the run ends first.
+	// Begin says that an op is under way; Done follows unless the run ends first, and returns when the op was due, as an offset from the epoch.
 	Begin(n measure.Name)
-	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64)
+	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
 // A Client is one user's side of the API. Each method makes one request and records one op; its error is an [*OpError], or the
@@ -139,15 +139,15 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 			class = e.Class
 		}
 	}
-	c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
+	due := c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	switch {
 	case e == nil:
 	case e.Expected: // what the rest of the action needs is not there, and nothing failed
-		c.table.anticipated(o, e)
+		c.table.anticipated(o, e, due)
 		return e
 	default:
 		if class == measure.Status4xx || class == measure.Status5xx {
-			c.table.answered(o, e.Status)
+			c.table.answered(o, e.Status, due)
 		}
 		if c.note != nil {
 			c.note(e)

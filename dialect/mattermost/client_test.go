@@ -34,7 +34,7 @@ type tally struct {
 
 func (r *tally) Begin(measure.Name) {}
 
-func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Class, _ int64) {
+func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Class, _ int64) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for o, name := range opNames {
@@ -45,6 +45,7 @@ func (r *tally) Done(n measure.Name, _, sent, done time.Time, class measure.Clas
 			r.ops = append(r.ops, opNames[o]+":"+class.String())
 		}
 	}
+	return 0
 }
 
 func (r *tally) take() string {

@@ -3,6 +3,7 @@ package mattermost
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"plimsoll/measure"
 	"plimsoll/workload"
@@ -46,11 +47,13 @@ func NewTable(reg *measure.Registry, prefix string) *Table {
 }
 
 // answered counts the status of an answer that was none of those wanted.
-func (t *Table) answered(o op, status int) { workload.Answered(t.reg, seriesOf(o, t.prefix), status) }
+func (t *Table) answered(o op, status int, due time.Duration) {
+	workload.Answered(t.reg, seriesOf(o, t.prefix), status, due)
+}
 
 // anticipated counts an expected answer.
-func (t *Table) anticipated(o op, e *OpError) {
-	workload.Anticipated(t.reg, seriesOf(o, t.prefix), e.Status, e.Code)
+func (t *Table) anticipated(o op, e *OpError, due time.Duration) {
+	workload.Anticipated(t.reg, seriesOf(o, t.prefix), e.Status, e.Code, due)
 }
 
 // seriesOf returns the name of an op in one phase of a user's life.

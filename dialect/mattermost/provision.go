@@ -42,9 +42,10 @@ type setupRecorder struct {
 func (r setupRecorder) Begin(measure.Name) {}
 
 // Done implements Recorder.
-func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) {
+func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
 	at := sent.Sub(r.epoch)
 	r.rec.Record(n, &measure.Op{Intended: at, Due: at, Sent: at, Done: done.Sub(r.epoch), Class: class, Bytes: bytes})
+	return at
 }
 
 func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {

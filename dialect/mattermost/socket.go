@@ -98,14 +98,14 @@ func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
 	if err != nil {
 		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Err: err}
 		class, done = e.Class, time.Now()
-		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
-			c.table.answered(opWebSocket, h.Status)
-		}
 	} else {
 		done = s.ws.Arrived()
 	}
-	c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
+	due := c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
 	if e != nil {
+		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
+			c.table.answered(opWebSocket, h.Status, due)
+		}
 		if c.note != nil {
 			c.note(e)
 		}

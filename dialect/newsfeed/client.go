@@ -50,7 +50,7 @@ func newTable(reg *measure.Registry, prefix string) *table {
 // A recorder takes finished ops; workload.User is one.
 type recorder interface {
 	Begin(n measure.Name)
-	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64)
+	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
 // An OpError is a call that did not do what it was for.
@@ -131,12 +131,12 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 	if e != nil {
 		class = e.Class
 	}
-	c.rec.Done(c.table[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
+	due := c.rec.Done(c.table[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
 	if e == nil {
 		return nil
 	}
 	if class == measure.Status4xx || class == measure.Status5xx {
-		workload.Answered(c.reg, opNames[o], e.Status)
+		workload.Answered(c.reg, opNames[o], e.Status, due)
 	}
 	if c.note != nil {
 		c.note(e)
