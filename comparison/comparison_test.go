@@ -99,9 +99,11 @@ type bench struct {
 	tries    map[string]int
 	starts   []int
 	cause    record.Cause // of the runs that are not valid
-	blind    int          // so many pilots find nothing
-	quiet    func(ctx context.Context, most time.Duration) error
-	extra    func(c Cell, second int) []*measure.Window // further operations, sorted by name; nil for none
+	// targetToo: with a red gate of the target
+	targetToo bool
+	blind     int // so many pilots find nothing
+	quiet     func(ctx context.Context, most time.Duration) error
+	extra     func(c Cell, second int) []*measure.Window // further operations, sorted by name; nil for none
 }
 
 func newBench(t *testing.T) *bench {
@@ -158,7 +160,7 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 	}
 	run := record.ComparisonRun{Run: id, Digest: digest, Valid: valid}
 	if !valid {
-		run.Cause, run.Disturbed = b.cause, b.cause == record.ByHost
+		run.Cause, run.Disturbed, run.TargetToo = b.cause, b.cause == record.ByHost, b.targetToo
 	}
 	return run, capacity, err
 }

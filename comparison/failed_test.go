@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/verdict"
 )
@@ -81,6 +82,63 @@ func TestFailedRunsAreNamed(t *testing.T) {
 	for i := range c.Runs {
 		if run := &c.Runs[i]; run.Block == 3 && !run.Valid && run.Cause != record.ByTarget {
 			t.Errorf("the record does not say whose doing it was: %+v", run)
+		}
+	}
+}
+
+// TestUnclearVoidsAreNotTheSame voids more runs of the new arm for a reason that may be the target's: what is left is neither the same nor better.
+func TestUnclearVoidsAreNotTheSame(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		cause     record.Cause
+		targetToo bool
+		fresh     []int
+		base      []int
+		kind      verdict.Kind
+	}{
+		{"a neighbor alone", record.ByHost, false, []int{2, 3}, nil, verdict.Same},
+		{"a red gate of the target, and a neighbor that was noticed", record.ByHost, true, []int{2, 3}, nil, verdict.Inconclusive},
+		{"as many of base", record.ByHost, true, []int{2}, []int{3}, verdict.Same},
+		{"more of base", record.ByHost, true, nil, []int{3}, verdict.Same},
+		{"no known cause", "", false, []int{2}, nil, verdict.Inconclusive},
+	} {
+		b := newBench(t)
+		b.cause, b.targetToo = tt.cause, tt.targetToo
+		for arm, blocks := range map[string][]int{"new": tt.fresh, "base": tt.base} {
+			for _, block := range blocks {
+				b.invalid[fmt.Sprintf("%d %s postgresql 1", block, arm)] = true
+			}
+		}
+		c := b.compare(t.Context(), 6)
+		arms, _, err := Judge(c, parse(t), b.load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := arms[0].Verdict; v.Kind != tt.kind || tt.kind == verdict.Inconclusive && !strings.Contains(v.Reason, "may be the target's doing") {
+			t.Errorf("%s: %s, want %s: %s", tt.name, v.Kind, tt.kind, v.Reason)
+		}
+	}
+}
+
+// TestFailedRunsUnderOtherLoadsAreNotTheSame lets one side of a comparison of capacities under other loads fail: what it shows else is neither same nor better.
+func TestFailedRunsUnderOtherLoadsAreNotTheSame(t *testing.T) {
+	for fresh, kind := range map[int]verdict.Kind{0: verdict.Same, 1: verdict.Inconclusive} {
+		b := newBench(t)
+		b.cause = record.ByTarget
+		for i := range fresh {
+			b.invalid[fmt.Sprintf("%d base mysql 1", i+2)] = true
+		}
+		c := b.compare(t.Context(), 6)
+		p := parse(t)
+		p.Bounded.Users = plan.PerEngine{"postgresql": 10, "mysql": 12}
+		_, databases, err := Judge(c, p, b.load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range databases {
+			if j.Arm == "base" && (j.OtherLoad == "" || j.Verdict.Kind != kind) {
+				t.Errorf("%d failed: %s (%q), want %s: %s", fresh, j.Verdict.Kind, j.OtherLoad, kind, j.Verdict.Reason)
+			}
 		}
 	}
 }

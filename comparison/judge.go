@@ -323,13 +323,18 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			warnUnstable(&r, both, label)
 			results = append(results, r)
 		}
-		if j.OtherLoad == "" {
+		x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
+		switch {
+		case j.OtherLoad != "": // other loads make other numbers of runs fail, and which arm they speak for is not known
+			withholdFailed(results, x.Failed, y.Failed, "failed by the target's doing, under different loads", label)
+		case x.Failed+y.Failed > 0:
 			opt := opt
 			opt.BaseName, opt.NewName = label[0], label[1]
-			x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
-			if x.Failed+y.Failed > 0 {
-				results = append(results, verdict.JudgeFailed(x, y, opt))
-			}
+			results = append(results, verdict.JudgeFailed(x, y, opt))
+		}
+		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
+		if b > a {
+			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
 		}
 		j.Verdict = verdict.Combine(name, results)
 		return j

@@ -60,6 +60,14 @@ func CauseOf(v Validity) Cause {
 	return ""
 }
 
+// TargetToo reports whether a run that is void by the host may be void by the target: a gate of the target is red, and those of the host are amber alone.
+func TargetToo(v Validity) bool {
+	red := func(c Cause) bool {
+		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == Red && GateCause(f.Gate) == c })
+	}
+	return CauseOf(v) == ByHost && red(ByTarget) && !red(ByHost) && !red(ByGenerator)
+}
+
 // timesAlone are the gates that speak of times, rates and capacities, and not of what was done. A neighbor on the generator's cores makes actions late too.
 var timesAlone = []string{"steal", "target_steal", "others", "users", "rate", "wait", "stationary", "search",
 	"core", "lag", "late", "sched", "pause", "inbox", "bursts", "little"}

@@ -32,3 +32,28 @@ func TestCauseOfAVoidRun(t *testing.T) {
 		}
 	}
 }
+
+// TestTargetTooWithANeighborThatIsAmber does not clear the target by a neighbor that was only noticed.
+func TestTargetTooWithANeighborThatIsAmber(t *testing.T) {
+	for _, tt := range []struct {
+		red, amber []string
+		want       bool
+	}{
+		{[]string{"stationary"}, []string{"others"}, true},
+		{[]string{"stationary"}, nil, false}, // clearly the target
+		{[]string{"stationary", "others"}, nil, false},
+		{[]string{"stationary", "lag"}, []string{"others"}, false},
+		{[]string{"others"}, nil, false},
+	} {
+		v := Validity{Valid: true}
+		for _, g := range tt.red {
+			v.Add(Finding{Gate: g, Level: Red})
+		}
+		for _, g := range tt.amber {
+			v.Add(Finding{Gate: g, Level: Amber})
+		}
+		if got := TargetToo(v); got != tt.want {
+			t.Errorf("red %q, amber %q: %v", tt.red, tt.amber, got)
+		}
+	}
+}

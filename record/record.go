@@ -270,6 +270,8 @@ type ComparisonRun struct {
 	// else is wrong with it ([Disturbed]).
 	Cause     Cause `json:"cause,omitempty"`
 	Disturbed bool  `json:"disturbed,omitempty"`
+	// TargetToo says that a gate of the target was red in a run that is void by the host, where no gate of the host was more than amber ([TargetToo]).
+	TargetToo bool `json:"target_too,omitempty"`
 	// Cut says that the comparison was cut in this block, which was run again whole; such a run is Dropped too.
 	Cut   bool      `json:"cut,omitempty"`
 	Began time.Time `json:"began,omitzero"`

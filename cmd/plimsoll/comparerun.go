@@ -172,7 +172,7 @@ func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.Compariso
 	}
 	digest, derr := record.DigestFile(filepath.Join(made.Dir, record.ManifestFile))
 	run := record.ComparisonRun{Run: made.Manifest.ID, Digest: digest, Valid: made.Validity.Valid, Canary: sung,
-		Cause: record.CauseOf(made.Validity), Disturbed: record.Disturbed(made.Validity)}
+		Cause: record.CauseOf(made.Validity), Disturbed: record.Disturbed(made.Validity), TargetToo: record.TargetToo(made.Validity)}
 	for _, f := range made.Validity.Findings {
 		if f.Level == record.Red {
 			run.Why = f.Gate + ": " + f.Text
