@@ -231,7 +231,11 @@ func (s *Search) settle(r Result) Result {
 // Contradicted returns the unstable result that the search would have if it ended now, where what was seen after a violation contradicts the
 // bound; ok says whether it does. That the interval of an estimate is wide is no contradiction: a bound has none.
 func (s *Search) Contradicted() (u Result, ok bool) {
-	if bound, long := s.Bound(); s.phase == Ramp || s.holding(long) >= 0.99*bound && bound > 0 {
+	bound, long := s.Bound()
+	switch n := len(s.samples); {
+	case s.phase == Ramp, bound > 0 && s.holding(long) >= 0.99*bound: // held since the last violation
+		return u, false
+	case !s.bracketed && n > 0 && s.samples[n-1].users >= bound: // nothing has been violated below it
 		return u, false
 	}
 	r := s.conclude("interrupted: the search was stopped from outside")
