@@ -165,6 +165,10 @@ func (l *Local) start(id int, at time.Time) error {
 		defer close(done)
 		if before != nil {
 			<-before // it ends by itself or with the engine
+			// What is left of the earlier life is the target's time, not lateness of the generator's.
+			if now := time.Now(); at.Before(now) {
+				at = now
+			}
 		}
 		l.live(s, actor, at, leave, alarm)
 	})

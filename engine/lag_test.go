@@ -102,3 +102,49 @@ func TestAPlaceInFlightIsWaitAndReadingIsLag(t *testing.T) {
 		}
 	})
 }
+
+// entering is a server whose login is an operation of a millisecond.
+type entering struct{ fake }
+
+type enteringActor struct{ fakeActor }
+
+func (s *entering) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	return &enteringActor{fakeActor{&s.fake, u, env.Registry.Name("login")}}, nil
+}
+
+func (a *enteringActor) Login(context.Context) error {
+	sent := time.Now()
+	time.Sleep(time.Millisecond)
+	a.u.Done(a.n, sent, sent, time.Now(), measure.OK, 0)
+	return nil
+}
+func (a *enteringActor) Think() time.Duration { return time.Second }
+
+// A user is asked to go in an action that the target does not answer for 20 s, and is wanted again meanwhile. It begins anew when that action has ended:
+// nobody of the generator was late.
+func TestAUserWantedBeforeItsEarlierLifeHasEndedIsNotLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &entering{fake{service: 20 * time.Second}}
+		reg := measure.NewRegistry(1)
+		l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: s, Share: 1}}, Epoch: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 0, 1} {
+			if err := l.SetUsers(n, 0); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		time.Sleep(20 * time.Second)
+		l.Stop(time.Minute)
+		for _, w := range reg.Cut() {
+			if w.Lag.Max() != 0 {
+				t.Errorf("%s: a lag of %v", w.Name, w.Lag.Max())
+			}
+			if w.Name == "login" && w.Count() < 3 { // two logins, and an action
+				t.Errorf("%d operations; the user never came back", w.Count())
+			}
+		}
+	})
+}
