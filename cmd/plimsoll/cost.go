@@ -80,7 +80,7 @@ func (x stretchOf) costs(ctx context.Context) ([]comparison.Further, error) {
 			if a.series != b.series || b.cpu < a.cpu || !a.newest.Before(b.oldest) {
 				continue
 			}
-			done, err := succeeded(x.run, a.newest.Sub(x.run.Manifest.Epoch), b.newest.Sub(x.run.Manifest.Epoch))
+			done, err := succeeded(x.run, x.phase, a.newest.Sub(x.run.Manifest.Epoch), b.newest.Sub(x.run.Manifest.Epoch))
 			if err != nil {
 				return nil, err
 			}
@@ -131,17 +131,24 @@ func (x stretchOf) counted(ctx context.Context, counter string, at time.Time) (m
 }
 
 // succeeded counts the operations of the steady state that succeeded between two instants of a run. Of the seconds that these divide, the part
-// between them counts.
-func succeeded(r *record.Run, from, to time.Duration) (n float64, err error) {
+// between them counts. Those that were under way when the phase ended are in its last second, but ended after it, as did the work that they were: they do
+// not count.
+func succeeded(r *record.Run, ph record.Phase, from, to time.Duration) (n float64, err error) {
+	last, drained := int((ph.To-1)/time.Second), ph.Tail.Of(workload.Steady).OK
 	_, err = r.EachSecond(func(second int, ws []*measure.Window) bool {
 		begin := time.Duration(second) * time.Second
 		part := min(begin+time.Second, to) - max(begin, from)
 		if part > 0 {
+			var ok uint64
 			for _, w := range ws {
 				if workload.Steady(w.Name) {
-					n += float64(w.Classes[measure.OK]) * part.Seconds()
+					ok += w.Classes[measure.OK]
 				}
 			}
+			if second == last {
+				ok -= min(ok, drained)
+			}
+			n += float64(ok) * part.Seconds()
 		}
 		return begin < to
 	})

@@ -13,12 +13,17 @@ import (
 
 // costRun is a run with a measured phase from 3 to 11 s. used is what the role app has used of the CPU at an instant, which is sampled each second, a
 // part of a second after the windows begin; nil for a target whose processes are not visible. ops are the operations of a second.
-func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second int) (ok, failed int)) *record.Run {
+func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second int) (ok, failed int), drained ...uint64) *record.Run {
 	t.Helper()
 	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "run")
+	var tail *record.Tail
+	for _, n := range drained {
+		tail = new(record.Tail)
+		tail.Add("post", record.TailOp{Drained: n, OK: n})
+	}
 	w, err := record.Create(dir, record.Manifest{ID: "r", Epoch: epoch, Phases: []record.Phase{
-		{Name: "ramp", To: 3 * time.Second}, {Name: "measure", From: 3 * time.Second, To: 11 * time.Second}}})
+		{Name: "ramp", To: 3 * time.Second}, {Name: "measure", From: 3 * time.Second, To: 11 * time.Second, Tail: tail}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,5 +130,20 @@ func TestCostIsLeftOutWhereItIsNotKnown(t *testing.T) {
 		if got := costs(t, r); len(got) != 0 {
 			t.Errorf("%s: costs %v, want none", name, got)
 		}
+	}
+}
+
+// TestCostLeavesOutWhatEndedAfterThePhase has 40 operations under way at its end, which are counted in its last second: neither their work nor they belong
+// to the stretch that the cost is of.
+func TestCostLeavesOutWhatEndedAfterThePhase(t *testing.T) {
+	used := func(at time.Duration) float64 { return 0.2 * at.Seconds() } // 2 ms for each of 100 operations a second
+	got := costs(t, costRun(t, used, func(second int) (int, int) {
+		if second == 10 {
+			return 140, 0
+		}
+		return 100, 0
+	}, 40))
+	if v := got["cost(app)"]; math.Abs(v-2) > 0.0001 {
+		t.Errorf("costs %v, want 2 ms", got)
 	}
 }
