@@ -23,6 +23,7 @@ type stalled struct {
 	from, to time.Duration
 	patience time.Duration
 	service  time.Duration    // 0: a millisecond
+	restless bool             // its users make no pauses
 	refuses  bool             // what came then, with 503
 	arrivals *engine.Arrivals // beside the users; nil for none
 }
@@ -44,11 +45,17 @@ func (s *stalled) NewServer(env workload.Env, u *workload.User) (workload.Server
 func (a *stalledActor) Serve(ctx context.Context, _ int64) error { return a.Act(ctx) }
 func (a *stalledActor) Login(context.Context) error              { return nil }
 func (a *stalledActor) Think() time.Duration {
+	if a.s.restless {
+		return 0
+	}
 	return time.Duration((0.5 + a.u.Think.Float64()) * float64(time.Second))
 }
 func (a *stalledActor) Act(ctx context.Context) error {
 	sent := time.Now()
 	done, class := sent.Add(max(a.s.service, time.Millisecond)), measure.OK
+	if a.s.restless {
+		done = sent.Add(time.Duration(a.u.Content.ExpFloat64() * float64(100*time.Millisecond)))
+	}
 	if at := sent.Sub(a.s.epoch); at >= a.s.from && at < a.s.to {
 		done = a.s.epoch.Add(a.s.to)
 		if a.s.refuses {

@@ -70,3 +70,23 @@ func TestStatusesOfDrainedFailuresAreOfThePhase(t *testing.T) {
 		})
 	}
 }
+
+// Users who make no pauses lose about half of their time to answers that are slower than the median, at a server that is well: they have no schedule
+// that they could miss.
+func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, out := measured(t, stalled{patience: 5 * time.Second, restless: true}, 0, nil)
+		_, ph := ask(t, r)
+		if s := ph.Schedule; s == nil || !s.Unpaused || s.Marked() || s.Achieved == 0 {
+			t.Errorf("schedule %+v, want that it does not apply", s)
+		}
+		for _, f := range out.Validity.Findings {
+			if f.Gate == "omission" {
+				t.Errorf("finding %+v", f)
+			}
+		}
+		if _, known, err := r.Omitted(); known || err != nil {
+			t.Errorf("a response by the schedule is known: %v", err)
+		}
+	})
+}

@@ -27,6 +27,9 @@ type Schedule struct {
 	Of       string  `json:"of"` // OfUsers or OfArrivals
 	Achieved uint64  `json:"achieved"`
 	Intended float64 `json:"intended"`
+	// Unpaused says that the users made no pauses, so that they had no schedule of their own: what they did is what the target let them do, and
+	// nothing is known of what else they intended. Intended is 0.
+	Unpaused bool `json:"without_pauses,omitempty"`
 }
 
 // Share is the achieved part of those intended; 1 where none was.
@@ -38,7 +41,7 @@ func (s *Schedule) Share() float64 {
 }
 
 // Marked reports whether so few were achieved that latencies carry a mark. What was not recorded (nil) is not known to be so.
-func (s *Schedule) Marked() bool { return s != nil && s.Share() < LeastAchieved }
+func (s *Schedule) Marked() bool { return s != nil && !s.Unpaused && s.Share() < LeastAchieved }
 
 // Omitted writes the operations that were not begun in the measured phase, once. second is the phase's last.
 func (w *Writer) Omitted(second int, ws []*measure.Window) error {

@@ -293,8 +293,10 @@ type OpTable struct {
 // runs recorded it; with none, the rest is NaN. Percentiles are of all operations of the steady state, as measured and as if
 // users had not waited, in milliseconds, NaN where the operations are too few.
 type OpSchedule struct {
-	Runs     int    `json:"runs"`
-	Told     int    `json:"told"`
+	Runs int `json:"runs"`
+	Told int `json:"told"`
+	// Unpaused counts the runs whose users made no pauses, to which the rest does not apply.
+	Unpaused int    `json:"without_pauses,omitempty"`
 	Achieved uint64 `json:"achieved"`
 	Intended Number `json:"intended"`
 	Share    Number `json:"share"`

@@ -28,6 +28,10 @@ func (b *builder) schedules(engine string) []OpSchedule {
 			if c == nil {
 				continue
 			}
+			if c.Unpaused {
+				s.Unpaused++
+				continue
+			}
 			s.Told++
 			s.Achieved += c.Achieved
 			intended += c.Intended
@@ -46,6 +50,7 @@ func (b *builder) schedules(engine string) []OpSchedule {
 				}
 			}
 		}
+		told += s.Unpaused
 		if told += s.Told; s.Told > 0 {
 			s.Intended = Number(intended)
 			s.Share = Number((&record.Schedule{Achieved: s.Achieved, Intended: intended}).Share())
@@ -110,7 +115,11 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	for i, c := range o.Schedule {
 		label := d.Arms[i].Label
 		if c.Told == 0 {
-			t.add(label, "not recorded", dash, dash, dash, dash, dash, dash, dash, dash, dash)
+			why := "not recorded"
+			if c.Unpaused > 0 {
+				why = "not applicable: users without pauses"
+			}
+			t.add(label, why, dash, dash, dash, dash, dash, dash, dash, dash, dash)
 			continue
 		}
 		end := ""
@@ -119,8 +128,8 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 		}
 		t.add(label, strconv.FormatUint(c.Achieved, 10), strconv.FormatFloat(float64(c.Intended), 'f', 0, 64), percent(c.Share), percent(c.Least),
 			ms(c.P50)+end, ms(c.P95)+end, ms(c.P99)+end, ms(c.By50), ms(c.By95), ms(c.By99))
-		if c.Told < c.Runs {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: %d of %d runs did not record it.", label, c.Runs-c.Told, c.Runs))
+		if c.Told+c.Unpaused < c.Runs {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: %d of %d runs did not record it.", label, c.Runs-c.Told-c.Unpaused, c.Runs))
 		}
 	}
 	s.Notes = append(s.Notes, "Intended is what users would have begun had each operation taken the median of its name; by schedule is the response as if users had not waited. "+

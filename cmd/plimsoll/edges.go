@@ -95,6 +95,10 @@ func (s *shown) printEdges(w io.Writer) {
 		fmt.Fprintln(w, "  achieved of intended operations: not recorded")
 		return
 	}
+	if c.Unpaused {
+		fmt.Fprintln(w, "  achieved of intended operations: not applicable: users without pauses")
+		return
+	}
 	fmt.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved, c.Intended, 100*c.Share())
 	if !c.Marked() || c.Of == record.OfArrivals {
 		return
