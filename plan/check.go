@@ -87,9 +87,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "compare.blocks", &c.Blocks, c.defaultBlocks())
 		fill(d, "compare.retry", &c.Retry, p.defaultRetry())
 		margin := DefaultMargin()
-		if rule, ok := p.strictestRate(); ok {
-			margin["errors"] = MarginValue{Value: min(margin["errors"].Value, rule.Threshold), Points: true}
-		}
+		margin["errors"] = p.defaultErrors()
 		maps.Copy(margin, c.Margin)
 		if !d.stored || len(c.Margin) == 0 {
 			c.Margin = margin

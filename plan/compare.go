@@ -171,3 +171,22 @@ func (d *decoder) checkOneLoad(p *Plan, k Known) {
 			"write one number, or a section unbounded to compare their capacities")
 	}
 }
+
+// ErrorMargin returns the margin of errors of a comparison under the plan: what it states, or else the usual one, lower where a rule limits failed
+// operations to less. It is for plans without compare, too.
+func (p *Plan) ErrorMargin() MarginValue {
+	if p.Compare != nil {
+		if m, ok := p.Compare.Margin["errors"]; ok {
+			return m
+		}
+	}
+	return p.defaultErrors()
+}
+
+func (p *Plan) defaultErrors() MarginValue {
+	m := DefaultMargin()["errors"]
+	if rule, ok := p.strictestRate(); ok {
+		m.Value = min(m.Value, rule.Threshold)
+	}
+	return m
+}

@@ -34,6 +34,8 @@ type Given struct {
 	Pair     int
 	Figures  []Figure
 	Warnings []string // what the numbers cannot show
+	// ErrorMargin is the margin of errors that the run's plan states or its rules leave, in percentage points; 0 where nothing is known of it.
+	ErrorMargin float64
 	// Unstable says why the search of the run contradicts itself, so that it has no capacity; empty where it does not.
 	Unstable string
 	// Lacks says why the run has no number for figures that it was asked for, by name. A figure that is neither here nor in Figures was not asked for, or

@@ -199,6 +199,9 @@ func storedEndpoints() []verdict.Endpoint {
 func givenOf(r *record.Run) (record.Given, error) {
 	m := r.Manifest
 	g := record.Given{Source: "run " + m.ID, Tool: "plimsoll", Database: m.Engine, Lacks: map[string]string{}}
+	if p, err := plan.ParseStored([]byte(m.Plan)); err == nil {
+		g.ErrorMargin = 100 * p.ErrorMargin().Value
+	}
 	var tests []string
 	if ph, ok := m.Phase("measure"); ok {
 		tests = append(tests, fmt.Sprintf("bounded, %d users for %v", ph.Users, (ph.To-ph.From).Round(time.Second)))

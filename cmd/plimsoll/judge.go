@@ -24,6 +24,7 @@ type numbers struct {
 	databases, asJSON                                           *bool
 	output                                                      *output
 	markdown                                                    bool
+	errors                                                      float64         // the margin of errors of the runs' plans in percentage points; 0 if there is none
 	set                                                         func() []string // flags that were given
 }
 
@@ -237,6 +238,9 @@ func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
 		if err != nil {
 			return e, usageError{err}
 		}
+		if _, said := margins["errors"]; metric == "errors" && !said && n.errors > 0 {
+			e.Margin = n.errors
+		}
 		return e, nil
 	}
 	if unit == "" {
@@ -357,6 +361,11 @@ func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Sourc
 		}
 	}
 	n.ofOne(false)
+	for _, g := range runs {
+		if g.ErrorMargin > 0 && (n.errors == 0 || g.ErrorMargin < n.errors) {
+			n.errors = g.ErrorMargin
+		}
+	}
 	paired, err := comparison.PairGiven(runs, n.endpoint)
 	if err != nil {
 		return usageError{err}

@@ -349,3 +349,32 @@ func TestAStoredComparisonKeepsItsEndpoints(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeStoredRunsByTheErrorMarginOfTheirPlans judges errors of stored runs by the margin of their plans, or that of -margin; never by a looser one of its own.
+func TestJudgeStoredRunsByTheErrorMarginOfTheirPlans(t *testing.T) {
+	alone := strings.Replace(storedPlan, "compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}\n", "", 1)
+	for _, tt := range []struct {
+		name, plan string
+		flags      []string
+		want       string
+	}{
+		{"no plan", "", nil, `"margin": 0.1,`},
+		{"the usual one", alone, nil, `"margin": 0.025,`},
+		{"of a rule", strings.Replace(alone, `["mean(op) < 100ms"]`, `["rate(errors) < 0.01%"]`, 1), nil, `"margin": 0.01,`},
+		{"stated in the plan", strings.Replace(storedPlan, "blocks: 1", "blocks: 1, margin: {errors: 0.05pp}", 1), nil, `"margin": 0.05,`},
+		{"stated now", alone, []string{"-margin", "errors=0.2pp"}, `"margin": 0.2,`},
+	} {
+		root := t.TempDir()
+		st, err := store.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		putRun(t, st, storedRun{id: "b", capacity: 1000, slower: 1, plan: tt.plan})
+		putRun(t, st, storedRun{id: "n", capacity: 1000, slower: 1, plan: tt.plan})
+		_, out, errOut := inStore(t, root, append([]string{"judge", "-print", "json", "-base", "b", "-new", "n"}, tt.flags...)...)
+		_, errorsOf, _ := strings.Cut(out, `"name": "errors"`)
+		if !strings.Contains(errorsOf[:min(len(errorsOf), 200)], tt.want) {
+			t.Errorf("%s: want %s: %s %s", tt.name, tt.want, errOut, errorsOf[:min(len(errorsOf), 200)])
+		}
+	}
+}
