@@ -171,13 +171,16 @@ func (r *runner) pilots(ctx context.Context) error {
 			continue
 		}
 		for tries := 0; ; tries++ {
+			if tries > 1 {
+				break // without a start: where the plan says
+			}
 			if tries > 0 {
 				ok, err := r.again(ctx, tries-1, func(next record.ComparisonRun) bool { return next.Pilot && next.Engine == e })
 				if err != nil {
 					return err
 				}
-				if !ok || tries > 1 {
-					break // without a start: where the plan says
+				if !ok {
+					break
 				}
 			}
 			run, capacity, err := r.run(ctx, Cell{Arm: r.c.Arms[0], Engine: e, Pilot: true, Again: tries > 0, Index: i + 1, Of: len(r.c.Engines),

@@ -56,7 +56,8 @@ type Crossover struct {
 }
 
 // NewCrossover separates the effect of the order from that of the arm; order has +1 or -1 for each difference. It reports false where
-// there are too few of one order: fewer than two, or than a third of all. The number of degrees of freedom is n-2.
+// there are too few of one order: fewer than two, or than a third of all; and where the differences do not vary within either order and those differ, which would
+// leave an error of zero beside a difference that is there. The number of degrees of freedom is n-2.
 func NewCrossover(s Sample, order []int) (Crossover, bool) {
 	var n, sum [2]float64
 	of := func(i int) int { return (1 - order[i]) / 2 }
@@ -86,6 +87,9 @@ func NewCrossover(s Sample, order []int) (Crossover, bool) {
 	}
 	if constant[0] && constant[1] { // not by rounding
 		squares, mean = 0, first
+	}
+	if squares == 0 && mean[0] != mean[1] {
+		return Crossover{}, false
 	}
 	df := n[0] + n[1] - 2
 	c := Crossover{SD: math.Sqrt(squares / df)}

@@ -106,3 +106,16 @@ func TestCompareSpreads(t *testing.T) {
 		t.Errorf("one wild run: %+v", wild)
 	}
 }
+
+// TestCrossoverOfTwoConstants does not call an effect exact that is there in one order and not in the other.
+func TestCrossoverOfTwoConstants(t *testing.T) {
+	s := sampleOf(t, -0.1, 0, -0.1, 0, -0.1, 0)
+	order := []int{1, -1, 1, -1, 1, -1}
+	if c, ok := stats.NewCrossover(s, order); ok {
+		t.Errorf("an interval of %v around %v", c.Estimate.Interval(0.95), c.Estimate.Mean)
+	}
+	same := sampleOf(t, -0.1, -0.1, -0.1, -0.1, -0.1, -0.1)
+	if _, ok := stats.NewCrossover(same, order); !ok {
+		t.Error("differences that do not vary at all have no effect of the order")
+	}
+}

@@ -119,7 +119,7 @@ func (s Spans) upper(level float64) float64 {
 		// With k bounds on the hypothesis's side, the known differences have to reach this p-value.
 		end := math.Inf(-1)
 		if p := w / h.atLeast[k]; p < 1 {
-			end = mean + TQuantile(1-p, df)*se
+			end = mean - TQuantile(p, df)*se // 1-p is 1 for a small p
 		}
 		if k > 0 {
 			end = max(end, bounds[k-1])

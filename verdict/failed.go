@@ -41,12 +41,12 @@ func JudgeFailed(base, fresh Attempts, opt Options) Result {
 		fresh.Failed, count(fresh.Runs, "run"), r.New.Name, base.Failed, base.Runs, r.Base.Name, pText(r.P))
 	more := fresh.Failed*base.Runs - base.Failed*fresh.Runs // by share: the arms may have other numbers of runs
 	switch {
-	case fresh.Failed == base.Failed && more == 0:
-		return r.conclude(Same, tally)
 	case r.P <= r.Alpha && more > 0:
 		return r.conclude(Worse, tally)
 	case r.P <= r.Alpha && more < 0:
 		return r.conclude(Better, tally)
+	case fresh.Failed == base.Failed: // of nearly as many runs: blocks were run again
+		return r.conclude(Same, tally)
 	}
 	r.Indicative = r.N < stats.MinPairs
 	return r.conclude(Inconclusive, tally+": a build that fails more often is never the same")
