@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +25,7 @@ type stalled struct {
 	patience time.Duration
 	service  time.Duration    // 0: a millisecond
 	restless bool             // its users make no pauses
+	begun    *atomic.Int64    // requests; nil for nobody who counts
 	refuses  bool             // what came then, with 503
 	arrivals *engine.Arrivals // beside the users; nil for none
 }
@@ -66,6 +68,9 @@ func (a *stalledActor) Act(ctx context.Context) error {
 		done, class = limit, measure.Timeout
 	}
 	a.u.Begin(a.n)
+	if a.s.begun != nil {
+		a.s.begun.Add(1)
+	}
 	if err := workload.SleepUntil(ctx, done); err != nil {
 		return err
 	}

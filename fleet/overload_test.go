@@ -2,12 +2,14 @@ package fleet
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"plimsoll/engine"
 	"plimsoll/measure"
+	"plimsoll/trial"
 	"plimsoll/workload"
 )
 
@@ -87,6 +89,23 @@ func TestUsersWithoutPausesHaveNoScheduleToMiss(t *testing.T) {
 		}
 		if _, known, err := r.Omitted(); known || err != nil {
 			t.Errorf("a response by the schedule is known: %v", err)
+		}
+	})
+}
+
+// A run that is cut off in the middle of a second counts what is under way with its age. What then ends while the users leave is the same operations.
+func TestCutOffRunCountsEachOperationOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int64
+		r, _ := measured(t, stalled{from: 2 * time.Second, to: 6400 * time.Millisecond, patience: time.Hour, begun: &begun}, 0, func(s *trial.Spec) {
+			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Epoch.Add(10400 * time.Millisecond)}
+		})
+		m, err := r.Merged(0, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := m["ask"].Response.Count(); n != uint64(begun.Load()) {
+			t.Errorf("%d operations are counted, %d were begun", n, begun.Load())
 		}
 	})
 }

@@ -208,6 +208,7 @@ func (r *run) cutOff() {
 		r.endPhase()
 	}
 	r.endDrain(end, r.now()-end)
+	r.censored = true
 }
 
 // A frame is a second that is written when the one before it is complete.

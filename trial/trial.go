@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/control"
@@ -213,6 +214,7 @@ type run struct {
 	trailing time.Duration // how far the trail must reach
 	until    untilState
 	tails    *tails  // while a phase is drained
+	censored bool    // what was under way has entered with its age, and is not counted again when it ends
 	held     []frame // of the drain
 }
 
@@ -420,7 +422,13 @@ func (r *run) opsPerSecond(sl slice) float64 {
 // flush writes the second that has just ended, or with last what there is of the one that has not.
 func (r *run) flush(last bool) {
 	if last {
-		r.sec.add(r.cut())
+		if r.censored {
+			p := measure.Split(r.Registry.Cut())
+			r.sec.add(p.InTime)
+			r.sec.add(slices.DeleteFunc(p.Late, func(w *measure.Window) bool { return w.Name != workload.Delivery }))
+		} else {
+			r.sec.add(r.cut())
+		}
 		if len(r.sec) == 0 {
 			return
 		}
