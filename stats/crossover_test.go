@@ -68,9 +68,8 @@ func TestCrossoverIsLeastSquares(t *testing.T) {
 			t.Errorf("orders %v are accepted", order)
 		}
 	}
-	c, ok := stats.NewCrossover(sampleOf(t, 0.3, 0.1, 0.3, 0.1), []int{1, -1, 1, -1})
-	if !ok || c.SD != 0 || math.Abs(c.Estimate.Mean-0.2) > 1e-15 || c.Estimate.Test() != 0 {
-		t.Errorf("constant within orders: %+v", c)
+	if c, ok := stats.NewCrossover(sampleOf(t, 0.3, 0.1, 0.3, 0.1), []int{1, -1, 1, -1}); ok {
+		t.Errorf("constant within orders: an error of %v", c.Estimate.SE)
 	}
 }
 
