@@ -170,10 +170,7 @@ func (r *runner) pilots(ctx context.Context) error {
 			r.c.Start[e] = n
 			continue
 		}
-		for tries := 0; ; tries++ {
-			if tries > 1 {
-				break // without a start: where the plan says
-			}
+		for tries := range 2 { // and then without a start: where the plan says
 			if tries > 0 {
 				ok, err := r.again(ctx, tries-1, func(next record.ComparisonRun) bool { return next.Pilot && next.Engine == e })
 				if err != nil {
