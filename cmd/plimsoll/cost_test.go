@@ -55,17 +55,7 @@ func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second 
 			t.Fatal(err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
-		t.Fatal(err)
-	}
-	r, err := record.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return sealed(t, w, db, dir)
 }
 
 // costs reads the costs of a run by name.

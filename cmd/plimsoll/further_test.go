@@ -74,6 +74,12 @@ func seenRun(t *testing.T, latency func(second int) time.Duration) *record.Run {
 			t.Fatal(err)
 		}
 	}
+	return sealed(t, w, db, dir)
+}
+
+// sealed ends a run whose series are written, and opens it.
+func sealed(t *testing.T, w *record.Writer, db *series.DB, dir string) *record.Run {
+	t.Helper()
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -88,14 +88,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.LastComparison()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := lastComparison(t, st)
 	if c.State != record.Sealed || !c.AA || len(c.Looks) != 3 || c.Taken() == 0 || len(c.Resumed) != 1 || c.Before == nil {
 		t.Fatalf("state %s, A/A %v, %d of %d looks, resumed %+v\n%s", c.State, c.AA, c.Taken(), len(c.Looks), c.Resumed, out)
 	}
@@ -121,7 +114,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("cell %v was judged %d times", cell, n)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(id), "report.md"))
+	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +123,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}
-	if status, out := run(20*time.Second, "compare", "-resume", id); status != exitUsage || !strings.Contains(out, "is complete: there is nothing to resume") {
+	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != exitUsage || !strings.Contains(out, "is complete: there is nothing to resume") {
 		t.Errorf("resumed when complete: status %d\n%s", status, out)
 	}
 	lines, warnings, err := st.AA()
@@ -309,4 +302,18 @@ func TestSameAsBefore(t *testing.T) {
 	if statusOf(err) != exitUsage || !strings.Contains(err.Error(), "run r1 was made on another host") {
 		t.Errorf("another kernel: %v", err)
 	}
+}
+
+// lastComparison opens the comparison of a store that began last.
+func lastComparison(t *testing.T, st *store.Store) *record.Comparison {
+	t.Helper()
+	id, err := st.LastComparison()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -34,21 +34,14 @@ func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := st.LastComparison()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := st.Comparison(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := lastComparison(t, st)
 	failed := 0
 	for _, r := range c.Runs {
 		if strings.HasPrefix(r.Why, record.StartGate+": ") && r.Cause == record.ByTarget && r.Arm == "new" && r.Dropped {
 			failed++
 		}
 	}
-	report, err := os.ReadFile(filepath.Join(st.ComparisonDir(id), "report.md"))
+	report, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report.md"))
 	if failed != 1 || c.State != record.Sealed || err != nil || !strings.Contains(string(report), "1 of 4 runs of new failed and 0 of 4 of base") {
 		t.Errorf("%d runs that did not start, state %s, %v\n%s", failed, c.State, err, output)
 	}
