@@ -28,6 +28,7 @@ const (
 	DefaultReadyTimeout = 2 * time.Minute
 	stopTimeout         = 3 * time.Second // of an instance; with the database's, Stop stays within 7 seconds
 	maxTries            = 4               // first starts, when other programs take the ports first
+	claimWait           = 2 * time.Second // for the lock of a program that has just been killed
 )
 
 // A Command is how one instance is started.
@@ -161,7 +162,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	if err := d.claim(); err != nil {
+	if err := d.claim(ctx); err != nil {
 		return err
 	}
 	if _, err := lab.Sweep(ctx, d.journal(), stopTimeout); err != nil {
@@ -201,13 +202,19 @@ func (d *deployment) deploy(ctx context.Context) error {
 }
 
 // claim makes the state directory this deployment's until it is stopped or this program ends: the journals know only of programs that
-// run, and those of a halted deployment do not. Children do not inherit it.
-func (d *deployment) claim() error {
+// run, and those of a halted deployment do not. Children do not inherit it. A killed program lets its lock go only when the last of its
+// threads has ended, which is a moment after it and its children are gone for everybody else; so claim waits up to claimWait.
+func (d *deployment) claim(ctx context.Context) error {
 	f, err := os.OpenFile(filepath.Join(d.spec.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for limit := time.Now().Add(claimWait); errors.Is(err, syscall.EWOULDBLOCK) && ctx.Err() == nil && time.Now().Before(limit); {
+		time.Sleep(claimWait / 100)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return fmt.Errorf("%w: another program has a deployment in %s, which may be halted; stop that program or choose another directory", lab.ErrInUse, d.spec.Dir)

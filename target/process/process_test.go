@@ -460,6 +460,21 @@ func TestCancelWhileDeploying(t *testing.T) {
 	}
 }
 
+// TestLockOfAKilledProgram: a killed program can hold its directory for a moment longer than it and its children are seen.
+func TestLockOfAKilledProgram(t *testing.T) {
+	dir := t.TempDir()
+	held, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(100*time.Millisecond, func() { _ = held.Close() })
+	defer timer.Stop()
+	deploy(t, process.Config{}, spec(dir, ""))
+}
+
 // TestHaltedIsInUse: nothing runs in a halted deployment's directory, and yet nobody else may have it.
 func TestHaltedIsInUse(t *testing.T) {
 	dir := t.TempDir()
