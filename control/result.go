@@ -79,7 +79,12 @@ func (s *Search) conclude(stopped string) Result {
 		r.Stopped = stopped
 		return r
 	}
-	return s.censored(stopped, "a violation lasted for a whole window, but the time was too short to find where it begins")
+	for _, w := range s.samples {
+		if w.violated && w.users > s.healthyUsers {
+			return s.censored(stopped, "a violation lasted for a whole window, but the time was too short to find where it begins")
+		}
+	}
+	return s.censored(stopped, "a rule broke for a whole window and held afterwards with as many users; the time was over before one broke again")
 }
 
 // complete adds what every result carries.

@@ -174,6 +174,9 @@ func TestStillClimbingAtTheEndIsCensored(t *testing.T) {
 		if r.Kind != AtLeast || r.Users > float64(most) || r.Users < 0.85*float64(most) || r.Hi != 0 || !strings.HasPrefix(r.Stopped, "budget") {
 			t.Errorf("an alarm of %v: got %s of %.1f in [%.1f, %.1f] (%s: %s), want at least what held of the %d users that were tried", length, r.Kind, r.Users, r.Lo, r.Hi, r.Stopped, r.Why, most)
 		}
+		if !strings.Contains(r.Why, "held afterwards with as many users") {
+			t.Errorf("an alarm of %v on the way up: %s", length, r.Why)
+		}
 		if r.Reached < r.Users || r.Reached > float64(most) {
 			t.Errorf("an alarm of %v: reached %.1f, want %.1f to %d", length, r.Reached, r.Users, most)
 		}
