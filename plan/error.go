@@ -25,6 +25,9 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s: %s", p.Line, p.Col, p.Path, p.Msg)
 }
 
+// Error is String: each problem is one of those that an [Error] joins.
+func (p Problem) Error() string { return p.String() }
+
 // An Error holds everything that is wrong with a plan, at least one Problem, in the order of the file.
 type Error struct{ Problems []Problem }
 
@@ -35,6 +38,15 @@ func (e *Error) Error() string {
 		lines[i] = p.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the problems, so that a printer knows which lines are theirs.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Problems))
+	for i, p := range e.Problems {
+		errs[i] = p
+	}
+	return errs
 }
 
 // newError sorts the problems by place.

@@ -12,13 +12,14 @@ import (
 
 // rows is the picture of the layers, bottom up. A package imports only rows below its own.
 var rows = [][]string{
-	0: {"stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed", "contrib"},
-	1: {"plan", "workload", "control", "probe"},
-	2: {"record", "dialect", "dataset"},
-	3: {"engine", "trial", "target", "store", "verdict"},
-	4: {"fleet", "comparison", "report"},
-	5: {"web"},
-	6: {"cmd", "bench"}, // bench is a module of its own
+	0: {"plain"},
+	1: {"stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed", "contrib"},
+	2: {"plan", "workload", "control", "probe"},
+	3: {"record", "dialect", "dataset"},
+	4: {"engine", "trial", "target", "store", "verdict"},
+	5: {"fleet", "comparison", "report"},
+	6: {"web"},
+	7: {"cmd", "bench"}, // bench is a module of its own
 }
 
 // pure are the packages that are functions of what they are given.
