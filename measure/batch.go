@@ -72,13 +72,21 @@ func (b *Batch) Flush() {
 	}
 	s := b.shard
 	s.mu.Lock()
+	cells, mark := s.cur[inTime], s.mark
 	for i := range b.entries[:b.n] {
 		e := &b.entries[i]
-		if e.lagOnly {
-			s.cell(inTime, e.name).lag.add(e.lag)
-			continue
+		if int(e.name) >= len(cells) || cells[e.name] == nil {
+			s.cell(inTime, e.name)
+			cells = s.cur[inTime]
 		}
-		s.add(e)
+		switch {
+		case e.lagOnly:
+			cells[e.name].lag.add(e.lag)
+		case e.due >= mark:
+			cells[e.name].add(e)
+		default:
+			s.add(e)
+		}
 	}
 	s.mu.Unlock()
 	b.n = 0
