@@ -152,10 +152,10 @@ func journalAppend(path string, line journalLine) error {
 	if err != nil {
 		return fmt.Errorf("undo journal: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := MkdirState(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("undo journal: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("undo journal: %w", err)
 	}

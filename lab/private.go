@@ -61,6 +61,15 @@ func CacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
+// MkdirState makes dir with its missing parents, for files of a system under test: for this user alone. As root, others can pass through those
+// that it makes and cannot list them: a database that refuses root runs as another user. Those that are there stay as they are.
+func MkdirState(dir string) error {
+	if os.Geteuid() == 0 {
+		return os.MkdirAll(dir, 0o711)
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
 // elsewhere is the name of the link to the directory that stands for another.
 const elsewhere = "elsewhere"
 
@@ -73,25 +82,25 @@ func PrivateDir(dir string, uid uint32) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("making the directory %s: %w", dir, err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := MkdirState(dir); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	if uid == 0 || reachable(dir, uid) {
 		return dir, nil
 	}
-	if err := os.MkdirAll(systemDir, 0o755); err != nil {
+	if err := os.MkdirAll(systemDir, 0o711); err != nil {
 		return "", fmt.Errorf("user %d cannot reach %s, and another place is not to be had: %w", uid, dir, err)
 	}
 	sweepPrivate()
 	sum := sha256.Sum256([]byte(dir))
 	other := filepath.Join(systemDir, hex.EncodeToString(sum[:6]))
-	if err := os.MkdirAll(other, 0o755); err != nil {
+	if err := os.MkdirAll(other, 0o711); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	if !reachable(other, uid) {
 		return "", fmt.Errorf("user %d can reach neither %s nor %s; choose a state directory whose parents all permit o+x", uid, dir, other)
 	}
-	if err := os.WriteFile(filepath.Join(other, "stands-for"), []byte(dir), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(other, "stands-for"), []byte(dir), 0o600); err != nil {
 		return "", fmt.Errorf("making a state directory: %w", err)
 	}
 	link := filepath.Join(dir, elsewhere)

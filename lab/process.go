@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/plain"
 )
 
 // DefaultStopTimeout is how long a process may take to end after its stop signal before it is killed.
@@ -317,7 +319,7 @@ func Run(ctx context.Context, spec Spec) error {
 		return errors.Join(fmt.Errorf("running %s: %w", p.name, context.Cause(ctx)), p.Kill())
 	}
 	if err := p.Err(); err != nil {
-		return fmt.Errorf("%w\n%s", err, p.Tail())
+		return fmt.Errorf("%w%w", err, plain.Output(p.Tail()))
 	}
 	return nil
 }

@@ -47,6 +47,16 @@ func Expand(s string, lookup func(kind, name string) (string, error)) (string, e
 	return out, nil
 }
 
+// PasswordIn returns the password, token or key in an address, a data source name or a header's value, or "".
+func PasswordIn(value string) string {
+	for _, re := range []*regexp.Regexp{userinfoRE, dsnRE, queryRE, bearerRE} {
+		if m := re.FindStringSubmatch(value); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // hasReference reports whether a value names a secret.
 func hasReference(s string) bool { return referenceRE.MatchString(s) }
 

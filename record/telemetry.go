@@ -59,7 +59,7 @@ func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window
 			return fmt.Errorf("%s: second %d: %w", TelemetryWindowsFile, second, err)
 		}
 	}
-	return WriteJSON(filepath.Join(w.dir, TelemetryFile), t)
+	return w.json(TelemetryFile, t)
 }
 
 // Telemetry reads what became of the target's records; nil for a run without any.

@@ -69,7 +69,7 @@ func (w *Writer) Users(u Users) error {
 	if w.closed {
 		return os.ErrClosed
 	}
-	return WriteJSON(filepath.Join(w.dir, UsersFile), u)
+	return w.json(UsersFile, u)
 }
 
 // Users reads what the users did; nil for a run that did not come so far, or is older than the file.

@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 )
 
 // Names of a run's files below its directory.
@@ -33,33 +35,54 @@ type Writer struct {
 	ww       *WindowWriter
 	events   *os.File
 	closed   bool
+	secrets  *plain.Secrets
 }
 
-// Create makes the directory, which must not exist, and opens a run in it in state Running.
-func Create(dir string, m Manifest) (*Writer, error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+// Create is [CreateHiding] of a run that knows no secrets.
+func Create(dir string, m Manifest) (*Writer, error) { return CreateHiding(dir, m, nil) }
+
+// CreateHiding makes the directory, which must not exist and which only this user may enter, and opens a run in it in state Running. What is
+// written holds none of the secrets, to which may be added while the run goes on; its texts are plain.
+func CreateHiding(dir string, m Manifest, secrets *plain.Secrets) (*Writer, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating run: %w", err)
 	}
 	m.Format, m.State = FormatVersion, Running
-	w := &Writer{dir: dir, manifest: m}
-	if err := WriteJSON(filepath.Join(dir, ManifestFile), m); err != nil {
+	w := &Writer{dir: dir, manifest: m, secrets: secrets}
+	if err := w.json(ManifestFile, m); err != nil {
 		return nil, err
 	}
 	var err error
-	if w.windows, err = os.Create(filepath.Join(dir, WindowsFile)); err != nil {
+	if w.windows, err = createFile(filepath.Join(dir, WindowsFile)); err != nil {
 		return nil, err
 	}
 	if w.ww, err = NewWindowWriter(w.windows); err != nil {
 		return nil, err
 	}
-	if w.events, err = os.Create(filepath.Join(dir, EventsFile)); err != nil {
+	if w.events, err = createFile(filepath.Join(dir, EventsFile)); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
+
+// createFile is os.Create for a file that is this user's alone.
+func createFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}
+
+// json writes one of the run's files.
+func (w *Writer) json(name string, v any) error {
+	return WriteJSONHiding(filepath.Join(w.dir, name), v, w.secrets)
+}
+
+// mostText bounds a text of an event or a finding, in bytes: it may be of the target's making.
+const mostText = 4 << 10
+
+// text is what is written of a text: in one line, without secrets.
+func (w *Writer) text(s string) string { return plain.Excerpt(w.secrets.Redact(s), mostText) }
 
 // Dir returns the run's directory.
 func (w *Writer) Dir() string { return w.dir }
@@ -76,7 +99,7 @@ func (w *Writer) Update(change func(*Manifest)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.manifest)
-	return WriteJSON(filepath.Join(w.dir, ManifestFile), w.manifest)
+	return w.json(ManifestFile, w.manifest)
 }
 
 // Windows appends one second's histograms.
@@ -89,12 +112,14 @@ func (w *Writer) Windows(second int, ws []*measure.Window) error {
 	return w.ww.Write(second, ws)
 }
 
-// Event appends one event.
+// Event appends one event. Its text becomes one line of at most 4 KiB.
 func (w *Writer) Event(e Event) error {
+	e.Text = w.text(e.Text)
 	b, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", e.Kind, err)
 	}
+	b = w.secrets.JSON(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -114,7 +139,7 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 	}
 	w.closed = true
 	err = errors.Join(w.windows.Sync(), w.windows.Close(), w.events.Sync(), w.events.Close())
-	w.manifest.State, w.manifest.Why = Sealed, why
+	w.manifest.State, w.manifest.Why = Sealed, w.text(why)
 	if why != "" {
 		w.manifest.State = Interrupted
 		v.Valid = false
@@ -122,14 +147,33 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 	if v.Findings == nil {
 		v.Findings = []Finding{}
 	}
-	err = errors.Join(err, WriteJSON(filepath.Join(w.dir, ValidityFile), v))
+	v.Findings = slices.Clone(v.Findings)
+	for i := range v.Findings {
+		v.Findings[i].Text = w.text(v.Findings[i].Text)
+	}
+	err = errors.Join(err, w.json(ValidityFile, v), private(w.dir))
 	files, ferr := digests(w.dir, all)
 	w.manifest.Files = files
-	err = errors.Join(err, ferr, WriteJSON(filepath.Join(w.dir, ManifestFile), w.manifest))
+	err = errors.Join(err, ferr, w.json(ManifestFile, w.manifest))
 	if err != nil {
 		return "", fmt.Errorf("sealing run %s: %w", w.manifest.ID, err)
 	}
 	return DigestFile(filepath.Join(w.dir, ManifestFile))
+}
+
+// private takes the permissions of others from everything below dir: libraries make files with those that are usual.
+func private(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return os.Chmod(path, 0o700)
+		case d.Type().IsRegular():
+			return os.Chmod(path, 0o600)
+		}
+		return nil
+	})
 }
 
 // all looks at every file.
@@ -163,18 +207,23 @@ func DigestFile(path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// WriteJSON writes v, indented, to path in one step: a reader sees the old file or the new one, never half.
-func WriteJSON(path string, v any) error {
+// WriteJSON is [WriteJSONHiding] without secrets.
+func WriteJSON(path string, v any) error { return WriteJSONHiding(path, v, nil) }
+
+// WriteJSONHiding writes v, indented, without the secrets and for this user alone to path in one step: a reader sees the old file or the new
+// one, never half.
+func WriteJSONHiding(path string, v any, secrets *plain.Secrets) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
+	b = secrets.JSON(b)
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
 	if err != nil {
 		return err
 	}
 	_, err = tmp.Write(append(b, '\n'))
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	err = errors.Join(err, tmp.Chmod(0o600), tmp.Close())
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)
 	}

@@ -74,7 +74,7 @@ type DB struct {
 // Create makes dir (its parent must exist or be creatable) and opens it for writing. It refuses a
 // directory that holds anything, so that two runs never share one.
 func Create(dir string) (*DB, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating series directory: %w", err)
 	}
 	names, err := os.ReadDir(dir)

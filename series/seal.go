@@ -54,7 +54,7 @@ func (db *DB) seal() error {
 	if mint <= maxt {
 		err = db.writeBlock(mint, maxt)
 	} else {
-		err = os.WriteFile(filepath.Join(db.dir, emptyTag), []byte("this run recorded no series\n"), 0o666)
+		err = os.WriteFile(filepath.Join(db.dir, emptyTag), []byte("this run recorded no series\n"), 0o600)
 	}
 	if err = errors.Join(err, db.write.log.Close()); err != nil {
 		return err

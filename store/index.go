@@ -62,6 +62,10 @@ func removeIndex(path string) error {
 
 func openIndex(path string) (*index, error) {
 	ix := &index{path: path}
+	// The library would make it for all; its log has the permissions of the file.
+	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode); err == nil {
+		_ = f.Close() // whether it can be used, the library says
+	}
 	var err error
 	if ix.conn, err = sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenWAL); err != nil {
 		return nil, ix.failed(err)

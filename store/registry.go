@@ -39,7 +39,7 @@ func (s *Store) AddAA(lines ...record.AA) (err error) {
 		}
 		b.Write(append(j, '\n'))
 	}
-	f, err := os.OpenFile(filepath.Join(s.root, registryFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(filepath.Join(s.root, registryFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, fileMode)
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
@@ -123,10 +123,10 @@ var ErrBusy = errors.New("another process is carrying it out")
 // does. The error wraps [ErrBusy] when one is at it.
 func (s *Store) LockComparison(id string) (unlock func(), err error) {
 	dir := s.ComparisonDir(id)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, fmt.Errorf("comparison %s: %w", id, err)
 	}

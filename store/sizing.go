@@ -15,11 +15,11 @@ func (s *Store) SizingDir(id string) string { return filepath.Join(s.root, "sizi
 // SaveSizing writes a sizing's file in one step.
 func (s *Store) SaveSizing(z *record.Sizing) error {
 	dir := s.SizingDir(z.ID)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return err
 	}
 	z.Format = record.FormatVersion
-	return record.WriteJSON(filepath.Join(dir, "steps.json"), z)
+	return record.WriteJSONHiding(filepath.Join(dir, "steps.json"), z, s.secrets)
 }
 
 // Sizing reads a sizing by its id or by a prefix that only one has.

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/lab"
+	"plimsoll/plain"
 	"plimsoll/record"
 )
 
@@ -30,16 +32,34 @@ import (
 var ErrNotFound = errors.New("not in the store")
 
 // A Store is a directory of runs and comparisons. It is safe for concurrent use.
-type Store struct{ root string }
+type Store struct {
+	root    string
+	secrets *plain.Secrets
+}
 
-// Open returns the store in root, which is made when it is missing.
+// dirMode and fileMode are for this user alone: answers of a target stand in the files.
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// Hide makes what is written from here on hold none of the secrets. It must be called before the store is used.
+func (s *Store) Hide(secrets *plain.Secrets) { s.secrets = secrets }
+
+// Open returns the store in root, which is made when it is missing, for this user alone. As root it can be passed through, and not listed, by the
+// users as which databases run that refuse root: their state may lie below it.
 func Open(root string) (*Store, error) {
-	for _, d := range []string{"runs", "comparisons", "sizings"} {
-		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		if err := lab.MkdirState(root); err != nil {
 			return nil, fmt.Errorf("opening store: %w", err)
 		}
 	}
-	return &Store{root}, nil
+	for _, d := range []string{"runs", "comparisons", "sizings"} {
+		if err := os.MkdirAll(filepath.Join(root, d), dirMode); err != nil {
+			return nil, fmt.Errorf("opening store: %w", err)
+		}
+	}
+	return &Store{root: root}, nil
 }
 
 // Root returns the store's directory.
@@ -65,7 +85,7 @@ func (s *Store) Create(m record.Manifest) (*record.Writer, error) {
 	if m.ID == "" || m.ID != filepath.Base(m.ID) || unsafeID.MatchString(m.ID) || strings.HasPrefix(m.ID, ".") {
 		return nil, fmt.Errorf("bad run id %q", m.ID)
 	}
-	return record.Create(s.runDir(m.ID), m)
+	return record.CreateHiding(s.runDir(m.ID), m, s.secrets)
 }
 
 func (s *Store) runDir(id string) string { return filepath.Join(s.root, "runs", id) }
@@ -111,11 +131,11 @@ func (s *Store) resolve(kind, id string) (string, error) {
 // SaveComparison writes a comparison's file in one step.
 func (s *Store) SaveComparison(c *record.Comparison) error {
 	dir := s.ComparisonDir(c.ID)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return err
 	}
 	c.Format = record.FormatVersion
-	return record.WriteJSON(filepath.Join(dir, "comparison.json"), c)
+	return record.WriteJSONHiding(filepath.Join(dir, "comparison.json"), c, s.secrets)
 }
 
 // Comparison reads a comparison by its id or by a prefix that only one has.

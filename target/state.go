@@ -71,7 +71,7 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	}
 	// Written beside and renamed: a reader sees the old state or the new one.
 	tmp := filepath.Join(dir, stateFile+".new")
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
 	if err := os.Rename(tmp, filepath.Join(dir, stateFile)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 )
 
 // A Behavior is what one kind of simulated user does. Its methods are called by one goroutine at a time, except
@@ -54,6 +55,9 @@ type Env struct {
 	Params map[string]string
 	// Secret returns a secret by name, or "". Secrets never enter a plan, a log or an error.
 	Secret func(name string) string
+	// Secrets is told of every password and token that a behavior derives, is issued or restores, so that no text of the target shows one.
+	// It may be nil.
+	Secrets *plain.Secrets
 	// Timeout ends an operation.
 	Timeout time.Duration
 	// Dial makes the users' connections, for instance from several source addresses. Nil means the usual way.

@@ -16,6 +16,7 @@ import (
 	"plimsoll/fleet"
 	"plimsoll/lab"
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/probe"
 	"plimsoll/record"
 	"plimsoll/trial"
@@ -156,7 +157,7 @@ func (s *session) agents(ctx context.Context, sys *system, d driving) (_ *driven
 		var tails []error
 		for k, p := range children {
 			if t := p.Tail(); t != "" {
-				tails = append(tails, fmt.Errorf("agent %d said: %s", k, t))
+				tails = append(tails, fmt.Errorf("agent %d ended%w", k, plain.Output(t)))
 			}
 		}
 		return nil, errors.Join(append([]error{err}, tails...)...)
@@ -199,8 +200,17 @@ func startAgent(ctx context.Context, exe string, k int, cpus []int) (*lab.Proces
 	return p, pipe{in, out}, nil
 }
 
-// buildAgent makes an agent's engine, see [fleet.Build].
-func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
+// buildAgent makes an agent's engine, see [fleet.Build]. It alone knows the tokens that its users are issued: its errors go out without them.
+func (a *app) buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, tell func(int, error)) (*fleet.Agent, error) {
+	onError := func(user int, err error) { tell(user, errors.New(a.secrets.Text(err.Error()))) }
+	built, err := a.newAgent(ctx, st, epoch, onError)
+	if err != nil {
+		return nil, errors.New(a.secrets.Redact(err.Error()))
+	}
+	return built, nil
+}
+
+func (a *app) newAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
 	var set agentSettings
 	if err := json.Unmarshal(st.Settings, &set); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
@@ -209,12 +219,12 @@ func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError fu
 	if err != nil {
 		return nil, err
 	}
-	a := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
+	agent := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
 	env := workload.Env{URL: set.URL, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
-		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: a.Registry, Tally: a.Tally, Ledger: workload.NewLedger(0, set.Seed)}
+		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: agent.Registry, Tally: agent.Tally, Ledger: workload.NewLedger(0, set.Seed), Secrets: a.secrets}
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Ledger.Share()
-	a.Ledger = env.Ledger
+	agent.Ledger = env.Ledger
 	var mix []engine.Part
 	for _, b := range set.Behaviors {
 		behavior, err := behaviors().New(b.Name)
@@ -235,8 +245,8 @@ func buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError fu
 		b, _ := mix[0].Behavior.(workload.ArrivalBehavior) // the plan was checked; the engine refuses a nil
 		conf.Arrivals = &engine.Arrivals{Behavior: b, Rate: r.Rate, Poisson: r.Poisson, InFlight: r.InFlight, Queue: r.Queue}
 	}
-	a.Engine, err = engine.New(ctx, conf)
-	return a, err
+	agent.Engine, err = engine.New(ctx, conf)
+	return agent, err
 }
 
 // agent is the verb: this program as an agent of a run that another process leads, or as the probes of this host.
@@ -256,5 +266,6 @@ func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	case !*stdio:
 		return usagef("what is this agent for? -stdio: users of a run on this host; -probe: this host's numbers for a run on another")
 	}
-	return fleet.Serve(ctx, a.stdin, a.stdout, buildAgent)
+	out, _ := a.raw() // of messages, whose errors are gated where they are made
+	return fleet.Serve(ctx, a.stdin, out, a.buildAgent)
 }

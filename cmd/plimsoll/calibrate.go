@@ -16,6 +16,7 @@ import (
 	"plimsoll/dialect/mattermost"
 	"plimsoll/engine/calibration"
 	"plimsoll/lab"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/store"
@@ -64,7 +65,7 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 		return a.json(r)
 	}
 	if known {
-		fmt.Fprintf(a.stdout, "measured %s; -force measures again\n", r.Date.Local().Format(time.DateTime))
+		plain.Fprintf(a.stdout, "measured %s; -force measures again\n", r.Date.Local().Format(time.DateTime))
 	}
 	_, err = io.WriteString(a.stdout, describeCalibration(r))
 	return err
@@ -72,10 +73,10 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 
 func describeCalibration(r calibration.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), %.0f ops/s of simulated users (%.1f us each)\n",
+	plain.Fprintf(&b, "generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), %.0f ops/s of simulated users (%.1f us each)\n",
 		r.Cores, r.OpsPerSecond, r.CPUPerOp, r.PacedOps, r.PacedCPUPerOp)
 	why := map[string]string{"cpu": "its cores", "files": "the limit of open files", "memory": "its memory"}[r.LimitedBy]
-	fmt.Fprintf(&b, "at most %d users at pace 1 in one process, limited by %s; %d sockets, %.0f KiB per connected user\n", r.Users, why, r.Sockets, r.KiBPerUser)
+	plain.Fprintf(&b, "at most %d users at pace 1 in one process, limited by %s; %d sockets, %.0f KiB per connected user\n", r.Users, why, r.Sockets, r.KiBPerUser)
 	return b.String()
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plimsoll/comparison"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -135,11 +136,11 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		if err := report.Screen(a.stdout, doc, 100); err != nil {
 			return exitTool, none, err
 		}
-		fmt.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
-		fmt.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
+		plain.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
+		plain.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
 	}
 	if why := notComplete(c); why != "" {
-		fmt.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
+		plain.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
 		return exitTool, doc, nil
 	}
 	return comparedStatus(doc, verdicts), doc, nil

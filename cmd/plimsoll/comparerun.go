@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/comparison"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -96,8 +97,8 @@ func (a *app) comparePlan(ctx context.Context, j job) error {
 		return err
 	}
 	if !j.json {
-		fmt.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
-		fmt.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
+		plain.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
+		plain.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
 	}
 	if status != exitOK {
 		return statusError(status)

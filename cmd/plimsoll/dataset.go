@@ -55,7 +55,7 @@ func startData(ctx context.Context, engine, dir, from string, settings map[strin
 // temporarily runs do with a server that is gone afterwards, with its state in a directory beside near, on the same disk.
 func temporarily(ctx context.Context, engine, near, from string, settings map[string]string, do func(dataServer) error) (err error) {
 	near = filepath.Clean(near) // the directory of "a/b/" would be a/b itself
-	if err := os.MkdirAll(filepath.Dir(near), 0o755); err != nil {
+	if err := lab.MkdirState(filepath.Dir(near)); err != nil {
 		return err
 	}
 	sweepTemporary(filepath.Dir(near))
@@ -64,7 +64,7 @@ func temporarily(ctx context.Context, engine, near, from string, settings map[st
 		return err
 	}
 	defer func() { err = errors.Join(err, removeState(dir)) }()
-	if err := os.Chmod(dir, 0o755); err != nil { // the server may run as another user
+	if err := os.Chmod(dir, 0o711); err != nil { // the server may run as another user, who passes through
 		return err
 	}
 	s, err := startData(ctx, engine, dir, from, settings)
@@ -337,7 +337,7 @@ func (s *session) datasetFor(ctx context.Context, t plan.Target, engine string) 
 		}
 		defer func() { err = errors.Join(err, lab.PinSelf(s.generator)) }()
 	}
-	m := &maker{prog: s.prog, password: s.env("PLIMSOLL_USER_PASSWORD")}
+	m := &maker{prog: s.prog, password: s.secret("PLIMSOLL_USER_PASSWORD")}
 	if d, _, err = m.generate(ctx, spec, engine, dir); err != nil && isDir(dir) {
 		return dump.For(dir, engine) // another program was faster
 	}
@@ -349,7 +349,7 @@ func placeFiles(ctx context.Context, d *dump.Dump, dir string) error {
 	if d.Files() == "" {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := lab.MkdirState(dir); err != nil {
 		return err
 	}
 	return lab.ReplaceTree(ctx, filepath.Join(dir, "files"), d.Files(), nil)

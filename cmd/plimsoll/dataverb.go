@@ -18,6 +18,7 @@ import (
 	"plimsoll/dataset/dump"
 	"plimsoll/dataset/mattermost"
 	data "plimsoll/dataset/refchat"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/refchat"
 )
@@ -118,7 +119,7 @@ func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string)
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &maker{prog: newProgress(a.stderr, a.terminal), password: a.env("PLIMSOLL_USER_PASSWORD"), hash: *hash}
+	m := &maker{prog: a.newProgress(), password: a.secret("PLIMSOLL_USER_PASSWORD"), hash: *hash}
 	defer m.prog.end()
 	switch {
 	case *format == "mattermost":
@@ -150,7 +151,7 @@ func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string)
 		made = append(made, x)
 		if !*asJSON {
 			a.sayLoaded(spec, x.Server, res)
-			fmt.Fprintf(a.stdout, "%s: %.2f GB, sha256 %s, %.1f s in all\n", dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+			plain.Fprintf(a.stdout, "%s: %.2f GB, sha256 %s, %.1f s in all\n", dir, float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 		}
 	}
 	if *asJSON {
@@ -164,7 +165,7 @@ func (a *app) sayLoaded(spec dataset.Spec, server string, res data.Result) {
 	for _, n := range res.Rows {
 		rows += n
 	}
-	fmt.Fprintf(a.stdout, "%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
+	plain.Fprintf(a.stdout, "%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
 		spec.Name, server, thousands(spec.Posts), thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
 		res.Indexes, res.Build.Seconds(), res.Settle.Seconds(), (res.Load + res.Build + res.Settle).Seconds())
 }
@@ -207,7 +208,8 @@ func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out 
 	m.prog.what(spec.Name, 0)
 	began := time.Now()
 	if out == "-" {
-		return mattermost.Write(ctx, a.stdout, p, opt)
+		data, _ := a.raw() // the accounts' password is part of it
+		return mattermost.Write(ctx, data, p, opt)
 	}
 	if err := dump.CheckSpace(out, int64(spec.Posts)*600); err != nil {
 		return err
@@ -243,7 +245,7 @@ func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out 
 	if asJSON {
 		return a.json(map[string]any{"file": out, "bytes": fi.Size(), "seconds": time.Since(began).Seconds(), "spec_sha256": spec.Digest()})
 	}
-	fmt.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
+	plain.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
 	return nil
 }
 
@@ -257,7 +259,7 @@ func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string)
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &maker{prog: newProgress(a.stderr, a.terminal)}
+	m := &maker{prog: a.newProgress()}
 	defer m.prog.end()
 	began := time.Now()
 	d, err := m.snapshot(ctx, rest[0], *database, rest[1])
@@ -268,7 +270,7 @@ func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string)
 	if *asJSON {
 		return a.json(x)
 	}
-	fmt.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, datasetText(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+	plain.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, datasetText(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 	return nil
 }
 
@@ -283,7 +285,7 @@ type restored struct {
 }
 
 func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) error {
-	plain := fs.Bool("plain", false, "also time a plain copy (cp -a) of the same data, and a reset as between two runs")
+	copied := fs.Bool("plain", false, "also time a plain copy (cp -a) of the same data, and a reset as between two runs")
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the times as JSON")
 	rest, err := parse(fs, args, 2, 2)
@@ -303,11 +305,11 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	prog := newProgress(a.stderr, a.terminal)
+	prog := a.newProgress()
 	defer prog.end()
 	prog.what("restoring "+rest[0], 0)
 	x := restored{Dir: dir, Bytes: d.Manifest.DataBytes}
-	if *plain {
+	if *copied {
 		prog.doing("plain copy", 0)
 		if x.Copy, x.Sync, err = plainCopy(ctx, d.Data(), filepath.Clean(dir)+".plain"); err != nil {
 			return err
@@ -320,7 +322,7 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, removeState(dir)))
 	}
 	x.Restore = time.Since(began).Seconds()
-	if *plain {
+	if *copied {
 		prog.doing("resetting", 0)
 		if err = s.Snapshot(ctx, d.Manifest.Database); err == nil {
 			began = time.Now()
@@ -337,12 +339,12 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	if *asJSON {
 		return a.json(x)
 	}
-	fmt.Fprintf(a.stdout, "%s: %.2f GB restored in %.1f s, until the server answered", dir, float64(x.Bytes)/1e9, x.Restore)
-	if *plain {
-		fmt.Fprintf(a.stdout, "; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
+	plain.Fprintf(a.stdout, "%s: %.2f GB restored in %.1f s, until the server answered", dir, float64(x.Bytes)/1e9, x.Restore)
+	if *copied {
+		plain.Fprintf(a.stdout, "; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
 			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
 	}
-	_, err = fmt.Fprintln(a.stdout)
+	_, err = plain.Fprintln(a.stdout)
 	return err
 }
 
@@ -383,7 +385,7 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 	if err != nil {
 		return usageError{err}
 	}
-	prog := newProgress(a.stderr, a.terminal)
+	prog := a.newProgress()
 	defer prog.end()
 	prog.what("verifying "+rest[0], 0)
 	var problems []string
@@ -434,14 +436,14 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 		}
 	} else {
 		for _, p := range problems {
-			fmt.Fprintln(a.stdout, p)
+			plain.Fprintln(a.stdout, p)
 		}
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%s is not what its manifest says: %d differences", cmp.Or(*dsnEnv, rest[0]), len(problems))
 	}
 	if !*asJSON {
-		fmt.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), datasetText(d))
+		plain.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), datasetText(d))
 	}
 	return nil
 }
@@ -460,7 +462,7 @@ func (a *app) verifyImport(ctx context.Context, path string, asJSON bool) error 
 	if asJSON {
 		return a.json(n)
 	}
-	fmt.Fprintf(a.stdout, "%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
+	plain.Fprintf(a.stdout, "%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
 		path, n.Teams, n.Channels, n.Users, n.DirectChannels, thousands(n.Posts), thousands(n.Replies), thousands(n.Reactions), n.Attachments)
 	return nil
 }
@@ -484,11 +486,11 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 			return a.json(map[string]any{"digest": d.Digest(), "manifest": m})
 		}
 		m := d.Manifest
-		fmt.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", datasetText(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
+		plain.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", datasetText(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
 			len(m.Files), m.Made.Format(time.RFC3339), m.Tool)
 		for _, t := range slices.SortedFunc(slices.Values(m.Tables), func(a, b dump.Table) int { return cmp.Compare(b.Rows, a.Rows) }) {
 			if t.Rows > 0 {
-				fmt.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, thousands(int(t.Rows)))
+				plain.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, thousands(int(t.Rows)))
 			}
 		}
 		return nil
@@ -515,7 +517,7 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 	if *asJSON {
 		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": bytesOf(spec)})
 	}
-	fmt.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files; about %.1f GB on disk\n", spec, spec.Digest()[:12],
+	plain.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files; about %.1f GB on disk\n", plain.Block(spec.String()), spec.Digest()[:12],
 		thousands(p.Channels()), thousands(members), thousands(t.Counts.Posts), thousands(t.Counts.Replies), thousands(t.Counts.Threads), thousands(t.Counts.Reactions), thousands(t.Counts.Files), float64(bytesOf(spec))/1e9)
 	return nil
 }

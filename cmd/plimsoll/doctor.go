@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"strings"
 
+	"plimsoll/plain"
 	"plimsoll/probe"
 )
 
@@ -35,19 +35,19 @@ func (a *app) doctor(_ context.Context, fs *flag.FlagSet, args []string) error {
 		if f.Severity == probe.Good && !*all {
 			continue
 		}
-		fmt.Fprintf(&b, "%-8s %s: %s", f.Severity, f.Check, f.Have)
+		plain.Fprintf(&b, "%-8s %s: %s", f.Severity, f.Check, f.Have)
 		if f.Want != "" && f.Severity != probe.Good {
-			fmt.Fprintf(&b, ", want %s", f.Want)
+			plain.Fprintf(&b, ", want %s", f.Want)
 		}
 		b.WriteByte('\n')
 		if f.Why != "" && f.Severity != probe.Unknown {
-			fmt.Fprintf(&b, "         %s\n", f.Why)
+			plain.Fprintf(&b, "         %s\n", f.Why)
 		}
 		if f.Fix != "" {
-			fmt.Fprintf(&b, "         fix: %s\n", f.Fix)
+			plain.Fprintf(&b, "         fix: %s\n", f.Fix)
 		}
 	}
-	fmt.Fprintf(&b, "\nas %s: %d problems, %d pieces of advice, %d unknown, %d good\n", *role, counts[probe.Problem], counts[probe.Advice],
+	plain.Fprintf(&b, "\nas %s: %d problems, %d pieces of advice, %d unknown, %d good\n", *role, counts[probe.Problem], counts[probe.Advice],
 		counts[probe.Unknown], counts[probe.Good])
 	_, err = a.stdout.Write([]byte(b.String()))
 	return err

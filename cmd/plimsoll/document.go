@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"plimsoll/comparison"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/record"
@@ -223,7 +224,7 @@ func writeReport(dir string, doc report.Document, more []namedFile) error {
 	}
 	files = append(files, more...)
 	for _, f := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f.name)), 0o755); err != nil {
+		if err := makeDir(filepath.Dir(filepath.Join(dir, f.name))); err != nil {
 			return err
 		}
 	}
@@ -235,13 +236,46 @@ func writeReport(dir string, doc report.Document, more []namedFile) error {
 	})
 }
 
+// makeDir makes a directory for reports with its missing parents: for this user alone where the one that is there is.
+func makeDir(dir string) error {
+	there := dir
+	for !isDir(there) && filepath.Dir(there) != there {
+		there = filepath.Dir(there)
+	}
+	mode := os.FileMode(0o755)
+	if private(there) {
+		mode = 0o700
+	}
+	return os.MkdirAll(dir, mode)
+}
+
+// private reports whether nobody but its owner may use a directory, as those of a store.
+func private(dir string) bool {
+	fi, err := os.Stat(dir)
+	return err == nil && fi.Mode().Perm()&0o077 == 0
+}
+
+// writeFile writes a file whole: without a control character unless it is an image, and for this user alone in a directory that is.
 func writeFile(path string, write func(io.Writer) error) error {
 	var buf bytes.Buffer
 	if err := write(&buf); err != nil {
 		return err
 	}
+	data, mode := buf.Bytes(), os.FileMode(0o644)
+	switch filepath.Ext(path) {
+	case ".png":
+	case ".json":
+		data = plain.JSON(data)
+	default:
+		if text := buf.String(); plain.Lines(text) != text {
+			data = []byte(plain.Lines(text))
+		}
+	}
+	if private(filepath.Dir(path)) {
+		mode = 0o600
+	}
 	tmp := path + ".part"
-	if err := os.WriteFile(tmp, buf.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(tmp, data, mode); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
 	return os.Rename(tmp, path)

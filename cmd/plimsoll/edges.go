@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/record"
 	"plimsoll/trial"
 	"plimsoll/workload"
@@ -85,31 +86,31 @@ func (s *shown) printEdges(w io.Writer) {
 		return
 	}
 	if ph.Tail == nil {
-		fmt.Fprintln(w, "  operations under way at the end of the phase: not recorded; what they waited is in no latency")
+		plain.Fprintln(w, "  operations under way at the end of the phase: not recorded; what they waited is in no latency")
 	} else if t := ph.Tail.Of(workload.Steady); t.Drained+t.Open > 0 {
-		fmt.Fprintf(w, "  under way at the end of the phase: %d, of which %d ended within %v and %d are counted with their age\n", t.Drained+t.Open, t.Drained,
+		plain.Fprintf(w, "  under way at the end of the phase: %d, of which %d ended within %v and %d are counted with their age\n", t.Drained+t.Open, t.Drained,
 			ph.Tail.Waited.Round(time.Millisecond), t.Open)
 	}
 	c := ph.Schedule
 	if c == nil {
-		fmt.Fprintln(w, "  achieved of intended operations: not recorded")
+		plain.Fprintln(w, "  achieved of intended operations: not recorded")
 		return
 	}
 	if c.Unpaused {
-		fmt.Fprintln(w, "  achieved of intended operations: not applicable: users without pauses")
+		plain.Fprintln(w, "  achieved of intended operations: not applicable: users without pauses")
 		return
 	}
-	fmt.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved, c.Intended, 100*c.Share())
+	plain.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved, c.Intended, 100*c.Share())
 	if !c.Marked() || c.Of == record.OfArrivals {
 		return
 	}
-	fmt.Fprintf(w, "  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/time.md), in ms:\n",
+	plain.Fprintf(w, "  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/time.md), in ms:\n",
 		100*record.LeastAchieved)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t")
+	plain.Fprintln(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t")
 	for _, o := range s.Ops {
 		if b := o.BySchedule; b != nil {
-			fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, b.Omitted, b.P50, b.P95, b.P99, b.Max)
+			plain.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, b.Omitted, b.P50, b.P95, b.P99, b.Max)
 		}
 	}
 	tw.Flush()

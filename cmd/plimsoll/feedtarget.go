@@ -15,6 +15,7 @@ import (
 	"plimsoll/lab/jvm"
 	"plimsoll/lab/redis"
 	"plimsoll/newsfeed"
+	"plimsoll/plain"
 	"plimsoll/target"
 	"plimsoll/target/process"
 )
@@ -117,7 +118,7 @@ func startOwnStore(ctx context.Context, kind, other, dir string, cpus []int, at 
 		case <-t.C:
 			continue
 		}
-		return nil, errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, s.proc.Tail()), s.proc.Kill())
+		return nil, errors.Join(fmt.Errorf("%w%w", err, plain.Output(s.proc.Tail())), s.proc.Kill())
 	}
 }
 

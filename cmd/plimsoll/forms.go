@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -126,7 +127,7 @@ func writeForms(dir string, forms []form) error {
 			continue
 		}
 		path := filepath.Join(dir, f.file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := makeDir(filepath.Dir(path)); err != nil {
 			return err
 		}
 		if err := writeFile(path, f.write); err != nil {
@@ -169,14 +170,14 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 		if err := writeReport(*o.out, doc, pages); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
+		plain.Fprintf(a.stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
 	}
 	*o.out = ""
 	if err := a.write(o, documentForms(doc), print); err != nil {
 		return err
 	}
 	if why := notComplete(c); why != "" {
-		fmt.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
+		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		return statusError(exitTool)
 	}
 	return statusOrNil(comparedStatus(doc, verdicts))

@@ -164,7 +164,7 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 		}
 		if *n.output.out != "" && !n.markdown && *n.output.print == "" { // what is printed stays what it is
 			quiet := *a
-			quiet.stdout = io.Discard
+			quiet.stdout, quiet.rawOut = io.Discard, io.Discard
 			if err, status := quiet.judgeRows(n, in), statusError(0); err != nil && !errors.As(err, &status) {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/series"
@@ -376,38 +377,38 @@ func printLimiter(w io.Writer, l *verdict.Limiter, all bool) {
 	if l == nil {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n", l.Sentence)
+	plain.Fprintf(w, "\n%s\n", l.Sentence)
 	if l.Confidence != "" {
-		fmt.Fprintf(w, "  confidence: %s", l.Confidence)
+		plain.Fprintf(w, "  confidence: %s", l.Confidence)
 		if len(l.Doubts) > 0 {
-			fmt.Fprintf(w, " (%s)", strings.Join(l.Doubts, "; "))
+			plain.Fprintf(w, " (%s)", strings.Join(l.Doubts, "; "))
 		}
-		fmt.Fprintln(w)
+		plain.Fprintln(w)
 	}
 	if l.Failed != "" && l.Name != verdict.LimitUnknown { // whose sentence has it
-		fmt.Fprintf(w, "  failures: %s\n", l.Failed)
+		plain.Fprintf(w, "  failures: %s\n", l.Failed)
 	}
 	for i, e := range l.Evidence {
 		if i > 0 {
-			fmt.Fprintf(w, "  evidence: %s\n", e.Text())
+			plain.Fprintf(w, "  evidence: %s\n", e.Text())
 		}
 	}
 	for _, s := range l.Others {
-		fmt.Fprintf(w, "  also: %s, %s\n", s.Name, s.Why)
+		plain.Fprintf(w, "  also: %s, %s\n", s.Name, s.Why)
 	}
 	if n := len(l.Exonerated); n > 0 && !all {
-		fmt.Fprintf(w, "  exonerated: %s; show lists their readings\n", strings.Join(innocent(l.Exonerated), ", "))
+		plain.Fprintf(w, "  exonerated: %s; show lists their readings\n", strings.Join(innocent(l.Exonerated), ", "))
 	}
 	if all {
 		for _, e := range l.Exonerated {
-			fmt.Fprintf(w, "  exonerated: %s: %s\n", e.Limiter, e.Text())
+			plain.Fprintf(w, "  exonerated: %s: %s\n", e.Limiter, e.Text())
 		}
 	}
 	if len(l.Unseen) > 0 {
-		fmt.Fprintf(w, "  not watched: %s (docs/probes.md)\n", strings.Join(l.Unseen, ", "))
+		plain.Fprintf(w, "  not watched: %s (docs/probes.md)\n", strings.Join(l.Unseen, ", "))
 	}
 	if l.Advice != "" {
-		fmt.Fprintf(w, "  advice: %s\n", l.Advice)
+		plain.Fprintf(w, "  advice: %s\n", l.Advice)
 	}
 }
 

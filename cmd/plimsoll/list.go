@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -50,7 +51,7 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(a.stderr, "plimsoll ls:", w)
+		plain.Fprintln(a.stderr, "plimsoll ls:", w)
 	}
 	if *asJSON {
 		if entries == nil {
@@ -59,13 +60,13 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return a.json(entries)
 	}
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON")
+	plain.Fprintln(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON")
 	for _, e := range entries {
 		valid := "no"
 		if e.Valid {
 			valid = "yes"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), e.State, valid,
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), e.State, valid,
 			dash(e.Arm), dash(e.Engine), blockText(e.Block), capacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
 	}
 	return tw.Flush()
@@ -310,71 +311,71 @@ func (s *shown) inside(ctx context.Context, r *record.Run) error {
 func (a *app) printRun(s shown, all bool) {
 	m := s.Manifest
 	w := a.stdout
-	fmt.Fprintf(w, "run %s: %s, %s\n", m.ID, m.State, validText(s.Validity))
+	plain.Fprintf(w, "run %s: %s, %s\n", m.ID, m.State, validText(s.Validity))
 	if m.Why != "" {
-		fmt.Fprintf(w, "  why: %s\n", m.Why)
+		plain.Fprintf(w, "  why: %s\n", m.Why)
 	}
 	for _, c := range s.Changed {
-		fmt.Fprintf(w, "  CHANGED since it was sealed: %s\n", c)
+		plain.Fprintf(w, "  CHANGED since it was sealed: %s\n", c)
 	}
-	fmt.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name, clip(m.PlanDigest, 19), m.Seed, dash(m.Arm), dash(m.Engine))
+	plain.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name, clip(m.PlanDigest, 19), m.Seed, dash(m.Arm), dash(m.Engine))
 	for _, p := range m.Phases {
-		fmt.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
+		plain.Fprintf(w, "  %-8s %6.1f s to %6.1f s, %d users at its end", p.Name, p.From.Seconds(), p.To.Seconds(), p.Users)
 		if p.Ended != "" {
-			fmt.Fprintf(w, "; %s", p.Ended)
+			plain.Fprintf(w, "; %s", p.Ended)
 		}
-		fmt.Fprintln(w)
+		plain.Fprintln(w)
 	}
 	if c := m.Capacity; c != nil {
-		fmt.Fprintf(w, "  capacity: %s", capacityText(c.Kind, c.Users))
+		plain.Fprintf(w, "  capacity: %s", capacityText(c.Kind, c.Users))
 		if c.Kind == record.Estimate {
-			fmt.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
+			plain.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
-		fmt.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
+		plain.Fprintf(w, "; stopped by %s; %s\n", dash(c.Rule), c.Stopped)
 		if c.Confirmed > 0 {
-			fmt.Fprintf(w, "  held for %v without a violation; an effect that comes later would not have shown\n", c.Confirmed.Round(100*time.Millisecond))
+			plain.Fprintf(w, "  held for %v without a violation; an effect that comes later would not have shown\n", c.Confirmed.Round(100*time.Millisecond))
 		}
 		if c.Kind == record.Unstable {
-			fmt.Fprintf(w, "  unstable: %s\n", c.Why)
+			plain.Fprintf(w, "  unstable: %s\n", c.Why)
 			if c.Reached > 0 && c.Held > 0 {
-				fmt.Fprintf(w, "  two capacities: %.0f users going up, %.0f after an overload\n", c.Reached, c.Held)
+				plain.Fprintf(w, "  two capacities: %.0f users going up, %.0f after an overload\n", c.Reached, c.Held)
 			}
 		}
 		if c.Recommended > 0 {
-			fmt.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
+			plain.Fprintf(w, "  nine of ten plateaus hold at %.0f users\n", c.Recommended)
 		}
 	}
 	for _, f := range s.Validity.Findings {
-		fmt.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
+		plain.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
 	printGates(w, s.Validity.Gates, all)
 	if c := m.Connections; c != nil && c.String() != "" {
-		fmt.Fprintf(w, "  kept connections: %s\n", c)
+		plain.Fprintf(w, "  kept connections: %s\n", c)
 	}
-	fmt.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
+	plain.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	between := hasWithin(s.Ops)
 	head := "NAME\tCOUNT\t/S\tERRORS\tMEAN\tP50\tP95\tP99\tMAX\t"
 	if between {
 		head += "95 % OF P95\t"
 	}
-	fmt.Fprintln(tw, head)
+	plain.Fprintln(tw, head)
 	for _, o := range s.Ops {
-		fmt.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%s\t%s\t%s\t%s\t%s\t", o.Name, o.Count, o.Rate, o.Errors, o.ms("mean", o.Mean), o.ms("p50", o.P50), o.ms("p95", o.P95), o.ms("p99", o.P99), o.ms("max", o.Max))
+		plain.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%s\t%s\t%s\t%s\t%s\t", o.Name, o.Count, o.Rate, o.Errors, o.ms("mean", o.Mean), o.ms("p50", o.P50), o.ms("p95", o.P95), o.ms("p99", o.P99), o.ms("max", o.Max))
 		if between {
-			fmt.Fprint(tw, withinText(o)+"\t")
+			plain.Fprintf(tw, "%s\t", withinText(o))
 		}
-		fmt.Fprintln(tw)
+		plain.Fprintln(tw)
 	}
 	tw.Flush()
 	s.printEdges(w)
 	printWithin(w, s.Ops)
 	for _, o := range s.Ops {
 		for _, c := range slices.Sorted(maps.Keys(o.Class)) {
-			fmt.Fprintf(w, "  %s: %d %s%s\n", o.Name, o.Class[c], c, statusText(c, o.Status))
+			plain.Fprintf(w, "  %s: %d %s%s\n", o.Name, o.Class[c], c, statusText(c, o.Status))
 		}
 		for _, e := range o.Expected {
-			fmt.Fprintf(w, "  %s: %s (no error)\n", o.Name, e)
+			plain.Fprintf(w, "  %s: %s (no error)\n", o.Name, e)
 		}
 	}
 	for _, e := range s.Events {
@@ -386,25 +387,25 @@ func (a *app) printRun(s shown, all bool) {
 			if e.NoData {
 				mark = "no data"
 			}
-			fmt.Fprintf(w, "  %s %s: %.4g of %.4g\n", mark, e.Rule, e.Value, e.Limit)
+			plain.Fprintf(w, "  %s %s: %.4g of %.4g\n", mark, e.Rule, e.Value, e.Limit)
 		} else if e.Kind == "error" {
-			fmt.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
+			plain.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}
 	}
 	printLimiter(w, s.Limiter, all)
 	printSettling(w, s)
 	if seen(s.Drift) {
-		fmt.Fprintln(w, "\nstability in the measured phase (docs/statistics.md):")
+		plain.Fprintln(w, "\nstability in the measured phase (docs/statistics.md):")
 		steady := 0
 		for _, d := range s.Drift {
 			if !all && d.State == verdict.Steady {
 				steady++
 				continue
 			}
-			fmt.Fprintf(w, "  %s\n", d.Sentence)
+			plain.Fprintf(w, "  %s\n", d.Sentence)
 		}
 		if steady > 0 {
-			fmt.Fprintf(w, "  %d of %d signals show no drift that matters; show names how slow a one the run could not see\n", steady, len(s.Drift))
+			plain.Fprintf(w, "  %d of %d signals show no drift that matters; show names how slow a one the run could not see\n", steady, len(s.Drift))
 		}
 	}
 	p, err := plan.Parse([]byte(m.Plan))
@@ -412,7 +413,7 @@ func (a *app) printRun(s shown, all bool) {
 		p = nil // of another version; then the report names neither mix nor login
 	}
 	if err := report.RunText(w, s.data, p); err != nil {
-		fmt.Fprintln(a.stderr, "plimsoll:", err)
+		plain.Fprintln(a.stderr, "plimsoll:", err)
 	}
 }
 
@@ -440,18 +441,18 @@ func printGates(w io.Writer, gates []record.Gate, all bool) {
 		for _, g := range gates {
 			names[g.Level] = append(names[g.Level], g.Name)
 		}
-		fmt.Fprintf(w, "  gates of the generator: %d green", len(names[record.Green]))
+		plain.Fprintf(w, "  gates of the generator: %d green", len(names[record.Green]))
 		for _, level := range []string{record.Amber, record.Red, record.NotMeasured, record.NotApplicable} {
 			if n := names[level]; len(n) > 0 {
-				fmt.Fprintf(w, "; %d %s (%s)", len(n), level, strings.Join(n, ", "))
+				plain.Fprintf(w, "; %d %s (%s)", len(n), level, strings.Join(n, ", "))
 			}
 		}
-		fmt.Fprintln(w)
+		plain.Fprintln(w)
 		return
 	}
-	fmt.Fprintln(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):")
+	plain.Fprintln(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "GATE\tSTATE\tREADING\tWORST\tAMBER\tRED\tREAD\tAMBER\tRED\t")
+	plain.Fprintln(tw, "GATE\tSTATE\tREADING\tWORST\tAMBER\tRED\tREAD\tAMBER\tRED\t")
 	for _, g := range gates {
 		show := func(v *float64) string {
 			if v == nil {
@@ -459,7 +460,7 @@ func printGates(w io.Writer, gates []record.Gate, all bool) {
 			}
 			return plan.Gate{Unit: g.Unit}.Format(*v)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", g.Name, g.Level, show(g.Value), show(g.Worst), show(&g.Amber), show(&g.Red),
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", g.Name, g.Level, show(g.Value), show(g.Worst), show(&g.Amber), show(&g.Red),
 			g.Seconds, g.AmberSeconds, g.RedSeconds, g.Why)
 	}
 	tw.Flush()

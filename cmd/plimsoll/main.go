@@ -7,13 +7,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
 
+	"plimsoll/plain"
 	"plimsoll/target/container"
 )
 
@@ -32,7 +32,7 @@ func start(args []string) int {
 	defer signal.Stop(signals)
 	go func() {
 		s := <-signals
-		fmt.Fprintf(os.Stderr, "plimsoll: %v: stopping users, servers and databases; once more to end at once\n", s)
+		_, _ = plain.Fprintf(os.Stderr, "plimsoll: %v: stopping users, servers and databases; once more to end at once\n", s)
 		cancel(interrupted{s})
 		<-signals
 		os.Exit(exitTool)
@@ -53,8 +53,42 @@ type app struct {
 	env            func(string) string
 	terminal       bool     // stderr is one
 	args           []string // the whole command line, for starting this program again
+	// secrets are the values that this process has learned and may not show; nil outside a verb.
+	secrets *plain.Secrets
+	// rawOut and rawErr are stdout and stderr without the gate, while a verb runs: for programs of ours that have one themselves, for data that is
+	// not text, and for the progress line. Nil outside a verb.
+	rawOut, rawErr io.Writer
 	// out is where series go besides the store; nil for verbs that carry out no run.
 	out *outward
+}
+
+// gate puts the gate before stdout and stderr until open is called: whoever writes there, what arrives has no secret and no control character.
+func (a *app) gate() (open func()) {
+	if a.secrets == nil {
+		a.secrets = new(plain.Secrets)
+	}
+	a.rawOut, a.rawErr = a.stdout, a.stderr
+	out, errs := plain.NewWriter(a.stdout, a.secrets), plain.NewWriter(a.stderr, a.secrets)
+	a.stdout, a.stderr = out, errs
+	return func() {
+		_, _ = out.Flush(), errs.Flush() // nobody is left to hear of it
+		a.stdout, a.stderr, a.rawOut, a.rawErr = a.rawOut, a.rawErr, nil, nil
+	}
+}
+
+// raw returns the streams without the gate.
+func (a *app) raw() (stdout, stderr io.Writer) {
+	if a.rawOut == nil {
+		return a.stdout, a.stderr
+	}
+	return a.rawOut, a.rawErr
+}
+
+// secret returns an environment variable that holds a secret, and remembers it.
+func (a *app) secret(name string) string {
+	v := a.env(name)
+	a.secrets.Add(v)
+	return v
 }
 
 func isTerminal(f *os.File) bool {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/plain"
 )
 
 // A mixSource says where a production server's rates of calls come from.
@@ -61,13 +62,13 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 		return fmt.Errorf("%s: %w", from, err)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n# query: %s\n# at:    %s\n# createPost: %s calls/s\n",
+	plain.Fprintf(&b, "# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n# query: %s\n# at:    %s\n# createPost: %s calls/s\n",
 		comment(from), query, at.UTC().Format(time.RFC3339), strconv.FormatFloat(rates["createPost"], 'g', 4, 64))
 	if len(kept) > 0 {
-		fmt.Fprintf(&b, "# No call tells these; they have their default weight: %s\n", strings.Join(kept, ", "))
+		plain.Fprintf(&b, "# No call tells these; they have their default weight: %s\n", strings.Join(kept, ", "))
 	}
 	if len(unmapped) > 0 {
-		fmt.Fprintf(&b, "# Calls that stand for no action, the most frequent first: %s\n", comment(strings.Join(unmapped[:min(len(unmapped), 20)], ", ")))
+		plain.Fprintf(&b, "# Calls that stand for no action, the most frequent first: %s\n", comment(strings.Join(unmapped[:min(len(unmapped), 20)], ", ")))
 	}
 	byWeight := slices.SortedFunc(maps.Keys(weights), func(x, y string) int {
 		if weights[x] != weights[y] {
@@ -76,7 +77,7 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 		return strings.Compare(x, y)
 	})
 	for _, name := range byWeight {
-		fmt.Fprintf(&b, "%s: %s\n", name, strconv.FormatFloat(weights[name], 'f', -1, 64))
+		plain.Fprintf(&b, "%s: %s\n", name, strconv.FormatFloat(weights[name], 'f', -1, 64))
 	}
 	if _, err := known().ParseWeights(b.Bytes()); err != nil {
 		return fmt.Errorf("the imported weights are no good: %w", err) // what is written can be read
@@ -88,7 +89,7 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 	if err := writeFile(s.out, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: weights of %d actions\n", s.out, len(weights))
+	_, err = plain.Fprintf(a.stdout, "%s: weights of %d actions\n", s.out, len(weights))
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/comparison"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/record"
@@ -93,7 +94,7 @@ func (a *app) listNoise(st *store.Store, asJSON bool) error {
 		return err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(a.stderr, "plimsoll ls:", w)
+		plain.Fprintln(a.stderr, "plimsoll ls:", w)
 	}
 	rows := []noiseRow{}
 	for _, n := range comparison.Pool(lines) {
@@ -106,19 +107,19 @@ func (a *app) listNoise(st *store.Store, asJSON bool) error {
 		return a.json(rows)
 	}
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "ENVIRONMENT\tDATABASE\tTEST\tMETRIC\tCOMPARISONS\tPAIRS\tRUN SD\tSIX BLOCKS FIND\tFALSE\tLOAD\tHOST")
+	plain.Fprintln(tw, "ENVIRONMENT\tDATABASE\tTEST\tMETRIC\tCOMPARISONS\tPAIRS\tRUN SD\tSIX BLOCKS FIND\tFALSE\tLOAD\tHOST")
 	for _, r := range rows {
 		finds := "-"
 		if r.RunSD > 0 { // numbers that do not vary could find anything, which says nothing
 			finds = spread(r.Finds, r.Absolute)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d of %d\t%s\t%s\n", r.Environment, dash(r.Engine), r.Test, r.Metric, r.Comparisons, r.Pairs,
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d of %d\t%s\t%s\n", r.Environment, dash(r.Engine), r.Test, r.Metric, r.Comparisons, r.Pairs,
 			spread(r.RunSD, r.Absolute), finds, r.False, r.Lines, r.Load, r.Host)
 	}
 	if err := tw.Flush(); err != nil || len(rows) > 0 {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stderr, "plimsoll ls: no comparison of a build with itself is in this store; plimsoll compare -aa PLAN.yaml makes one")
+	_, err = plain.Fprintln(a.stderr, "plimsoll ls: no comparison of a build with itself is in this store; plimsoll compare -aa PLAN.yaml makes one")
 	return err
 }
 

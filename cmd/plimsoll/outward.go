@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/plain"
 	"plimsoll/record"
 	"plimsoll/series"
 	"plimsoll/series/promapi"
@@ -100,6 +101,7 @@ func (a *app) pushCredentials() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	a.secrets.Add(token)
 	basic, err := read("PLIMSOLL_REMOTE_WRITE_BASIC")
 	switch {
 	case err != nil:
@@ -113,7 +115,10 @@ func (a *app) pushCredentials() (string, error) {
 	case !strings.Contains(basic, ":"):
 		return "", errors.New("PLIMSOLL_REMOTE_WRITE_BASIC wants user:password")
 	}
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(basic)), nil
+	_, password, _ := strings.Cut(basic, ":")
+	encoded := base64.StdEncoding.EncodeToString([]byte(basic))
+	a.secrets.Add(password, encoded)
+	return "Basic " + encoded, nil
 }
 
 // pushing is the remote write of one run.
@@ -192,7 +197,7 @@ func (a *app) servePrometheus(address, name string, timeout time.Duration, sourc
 		return nil, fmt.Errorf("%s %s: %w; choose another port, or 0 for any", name, address, err)
 	}
 	if !loopback {
-		fmt.Fprintf(a.stderr, "plimsoll: %s %s: whoever reaches this address can read all series; there is no password\n", name, address)
+		plain.Fprintf(a.stderr, "plimsoll: %s %s: whoever reaches this address can read all series; there is no password\n", name, address)
 	}
 	srv := &http.Server{
 		Handler:           promapi.Handler(promapi.Config{Source: source, Version: version(), Known: knownMetrics(), LocalOnly: loopback, Timeout: timeout}),
@@ -204,7 +209,7 @@ func (a *app) servePrometheus(address, name string, timeout time.Duration, sourc
 		defer close(done)
 		_ = srv.Serve(l) // ends with Close
 	}()
-	fmt.Fprintf(a.stderr, "plimsoll: Prometheus HTTP API at http://%s\n", l.Addr())
+	plain.Fprintf(a.stderr, "plimsoll: Prometheus HTTP API at http://%s\n", l.Addr())
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()

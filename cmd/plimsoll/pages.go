@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -104,7 +104,7 @@ func writePages(ctx context.Context, dir string, r *record.Run) (files []string,
 		return nil, err
 	}
 	d.Series, d.NoData = read.lines, read.why
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
 	files = make([]string, len(refs))
@@ -125,7 +125,7 @@ func (a *app) showPages(ctx context.Context, dir string, r *record.Run) error {
 		return err
 	}
 	for _, f := range files {
-		fmt.Fprintln(a.stdout, f)
+		plain.Fprintln(a.stdout, f)
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 
+	"plimsoll/plain"
 	"plimsoll/plan"
 )
 
@@ -66,7 +66,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		_, err = io.WriteString(a.stdout, p.String())
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest())
+	_, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest())
 	return err
 }
 

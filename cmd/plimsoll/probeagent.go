@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 	"plimsoll/probe/agent"
 )
 
@@ -78,6 +79,7 @@ func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
+	a.secrets.Add(token)
 	var cert tls.Certificate
 	if f.cert == "" {
 		cert, err = agent.SelfMade()
@@ -95,7 +97,7 @@ func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
 	if err != nil {
 		return fmt.Errorf("-listen %s: %w; choose another port, or 0 for any", f.listen, err)
 	}
-	if _, err := fmt.Fprintf(a.stdout, "plimsoll agent: ready url=https://%s role=%s fingerprint=%s\n", l.Addr(), f.what.Role, srv.Fingerprint()); err != nil {
+	if _, err := plain.Fprintf(a.stdout, "plimsoll agent: ready url=https://%s role=%s fingerprint=%s\n", l.Addr(), f.what.Role, srv.Fingerprint()); err != nil {
 		_ = l.Close()
 		return err
 	}

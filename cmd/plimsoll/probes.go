@@ -81,6 +81,8 @@ func (s *session) listed(sys *system) (out []source, err error) {
 				return out, usagef("probes[%d]: %w", i, err)
 			}
 		}
+		s.secrets.Add(p.Token)
+		s.hide(p.DSN, p.URL)
 		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
 		var src source
 		if p.Kind == plan.ProbeAgent {

@@ -6,13 +6,15 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/plain"
 	"plimsoll/trial"
 )
 
 // A ticker of progress for people: one line that is written over on a terminal, a plain line now and then elsewhere.
 type progress struct {
 	mu       sync.Mutex
-	w        io.Writer
+	w        io.Writer // without a gate: the line that is written over needs control characters, and text goes through plain
+	secrets  *plain.Secrets
 	terminal bool
 	every    time.Duration // between plain lines of one phase
 	last     time.Time
@@ -23,8 +25,9 @@ type progress struct {
 	open     bool // a line is being written over
 }
 
-func newProgress(w io.Writer, terminal bool) *progress {
-	return &progress{w: w, terminal: terminal, every: 10 * time.Second, began: time.Now()}
+func (a *app) newProgress() *progress {
+	_, w := a.raw()
+	return &progress{w: w, secrets: a.secrets, terminal: a.terminal, every: 10 * time.Second, began: time.Now()}
 }
 
 // what says what is going on, and how much time comes after it.
@@ -39,7 +42,7 @@ func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	fmt.Fprintf(p.w, "%s\n", fmt.Sprintf(format, args...))
+	p.print("", plain.Sprintf(format, args...), "\n")
 }
 
 // doing tells of a step that has no numbers.
@@ -66,19 +69,27 @@ func leftText(d time.Duration) string {
 
 func (p *progress) line(phase, text string) {
 	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+		p.print(rewind, plain.Text(text), "")
 		p.open = true
 		return
 	}
 	if now := time.Now(); phase != p.phase || now.Sub(p.last) >= p.every {
 		p.phase, p.last = phase, now
-		fmt.Fprintf(p.w, "[%s] %s\n", time.Since(p.began).Round(time.Second), text)
+		p.print("", plain.Sprintf("[%s] %s", time.Since(p.began).Round(time.Second), text), "\n")
 	}
+}
+
+// rewind begins the line of a terminal anew.
+const rewind = "\r\x1b[K"
+
+// print writes text, without its secrets, between what is ours.
+func (p *progress) print(lead, text, end string) {
+	_, _ = io.WriteString(p.w, lead+plain.Lines(p.secrets.Redact(text))+end) // who watches has gone
 }
 
 func (p *progress) clear() {
 	if p.open {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		p.print(rewind, "", "")
 		p.open = false
 	}
 }

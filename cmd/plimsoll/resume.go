@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"plimsoll/comparison"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/record"
@@ -87,7 +88,7 @@ func (a *app) lost(ctx context.Context, st *store.Store, c *record.Comparison) (
 		return nil, err
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(a.stderr, "plimsoll compare:", w)
+		plain.Fprintln(a.stderr, "plimsoll compare:", w)
 	}
 	known := map[string]bool{}
 	for _, r := range c.Runs {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 )
@@ -71,7 +72,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		err = a.json(sh)
 	} else {
 		a.printRun(sh, false)
-		_, err = fmt.Fprintf(a.stdout, "\nrun: %s\n", r.Dir)
+		_, err = plain.Fprintf(a.stdout, "\nrun: %s\n", r.Dir)
 	}
 	if err != nil {
 		return err
@@ -83,14 +84,14 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
 	}
 	if c := out.Capacity; c != nil && c.Kind == record.Unstable {
-		fmt.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", c.Why)
+		plain.Fprintf(a.stderr, "plimsoll: the search is unstable: %s\n", c.Why)
 	}
 	for _, b := range out.Warned {
-		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", b)
+		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", b)
 	}
 	if len(out.Broken) > 0 {
 		for _, b := range out.Broken {
-			fmt.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
+			plain.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
 		}
 		statuses = append(statuses, exitSLO)
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"plimsoll/plain"
 	"plimsoll/record"
 	"plimsoll/series"
 	"plimsoll/store"
@@ -38,15 +38,15 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	}
 	defer f.close()
 	if first, last, ok := f.db.Bounds(); ok {
-		fmt.Fprintf(a.stderr, "plimsoll: run %s, series from %s to %s\n", r.Manifest.ID, first.Format(time.RFC3339), last.Format(time.RFC3339))
+		plain.Fprintf(a.stderr, "plimsoll: run %s, series from %s to %s\n", r.Manifest.ID, first.Format(time.RFC3339), last.Format(time.RFC3339))
 	} else {
-		fmt.Fprintf(a.stderr, "plimsoll: run %s has no series\n", r.Manifest.ID)
+		plain.Fprintf(a.stderr, "plimsoll: run %s has no series\n", r.Manifest.ID)
 	}
 	if !f.db.Sealed() {
-		fmt.Fprintf(a.stderr, "plimsoll: the run was not closed: it was killed or is going on. Its log is read anew while it grows, at the cost of CPU time on this host; run -serve answers from the run itself\n")
+		plain.Fprintf(a.stderr, "plimsoll: the run was not closed: it was killed or is going on. Its log is read anew while it grows, at the cost of CPU time on this host; run -serve answers from the run itself\n")
 	}
 	if err := f.db.Damage(); err != nil {
-		fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
+		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
 	stop, err := a.servePrometheus(*listen, "-listen", series.QueryTimeout, f.source)
 	if err != nil {

@@ -46,7 +46,8 @@ type session struct {
 
 // newSession reads what the host is and pins this process to the generator's cores.
 func (a *app) newSession(p *plan.Plan, st *store.Store) (*session, error) {
-	s := &session{app: a, plan: p, store: st, prog: newProgress(a.stderr, a.terminal)}
+	st.Hide(a.secrets)
+	s := &session{app: a, plan: p, store: st, prog: a.newProgress()}
 	var err error
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
 		return nil, err
@@ -153,6 +154,7 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.arm, dash(pt.engine), err)
 		}
 	}
+	s.learn(sys)
 	_, most := s.arrivals(sys.mix)
 	lay, err := s.layout(ctx, sys.dep.URL(), sys.mix, s.users(pt)+most)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/report"
@@ -283,7 +283,7 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 		return err
 	}
 	dir := st.SizingDir(z.ID)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := makeDir(dir); err != nil {
 		return err
 	}
 	forms := map[string]func(io.Writer, report.SizingDocument) error{
@@ -301,9 +301,9 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	if err := print(a.stdout, d); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
+	plain.Fprintf(a.stderr, "report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
 	if z.State != record.Sealed {
-		fmt.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
+		plain.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
 		return statusError(exitTool)
 	}
 	if slices.ContainsFunc(d.Steps, func(s verdict.Step) bool { return s.Grade == "" }) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 	"plimsoll/engine"
 	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/target"
@@ -93,6 +95,7 @@ type system struct {
 	dir     string // of its files, when they are on this host
 	mix     []engine.Part
 	secrets func(string) string
+	known   *plain.Secrets
 	house   *housing
 }
 
@@ -134,7 +137,7 @@ func (s *system) roles() []probe.Role {
 func (s *system) env(p *plan.Plan, url string) workload.Env {
 	return workload.Env{
 		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: expanded(p, s.secrets),
-		Secret: s.secrets, Timeout: opTimeout,
+		Secret: s.secrets, Secrets: s.known, Timeout: opTimeout,
 		Mix: p.Workload.ActionMix, Weights: weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}
 }
@@ -170,6 +173,7 @@ func (s *session) resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
 			return t, usagef("target.%s: %w", key, err)
 		}
 		*at = full
+		s.hide(full)
 	}
 	for k, v := range w.Params {
 		if !isSetting(k) {
@@ -234,7 +238,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 	if err != nil {
 		return nil, err
 	}
-	sys := &system{mix: mix, secrets: f.s.secretsOf(p)}
+	sys := &system{mix: mix, secrets: f.s.secretsOf(p), known: f.s.secrets}
 	t := p.Target
 	var how *plan.Deployment
 	if p.Compare != nil {
@@ -282,6 +286,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		return nil, errors.Join(err, sys.house.close(context.WithoutCancel(ctx)))
 	}
 	f.systems[key] = sys // from here on close stops it
+	f.s.learn(sys)
 	if err := f.s.survey(ctx, sys); err != nil {
 		return nil, err
 	}
@@ -323,6 +328,7 @@ func (f *deployments) spec(t plan.Target, arm, eng, dir string, sys *system) (ta
 			return spec, usagef("target.env.%s: %w", k, err)
 		}
 		if full != v {
+			f.s.secrets.Add(full)
 			spec.Secrets[k] = full
 		} else {
 			spec.Env[k] = v
@@ -435,6 +441,25 @@ func (f *deployments) close() {
 	f.systems = map[string]*system{}
 }
 
+// learn remembers what may not be shown of a system that has been deployed or reset.
+func (s *session) learn(sys *system) {
+	if d, ok := sys.dep.(databased); ok {
+		s.hide(d.DSN())
+	}
+}
+
+// hide remembers an address with a password in it, and the password.
+func (a *app) hide(addresses ...string) {
+	for _, at := range addresses {
+		if password := plan.PasswordIn(at); password != "" {
+			a.secrets.Add(at, password)
+			if raw, err := url.PathUnescape(password); err == nil {
+				a.secrets.Add(raw)
+			}
+		}
+	}
+}
+
 // secretsOf returns where behaviors find their secrets: the plan's own references under their names, then the
 // environment as PLIMSOLL_NAME. The administrator of a server that we start gets a password of its own, unless the
 // environment has one for people who want to log in.
@@ -448,7 +473,7 @@ func (s *session) secretsOf(p *plan.Plan) func(string) string {
 		}
 		own = "Aa1!" + hex.EncodeToString(b[:])
 	}
-	return func(name string) string {
+	value := func(name string) string {
 		if v, ok := p.Workload.Params[name]; ok {
 			if full, err := plan.Expand(v, s.lookup); err == nil && full != v {
 				return full
@@ -464,6 +489,13 @@ func (s *session) secretsOf(p *plan.Plan) func(string) string {
 			return data.DefaultPassword // the people are there already
 		}
 		return ""
+	}
+	return func(name string) string {
+		v := value(name)
+		if !isSetting(name) {
+			s.secrets.Add(v)
+		}
+		return v
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/lab"
 	"plimsoll/newsfeed"
 	"plimsoll/newsfeed/perf"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/refchat"
 	"plimsoll/refnull"
@@ -110,18 +112,18 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir str
 		return err
 	}
 	s.prog.end()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := lab.MkdirState(dir); err != nil {
 		return err
 	}
 	if err := target.Save(dir, sys.dep, sys.ready, time.Now()); err != nil {
 		return err
 	}
 	defer func() { _ = target.Forget(dir) }()
-	fmt.Fprintf(a.stdout, "up: %s\n", sys.dep.URL())
+	plain.Fprintf(a.stdout, "up: %s\n", sys.dep.URL())
 	if p.Networked() {
-		fmt.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.dep.URL())
+		plain.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.dep.URL())
 	}
-	fmt.Fprintln(a.stderr, "Ctrl-C, or plimsoll target down, stops it")
+	plain.Fprintln(a.stderr, "Ctrl-C, or plimsoll target down, stops it")
 	<-ctx.Done()
 	return nil
 }
@@ -152,10 +154,10 @@ func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
 		ready = "NOT ready: " + status.Why
 	}
 	for _, u := range state.URLs {
-		fmt.Fprintf(a.stdout, "%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
+		plain.Fprintf(a.stdout, "%s  %s, up since %s\n", u, ready, state.Started.Local().Format(time.DateTime))
 	}
 	for _, role := range slices.Sorted(maps.Keys(status.PIDs)) {
-		fmt.Fprintf(a.stdout, "  %s: pids %v\n", role, status.PIDs[role])
+		plain.Fprintf(a.stdout, "  %s: pids %v\n", role, status.PIDs[role])
 	}
 	return nil
 }

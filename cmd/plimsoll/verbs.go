@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"plimsoll/plain"
 )
 
 // A verb is one of plimsoll's commands.
@@ -45,6 +48,7 @@ func verbs() []verb {
 
 // run is the program: it finds the verb, runs it, and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	defer a.gate()()
 	a.args = args
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
 		a.help(a.stdout)
@@ -60,33 +64,33 @@ func (a *app) run(ctx context.Context, args []string) int {
 		fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
 		fs.SetOutput(a.stderr)
 		fs.Usage = func() {
-			fmt.Fprintf(a.stderr, "usage: plimsoll %s [flags] %s\n\n%s\n", v.name, v.args, v.short)
+			plain.Fprintf(a.stderr, "usage: plimsoll %s [flags] %s\n\n%s\n", v.name, v.args, v.short)
 			some := false
 			fs.VisitAll(func(*flag.Flag) { some = true })
 			if some {
-				fmt.Fprint(a.stderr, "\nflags:\n")
+				plain.Fprintf(a.stderr, "\nflags:\n")
 				fs.PrintDefaults()
 			}
 		}
 		err := v.run(a, ctx, fs, args[1:])
 		var status statusError
 		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
+			plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
 		}
 		return statusOf(err)
 	}
-	fmt.Fprintf(a.stderr, "plimsoll: no verb %q; \"plimsoll help\" lists them\n", args[0])
+	plain.Fprintf(a.stderr, "plimsoll: no verb %q; \"plimsoll help\" lists them\n", args[0])
 	return exitUsage
 }
 
 func (a *app) help(w io.Writer) {
-	fmt.Fprint(w, "plimsoll loads a messaging server with simulated users and says how many it supports, whether that\nhas changed, and what limited it.\n\nusage: plimsoll VERB [flags] ARG\n\n")
+	plain.Fprintf(w, "plimsoll loads a messaging server with simulated users and says how many it supports, whether that\nhas changed, and what limited it.\n\nusage: plimsoll VERB [flags] ARG\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range verbs() {
-		fmt.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
+		plain.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
 	}
 	tw.Flush()
-	fmt.Fprint(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 SLO broken or acknowledged messages lost\n")
+	plain.Fprintf(w, "\nexit status: 0 done, 1 the tool failed, 2 usage or bad plan, 3 worse, 4 inconclusive or indicative,\n5 run invalid, 6 SLO broken or acknowledged messages lost\n")
 }
 
 // parse parses flags and checks how many arguments are left, in any order of flags and arguments.
@@ -117,15 +121,21 @@ func parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
 
 // json writes v to stdout, indented.
 func (a *app) json(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	out, _ := a.raw() // values keep what the gate would write in another way
+	_, err := out.Write(a.secrets.JSON(b.Bytes()))
+	return err
 }
 
 func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error {
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.stdout, "plimsoll", version())
+	_, err := plain.Fprintln(a.stdout, "plimsoll", version())
 	return err
 }

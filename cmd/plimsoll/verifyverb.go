@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/plain"
 )
 
 // verifyFlags are what "target verify" is told.
@@ -36,7 +37,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		return usagef("target verify %q: want the server's URL, as http://chat.example.com", server)
 	}
 	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
-		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD")}
+		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets}
 	if f.tokenFile != "" {
 		b, err := os.ReadFile(f.tokenFile)
 		if err != nil {
@@ -69,7 +70,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	}
 	cfg.Log = func(format string, args ...any) {
 		if a.terminal {
-			fmt.Fprintf(a.stderr, format+"\n", args...)
+			plain.Fprintf(a.stderr, format+"\n", args...)
 		}
 	}
 	proofs, err := mattermost.Verify(ctx, cfg)
@@ -104,9 +105,9 @@ func (a *app) verifyTable(v *verification) error {
 		return cmp.Compare(slices.Index(outcomes, p.Outcome), slices.Index(outcomes, q.Outcome))
 	})
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "ACTION\tOUTCOME\tDETAIL")
+	plain.Fprintln(tw, "ACTION\tOUTCOME\tDETAIL")
 	for _, p := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", p.Action, p.Outcome, p.Detail)
+		plain.Fprintf(tw, "%s\t%s\t%s\n", p.Action, p.Outcome, p.Detail)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -115,6 +116,6 @@ func (a *app) verifyTable(v *verification) error {
 	for _, o := range outcomes {
 		parts = append(parts, fmt.Sprintf("%d %s", v.Counts[string(o)], o))
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version, len(v.Actions), strings.Join(parts, ", "))
+	_, err := plain.Fprintf(a.stdout, "%s, version %s: %d actions, %s\n", v.URL, v.Version, len(v.Actions), strings.Join(parts, ", "))
 	return err
 }

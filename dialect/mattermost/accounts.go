@@ -70,6 +70,7 @@ func (c *Client) Login(ctx context.Context, loginID, password string) (p Profile
 		if token = resp.Header.Get("Token"); token == "" {
 			return fmt.Errorf("%w: no token", errEffect)
 		}
+		c.secrets.Add(token)
 		p, err = profile(resp.Body)
 		return err
 	}, 200)
@@ -140,6 +141,7 @@ func (c *Client) CreateToken(ctx context.Context, userID string) (token string, 
 	err = c.send(ctx, opCreateToken, "/users/"+url.PathEscape(userID)+"/tokens", func(b []byte) []byte {
 		return object(b, "description", "load test")
 	}, idIn("token", &token), 200, 201)
+	c.secrets.Add(token)
 	return token, err
 }
 

@@ -247,7 +247,7 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 
 // device calls f with a client of the actor's own on another device: what only the actor may see is proven by it.
 func (s *stage) device(f func(c *Client) error) error {
-	cfg := ClientConfig{URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady}
+	cfg := ClientConfig{URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady, Secrets: s.env.Secrets}
 	c, err := NewClient(cfg)
 	if err != nil {
 		return err

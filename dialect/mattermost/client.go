@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/wire"
 	"plimsoll/workload"
 )
@@ -36,6 +37,7 @@ type Client struct {
 	table   *Table
 	note    func(error) // hears of every failed op; may be nil
 	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	secrets *plain.Secrets
 
 	collapse   bool
 	connection string // id of the client's WebSocket, see SetSocket
@@ -54,6 +56,8 @@ type ClientConfig struct {
 	// leaves its threads unread. Only servers with collapsed threads know it.
 	Collapse bool
 	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
+	// Secrets is told of every token that the client sends or is issued. Nil: nobody redacts.
+	Secrets *plain.Secrets
 }
 
 // NewClient returns a client without a connection.
@@ -62,9 +66,10 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Secrets.Add(cfg.Token)
 	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + api + "/websocket"
 	return &Client{
-		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse,
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets,
 	}, nil
 }
 
@@ -84,7 +89,10 @@ func (c *Client) SetSocket(s *Socket) {
 }
 
 // SetToken changes the token that later calls send.
-func (c *Client) SetToken(token string) { c.token = token }
+func (c *Client) SetToken(token string) {
+	c.secrets.Add(token)
+	c.token = token
+}
 
 // SetTable changes the names under which later calls are recorded.
 func (c *Client) SetTable(t *Table) { c.table = t }

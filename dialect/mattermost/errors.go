@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/wire"
 )
 
@@ -16,7 +17,7 @@ type OpError struct {
 	Op     string // name of the op, without prefix
 	Class  measure.Class
 	Status int    // of the answer; 0 if there was none
-	Code   string // the server's identifier of the error ("api.context.permissions.app_error"), or ""
+	Code   string // the server's identifier of the error ("api.context.permissions.app_error") as [plain.ID] shows it, or ""
 	Proxy  string // what someone between us and the server did ("challenge page", ...), or ""
 	Err    error  // the cause, if it is not just the status
 	// Expected says that the answer is one of those of [Expected]: recorded as ok, and still not what the call was for.
@@ -40,12 +41,15 @@ func (e *OpError) Error() string {
 		b.WriteByte(' ')
 	}
 	if e.Err != nil {
-		b.WriteString(e.Err.Error())
+		b.WriteString(plain.Excerpt(e.Err.Error(), mostCause))
 		b.WriteByte(' ')
 	}
 	fmt.Fprintf(&b, "(%s)", e.Class)
 	return b.String()
 }
+
+// mostCause bounds the text of a cause, in bytes: it may hold what the server wrote.
+const mostCause = 500
 
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
@@ -76,8 +80,8 @@ func refusal(e *OpError, resp *wire.Response) {
 	// Old servers type the answer for an unknown path as plain text.
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") || bytes.HasPrefix(resp.Body, []byte(`{"id":"`)) {
 		_ = eachField(resp.Body, func(key, value []byte) error { // a half-read error is still an error
-			if string(key) == "id" && len(value) < 200 {
-				e.Code = string(text(value))
+			if string(key) == "id" && e.Code == "" {
+				e.Code = plain.ID(string(text(value)))
 			}
 			return nil
 		})

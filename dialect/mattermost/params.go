@@ -260,6 +260,7 @@ func secret(env *workload.Env, name string) string {
 // and nobody has to store it.
 func personPassword(env *workload.Env) string {
 	if v := secret(env, "user_password"); v != "" {
+		env.Secrets.Add(v)
 		return v
 	}
 	key := secret(env, "admin_password")
@@ -268,5 +269,7 @@ func personPassword(env *workload.Env) string {
 	}
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte("persons of a load test"))
-	return "Aa1!" + hex.EncodeToString(mac.Sum(nil)[:12])
+	derived := "Aa1!" + hex.EncodeToString(mac.Sum(nil)[:12])
+	env.Secrets.Add(derived)
+	return derived
 }

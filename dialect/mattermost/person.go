@@ -239,7 +239,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	a.pool = pool{budget: max(1, b.set.connections), cfg: ClientConfig{
 		URL: env.URL, Token: token, Timeout: env.Timeout, UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
-		Dial: env.Dial, Collapse: b.facts.collapsed(),
+		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets,
 	}}
 	c, err := NewClient(a.pool.cfg)
 	if err != nil {

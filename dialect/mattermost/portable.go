@@ -53,6 +53,8 @@ func (b *Person) Restore(env workload.Env, state []byte) (err error) {
 	b.password, b.team, b.channels, b.ids, b.tokens = s.Password, s.Team, s.Channels, s.IDs, s.Tokens
 	b.adminToken, b.attribute, b.mostNotified = s.AdminToken, s.Attribute, s.MostNotified
 	b.dir = b.newDirectory()
+	env.Secrets.Add(s.Password, s.AdminToken)
+	env.Secrets.Add(s.Tokens...)
 	return nil
 }
 
@@ -72,6 +74,7 @@ func (p *Poster) Restore(env workload.Env, state []byte) (err error) {
 		return fmt.Errorf("poster: state of another process: %w", err)
 	}
 	p.channels, p.token = s.Channels, s.Token
+	env.Secrets.Add(s.Token)
 	p.set, err = parse(env.Params, env.Mix)
 	return err
 }

@@ -96,7 +96,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	c, err := NewClient(ClientConfig{
 		URL: env.URL, Token: p.token, Timeout: env.Timeout, UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
-		Note: p.notes.to(&env), Dial: env.Dial,
+		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {
 		return nil, err

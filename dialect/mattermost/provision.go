@@ -67,7 +67,7 @@ func (s *setup) log(format string, args ...any) {
 
 func (s *setup) client(token string) (*Client, error) {
 	return NewClient(ClientConfig{
-		URL: s.env.URL, Token: token, Timeout: max(s.env.Timeout, provisionTimeout), Recorder: s.rec, Table: s.table,
+		URL: s.env.URL, Token: token, Timeout: max(s.env.Timeout, provisionTimeout), Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/workload"
 )
 
@@ -44,6 +45,7 @@ type VerifyConfig struct {
 	Timeout      time.Duration // of one call; 0 means 10 s
 	Only         []string      // names of actions; nil means all
 	Log          func(format string, args ...any)
+	Secrets      *plain.Secrets // is told of every password and token of the verification; may be nil
 }
 
 // Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves the effect of each
@@ -88,6 +90,7 @@ type stage struct {
 const stagePersons = 6
 
 func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
+	cfg.Secrets.Add(cfg.Token, cfg.Password, cfg.UserPassword)
 	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4", "memberships": "4"}
 	maps.Copy(params, cfg.Params)
 	if cfg.Timeout <= 0 {
@@ -95,7 +98,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	}
 	s := &stage{b: &Person{}, env: workload.Env{
 		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
-		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log,
+		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log, Secrets: cfg.Secrets,
 		Secret: func(name string) string {
 			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
 		},
@@ -195,7 +198,7 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 		err = a.prove(ctx, s)
 	}
 	if err != nil {
-		p.Outcome, p.Detail = OutcomeFailed, err.Error()
+		p.Outcome, p.Detail = OutcomeFailed, s.env.Secrets.Text(err.Error())
 		if e, ok := errors.AsType[*OpError](err); ok && e.lacksLicense() {
 			p.Outcome = OutcomeLicense
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/measure"
+	"plimsoll/plain"
 	"plimsoll/wire"
 	"plimsoll/workload"
 )
@@ -58,7 +59,7 @@ type OpError struct {
 	Op     string
 	Class  measure.Class
 	Status int    // of the answer; 0 if there was none
-	Said   string // what the server said of it
+	Said   string // what the server said of it, as [plain.Excerpt] shows it
 	Err    error  // the cause, if it is not just the status
 }
 
@@ -72,7 +73,7 @@ func (e *OpError) Error() string {
 		text += strconv.Quote(e.Said) + " "
 	}
 	if e.Err != nil {
-		text += e.Err.Error() + " "
+		text += plain.Excerpt(e.Err.Error(), 500) + " "
 	}
 	return text + "(" + e.Class.String() + ")"
 }
@@ -150,7 +151,7 @@ func said(body []byte) string {
 	if json.Unmarshal(body, &v) != nil {
 		return ""
 	}
-	return v.Error[:min(len(v.Error), 200)]
+	return plain.Excerpt(v.Error, 200)
 }
 
 // errEffect is an answer that does not show what the call was for.

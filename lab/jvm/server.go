@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 )
 
 const (
@@ -105,7 +106,7 @@ func begin(ctx context.Context, p *product, conf Config) (*Server, error) {
 		return nil, err
 	}
 	for _, sub := range []string{"config", "data", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+		if err := lab.MkdirState(filepath.Join(dir, sub)); err != nil {
 			return nil, fmt.Errorf("making the state directory: %w", err)
 		}
 	}
@@ -143,7 +144,7 @@ func (s *Server) launch(ctx context.Context, java string) error {
 			return err
 		}
 	}
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("opening the server's log: %w", err)
 	}
@@ -154,7 +155,7 @@ func (s *Server) launch(ctx context.Context, java string) error {
 		return err
 	}
 	if err := s.wait(ctx); err != nil {
-		return errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, lastLines(s.proc.Tail(), 25)), s.proc.Kill())
+		return errors.Join(fmt.Errorf("%w%w", err, plain.Output(lastLines(s.proc.Tail(), 25))), s.proc.Kill())
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 )
 
 const (
@@ -80,7 +81,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.conf.Dir == "" {
 		return errors.New("a state directory is required")
 	}
-	if err := os.MkdirAll(s.conf.Dir, 0o755); err != nil {
+	if err := lab.MkdirState(s.conf.Dir); err != nil {
 		return fmt.Errorf("making the state directory: %w", err)
 	}
 	if _, err := lab.Sweep(ctx, s.journal(), stopTimeout); err != nil {
@@ -132,7 +133,7 @@ func (s *Server) initialize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(mark, []byte(s.bin.path), 0o644)
+	return os.WriteFile(mark, []byte(s.bin.path), 0o600)
 }
 
 // adopt begins with data that Export made.
@@ -145,7 +146,7 @@ func (s *Server) adopt(ctx context.Context, mark string) error {
 	if err := lab.ReplaceTree(ctx, s.data(), s.conf.Data, &lab.Owner{UID: s.uid, GID: s.gid}); err != nil {
 		return err
 	}
-	return os.WriteFile(mark, []byte(s.bin.path), 0o644)
+	return os.WriteFile(mark, []byte(s.bin.path), 0o600)
 }
 
 // mendData puts the snapshot in place of a data directory that a kill in the middle of Restore left out.
@@ -177,7 +178,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	if s.sockets, err = lab.SocketDir(s.dir, s.uid, s.gid); err != nil {
 		return false, err
 	}
-	logFile, err := os.OpenFile(filepath.Join(s.dir, "mysql.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	logFile, err := os.OpenFile(filepath.Join(s.dir, "mysql.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("opening the server's log: %w", err)
 	}
@@ -222,7 +223,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		case <-p.Done():
 			tail := p.Tail()
 			return strings.Contains(tail, "Address already in use"),
-				fmt.Errorf("%s ended while it started: %w\n%s", filepath.Base(s.bin.path), p.Err(), lastLines(tail, 15))
+				fmt.Errorf("%s ended while it started: %w%w", filepath.Base(s.bin.path), p.Err(), plain.Output(lastLines(tail, 15)))
 		case <-ctx.Done():
 			return false, errors.Join(fmt.Errorf("waiting for %s: %w (last: %w)", filepath.Base(s.bin.path), context.Cause(ctx), err), p.Kill())
 		case <-time.After(20 * time.Millisecond):

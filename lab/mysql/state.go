@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 )
 
 // CreateDatabase makes an empty database, and replaces one of the same name.
@@ -95,7 +96,7 @@ func (s *Server) stopCleanly(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the server does not shut down within %v", cleanTimeout), s.stop(ctx))
 	}
 	if err := s.proc.Err(); err != nil {
-		return fmt.Errorf("no clean shutdown: %w\n%s", err, lastLines(s.proc.Tail(), 15))
+		return fmt.Errorf("no clean shutdown: %w%w", err, plain.Output(lastLines(s.proc.Tail(), 15)))
 	}
 	return s.clear()
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 )
 
 const (
@@ -87,7 +88,7 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.conf.Dir == "" {
 		return errors.New("a state directory is required")
 	}
-	if err := os.MkdirAll(s.conf.Dir, 0o755); err != nil {
+	if err := lab.MkdirState(s.conf.Dir); err != nil {
 		return fmt.Errorf("making the state directory: %w", err)
 	}
 	if _, err := lab.Sweep(ctx, s.journal(), stopTimeout); err != nil {
@@ -141,7 +142,7 @@ func (s *Server) initdb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(mark, []byte(s.bin), 0o644)
+	return os.WriteFile(mark, []byte(s.bin), 0o600)
 }
 
 // adopt begins with data that Export made. The programs must be of the same major version as those that wrote it.
@@ -164,7 +165,7 @@ func (s *Server) adopt(ctx context.Context, mark string) error {
 	if err := lab.ReplaceTree(ctx, s.data(), s.conf.Data, &lab.Owner{UID: s.uid, GID: s.gid}); err != nil {
 		return err
 	}
-	return os.WriteFile(mark, []byte(s.bin), 0o644)
+	return os.WriteFile(mark, []byte(s.bin), 0o600)
 }
 
 // environment is what the programs get: nothing of ours that could change them, such as PGDATA.
@@ -193,7 +194,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	if s.sockets, err = lab.SocketDir(s.dir, s.uid, s.gid); err != nil {
 		return false, err
 	}
-	log, err := os.OpenFile(filepath.Join(s.dir, "postgresql.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(filepath.Join(s.dir, "postgresql.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("opening the server's log: %w", err)
 	}
@@ -208,8 +209,13 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	}
 	if s.conf.Addr != "" {
 		hba := filepath.Join(s.dir, "hba.conf")
-		if err := os.WriteFile(hba, []byte("local all all trust\nhost all all all scram-sha-256\n"), 0o644); err != nil {
+		if err := os.WriteFile(hba, []byte("local all all trust\nhost all all all scram-sha-256\n"), 0o600); err != nil {
 			return false, fmt.Errorf("saying who may log in: %w", err)
+		}
+		if s.uid != 0 || s.gid != 0 {
+			if err := os.Chown(hba, int(s.uid), int(s.gid)); err != nil {
+				return false, fmt.Errorf("saying who may log in: %w", err)
+			}
 		}
 		settings["hba_file"] = hba
 	}
@@ -239,7 +245,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 		select {
 		case <-p.Done():
 			tail := p.Tail()
-			err := fmt.Errorf("PostgreSQL ended while it started: %w\n%s", p.Err(), lastLines(tail, 15))
+			err := fmt.Errorf("PostgreSQL ended while it started: %w%w", p.Err(), plain.Output(lastLines(tail, 15)))
 			if strings.Contains(tail, "pre-existing shared memory block") {
 				err = fmt.Errorf("%w: %w", errOrphans, err)
 			}

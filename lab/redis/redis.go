@@ -18,7 +18,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,7 @@ import (
 	"time"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 )
 
 const (
@@ -80,7 +80,7 @@ func start(ctx context.Context, conf Config) (*Server, error) {
 	if conf.Dir == "" {
 		return nil, errors.New("a state directory is required")
 	}
-	if err := os.MkdirAll(conf.Dir, 0o755); err != nil {
+	if err := lab.MkdirState(conf.Dir); err != nil {
 		return nil, fmt.Errorf("making the state directory: %w", err)
 	}
 	journal := filepath.Join(conf.Dir, "redis.journal")
@@ -116,7 +116,7 @@ func startOn(ctx context.Context, path string, conf Config, port int, journal st
 	}
 	s := &Server{proc: p, addr: net.JoinHostPort(addr, strconv.Itoa(port))}
 	if err := s.wait(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, p.Tail()), p.Kill())
+		return nil, errors.Join(fmt.Errorf("%w%w", err, plain.Output(p.Tail())), p.Kill())
 	}
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 )
 
 // podmanPatience bounds the start of a container, and each question to podman.
@@ -101,7 +102,7 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("%w\nits last output:\n%s", err, c.Process.Tail()), c.Stop(context.WithoutCancel(ctx)))
+			err = errors.Join(fmt.Errorf("%w%w", err, plain.Output(c.Process.Tail())), c.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, podmanPatience, fmt.Errorf("no container within %v", podmanPatience))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"plimsoll/lab"
 	"plimsoll/target"
 )
 
@@ -23,7 +24,7 @@ func (d *deployment) renewCompanions(ctx context.Context) error {
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("emptying the %s: %w", role, err)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := lab.MkdirState(dir); err != nil {
 			return fmt.Errorf("making the %s's directory: %w", role, err)
 		}
 		c, err := d.conf.Companions[role](ctx, dir, d.spec.CPUs)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"plimsoll/lab"
+	"plimsoll/plain"
 	"plimsoll/target"
 )
 
@@ -159,7 +160,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	d.spec.Dir = dir
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := lab.MkdirState(dir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	if err := d.claim(ctx); err != nil {
@@ -205,7 +206,7 @@ func (d *deployment) deploy(ctx context.Context) error {
 // run, and those of a halted deployment do not. Children do not inherit it. A killed program lets its lock go only when the last of its
 // threads has ended, which is a moment after it and its children are gone for everybody else; so claim waits up to claimWait.
 func (d *deployment) claim(ctx context.Context) error {
-	f, err := os.OpenFile(filepath.Join(d.spec.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(d.spec.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
@@ -358,7 +359,7 @@ func (d *deployment) readyError(i int, p Process, err error) error {
 	default:
 	}
 	if tail = lastLines(tail, 15); tail != "" {
-		out = fmt.Errorf("%w\nits last output:\n%s", out, tail)
+		out = fmt.Errorf("%w%w", out, plain.Output(tail))
 	}
 	if portInUse(tail) {
 		return &portError{out}
@@ -421,7 +422,7 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, e
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(filepath.Join(d.spec.Dir, fmt.Sprintf("app-%d.log", in.Index)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	log, err := os.OpenFile(filepath.Join(d.spec.Dir, fmt.Sprintf("app-%d.log", in.Index)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the program's log: %w", err)
 	}
