@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"sync"
 	"time"
@@ -42,7 +41,7 @@ type Config struct {
 	FilesDir      string       // for uploaded files, shared by all servers on this database; "" for a temporary one
 	MaxOpenConns  int          // database connections, default DefaultMaxOpenConns
 	AdminUser     string       // a system administrator that New makes sure exists, default DefaultAdminUser
-	AdminPassword string       // default DefaultAdminPassword
+	AdminPassword string       // default DefaultAdminPassword, on loopback only
 	Log           *slog.Logger // errors of the server; nil discards them
 }
 
@@ -97,6 +96,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.MaxOpenConns = cmp.Or(cfg.MaxOpenConns, DefaultMaxOpenConns)
 	cfg.AdminUser = cmp.Or(cfg.AdminUser, DefaultAdminUser)
 	cfg.AdminPassword = cmp.Or(cfg.AdminPassword, DefaultAdminPassword)
+	if err := cfg.checkReach(); err != nil {
+		return nil, err
+	}
 	f, err := parseFaults(cfg.Faults, cfg.FaultSeed)
 	if err != nil {
 		return nil, err
@@ -237,11 +239,7 @@ func (s *Server) Run(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle("/api/v4/", s)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.met.reg, promhttp.HandlerOpts{}))
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	s.profiles(mux)
 	hs := &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 30 * time.Second,

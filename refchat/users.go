@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"image"
 	"image/color"
@@ -56,7 +57,10 @@ func newUser(name, email, password string) *user {
 }
 
 func (s *Server) ensureAdmin(ctx context.Context) error {
-	_, err := s.st.userByName(ctx, s.cfg.AdminUser)
+	there, err := s.st.userByName(ctx, s.cfg.AdminUser)
+	if err == nil && !loopback(s.cfg.Listen) && s.hash.verify(there.Password, DefaultAdminPassword) == nil {
+		return fmt.Errorf("-listen %s: %w: the account %s was made with it; change it there, or name another with -admin", s.cfg.Listen, errOpen, s.cfg.AdminUser)
+	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}

@@ -269,6 +269,25 @@ func TestHashes(t *testing.T) {
 	}
 }
 
+// An account that was made on loopback keeps its password when the server is opened to others: that is refused as well.
+func TestAnAdministratorWithTheDefaultPasswordIsForLoopback(t *testing.T) {
+	dsn := database(t, "postgresql")
+	s, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	_, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "0.0.0.0:0", AdminPassword: "One-of-my-own-1"})
+	if err == nil || !strings.Contains(err.Error(), "was made with it") {
+		t.Errorf("got %v", err)
+	}
+	s, err = refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", AdminPassword: "One-of-my-own-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 // TestCommand runs the command: one line when ready, and a clean end with open connections.
 func TestCommand(t *testing.T) {
 	dsn := database(t, "postgresql")
