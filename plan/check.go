@@ -74,7 +74,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "unbounded.mode", &u.Mode, Tracking)
 		fill(d, "unbounded.budget", &u.Budget, time.Hour)
 		fill(d, "unbounded.ramp_rate", &u.RampRate, 0.002)
-		fill(d, "unbounded.window", &u.Window, 15*time.Second)
+		fill(d, "unbounded.window", &u.Window, DefaultWindow)
 		fill(d, "unbounded.step", &u.Step, 0.005)
 		fill(d, "unbounded.precision", &u.Precision, 0.02)
 	}
@@ -415,6 +415,7 @@ func (d *decoder) checkBounded(p *Plan, k Known) {
 	}
 	d.perEngine("bounded.users", b.Users, p)
 	between(d, "bounded.measure", b.Measure, 100*time.Millisecond, longest, formatDuration)
+	d.checkRules("bounded.slo", b.SLO, p, k)
 	d.checkStages(p, k)
 	d.checkUntil(p)
 }
@@ -439,7 +440,7 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	if d.good("unbounded.budget", "unbounded.window") && u.Budget < 2*u.Window {
 		d.at("unbounded.budget", "%s is less than two windows of %s; want more, or a shorter unbounded.window", formatDuration(u.Budget), formatDuration(u.Window))
 	}
-	d.checkRules(p, k)
+	d.checkRules("unbounded.slo", u.SLO, p, k)
 	if !d.good("unbounded.max_users") {
 		return
 	}
@@ -461,7 +462,8 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	}
 }
 
-func (d *decoder) checkRules(p *Plan, k Known) {
+// checkRules checks the rules of one of the tests.
+func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 	seen := map[string]int{}
 	roles, checked := k.Roles[p.Target.Driver]
 	for _, p := range p.Probes {
@@ -469,13 +471,13 @@ func (d *decoder) checkRules(p *Plan, k Known) {
 			roles = append(slices.Clip(roles), p.Role)
 		}
 	}
-	for i, r := range p.Unbounded.SLO {
-		path := fmt.Sprintf("unbounded.slo[%d]", i)
+	for i, r := range rules {
+		path := fmt.Sprintf("%s[%d]", key, i)
 		if !d.good(path) {
 			continue
 		}
 		if first, twice := seen[r.Source]; twice {
-			d.at(path, "is the same rule as unbounded.slo[%d]; keep one", first)
+			d.at(path, "is the same rule as %s[%d]; keep one", key, first)
 			continue
 		}
 		seen[r.Source] = i
@@ -484,7 +486,7 @@ func (d *decoder) checkRules(p *Plan, k Known) {
 			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
 		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
 			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
-		case d.good("unbounded.budget") && r.For > p.Unbounded.Budget:
+		case key == "unbounded.slo" && d.good("unbounded.budget") && r.For > p.Unbounded.Budget:
 			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
 		}
 	}

@@ -89,13 +89,17 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	}
 }
 
-// strictestRate returns the rule of the plan that limits failed operations to the smallest part, and whether there is one. A warning
+// strictestRate returns the rule of the plan, of either test, that limits failed operations to the smallest part, and whether there is one. A warning
 // limits nothing.
 func (p *Plan) strictestRate() (strictest SLO, ok bool) {
-	if p.Unbounded == nil {
-		return SLO{}, false
+	var rules []SLO
+	if p.Bounded != nil {
+		rules = p.Bounded.SLO
 	}
-	for _, r := range p.Unbounded.SLO {
+	if p.Unbounded != nil {
+		rules = slices.Concat(rules, p.Unbounded.SLO)
+	}
+	for _, r := range rules {
 		if r.Stat == "rate" && !r.Warning && slices.Contains(ErrorClasses(), r.Arg) && (!ok || r.Threshold < strictest.Threshold) {
 			strictest, ok = r, true
 		}

@@ -286,7 +286,7 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 	case *[]SLO:
 		*to = decodeList(d, path, n, "a list of rules", d.rule)
 		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-			d.fail(n, path, "is an empty list; write a rule, or remove the key for the default rules of the behavior")
+			d.fail(n, path, "is an empty list; write a rule, or remove the key for the default rules")
 		}
 	case *map[string]string:
 		decodeMap(d, path, n, to, "a mapping such as {NAME: value}", d.text)

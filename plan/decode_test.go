@@ -133,6 +133,9 @@ func TestParseErrors(t *testing.T) {
 		{"rule as a mapping", minimal + "unbounded:\n  max_users: 9\n  slo:\n    - promql: x < 1\n", `8:7: unbounded.slo[0]: is a mapping; put the rule in quotes`},
 		{"bad rule", minimal + "unbounded: {max_users: 9, slo: [p99(op) < 2s, p98(op) < 2]}\n", `5:47: unbounded.slo[1]: the limit of p98(op): "2" has no unit`},
 		{"rule twice", minimal + "unbounded: {max_users: 9, slo: [p99(op) < 2s, p99(op)<2000ms]}\n", `5:47: unbounded.slo[1]: is the same rule as unbounded.slo[0]`},
+		{"bounded rule twice", strings.Replace(minimal, "bounded: {", "bounded: {slo: [p99(op) < 2s, p99(op)<2000ms], ", 1), "4:31: bounded.slo[1]: is the same rule as bounded.slo[0]; keep one"},
+		{"no bounded rules", strings.Replace(minimal, "bounded: {", "bounded: {slo: [], ", 1), "4:16: bounded.slo: is an empty list; write a rule, or remove the key for the default rules"},
+		{"bad bounded rule", strings.Replace(minimal, "bounded: {", "bounded: {slo: [p98(op) < 2], ", 1), `4:17: bounded.slo[0]: the limit of p98(op): "2" has no unit`},
 		{"rule for too long", minimal + "unbounded: {max_users: 9, budget: 1m, slo: [p99(op) < 2s for 2m]}\n", `5:45: unbounded.slo[0]: for 2m is longer than unbounded.budget 1m`},
 
 		{"arms missing", minimal + "compare: {blocks: 6}\n", "5:10: compare.arms: has 0 of at least two arms"},

@@ -20,7 +20,7 @@
 //   - every time constant of the search: budget, window, and "for", "over" and "grace" of the rules; the ramp rate, which is per second,
 //     is divided by it (see [Plan.Search]).
 //
-// It does not touch workload.arrival.rate, bounded.ramp, bounded.settle and bounded.measure, which are wall-clock time as written, nor
+// It does not touch workload.arrival.rate, bounded.ramp, bounded.settle, bounded.measure and the times in bounded.slo, which are wall-clock time as written, nor
 // thresholds, numbers of users, minimum counts, step and precision.
 //
 // # Sizing

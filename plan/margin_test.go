@@ -57,6 +57,20 @@ compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
 	}
 }
 
+// TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest: errors are an endpoint of the bounded test, whose own rules count as those of the search do.
+func TestErrorMarginIsNotBeyondTheRulesOfTheBoundedTest(t *testing.T) {
+	const text = `name: n
+target: {driver: refchat}
+workload: {behavior: poster}
+bounded: {users: 10, slo: ["rate(errors) < 0.05%"]}
+compare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}
+`
+	_, err := plan.Known{Drivers: []string{"refchat"}}.Parse([]byte(text))
+	if want := "compare.margin.errors: 0.1pp is more than the rule rate(errors) < 0.05% min 4000 allows at all"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 // TestAStoredPlanHasTheMarginsThatItLists reads a plan that was stored before costs were endpoints: reading it again adds none.
 func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
 	p, err := plan.Parse([]byte("name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 10}\ncompare: {arms: {base: {}, new: {}}}\n"))

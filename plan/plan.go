@@ -190,7 +190,7 @@ func (p PerEngine) For(engine string) (int, bool) {
 	return n, ok
 }
 
-// A Bounded is a test with a fixed number of users. Its durations are wall-clock time: pace does not touch them.
+// A Bounded is a test with a fixed number of users. Its durations, those of its rules among them, are wall-clock time: pace does not touch them.
 type Bounded struct {
 	// Users is how many users there are, at least 1; at least 0 beside arrivals.
 	Users PerEngine `yaml:"users"`
@@ -204,6 +204,9 @@ type Bounded struct {
 	Until DiskLimit `yaml:"until"`
 	// Window is how much of the end of the measured phase counts; 0 means all of it. What lies before is load without numbers.
 	Window LastPart `yaml:"window"`
+	// SLO holds the rules by which the test is judged; [Plan.BoundedRules] returns them as they are run. Empty means those of the search, and
+	// in a plan without one the default rules, which the caller knows.
+	SLO []SLO `yaml:"slo"`
 	// Stages are storms in the measured phase, in the order of their times.
 	Stages []Stage `yaml:"stages"`
 }
@@ -231,7 +234,7 @@ func (b *Bounded) UsersFor(engine string) (int, bool) { return b.Users.For(engin
 type Unbounded struct {
 	// MaxUsers ends the search: more users than this are never simulated.
 	MaxUsers int `yaml:"max_users"`
-	// SLO holds the rules that must hold. Empty means the default rules of the behavior, which the caller knows.
+	// SLO holds the rules that must hold. Empty means the default rules, which the caller knows.
 	SLO []SLO `yaml:"slo"`
 	// Mode is [Tracking] (default) or [Staircase].
 	Mode string `yaml:"mode"`
@@ -282,11 +285,37 @@ func (p *Plan) Search() (Unbounded, bool) {
 	for i := range u.SLO {
 		r := &u.SLO[i]
 		r.For, r.Over, r.Grace = p.Workload.Wait(r.For), p.Workload.Wait(r.Over), p.Workload.Wait(r.Grace)
-		if r.Stat == "promql" {
-			r.Arg = strings.ReplaceAll(r.Arg, "$window", fmt.Sprintf("%dms", max(u.Window, leastRange).Milliseconds()))
-		}
+		r.fill(u.Window)
 	}
 	return u, true
+}
+
+// fill puts the window into an expression in place of $window.
+func (r *SLO) fill(window time.Duration) {
+	if r.Stat == "promql" {
+		r.Arg = strings.ReplaceAll(r.Arg, "$window", fmt.Sprintf("%dms", max(window, leastRange).Milliseconds()))
+	}
+}
+
+// DefaultWindow is how far back the rules of a run look whose plan does not say it.
+const DefaultWindow = 15 * time.Second
+
+// BoundedRules returns the rules of the bounded test as they are run: its own, or else those that [Plan.Search] returns. They look back over the
+// window of the search, or over [DefaultWindow]. nil if the plan has neither. The result shares no slice with the plan.
+func (p *Plan) BoundedRules() []SLO {
+	u, searched := p.Search()
+	if p.Bounded == nil || len(p.Bounded.SLO) == 0 {
+		return u.SLO
+	}
+	window := DefaultWindow
+	if searched {
+		window = u.Window
+	}
+	rules := slices.Clone(p.Bounded.SLO)
+	for i := range rules {
+		rules[i].fill(window)
+	}
+	return rules
 }
 
 // Base is the name of the arm that the others are compared with.

@@ -88,6 +88,7 @@ bounded:
   ramp: 5s
   settle: 3s
   measure: 10s
+  slo: ["p95(op) < 300ms", rate(disconnected) < 1%]
   stages: [{at: 2s, storm: reconnect, share: 50%, over: 2s}, {at: 5s, storm: mention, params: {posts: 5}}]
 unbounded:
   max_users: 5000
@@ -119,6 +120,10 @@ func TestParseFull(t *testing.T) {
 		Bounded: &plan.Bounded{
 			Users: plan.PerEngine{"postgresql": 400, "mysql": 300},
 			Ramp:  5 * time.Second, Settle: 3 * time.Second, Measure: 10 * time.Second,
+			SLO: []plan.SLO{
+				{Source: "p95(op) < 300ms", Stat: "p95", Arg: "op", Less: true, Threshold: 0.3, Unit: "s"},
+				{Source: "rate(disconnected) < 1% min 200", Stat: "rate", Arg: "disconnected", Less: true, Threshold: 0.01, Unit: "fraction", Min: 200},
+			},
 			Stages: []plan.Stage{
 				{At: 2 * time.Second, Storm: "reconnect", Share: 0.5, Over: 2 * time.Second},
 				{At: 5 * time.Second, Storm: "mention", Over: time.Second, Params: map[string]string{"posts": "5"}},

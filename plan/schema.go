@@ -127,6 +127,7 @@ var keyDocs = map[string]keyDoc{
 	"bounded.settle":  {text: "Time with all users that is not measured.", def: "1m"},
 	"bounded.measure": {text: "Time that counts; with until the longest.", def: "5m"},
 	"bounded.until":   {text: "Stop rule: disk=10GiB ends the measured phase as soon as the files of the target take so much."},
+	"bounded.slo":     {text: "Rules by which the test is judged, in the form of unbounded.slo; their times are wall-clock time. Default: the rules of unbounded; without that, failed operations and broken WebSockets (docs/capacity.md).", pattern: rulePattern},
 	"bounded.window":  {text: "Which part of the measured phase counts: last 60m. Without it all."},
 
 	"workload.mix":       {text: "Where the weights of the users' actions come from: default, custom (weights alone), another known name, or the path of a file.", def: MixDefault},
@@ -188,7 +189,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of unbounded.slo allows.", pattern: marginPattern},
+	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows.", pattern: marginPattern},
 	"report.comments":     {text: "Items below Comments, in Markdown: a text or a list of them."},
 	"report.action_items": {text: "Items below Action Items, in Markdown: a text or a list of them."},
 }

@@ -23,6 +23,26 @@ func ErrorClasses() []string {
 // order, as a part of those that were expected.
 func MessageFaults() []string { return []string{"lost", "duplicated", "misordered"} }
 
+// Disconnected is what rate() takes of the users' event connections: those that were refused, cut off, or missed events, as a part of the
+// users, and at most 100 %.
+const Disconnected = "disconnected"
+
+// FailedOperations is the rule of failed operations: the default of every bounded test and of every search, and the only place that states how
+// large a part of the operations may fail. Its minimum fits small tests: two failures in 2000 operations or fewer break it, and one never does.
+const FailedOperations = "rate(errors) < 0.1% min 2000"
+
+// DefaultFailures returns [FailedOperations], read.
+func DefaultFailures() SLO {
+	r, err := ParseSLO(FailedOperations)
+	if err != nil {
+		panic(err) // a constant, tested
+	}
+	return r
+}
+
+// LimitsErrors reports whether the rule limits the failures of every class together. A warning limits nothing.
+func (r SLO) LimitsErrors() bool { return r.Stat == "rate" && r.Arg == "errors" && !r.Warning }
+
 // Units of [SLO.Threshold].
 const (
 	Seconds  = "s"
@@ -42,7 +62,7 @@ var (
 //	promql: EXPR < VALUE [for D] [grace D] [warning]
 //
 // STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
-// an error class or a message fault with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
+// an error class, a message fault or [Disconnected] with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
 // service.STAT asks for the service time. promql may also ask for more than VALUE, a plain number; $window in EXPR stands for
 // the window of the search.
 //
@@ -135,7 +155,7 @@ func (r *SLO) setStat(stat, arg string) error {
 	if !argRE.MatchString(arg) {
 		return fmt.Errorf("%s(%s) names nothing; write the operation (\"op\" for all), error class or role in the parentheses", r.Stat, arg)
 	}
-	if classes := append(ErrorClasses(), MessageFaults()...); r.Stat == "rate" && !slices.Contains(classes, arg) {
+	if classes := append(append(ErrorClasses(), MessageFaults()...), Disconnected); r.Stat == "rate" && !slices.Contains(classes, arg) {
 		return fmt.Errorf("rate(%s): %s is not an error class; %swant one of %s", arg, clip(arg), hint(arg, classes), strings.Join(classes, ", "))
 	}
 	return nil

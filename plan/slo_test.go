@@ -24,6 +24,7 @@ func TestParseSLO(t *testing.T) {
 		{"rate(5xx) < 0.025% min 8000", plan.SLO{Source: "rate(5xx) < 0.025% min 8000", Stat: "rate", Arg: "5xx", Less: true, Threshold: 0.00025, Unit: "fraction", Min: 8000}},
 		{"rate(timeout) < 0.025%", plan.SLO{Source: "rate(timeout) < 0.025% min 8000", Stat: "rate", Arg: "timeout", Less: true, Threshold: 0.00025, Unit: "fraction", Min: 8000}},
 		{"rate(errors) < 3%", plan.SLO{Source: "rate(errors) < 3% min 67", Stat: "rate", Arg: "errors", Less: true, Threshold: 0.03, Unit: "fraction", Min: 67}},
+		{"rate(disconnected) < 1%", plan.SLO{Source: "rate(disconnected) < 1% min 200", Stat: "rate", Arg: "disconnected", Less: true, Threshold: 0.01, Unit: "fraction", Min: 200}},
 		{"rate(4xx) < 1% min 50 for 1m", plan.SLO{Source: "rate(4xx) < 1% for 1m min 50", Stat: "rate", Arg: "4xx", Less: true, Threshold: 0.01, Unit: "fraction", For: time.Minute, Min: 50}},
 		{"cpu(app) < 85%", plan.SLO{Source: "cpu(app) < 85%", Stat: "cpu", Arg: "app", Less: true, Threshold: 0.85, Unit: "fraction"}},
 		{"promql: sum(rate(x[1m])) / 2 < 0.5", plan.SLO{Source: "promql: sum(rate(x[1m])) / 2 < 0.5", Stat: "promql", Arg: "sum(rate(x[1m])) / 2", Less: true, Threshold: 0.5}},

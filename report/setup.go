@@ -65,6 +65,9 @@ func (b *builder) planRows() []record.Row {
 			}
 		}
 		add("Bounded - duration", "%s measured%s, after %s of ramp and %s to settle", duration(p.Bounded.Measure), partText(p.Bounded), duration(p.Bounded.Ramp), duration(p.Bounded.Settle))
+		if rules := p.Bounded.SLO; len(rules) > 0 {
+			add("Bounded - rules", "%s", sources(rules))
+		}
 	}
 	if u, ok := p.Search(); ok {
 		add("Unbounded - MaxActiveUsers", "%d", u.MaxUsers)
@@ -75,11 +78,7 @@ func (b *builder) planRows() []record.Row {
 		}
 		add("Unbounded - time for a search", "at most %s", duration(u.Budget))
 		if len(u.SLO) > 0 {
-			rules := make([]string, len(u.SLO))
-			for i, r := range u.SLO {
-				rules[i] = r.Source
-			}
-			add("Unbounded - rules", "%s", strings.Join(rules, "; "))
+			add("Unbounded - rules", "%s", sources(u.SLO))
 		}
 	}
 	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
@@ -119,6 +118,15 @@ func (b *builder) usersPerAgent() string {
 	}
 	agents := max(1, b.in.Runs[len(b.in.Runs)-1].Manifest.Processes)
 	return strconv.Itoa((u.MaxUsers + agents - 1) / agents)
+}
+
+// sources are the texts of rules.
+func sources(rules []plan.SLO) string {
+	list := make([]string, len(rules))
+	for i, r := range rules {
+		list[i] = r.Source
+	}
+	return strings.Join(list, "; ")
 }
 
 // partText says what may end the measured phase before its time, and which part of it counts.
