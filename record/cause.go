@@ -15,12 +15,12 @@ const (
 )
 
 // gateCauses says of every gate and finding that can make a run invalid whose doing it is: the one table of it. Those of the target can be turned red by
-// the target alone: it serves fewer arrivals than come, refuses logins, has a full accept queue, stands still for half of the phase, carries no user, loses
+// the target alone: it serves fewer arrivals than come, refuses logins, lets a behavior succeed in nothing, has a full accept queue, stands still for half of the phase, carries no user, loses
 // what it acknowledged, or ends, so that its probes have no data. A generator that is too slow turns some of them red as well, and a neighbor too; then
 // its own gate is red beside them ([CauseOf]). What is not in the table has no known cause: an interruption, or a rule without data.
 var gateCauses = map[string]Cause{
 	"users": ByTarget, "rate": ByTarget, "wait": ByTarget, "stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget,
-	"search": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, StartGate: ByTarget,
+	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, StartGate: ByTarget,
 
 	"lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
 	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator,

@@ -43,6 +43,7 @@ type conductState struct {
 	under  []underway
 	ended  bool
 	seen   map[string]*measure.Window // counts of the phase that counts, by series: steady operations and expected answers
+	logins logins                     // of the phase that counts
 }
 
 type underway struct {
@@ -75,6 +76,10 @@ func (r *run) answers(windows []*measure.Window) {
 		c.seen = map[string]*measure.Window{}
 	}
 	for _, w := range windows {
+		if workload.OfLogins(w.Name) {
+			c.logins.ops += w.Count()
+			c.logins.failed += w.Errors()
+		}
 		if !workload.Steady(w.Name) && !workload.OfAnswers(w.Name) {
 			continue
 		}
@@ -97,18 +102,11 @@ func (r *run) endConduct() {
 	c.users.Mixes = r.Tally.Snapshot().Sub(c.tally).Mixes()
 	c.users.Messages = r.Ledger.Count().Sub(c.ledger)
 	for _, m := range c.users.Mixes {
-		if !m.Flagged {
-			continue
+		if f, bad := mixFinding(m, c.logins); bad {
+			r.out.Validity.Add(f)
 		}
-		text := fmt.Sprintf("the users of behavior %s did another mix than they were asked to: %.1f percentage points apart (chance alone: %.1f on average, %.1f in one run of a hundred)",
-			m.Behavior, m.Distance*100, m.Chance*100, m.Chance99*100)
-		if m.OK == 0 {
-			text = fmt.Sprintf("the users of behavior %s succeeded in nothing that they tried", m.Behavior)
-		} else if far := m.Deviations(3); len(far) > 0 {
-			text += "; farthest off: " + strings.Join(far, ", ")
-		}
-		r.out.Validity.Add(record.Finding{Gate: "mix", Level: record.Amber, Value: m.Distance * 100, Limit: max(workload.MixTolerance, m.Chance99) * 100, Unit: "pp", Text: text})
 	}
+	r.unnamed()
 	for _, e := range workload.Overdone(c.seen) {
 		n := c.seen[e.Op].Count()
 		share := 100 * float64(e.N) / float64(n)
@@ -313,4 +311,14 @@ func (s stretch) faults(kind string) (v float64, n uint64, ok bool) {
 	}
 	bad := map[string]int64{"lost": c.Lost, "duplicated": c.Duplicated, "misordered": c.Misordered}[kind]
 	return float64(max(bad, 0)) / float64(c.Expected()), uint64(c.Expected()), true
+}
+
+// disconnected returns how many event connections were refused, cut off or missed events, as a part of the wanted users, and how many these
+// are. One user may lose many; more than all users are none the worse.
+func (s stretch) disconnected() (v float64, n uint64, ok bool) {
+	if len(s.in) == 0 || s.in[len(s.in)-1].desired <= 0 {
+		return 0, 0, false
+	}
+	n = uint64(s.in[len(s.in)-1].desired)
+	return float64(min(s.merged(workload.OfSockets).Errors(), n)) / float64(n), n, true
 }

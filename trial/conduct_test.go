@@ -115,11 +115,11 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		act  func(c *workload.Counts, i int)
-		want string
+		want string // findings
 	}{
 		{"as asked", func(c *workload.Counts, i int) { c.Succeed(i % 2) }, ""},
 		{"something else", func(c *workload.Counts, i int) { c.Succeed(min(i%4, 1)) }, "amber mix"},
-		{"nothing", func(c *workload.Counts, i int) { c.Fail(i % 2) }, "amber mix"},
+		{"nothing", func(c *workload.Counts, i int) { c.Fail(i % 2) }, "red behavior"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestMixIsOfTheMeasuredPhase(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if gates(out.Validity) != tt.want || !out.Validity.Valid {
+				if gates(out.Validity) != tt.want || out.Validity.Valid != !strings.Contains(tt.want, "red") {
 					t.Errorf("findings %q, want %q", gates(out.Validity), tt.want)
 				}
 				u, err := finish(t, s, out).Users()

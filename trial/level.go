@@ -42,7 +42,7 @@ func (r *run) evaluate() bool {
 	r.writeReadings(rds, control.Action{})
 	holds := true
 	for i, rd := range rds {
-		s := r.state(r.Rules[i])
+		s := r.state(r.judging[i])
 		st := rd.Status()
 		if st == control.Missing {
 			r.gone(rd, s)
@@ -83,7 +83,7 @@ func (r *run) gone(rd control.Reading, s *ruleState) {
 // judgeGaps makes a fault of each rule that had no data for longer than its grace in the part of the phase that counts. Its last gap decides: one before
 // that has ended before the last began, so that it counts only where the last does.
 func (r *run) judgeGaps() {
-	for _, rule := range r.Rules {
+	for _, rule := range r.judging {
 		g, ok := r.level.gaps[rule.Source]
 		if !ok || g.to-max(g.from, r.from) <= g.grace {
 			continue

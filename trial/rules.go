@@ -43,10 +43,24 @@ func (r *run) state(rule plan.SLO) *ruleState {
 	return s
 }
 
+// everyRule returns the rules of both tests, each once.
+func (r *run) everyRule() []plan.SLO {
+	if r.Bounded == nil || r.Bounded.Rules == nil {
+		return r.Rules
+	}
+	all := slices.Clone(r.Bounded.Rules)
+	for _, rule := range r.Rules {
+		if !slices.ContainsFunc(all, func(o plan.SLO) bool { return o.Source == rule.Source }) {
+			all = append(all, rule)
+		}
+	}
+	return all
+}
+
 // roles returns the roles whose CPU rules ask for.
 func (r *run) roles() []string {
 	var roles []string
-	for _, rule := range r.Rules {
+	for _, rule := range r.everyRule() {
 		if rule.Stat == "cpu" && !slices.Contains(roles, rule.Arg) {
 			roles = append(roles, rule.Arg)
 		}
@@ -56,9 +70,9 @@ func (r *run) roles() []string {
 
 // readings evaluates all rules over a stretch. A live one ends now, and rules may look further back than it.
 func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Reading {
-	out := make([]control.Reading, 0, len(r.Rules))
+	out := make([]control.Reading, 0, len(r.judging))
 	r.merged = map[stretchKey]*measure.Window{} // rules share windows; merging one is most of an evaluation
-	for _, rule := range r.Rules {
+	for _, rule := range r.judging {
 		if !live && rule.Stat == "promql" {
 			out = append(out, r.lasted(rule, st))
 			continue
@@ -71,7 +85,7 @@ func (r *run) readings(ctx context.Context, st stretch, live bool) []control.Rea
 		if at.span() != st.span() {
 			rd.Span = at.span()
 		}
-		if live && rule.Stat == "rate" {
+		if live && rule.Stat == "rate" && rule.Arg != plan.Disconnected { // users do not add up over windows
 			rd = r.extend(rule, rd)
 		}
 		if live && rule.For > r.Window && rd.Status() != control.Missing {
@@ -115,9 +129,13 @@ func (r *run) reading(ctx context.Context, rule plan.SLO, st stretch) control.Re
 		}
 		rd.Value, rd.OK = v, ok && err == nil
 	case "rate":
-		if slices.Contains(plan.MessageFaults(), rule.Arg) {
+		switch {
+		case rule.Arg == plan.Disconnected:
+			rd.Value, rd.Count, rd.OK = st.disconnected()
+			rd.Bad, rd.Of = badOf(rd), rd.Count
+		case slices.Contains(plan.MessageFaults(), rule.Arg):
 			rd.Value, rd.Count, rd.OK = st.faults(rule.Arg)
-		} else {
+		default:
 			rd.Value, rd.Count, rd.OK = Value(rule, window)
 		}
 		rd.Rate = true
@@ -211,7 +229,7 @@ func (r *run) sample() {
 	if r.now()%time.Second != 0 {
 		return
 	}
-	for _, rule := range r.Rules {
+	for _, rule := range r.judging {
 		if rule.Stat != "promql" {
 			continue
 		}
@@ -352,8 +370,12 @@ func (r *run) judgeMeasure() {
 		case st == control.Violated:
 			r.out.Broken = append(r.out.Broken, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
 		case st == control.Undecided && rd.Less && rd.Value >= rd.Limit: // rules with a minimum ask for less
-			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d operations where it asks for %d",
-				rd.Rule, format(rd.Value, rd.Rule), rd.Count, rd.MinCount)})
+			of := "operations"
+			if strings.Contains(rd.Rule, "("+plan.Disconnected+")") {
+				of = "users"
+			}
+			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
+				rd.Rule, format(rd.Value, rd.Rule), rd.Count, of, rd.MinCount)})
 		}
 		r.event(r.evaluation(rd, "measured"))
 	}

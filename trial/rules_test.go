@@ -18,7 +18,7 @@ import (
 // A window is five ticks of 200 ms.
 func rates(t *testing.T, text string, ticks int, of func(tick int) (users int, bad, ops uint64)) []control.Reading {
 	t.Helper()
-	r := &run{Spec: Spec{Window: time.Second, Rules: rules(t, text)}, tick: 200 * time.Millisecond, rules: map[string]*ruleState{}}
+	r := &run{Spec: Spec{Window: time.Second, Rules: rules(t, text)}, judging: rules(t, text), tick: 200 * time.Millisecond, rules: map[string]*ruleState{}}
 	out := make([]control.Reading, 0, ticks)
 	for i := range ticks {
 		users, bad, ops := of(i)

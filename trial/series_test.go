@@ -231,7 +231,7 @@ func busySecond(tb testing.TB, to Store) *run {
 		}
 		rs = append(rs, r)
 	}
-	r := &run{Spec: Spec{Window: 15 * time.Second, Epoch: time.Now(), Driver: l, Signals: l, Rules: rs, Series: to}, tick: time.Second, rules: map[string]*ruleState{}, seen: map[string]bool{}}
+	r := &run{Spec: Spec{Window: 15 * time.Second, Epoch: time.Now(), Driver: l, Signals: l, Rules: rs, Series: to}, judging: rs, tick: time.Second, rules: map[string]*ruleState{}, seen: map[string]bool{}}
 	r.series = newExporter(to, rs)
 	for sec := range 16 {
 		reg := measure.NewRegistry(1)

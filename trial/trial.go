@@ -60,7 +60,9 @@ type Failure struct {
 type Bounded struct {
 	Users                 int
 	Ramp, Settle, Measure time.Duration // rounded up to whole seconds
-	Storms                []TimedStorm  // of the measured phase, by time
+	// Rules judge the bounded test, with times as they are run; nil for those of the Spec.
+	Rules  []plan.SLO
+	Storms []TimedStorm // of the measured phase, by time
 	// Window is how much of the end of the measured phase counts, in whole seconds; 0 for all of it. What lies before is the
 	// phase "soak".
 	Window time.Duration
@@ -80,7 +82,7 @@ type Search struct {
 type Spec struct {
 	Bounded *Bounded
 	Search  *Search
-	Rules   []plan.SLO // with times as they are run
+	Rules   []plan.SLO // of the search, with times as they are run
 	Window  time.Duration
 	// Timeout ends an operation. So long what is under way when the measured phase ends is waited for; 0 for not at all.
 	Timeout time.Duration
@@ -126,12 +128,15 @@ type Outcome struct {
 // Run carries out the trial. When ctx ends, it stops the users within about two seconds and returns what there is,
 // with Interrupted set. An error means that the tool failed: nothing about the target follows from it.
 func Run(ctx context.Context, s Spec) (Outcome, error) {
-	r := &run{Spec: s, tick: tickOf(s.Window)}
+	r := &run{Spec: s, tick: tickOf(s.Window), judging: s.Rules}
+	if s.Bounded != nil && s.Bounded.Rules != nil {
+		r.judging = s.Bounded.Rules
+	}
 	r.out.Validity.Valid = true
 	r.gates = newWatched(s.Gates)
 	r.sec = measureSecond{}
 	if s.Series != nil {
-		r.series = newExporter(s.Series, s.Rules)
+		r.series = newExporter(s.Series, r.everyRule())
 	}
 	err := r.all(ctx)
 	if err != nil {
@@ -198,6 +203,7 @@ type run struct {
 	werr    error // of the writer; kept, so that a full disk ends in one clear error
 	errs    uint64
 	total   time.Duration // planned
+	judging []plan.SLO    // the rules of the test under way
 	rules   map[string]*ruleState
 	sampled map[string]*ruleState // promql rules, in the measured phase
 	seen    map[string]bool       // what was noted already
@@ -255,6 +261,7 @@ func (r *run) all(ctx context.Context) error {
 		}
 	}
 	if r.Search != nil {
+		r.judging = r.Rules
 		if err := r.search(ctx); err != nil {
 			return err
 		}
@@ -298,7 +305,7 @@ func wholeSeconds(d time.Duration) time.Duration {
 func (r *run) plan() {
 	r.rules, r.sampled = map[string]*ruleState{}, map[string]*ruleState{}
 	r.trailing = r.Window
-	for _, rule := range r.Rules {
+	for _, rule := range r.everyRule() {
 		if rule.Stat != "rate" {
 			r.trailing = max(r.trailing, rule.Over)
 		}

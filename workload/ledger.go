@@ -160,6 +160,10 @@ type LedgerCount struct {
 	// Foreign counts messages with events and no acknowledgment here: the request failed or timed out and the message
 	// was delivered all the same, or somebody else wrote it.
 	Foreign int64 `json:"foreign"`
+	// Unnamed counts messages that the server said it accepted by an answer that does not name them; they are not in Acked. Repeated are
+	// those in Acked whose id another message had shortly before. Nobody can look for either.
+	Unnamed  int64 `json:"unnamed,omitempty"`
+	Repeated int64 `json:"repeated,omitempty"`
 }
 
 // Expected returns the number of deliveries that came or should have come.
@@ -168,7 +172,7 @@ func (c LedgerCount) Expected() int64 { return c.Seen + c.Late + c.Lost }
 // Sub returns what was counted since an earlier count. Lost may be negative: late events that were counted as lost.
 func (c LedgerCount) Sub(o LedgerCount) LedgerCount {
 	return LedgerCount{c.Acked - o.Acked, c.Judged - o.Judged, c.Seen - o.Seen, c.Late - o.Late, c.Lost - o.Lost,
-		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Foreign - o.Foreign}
+		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Foreign - o.Foreign, c.Unnamed - o.Unnamed, c.Repeated - o.Repeated}
 }
 
 // Add returns the sum of two counts.
@@ -206,19 +210,26 @@ type Message struct {
 	Sent, Acked time.Time
 }
 
-// Acked says that the server accepted a message.
+// Acked says that the server accepted a message. One without ID was accepted by an answer that does not name it: it is counted, and no more.
 func (l *Ledger) Acked(m Message) {
 	if l == nil {
 		return
 	}
 	s := l.shard(maphash.String(l.seed, m.Channel))
 	s.mu.Lock()
+	if m.ID == "" {
+		s.count.Unnamed++
+		s.mu.Unlock()
+		return
+	}
 	s.count.Acked++
 	now := l.nanos(m.Acked)
 	l.sweep(s, now)
 	over := false
 	if e := l.acked(s, m, now); e != nil {
 		over = l.remember(e.channel, m)
+	} else {
+		s.count.Repeated++
 	}
 	l.order(s, now)
 	s.mu.Unlock()

@@ -72,12 +72,12 @@ func (l *Ledger) Heard(m Message, now time.Time) {
 
 // Gather takes in the traffic of one of several processes that drive a run's users, and what that has counted so far.
 // This ledger, which has no users of its own, then counts for all of them, and knows what an audit should find: Acked,
-// Judged and Foreign by the traffic, the rest as the sum of what each process counts for its users.
+// Judged, Foreign and Repeated by the traffic, the rest as the sum of what each process counts for its users.
 func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 	if l == nil {
 		return
 	}
-	count.Acked, count.Judged, count.Foreign = 0, 0, 0
+	count.Acked, count.Judged, count.Foreign, count.Repeated = 0, 0, 0, 0
 	l.elsewhere.Lock()
 	if l.counts == nil {
 		l.counts = map[int]LedgerCount{}

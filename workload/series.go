@@ -12,6 +12,16 @@ const (
 	Setup = "setup"
 )
 
+// Socket is the series of users' event connections: each attempt to open one, and as an error each that was cut off or missed events.
+const Socket = "websocket"
+
+// OfSockets reports whether a series holds event connections, of the steady state or of logins. Those of storms are not among them: there they
+// break on purpose.
+func OfSockets(series string) bool { return series == Socket || series == Login+"_"+Socket }
+
+// OfLogins reports whether a series holds operations of logins.
+func OfLogins(series string) bool { return strings.HasPrefix(series, Login) }
+
 // Schedule is the series that holds how late every action began, as lag. The lag of an operation is in its own series.
 const Schedule = "schedule"
 
