@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"plimsoll/wire"
 )
@@ -97,7 +99,9 @@ func (c *Client) CreateUser(ctx context.Context, username, email, password strin
 	err = c.send(ctx, opCreateUser, "/users", func(b []byte) []byte {
 		return object(b, "username", username, "email", email, "password", password)
 	}, func(resp *wire.Response) (err error) {
-		p, err = profile(resp.Body)
+		if p, err = profile(resp.Body); err == nil && !strings.EqualFold(p.Username, username) {
+			err = fmt.Errorf("%w: a user of another name", errEffect)
+		}
 		return err
 	}, 201)
 	return p, err
@@ -107,8 +111,15 @@ func (c *Client) CreateUser(ctx context.Context, username, email, password strin
 func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile, err error) {
 	err = c.ask(ctx, opUsersByName, "/users/usernames", func(b []byte) []byte { return list(b, names) },
 		func(resp *wire.Response) (err error) {
-			ps, err = profiles(resp.Body)
-			return err
+			if ps, err = profiles(resp.Body); err != nil {
+				return err
+			}
+			for _, p := range ps {
+				if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, p.Username) }) {
+					return fmt.Errorf("%w: a user of another name", errEffect)
+				}
+			}
+			return nil
 		})
 	return ps, err
 }
@@ -116,15 +127,26 @@ func (c *Client) UsersByName(ctx context.Context, names []string) (ps []Profile,
 // ProfilesByID returns those of the users that exist.
 func (c *Client) ProfilesByID(ctx context.Context, ids []string) (ps []Profile, err error) {
 	err = c.ask(ctx, opUserIDs, "/users/ids", func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) (err error) {
-		ps, err = profiles(resp.Body)
-		return err
+		if ps, err = profiles(resp.Body); err != nil {
+			return err
+		}
+		return among(idsOfProfiles(ps), ids)
 	})
 	return ps, err
 }
 
 // Statuses asks for the presence of users and returns how many answers came.
 func (c *Client) Statuses(ctx context.Context, ids []string) (n int, err error) {
-	err = c.ask(ctx, opStatusIDs, "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, count(&n))
+	var got []string
+	err = c.ask(ctx, opStatusIDs, "/users/status/ids", func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) error {
+		if err := listed(&n, "status", "")(resp); err != nil {
+			return err
+		}
+		if err := idsOf("user_id", &got)(resp); err != nil {
+			return err
+		}
+		return among(got, ids)
+	})
 	return n, err
 }
 
@@ -140,7 +162,12 @@ func (c *Client) CreateBot(ctx context.Context, username string) (id string, err
 func (c *Client) CreateToken(ctx context.Context, userID string) (token string, err error) {
 	err = c.send(ctx, opCreateToken, "/users/"+url.PathEscape(userID)+"/tokens", func(b []byte) []byte {
 		return object(b, "description", "load test")
-	}, idIn("token", &token), 200, 201)
+	}, func(resp *wire.Response) error {
+		if err := shows(resp.Body, "user_id", userID); err != nil {
+			return err
+		}
+		return idIn("token", &token)(resp)
+	}, 200, 201)
 	c.secrets.Add(token)
 	return token, err
 }
@@ -191,6 +218,6 @@ func (c *Client) AddTeamMembers(ctx context.Context, teamID string, userIDs []st
 		if len(added) != len(userIDs) {
 			return fmt.Errorf("%w: %d of %d users were added", errEffect, len(added), len(userIDs))
 		}
-		return nil
+		return among(added, userIDs)
 	}, 201)
 }

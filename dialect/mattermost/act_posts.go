@@ -65,6 +65,9 @@ func (a *person) createPost(ctx context.Context) error {
 func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
 	d.ChannelID = ch.id.String()
 	p, err := a.c.Post(ctx, d)
+	if unnamed(err) {
+		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
+	}
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,12 @@ var (
 
 // ChannelByName returns a channel's id.
 func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id string, err error) {
-	err = c.get(ctx, opChannelByName, "/teams/"+url.PathEscape(teamID)+"/channels/name/"+url.PathEscape(name), idIn("id", &id))
+	err = c.get(ctx, opChannelByName, "/teams/"+url.PathEscape(teamID)+"/channels/name/"+url.PathEscape(name), func(resp *wire.Response) error {
+		if err := shows(resp.Body, "name", name); err != nil {
+			return err
+		}
+		return idIn("id", &id)(resp)
+	})
 	return id, err
 }
 
@@ -33,7 +38,12 @@ func (c *Client) ChannelByName(ctx context.Context, teamID, name string) (id str
 func (c *Client) MakeChannel(ctx context.Context, teamID, name, kind string) (ch Channel, err error) {
 	err = c.send(ctx, opCreateChannel, "/channels", func(b []byte) []byte {
 		return object(b, "team_id", teamID, "name", name, "display_name", name, "type", kind)
-	}, one(&ch), 201)
+	}, func(resp *wire.Response) (err error) {
+		if ch, err = readChannel(resp.Body); err == nil && (ch.Name != name || ch.Type != kind) {
+			err = fmt.Errorf("%w: another channel", errEffect)
+		}
+		return err
+	}, 201)
 	return ch, err
 }
 
@@ -48,10 +58,9 @@ func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, per
 
 // JoinChannel makes a user a member of a channel.
 func (c *Client) JoinChannel(ctx context.Context, channelID, userID string) error {
-	got := ""
 	return c.send(ctx, opJoinChannel, "/channels/"+url.PathEscape(channelID)+"/members", func(b []byte) []byte {
 		return object(b, "user_id", userID)
-	}, idIn("channel_id", &got), 201)
+	}, shown("channel_id", channelID, "user_id", userID), 201)
 }
 
 // A Channel is what is needed of one.
@@ -109,7 +118,7 @@ func readChannel(b []byte) (ch Channel, err error) {
 
 // TeamChannelMembers reads the user's memberships in a team's channels, with their unread counts, and returns how many there are.
 func (c *Client) TeamChannelMembers(ctx context.Context, userID, teamID string) (n int, err error) {
-	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", count(&n))
+	err = c.get(ctx, opTeamChannelMembers, "/users/"+url.PathEscape(userID)+"/teams/"+url.PathEscape(teamID)+"/channels/members", listed(&n, "user_id", userID, "channel_id", ""))
 	return n, err
 }
 
@@ -124,13 +133,15 @@ func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs [
 	}, func(resp *wire.Response) error {
 		if len(resp.Body) > 0 && resp.Body[0] == '{' {
 			n = 1
-			got := ""
-			return idIn("user_id", &got)(resp)
+			return shows(resp.Body, "user_id", userIDs[0])
 		}
 		var added []string
 		err := idsOf("user_id", &added)(resp)
 		if n = len(added); err == nil && n != len(userIDs) {
 			err = fmt.Errorf("%w: %d of %d users were added", errEffect, n, len(userIDs))
+		}
+		if err == nil {
+			err = among(added, userIDs)
 		}
 		return err
 	}, 201)
@@ -147,24 +158,26 @@ type Membership struct {
 // ChannelMember reads a user's membership of a channel.
 func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m Membership, err error) {
 	err = c.get(ctx, opChannelMember, "/channels/"+url.PathEscape(channelID)+"/members/"+url.PathEscape(userID), func(resp *wire.Response) error {
-		got := ""
+		if err := shows(resp.Body, "user_id", userID, "channel_id", channelID); err != nil {
+			return err
+		}
+		m.Messages, m.Mentions = -1, -1
+		looked := false // of others' memberships some releases say -1
 		if err := eachField(resp.Body, func(k, v []byte) error {
 			switch string(k) {
-			case "user_id":
-				got = string(text(v))
 			case "last_viewed_at":
-				m.Seen = number(v)
+				m.Seen, looked = whole(v)
 			case "msg_count":
-				m.Messages = number(v)
+				m.Messages = amount(v)
 			case "mention_count":
-				m.Mentions = number(v)
+				m.Mentions = amount(v)
 			}
 			return nil
 		}); err != nil {
 			return err
 		}
-		if got != userID {
-			return fmt.Errorf("%w: no member", errEffect)
+		if !looked || m.Messages < 0 || m.Mentions < 0 {
+			return fmt.Errorf("%w: no counts of the member", errEffect)
 		}
 		return nil
 	})
@@ -175,19 +188,10 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m
 func (c *Client) ChannelStats(ctx context.Context, channelID string, files bool) (members int64, err error) {
 	path := "/channels/" + url.PathEscape(channelID) + "/stats?exclude_files_count=" + strconv.FormatBool(!files)
 	err = c.get(ctx, opChannelStats, path, func(resp *wire.Response) error {
-		members = -1
-		if err := eachField(resp.Body, func(k, v []byte) error {
-			if string(k) == "member_count" {
-				members = number(v)
-			}
-			return nil
-		}); err != nil {
+		if err := shows(resp.Body, "channel_id", channelID); err != nil {
 			return err
 		}
-		if members < 0 {
-			return fmt.Errorf("%w: no member_count", errEffect)
-		}
-		return nil
+		return countIn("member_count", &members)(resp)
 	})
 	return members, err
 }
@@ -209,7 +213,7 @@ func (c *Client) ViewChannel(ctx context.Context, userID, channelID, prev string
 			}
 			return eachField(v, func(k, v []byte) error {
 				if string(k) == channelID {
-					seen = number(v)
+					seen = amount(v)
 				}
 				return nil
 			})

@@ -258,14 +258,6 @@ func done(resp *wire.Response) error {
 	return nil
 }
 
-// count counts the elements of an array.
-func count(n *int) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
-		*n = 0
-		return eachElement(resp.Body, func([]byte) error { *n++; return nil })
-	}
-}
-
 // idsOf collects one member of each object of an array, and requires it.
 func idsOf(key string, ids *[]string) func(*wire.Response) error {
 	return func(resp *wire.Response) error {

@@ -102,10 +102,10 @@ func TestClasses(t *testing.T) {
 		class measure.Class
 		text  string
 	}{
-		{"ok", answer(201, "application/json", `{"id":"`+anID+`","channel_id":"c"}`), measure.OK, ""},
-		{"200 is not 201", answer(200, "application/json", `{"id":"`+anID+`","channel_id":"c"}`), measure.Decode, "status 200"},
-		{"another channel", answer(201, "application/json", `{"id":"`+anID+`","channel_id":"d"}`), measure.Decode, "does not show"},
-		{"no id", answer(201, "application/json", `{"channel_id":"c"}`), measure.Decode, "does not show"},
+		{"ok", answer(201, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"c"}`), measure.OK, ""},
+		{"200 is not 201", answer(200, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"c"}`), measure.Decode, "status 200"},
+		{"another channel", answer(201, "application/json", `{"id":"`+anID+`","create_at":7,"channel_id":"d"}`), measure.Decode, "does not show"},
+		{"no id", answer(201, "application/json", `{"create_at":7,"channel_id":"c"}`), measure.Decode, "does not show"},
 		{"not an object", answer(201, "application/json", `"ok"`), measure.Decode, "malformed"},
 		{"cut", answer(201, "application/json", `{"id":"`+anID+`","chan`), measure.Decode, "malformed"},
 		{"empty", answer(201, "application/json", ``), measure.Decode, "malformed"},
@@ -226,16 +226,16 @@ func TestCallsProveTheirEffect(t *testing.T) {
 	}{
 		{"view_channel", `{"status":"OK","last_viewed_at_times":{"c":7}}`, []string{`{"status":"OK"}`, `{"status":"OK","last_viewed_at_times":{"d":7}}`, `{"status":"OK","last_viewed_at_times":null}`},
 			func() error { _, err := c.ViewChannel(ctx, "u", "c", ""); return err }},
-		{"post", `{"id":"p","channel_id":"c","file_ids":["f"]}`, []string{`{"id":"p","channel_id":"c"}`, `{"id":"p","channel_id":"c","file_ids":[]}`},
+		{"post", `{"id":"p","create_at":7,"channel_id":"c","file_ids":["f"]}`, []string{`{"id":"p","create_at":7,"channel_id":"c"}`, `{"id":"p","create_at":7,"channel_id":"c","file_ids":[]}`},
 			func() error {
 				_, err := c.Post(ctx, Draft{ChannelID: "c", FileIDs: []string{"f"}})
 				return err
 			}},
 		{"upload", "", []string{`{"file_infos":[]}`, `{"file_infos":[{"id":"f","size":3}]}`, `{"file_infos":[{"size":4}]}`},
 			func() error { _, err := c.Upload(ctx, "c", "n", "text/plain", []byte("1234")); return err }},
-		{"react", `{"post_id":"p"}`, []string{`{}`, `{"post_id":"q"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
-		{"channel_stats", `{"member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c", false); return err }},
-		{"status_ids", `[{}]`, []string{`{}`, ``}, func() error { _, err := c.Statuses(ctx, []string{"u"}); return err }},
+		{"react", `{"user_id":"u","post_id":"p","emoji_name":"smile"}`, []string{`{}`, `{"user_id":"u","post_id":"q","emoji_name":"smile"}`}, func() error { return c.React(ctx, "u", "p", "smile") }},
+		{"channel_stats", `{"channel_id":"c","member_count":3}`, []string{`{}`, `[]`}, func() error { _, err := c.ChannelStats(ctx, "c", false); return err }},
+		{"status_ids", `[{"user_id":"u","status":"away"}]`, []string{`{}`, `[{}]`, ``}, func() error { _, err := c.Statuses(ctx, []string{"u"}); return err }},
 		{"me", `{"id":"u","username":"n"}`, []string{`{}`, `[]`}, func() error { _, err := c.Me(ctx); return err }},
 		{"team_channels", `[{"id":"c","type":"O"}]`, []string{`[{}]`, `{"id":"c"}`}, func() error { _, err := c.TeamChannels(ctx, "u", "t", true); return err }},
 		{"login", ``, []string{`{"id":"u","username":"n"}`}, func() error { _, err := c.Login(ctx, "n", "p"); return err }}, // no Token header
@@ -289,7 +289,7 @@ func TestPosterOnTheWire(t *testing.T) {
 			}
 			last = ""
 			w.WriteHeader(201)
-			io.WriteString(w, `{"id":"`+anID+`","channel_id":"`+anID+`"`+files+`}`)
+			io.WriteString(w, `{"id":"`+anID+`","create_at":7,"channel_id":"`+anID+`"`+files+`}`)
 		case "/api/v4/files":
 			_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 			part, err := multipart.NewReader(r.Body, params["boundary"]).NextPart()

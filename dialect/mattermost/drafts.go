@@ -86,6 +86,9 @@ func (c *Client) Drafts(ctx context.Context, userID, teamID string) (drafts []Dr
 	err = c.get(ctx, opGetDrafts, path, func(resp *wire.Response) error {
 		return eachIn(resp.Body, func(v []byte) error {
 			d, err := readDraft(v)
+			if err == nil && d.ChannelID == "" {
+				err = fmt.Errorf("%w: a draft without channel", errEffect)
+			}
 			drafts = append(drafts, d)
 			return err
 		})
@@ -171,6 +174,9 @@ func (c *Client) ScheduledPosts(ctx context.Context, teamID string) (posts []Sch
 		return eachField(resp.Body, func(_, v []byte) error {
 			return eachIn(v, func(v []byte) error {
 				s, err := readScheduled(v)
+				if err == nil && (s.ID == "" || s.ChannelID == "") {
+					err = fmt.Errorf("%w: a scheduled post without id", errEffect)
+				}
 				posts = append(posts, s)
 				return err
 			})

@@ -168,26 +168,34 @@ var (
 // without the parameter format=old (those before 11) gets it: all accept it.
 func (c *Client) ClientConfig(ctx context.Context) (map[string]string, error) {
 	config := map[string]string{}
-	err := c.get(ctx, opClientConfig, "/config/client?format=old", pairs(config))
+	err := c.get(ctx, opClientConfig, "/config/client?format=old", pairs(config, "Version"))
 	return config, err
 }
 
 // ClientLicense reads what the server tells about its license.
 func (c *Client) ClientLicense(ctx context.Context) (map[string]string, error) {
 	license := map[string]string{}
-	err := c.get(ctx, opClientLicense, "/license/client?format=old", pairs(license))
+	err := c.get(ctx, opClientLicense, "/license/client?format=old", pairs(license, "IsLicensed"))
 	return license, err
 }
 
-// pairs reads the strings of an object.
-func pairs(into map[string]string) func(*wire.Response) error {
+// pairs reads the strings of an object, and requires some of them.
+func pairs(into map[string]string, keys ...string) func(*wire.Response) error {
 	return func(resp *wire.Response) error {
-		return eachField(resp.Body, func(k, v []byte) error {
+		if err := eachField(resp.Body, func(k, v []byte) error {
 			if len(v) > 0 && v[0] == '"' {
 				into[string(k)] = string(text(v))
 			}
 			return nil
-		})
+		}); err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if into[key] == "" {
+				return fmt.Errorf("%w: no %s", errEffect, key)
+			}
+		}
+		return nil
 	}
 }
 

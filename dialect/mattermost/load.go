@@ -29,15 +29,15 @@ var (
 	opCreateGroup      = newOp("create_group_channel")
 )
 
-// many makes a GET request for a list and returns how many elements it has.
-func (c *Client) many(ctx context.Context, o op, path string) (n int, err error) {
-	err = c.get(ctx, o, path, count(&n))
+// many makes a GET request for a list whose elements show the pairs, and returns how many it has.
+func (c *Client) many(ctx context.Context, o op, path string, pairs ...string) (n int, err error) {
+	err = c.get(ctx, o, path, listed(&n, pairs...))
 	return n, err
 }
 
 // Logout ends the session.
 func (c *Client) Logout(ctx context.Context) error {
-	return c.call(ctx, opLogout, &wire.Request{Method: "POST", Path: api + "/users/logout"}, nil, 200)
+	return c.call(ctx, opLogout, &wire.Request{Method: "POST", Path: api + "/users/logout"}, done, 200)
 }
 
 // Users returns one page of the server's users; filter is a further part of the query, such as "&in_channel=ID".
@@ -68,6 +68,9 @@ func (c *Client) Preferences(ctx context.Context, userID string) (list []Prefere
 				}
 				return nil
 			})
+			if err == nil {
+				err = shows(v, "user_id", userID, "category", "") // a name may be empty: the theme of all teams has none
+			}
 			list = append(list, p)
 			return err
 		})
@@ -86,18 +89,25 @@ func (c *Client) SetPreferences(ctx context.Context, userID string, list ...Pref
 	}
 	return c.call(ctx, opSetPreferences, &wire.Request{
 		Method: "PUT", Path: api + "/users/" + url.PathEscape(userID) + "/preferences", Body: append(buf, ']'),
-	}, nil, 200)
+	}, done, 200)
 }
 
 // Roles reads what the named roles permit and returns how many there are.
 func (c *Client) Roles(ctx context.Context, names []string) (n int, err error) {
-	err = c.ask(ctx, opRoles, "/roles/names", func(b []byte) []byte { return list(b, names) }, count(&n))
+	var got []string
+	err = c.ask(ctx, opRoles, "/roles/names", func(b []byte) []byte { return list(b, names) }, func(resp *wire.Response) error {
+		if err := idsOf("name", &got)(resp); err != nil {
+			return err
+		}
+		n = len(got)
+		return among(got, names)
+	})
 	return n, err
 }
 
 // Plugins reads which plugins the web app must load.
 func (c *Client) Plugins(ctx context.Context) (n int, err error) {
-	return c.many(ctx, opPlugins, "/plugins/webapp")
+	return c.many(ctx, opPlugins, "/plugins/webapp", "id", "")
 }
 
 // Teams returns the ids of a page of the teams that anyone may join.
@@ -114,7 +124,7 @@ func (c *Client) MyTeamMembers(ctx context.Context, userID string) (teams []stri
 
 // TeamsUnread reads the unread counts of the user's teams.
 func (c *Client) TeamsUnread(ctx context.Context, userID string) (n int, err error) {
-	return c.many(ctx, opTeamsUnread, "/users/"+url.PathEscape(userID)+"/teams/unread")
+	return c.many(ctx, opTeamsUnread, "/users/"+url.PathEscape(userID)+"/teams/unread", "team_id", "")
 }
 
 // MyChannels returns the user's channels in all teams.
@@ -128,24 +138,29 @@ func (c *Client) MyChannels(ctx context.Context, userID string) (chs []Channel, 
 
 // MyChannelMembers reads one page of the user's memberships in all teams.
 func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perPage int) (n int, err error) {
-	return c.many(ctx, opMyChannelMembers, fmt.Sprintf("/users/%s/channel_members?page=%d&per_page=%d", url.PathEscape(userID), page, perPage))
+	return c.many(ctx, opMyChannelMembers, fmt.Sprintf("/users/%s/channel_members?page=%d&per_page=%d", url.PathEscape(userID), page, perPage), "user_id", userID, "channel_id", "")
 }
 
 // MyStatus reads the user's presence.
 func (c *Client) MyStatus(ctx context.Context, userID string) error {
-	status := ""
-	return c.get(ctx, opMyStatus, "/users/"+url.PathEscape(userID)+"/status", idIn("status", &status))
+	return c.get(ctx, opMyStatus, "/users/"+url.PathEscape(userID)+"/status", shown("user_id", userID, "status", ""))
 }
 
 // ChannelUnread reads the user's unread counts of a channel.
 func (c *Client) ChannelUnread(ctx context.Context, userID, channelID string) error {
-	got := ""
-	return c.get(ctx, opChannelUnread, "/users/"+url.PathEscape(userID)+"/channels/"+url.PathEscape(channelID)+"/unread", idIn("channel_id", &got))
+	return c.get(ctx, opChannelUnread, "/users/"+url.PathEscape(userID)+"/channels/"+url.PathEscape(channelID)+"/unread", shown("channel_id", channelID))
 }
 
 // UsersSince asks which of these users changed after a moment, in Unix milliseconds, and returns how many did.
 func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n int, err error) {
-	err = c.ask(ctx, opUserIDs, "/users/ids?since="+millis(since), func(b []byte) []byte { return list(b, ids) }, count(&n))
+	err = c.ask(ctx, opUserIDs, "/users/ids?since="+millis(since), func(b []byte) []byte { return list(b, ids) }, func(resp *wire.Response) error {
+		ps, err := profiles(resp.Body)
+		if err != nil {
+			return err
+		}
+		n = len(ps)
+		return among(idsOfProfiles(ps), ids)
+	})
 	return n, err
 }
 
@@ -161,25 +176,33 @@ func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPag
 
 // Channel reads one channel.
 func (c *Client) Channel(ctx context.Context, channelID string) (ch Channel, err error) {
-	err = c.get(ctx, opChannel, "/channels/"+url.PathEscape(channelID), one(&ch))
+	err = c.get(ctx, opChannel, "/channels/"+url.PathEscape(channelID), func(resp *wire.Response) (err error) {
+		if ch, err = readChannel(resp.Body); err == nil && ch.ID != channelID {
+			err = fmt.Errorf("%w: another channel", errEffect)
+		}
+		return err
+	})
 	return ch, err
 }
 
-func one(ch *Channel) func(*wire.Response) error {
+// ofKind reads one channel of a type.
+func ofKind(kind string, ch *Channel) func(*wire.Response) error {
 	return func(resp *wire.Response) (err error) {
-		*ch, err = readChannel(resp.Body)
+		if *ch, err = readChannel(resp.Body); err == nil && ch.Type != kind {
+			err = fmt.Errorf("%w: a channel of type %.4q", errEffect, ch.Type)
+		}
 		return err
 	}
 }
 
 // CreateDirect opens the direct channel of two users, which may be there already.
 func (c *Client) CreateDirect(ctx context.Context, userID, other string) (ch Channel, err error) {
-	err = c.send(ctx, opCreateDirect, "/channels/direct", func(b []byte) []byte { return list(b, []string{userID, other}) }, one(&ch), 201)
+	err = c.send(ctx, opCreateDirect, "/channels/direct", func(b []byte) []byte { return list(b, []string{userID, other}) }, ofKind("D", &ch), 201)
 	return ch, err
 }
 
 // CreateGroup opens the group channel of three to eight users, which may be there already.
 func (c *Client) CreateGroup(ctx context.Context, userIDs []string) (ch Channel, err error) {
-	err = c.send(ctx, opCreateGroup, "/channels/group", func(b []byte) []byte { return list(b, userIDs) }, one(&ch), 201)
+	err = c.send(ctx, opCreateGroup, "/channels/group", func(b []byte) []byte { return list(b, userIDs) }, ofKind("G", &ch), 201)
 	return ch, err
 }

@@ -54,7 +54,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 		t.Run(tt.action+tt.refused, func(t *testing.T) {
 			env := workload.Env{
 				URL: srv.URL, Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 1),
-				Params: map[string]string{"periodic": "off"}, Secret: func(string) string { return "Aa1!aaaaaaaa" }, Weights: map[string]float64{tt.action: 1},
+				Params: map[string]string{"periodic": "off"}, Secret: func(string) string { return "aaaaaaaaaaaa" }, Weights: map[string]float64{tt.action: 1},
 			}
 			loggedOut.Store(false) // the null server's tokens are not more than names
 			b := &Person{}

@@ -21,7 +21,7 @@ func TestConnectionsOfALogin(t *testing.T) {
 	var dials, open atomic.Int64
 	env := workload.Env{
 		URL: nullProcess(t), Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 10 * time.Second,
-		Params: map[string]string{"connections": "4"}, Secret: func(string) string { return "Aa1!aaaaaaaa" },
+		Params: map[string]string{"connections": "4"}, Secret: func(string) string { return "aaaaaaaaaaaa" },
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 			if err == nil {

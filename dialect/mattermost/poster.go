@@ -179,6 +179,9 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		d.FileIDs = []string{id}
 	}
 	p, err := a.c.Post(ctx, d)
+	if unnamed(err) {
+		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
+	}
 	if err != nil {
 		return err
 	}

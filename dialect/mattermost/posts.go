@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -44,7 +45,7 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	if d.RootID != "" {
 		o = opReply
 	}
-	channel := ""
+	channel, root := "", ""
 	err = c.send(ctx, o, "/posts", func(b []byte) []byte {
 		b = d.appendTo(b)
 		if d.Priority != (Priority{}) {
@@ -59,9 +60,11 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 			case "id":
 				p.ID = string(text(v))
 			case "create_at":
-				p.CreateAt = number(v)
+				p.CreateAt = amount(v)
 			case "channel_id":
 				channel = string(text(v))
+			case "root_id":
+				root = string(text(v))
 			case "metadata":
 				if d.Priority != (Priority{}) {
 					priority, err = readPriority(v)
@@ -75,7 +78,7 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		}); err != nil {
 			return err
 		}
-		if p.ID == "" || channel != d.ChannelID || files != len(d.FileIDs) || priority != d.Priority {
+		if p.ID == "" || p.CreateAt <= 0 || channel != d.ChannelID || root != d.RootID || files != len(d.FileIDs) || priority != d.Priority {
 			return fmt.Errorf("%w: no such post", errEffect)
 		}
 		p.Sent, p.Acked = resp.Sent, resp.Done
@@ -165,22 +168,22 @@ type fileSeen struct {
 
 // Posts reads the newest posts of a channel, newest first.
 func (c *Client) Posts(ctx context.Context, channelID string, perPage int) ([]Seen, error) {
-	return c.posts(ctx, opGetPosts, "/channels/"+url.PathEscape(channelID)+"/posts?page=0&per_page="+strconv.Itoa(perPage))
+	return c.posts(ctx, opGetPosts, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?page=0&per_page="+strconv.Itoa(perPage))
 }
 
 // PostsSince reads the posts that changed after a moment in server time, in Unix milliseconds.
 func (c *Client) PostsSince(ctx context.Context, channelID string, since int64) ([]Seen, error) {
-	return c.posts(ctx, opGetPosts, "/channels/"+url.PathEscape(channelID)+"/posts?since="+millis(since)+c.roots())
+	return c.posts(ctx, opGetPosts, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?since="+millis(since)+c.roots())
 }
 
 // PostsBefore reads the posts that come before one, newest first.
 func (c *Client) PostsBefore(ctx context.Context, channelID, postID string, perPage int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsBefore, "/channels/"+url.PathEscape(channelID)+"/posts?before="+url.QueryEscape(postID)+"&page=0&per_page="+strconv.Itoa(perPage)+c.roots())
+	return c.posts(ctx, opGetPostsBefore, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?before="+url.QueryEscape(postID)+"&page=0&per_page="+strconv.Itoa(perPage)+c.roots())
 }
 
 // PostsAroundUnread reads the posts around the first one that the user has not seen.
 func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string, before, after int) ([]Seen, error) {
-	return c.posts(ctx, opGetPostsUnread, fmt.Sprintf("/users/%s/channels/%s/posts/unread?limit_before=%d&limit_after=%d",
+	return c.posts(ctx, opGetPostsUnread, ofChannel(channelID), fmt.Sprintf("/users/%s/channels/%s/posts/unread?limit_before=%d&limit_after=%d",
 		url.PathEscape(userID), url.PathEscape(channelID), before, after)+c.roots())
 }
 
@@ -194,14 +197,34 @@ func (c *Client) roots() string {
 
 // Thread reads a post and its replies.
 func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
-	return c.posts(ctx, opGetThread, "/posts/"+url.PathEscape(postID)+"/thread")
+	return c.posts(ctx, opGetThread, func(posts []Seen) error {
+		if id := parseID(postID); !slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id }) {
+			return fmt.Errorf("%w: the post is not in its thread", errEffect)
+		}
+		return nil
+	}, "/posts/"+url.PathEscape(postID)+"/thread")
 }
 
-// posts reads a list of posts in the order that the server gives. A list whose order names a post that is not in it is an error.
-func (c *Client) posts(ctx context.Context, o op, path string) (seen []Seen, err error) {
+// ofChannel requires posts to be those of a channel.
+func ofChannel(channelID string) func([]Seen) error {
+	return func(posts []Seen) error {
+		for i, id := 0, parseID(channelID); i < len(posts); i++ {
+			if posts[i].ChannelID != id {
+				return fmt.Errorf("%w: a post of another channel", errEffect)
+			}
+		}
+		return nil
+	}
+}
+
+// posts reads a list of posts in the order that the server gives, which are those that right accepts. A list whose order names a post that is not in
+// it is an error.
+func (c *Client) posts(ctx context.Context, o op, right func([]Seen) error, path string) (seen []Seen, err error) {
 	err = c.get(ctx, o, path, func(resp *wire.Response) (err error) {
-		seen, err = readPosts(resp.Body)
-		return err
+		if seen, err = readPosts(resp.Body); err != nil {
+			return err
+		}
+		return right(seen)
 	})
 	return seen, err
 }
@@ -245,7 +268,14 @@ func readPosts(body []byte) ([]Seen, error) {
 				return err
 			}
 			missing--
-			return seen[i].read(v, true)
+			seen[i].ID = ID{}
+			if err := seen[i].read(v, true); err != nil {
+				return err
+			}
+			if seen[i].ID != id {
+				return fmt.Errorf("%w: a post under the identifier of another", errEffect)
+			}
+			return nil
 		}); err != nil {
 			return nil, err
 		}

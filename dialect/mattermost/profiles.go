@@ -47,6 +47,9 @@ func (c *Client) ClearCustomStatus(ctx context.Context, userID string) error {
 // CustomStatus returns the text of a user's custom status, "" if there is none.
 func (c *Client) CustomStatus(ctx context.Context, userID string) (status string, err error) {
 	err = c.get(ctx, opUser, userPath(userID), func(resp *wire.Response) error {
+		if err := shows(resp.Body, "id", userID); err != nil {
+			return err
+		}
 		return eachField(resp.Body, func(k, v []byte) error {
 			if string(k) != "props" || v[0] != '{' {
 				return nil
@@ -63,7 +66,12 @@ func (c *Client) CustomStatus(ctx context.Context, userID string) (status string
 
 // TeamMember reads one membership of a team and returns its roles.
 func (c *Client) TeamMember(ctx context.Context, teamID, userID string) (roles string, err error) {
-	err = c.get(ctx, opTeamMember, "/teams/"+url.PathEscape(teamID)+"/members/"+url.PathEscape(userID), idIn("roles", &roles))
+	err = c.get(ctx, opTeamMember, "/teams/"+url.PathEscape(teamID)+"/members/"+url.PathEscape(userID), func(resp *wire.Response) error {
+		if err := shows(resp.Body, "team_id", teamID, "user_id", userID); err != nil {
+			return err
+		}
+		return idIn("roles", &roles)(resp)
+	})
 	return roles, err
 }
 
@@ -95,7 +103,9 @@ func (c *Client) CreateAttributeField(ctx context.Context, name string) (f Attri
 	err = c.send(ctx, opCreateAttribute, "/custom_profile_attributes/fields", func(b []byte) []byte {
 		return object(b, "name", name, "type", "text")
 	}, func(resp *wire.Response) (err error) {
-		f, err = readField(resp.Body)
+		if f, err = readField(resp.Body); err == nil && f.Name != name {
+			err = fmt.Errorf("%w: another field", errEffect)
+		}
 		return err
 	}, 201)
 	return f, err
@@ -135,6 +145,9 @@ func (c *Client) download(ctx context.Context, o op, path, known string) (etag s
 		etag = resp.Header.Get("Etag")
 		if fresh = resp.Status == 200; fresh && resp.BodyBytes == 0 || !fresh && known == "" {
 			return fmt.Errorf("%w: an empty file", errEffect)
+		}
+		if fresh && o != opFile {
+			return isPicture(resp)
 		}
 		return nil
 	}, 200, 304)
@@ -224,7 +237,12 @@ func (c *Client) UsersStats(ctx context.Context) (n int64, err error) {
 
 // TeamStats returns how many members a team has.
 func (c *Client) TeamStats(ctx context.Context, teamID string) (n int64, err error) {
-	err = c.get(ctx, opTeamStats, "/teams/"+url.PathEscape(teamID)+"/stats", countIn("total_member_count", &n))
+	err = c.get(ctx, opTeamStats, "/teams/"+url.PathEscape(teamID)+"/stats", func(resp *wire.Response) error {
+		if err := shows(resp.Body, "team_id", teamID); err != nil {
+			return err
+		}
+		return countIn("total_member_count", &n)(resp)
+	})
 	return n, err
 }
 
@@ -234,7 +252,7 @@ func countIn(key string, n *int64) func(*wire.Response) error {
 		*n = -1
 		if err := eachField(resp.Body, func(k, v []byte) error {
 			if string(k) == key {
-				*n = number(v)
+				*n = amount(v)
 			}
 			return nil
 		}); err != nil {

@@ -30,6 +30,12 @@ func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []
 				}
 				return nil
 			})
+			if err == nil && emoji == "" {
+				err = fmt.Errorf("%w: a reaction without emoji", errEffect)
+			}
+			if err == nil {
+				err = shows(v, "post_id", postID, "user_id", "")
+			}
 			users, emojis = append(users, user), append(emojis, emoji)
 			return err
 		})
@@ -39,16 +45,7 @@ func (c *Client) Reactions(ctx context.Context, postID string) (users, emojis []
 
 // React adds the user's reaction, an emoji's name without colons, to a post.
 func (c *Client) React(ctx context.Context, userID, postID, emoji string) error {
-	got := ""
 	return c.send(ctx, opReact, "/reactions", func(b []byte) []byte {
 		return object(b, "user_id", userID, "post_id", postID, "emoji_name", emoji)
-	}, func(resp *wire.Response) error {
-		if err := idIn("post_id", &got)(resp); err != nil {
-			return err
-		}
-		if got != postID {
-			return fmt.Errorf("%w: reaction to another post", errEffect)
-		}
-		return nil
-	}, 200, 201)
+	}, shown("post_id", postID, "user_id", userID, "emoji_name", emoji), 200, 201)
 }

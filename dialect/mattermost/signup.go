@@ -2,10 +2,7 @@ package mattermost
 
 import (
 	"context"
-	"fmt"
 	"net/url"
-
-	"plimsoll/wire"
 )
 
 // newcomer reports whether the person with this rank has no account before the run: dealt, so that any stretch of persons has the share
@@ -57,16 +54,7 @@ var opJoinTeam = newSetupOp("join_team")
 
 // JoinTeam makes a user a member of an open team.
 func (c *Client) JoinTeam(ctx context.Context, teamID, userID string) error {
-	got := ""
 	return c.send(ctx, opJoinTeam, "/teams/"+url.PathEscape(teamID)+"/members", func(b []byte) []byte {
 		return object(b, "team_id", teamID, "user_id", userID)
-	}, func(resp *wire.Response) error {
-		if err := idIn("user_id", &got)(resp); err != nil {
-			return err
-		}
-		if got != userID {
-			return fmt.Errorf("%w: another user was added", errEffect)
-		}
-		return nil
-	}, 201)
+	}, shown("user_id", userID, "team_id", teamID), 201)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	opWebSocket = newOp("websocket")
+	opWebSocket = newOp(workload.Socket)
 	opTyping    = newOp("typing")
 )
 

@@ -23,7 +23,7 @@ func TestThreadAndSearchCalls(t *testing.T) {
 	c, rec := newTestClient(t, srv.URL)
 	ctx := t.Context()
 	const thread = `{"id":"r","last_viewed_at":7,"post":{"id":"r","channel_id":"c","create_at":5}}`
-	const posts = `{"order":["r"],"posts":{"r":{"id":"r"}},"has_next":true}`
+	const posts = `{"order":["r"],"posts":{"r":{"id":"r","channel_id":"c"}},"has_next":true}`
 	const user, ch = `{"id":"u","username":"n"}`, `{"id":"c","type":"O"}`
 	const asks = `"metadata":{"priority":{"priority":"urgent","requested_ack":true,"persistent_notifications":false}}`
 	ok, no := []string{`{"status":"OK"}`}, []string{"{}", `{"status":"FAIL"}`}
@@ -48,8 +48,8 @@ func TestThreadAndSearchCalls(t *testing.T) {
 			_, _, err := c.ThreadPage(ctx, "r", Seen{ID: parseID("p"), CreateAt: 9}, 60)
 			return err
 		}},
-		{"post", `POST /posts {"channel_id":"c","message":"m",` + asks + "}", 201, []string{`{"id":"p","channel_id":"c",` + asks + "}"},
-			[]string{`{"id":"p","channel_id":"c"}`, `{"id":"p","channel_id":"c",` + strings.Replace(asks, "true", "false", 1) + "}"},
+		{"post", `POST /posts {"channel_id":"c","message":"m",` + asks + "}", 201, []string{`{"id":"p","create_at":7,"channel_id":"c",` + asks + "}"},
+			[]string{`{"id":"p","create_at":7,"channel_id":"c"}`, `{"id":"p","create_at":7,"channel_id":"c",` + strings.Replace(asks, "true", "false", 1) + "}"},
 			func() error {
 				_, err := c.Post(ctx, Draft{ChannelID: "c", Message: "m", Priority: Priority{Urgent: true, WantsAck: true}})
 				return err

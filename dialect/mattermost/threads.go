@@ -101,9 +101,9 @@ func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, 
 		err := eachField(resp.Body, func(k, v []byte) error {
 			switch string(k) {
 			case "total":
-				all = number(v)
+				all = amount(v)
 			case "total_unread_threads":
-				unread = number(v)
+				unread = amount(v)
 			}
 			return nil
 		})
@@ -117,7 +117,13 @@ func (c *Client) ThreadTotals(ctx context.Context, userID, teamID string) (all, 
 
 // FollowedThread returns a thread that the user follows.
 func (c *Client) FollowedThread(ctx context.Context, userID, teamID, threadID string) (t ThreadSeen, err error) {
-	err = c.get(ctx, opGetThreads, threadsPath(userID, teamID)+"/"+url.PathEscape(threadID), threadIn(&t))
+	err = c.get(ctx, opGetThreads, threadsPath(userID, teamID)+"/"+url.PathEscape(threadID), func(resp *wire.Response) error {
+		err := threadIn(&t)(resp)
+		if err == nil && t.ID != parseID(threadID) {
+			err = fmt.Errorf("%w: another thread", errEffect)
+		}
+		return err
+	})
 	return t, err
 }
 
@@ -166,6 +172,11 @@ func (c *Client) ThreadPage(ctx context.Context, rootID string, last Seen, perPa
 	err = c.get(ctx, opGetThread, path, func(resp *wire.Response) (err error) {
 		if posts, err = readPosts(resp.Body); err != nil {
 			return err
+		}
+		for i := range posts {
+			if root := parseID(rootID); posts[i].ID != root && posts[i].RootID != root {
+				return fmt.Errorf("%w: a post of another thread", errEffect)
+			}
 		}
 		return eachField(resp.Body, func(k, v []byte) error {
 			if string(k) == "has_next" {

@@ -134,6 +134,9 @@ func (c *Client) Acknowledge(ctx context.Context, userID, postID string) error {
 // PostPriority reads what the author of a post asked for, and who has acknowledged it.
 func (c *Client) PostPriority(ctx context.Context, postID string) (p Priority, acks []string, err error) {
 	err = c.get(ctx, opGetPost, postPath(postID), func(resp *wire.Response) error {
+		if err := shows(resp.Body, "id", postID); err != nil {
+			return err
+		}
 		return eachField(resp.Body, func(k, v []byte) (err error) {
 			if string(k) != "metadata" || v[0] != '{' {
 				return nil
@@ -148,6 +151,9 @@ func (c *Client) PostPriority(ctx context.Context, postID string) (p Priority, a
 				return eachIn(v, func(v []byte) error {
 					user := ""
 					err := texts(v, []string{"user_id"}, &user)
+					if err == nil && user == "" {
+						err = fmt.Errorf("%w: an acknowledgment of nobody", errEffect)
+					}
 					acks = append(acks, user)
 					return err
 				})

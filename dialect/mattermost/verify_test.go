@@ -155,7 +155,8 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 			answer = l.answer(path, body)
 		case l.action == "click_user_profile": // another answer each time
 			n++
-			answer = `{"roles":"role_` + string(rune('a'+n)) + `"}`
+			parts := strings.Split(path, "/")
+			answer = `{"team_id":"` + parts[2] + `","user_id":"` + parts[4] + `","roles":"role_` + string(rune('a'+n)) + `"}`
 		default: // the order that was asked for
 			parts := strings.Split(path, "/")
 			req, _ := http.NewRequest("GET", target+"/api/v4/channels/"+parts[2]+"/bookmarks", nil)

@@ -303,24 +303,46 @@ func (c *client) search(ctx context.Context, word string) error {
 		req = &wire.Request{Method: "POST", Path: "/outbound/search", Repeatable: true}
 	}
 	return c.call(ctx, opSearch, req, func(b []byte) error {
-		var v []json.RawMessage
-		return json.Unmarshal(b, &v)
+		v, err := list[json.RawMessage](b)
+		if err != nil {
+			return err
+		}
+		for _, ref := range v {
+			if refID(ref) < 1 {
+				return fmt.Errorf("%w: a sender without number", errEffect)
+			}
+		}
+		return nil
 	})
 }
 
 // subjects reads the subjects of a participant's inbound or outbound.
-func (c *client) subjects(ctx context.Context, o op, id int64) (list []string, err error) {
+func (c *client) subjects(ctx context.Context, o op, id int64) (all []string, err error) {
 	n := strconv.FormatInt(id, 10)
 	path := c.path("/"+opNames[o]+"/"+n, "/participant/{id}/"+opNames[o], id)
 	err = c.call(ctx, o, &wire.Request{Path: path}, func(b []byte) error {
-		var v []struct{ Subject string }
-		if err := json.Unmarshal(b, &v); err != nil {
+		v, err := list[struct{ Subject string }](b)
+		if err != nil {
 			return err
 		}
 		for _, m := range v {
-			list = append(list, m.Subject)
+			if m.Subject == "" {
+				return fmt.Errorf("%w: a story without subject", errEffect)
+			}
+			all = append(all, m.Subject)
 		}
 		return nil
 	})
-	return list, err
+	return all, err
+}
+
+// list reads an array, which null is not.
+func list[T any](b []byte) (v []T, err error) {
+	if err := json.Unmarshal(b, &v); err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return nil, fmt.Errorf("%w: no list", errEffect)
+	}
+	return v, nil
 }

@@ -1,0 +1,54 @@
+package mattermost
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"plimsoll/measure"
+	"plimsoll/workload"
+)
+
+// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200 {"status":"OK"}. Each of them is an error of class
+// decode, and the ledger knows that nobody can look for it; the audit expects the others.
+func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
+	n := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if n++; n%2 == 0 {
+			io.WriteString(w, `{"status":"OK"}`)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"id":"`+millis(int64(n))+`","create_at":7,"channel_id":"`+anID+`"}`)
+	}))
+	defer srv.Close()
+	reg := measure.NewRegistry(1)
+	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
+	p := &Poster{channels: []string{anID}, token: "t"}
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	a, err := p.NewActor(env, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const posts = 40
+	for range posts {
+		if err := a.(*poster).act(t.Context(), false); (err != nil) != (n%2 == 0) {
+			t.Fatalf("post %d: %v", n, err)
+		}
+	}
+	for _, w := range reg.Cut() {
+		if w.Name == "post" && (w.Classes[measure.OK] != posts/2 || w.Classes[measure.Decode] != posts/2) {
+			t.Errorf("classes %v", w.Classes)
+		}
+	}
+	if c := env.Ledger.Count(); c.Acked != posts/2 || c.Unnamed != posts/2 {
+		t.Errorf("%+v", c)
+	}
+	if list, _ := env.Ledger.Messages(); len(list) != 1 || len(list[0].IDs) != posts/2 {
+		t.Errorf("the audit expects %v", list)
+	}
+}
