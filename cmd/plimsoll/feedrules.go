@@ -11,7 +11,7 @@ func feedRules(p *plan.Plan) []string {
 	rules := []string{
 		"mean(op) < 100ms",
 		"p99(op) < 2s",
-		failedOperations,
+		plan.FailedOperations,
 		"rate(5xx) < 0.025% min 8000",
 		"rate(timeout) < 0.025% min 8000",
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,8 +59,11 @@ func graphs() []graph {
 // graphSpecs describes the graphs, with the threshold of each rule of the plan that asks for exactly what a graph shows.
 func graphSpecs(p *plan.Plan) []report.GraphSpec {
 	var rules []plan.SLO
+	if p.Bounded != nil {
+		rules = p.Bounded.SLO // as written, with $window
+	}
 	if p.Unbounded != nil {
-		rules = p.Unbounded.SLO // as written, with $window
+		rules = slices.Concat(rules, p.Unbounded.SLO)
 	}
 	var out []report.GraphSpec
 	for _, g := range graphsOf(p.Target.Driver) {

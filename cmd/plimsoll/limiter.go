@@ -76,7 +76,7 @@ func indicators() []verdict.Indicator {
 		// The app's own count of the answers by which it refused says that it was the app, and nobody on the way.
 		verdict.Indicator{Limiter: verdict.LimitRefusals, Rank: verdict.Loss, What: "requests that it answered with 429 or 503",
 			Query: `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w])) / on (role) (sum by (role) (rate(mattermost_api_time_count[$w])) > 0)`,
-			Dose:  `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w]))`, Limit: defaultFailures, Unit: "ratio"},
+			Dose:  `sum by (role) (rate(mattermost_api_time_count{status_code=~"429|503"}[$w]))`, Limit: plan.DefaultFailures().Threshold, Unit: "ratio"},
 		pool(verdict.LimitWorkers, "workers", "a worker"),
 		pool(verdict.LimitOutbound, "outbound", "a connection to a service that is called"),
 		// Unimportant events that are skipped for a slow reader are shed on purpose, and no loss; nor are those kept for a client that went away.
@@ -104,13 +104,15 @@ func voidBy(r *record.Run) (void string) {
 // allows, or than its default does: at nine tenths of the capacity and more in a search, in the measured phase of a bounded test. Two
 // failures at least: one never decides.
 func failedIn(r *record.Run, p *plan.Plan, events []record.Event, capacity float64) (text string, by map[string]float64, err error) {
-	most := defaultFailures
-	if p.Unbounded != nil {
-		if i := slices.IndexFunc(p.Unbounded.SLO, limitsErrors); i >= 0 {
-			most = p.Unbounded.SLO[i].Threshold
-		}
-	}
+	most := plan.DefaultFailures().Threshold
 	ph, ok := r.Manifest.Phase("search")
+	rules := p.BoundedRules()
+	if u, searched := p.Search(); searched && ok {
+		rules = u.SLO
+	}
+	if i := slices.IndexFunc(rules, plan.SLO.LimitsErrors); i >= 0 {
+		most = rules[i].Threshold
+	}
 	if ok {
 		// Users are noted once a second; the search's capacity may lie above all of them for a moment.
 		for _, e := range events {

@@ -29,6 +29,8 @@ func TestCheckRefusesWhatRunRefuses(t *testing.T) {
 		{"several processes", with("driver: refchat", "driver: process, command: [x], instances: 3"), "target.instances: 3 servers would be started"},
 		{"a margin of errors beyond the default rules", chat + "unbounded: {max_users: 90}\ncompare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}\n",
 			"7:55: compare.margin.errors: 0.1pp is more than the rule rate(5xx) < 0.025% min 8000 allows at all"},
+		{"a margin of errors beyond the rule of a bounded test", chat + "compare: {arms: {base: {}, new: {}}, margin: {errors: 0.2pp}}\n",
+			"compare.margin.errors: 0.2pp is more than the rule rate(errors) < 0.1% min 2000 allows at all"},
 		{"a margin of errors beyond the rule that is added", chat + "unbounded: {max_users: 90, slo: [\"p99(op) < 2s\"]}\ncompare: {arms: {base: {}, new: {}}, margin: {errors: 0.2pp}}\n",
 			"compare.margin.errors: 0.2pp is more than the rule rate(errors) < 0.1% min 2000 allows at all"},
 	} {

@@ -4,47 +4,72 @@ import (
 	"net/url"
 	"slices"
 
+	"plimsoll/dialect/mattermost"
 	"plimsoll/plan"
 )
 
-// failedOperations is the rule that every search has: users whose operations fail are not supported, whatever class the failures
-// are of. Two failures in 2000 operations or fewer break it, because a window of a small test has some hundreds.
-const failedOperations = "rate(errors) < 0.1% min 2000"
+// disconnectedUsers is the rule of WebSockets that stay up: of a bounded test of users who keep some. Two failures decide where there are 200
+// users or fewer, and one never does.
+const disconnectedUsers = "rate(disconnected) < 1% min 200"
 
-// defaultFailures is the part of all operations that it allows.
-const defaultFailures = 0.001
-
-// withDefaultRules fills in the rules of a search that has none: the nine of mattermost-load-test-ng, made right, and the one of
-// all failed operations. docs/capacity.md says of each what it was, and what was wrong. Rules of the plan's own that limit rate(errors)
-// nowhere get that one as well, so that no search counts shed load as carried.
+// withDefaultRules fills in the rules that a plan leaves to the program. A search without any has the nine of mattermost-load-test-ng, made right,
+// and the one of all failed operations; docs/capacity.md says of each what it was, and what was wrong. A bounded test without any has those of the
+// search, and in a plan without one those of failed operations and of broken WebSockets. Rules of the plan's own that limit rate(errors) nowhere get
+// that one as well, so that shed load is never counted as carried, and those of a bounded test the one of WebSockets.
 func withDefaultRules(p *plan.Plan) *plan.Plan {
-	if p.Unbounded == nil || slices.ContainsFunc(p.Unbounded.SLO, limitsErrors) {
-		return p
-	}
 	q := *p
-	u := *p.Unbounded
-	u.SLO = slices.Clone(u.SLO)
-	q.Unbounded = &u
-	texts := []string{failedOperations}
-	switch {
-	case len(u.SLO) > 0:
-	case speaksFeed(p):
-		texts = feedRules(p)
-	default:
-		texts = defaultRules(p)
+	if u := p.Unbounded; u != nil && !slices.ContainsFunc(u.SLO, plan.SLO.LimitsErrors) {
+		texts := []string{plan.FailedOperations}
+		switch {
+		case len(u.SLO) > 0:
+		case speaksFeed(p):
+			texts = feedRules(p)
+		default:
+			texts = defaultRules(p)
+		}
+		v := *u
+		v.SLO = withRules(u.SLO, texts...)
+		q.Unbounded = &v
 	}
+	if b := p.Bounded; b != nil && (p.Unbounded == nil || len(b.SLO) > 0) {
+		c := *b
+		if !slices.ContainsFunc(b.SLO, plan.SLO.LimitsErrors) {
+			c.SLO = withRules(c.SLO, plan.FailedOperations)
+		}
+		if listens(p) && !slices.ContainsFunc(b.SLO, func(r plan.SLO) bool { return r.Arg == plan.Disconnected }) {
+			c.SLO = withRules(c.SLO, disconnectedUsers)
+		}
+		q.Bounded = &c
+	}
+	return &q
+}
+
+// withRules returns the rules and those of the texts, which are constants, in a list of its own.
+func withRules(rules []plan.SLO, texts ...string) []plan.SLO {
+	rules = slices.Clone(rules)
 	for _, t := range texts {
 		r, err := plan.ParseSLO(t)
 		if err != nil {
 			panic(err) // constants, tested
 		}
-		u.SLO = append(u.SLO, r)
+		rules = append(rules, r)
 	}
-	return &q
+	return rules
 }
 
-// limitsErrors reports whether a rule moves the users by the failures of every class.
-func limitsErrors(r plan.SLO) bool { return r.Stat == "rate" && r.Arg == "errors" && !r.Warning }
+// listens reports whether some users of the bounded test keep WebSockets.
+func listens(p *plan.Plan) bool {
+	users := false
+	for _, n := range p.Bounded.Users {
+		users = users || n > 0
+	}
+	for name, share := range p.Workload.Mix() {
+		if share > 0 && users && mattermost.Listens(name) {
+			return true
+		}
+	}
+	return false
+}
 
 // defaultRules are the rules that can be read where this plan runs: what a client sees always, the server's own count of
 // failures where it has Prometheus metrics, and the hosts of app and proxy where they are seen.
@@ -52,7 +77,7 @@ func defaultRules(p *plan.Plan) []string {
 	rules := []string{
 		"mean(op) < 100ms",
 		"p99(op) < 2s",
-		failedOperations,
+		plan.FailedOperations,
 		"rate(5xx) < 0.025% min 8000",
 		"rate(timeout) < 0.025% min 8000",
 	}

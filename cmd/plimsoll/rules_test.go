@@ -4,10 +4,51 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"plimsoll/plan"
 )
+
+// TestEveryBoundedTestHasRules: a plan with nothing but bounded is judged by failed operations and, where its users keep WebSockets, by those that break;
+// rules of its own are kept.
+func TestEveryBoundedTestHasRules(t *testing.T) {
+	const chat = "name: n\ntarget: {driver: external, url: \"http://h\"}\nworkload: {behavior: mattermost, share: 90%, with: {poster: 10%}}\n"
+	posters, feed := strings.Replace(chat, "mattermost, share: 90%, with: {poster: 10%}", "poster", 1), strings.Replace(chat, "mattermost, share: 90%, with: {poster: 10%}", "newsfeed", 1)
+	for _, tt := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"the README's", chat + "bounded: {users: 200}\n", []string{plan.FailedOperations, disconnectedUsers}},
+		{"posters", posters + "bounded: {users: 200}\n", []string{plan.FailedOperations}},
+		{"a news feed", feed + "bounded: {users: 3}\n", []string{plan.FailedOperations}},
+		{"rules of its own", chat + "bounded: {users: 200, slo: [\"p99(op) < 2s\"]}\n", []string{"p99(op) < 2s", plan.FailedOperations, disconnectedUsers}},
+		{"limits of its own", chat + "bounded: {users: 200, slo: [\"rate(errors) < 5%\", \"rate(disconnected) < 50%\"]}\n", []string{"rate(errors) < 5% min 40", "rate(disconnected) < 50% min 4"}},
+		{"a search's", chat + "bounded: {users: 200}\nunbounded: {max_users: 900, slo: [\"p99(op) < 2s\"]}\n", []string{"p99(op) < 2s", plan.FailedOperations}},
+		{"its own, not the search's", chat + "bounded: {users: 200, slo: [\"rate(errors) < 5%\"]}\nunbounded: {max_users: 900, slo: [\"p99(op) < 2s\"]}\n", []string{"rate(errors) < 5% min 40", disconnectedUsers}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := known().Parse([]byte(tt.src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := p.String()
+			var got []string
+			for _, r := range withDefaultRules(p).BoundedRules() {
+				got = append(got, r.Source)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if p.String() != before {
+				t.Error("the caller's plan was changed")
+			}
+			if _, err := plan.Parse([]byte(withDefaultRules(p).String())); err != nil {
+				t.Errorf("the stored plan is not readable: %v", err)
+			}
+		})
+	}
+}
 
 // TestEverySearchLimitsFailedOperations: with default rules, with rules of its own, and in each example.
 func TestEverySearchLimitsFailedOperations(t *testing.T) {
@@ -16,7 +57,7 @@ func TestEverySearchLimitsFailedOperations(t *testing.T) {
 		if p.Unbounded == nil {
 			return
 		}
-		if q := withDefaultRules(p); !slices.ContainsFunc(q.Unbounded.SLO, limitsErrors) {
+		if q := withDefaultRules(p); !slices.ContainsFunc(q.Unbounded.SLO, plan.SLO.LimitsErrors) {
 			t.Errorf("no rule limits failed operations: %v", q.Unbounded.SLO)
 		}
 	}

@@ -322,10 +322,10 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 // spec translates the plan for one part.
 func (s *session) spec(pt part, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, epoch time.Time) trial.Spec {
 	spec := trial.Spec{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.prog.trial, Gates: s.plan.Gates.All()}
-	spec.Window, spec.Timeout = 15*time.Second, opTimeout
+	spec.Window, spec.Timeout = plan.DefaultWindow, opTimeout
 	if b := s.plan.Bounded; b != nil && pt.bounded {
 		n, _ := b.UsersFor(pt.engine)
-		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window)}
+		spec.Bounded = &trial.Bounded{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window), Rules: s.plan.BoundedRules()}
 	}
 	if u, ok := s.plan.Search(); ok {
 		spec.Rules, spec.Window = u.SLO, u.Window

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/record"
 	"plimsoll/refnull"
 	"plimsoll/verdict"
@@ -128,8 +129,8 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 			if c != nil && c.Kind == record.Unstable && float64(c.Reached) <= 45 { // on a busy machine the search may say that it does not know
 				return
 			}
-			if err != nil || c == nil || c.Kind != record.Estimate || c.Users < 20 || c.Users > 45 || c.Rule != failedOperations {
-				t.Errorf("%v: capacity %+v, want an estimate near the 30 users whose posts are let through, by %s\n%s", err, c, failedOperations, said.String())
+			if err != nil || c == nil || c.Kind != record.Estimate || c.Users < 20 || c.Users > 45 || c.Rule != plan.FailedOperations {
+				t.Errorf("%v: capacity %+v, want an estimate near the 30 users whose posts are let through, by %s\n%s", err, c, plan.FailedOperations, said.String())
 			}
 			l := got.Limiter
 			if l == nil || l.Kind != tt.kind || !strings.Contains(l.Failed, tt.failures) {
