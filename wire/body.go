@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"math"
 	"strconv"
 	"sync"
 )
@@ -201,6 +202,25 @@ func (b *body) line(limit int) ([]byte, error) {
 
 var gunzips = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
+// gunzipSize is what a gzip.Reader holds: a window of 32 KiB, and tables.
+const gunzipSize = 44 << 10
+
+// gunzip returns a reader of what src holds compressed, which the caller hands to gunzipped, whatever happens.
+func gunzip(src io.Reader, of *Budget) (*gzip.Reader, error) {
+	if !of.take(gunzipSize) {
+		return nil, ErrBudget
+	}
+	gz := gunzips.Get().(*gzip.Reader)
+	return gz, noEOF(gz.Reset(src))
+}
+
+func gunzipped(gz *gzip.Reader, of *Budget) {
+	if gz != nil {
+		gunzips.Put(gz)
+		of.give(gunzipSize)
+	}
+}
+
 // readBody reads the whole body. If keep is not nil the decoded bytes go there, growing it as they come. It returns the decoded
 // length; more than limit decoded bytes are an error.
 func readBody(b *body, unzip bool, keep *buffer, limit int64) (int64, error) {
@@ -211,24 +231,24 @@ func readBody(b *body, unzip bool, keep *buffer, limit int64) (int64, error) {
 		} else if err != nil {
 			return 0, err
 		}
-		gz := gunzips.Get().(*gzip.Reader)
-		defer gunzips.Put(gz)
-		if err := gz.Reset(b); err != nil {
-			return 0, noEOF(err)
+		gz, err := gunzip(b, b.rd.of)
+		defer gunzipped(gz, b.rd.of)
+		if err != nil {
+			return 0, err
 		}
 		src = gz
 	}
 	if keep == nil && !unzip {
 		return b.discard(limit)
 	}
-	return readAll(src, keep, limit)
+	return readAll(src, keep, limit, b.rd.of)
 }
 
 // readAll is readBody for a body that has been decoded.
-func readAll(src io.Reader, keep *buffer, limit int64) (int64, error) {
+func readAll(src io.Reader, keep *buffer, limit int64, of *Budget) (int64, error) {
 	scratch := keep
 	if keep == nil {
-		scratch = getBuffer()
+		scratch = getBuffer(of)
 		defer putBuffer(scratch)
 	}
 	var total int64
@@ -237,7 +257,9 @@ func readAll(src io.Reader, keep *buffer, limit int64) (int64, error) {
 		if keep != nil {
 			at = int(total)
 			if at == len(keep.b) {
-				keep.grow(at, at+1)
+				if err := keep.grow(at, at+1, int(min(limit, math.MaxInt-1)+1)); err != nil { // a byte more shows that it is too large
+					return total, err
+				}
 			}
 		}
 		n, err := src.Read(scratch.b[at:])

@@ -1,37 +1,103 @@
 package wire
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+)
 
 const (
 	smallBuffer = 4 << 10  // a read or write buffer at birth
 	keepBuffer  = 64 << 10 // a buffer that grew beyond this is left to the garbage collector
 )
 
-// A buffer is a byte slice that can go to a pool and back without an allocation.
-type buffer struct{ b []byte }
+// A buffer is a byte slice that can go to a pool and back without an allocation. What it has beyond smallBuffer is taken out of a budget
+// while it is in use.
+type buffer struct {
+	b      []byte
+	of     *Budget
+	charge *charge // nil for one that never was larger
+}
 
-var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, smallBuffer)} }}
+// A charge is what a buffer has taken out of a budget. It is no part of the buffer, so that it can be refunded when the buffer is gone: whoever
+// gives up a connection in the middle of a message, or panics, gives no buffer back.
+type charge struct {
+	of   *Budget
+	paid int64
+}
 
-// getBuffer returns a buffer with len(b) >= smallBuffer and arbitrary contents.
-func getBuffer() *buffer { return buffers.Get().(*buffer) }
+func (c *charge) refund() {
+	if c.paid > 0 {
+		c.of.give(c.paid)
+		c.paid = 0
+	}
+}
+
+// owe makes n bytes what the buffer has taken: they have been.
+func (b *buffer) owe(n int64) {
+	if b.charge == nil {
+		b.charge = new(charge)
+		runtime.AddCleanup(b, (*charge).refund, b.charge)
+	}
+	b.charge.of, b.charge.paid = b.of, n
+}
+
+var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, smallBuffer)} }}
+
+// getBuffer returns a buffer with len(b) >= smallBuffer and arbitrary contents. It is a small one if the budget has no room for more.
+func getBuffer(of *Budget) *buffer {
+	b := buffers.Get().(*buffer)
+	if more := int64(cap(b.b) - smallBuffer); more > 0 {
+		if !of.take(more) {
+			return &buffer{b: make([]byte, smallBuffer), of: of}
+		}
+		b.of = of
+		b.owe(more)
+		return b
+	}
+	b.of = of
+	return b
+}
 
 // putBuffer returns b to the pool; the caller must hold no reference to its bytes.
 func putBuffer(b *buffer) {
-	if b == nil || cap(b.b) > keepBuffer || cap(b.b) < smallBuffer {
+	if b == nil {
+		return
+	}
+	if b.charge != nil {
+		b.charge.refund()
+	}
+	b.of = nil
+	if cap(b.b) > keepBuffer || cap(b.b) < smallBuffer {
+		b.b = nil // who still has b holds no memory by it
 		return
 	}
 	b.b = b.b[:cap(b.b)]
 	buffers.Put(b)
 }
 
-// grow makes the buffer at least n bytes long and keeps its first used bytes. It at least doubles, so that filling a
-// buffer costs linear time, and never reserves much more than has already arrived.
-func (b *buffer) grow(used, n int) {
+// grow makes the buffer at least n bytes long and keeps its first used bytes. It at least doubles, but not beyond most unless n is, so that
+// filling a buffer costs linear time, and never reserves much more than has already arrived. It fails if the budget has no room for both.
+func (b *buffer) grow(used, n, most int) error {
 	if n <= cap(b.b) {
 		b.b = b.b[:cap(b.b)]
-		return
+		return nil
 	}
-	nb := make([]byte, max(n, 2*cap(b.b)))
+	size := 2 * cap(b.b)
+	if size > most-size/4 { // the next time would be for a little
+		size = most
+	}
+	size = max(n, size)
+	if !b.of.take(int64(size)) {
+		return ErrBudget
+	}
+	nb := make([]byte, size)
 	copy(nb, b.b[:used])
 	b.b = nb
+	paid := int64(smallBuffer) // of which nothing was taken
+	if b.charge != nil {
+		paid += b.charge.paid
+	}
+	b.of.give(paid)
+	b.owe(int64(size) - smallBuffer)
+	return nil
 }

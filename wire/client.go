@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// DefaultMaxBody limits a decoded response body if the configuration says nothing.
-const DefaultMaxBody = 64 << 20
+// DefaultMaxBody limits a decoded response body if neither configuration nor request says otherwise, in bytes.
+const DefaultMaxBody = 4 << 20
 
 var errNoResponse = errors.New("the server closed the connection without a response")
 
@@ -24,7 +24,7 @@ type Config struct {
 	TLS       *tls.Config // for https; nil means the zero Config; cloned if ServerName or NextProtos is missing
 	Timeout   time.Duration
 	UserAgent string // none is sent if empty
-	MaxBody   int64  // decoded bytes; 0 means DefaultMaxBody
+	MaxBody   int64  // of a response, decoded bytes; 0 means DefaultMaxBody; see also Request.MaxBody
 
 	// HTTP2 offers HTTP/2 over TLS, and speaks it without asking (prior knowledge) to an http URL. See "HTTP/2" in the package
 	// comment.
@@ -35,6 +35,9 @@ type Config struct {
 
 	// Dial replaces net.Dialer.DialContext, for instance to choose a source address. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Budget is what responses are taken out of; nil means that of the process.
+	Budget *Budget
 }
 
 // A Client is one user's connection to one origin. It dials when it has to, never follows redirects and asks for gzip.
@@ -56,6 +59,7 @@ type Client struct {
 	rd    reader
 	body  body
 	kept  *buffer // backs resp.Body if rd does not
+	extra int64   // reserved for what is decoded from the response
 	resp  Response
 }
 
@@ -86,6 +90,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if c.maxBody <= 0 {
 		c.maxBody = DefaultMaxBody
 	}
+	c.rd.of = cfg.Budget
 	c.fixed = "Host: " + o.host + "\r\n"
 	if cfg.UserAgent != "" {
 		c.fixed += "User-Agent: " + cfg.UserAgent + "\r\n"
@@ -250,7 +255,7 @@ func (c *Client) finish(last moment) {
 // write sends head and body, in one piece if they are small, and returns how many bytes the connection took. It may have read the
 // beginning of the response, too, or failed to: that is rerr.
 func (c *Client) write(req *Request) (n int, werr, rerr error) {
-	buf := getBuffer()
+	buf := getBuffer(c.rd.of)
 	b := req.appendHead(buf.b[:0], c.o.path, c.fixed)
 	rest := req.Body
 	if len(b)+len(rest) <= keepBuffer {
@@ -305,6 +310,14 @@ func (c *Client) readHead(err error) (framing, error) {
 	return framing{}, ProtocolError("too many informational responses")
 }
 
+// most is how many bytes the decoded body of the response to req may have.
+func (c *Client) most(req *Request) int64 {
+	if req.MaxBody > 0 {
+		return req.MaxBody
+	}
+	return c.maxBody
+}
+
 // readBody reads, decodes and counts the body.
 func (c *Client) readBody(req *Request, f *framing) error {
 	c.body.reset(&c.rd, f, req.method())
@@ -312,7 +325,8 @@ func (c *Client) readBody(req *Request, f *framing) error {
 		return nil
 	}
 	unzip := f.gzip && !req.asksEncoding()
-	if left := c.body.left; c.body.mode == bodyLength && !unzip && left <= int64(len(c.rd.buf.b)-c.rd.r) && left <= c.maxBody {
+	most := c.most(req)
+	if left := c.body.left; c.body.mode == bodyLength && !unzip && left <= int64(len(c.rd.buf.b)-c.rd.r) && left <= most {
 		for int64(c.rd.w-c.rd.r) < left {
 			if err := c.rd.fill(); err != nil {
 				c.resp.BodyBytes = int64(c.rd.w - c.rd.r)
@@ -326,13 +340,13 @@ func (c *Client) readBody(req *Request, f *framing) error {
 		c.rd.r += int(left)
 		return nil
 	}
-	if c.body.mode == bodyLength && !unzip && c.body.left > c.maxBody {
+	if c.body.mode == bodyLength && !unzip && c.body.left > most {
 		return ErrBodySize
 	}
 	if !req.SkipBody {
-		c.kept = getBuffer()
+		c.kept = getBuffer(c.rd.of)
 	}
-	n, err := readBody(&c.body, unzip, c.kept, c.maxBody)
+	n, err := readBody(&c.body, unzip, c.kept, most)
 	c.resp.BodyBytes = n
 	if c.kept != nil && err == nil {
 		c.resp.Body = c.kept.b[:n:n]
@@ -346,7 +360,21 @@ func (c *Client) Release() {
 	c.rd.release()
 	putBuffer(c.kept)
 	c.kept = nil
+	if c.extra > 0 {
+		c.rd.of.give(c.extra)
+		c.extra = 0
+	}
 	c.resp.Header, c.resp.Body = Header{}, nil
+}
+
+// Reserve takes n bytes out of the client's budget for what the caller decodes from the response, until Release. The error is an [*Error] with
+// [ErrBudget] inside.
+func (c *Client) Reserve(n int64) error {
+	if !c.rd.of.take(n) {
+		return Exceeded(ErrBudget)
+	}
+	c.extra += n
+	return nil
 }
 
 // Close closes the connection. A closed client only returns [ErrClosed].

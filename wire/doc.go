@@ -47,6 +47,22 @@
 // Buffers come from pools and are held while an operation is under way and as long as its result may be looked at:
 // until the next Do (or [Client.Release]), or until the next [WS.Read], which holds none while it waits.
 //
+// # Limits
+//
+// A server may send anything. What exceeds a limit is an [*Error], the connection is closed, and [Refused] counts it.
+//
+//	a response's body, decoded    4 MiB    DefaultMaxBody, Config.MaxBody, Request.MaxBody   ErrBodySize
+//	its status line and header    64 KiB, and so much again for all trailers                ErrHeaderSize
+//	a WebSocket message           1 MiB    DefaultMaxMessage, WSConfig.MaxMessage            ErrMessageSize
+//	its fragments                 1 for each 256 bytes of that limit, at least 16            ErrFragments
+//	control frames                100 in ten seconds                                         ErrControls
+//	all of these together         192 MiB  DefaultBudget, Budget.SetLimit                    ErrBudget
+//
+// Bytes are counted as they arrive and as they are decompressed, never as a header announces them. All connections of a process share one
+// [Budget], whatever their number: buffers beyond 4 KiB, and what gzip needs, are taken out of it before they are allocated and come back when the
+// buffers do. So an answer that fits into 4 KiB always finds room. What the garbage collector has not yet freed is not in the budget, nor are
+// the 4 KiB of each answer under way, sockets in the kernel, and what the HTTP/2 transport buffers (4 MiB for each connection at most).
+//
 // # What it refuses to know
 //
 // Redirects, cookies, caches, proxies by environment, WebSocket extensions, what a status code means to a

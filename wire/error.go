@@ -65,7 +65,7 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	ErrClosed     = errors.New("client is closed")
 	ErrHeaderSize = errors.New("response header is too large")
-	ErrBodySize   = errors.New("response body is larger than allowed")
+	ErrBodySize   = errors.New("response body is larger than allowed") // see Config.MaxBody and Request.MaxBody
 )
 
 // A ProtocolError is a message from the server that breaks HTTP or WebSocket.
@@ -78,6 +78,10 @@ func (e ProtocolError) Error() string { return string(e) }
 func newError(ctx context.Context, phase Phase, err error) *Error {
 	if cerr := ctx.Err(); cerr != nil {
 		return &Error{Phase: phase, Timeout: errors.Is(cerr, context.DeadlineExceeded), Err: cerr}
+	}
+	count(err)
+	if err == ErrBudget && phase == PhaseHeader {
+		phase = PhaseBody // wherever the room ended: it is the answer that did not fit
 	}
 	return &Error{Phase: phase, Timeout: isTimeout(err), Err: err}
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -177,7 +176,7 @@ func (c *Client) request2(ctx context.Context, req *Request) *http.Request {
 // keepHeader puts the header into the form in which HTTP/1.1 brings it.
 func (c *Client) keepHeader(h http.Header) {
 	if c.rd.buf == nil {
-		c.rd.buf = getBuffer()
+		c.rd.buf = getBuffer(c.rd.of)
 	}
 	b := c.rd.buf.b[:0]
 	for name, values := range h {
@@ -203,19 +202,19 @@ func (c *Client) readBody2(req *Request, resp *http.Response) (err error) {
 		} else if err != nil {
 			return err
 		}
-		gz := gunzips.Get().(*gzip.Reader)
-		defer gunzips.Put(gz)
-		if err := gz.Reset(io.MultiReader(bytes.NewReader(first[:]), src)); err != nil {
-			return noEOF(err)
+		gz, err := gunzip(io.MultiReader(bytes.NewReader(first[:]), src), c.rd.of)
+		defer gunzipped(gz, c.rd.of)
+		if err != nil {
+			return err
 		}
 		src = gz
-	} else if resp.ContentLength > c.maxBody && req.method() != "HEAD" {
+	} else if resp.ContentLength > c.most(req) && req.method() != "HEAD" {
 		return ErrBodySize
 	}
 	if !req.SkipBody {
-		c.kept = getBuffer()
+		c.kept = getBuffer(c.rd.of)
 	}
-	n, err := readAll(src, c.kept, c.maxBody)
+	n, err := readAll(src, c.kept, c.most(req), c.rd.of)
 	c.resp.BodyBytes = n
 	if c.kept != nil && err == nil && n > 0 {
 		c.resp.Body = c.kept.b[:n:n]

@@ -16,7 +16,7 @@ func recvInto(fd uintptr, p []byte) (int, int64, error) {
 }
 
 func recvDiscard(fd uintptr, n int) (int, int64, error) {
-	buf := getBuffer()
+	buf := getBuffer(nil)
 	defer putBuffer(buf)
 	return recvInto(fd, buf.b[:min(n, len(buf.b))])
 }

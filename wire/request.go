@@ -18,6 +18,7 @@ type Request struct {
 	Body        []byte  // sent with a Content-Length
 	ContentType string  // of Body
 	Token       string  // if not empty, sent as "Authorization: Bearer Token"
+	MaxBody     int64   // of the response, decoded bytes; 0 means Config.MaxBody
 	SkipBody    bool    // read, decode and count the response's body, but do not keep it
 	Repeatable  bool    // a second time has no second effect: like a GET, it may be repeated when the server closed the idle connection
 
@@ -37,7 +38,7 @@ type Template struct {
 
 // NewTemplate returns a template with the Method, Header and ContentType of r; the rest of r must be empty.
 func NewTemplate(r Request) (*Template, error) {
-	if r.Path != "" || r.Body != nil || r.Token != "" || r.SkipBody || r.Template != nil {
+	if r.Path != "" || r.Body != nil || r.Token != "" || r.SkipBody || r.MaxBody != 0 || r.Template != nil {
 		return nil, errors.New("a template has no other fields than Method, Header and ContentType")
 	}
 	r.Path = "/"

@@ -51,7 +51,8 @@ const (
 // no buffer (nil) before the first byte, and, if src is a plain socket, none while it waits for that byte.
 type reader struct {
 	src  io.Reader
-	sock *sock // below src; nil if src is something else, as in tests
+	of   *Budget // of the buffer; nil for the process's
+	sock *sock   // below src; nil if src is something else, as in tests
 	buf  *buffer
 	base int
 	r, w int // unread bytes are buf.b[r:w]
@@ -73,7 +74,7 @@ func (rd *reader) empty() {
 // release lets go of everything.
 func (rd *reader) release() {
 	putBuffer(rd.buf)
-	*rd = reader{}
+	*rd = reader{of: rd.of}
 }
 
 // exchange is sock.exchange.
@@ -115,7 +116,7 @@ func (rd *reader) fill() error {
 			rd.last = momentOf(rd.sock)
 			return err
 		}
-		rd.buf = getBuffer()
+		rd.buf = getBuffer(rd.of)
 	}
 	if rd.r == rd.w {
 		rd.r, rd.w = rd.base, rd.base
@@ -125,7 +126,9 @@ func (rd *reader) fill() error {
 			rd.w = rd.base + copy(rd.buf.b[rd.base:], rd.buf.b[rd.r:rd.w])
 			rd.r = rd.base
 		} else {
-			rd.buf.grow(rd.w, rd.w+1)
+			if err := rd.buf.grow(rd.w, rd.w+1, 2*rd.w); err != nil {
+				return err
+			}
 		}
 	}
 	n, err := rd.direct(rd.buf.b[rd.w:])
@@ -137,11 +140,10 @@ func (rd *reader) fill() error {
 // much need not send it.
 func (rd *reader) fillTo(n int) error {
 	if rd.w-rd.r == len(rd.buf.b)-rd.base {
-		old := rd.buf
-		nb := &buffer{make([]byte, rd.base+min(n, 2*(rd.w-rd.r)))}
-		copy(nb.b, old.b[:rd.w])
-		rd.buf = nb
-		putBuffer(old)
+		size := rd.base + min(n, 2*(rd.w-rd.r))
+		if err := rd.buf.grow(rd.w, size, size); err != nil {
+			return err
+		}
 	}
 	return rd.fill()
 }

@@ -24,7 +24,7 @@ func (s *sock) step(fd uintptr) bool {
 	default:
 		fresh := rd.buf == nil
 		if fresh {
-			rd.buf = getBuffer()
+			rd.buf = getBuffer(rd.of)
 			rd.r, rd.w = 0, 0
 		}
 		n, s.stamp, err = recvInto(fd, rd.buf.b[rd.w:])

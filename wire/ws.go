@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -17,8 +18,14 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultMaxMessage limits a WebSocket message if the configuration says nothing.
-const DefaultMaxMessage = 16 << 20
+// DefaultMaxMessage limits a WebSocket message if the configuration says nothing, in bytes.
+const DefaultMaxMessage = 1 << 20
+
+const (
+	leastFragment = 256              // bytes that the fragments of a message have on average, of more than 16, or it has too many
+	mostControls  = 100              // control frames within controlsOver
+	controlsOver  = 10 * time.Second // a server's own pings come a few times a minute, and a pong is the reply to a ping of ours
+)
 
 // A WSConfig describes a WebSocket connection.
 type WSConfig struct {
@@ -35,6 +42,9 @@ type WSConfig struct {
 
 	// Dial replaces net.Dialer.DialContext. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Budget is what messages are taken out of; nil means that of the process.
+	Budget *Budget
 }
 
 // A HandshakeError is the answer of a server that did not switch to WebSocket.
@@ -64,6 +74,7 @@ const (
 	closeProtocol = 1002
 	closeNoStatus = 1005
 	closeNotText  = 1007
+	closePolicy   = 1008
 	closeTooBig   = 1009
 )
 
@@ -85,6 +96,9 @@ type WS struct {
 	skip  int     // bytes of rd that the last message occupied
 	err   *Error  // final
 
+	controls int       // control frames since
+	since    time.Time // at most controlsOver ago when the last of them came
+
 	wmu    sync.Mutex
 	werr   error // final
 	closed bool  // a close frame was sent
@@ -104,6 +118,7 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	}
 	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
 	w := &WS{timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}, tally: nextTally()}
+	w.rd.of = cfg.Budget
 	if w.timeout <= 0 {
 		w.timeout = DefaultTimeout
 	}
@@ -271,12 +286,21 @@ func (w *WS) forget() {
 
 // fail tells the server about an error of its own and closes the connection.
 func (w *WS) fail(err error) {
-	if _, ok := errors.AsType[ProtocolError](err); ok {
-		_ = w.sendClose(closeProtocol, "") // the connection goes down either way
-	} else if err == errUTF8 {
-		_ = w.sendClose(closeNotText, "")
-	} else if err == errMessageSize {
-		_ = w.sendClose(closeTooBig, "")
+	code := 0
+	switch err {
+	case errUTF8:
+		code = closeNotText
+	case ErrMessageSize, ErrBudget:
+		code = closeTooBig
+	case ErrFragments, ErrControls:
+		code = closePolicy
+	default:
+		if _, ok := errors.AsType[ProtocolError](err); ok {
+			code = closeProtocol
+		}
+	}
+	if code != 0 {
+		_ = w.sendClose(code, "") // the connection goes down either way
 	}
 	w.conn.Close()
 }
@@ -292,11 +316,9 @@ func closeCode(code int) bool {
 
 var errUTF8 = errors.New("text is not UTF-8")
 
-var errMessageSize = errors.New("message is larger than allowed")
-
 // message reads frames until one message is whole.
 func (w *WS) message() (Opcode, []byte, error) {
-	kept := 0
+	kept, fragments := 0, int64(0)
 	op := opContinuation // of the message that has begun
 	for {
 		h, err := w.head()
@@ -308,7 +330,7 @@ func (w *WS) message() (Opcode, []byte, error) {
 			case (h.op == opContinuation) != (op != opContinuation):
 				return 0, nil, ProtocolError("a message begins within another, or a continuation without a beginning")
 			case h.length > w.max-int64(kept):
-				return 0, nil, errMessageSize
+				return 0, nil, ErrMessageSize
 			}
 		}
 		if err := w.need(h.size + int(h.length)); err != nil {
@@ -316,7 +338,10 @@ func (w *WS) message() (Opcode, []byte, error) {
 		}
 		payload := w.rd.buf.b[w.rd.r+h.size : w.rd.r+h.size+int(h.length)]
 		if h.op.control() {
-			err := w.control(h.op, payload)
+			err := w.restrain()
+			if err == nil {
+				err = w.control(h.op, payload)
+			}
 			w.rd.r += h.size + len(payload)
 			if err != nil {
 				return 0, nil, err
@@ -335,9 +360,14 @@ func (w *WS) message() (Opcode, []byte, error) {
 				}
 				return op, payload, nil
 			}
-			w.kept = getBuffer()
+			w.kept = getBuffer(w.rd.of)
 		}
-		w.kept.grow(kept, kept+len(payload))
+		if fragments++; fragments > max(w.max/leastFragment, 16) {
+			return 0, nil, ErrFragments
+		}
+		if err := w.kept.grow(kept, kept+len(payload), int(min(w.max, math.MaxInt))); err != nil {
+			return 0, nil, err
+		}
 		kept += copy(w.kept.b[kept:], payload)
 		w.rd.r += h.size + len(payload)
 		if h.fin {
@@ -379,7 +409,7 @@ func (w *WS) need(n int) error {
 		default: // no buffer while waiting for TLS, either
 			var m int
 			if m, err = w.rd.direct(w.first[:]); m > 0 {
-				w.rd.buf = getBuffer()
+				w.rd.buf = getBuffer(w.rd.of)
 				w.rd.r, w.rd.w = 0, copy(w.rd.buf.b, w.first[:m])
 			}
 		}
@@ -389,6 +419,17 @@ func (w *WS) need(n int) error {
 			}
 			return err
 		}
+	}
+	return nil
+}
+
+// restrain counts a control frame and fails if there were too many.
+func (w *WS) restrain() error {
+	if now := w.rd.last.now; now.Sub(w.since) > controlsOver {
+		w.since, w.controls = now, 0
+	}
+	if w.controls++; w.controls > mostControls {
+		return ErrControls
 	}
 	return nil
 }
@@ -471,7 +512,7 @@ func (w *WS) write(op Opcode, data []byte) error {
 	w.closed = op == opClose
 	var key [4]byte
 	binary.LittleEndian.PutUint32(key[:], rand.Uint32())
-	buf := getBuffer()
+	buf := getBuffer(w.rd.of)
 	buf.b = appendFrame(buf.b[:0], op, key, data)
 	if err := w.conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		w.werr = err

@@ -264,7 +264,7 @@ func TestWSFrames(t *testing.T) {
 		{"a character cut by the end", "\x01\x01a\x80\x01\xc3", nil, "not UTF-8"},
 		{"binary that is not UTF-8", "\x82\x02\xc3\x28", []string{"\xc3\x28"}, "EOF"},
 		{"reserved bit of a control frame", "\xc9\x00", nil, "reserved bits"},
-		{"many pings between", "\x01\x01a" + strings.Repeat("\x89\x01p", 200) + "\x80\x01b", []string{"ab"}, "EOF"},
+		{"many pings between", "\x01\x01a" + strings.Repeat("\x89\x01p", mostControls) + "\x80\x01b", []string{"ab"}, "EOF"},
 		{"reserved bit", "\xc1\x02hi", nil, "reserved bits"},
 		{"masked", "\x81\x82abcdhi", nil, "masked"},
 		{"unknown opcode", "\x83\x00", nil, "unknown opcode"},
