@@ -113,6 +113,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	if req.Body != nil && req.ContentType == "" {
 		req.ContentType = "application/json"
 	}
+	req.MaxBody = mostBody(o)
 	c.rec.Begin(c.table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
@@ -132,8 +133,8 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 			e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
 			refusal(e, resp)
 		case read != nil:
-			if err := read(resp); err != nil {
-				e = &OpError{Op: opNames[o], Class: measure.Decode, Status: resp.Status, Err: err}
+			if err := c.decode(resp, read); err != nil {
+				e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 				if challenge(resp) {
 					e.Proxy = challenged
 				}
@@ -163,6 +164,28 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 		return e
 	}
 	return nil
+}
+
+// mostBody returns how large the answer to a call may be, in bytes; 0 is wire's own limit, which is enough for every page.
+func mostBody(o op) int64 {
+	switch o {
+	case opMyChannels, opMyChannelMembers, opTeamChannels, opTeamChannelMembers, opPreferences, opCategories, opGetThread:
+		return 16 << 20 // lists that come whole
+	case opFile:
+		return 128 << 20 // nothing of it is kept; servers accept attachments of 100 MB unless they are set up otherwise
+	}
+	return 0
+}
+
+// decode calls read with memory reserved for what it makes of a large answer: its identifiers, names and times take less than the text that
+// they stand in, and slices that grow are there twice.
+func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) error {
+	if n := int64(len(resp.Body)); n > 64<<10 {
+		if err := c.http.Reserve(2 * n); err != nil {
+			return err
+		}
+	}
+	return read(resp)
 }
 
 // send posts a JSON body that build appends.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"unicode/utf8"
+
+	"plimsoll/wire"
 )
 
 // Answers and events are scanned, not decoded: of a page of posts of 60 KB a user needs a few identifiers, and of an event
@@ -12,6 +14,10 @@ import (
 // skips. It agrees with encoding/json wherever that accepts the text (FuzzScan).
 
 var errJSON = errors.New("malformed JSON")
+
+// mostElements is how many members an object, or elements an array, may have: far more than any page or list that a user of a real server
+// gets, and little enough that what a user makes of them takes a few megabytes.
+const mostElements = 50_000
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
@@ -98,7 +104,10 @@ func each(b []byte, open, shut byte, f func(key, value []byte) error) error {
 	if i < len(b) && b[i] == shut {
 		i++
 	} else {
-		for {
+		for n := 1; ; n++ {
+			if n > mostElements {
+				return wire.Exceeded(wire.ErrElements)
+			}
 			var key []byte
 			if open == '{' {
 				if i >= len(b) || b[i] != '"' {

@@ -124,8 +124,8 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 	case resp.Status != 200:
 		e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status, Said: said(resp.Body)}
 	default:
-		if err := read(resp.Body); err != nil {
-			e = &OpError{Op: opNames[o], Class: measure.Decode, Status: resp.Status, Err: err}
+		if err := c.decode(resp.Body, read); err != nil {
+			e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 		}
 	}
 	class := measure.OK
@@ -143,6 +143,22 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 		c.note(e)
 	}
 	return e
+}
+
+const (
+	mostList     = 32 << 20 // bytes of a list of stories, which an audit reads whole, one after the other
+	mostElements = 500_000  // objects in it
+	mostFound    = 100_000  // commas in what a search found: senders, or objects of two members
+)
+
+// decode calls read with memory reserved for what it makes of a large answer.
+func (c *client) decode(body []byte, read func([]byte) error) error {
+	if len(body) > 64<<10 {
+		if err := c.http.Reserve(2 * int64(len(body))); err != nil {
+			return err
+		}
+	}
+	return read(body)
 }
 
 // said is the error that an answer tells, in JSON.
@@ -303,6 +319,9 @@ func (c *client) search(ctx context.Context, word string) error {
 		req = &wire.Request{Method: "POST", Path: "/outbound/search", Repeatable: true}
 	}
 	return c.call(ctx, opSearch, req, func(b []byte) error {
+		if bytes.Count(b, []byte{','}) > mostFound {
+			return wire.Exceeded(wire.ErrElements)
+		}
 		v, err := list[json.RawMessage](b)
 		if err != nil {
 			return err
@@ -320,7 +339,10 @@ func (c *client) search(ctx context.Context, word string) error {
 func (c *client) subjects(ctx context.Context, o op, id int64) (all []string, err error) {
 	n := strconv.FormatInt(id, 10)
 	path := c.path("/"+opNames[o]+"/"+n, "/participant/{id}/"+opNames[o], id)
-	err = c.call(ctx, o, &wire.Request{Path: path}, func(b []byte) error {
+	err = c.call(ctx, o, &wire.Request{Path: path, MaxBody: mostList}, func(b []byte) error {
+		if bytes.Count(b, []byte{'{'}) > mostElements {
+			return wire.Exceeded(wire.ErrElements)
+		}
 		v, err := list[struct{ Subject string }](b)
 		if err != nil {
 			return err
