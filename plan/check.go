@@ -20,6 +20,7 @@ const (
 	maxBlocks     = 100
 	maxArms       = 16
 	maxPace       = 100
+	leastBudget   = Memory(8 << 20) // the least placement.memory: one large answer at a time
 	minPace       = 0.001
 )
 
@@ -313,6 +314,9 @@ func (d *decoder) checkPlacement(p Placement) {
 		}
 	}
 	between(d, "placement.processes", p.Processes, 1, MostProcesses, showInt)
+	if d.given("placement.memory") && d.good("placement.memory") && (p.Memory < leastBudget || p.Memory > maxMemory) {
+		d.at("placement.memory", "%s is out of range; want %s to %s", p.Memory, leastBudget, maxMemory)
+	}
 	sides := map[int]string{}
 	for _, side := range []struct {
 		path string

@@ -101,6 +101,9 @@ func TestParseErrors(t *testing.T) {
 		{"overlap", minimal + "placement: {generator: [1, 2], target: [0, 2]}\n", "5:44: placement.target[1]: CPU 2 is also in placement.generator"},
 		{"no address", minimal + "placement: {source: [10.0.0.7, 10.0.0.256]}\n", "5:32: placement.source[1]: \"10.0.0.256\" is no address"},
 		{"address twice", minimal + "placement: {source: [10.0.0.7, 10.0.0.7]}\n", "5:32: placement.source[1]: \"10.0.0.7\" is there twice"},
+		{"budget too small", minimal + "placement: {memory: 7MB}\n", "5:21: placement.memory: 7MB is out of range; want 8MB to 1048576GB"},
+		{"budget of nothing", minimal + "placement: {memory: 0MB}\n", "5:21: placement.memory: 0GB is out of range; want 8MB to 1048576GB"},
+		{"budget without a unit", minimal + "placement: {memory: 256}\n", "5:21: placement.memory: \"256\" is no amount of memory; want one such as 4GB or 512MB"},
 		{"cpu twice", minimal + "placement: {generator: [1, 1]}\n", "5:28: placement.generator[1]: CPU 1 is there twice"},
 		{"cpu too large", minimal + "placement: {generator: [4096]}\n", "5:25: placement.generator[0]: 4096 is out of range; want 0 to 4095"},
 

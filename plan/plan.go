@@ -128,6 +128,9 @@ type Placement struct {
 	// Processes is how many processes the users are divided among, at least; 1 to 16. There are more if their
 	// connections would not fit under the limit of open files otherwise. Default 1.
 	Processes int `yaml:"processes"`
+	// Memory is the byte budget of the users of all processes together: what the answers and messages under way may hold at once. 0 means
+	// the default, an eighth of the memory of this host or of its control group, and 192MB at most.
+	Memory Memory `yaml:"memory"`
 }
 
 // Login modes of a [Workload].

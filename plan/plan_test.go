@@ -81,7 +81,7 @@ const full = `name: demo
 seed: 7
 target:   {driver: server, instances: 1}
 database: {engine: [postgresql, mysql]}
-placement: {generator: [1], target: [0]}
+placement: {generator: [1], target: [0], memory: 512MB}
 workload: {behavior: poster, share: 90%, with: {reader: 10%}, pace: 0.1, login: warm, mix: busy, weights: {post: 2.5, react: 0}}
 bounded:
   users: {postgresql: 400, mysql: 300}
@@ -112,7 +112,7 @@ func TestParseFull(t *testing.T) {
 		Seed:      7,
 		Target:    plan.Target{Driver: "server", Instances: 1},
 		Database:  plan.Database{Engine: []string{"postgresql", "mysql"}},
-		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}, Processes: 1},
+		Placement: plan.Placement{Generator: []int{1}, Target: []int{0}, Processes: 1, Memory: 512 << 20},
 		Workload: plan.Workload{
 			Behavior: "poster", Share: 0.9, With: map[string]float64{"reader": 0.1}, Pace: 0.1, Login: "warm",
 			ActionMix: "busy", Weights: map[string]float64{"post": 2.5, "react": 0},

@@ -104,6 +104,7 @@ var keyDocs = map[string]keyDoc{
 
 	"database.engine":     {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
 	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
+	"placement.memory":    {text: "Byte budget of the users: what answers and messages under way may hold at once, such as 512MB, at least 8MB. Default: an eighth of this host's memory, or of its control group's, and 192MB at most.", pattern: memoryPattern},
 	"placement.processes": {text: "Processes that the users are divided among, at least; more if their connections would not fit under the limit of open files.", def: 1, min: 1, max: MostProcesses},
 	"placement.source":    {text: "Addresses of this host from which the users connect, in turn, when one has too few ports."},
 	"placement.target":    {text: "CPUs of the target and its database.", min: 0, max: maxCPU},
