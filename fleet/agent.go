@@ -94,6 +94,7 @@ type served struct {
 	epoch   time.Time
 	storms  []*workload.StormState
 	sampled time.Time
+	held    int64 // bytes of the process's budget, at most at once
 
 	mu     sync.Mutex // of:
 	errs   []userError
@@ -156,7 +157,9 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 func (s *served) report(ctx context.Context) (*report, error) {
 	a := s.agent
 	// What is under way is counted first: it is in the windows below if it ends meanwhile.
-	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps()}
+	r := &report{Open: a.Registry.Open(), Activity: a.Engine.Activity(), Tally: a.Tally.Snapshot(), Stamps: wire.Stamps(), Refused: wire.Refused()}
+	s.held = max(s.held, wire.Process().Peak())
+	r.Held = s.held
 	_, r.Active, r.Failed = a.Engine.Users()
 	now := time.Now()
 	if now.Sub(s.sampled) >= 900*time.Millisecond {

@@ -413,6 +413,16 @@ func (d *Driver) Stamps() (sum wire.Clocks) {
 	return sum
 }
 
+// Refused returns what the agents cut off since they began, and how many bytes of their budgets they held together, at most.
+func (d *Driver) Refused() (sum wire.Refusals, held int64) {
+	for _, a := range d.agents {
+		a.mu.Lock()
+		sum, held = sum.Add(a.last.Refused), held+a.last.Held
+		a.mu.Unlock()
+	}
+	return sum, held
+}
+
 // Clocks returns by how much the wall clock of an agent differs from this process's, at most of all agents.
 func (d *Driver) Clocks() (worst time.Duration) {
 	for _, a := range d.agents {

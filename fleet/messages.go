@@ -82,6 +82,8 @@ type report struct {
 	Storms   []stormProgress      `json:"storms,omitempty"` // in the order of their beginning
 	Samples  []series.Sample      `json:"samples,omitempty"`
 	Stamps   wire.Clocks          `json:"stamps"`
+	Refused  wire.Refusals        `json:"refused,omitzero"`
+	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
 	Errors   []userError          `json:"errors,omitempty"`
 	Unsaid   int                  `json:"unsaid,omitempty"` // errors beyond those
 }

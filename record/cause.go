@@ -26,7 +26,7 @@ var gateCauses = map[string]Cause{
 	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator,
 	"bursts": ByGenerator, "little": ByGenerator, "clock": ByGenerator, "headroom": ByGenerator, "agents": ByGenerator,
 
-	"memory": ByEither, "ports": ByEither,
+	"memory": ByEither, "ports": ByEither, BudgetGate: ByEither,
 
 	"steal": ByHost, "target_steal": ByHost, "others": ByHost,
 }

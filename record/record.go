@@ -46,8 +46,10 @@ type Manifest struct {
 	Clock      string          `json:"clock"`               // which clock stamped the instants
 	// Connections is what became of the users' kept connections; nil while the run goes on, and in runs of older versions.
 	Connections *Connections `json:"connections,omitempty"`
-	Phases      []Phase      `json:"phases"`
-	Capacity    *Capacity    `json:"capacity,omitempty"`
+	// Answers says what became of the users' byte budget, and what of the target's answers was beyond a limit; nil as for Connections.
+	Answers  *Answers  `json:"answers,omitempty"`
+	Phases   []Phase   `json:"phases"`
+	Capacity *Capacity `json:"capacity,omitempty"`
 	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
 	Files map[string]string `json:"files,omitempty"`
 }

@@ -38,6 +38,7 @@ type agentSettings struct {
 	Behaviors []agentBehavior    `json:"behaviors"`
 	Arrivals  *agentArrivals     `json:"arrivals,omitempty"`
 	Sources   []netip.Addr       `json:"sources,omitempty"`
+	Budget    int64              `json:"budget"` // bytes of answers under way, of this agent
 }
 
 type agentBehavior struct {
@@ -62,6 +63,7 @@ type driving struct {
 	w        *record.Writer
 	runner   *probe.Runner
 	health   *health
+	budget   int64 // bytes of answers under way, of all processes
 }
 
 // driven are the users of one run.
@@ -69,6 +71,8 @@ type driven struct {
 	trial.Driver
 	stamps func() wire.Clocks // of what the users received, since the process that has them began
 	end    func()             // ends the processes that have them
+	// refused is what was cut off since those processes began, and the bytes of their budgets that were held at once, at most.
+	refused func() (wire.Refusals, int64)
 }
 
 // drive makes the users, in this process or in several.
@@ -84,13 +88,13 @@ func (s *session) drive(ctx context.Context, sys *system, d driving) (*driven, e
 	if err != nil {
 		return nil, err
 	}
-	return &driven{Driver: local, stamps: wire.Stamps, end: func() {}}, nil
+	return &driven{Driver: local, stamps: wire.Stamps, refused: refusedHere, end: func() {}}, nil
 }
 
 // settings collects what the agents need.
 func (d driving) settings(mix []engine.Part) (json.RawMessage, error) {
 	e := d.env
-	set := agentSettings{URL: e.URL, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from}
+	set := agentSettings{URL: e.URL, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Budget: budgetEach(d.budget, d.layout.processes)}
 	for _, part := range mix {
 		b, ok := part.Behavior.(workload.Portable)
 		if !ok {
@@ -169,7 +173,7 @@ func (s *session) agents(ctx context.Context, sys *system, d driving) (_ *driven
 			return nil, err
 		}
 	}
-	return &driven{Driver: driver, stamps: driver.Stamps, end: end}, nil
+	return &driven{Driver: driver, stamps: driver.Stamps, refused: driver.Refused, end: end}, nil
 }
 
 // A pipe is both standard streams of a child.
@@ -214,6 +218,9 @@ func (a *app) newAgent(ctx context.Context, st fleet.Start, epoch time.Time, onE
 	var set agentSettings
 	if err := json.Unmarshal(st.Settings, &set); err != nil {
 		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if set.Budget > 0 {
+		wire.Process().SetLimit(set.Budget)
 	}
 	self, err := probe.NewSelf()
 	if err != nil {

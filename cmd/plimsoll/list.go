@@ -352,6 +352,9 @@ func (a *app) printRun(s shown, all bool) {
 	if c := m.Connections; c != nil && c.String() != "" {
 		plain.Fprintf(w, "  kept connections: %s\n", c)
 	}
+	if a := m.Answers; a != nil {
+		plain.Fprintf(w, "  answers under way: %s\n", a)
+	}
 	plain.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	between := hasWithin(s.Ops)

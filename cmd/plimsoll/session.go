@@ -41,7 +41,8 @@ type session struct {
 	generator, targets []int
 	// rating is what this host's generator can do; nil when nobody measured it.
 	rating *calibration.Result
-	starts int // how many runs in a row found their target unable to start
+	starts int   // how many runs in a row found their target unable to start
+	budget int64 // bytes that the answers and messages under way may hold, in all processes with users
 }
 
 // newSession reads what the host is and pins this process to the generator's cores.
@@ -50,6 +51,9 @@ func (a *app) newSession(p *plan.Plan, st *store.Store) (*session, error) {
 	s := &session{app: a, plan: p, store: st, prog: a.newProgress()}
 	var err error
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
+		return nil, err
+	}
+	if s.budget, err = setBudget(p); err != nil {
 		return nil, err
 	}
 	s.generator, s.targets = placement(p)
@@ -175,12 +179,12 @@ func (s *session) trial(ctx context.Context, sys *system, pt part) (*record.Run,
 		return nil, trial.Outcome{}, err
 	}
 	s.starts = 0
-	out, stamps, err := s.carryOut(ctx, sys, pt, lay, w, epoch)
+	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, epoch)
 	// A run is sealed whatever happened: what was recorded stays readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
-		m.Clock = clock(stamps)
-		m.Connections = connections(stamps)
+		m.Clock = clock(seen.stamps)
+		m.Connections, m.Answers = connections(seen.stamps), seen.answers
 	}))
 	why := out.Interrupted
 	if err != nil {
@@ -228,21 +232,27 @@ func connections(n wire.Clocks) *record.Connections {
 	return &record.Connections{Requests: n.Requests, Repeated: n.Repeats, Reopened: n.Reopened}
 }
 
+// received is what the users' connections went through in a trial.
+type received struct {
+	stamps  wire.Clocks
+	answers *record.Answers // nil if there was no load
+}
+
 // carryOut is the trial between reset and seal.
-func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout, w *record.Writer, epoch time.Time) (out trial.Outcome, stamps wire.Clocks, err error) {
+func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout, w *record.Writer, epoch time.Time) (out trial.Outcome, seen received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
-		return out, stamps, err
+		return out, seen, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	unpublish, err := s.publish(db, w, epoch)
 	if err != nil {
-		return out, stamps, err
+		return out, seen, err
 	}
 	defer func() { unpublish(&out) }()
 	runner, closeProbes, err := s.probes(sys, db)
 	if err != nil {
-		return out, stamps, err
+		return out, seen, err
 	}
 	defer closeProbes()
 	cores := map[string][]int{}
@@ -280,7 +290,7 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	}
 	sig, err := newSignals(cores, h, db, runner)
 	if err != nil {
-		return out, stamps, err
+		return out, seen, err
 	}
 	defer sig.close()
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
@@ -288,9 +298,9 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	env.Registry, env.Log = reg, func(format string, args ...any) {
 		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, runner: runner, health: h})
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, runner: runner, health: h, budget: s.budget})
 	if err != nil {
-		return out, stamps, err
+		return out, seen, err
 	}
 	defer driver.end()
 	probing, stopProbing := context.WithCancel(ctx)
@@ -305,18 +315,22 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 		spec.Bounded.Until = disk.until
 	}
 	before := driver.stamps()
+	cut, _ := driver.refused()
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.telemetry(ctx, sys, env, w, db, epoch)
 	err = errors.Join(err, terr)
-	stamps = driver.stamps().Sub(before)
-	if f, bad := connections(stamps).Finding(); bad {
+	seen.stamps = driver.stamps().Sub(before)
+	if f, bad := connections(seen.stamps).Finding(); bad {
 		told = append(told, f)
 	}
+	refused, held := driver.refused()
+	seen.answers = answers(s.budget, held, refused.Sub(cut))
+	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
 		err = errors.Join(err, w.Event(record.Event{At: time.Since(epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
 	}
-	return out, stamps, err
+	return out, seen, err
 }
 
 // spec translates the plan for one part.
