@@ -91,6 +91,9 @@ func TestRunInSeveralProcesses(t *testing.T) {
 	if u.Audit == nil || u.Audit.Missing > 0 || u.Audit.Readable < int(m["post"].Count())/2 {
 		t.Errorf("audit: %+v", u.Audit)
 	}
+	if a := r.Manifest.Answers; a == nil || a.Held == 0 || a.Held > a.Budget || len(a.Findings()) > 0 {
+		t.Errorf("answers under way: %+v", a)
+	}
 	if len(u.Mixes) != 2 || u.Mixes[0].Attempts == 0 || u.Mixes[1].Attempts == 0 {
 		t.Errorf("mixes: %+v", u.Mixes)
 	}
