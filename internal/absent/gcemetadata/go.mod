@@ -1,0 +1,3 @@
+module cloud.google.com/go/compute/metadata
+
+go 1.26.0
