@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/cmd/internal/shipped"
 	"plimsoll/plain"
 )
 
@@ -42,7 +43,7 @@ func verbs() []verb {
 		{"refchat", "", "the reference chat server by itself", (*app).refchat},
 		{"newsfeed", "[store|perf]", "the reference news feed by itself, one of its own stores, or the figures per minute from its telemetry", (*app).newsfeed},
 		{"refnull", "", "a server that does almost nothing, for measuring clients", (*app).refnull},
-		{"version", "", "the version of this program", (*app).version},
+		{"version", "[-notices]", "the version of this program, or the licenses of what it contains of others", (*app).version},
 	}
 }
 
@@ -133,7 +134,12 @@ func (a *app) json(v any) error {
 }
 
 func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error {
+	notices := fs.Bool("notices", false, "print the licenses and notices of all modules in this program")
 	if _, err := parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	if *notices {
+		_, err := io.WriteString(a.stdout, shipped.Notices)
 		return err
 	}
 	_, err := plain.Fprintln(a.stdout, "plimsoll", version())
