@@ -21,8 +21,13 @@ ifneq ($(shell git rev-parse --verify -q HEAD >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
+# The program is built without C and without the directories of this machine (scripts/build.sh). Tests are built in the same way: they test
+# what is shipped, and nothing is compiled twice. The race detector needs C; its target says so.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz gen acceptance build setup clean
+.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz gen acceptance build setup notices clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -33,8 +38,8 @@ demo: ## set up, build, and compare two builds of the reference chat server (FAU
 setup: ## install what tests and demo need, where that is possible
 	@scripts/setup.sh
 
-build: ## bin/plimsoll
-	$(GO) build -o bin/plimsoll ./cmd/plimsoll
+build: ## bin/plimsoll, static and without the debugger's tables
+	@GO='$(GO)' scripts/build.sh
 
 test: setup ## set up and run all tests
 	$(GO) test $(TESTFLAGS) ./...
@@ -112,6 +117,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 acceptance: setup build ## simulated calibrations, then comparisons of real servers with known differences, kept in docs/acceptance
 	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
+
+notices: ## write the licenses of all modules in the program anew
+	$(GO) test ./cmd/internal/shipped -run Notices -update
 
 clean: ## remove what was built (runs stay)
 	rm -rf bin $(TOOLS)

@@ -19,7 +19,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-${GO:-go} build -o bin/plimsoll ./cmd/plimsoll
+scripts/build.sh
 uname -srm
 grep -m1 'model name' /proc/cpuinfo || true
 echo "$(nproc) cores, load $(cut -d' ' -f1-3 /proc/loadavg)"

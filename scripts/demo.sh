@@ -9,7 +9,7 @@ fault=${FAULT-cpu:100%}
 
 began=$SECONDS
 scripts/setup.sh || exit 1
-"$go" build -o bin/plimsoll ./cmd/plimsoll || exit 1
+GO="$go" scripts/build.sh || exit 1
 printf 'demo: set-up and build took %d s\n' $((SECONDS - began)) >&2
 
 began=$SECONDS

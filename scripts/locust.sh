@@ -9,7 +9,7 @@ locust=2.43.1
 plan=examples/bounded.yaml
 
 scripts/setup.sh
-"$go" build -o bin/plimsoll ./cmd/plimsoll
+GO="$go" scripts/build.sh
 work=$(mktemp -d)
 chmod 755 "$work"
 up=

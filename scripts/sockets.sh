@@ -10,7 +10,7 @@ duration=${DURATION:-10m}
 store=${STORE:-.plimsoll}
 ramp=${RAMP:-$((users / 200 + 5))s}
 
-"$go" build -o bin/plimsoll ./cmd/plimsoll
+GO="$go" scripts/build.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # 18,000 sockets are 90 % of a limit of 20,000 files: here that is the subject, not a fault.

@@ -20,7 +20,7 @@ cores=$(nproc)
 core=$((cores - 1))
 if [ -z "${PLIMSOLL:-}" ]; then
 	PLIMSOLL=$dir/plimsoll
-	go build -o "$PLIMSOLL" ./cmd/plimsoll
+	"$(dirname "$0")/build.sh" "$PLIMSOLL"
 fi
 cat >"$dir/plan.yaml" <<PLAN
 name: starved

@@ -23,7 +23,7 @@ import (
 	"plimsoll/store"
 )
 
-// program builds the program once for all tests that run it with its children.
+// program builds the program as it is shipped, once for all tests that run it with its children.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-test-")
 	if err != nil {
@@ -33,7 +33,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "plimsoll")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	out, err := exec.Command(filepath.Join("..", "..", "scripts", "build.sh"), path).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
