@@ -27,7 +27,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz gen acceptance build setup notices clean
+.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz gen acceptance build setup notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -120,6 +120,9 @@ acceptance: setup build ## simulated calibrations, then comparisons of real serv
 
 notices: ## write the licenses of all modules in the program anew
 	$(GO) test ./cmd/internal/shipped -run Notices -update
+
+vulnerabilities: ## known vulnerabilities that the program can reach, or "not checked" where their database cannot be had
+	@GO='$(GO)' scripts/vulnerabilities.sh
 
 clean: ## remove what was built (runs stay)
 	rm -rf bin $(TOOLS)
