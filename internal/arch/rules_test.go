@@ -48,6 +48,7 @@ var rules = []rule{
 		"and tested without waiting", purity},
 	{"comments", "the package comment is where a reader learns what a package is for and what it refuses to know", comments},
 	{"links", "a mention of what is gone misleads every reader after the first", links},
+	{"tests", "a document that names a test promises that whoever doubts can run it", testNames},
 	{"names", "a package is named for what it provides; these names say only that something was put there", names},
 	{"servers", "the target is anyone's: what belongs to one server lives in its dialect, its data, its reference " +
 		"server, or in cmd", servers},
@@ -263,6 +264,25 @@ func links(t *tree) (bad []string) {
 				}
 				if spanPath.MatchString(m[1]) && t.paths[top(m[1])] && !slices.Contains(skipped, top(m[1])) && !t.paths[strings.TrimSuffix(m[1], "/")] {
 					bad = append(bad, fmt.Sprintf("%s: mentions %s, which does not exist", where, m[1]))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+var testName = regexp.MustCompile(`^((?:Test|Fuzz|Benchmark|Example)[A-Z]\w*)(?:/\S+)?$`)
+
+// testNames checks that the tests that Markdown names in code spans can be run.
+func testNames(t *tree) (bad []string) {
+	for _, name := range t.sorted() {
+		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
+			continue
+		}
+		for i, line := range strings.Split(string(t.texts[name]), "\n") {
+			for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
+				if n := testName.FindStringSubmatch(m[1]); n != nil && !t.tests[n[1]] {
+					bad = append(bad, fmt.Sprintf("%s:%d: names %s, and there is no such test", name, i+1, n[1]))
 				}
 			}
 		}

@@ -22,6 +22,7 @@ type tree struct {
 	modules  []string          // directories of other modules, whose packages are none of ours
 	texts    map[string][]byte // Markdown, YAML, shell and make files, by path
 	paths    map[string]bool   // every file and directory
+	tests    map[string]bool   // functions of tests that go test can run by name
 }
 
 // A pkg is one directory with Go files.
@@ -46,7 +47,7 @@ var skipped = []string{"bin", "runs", "node_modules", "testdata", "internal/deps
 
 // load reads the tree. Files of Go that do not parse are errors.
 func load(fsys fs.FS) (*tree, error) {
-	t := &tree{fset: token.NewFileSet(), packages: map[string]*pkg{}, texts: map[string][]byte{}, paths: map[string]bool{}}
+	t := &tree{fset: token.NewFileSet(), packages: map[string]*pkg{}, texts: map[string][]byte{}, paths: map[string]bool{}, tests: map[string]bool{}}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -97,6 +98,12 @@ func (t *tree) add(fsys fs.FS, name string) error {
 	if !f.test {
 		p.name = parsed.Name.Name
 		export(p.exported, parsed)
+		return nil
+	}
+	for _, d := range parsed.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil {
+			t.tests[d.Name.Name] = true
+		}
 	}
 	return nil
 }
