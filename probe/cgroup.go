@@ -156,7 +156,7 @@ func groupDirs(text, sys string) map[string]string {
 	dirs := map[string]string{}
 	for line := range strings.Lines(text) {
 		p := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // hierarchy:controllers:path
-		if len(p) != 3 {
+		if len(p) != 3 || !controllers(p[1]) {
 			continue
 		}
 		mounts := []string{p[1]}
@@ -182,6 +182,17 @@ func groupDirs(text, sys string) map[string]string {
 		}
 	}
 	return dirs
+}
+
+// controllers reports whether a text can be the controllers of a hierarchy, which are also the name of its mount: no name in it leads out of the
+// directory of mounts.
+func controllers(list string) bool {
+	for name := range strings.SplitSeq(list, ",") {
+		if name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+			return false
+		}
+	}
+	return true
 }
 
 // A groupFile is one file of a controller and what it tells.

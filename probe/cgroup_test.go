@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,6 +149,26 @@ func TestCgroupsOfThisProcess(t *testing.T) {
 		t.Errorf("nothing is known of the group of process %d", os.Getpid())
 	}
 	t.Log("\n" + text(s))
+}
+
+// TestGroupDirsStayBelowTheMount: a controller is a name, so no list of groups leads out of the directory of control groups.
+func TestGroupDirsStayBelowTheMount(t *testing.T) {
+	sys := t.TempDir()
+	for _, d := range []string{"fs/cgroup/cpu", "block", "fs/cgroup/memory/a"} {
+		if err := os.MkdirAll(filepath.Join(sys, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range []string{"1:..:/", "1:../..:/block", "1:../../block:/", "1:cpu,..:/", "1:.:/", "1:cpu/..:/../block", "1:..,..:/"} {
+		if dirs := groupDirs(line+"\n", sys); len(dirs) != 0 {
+			t.Errorf("%q leads to %v", line, dirs)
+		}
+	}
+	root := filepath.Join(sys, "fs/cgroup")
+	want := map[string]string{"cpu": root + "/cpu", "memory": root + "/memory/a"}
+	if dirs := groupDirs("3:cpu:/../../..\n4:memory:/a\n", sys); !maps.Equal(dirs, want) {
+		t.Errorf("%v, want %v", dirs, want)
+	}
 }
 
 func FuzzCgroup(f *testing.F) {
