@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
-// maxBody is the largest answer that is accepted.
-const maxBody = 64 << 20
+// Limits of an answer in bytes. A server with many histograms exposes two or three megabytes.
+const (
+	maxBody   = 16 << 20
+	maxHeader = 64 << 10
+)
 
 // Scrape fetches a metrics endpoint over HTTP, on one connection that it keeps.
 type Scrape struct {
@@ -47,6 +50,8 @@ func newPage(what, rawURL string) (*page, *url.URL, error) {
 			MaxIdleConnsPerHost: 1,
 			MaxConnsPerHost:     1,
 			IdleConnTimeout:     time.Minute,
+
+			MaxResponseHeaderBytes: maxHeader,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -84,7 +89,7 @@ func NewScrape(rawURL string, labels map[string]string) (*Scrape, error) {
 // Labels returns the labels to add. The caller must not change them.
 func (s *Scrape) Labels() map[string]string { return s.labels }
 
-// Scrape fetches the endpoint. Anything but a complete answer 200 of at most 64 MiB is an error.
+// Scrape fetches the endpoint. Anything but a complete answer 200 of at most 16 MiB is an error.
 func (s *Scrape) Scrape(ctx context.Context) (body []byte, contentType string, err error) {
 	if body, contentType, err = s.fetch(ctx); err != nil {
 		err = fmt.Errorf("%w; does the metrics page (metrics_url, or url of the probe) still answer?", err)
@@ -92,7 +97,7 @@ func (s *Scrape) Scrape(ctx context.Context) (body []byte, contentType string, e
 	return body, contentType, err
 }
 
-// fetch returns the resource, valid until the next call. Anything but a complete answer 200 of at most 64 MiB is an error.
+// fetch returns the resource, valid until the next call. Anything but a complete answer 200 of at most 16 MiB is an error.
 func (p *page) fetch(ctx context.Context) (body []byte, contentType string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
 	if err != nil {

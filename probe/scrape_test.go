@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"plimsoll/series"
 )
 
 func TestScrape(t *testing.T) {
@@ -29,6 +31,8 @@ func TestScrape(t *testing.T) {
 			fmt.Fprint(w, "x 1\n")
 		case "/slow":
 			<-r.Context().Done()
+		case "/header":
+			w.Header().Set("X-Long", strings.Repeat("x", 1<<20))
 		case "/endless":
 			b := make([]byte, 1<<20)
 			for {
@@ -40,7 +44,8 @@ func TestScrape(t *testing.T) {
 	}))
 	defer srv.Close()
 	for path, want := range map[string]string{
-		"/ok": "", "/denied": "403", "/moved": "302", "/cut": "unexpected EOF", "/slow": "deadline", "/endless": "larger than 64 MiB",
+		"/ok": "", "/denied": "403", "/moved": "302", "/cut": "unexpected EOF", "/slow": "deadline", "/endless": "larger than 16 MiB",
+		"/header": "server response headers exceeded 65536 bytes",
 	} {
 		t.Run(path[1:], func(t *testing.T) {
 			s, err := NewScrape(srv.URL+path+"?token=geheim", nil)
@@ -99,6 +104,51 @@ func TestNewScrapeRefuses(t *testing.T) {
 	}
 	if s.Name() != "scrape host:1/metrics" || s.Labels()["instance"] != "app-0" {
 		t.Errorf("name %q, labels %v", s.Name(), s.Labels())
+	}
+}
+
+// growing is a page whose only series has a label more each time, and many from the third on.
+type growing struct{ asked int }
+
+func (g *growing) Name() string              { return "scrape growing" }
+func (g *growing) Labels() map[string]string { return map[string]string{"instance": "app-0"} }
+func (g *growing) Scrape(context.Context) ([]byte, string, error) {
+	g.asked++
+	n := g.asked
+	if n > 2 {
+		n += series.MaxLabels
+	}
+	var b strings.Builder
+	b.WriteString("x{")
+	for i := range n {
+		fmt.Fprintf(&b, "l%d=\"v\",", i)
+	}
+	return []byte(b.String() + "} 1\n"), "", nil
+}
+
+// TestScrapeThatGrowsIsAFailedSample: a page that would fill the memory is a failure of its probe with the reason, and its health is stored.
+func TestScrapeThatGrowsIsAFailedSample(t *testing.T) {
+	db, err := series.Create(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	r := NewRunner(db, 0)
+	r.AddScraper(&growing{})
+	p, start := r.probes[0], time.Now()
+	for n := range 5 { // what Run does at each tick
+		at := start.Add(time.Duration(n) * time.Second)
+		r.note(p, at, time.Millisecond, r.sample(t.Context(), p, at), 0)
+	}
+	st := r.Status()[0]
+	if st.Samples != 2 || st.Failures != 3 || !strings.Contains(fmt.Sprint(st.LastErr), "labels; want at most 64") {
+		t.Errorf("%+v", st)
+	}
+	for query, want := range map[string]float64{"up": 0, "plimsoll_probe_up": 0, "plimsoll_probe_failures_total": 3} {
+		got, err := db.Query(t.Context(), query, start.Add(4*time.Second))
+		if err != nil || len(got) != 1 || got[0].Value != want {
+			t.Errorf("%s: %v, %v; want %v", query, got, err, want)
+		}
 	}
 }
 

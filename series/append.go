@@ -78,13 +78,26 @@ type point struct {
 	v float64
 }
 
+// limits are the bounds of a writer; see the constants of the same names.
+type limits struct{ series, scraped, sourceSeries, sourceBytes, samples int }
+
+// source is what is known of one source of expositions.
+type source struct {
+	texts map[string]*entry // by text as exposed: a cache
+	held  int               // bytes of those texts
+	made  int               // series that this source was the first to have
+	bytes int               // of their labels
+}
+
 // writer resolves what a sample calls itself to a series, cheaply when it was seen before.
 type writer struct {
 	mu      sync.Mutex
+	max     limits
 	log     *wlog.WL
-	series  map[string]*entry            // by canonical labels
-	samples map[string]*entry            // by name and labels as given to Append
-	texts   map[string]map[string]*entry // by extra labels and format, then by text as exposed
+	series  map[string]*entry  // by canonical labels
+	samples map[string]*entry  // by name and labels as given to Append
+	sources map[string]*source // by extra labels and format
+	scraped int                // of series, those that a source was the first to have
 	batch   uint64
 	points  []point // scratch of the batch at hand
 	key     []byte
@@ -94,9 +107,10 @@ type writer struct {
 
 func newWriter() *writer {
 	return &writer{
+		max:     limits{MaxSeries, MaxScraped, MaxSourceSeries, MaxSourceBytes, MaxSamples},
 		series:  map[string]*entry{},
 		samples: map[string]*entry{},
-		texts:   map[string]map[string]*entry{},
+		sources: map[string]*source{},
 	}
 }
 
@@ -138,12 +152,12 @@ func (db *DB) Append(t time.Time, samples []Sample) error {
 		if e == nil {
 			lset, err := sampleLabels(s)
 			if err == nil {
-				e, err = w.resolve(lset)
+				e, err = w.resolve(lset, nil)
 			}
 			if err != nil {
 				return fmt.Errorf("batch of %d samples not stored: sample %d: %w", len(samples), i, err)
 			}
-			if len(w.samples) >= MaxSeries {
+			if len(w.samples) >= w.max.series {
 				clear(w.samples)
 			}
 			w.samples[string(w.key)] = e
@@ -158,7 +172,7 @@ func (db *DB) Append(t time.Time, samples []Sample) error {
 // and returns how many samples that were. Classic histograms and summaries become their _bucket,
 // _sum, _count and quantile series. The labels in extra are added to every series; where the
 // exposition has a label of that name, its own is renamed to exported_NAME. An exposition with any
-// mistake is refused whole. body is not kept.
+// mistake, or beyond one of the limits of this package, is refused whole. body is not kept.
 func (db *DB) AppendText(t time.Time, body []byte, contentType string, extra map[string]string) (n int, err error) {
 	w, err := db.begin()
 	if err != nil {
@@ -187,7 +201,7 @@ func (w *writer) parse(body []byte, contentType string, extra map[string]string)
 		}
 		format = m
 	}
-	cache := w.cache(format, extra)
+	from := w.source(format, extra)
 
 	// The parser writes a line feed behind the text it is given, and we must not touch what the
 	// caller owns.
@@ -210,29 +224,42 @@ func (w *writer) parse(body []byte, contentType string, extra map[string]string)
 		if kind != textparse.EntrySeries {
 			continue
 		}
+		if len(w.points) >= w.max.samples {
+			return fmt.Errorf("more than %d samples on one page", w.max.samples)
+		}
 		text, _, v := p.Series()
-		e := cache[string(text)]
+		e := from.texts[string(text)]
 		if e == nil {
 			var lset labels.Labels
 			p.Labels(&lset)
 			lset, err := withExtra(lset, extra)
 			if err == nil {
-				e, err = w.resolve(lset)
+				e, err = w.resolve(lset, from)
 			}
 			if err != nil {
 				return fmt.Errorf("series %s: %w", clip(text), err)
 			}
-			if len(cache) >= MaxSeries {
-				clear(cache)
-			}
-			cache[string(bytes.Clone(text))] = e
+			from.remember(text, e, w.max)
 		}
 		w.points = append(w.points, point{e, v})
 	}
 }
 
-// cache returns the cache for one format and set of extra labels.
-func (w *writer) cache(format string, extra map[string]string) map[string]*entry {
+// remember keeps the text under which a source exposes a series. One text may have many spellings, so what is kept is bounded by itself.
+func (f *source) remember(text []byte, e *entry, most limits) {
+	if len(text) > 2*MaxLabelBytes {
+		return
+	}
+	if len(f.texts) >= most.sourceSeries || f.held+len(text) > most.sourceBytes {
+		clear(f.texts)
+		f.held = 0
+	}
+	f.texts[string(bytes.Clone(text))] = e
+	f.held += len(text)
+}
+
+// source returns what is known of the source with one format and set of extra labels.
+func (w *writer) source(format string, extra map[string]string) *source {
 	w.names = w.names[:0]
 	for n := range extra {
 		w.names = append(w.names, n)
@@ -246,16 +273,16 @@ func (w *writer) cache(format string, extra map[string]string) map[string]*entry
 		k = append(k, extra[n]...)
 	}
 	w.key = k
-	c := w.texts[string(k)]
-	if c == nil {
-		c = map[string]*entry{}
-		w.texts[string(k)] = c
+	f := w.sources[string(k)]
+	if f == nil {
+		f = &source{texts: map[string]*entry{}}
+		w.sources[string(k)] = f
 	}
-	return c
+	return f
 }
 
-// resolve returns the one entry of a set of labels.
-func (w *writer) resolve(lset labels.Labels) (*entry, error) {
+// resolve returns the one entry of a set of labels, which a source exposed, or nil for none.
+func (w *writer) resolve(lset labels.Labels, from *source) (*entry, error) {
 	if err := check(lset); err != nil {
 		return nil, err
 	}
@@ -263,8 +290,22 @@ func (w *writer) resolve(lset labels.Labels) (*entry, error) {
 	if e := w.series[id]; e != nil {
 		return e, nil
 	}
-	if len(w.series) >= MaxSeries {
-		return nil, fmt.Errorf("more than %d different series in one run; something puts an unbounded value into a label", MaxSeries)
+	const why = "something puts an unbounded value into a label"
+	if len(w.series) >= w.max.series {
+		return nil, fmt.Errorf("more than %d different series in one run; %s", w.max.series, why)
+	}
+	if from != nil {
+		switch {
+		case from.made >= w.max.sourceSeries:
+			return nil, fmt.Errorf("more than %d different series of one source in one run; %s", w.max.sourceSeries, why)
+		case from.bytes+len(id) > w.max.sourceBytes:
+			return nil, fmt.Errorf("labels of more than %d bytes in the series of one source in one run; %s", w.max.sourceBytes, why)
+		case w.scraped >= w.max.scraped:
+			return nil, fmt.Errorf("more than %d different series of all scraped pages in one run; %s", w.max.scraped, why)
+		}
+		from.made++
+		from.bytes += len(id)
+		w.scraped++
 	}
 	e := &entry{lset: lset}
 	w.series[id] = e
@@ -379,7 +420,15 @@ func check(lset labels.Labels) error {
 		return errors.New("metric has no name")
 	}
 	if n, dup := lset.HasDuplicateLabelNames(); dup {
-		return fmt.Errorf("metric %s: label %q occurs twice", name, n)
+		return fmt.Errorf("metric %.120q: label %q occurs twice", name, n)
+	}
+	size := 0
+	lset.Range(func(l labels.Label) { size += len(l.Name) + len(l.Value) })
+	switch n := lset.Len() - 1; {
+	case n > MaxLabels:
+		return fmt.Errorf("metric %.120q has %d labels; want at most %d", name, n, MaxLabels)
+	case size > MaxLabelBytes:
+		return fmt.Errorf("metric %.120q has labels of %d bytes; want at most %d", name, size, MaxLabelBytes)
 	}
 	return lset.Validate(func(l labels.Label) error {
 		switch {

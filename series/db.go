@@ -23,8 +23,20 @@ import (
 // Limits of one DB. They protect the tool from a target that exposes too much, and a reader from
 // a query that asks too much.
 const (
-	// MaxSeries is the largest number of different series one directory accepts.
-	MaxSeries = 500_000
+	// MaxSeries is the largest number of different series one directory accepts. Each costs about 1.8 KB of memory until the run is sealed.
+	MaxSeries = 150_000
+	// MaxScraped is the largest number of those that come from [DB.AppendText]: pages that a target writes leave room for the probes of this tool.
+	MaxScraped = 100_000
+	// MaxSourceSeries and MaxSourceBytes are the largest number of different series, and of bytes in their labels, that one source may expose in
+	// a run. A source is what AppendText calls with one set of extra labels.
+	MaxSourceSeries = 50_000
+	MaxSourceBytes  = 16 << 20
+	// MaxSamples is the largest number of samples of one exposition.
+	MaxSamples = 50_000
+	// MaxLabels and MaxLabelBytes are the largest number of labels of one series, and of bytes in their names and values together, the metric's
+	// name included.
+	MaxLabels     = 64
+	MaxLabelBytes = 4096
 	// MaxPoints is the largest number of steps of one [DB.Range] query, as in Prometheus.
 	MaxPoints = 11_000
 	// MaxQuerySamples is the largest number of samples a query may hold in memory at once.
