@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -71,7 +72,7 @@ const (
 // read, or that others than its owner may write, is refused. No error holds the token.
 func ReadToken(path string) (string, error) {
 	const remedy = "make one: umask 077; openssl rand -hex 32 > FILE"
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a named pipe would wait for its writer
 	if err != nil {
 		return "", fmt.Errorf("token file: %w; %s", err, remedy)
 	}
@@ -97,6 +98,30 @@ func ReadToken(path string) (string, error) {
 		return "", fmt.Errorf("token file %s: want one line of visible ASCII characters; %s", path, remedy)
 	}
 	return token, nil
+}
+
+// maxCA is the largest file of certificate authorities that is read, in bytes; that of a host has a quarter of it.
+const maxCA = 1 << 20
+
+// readCA reads a file of certificate authorities.
+func readCA(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file; name a file with certificates in PEM", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxCA+1))
+	if err == nil && len(b) > maxCA {
+		err = fmt.Errorf("%s is larger than %d bytes; name a file with the certificates that are needed", path, maxCA)
+	}
+	return b, err
 }
 
 // sendable reports whether a token can be sent in a header as it is.

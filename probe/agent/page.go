@@ -88,21 +88,20 @@ func appendEscaped(b []byte, v string) []byte {
 	return b
 }
 
-// maxSeries bounds the series of a page, and with it what a reader remembers.
+// maxSeries bounds the samples of a page, and the different series of all pages that a parser has read.
 const maxSeries = 50_000
 
 // A parser reads pages. It remembers the labels of each series, with those that it adds.
 type parser struct {
 	add   []series.Label
-	known map[string]series.Sample
+	known map[string]series.Sample // by text as exposed
+	held  int                      // bytes of those texts
 }
 
 // parse returns the samples of a whole page, valid until the next call; without its last line it is cut off, which is an
-// error. A series that has one of the labels to add already is refused.
+// error. A series that has one of the labels to add already is refused. So is a page with series that no page had before, once there were
+// maxSeries of them, or texts of series.MaxSourceBytes.
 func (r *parser) parse(body []byte, into []series.Sample) ([]series.Sample, error) {
-	if len(r.known) > maxSeries {
-		clear(r.known)
-	}
 	if r.known == nil {
 		r.known = map[string]series.Sample{}
 	}
@@ -125,15 +124,24 @@ func (r *parser) parse(body []byte, into []series.Sample) ([]series.Sample, erro
 		if stamp != nil {
 			return nil, fmt.Errorf("sample %d has a time stamp of its own", len(into)+1)
 		}
+		if len(into) >= maxSeries {
+			return nil, fmt.Errorf("more than %d samples", maxSeries)
+		}
 		s, ok := r.known[string(text)]
 		if !ok {
-			if len(into) >= maxSeries {
-				return nil, fmt.Errorf("more than %d series", maxSeries)
+			switch {
+			case len(r.known) >= maxSeries:
+				return nil, fmt.Errorf("more than %d different series since the first page", maxSeries)
+			case len(text) > 2*series.MaxLabelBytes:
+				return nil, fmt.Errorf("sample %d: a series of %d bytes; want at most %d", len(into)+1, len(text), 2*series.MaxLabelBytes)
+			case r.held+len(text) > series.MaxSourceBytes:
+				return nil, fmt.Errorf("different series of more than %d MiB since the first page", series.MaxSourceBytes>>20)
 			}
 			if s, err = r.sample(p); err != nil {
 				return nil, fmt.Errorf("sample %d: %w", len(into)+1, err)
 			}
 			r.known[string(text)] = s
+			r.held += len(text)
 		}
 		s.Value = v
 		into = append(into, s)

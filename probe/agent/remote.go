@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,8 +21,11 @@ import (
 	"plimsoll/series"
 )
 
-// maxBody is the largest page that is accepted.
-const maxBody = 16 << 20
+// Limits of an answer in bytes.
+const (
+	maxBody     = 16 << 20
+	maxResponse = 64 << 10 // of its header, which has the reasons of failures
+)
 
 // SystemCA as RemoteConfig.CA trusts the certificate authorities of this host.
 const SystemCA = "system"
@@ -99,7 +101,7 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 			return nil
 		}
 	case c.CA != SystemCA:
-		pem, err := os.ReadFile(c.CA)
+		pem, err := readCA(c.CA)
 		if err != nil {
 			return nil, fmt.Errorf("ca: %w", err)
 		}
@@ -115,6 +117,7 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 		client: &http.Client{
 			Transport: &http.Transport{
 				TLSClientConfig: conf, DisableCompression: true, MaxIdleConnsPerHost: 1, MaxConnsPerHost: 1, IdleConnTimeout: time.Minute,
+				MaxResponseHeaderBytes: maxResponse,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

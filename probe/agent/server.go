@@ -22,12 +22,12 @@ import (
 const (
 	// MaxReaders is how many readers may have probes of their own at once.
 	MaxReaders = 8
-	// maxConns is how many connections may be open at once, with or without a token.
-	maxConns = 64
+	// maxGuests is how many connections may be open at once that have not shown the token.
+	maxGuests = 128
 	// DefaultSampleTime is how long the probes of one answer may take: readers have a second.
 	DefaultSampleTime = 700 * time.Millisecond
 
-	headerTimeout = 5 * time.Second
+	headerTimeout = 5 * time.Second // of a handshake, and again of the first header
 	writeTimeout  = 5 * time.Second
 	idleTimeout   = 30 * time.Second // a reader asks once a second, a Prometheus every 15 s
 	endTimeout    = 2 * time.Second
@@ -51,7 +51,6 @@ type Config struct {
 type Server struct {
 	conf    Config
 	token   [sha256.Size]byte
-	conns   chan struct{}
 	readers chan struct{}
 }
 
@@ -77,7 +76,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	w.close()
-	return &Server{conf: c, token: sha256.Sum256([]byte(c.Token)), conns: make(chan struct{}, maxConns), readers: make(chan struct{}, MaxReaders)}, nil
+	return &Server{conf: c, token: sha256.Sum256([]byte(c.Token)), readers: make(chan struct{}, MaxReaders)}, nil
 }
 
 // Fingerprint returns that of the server's certificate.
@@ -85,6 +84,7 @@ func (s *Server) Fingerprint() string { return Fingerprint(s.conf.Certificate.Ce
 
 // A reader is one connection, with the probes that it has once it showed the token.
 type reader struct {
+	guest  *guest     // until it shows the token
 	mu     sync.Mutex // held while an answer is made
 	watch  *watch
 	page   page
@@ -108,6 +108,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			r := &reader{}
+			if t, ok := c.(*tls.Conn); ok {
+				r.guest, _ = t.NetConn().(*guest)
+			}
 			mu.Lock()
 			readers[c] = r
 			mu.Unlock()
@@ -127,7 +130,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		},
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.ServeTLS(&limited{Listener: l, open: s.conns}, "", "") }()
+	go func() { done <- srv.ServeTLS(&lobby{Listener: l, most: maxGuests}, "", "") }()
 	var err error
 	select {
 	case err = <-done:
@@ -175,6 +178,12 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request) {
 		refuse(http.StatusUnauthorized, "want Authorization: Bearer and the token of this agent's -token-file")
 		return
 	}
+	r, _ := req.Context().Value(readerKey{}).(*reader)
+	if r == nil || r.guest == nil {
+		refuse(http.StatusInternalServerError, "the connection is not known")
+		return
+	}
+	r.guest.admit()
 	switch {
 	case req.URL.Path != "/metrics":
 		refuse(http.StatusNotFound, "there is /metrics, and nothing else")
@@ -182,11 +191,6 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request) {
 	case req.Method != http.MethodGet:
 		h.Set("Allow", http.MethodGet)
 		refuse(http.StatusMethodNotAllowed, "want GET")
-		return
-	}
-	r, _ := req.Context().Value(readerKey{}).(*reader)
-	if r == nil {
-		refuse(http.StatusInternalServerError, "the connection is not known")
 		return
 	}
 	r.mu.Lock()
@@ -244,36 +248,4 @@ func oneLine(s string) string {
 		s = s[:maxReason] + "..."
 	}
 	return s
-}
-
-// limited is a listener with a bounded number of open connections; one more is closed at once.
-type limited struct {
-	net.Listener
-	open chan struct{}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.open <- struct{}{}:
-			return &counted{Conn: c, left: sync.OnceFunc(func() { <-l.open })}, nil
-		default:
-			_ = c.Close()
-		}
-	}
-}
-
-type counted struct {
-	net.Conn
-	left func()
-}
-
-func (c *counted) Close() error {
-	err := c.Conn.Close()
-	c.left()
-	return err
 }
