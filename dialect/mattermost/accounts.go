@@ -195,7 +195,7 @@ func (c *Client) MyTeams(ctx context.Context, userID string) (ids []string, err 
 
 // TeamMembers returns one page of the user ids of a team.
 func (c *Client) TeamMembers(ctx context.Context, teamID string, page, perPage int) (ids []string, err error) {
-	err = c.get(ctx, opTeamMembers, fmt.Sprintf("/teams/%s/members?page=%d&per_page=%d", url.PathEscape(teamID), page, perPage), idsOf("user_id", &ids))
+	err = c.get(ctx, opTeamMembers, fmt.Sprintf("/teams/%s/members?page=%d&per_page=%d", url.PathEscape(teamID), page, perPage), membersOf(page, perPage, &ids))
 	return ids, err
 }
 

@@ -95,8 +95,8 @@ func (a *person) generateUserReport(ctx context.Context) error {
 	a.c.SetToken(a.b.adminToken)
 	n := 0
 	var last Profile
-	for {
-		page, err := a.c.UserReport(ctx, last.Username, last.ID, reportPage)
+	for before := 0; ; before++ {
+		page, err := a.c.UserReport(ctx, before, last.Username, last.ID, reportPage)
 		if err != nil {
 			return err
 		}

@@ -126,8 +126,8 @@ func (a *person) viewThread(ctx context.Context) error {
 	}
 	last := Seen{}
 	read := 1 // the root, which comes with each page, and from some servers twice
-	for {
-		posts, more, err := a.c.ThreadPage(ctx, id.String(), last, repliesPage)
+	for before := 0; ; before++ {
+		posts, more, err := a.c.ThreadPage(ctx, id.String(), before, last, repliesPage)
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func effects() []effect {
 	add("UsersSince", 200, "["+aProfile+"]", "0.id= 0.username", "[]", func(ctx context.Context, c *Client) error { _, err := c.UsersSince(ctx, []string{"u"}, 1); return err })
 	add("Users", 200, "["+aProfile+"]", "0.id 0.username", "[]", func(ctx context.Context, c *Client) error { _, err := c.Users(ctx, 0, 9, ""); return err })
 	add("SearchUsers", 200, "["+aProfile+"]", "0.id 0.username", "[]", func(ctx context.Context, c *Client) error { _, err := c.SearchUsers(ctx, "n"); return err })
-	add("UserReport", 200, "["+aProfile+"]", "0.id 0.username", "[] null", func(ctx context.Context, c *Client) error { _, err := c.UserReport(ctx, "", "", 9); return err })
+	add("UserReport", 200, "["+aProfile+"]", "0.id 0.username", "[] null", func(ctx context.Context, c *Client) error { _, err := c.UserReport(ctx, 0, "", "", 9); return err })
 	add("AutocompleteUsers", 200, `{"users":[`+aProfile+`],"out_of_channel":[`+aProfile+`]}`, "users users.0.id users.0.username out_of_channel.0.id", "",
 		func(ctx context.Context, c *Client) error {
 			_, _, err := c.AutocompleteUsers(ctx, "t", "c", "n")
@@ -160,7 +160,10 @@ func effects() []effect {
 	})
 	add("SearchPosts", 200, aPage, "order? posts posts.p.id=", "", func(ctx context.Context, c *Client) error { _, err := c.SearchPosts(ctx, "t", "x", 0); return err })
 	add("Thread", 200, aThread, "order posts posts.r.id=", "", func(ctx context.Context, c *Client) error { _, err := c.Thread(ctx, "r"); return err })
-	add("ThreadPage", 200, aThread, "order? posts posts.r.id=", "", func(ctx context.Context, c *Client) error { _, _, err := c.ThreadPage(ctx, "r", Seen{}, 9); return err })
+	add("ThreadPage", 200, aThread, "order? posts posts.r.id=", "", func(ctx context.Context, c *Client) error {
+		_, _, err := c.ThreadPage(ctx, "r", 0, Seen{}, 9)
+		return err
+	})
 	add("Upload", 201, anUpload, "file_infos file_infos.0.id file_infos.0.size", "", func(ctx context.Context, c *Client) error {
 		_, err := c.Upload(ctx, "c", "n", "text/plain", []byte("1234"))
 		return err

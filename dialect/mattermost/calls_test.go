@@ -80,7 +80,7 @@ func TestProfileAndDraftCalls(t *testing.T) {
 		{"file_preview", "GET /files/f/preview ", 200, []string{"jpeg"}, []string{""}, func() error { return c.Preview(ctx, "f") }},
 		{"file", "GET /files/f ", 200, []string{"x"}, []string{""}, func() error { return c.File(ctx, "f") }},
 		{"user_report", "GET /reports/users?sort_column=Username&page_size=50&from_column_value=ann&from_id=u ", 200, []string{"[]", `[{"id":"u","username":"n"}]`}, []string{`[{}]`},
-			func() error { _, err := c.UserReport(ctx, "ann", "u", 50); return err }},
+			func() error { _, err := c.UserReport(ctx, 1, "ann", "u", 50); return err }},
 		{"client_perf", `POST /client_perf {"version":"0.1.0","client_id":"","labels":{"platform":"linux","agent":"chrome"},"start":1,"end":2,"counters":[],"histograms":[{"metric":"TTFB","value":1.500,"timestamp":2}]}`,
 			200, []string{"", `{"status":"OK"}`}, []string{"{}"}, func() error {
 				return c.ClientPerformance(ctx, time.UnixMilli(1), time.UnixMilli(2), []Measurement{{"TTFB", 1500 * time.Microsecond, time.UnixMilli(2)}})

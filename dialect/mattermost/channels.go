@@ -52,7 +52,7 @@ func byName(x, y Channel) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.C
 
 // ChannelMembers returns one page of the user ids of a channel.
 func (c *Client) ChannelMembers(ctx context.Context, channelID string, page, perPage int) (ids []string, err error) {
-	err = c.get(ctx, opChannelMembers, fmt.Sprintf("/channels/%s/members?page=%d&per_page=%d", url.PathEscape(channelID), page, perPage), idsOf("user_id", &ids))
+	err = c.get(ctx, opChannelMembers, fmt.Sprintf("/channels/%s/members?page=%d&per_page=%d", url.PathEscape(channelID), page, perPage), membersOf(page, perPage, &ids))
 	return ids, err
 }
 

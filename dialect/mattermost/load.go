@@ -138,7 +138,14 @@ func (c *Client) MyChannels(ctx context.Context, userID string) (chs []Channel, 
 
 // MyChannelMembers reads one page of the user's memberships in all teams.
 func (c *Client) MyChannelMembers(ctx context.Context, userID string, page, perPage int) (n int, err error) {
-	return c.many(ctx, opMyChannelMembers, fmt.Sprintf("/users/%s/channel_members?page=%d&per_page=%d", url.PathEscape(userID), page, perPage), "user_id", userID, "channel_id", "")
+	path := fmt.Sprintf("/users/%s/channel_members?page=%d&per_page=%d", url.PathEscape(userID), page, perPage)
+	err = c.get(ctx, opMyChannelMembers, path, func(resp *wire.Response) error {
+		if err := listed(&n, "user_id", userID, "channel_id", "")(resp); err != nil {
+			return err
+		}
+		return ends(page, n >= perPage)
+	})
+	return n, err
 }
 
 // MyStatus reads the user's presence.
@@ -168,8 +175,10 @@ func (c *Client) UsersSince(ctx context.Context, ids []string, since int64) (n i
 func (c *Client) PublicChannels(ctx context.Context, teamID string, page, perPage int) (chs []Channel, err error) {
 	path := fmt.Sprintf("/teams/%s/channels?page=%d&per_page=%d", url.PathEscape(teamID), page, perPage)
 	err = c.get(ctx, opPublicChannels, path, func(resp *wire.Response) (err error) {
-		chs, err = channels(resp.Body)
-		return err
+		if chs, err = channels(resp.Body); err != nil {
+			return err
+		}
+		return ends(page, len(chs) >= perPage)
 	})
 	return chs, err
 }

@@ -177,18 +177,22 @@ func (c *Client) File(ctx context.Context, fileID string) error {
 	return err
 }
 
-// UserReport reads one page of the report on all users, by name, behind one of them ("" for the first page); for administrators.
-func (c *Client) UserReport(ctx context.Context, afterName, afterID string, size int) (page []Profile, err error) {
+// UserReport reads one page of the report on all users, by name, behind one of them ("" for the first page); before says how many pages were read.
+// It is for administrators.
+func (c *Client) UserReport(ctx context.Context, before int, afterName, afterID string, size int) (page []Profile, err error) {
 	path := "/reports/users?sort_column=Username&page_size=" + strconv.Itoa(size)
 	if afterID != "" {
 		path += "&from_column_value=" + url.QueryEscape(afterName) + "&from_id=" + url.QueryEscape(afterID)
 	}
 	err = c.get(ctx, opUserReport, path, func(resp *wire.Response) error {
-		return eachIn(resp.Body, func(v []byte) error {
+		if err := eachIn(resp.Body, func(v []byte) error {
 			p, err := profile(v)
 			page = append(page, p)
 			return err
-		})
+		}); err != nil {
+			return err
+		}
+		return ends(before, len(page) >= size)
 	})
 	return page, err
 }

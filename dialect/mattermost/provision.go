@@ -268,20 +268,28 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 	return ids, err
 }
 
-// pages collects the results of a paged list.
-func pages(list func(page int) ([]string, error)) (map[string]bool, error) {
-	all := map[string]bool{}
+// membersAmong returns which of some users are in a paged list, however long that is: it keeps no others.
+func membersAmong(users []string, list func(page int) ([]string, error)) (map[string]bool, error) {
+	wanted, found := make(map[string]bool, len(users)), map[string]bool{}
+	for _, id := range users {
+		wanted[id] = true
+	}
+	first := ""
 	for page := 0; ; page++ {
 		ids, err := list(page)
 		if err != nil {
 			return nil, err
 		}
-		before := len(all)
 		for _, id := range ids {
-			all[id] = true
+			if wanted[id] {
+				found[id] = true
+			}
 		}
-		if len(ids) < pageSize || len(all) == before { // the end, or a server that ignores the page
-			return all, nil
+		if len(ids) < pageSize || len(found) == len(wanted) || page > 0 && ids[0] == first { // the end, all, or a server that ignores the page
+			return found, nil
+		}
+		if page == 0 {
+			first = ids[0]
 		}
 	}
 }
@@ -290,7 +298,7 @@ func pages(list func(page int) ([]string, error)) (map[string]bool, error) {
 func (s *setup) joinTeam(team string, users []string) error {
 	var members map[string]bool
 	err := s.with(func(c *Client) (err error) {
-		members, err = pages(func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
+		members, err = membersAmong(users, func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
 		return err
 	})
 	if err != nil {
@@ -320,7 +328,7 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 	}
 	lists := make([][]string, len(channels))
 	err := s.parallel(len(channels), func(ctx context.Context, c *Client, i int) error {
-		members, err := pages(func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
+		members, err := membersAmong(want[i], func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
 		if err != nil {
 			return fmt.Errorf("members of channel %s: %w", channels[i], err)
 		}

@@ -45,7 +45,7 @@ func TestThreadAndSearchCalls(t *testing.T) {
 		{"unfollow_thread", "DELETE /users/u/teams/t/threads/r/following ", 200, ok, no, func() error { return c.UnfollowThread(ctx, "u", "t", "r") }},
 		{"read_all_threads", "PUT /users/u/teams/t/threads/read ", 200, ok, no, func() error { return c.ReadAllThreads(ctx, "u", "t") }},
 		{"get_thread", "GET /posts/r/thread?direction=down&perPage=60&fromPost=p&fromCreateAt=9 ", 200, []string{posts}, []string{"{}", `{"order":["r"],"posts":{}}`}, func() error {
-			_, _, err := c.ThreadPage(ctx, "r", Seen{ID: parseID("p"), CreateAt: 9}, 60)
+			_, _, err := c.ThreadPage(ctx, "r", 1, Seen{ID: parseID("p"), CreateAt: 9}, 60)
 			return err
 		}},
 		{"post", `POST /posts {"channel_id":"c","message":"m",` + asks + "}", 201, []string{`{"id":"p","create_at":7,"channel_id":"c",` + asks + "}"},
@@ -117,7 +117,7 @@ func TestThreadAndSearchCalls(t *testing.T) {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	body = posts
-	if list, more, err := c.ThreadPage(ctx, "r", Seen{}, 60); err != nil || len(list) != 1 || !more || asked != "GET /posts/r/thread?direction=down&perPage=60 " {
+	if list, more, err := c.ThreadPage(ctx, "r", 0, Seen{}, 60); err != nil || len(list) != 1 || !more || asked != "GET /posts/r/thread?direction=down&perPage=60 " {
 		t.Errorf("got %+v, %v, %v for %s", list, more, err, asked)
 	}
 }

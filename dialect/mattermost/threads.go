@@ -163,8 +163,8 @@ func (c *Client) ReadAllThreads(ctx context.Context, userID, teamID string) erro
 }
 
 // ThreadPage reads a post and one page of its replies, oldest first, after one that was read before (last, if its id is not none), and
-// reports whether there are more. A server before 6.0 sends the whole thread.
-func (c *Client) ThreadPage(ctx context.Context, rootID string, last Seen, perPage int) (posts []Seen, more bool, err error) {
+// reports whether there are more; before says how many pages were read. A server before 6.0 sends the whole thread.
+func (c *Client) ThreadPage(ctx context.Context, rootID string, before int, last Seen, perPage int) (posts []Seen, more bool, err error) {
 	path := "/posts/" + url.PathEscape(rootID) + "/thread?direction=down&perPage=" + strconv.Itoa(perPage)
 	if !last.ID.None() {
 		path += "&fromPost=" + last.ID.String() + "&fromCreateAt=" + millis(last.CreateAt)
@@ -178,12 +178,15 @@ func (c *Client) ThreadPage(ctx context.Context, rootID string, last Seen, perPa
 				return fmt.Errorf("%w: a post of another thread", errEffect)
 			}
 		}
-		return eachField(resp.Body, func(k, v []byte) error {
+		if err := eachField(resp.Body, func(k, v []byte) error {
 			if string(k) == "has_next" {
 				more = string(v) == "true"
 			}
 			return nil
-		})
+		}); err != nil {
+			return err
+		}
+		return ends(before, more)
 	})
 	return posts, more, err
 }

@@ -89,6 +89,9 @@ type stage struct {
 // stagePersons are the accounts of a stage: the actor, the witness, and others to talk to.
 const stagePersons = 6
 
+// stageTime ends the provisioning of a stage.
+const stageTime = 5 * time.Minute
+
 func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	cfg.Secrets.Add(cfg.Token, cfg.Password, cfg.UserPassword)
 	params := map[string]string{"team": "plimsoll-verify", "users": "plverify-", "channels": "4", "memberships": "4"}
@@ -103,7 +106,9 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
 		},
 	}}
-	if err := s.b.Provision(ctx, s.env, stagePersons); err != nil {
+	provisioning, done := context.WithTimeoutCause(ctx, stageTime, fmt.Errorf("provisioning is not done within %v", stageTime))
+	defer done()
+	if err := s.b.Provision(provisioning, s.env, stagePersons); err != nil {
 		return nil, err
 	}
 	s.nonce = time.Now().UnixNano()
