@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -265,16 +264,11 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 	if _, err := f.s.layout(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
 		return nil, err
 	}
-	provision := func(ctx context.Context, at target.Endpoint) error {
+	provisioned := func(ctx context.Context, at target.Endpoint) error {
 		f.s.prog.doing("provisioning", 0)
 		env := sys.env(p, at.URL())
 		env.Log = func(format string, args ...any) { f.s.prog.doing(fmt.Sprintf(format, args...), 0) }
-		for _, part := range mix {
-			if err := part.Behavior.Provision(ctx, env, int(math.Ceil(part.Share*float64(users)))+1); err != nil {
-				return err
-			}
-		}
-		return nil
+		return provision(ctx, env, mix, users)
 	}
 	sys.ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir
 	f.s.prog.doing("deploying", 0)
@@ -282,7 +276,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		return nil, err
 	}
 	spec.URL = cmp.Or(sys.house.url(), spec.URL)
-	if sys.dep, err = f.driver(t, provision, filled, sys.house, spec.Dir).Deploy(ctx, spec); err != nil {
+	if sys.dep, err = f.driver(t, provisioned, filled, sys.house, spec.Dir).Deploy(ctx, spec); err != nil {
 		return nil, errors.Join(err, sys.house.close(context.WithoutCancel(ctx)))
 	}
 	f.systems[key] = sys // from here on close stops it
@@ -291,7 +285,7 @@ func (f *deployments) system(ctx context.Context, pt part) (*system, error) {
 		return nil, err
 	}
 	if t.Driver == "external" {
-		if err := provision(ctx, sys.dep); err != nil {
+		if err := provisioned(ctx, sys.dep); err != nil {
 			return nil, fmt.Errorf("provisioning: %w", err)
 		}
 	}
