@@ -16,8 +16,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxSource is the largest plan that is read, in bytes.
-const maxSource = 1 << 20
+// MaxSource is the largest plan that is read, in bytes.
+const MaxSource = 1 << 20
+
+// maxEntries is the largest number of entries of one list or mapping.
+const maxEntries = 1000
 
 // Known holds the names that exist where a plan is to be carried out. A nil list is not checked, which is what
 // [Parse] does; package plan itself knows no driver and no behavior.
@@ -56,7 +59,8 @@ type Refusal struct {
 
 // Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value
 // of the wrong type or unit, a value that is impossible by itself or beside others, an alias and a secret are all
-// errors. It reports everything it finds as one [*Error].
+// errors. So are more than [MaxSource] bytes, and more than 1000 entries of one list or mapping. It reports everything it finds as one [*Error], which
+// describes the first 100 problems and counts the rest.
 func Parse(src []byte) (*Plan, error) { return Known{}.Parse(src) }
 
 // ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. What it compares is what it lists: a margin that a later version of this
@@ -70,7 +74,7 @@ func (k Known) parse(src []byte, stored bool) (*Plan, error) {
 	d := &decoder{stored: stored, nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{}}
 	root := d.document(src)
 	if root == nil {
-		return nil, newError(d.problems)
+		return nil, newError(d.problems, d.more)
 	}
 	var p Plan
 	d.value("", root, reflect.ValueOf(&p).Elem(), "")
@@ -78,7 +82,7 @@ func (k Known) parse(src []byte, stored bool) (*Plan, error) {
 	d.applyDefaults(&p)
 	d.check(&p, k)
 	if len(d.problems) > 0 {
-		return nil, newError(d.problems)
+		return nil, newError(d.problems, d.more)
 	}
 	return &p, nil
 }
@@ -86,6 +90,7 @@ func (k Known) parse(src []byte, stored bool) (*Plan, error) {
 // A decoder turns YAML nodes into a plan and remembers where everything stood and what was wrong.
 type decoder struct {
 	problems []Problem
+	more     int                   // problems that are only counted
 	nodes    map[string]*yaml.Node // by path, for each value in the file
 	bad      map[string]bool       // paths with a problem, and all paths above them
 	unread   map[string]bool       // paths whose value could not be read; nothing below them can be judged
@@ -100,7 +105,11 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 	if n != nil && n.Line > 0 {
 		line, col = n.Line, n.Column
 	}
-	d.problems = append(d.problems, Problem{Line: line, Col: col, Path: path, Msg: fmt.Sprintf(format, args...)})
+	if d.full() {
+		d.more++
+	} else {
+		d.problems = append(d.problems, Problem{Line: line, Col: col, Path: path, Msg: fmt.Sprintf(format, args...)})
+	}
 	if !d.checking {
 		d.unread[path] = true
 	}
@@ -109,6 +118,9 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 		path = above(path)
 	}
 }
+
+// full reports whether further problems are only counted.
+func (d *decoder) full() bool { return len(d.problems) >= maxProblems }
 
 // above returns the path of the mapping or list around a value; "" is the plan.
 func above(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
@@ -147,8 +159,8 @@ var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
 
 // document returns the root mapping of the only document, or nil after noting why there is none.
 func (d *decoder) document(src []byte) (root *yaml.Node) {
-	if len(src) > maxSource {
-		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?", maxSource)
+	if len(src) > MaxSource {
+		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?", MaxSource)
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(src))
@@ -195,13 +207,13 @@ func (d *decoder) plain(n *yaml.Node) bool {
 	ok := true
 	switch {
 	case n.Kind == yaml.AliasNode:
-		d.fail(n, "", "aliases (*%s) are not allowed in plans; write the value out", n.Value)
+		d.fail(n, "", "aliases (*%s) are not allowed in plans; write the value out", shortened(n.Value))
 		return false
 	case n.Anchor != "":
-		d.fail(n, "", "anchors (&%s) are not allowed in plans; write the value out where it is needed", n.Anchor)
+		d.fail(n, "", "anchors (&%s) are not allowed in plans; write the value out where it is needed", shortened(n.Anchor))
 		ok = false
 	case n.Style&yaml.TaggedStyle != 0:
-		d.fail(n, "", "tags (%s) are not allowed in plans; write the plain value", n.Tag)
+		d.fail(n, "", "tags (%s) are not allowed in plans; write the plain value", shortened(n.Tag))
 		ok = false
 	}
 	for _, c := range n.Content {
@@ -383,6 +395,10 @@ func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 	d.mapping(path, n, "a mapping of "+strings.Join(keys, ", "), func(key string, k, c *yaml.Node) {
 		i := slices.Index(keys, key)
 		if i < 0 {
+			if d.full() { // a remedy costs more than all the rest
+				d.fail(k, join(path, shortened(key)), "unknown key")
+				return
+			}
 			remedy := nearest(key, keys)
 			if remedy == "" {
 				remedy = elsewhere(key)
@@ -390,7 +406,7 @@ func (d *decoder) object(path string, n *yaml.Node, v reflect.Value) {
 			if remedy == "" {
 				remedy = "known here: " + strings.Join(keys, ", ")
 			}
-			d.fail(k, join(path, key), "unknown key; %s", remedy)
+			d.fail(k, join(path, shortened(key)), "unknown key; %s", remedy)
 			return
 		}
 		d.value(join(path, key), c, fs[i].value, fs[i].kind)
@@ -425,6 +441,10 @@ func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key 
 		d.fail(n, path, "is %s; want %s", kindOf(n), want)
 		return
 	}
+	if len(n.Content)/2 > maxEntries {
+		d.fail(n, path, "has %d keys; want at most %d", len(n.Content)/2, maxEntries)
+		return
+	}
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
@@ -433,7 +453,7 @@ func (d *decoder) mapping(path string, n *yaml.Node, want string, each func(key 
 			continue
 		}
 		if line, twice := first[k.Value]; twice {
-			d.fail(k, join(path, k.Value), "is there twice, first on line %d; keep one", line)
+			d.fail(k, join(path, shortened(k.Value)), "is there twice, first on line %d; keep one", line)
 			continue
 		}
 		first[k.Value] = k.Line
@@ -516,6 +536,10 @@ func decodeScalar[T any](d *decoder, path string, n *yaml.Node, to *T, want stri
 func decodeList[T any](d *decoder, path string, n *yaml.Node, want string, each func(string, *yaml.Node, *T)) []T {
 	if n.Kind != yaml.SequenceNode {
 		d.fail(n, path, "is %s; want %s", kindOf(n), want)
+		return nil
+	}
+	if len(n.Content) > maxEntries {
+		d.fail(n, path, "has %d entries; want at most %d", len(n.Content), maxEntries)
 		return nil
 	}
 	var list []T

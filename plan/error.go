@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A Problem is one thing wrong with a plan, and where.
@@ -28,14 +29,24 @@ func (p Problem) String() string {
 // Error is String: each problem is one of those that an [Error] joins.
 func (p Problem) Error() string { return p.String() }
 
-// An Error holds everything that is wrong with a plan, at least one Problem, in the order of the file.
-type Error struct{ Problems []Problem }
+// maxProblems is how many problems of a plan are described. Who has more of them has named another file, and needs the first.
+const maxProblems = 100
+
+// An Error holds what is wrong with a plan, at least one Problem, in the order of the file.
+type Error struct {
+	Problems []Problem
+	// More is how many problems there are beyond the first 100 that were found.
+	More int
+}
 
 // Error returns one line for each problem.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Problems))
+	lines := make([]string, len(e.Problems), len(e.Problems)+1)
 	for i, p := range e.Problems {
 		lines[i] = p.String()
+	}
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d problems more", e.More))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -50,11 +61,11 @@ func (e *Error) Unwrap() []error {
 }
 
 // newError sorts the problems by place.
-func newError(problems []Problem) *Error {
+func newError(problems []Problem, more int) *Error {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Msg, b.Msg))
 	})
-	return &Error{Problems: slices.Compact(problems)}
+	return &Error{Problems: slices.Compact(problems), More: more}
 }
 
 // clip quotes a value of the file for a message, cut to a readable length.
@@ -65,6 +76,14 @@ func clip(s string) string {
 		return fmt.Sprintf("%q…", string(r[:most]))
 	}
 	return fmt.Sprintf("%q", s)
+}
+
+// shortened returns a key of the file as a part of a path: as it is, or quoted and cut when it is long or holds what a terminal obeys.
+func shortened(key string) string {
+	if len(key) <= 128 && !strings.ContainsFunc(key, unicode.IsControl) {
+		return key
+	}
+	return clip(key)
 }
 
 // nearest returns `did you mean "x"?` for the candidate within two typing errors of word, or "" if there is none.

@@ -57,7 +57,7 @@ func (k Known) ParseWeights(src []byte) (map[string]float64, error) {
 		}
 	}
 	if len(d.problems) > 0 {
-		return nil, newError(d.problems)
+		return nil, newError(d.problems, d.more)
 	}
 	return w.Weights, nil
 }

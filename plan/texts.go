@@ -35,7 +35,7 @@ func ParseReport(src []byte) (Report, error) {
 		}
 	}
 	if len(d.problems) > 0 {
-		return Report{}, newError(d.problems)
+		return Report{}, newError(d.problems, d.more)
 	}
 	return r, nil
 }

@@ -127,7 +127,7 @@ func readSpec(name string) (dataset.Spec, error) {
 	if s, ok := dataset.Preset(name); ok {
 		return s, nil
 	}
-	src, err := os.ReadFile(name)
+	src, err := readRegular(name, maxSmall)
 	if errors.Is(err, os.ErrNotExist) {
 		return dataset.Spec{}, usagef("dataset %s: neither a preset (%s) nor a file", name, strings.Join(dataset.Presets(), ", "))
 	}

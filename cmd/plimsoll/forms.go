@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,7 +144,7 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 		return fmt.Errorf("the stored plan of %s: %w", c.ID, err)
 	}
 	if *o.texts != "" {
-		data, err := os.ReadFile(*o.texts)
+		data, err := readRegular(*o.texts, maxSmall)
 		if err != nil {
 			return usageError{err}
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -54,7 +53,7 @@ func inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 	if !filepath.IsAbs(file) && planFile != "-" {
 		file = filepath.Join(filepath.Dir(planFile), file)
 	}
-	src, err := os.ReadFile(file)
+	src, err := readRegular(file, plan.MaxSource)
 	if err != nil {
 		return nil, usagef("workload.mix: %w", err)
 	}

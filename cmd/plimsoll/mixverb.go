@@ -11,7 +11,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +42,7 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 	var answer []byte
 	from := s.file
 	if s.file != "" {
-		answer, err = os.ReadFile(s.file)
+		answer, err = readRegular(s.file, maxAnswer)
 		if err != nil {
 			return usageError{err}
 		}
@@ -138,7 +137,7 @@ func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, 
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if s.tokenFile != "" {
-		token, err := os.ReadFile(s.tokenFile)
+		token, err := readRegular(s.tokenFile, maxSecret)
 		if err != nil {
 			return "", nil, usageError{err}
 		}
@@ -152,7 +151,7 @@ func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, 
 		return "", nil, err
 	}
 	defer resp.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	answer, err = readUpTo(resp.Body, maxAnswer)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", from, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +82,7 @@ func (a *app) pushCredentials() (string, error) {
 			return "", fmt.Errorf("%s and %s_FILE are both set; unset one", name, name)
 		}
 		if file != "" {
-			b, err := os.ReadFile(file)
+			b, err := readRegular(file, maxSecret)
 			if err != nil {
 				return "", fmt.Errorf("%s_FILE: %w", name, err)
 			}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
-	"os"
 
 	"plimsoll/plain"
 	"plimsoll/plan"
@@ -43,9 +43,10 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			Digest   string         `json:"digest,omitempty"`
 			Plan     string         `json:"plan,omitempty"`
 			Problems []plan.Problem `json:"problems,omitempty"`
+			More     int            `json:"more,omitempty"` // problems that are not described
 		}{File: rest[1], OK: err == nil}
 		if bad := (*plan.Error)(nil); errors.As(err, &bad) {
-			out.Problems = bad.Problems
+			out.Problems, out.More = bad.Problems, bad.More
 		} else if err != nil {
 			return err
 		} else {
@@ -75,9 +76,14 @@ func (a *app) readPlan(path string) (*plan.Plan, error) {
 	var src []byte
 	var err error
 	if path == "-" {
-		src, err = io.ReadAll(io.LimitReader(a.stdin, 1<<20))
+		if src, err = readUpTo(a.stdin, plan.MaxSource); errors.Is(err, errTooLarge) {
+			err = fmt.Errorf("standard input is larger than %d bytes; plans are small, is this another file?", plan.MaxSource)
+		}
 	} else {
-		src, err = os.ReadFile(path)
+		src, err = readRegular(path, plan.MaxSource)
+		if _, ok := errors.AsType[irregularError](err); ok {
+			err = fmt.Errorf("%w, or - for standard input", err)
+		}
 	}
 	if err != nil {
 		return nil, usageError{err}

@@ -175,10 +175,8 @@ func (s *session) resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
 		s.hide(full)
 	}
 	for k, v := range w.Params {
-		if !isSetting(k) {
-			continue
-		}
-		if _, err := plan.Expand(v, s.lookup); err != nil {
+		// A secret that is not in the plan's place may be in the environment.
+		if _, err := plan.Expand(v, s.lookup); err != nil && (isSetting(k) || unreadable(err)) {
 			return t, usagef("workload.params.%s: %w", k, err)
 		}
 	}
@@ -501,7 +499,7 @@ func (s *session) lookup(kind, name string) (string, error) {
 		}
 		return "", fmt.Errorf("the environment variable %s is not set", name)
 	}
-	b, err := os.ReadFile(name)
+	b, err := readRegular(name, maxSecret)
 	if err != nil {
 		return "", err
 	}
