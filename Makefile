@@ -4,7 +4,9 @@ GO             ?= go
 GOLANGCI       := v2.15.0
 TOOLS          := .plimsoll/tools
 LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
-FUZZTIME       ?= 15s
+# Of each fuzz target; without it the targets share FUZZTOTAL seconds.
+FUZZTIME       ?=
+FUZZTOTAL      ?= 1200
 BENCHTIME      ?= 1s
 TESTFLAGS      ?= -timeout=20m
 # The slowdown that the demo plants in the arm "new"; FAULT=none compares a build with itself.
@@ -27,7 +29,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz gen acceptance build setup notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz fuzz-smoke race gen acceptance build setup notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -112,8 +114,17 @@ modules: ## build, vet and test the modules beside the main one
 microbench: ## the Go benchmarks alone
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime=$(BENCHTIME) ./...
 
-fuzz: ## every fuzz target for FUZZTIME
-	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' scripts/fuzz.sh
+fuzz: ## every fuzz target, 20 minutes together (FUZZTIME=1m: each so long; FUZZTOTAL in seconds)
+	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' FUZZTOTAL='$(FUZZTOTAL)' scripts/fuzz.sh
+
+fuzz-smoke: ## every fuzz target for a second or two, as CI does
+	@GO='$(GO)' FUZZTIME=$(or $(FUZZTIME),2s) FUZZPLAIN=1 scripts/fuzz.sh
+
+# The race detector needs C. RACE narrows the packages.
+RACE ?= ./...
+race: export CGO_ENABLED = 1
+race: setup ## the tests under the race detector (RACE='./engine ./wire'; all packages by default, an hour on two cores)
+	$(GO) test -race $(TESTFLAGS) -skip '^TestThreeFaults$$' $(RACE)
 
 acceptance: setup build ## simulated calibrations, then comparisons of real servers with known differences, kept in docs/acceptance
 	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
