@@ -13,6 +13,8 @@ import (
 	"plimsoll/wire"
 )
 
+const unread = `{"team_id":"t"}`
+
 // What is beyond a call's limit is of class body, be it bytes or elements; lists that come whole and files have larger limits.
 func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 	member := `{"id":"` + anID + `","username":"u","user_id":"` + anID + `","category":"c","name":"n","value":"` + strings.Repeat("x", 100) + `"},`
@@ -30,9 +32,9 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 		{"preferences of 17 MB", array(17 << 20), func(c *Client) error { _, err := c.Preferences(t.Context(), anID); return err }, measure.Body, wire.ErrBodySize},
 		{"a file of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error { return c.File(t.Context(), "f") }, measure.OK, nil},
 		{"a picture of 20 MB", strings.Repeat("x", 20<<20), func(c *Client) error { return c.Thumbnail(t.Context(), "f") }, measure.Body, wire.ErrBodySize},
-		{"as many elements as are allowed", "[" + strings.Repeat("{},", mostElements-1) + "{}]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.OK, nil},
-		{"too many elements", "[" + strings.Repeat("{},", mostElements) + "{}]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.Body, wire.ErrElements},
-		{"too many members", `{"status":"away"` + strings.Repeat(`,"a":1`, mostElements) + "}", func(c *Client) error { return c.MyStatus(t.Context(), anID) }, measure.Body, wire.ErrElements},
+		{"as many elements as are allowed", "[" + strings.Repeat(unread+",", mostElements-1) + unread + "]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.OK, nil},
+		{"too many elements", "[" + strings.Repeat(unread+",", mostElements) + unread + "]", func(c *Client) error { _, err := c.TeamsUnread(t.Context(), anID); return err }, measure.Body, wire.ErrElements},
+		{"too many members", `{"user_id":"` + anID + `","status":"away"` + strings.Repeat(`,"a":1`, mostElements) + "}", func(c *Client) error { return c.MyStatus(t.Context(), anID) }, measure.Body, wire.ErrElements},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -62,7 +64,7 @@ func TestAnAnswerBeyondItsLimitIsOfClassBody(t *testing.T) {
 
 // What is decoded from a large answer is reserved while it is decoded: without room for it the call fails with class body.
 func TestDecodingTakesItsMemoryFromTheBudget(t *testing.T) {
-	body := "[" + strings.Repeat("{},", 40_000) + "{}]"
+	body := "[" + strings.Repeat(unread+",", 8000) + unread + "]"
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 	defer srv.Close()
 	defer wire.Process().SetLimit(wire.DefaultBudget)
