@@ -67,7 +67,8 @@ func TestFloodedUsersVoidTheRun(t *testing.T) {
 				}
 				n := 3 // MiB, which stay under way for a while
 				if posts.Add(1)%4 == 0 {
-					n = 5
+					n = 5 // refused when they are announced, whatever room there is
+					w.Header().Set("Content-Length", fmt.Sprint(n<<20))
 				}
 				w.WriteHeader(http.StatusCreated)
 				for range n {

@@ -255,6 +255,9 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("PLIMSOLL_HOSTILE_USERS")); err == nil && n > 0 {
 		users, pace, budget, bound = n, 1, wire.DefaultBudget, 1e9
 	}
+	if raceDetector {
+		users = 25 // memory is not looked at
+	}
 	wire.Process().SetLimit(budget)
 	defer wire.Process().SetLimit(wire.DefaultBudget)
 	address, arm := startHostile(t)
