@@ -174,8 +174,13 @@ func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
 			out = append(out, fmt.Sprintf("not every message came once and in order%s: of %d deliveries %d lost, %d duplicated, %d misordered",
 				at, m.Expected(), m.Lost, m.Duplicated, m.Misordered))
 		}
+		if m := u.Messages; m.Unnamed > 0 || m.Repeated > 0 {
+			out = append(out, fmt.Sprintf("nobody can look for some messages that were accepted%s: %d without an identifier, %d under that of another message", at, m.Unnamed, m.Repeated))
+		}
 		for _, m := range u.Mixes {
-			if m.Flagged {
+			if m.Flagged && m.OK == 0 {
+				out = append(out, fmt.Sprintf("users of behavior %s succeeded in nothing that they tried%s", m.Behavior, at))
+			} else if m.Flagged {
 				out = append(out, fmt.Sprintf("users of behavior %s did another mix than they were asked to%s: %s percentage points apart", m.Behavior, at, fixed(100*m.Distance, 1)))
 			}
 		}

@@ -51,6 +51,8 @@ type Observed struct {
 	Reached bool
 	// Rule is the one that ended it; Why says why nothing did, when Reached is false.
 	Rule, Why string
+	// Void says why the run is not valid; "" for one that is. Then nothing is named, and nothing is said of what limited it.
+	Void string
 	// Failed says how many operations failed and how, when these were more than supported users may have; "" otherwise. Then something
 	// limited the run, whatever ended it.
 	Failed string
@@ -145,6 +147,9 @@ func Diagnose(catalog []Indicator, o Observed) Limiter {
 		return Limiter{Name: LimitGenerator, Kind: LimitGenerator, Confidence: High,
 			Sentence: "LIMITED BY LOAD GENERATOR: " + strings.Join(o.Generator, "; ") + ". The run says nothing about the system under test.",
 			Advice:   "Give the generator more cores or hosts, or fewer users; docs/validity.md says what each gate means."}
+	}
+	if o.Void != "" {
+		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "No limiter is named, because the run is not valid: " + o.Void + "."}
 	}
 	if !o.Reached && o.Failed == "" {
 		return Limiter{Name: LimitNone, Kind: LimitNone, Sentence: "Nothing limited the run: " + o.Why + "."}

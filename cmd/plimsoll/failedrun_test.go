@@ -134,6 +134,9 @@ func TestABoundedRunThatFailsIsNotGood(t *testing.T) {
 			if !strings.Contains(said.String(), tt.says) || tt.says == "" && strings.Contains(said.String(), "rule broken") {
 				t.Errorf("want %q:\n%s", tt.says, said.String())
 			}
+			if l := got.Limiter; tt.answer != nil && (l == nil || strings.HasPrefix(l.Sentence, "Nothing limited")) {
+				t.Errorf("the limiter is %+v", l)
+			}
 			red := ""
 			for _, f := range got.Validity.Findings {
 				if f.Level == record.Red && (f.Gate == trial.BehaviorGate || f.Gate == "audit") {

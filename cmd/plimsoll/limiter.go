@@ -200,7 +200,7 @@ func stopped(r *record.Run, events []record.Event) (o verdict.Observed, span [2]
 		return o, span, false
 	}
 	if void != "" && len(o.Generator) == 0 {
-		o.Reached, o.Why = false, "the run is not valid, so none is named ("+void+")"
+		o.Reached, o.Void = false, void
 	}
 	return o, span, true
 }

@@ -190,7 +190,7 @@ func TestGatesThatAccuseNobody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l.Name != tt.want || tt.of == "" && !strings.Contains(l.Sentence, "the run is not valid, so none is named") {
+			if l.Name != tt.want || tt.of == "" && !strings.Contains(l.Sentence, "No limiter is named, because the run is not valid") {
 				t.Errorf("%s: %s, want %s", l.Name, l.Sentence, tt.want)
 			}
 		})
