@@ -29,7 +29,7 @@ api() { # METHOD PATH [JSON]
 field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
 for round in $(seq "$rounds"); do
-  bin/plimsoll run -json -store "$work/store" "$plan" >"$work/plimsoll.json" || [ $? = 5 ]
+  bin/plimsoll run -json -store "$work/store" "$plan" >"$work/plimsoll.json" || case $? in 5 | 6) ;; *) exit 1 ;; esac
 
   bin/plimsoll target up -store "$work/store" "$plan" >"$work/up.out" 2>"$work/up.err" &
   up=$!
