@@ -1,0 +1,33 @@
+package container
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestRootHasTheLibrariesOfADynamicProgram: plimsoll itself is static, and a server that somebody tests need not be.
+func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
+	program, err := exec.LookPath("ls")
+	if err != nil {
+		t.Skip(err)
+	}
+	libs, err := libraries(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(libs) == 0 {
+		t.Skipf("%s is static here", program)
+	}
+	root := filepath.Join(t.TempDir(), "rootfs")
+	inside, err := makeRoot(root, program, "/state")
+	if err != nil || inside != "/bin/ls" {
+		t.Fatalf("the program is %q inside, %v", inside, err)
+	}
+	for _, name := range append(libs, inside) {
+		if fi, err := os.Stat(filepath.Join(root, name)); err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
