@@ -74,20 +74,22 @@ var unwanted = []string{
 	"github.com/mattn/go-sqlite3",
 }
 
-// strangersIn returns one line for each package among all that is unwanted and not left out, with one that imports it.
+// isUnwanted reports whether p is unwanted and not left out.
+func isUnwanted(p *part) bool {
+	return !p.absent() && slices.ContainsFunc(unwanted, func(u string) bool { return p.ImportPath == u || strings.HasPrefix(p.ImportPath, u+"/") })
+}
+
+// strangersIn returns one line for each import of an unwanted package by one that is not: where the chain would be cut.
 func strangersIn(all []part) (bad []string) {
-	from := map[string]string{}
+	strangers := map[string]bool{}
 	for i := range all {
-		for _, imported := range all[i].Imports {
-			if from[imported] == "" {
-				from[imported] = all[i].ImportPath
-			}
-		}
+		strangers[all[i].ImportPath] = isUnwanted(&all[i])
 	}
 	for i := range all {
-		p := &all[i]
-		if slices.ContainsFunc(unwanted, func(u string) bool { return p.ImportPath == u || strings.HasPrefix(p.ImportPath, u+"/") }) && !p.absent() {
-			bad = append(bad, p.ImportPath+", imported by "+from[p.ImportPath])
+		for _, imported := range all[i].Imports {
+			if strangers[imported] && !strangers[all[i].ImportPath] {
+				bad = append(bad, imported+", imported by "+all[i].ImportPath)
+			}
 		}
 	}
 	return bad
@@ -103,8 +105,10 @@ func TestProgramCarriesNoCloudAndNoClusterClient(t *testing.T) {
 func TestStrangersAreSeen(t *testing.T) {
 	var all []part
 	err := json.Unmarshal([]byte(`[
-		{"ImportPath": "plimsoll/series", "Imports": ["k8s.io/client-go/rest", "k8s.io/client-gopher", "example.org/k8s.io"]},
-		{"ImportPath": "k8s.io/client-go/rest", "Module": {"Path": "k8s.io/client-go"}},
+		{"ImportPath": "plimsoll/series", "Imports": ["k8s.io/client-go/rest", "k8s.io/client-gopher", "example.org/k8s.io", "google.golang.org/api/option"]},
+		{"ImportPath": "k8s.io/client-go/rest", "Module": {"Path": "k8s.io/client-go"}, "Imports": ["k8s.io/klog"]},
+		{"ImportPath": "k8s.io/klog"},
+		{"ImportPath": "github.com/prometheus/sigv4/v2", "Imports": ["github.com/aws/smithy-go"], "Module": {"Replace": {"Path": "./internal/absent/sigv4"}}},
 		{"ImportPath": "github.com/aws/smithy-go", "Module": {"Path": "github.com/aws/smithy-go", "Replace": {"Path": "github.com/someone/smithy"}}},
 		{"ImportPath": "google.golang.org/api/option", "Module": {"Path": "google.golang.org/api", "Replace": {"Path": "./internal/absent/googleapi"}}},
 		{"ImportPath": "example.org/k8s.io"},
@@ -112,7 +116,7 @@ func TestStrangersAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"k8s.io/client-go/rest, imported by plimsoll/series", "github.com/aws/smithy-go, imported by "}
+	want := []string{"k8s.io/client-go/rest, imported by plimsoll/series", "github.com/aws/smithy-go, imported by github.com/prometheus/sigv4/v2"}
 	if got := strangersIn(all); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
