@@ -273,13 +273,22 @@ func links(t *tree) (bad []string) {
 
 var testName = regexp.MustCompile(`^((?:Test|Fuzz|Benchmark|Example)[A-Z]\w*)(?:/\S+)?$`)
 
-// testNames checks that the tests that Markdown names in code spans can be run.
+// heldBy is the last cell in the head of a table whose rows are promises.
+const heldBy = "| held by |"
+
+// testNames checks that the tests that Markdown names in code spans can be run, and that no promise goes without one.
 func testNames(t *tree) (bad []string) {
 	for _, name := range t.sorted() {
 		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
 			continue
 		}
+		promises := false
 		for i, line := range strings.Split(string(t.texts[name]), "\n") {
+			promises = strings.HasSuffix(line, heldBy) || promises && strings.HasPrefix(line, "|")
+			cells := strings.Split(strings.TrimSuffix(line, "|"), " | ")
+			if promises && !strings.HasSuffix(line, heldBy) && !strings.HasPrefix(line, "|--") && !slices.ContainsFunc(codeSpan.FindAllStringSubmatch(cells[len(cells)-1], -1), func(m []string) bool { return testName.MatchString(m[1]) }) {
+				bad = append(bad, fmt.Sprintf("%s:%d: no test holds what this row promises", name, i+1))
+			}
 			for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
 				if n := testName.FindStringSubmatch(m[1]); n != nil && !t.tests[n[1]] {
 					bad = append(bad, fmt.Sprintf("%s:%d: names %s, and there is no such test", name, i+1, n[1]))
