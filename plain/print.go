@@ -15,9 +15,6 @@ func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, gate(args)...)
 }
 
-// Fprintln is [fmt.Fprintln] whose arguments are gated as those of [Sprintf].
-func Fprintln(w io.Writer, args ...any) (int, error) { return fmt.Fprintln(w, gate(args)...) }
-
 // A Block is text of ours that has several lines, or of which every line was gated: as an argument it goes through [Lines].
 type Block string
 

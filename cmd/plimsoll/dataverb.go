@@ -344,7 +344,7 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 		plain.Fprintf(a.stdout, "; a reset as between two runs takes %.1f s; cp -a of the same data takes %.1f s, and %.1f s until it is on disk: restore is %.2f times that",
 			x.Reset, x.Copy, x.Copy+x.Sync, x.Restore/(x.Copy+x.Sync))
 	}
-	_, err = plain.Fprintln(a.stdout)
+	_, err = plain.Fprintf(a.stdout, "\n")
 	return err
 }
 
@@ -436,7 +436,7 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 		}
 	} else {
 		for _, p := range problems {
-			plain.Fprintln(a.stdout, p)
+			plain.Fprintf(a.stdout, "%v\n", p)
 		}
 	}
 	if len(problems) > 0 {

@@ -86,18 +86,18 @@ func (s *shown) printEdges(w io.Writer) {
 		return
 	}
 	if ph.Tail == nil {
-		plain.Fprintln(w, "  operations under way at the end of the phase: not recorded; what they waited is in no latency")
+		plain.Fprintf(w, "  operations under way at the end of the phase: not recorded; what they waited is in no latency\n")
 	} else if t := ph.Tail.Of(workload.Steady); t.Drained+t.Open > 0 {
 		plain.Fprintf(w, "  under way at the end of the phase: %d, of which %d ended within %v and %d are counted with their age\n", t.Drained+t.Open, t.Drained,
 			ph.Tail.Waited.Round(time.Millisecond), t.Open)
 	}
 	c := ph.Schedule
 	if c == nil {
-		plain.Fprintln(w, "  achieved of intended operations: not recorded")
+		plain.Fprintf(w, "  achieved of intended operations: not recorded\n")
 		return
 	}
 	if c.Unpaused {
-		plain.Fprintln(w, "  achieved of intended operations: not applicable: users without pauses")
+		plain.Fprintf(w, "  achieved of intended operations: not applicable: users without pauses\n")
 		return
 	}
 	plain.Fprintf(w, "  achieved of intended operations (%s): %d of %.0f, %.2f %%\n", c.Of, c.Achieved, c.Intended, 100*c.Share())
@@ -107,7 +107,7 @@ func (s *shown) printEdges(w io.Writer) {
 	plain.Fprintf(w, "  BELOW %.0f %%: users waited and sent nothing; the latencies above hold few of their waits. Response by the schedule, as if users had not waited (docs/time.md), in ms:\n",
 		100*record.LeastAchieved)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	plain.Fprintln(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t")
+	plain.Fprintf(tw, "NAME\tNOT BEGUN\tP50\tP95\tP99\tMAX\t\n")
 	for _, o := range s.Ops {
 		if b := o.BySchedule; b != nil {
 			plain.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", o.Name, b.Omitted, b.P50, b.P95, b.P99, b.Max)

@@ -385,7 +385,7 @@ func printLimiter(w io.Writer, l *verdict.Limiter, all bool) {
 		if len(l.Doubts) > 0 {
 			plain.Fprintf(w, " (%s)", strings.Join(l.Doubts, "; "))
 		}
-		plain.Fprintln(w)
+		plain.Fprintf(w, "\n")
 	}
 	if l.Failed != "" && l.Name != verdict.LimitUnknown { // whose sentence has it
 		plain.Fprintf(w, "  failures: %s\n", l.Failed)

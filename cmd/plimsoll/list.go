@@ -51,7 +51,7 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintln(a.stderr, "plimsoll ls:", w)
+		plain.Fprintf(a.stderr, "plimsoll ls: %v\n", w)
 	}
 	if *asJSON {
 		if entries == nil {
@@ -60,7 +60,7 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return a.json(entries)
 	}
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	plain.Fprintln(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON")
+	plain.Fprintf(tw, "RUN\tBEGAN\tSTATE\tVALID\tARM\tDATABASE\tBLOCK\tCAPACITY\tCOMPARISON\n")
 	for _, e := range entries {
 		valid := "no"
 		if e.Valid {
@@ -324,7 +324,7 @@ func (a *app) printRun(s shown, all bool) {
 		if p.Ended != "" {
 			plain.Fprintf(w, "; %s", p.Ended)
 		}
-		plain.Fprintln(w)
+		plain.Fprintf(w, "\n")
 	}
 	if c := m.Capacity; c != nil {
 		plain.Fprintf(w, "  capacity: %s", capacityText(c.Kind, c.Users))
@@ -362,13 +362,13 @@ func (a *app) printRun(s shown, all bool) {
 	if between {
 		head += "95 % OF P95\t"
 	}
-	plain.Fprintln(tw, head)
+	plain.Fprintf(tw, "%s\n", plain.Block(head))
 	for _, o := range s.Ops {
 		plain.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%s\t%s\t%s\t%s\t%s\t", o.Name, o.Count, o.Rate, o.Errors, o.ms("mean", o.Mean), o.ms("p50", o.P50), o.ms("p95", o.P95), o.ms("p99", o.P99), o.ms("max", o.Max))
 		if between {
 			plain.Fprintf(tw, "%s\t", withinText(o))
 		}
-		plain.Fprintln(tw)
+		plain.Fprintf(tw, "\n")
 	}
 	tw.Flush()
 	s.printEdges(w)
@@ -398,7 +398,7 @@ func (a *app) printRun(s shown, all bool) {
 	printLimiter(w, s.Limiter, all)
 	printSettling(w, s)
 	if seen(s.Drift) {
-		plain.Fprintln(w, "\nstability in the measured phase (docs/statistics.md):")
+		plain.Fprintf(w, "\nstability in the measured phase (docs/statistics.md):\n")
 		steady := 0
 		for _, d := range s.Drift {
 			if !all && d.State == verdict.Steady {
@@ -416,7 +416,7 @@ func (a *app) printRun(s shown, all bool) {
 		p = nil // of another version; then the report names neither mix nor login
 	}
 	if err := report.RunText(w, s.data, p); err != nil {
-		plain.Fprintln(a.stderr, "plimsoll:", err)
+		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
 }
 
@@ -450,12 +450,12 @@ func printGates(w io.Writer, gates []record.Gate, all bool) {
 				plain.Fprintf(w, "; %d %s (%s)", len(n), level, strings.Join(n, ", "))
 			}
 		}
-		plain.Fprintln(w)
+		plain.Fprintf(w, "\n")
 		return
 	}
-	plain.Fprintln(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):")
+	plain.Fprintf(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	plain.Fprintln(tw, "GATE\tSTATE\tREADING\tWORST\tAMBER\tRED\tREAD\tAMBER\tRED\t")
+	plain.Fprintf(tw, "GATE\tSTATE\tREADING\tWORST\tAMBER\tRED\tREAD\tAMBER\tRED\t\n")
 	for _, g := range gates {
 		show := func(v *float64) string {
 			if v == nil {

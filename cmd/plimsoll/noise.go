@@ -94,7 +94,7 @@ func (a *app) listNoise(st *store.Store, asJSON bool) error {
 		return err
 	}
 	for _, w := range warnings {
-		plain.Fprintln(a.stderr, "plimsoll ls:", w)
+		plain.Fprintf(a.stderr, "plimsoll ls: %v\n", w)
 	}
 	rows := []noiseRow{}
 	for _, n := range comparison.Pool(lines) {
@@ -107,7 +107,7 @@ func (a *app) listNoise(st *store.Store, asJSON bool) error {
 		return a.json(rows)
 	}
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	plain.Fprintln(tw, "ENVIRONMENT\tDATABASE\tTEST\tMETRIC\tCOMPARISONS\tPAIRS\tRUN SD\tSIX BLOCKS FIND\tFALSE\tLOAD\tHOST")
+	plain.Fprintf(tw, "ENVIRONMENT\tDATABASE\tTEST\tMETRIC\tCOMPARISONS\tPAIRS\tRUN SD\tSIX BLOCKS FIND\tFALSE\tLOAD\tHOST\n")
 	for _, r := range rows {
 		finds := "-"
 		if r.RunSD > 0 { // numbers that do not vary could find anything, which says nothing
@@ -119,7 +119,7 @@ func (a *app) listNoise(st *store.Store, asJSON bool) error {
 	if err := tw.Flush(); err != nil || len(rows) > 0 {
 		return err
 	}
-	_, err = plain.Fprintln(a.stderr, "plimsoll ls: no comparison of a build with itself is in this store; plimsoll compare -aa PLAN.yaml makes one")
+	_, err = plain.Fprintf(a.stderr, "plimsoll ls: no comparison of a build with itself is in this store; plimsoll compare -aa PLAN.yaml makes one\n")
 	return err
 }
 

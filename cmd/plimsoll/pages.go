@@ -125,7 +125,7 @@ func (a *app) showPages(ctx context.Context, dir string, r *record.Run) error {
 		return err
 	}
 	for _, f := range files {
-		plain.Fprintln(a.stdout, f)
+		plain.Fprintf(a.stdout, "%v\n", f)
 	}
 	return nil
 }

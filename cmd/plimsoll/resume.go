@@ -88,7 +88,7 @@ func (a *app) lost(ctx context.Context, st *store.Store, c *record.Comparison) (
 		return nil, err
 	}
 	for _, w := range warnings {
-		plain.Fprintln(a.stderr, "plimsoll compare:", w)
+		plain.Fprintf(a.stderr, "plimsoll compare: %v\n", w)
 	}
 	known := map[string]bool{}
 	for _, r := range c.Runs {

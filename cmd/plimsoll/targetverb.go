@@ -123,7 +123,7 @@ func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir str
 	if p.Networked() {
 		plain.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.dep.URL())
 	}
-	plain.Fprintln(a.stderr, "Ctrl-C, or plimsoll target down, stops it")
+	plain.Fprintf(a.stderr, "Ctrl-C, or plimsoll target down, stops it\n")
 	<-ctx.Done()
 	return nil
 }

@@ -142,6 +142,6 @@ func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error 
 		_, err := io.WriteString(a.stdout, shipped.Notices)
 		return err
 	}
-	_, err := plain.Fprintln(a.stdout, "plimsoll", version())
+	_, err := plain.Fprintf(a.stdout, "plimsoll %v\n", version())
 	return err
 }

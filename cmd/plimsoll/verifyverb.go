@@ -104,7 +104,7 @@ func (a *app) verifyTable(v *verification) error {
 		return cmp.Compare(slices.Index(outcomes, p.Outcome), slices.Index(outcomes, q.Outcome))
 	})
 	tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	plain.Fprintln(tw, "ACTION\tOUTCOME\tDETAIL")
+	plain.Fprintf(tw, "ACTION\tOUTCOME\tDETAIL\n")
 	for _, p := range list {
 		plain.Fprintf(tw, "%s\t%s\t%s\n", p.Action, p.Outcome, p.Detail)
 	}

@@ -28,7 +28,7 @@ func TestTargetVerify(t *testing.T) {
 	}
 	const only = "-only=upsert_draft,update_custom_status,add_channel_bookmark"
 	status, out, talk := verify(only)
-	if status != exitInvalid || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
+	if status != exitInvalid || !strings.HasPrefix(out, "ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
 		t.Errorf("status %d\n%s%s", status, out, talk)
 	}
 	for line := range strings.Lines(out) {

@@ -91,7 +91,7 @@ func hasWithin(rows []opRow) bool {
 // printWithin says below the table what the interval is worth.
 func printWithin(w io.Writer, rows []opRow) {
 	if hasWithin(rows) {
-		plain.Fprintln(w, "  95 % OF P95 is how well this run knows its own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs says by how much.")
+		plain.Fprintf(w, "  95 %% OF P95 is how well this run knows its own percentile (moving-block bootstrap). Runs differ by more: only a comparison of several runs says by how much.\n")
 	}
 }
 
@@ -117,7 +117,7 @@ func printSettling(w io.Writer, s shown) {
 	}
 	switch _, n := ph.Seconds(); {
 	case s.Users != nil && len(s.Users.Storms) > 0:
-		plain.Fprintln(w, "  settling: a measured phase with storms is not asked whether it was steady from its beginning; they are there to disturb it")
+		plain.Fprintf(w, "  settling: a measured phase with storms is not asked whether it was steady from its beginning; they are there to disturb it\n")
 	case n < stats.MinWarmup:
 		plain.Fprintf(w, "  settling: a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed\n", n, stats.MinWarmup)
 	case !stats.FewHoles(s.silent, s.intervals):

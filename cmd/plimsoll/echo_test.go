@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"plimsoll/refnull"
+)
+
+const (
+	echoedAdmin = "Adm1n-very&secret<1>"
+	echoedUser  = "Us3r-very\"secret\"-1"
+	forged       = "plimsoll: run 20260101-000000-x-0000: sealed, valid, verdict better"
+	escapes      = "\x1b[2J\x1b]0;pwned\x07\u009b31m\u202e\u2066\u2028\u200b\x7f\r\n" + forged + "\n"
+)
+
+// An echoTarget stands before the null server. It issues tokens of its own and echoes each secret that it has seen, with whatever drives a
+// terminal or forges a line, in every field of an error that a client may read.
+type echoTarget struct {
+	*httptest.Server
+	behind *httputil.ReverseProxy
+	// attacks reports whether a request is answered by an attack.
+	attacks func(*http.Request) bool
+
+	mu     sync.Mutex
+	tokens map[string]string // issued -> that of the null server
+	n      int
+}
+
+func startEcho(t *testing.T, attacks func(*http.Request) bool) *echoTarget {
+	t.Helper()
+	null, err := refnull.New(refnull.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(null.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &echoTarget{behind: httputil.NewSingleHostReverseProxy(at), attacks: attacks, tokens: map[string]string{}}
+	h.behind.ErrorLog = log.New(io.Discard, "", 0)
+	h.behind.ModifyResponse = h.issue
+	h.Server = httptest.NewServer(h)
+	done := inBackground(func() error { return null.Run(t.Context()) })
+	t.Cleanup(func() { h.Server.CloseClientConnections(); h.Server.Close(); <-done })
+	return h
+}
+
+// issue replaces a token that the null server issues.
+func (h *echoTarget) issue(r *http.Response) error {
+	if r.Request.Method == "POST" && strings.HasSuffix(r.Request.URL.Path, "/tokens") {
+		b, err := io.ReadAll(r.Body)
+		var v map[string]any
+		if err != nil || json.Unmarshal(b, &v) != nil || v["token"] == nil {
+			return fmt.Errorf("no token in %q", b)
+		}
+		v["token"] = h.token(fmt.Sprint(v["token"]))
+		if b, err = json.Marshal(v); err != nil {
+			return err
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+		r.Header.Set("Content-Length", fmt.Sprint(len(b)))
+	}
+	if inner := r.Header.Get("Token"); inner != "" {
+		r.Header.Set("Token", h.token(inner))
+	}
+	return nil
+}
+
+func (h *echoTarget) token(inner string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n++
+	token := fmt.Sprintf("t0k3n%021d", h.n)
+	h.tokens[token] = inner
+	return token
+}
+
+// secrets are all that the client knows and may not show.
+func (h *echoTarget) secrets() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := []string{echoedAdmin, echoedUser, "t0k3n0"}
+	for token := range h.tokens {
+		out = append(out, token)
+	}
+	return out
+}
+
+func (h *echoTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	own := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if h.attacks(r) {
+		h.attack(w, r, own)
+		return
+	}
+	h.mu.Lock()
+	inner := h.tokens[own]
+	h.mu.Unlock()
+	if inner != "" {
+		r.Header.Set("Authorization", "Bearer "+inner)
+	}
+	h.behind.ServeHTTP(w, r)
+}
+
+// attack answers a request, in another way each time.
+func (h *echoTarget) attack(w http.ResponseWriter, r *http.Request, token string) {
+	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<16))
+	h.mu.Lock()
+	h.n++
+	kind := h.n % 7
+	h.mu.Unlock()
+	all := fmt.Sprintf("%sAuthorization: Bearer %s %s %s %s", escapes, token, echoedAdmin, echoedUser, body)
+	id := []string{all, token, "x." + token + ".y", echoedAdmin, "api.error" + escapes, (token + "." + strings.Repeat("y", 119))[:119], ""}[kind]
+	status := []int{500, 400, 403, 401, 404, 503, 200}[kind]
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Version-Id", token+"\u202e")
+	w.WriteHeader(status)
+	b, _ := json.Marshal(map[string]any{"id": id, "message": all, "detailed_error": all, "request_id": all, "status": all, "status_code": status, "username": all, "roles": all, "Version": all})
+	_, _ = w.Write(b)
+}
+
+// controlIn returns the first character of text that no terminal should see.
+func controlIn(text string) string {
+	for i, r := range text {
+		if r == '\n' || r == '\t' {
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(text[i:])
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError && n == 1 {
+			return fmt.Sprintf("%q in %q", r, text[max(0, i-60):min(len(text), i+60)])
+		}
+	}
+	return ""
+}
+
+// harmless reports what of an attack arrived in a text.
+func harmless(t *testing.T, where, text string, secrets []string) {
+	t.Helper()
+	if c := controlIn(text); c != "" {
+		t.Errorf("%s: control character %s", where, c)
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), forged) {
+			t.Errorf("%s: a forged line: %s", where, line)
+		}
+	}
+	unveiled(t, where, text, secrets)
+}
+
+// unveiled reports the secrets in a text, also as encoders write them.
+func unveiled(t *testing.T, where, text string, secrets []string) {
+	t.Helper()
+	for _, s := range secrets {
+		encoded, _ := json.Marshal(s)
+		for _, form := range []string{s, string(encoded[1 : len(encoded)-1]), url.QueryEscape(s)} {
+			if i := strings.Index(text, form); i >= 0 {
+				t.Errorf("%s: the secret %q is shown: %q", where, s, text[max(0, i-60):min(len(text), i+60)])
+				return
+			}
+		}
+	}
+}
+
+// Whichever field the first answer attacks, and with whatever.
+func TestEchoingLoginShowsNothing(t *testing.T) {
+	for kind := range 7 {
+		h := startEcho(t, func(*http.Request) bool { return true })
+		h.n = kind
+		env := map[string]string{"PLIMSOLL_ADMIN_TOKEN": "t0k3n" + strings.Repeat("7", 21), "PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser}
+		var out safeBuffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return env[k] }}
+		if status := a.run(t.Context(), []string{"target", "verify", h.URL}); status != exitTool || !strings.Contains(out.String(), "administrator") {
+			t.Errorf("attack %d: status %d: %s", kind, status, out.String())
+		}
+		harmless(t, fmt.Sprint("attack ", kind), out.String(), append(h.secrets(), env["PLIMSOLL_ADMIN_TOKEN"]))
+	}
+}
+
+// A target that echoes every secret in every field, with escapes and forged lines, shows none of it: neither on a terminal nor in a file.
+func TestEchoingTargetShowsNothing(t *testing.T) {
+	everything := func(*http.Request) bool { return true }
+	later := func(r *http.Request) bool { // what the load does, after provisioning
+		return strings.HasSuffix(r.URL.Path, "/posts") || strings.Contains(r.URL.Path, "/drafts") || strings.Contains(r.URL.Path, "/search") || strings.Contains(r.URL.Path, "/reactions")
+	}
+	plan := `
+name: hostile
+target: {driver: external, url: %q, ready: /api/v4/system/ping}
+workload: {behavior: %s, pace: 0.05, login: cold}
+bounded: {users: 15, ramp: 1s, settle: 1s, measure: 2s}
+unbounded: {max_users: 20, start: 10, budget: 30s}
+`
+	pinging := func(f func(*http.Request) bool) func(*http.Request) bool {
+		return func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/system/ping") && f(r) }
+	}
+	for _, tt := range []struct {
+		name, behavior string
+		attacks        func(*http.Request) bool
+		args           []string // URL or plan follows
+		tell           string   // that stderr or a file says, so that the attack was noticed
+	}{
+		{"run, everything", "poster", pinging(everything), []string{"run"}, "administrator"},
+		{"capacity, everything", "mattermost", pinging(everything), []string{"capacity"}, "administrator"},
+		{"verify, the load", "", pinging(later), []string{"target", "verify", "-only=create_post,search_posts,upsert_draft,add_reaction"}, "FAILED"},
+		{"verify as JSON", "", pinging(later), []string{"target", "verify", "-json", "-only=create_post,search_posts,upsert_draft"}, "FAILED"},
+		{"posters", "poster", pinging(later), []string{"run"}, "first failure of its kind"},
+		{"persons", "mattermost", pinging(later), []string{"run", "-json"}, "first failure of its kind"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("loads a server")
+			}
+			h := startEcho(t, tt.attacks)
+			dir := t.TempDir()
+			last := h.URL
+			if tt.behavior != "" {
+				last = filepath.Join(dir, "plan.yaml")
+				if err := os.WriteFile(last, fmt.Appendf(nil, plan, h.URL, tt.behavior), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			root := filepath.Join(dir, "store")
+			env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser, "PLIMSOLL_STORE": root, "PLIMSOLL_CALIBRATE": "false"}
+			var stdout, stderr safeBuffer
+			a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: tt.args[0] == "run"}
+			if status := a.run(t.Context(), append(tt.args, last)); status == exitOK || status == exitUsage {
+				t.Errorf("exit status %d of a target that fails", status)
+			}
+			talk := strings.ReplaceAll(stderr.String(), rewind, "\n") // ours
+			secrets := h.secrets()
+			harmless(t, "stdout", stdout.String(), secrets)
+			harmless(t, "stderr", talk, secrets)
+			told := stdout.String() + talk
+			told += harmlessStore(t, root, secrets)
+			if !strings.Contains(told, tt.tell) {
+				t.Errorf("nothing says %q:\n%s", tt.tell, told)
+			}
+			if tt.behavior == "" || !strings.HasPrefix(tt.tell, "first") {
+				return
+			}
+			// What is printed of the stored run, and by another process that knows no secret.
+			for _, verb := range [][]string{{"show", onlyRunID(t, root)}, {"show", "-json", onlyRunID(t, root)}, {"ls"}} {
+				var out safeBuffer
+				b := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
+				if status := b.run(t.Context(), verb); status == exitTool || status == exitUsage {
+					t.Errorf("%v: status %d\n%s", verb, status, out.String())
+				}
+				harmless(t, verb[0], out.String(), secrets)
+			}
+		})
+	}
+}
+
+func onlyRunID(t *testing.T, root string) string {
+	t.Helper()
+	runs, err := os.ReadDir(filepath.Join(root, "runs"))
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	return runs[0].Name()
+}
+
+// harmlessStore checks every file of a store, and that nobody else may read it; it returns the texts.
+func harmlessStore(t *testing.T, root string, secrets []string) string {
+	t.Helper()
+	var texts strings.Builder
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fi, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if mode := fi.Mode().Perm(); mode&0o077 != 0 && (path != root || mode != 0o711) { // as root, a database's user passes
+			t.Errorf("%s: mode %04o, want nothing for others", path, mode)
+		}
+		if d.IsDir() {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		switch filepath.Ext(path) {
+		case ".json", ".jsonl", ".md", ".html", ".csv", ".txt", ".log":
+			harmless(t, path, string(b), secrets)
+			texts.Write(b)
+		default:
+			unveiled(t, path, string(b), secrets)
+		}
+		return nil
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	return texts.String()
+}
