@@ -40,6 +40,11 @@
 // one row per friend, and the index has the story (with [IndexCommit], searchable already). When a store fails, the client gets
 // an error; a story that got an error may be there in part, one that got a 200 is there whole.
 //
+// # Who may reach it
+//
+// The service has no password, as the studied one had none: an address beyond loopback is for a network of trust. Profiles (/debug/pprof/) are
+// for the same host alone.
+//
 // # Faults
 //
 // Every call to a store has a deadline. A store that cannot be reached or refuses is answered with 503, one that is too slow with

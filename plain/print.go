@@ -65,7 +65,7 @@ func gate(args []any) []any {
 }
 
 // Error returns the text of err as one line, but for errors that were joined ([errors.Join], or an error of several whose text is theirs, one
-// a line) and for an [Output]: each begins a line of its own, also inside an error that wraps them. nil is "<nil>".
+// a line) for [Below] and for an [Output]: each begins a line of its own, also inside an error that wraps them. nil is "<nil>".
 func Error(err error) string {
 	if err == nil {
 		return "<nil>"
@@ -84,6 +84,8 @@ func errorText(err error, depth int) string {
 	switch e := err.(type) {
 	case Output:
 		return text
+	case *below:
+		return Text(e.head) + ":\n" + errorText(e.err, depth+1)
 	case interface{ Unwrap() []error }:
 		return several(text, e.Unwrap(), depth)
 	case interface{ Unwrap() error }:
@@ -126,6 +128,19 @@ func several(text string, errs []error, depth int) string {
 	}
 	return b.String() + Text(text)
 }
+
+// Below returns err below a line that says what it is about, and a colon; format and args are as for [fmt.Sprintf]. It wraps err.
+func Below(err error, format string, args ...any) error {
+	return &below{fmt.Sprintf(format, args...), err}
+}
+
+type below struct {
+	head string
+	err  error
+}
+
+func (b *below) Error() string { return b.head + ":\n" + b.err.Error() }
+func (b *below) Unwrap() error { return b.err }
 
 // An Output is the last output of a program that failed, as an error that stands behind another: fmt.Errorf("%w%w", err, Output(tail)). Its text
 // begins with a newline, and each line of the output has a mark before it, so that none can be taken for one of ours.

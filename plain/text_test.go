@@ -95,6 +95,7 @@ func TestJoinedErrorsAreLines(t *testing.T) {
 		{fmt.Errorf("x\n%w", errors.New("")), `x\n`},
 		{fmt.Errorf("ended: %w%w", a, Output("first\r\nplimsoll: sealed\x1b[2J\n\n")), "ended: a\\nforged\nits last output:\n  | first\n  | plimsoll: sealed\\x1b[2J"},
 		{fmt.Errorf("%w%w", b, Output(" \n")), "b"},
+		{fmt.Errorf("x: %w", Below(errors.Join(a, b), "%s is no good", "plan\x1b")), "x: plan\\x1b is no good:\na\\nforged\nb"},
 	} {
 		if got := Error(tt.err); got != tt.want {
 			t.Errorf("got  %q\nwant %q", got, tt.want)

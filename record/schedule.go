@@ -45,7 +45,7 @@ func (s *Schedule) Marked() bool { return s != nil && !s.Unpaused && s.Share() <
 
 // Omitted writes the operations that were not begun in the measured phase, once. second is the phase's last.
 func (w *Writer) Omitted(second int, ws []*measure.Window) error {
-	f, err := os.Create(filepath.Join(w.dir, OmittedFile))
+	f, err := createFile(filepath.Join(w.dir, OmittedFile))
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window
 	if w.closed {
 		return os.ErrClosed
 	}
-	f, err := os.Create(filepath.Join(w.dir, TelemetryWindowsFile))
+	f, err := createFile(filepath.Join(w.dir, TelemetryWindowsFile))
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (w *Writer) json(name string, v any) error {
 }
 
 // mostText bounds a text of an event or a finding, in bytes: it may be of the target's making.
-const mostText = 4 << 10
+const mostText = 16 << 10
 
 // text is what is written of a text: in one line, without secrets.
 func (w *Writer) text(s string) string { return plain.Excerpt(w.secrets.Redact(s), mostText) }
@@ -112,7 +112,7 @@ func (w *Writer) Windows(second int, ws []*measure.Window) error {
 	return w.ww.Write(second, ws)
 }
 
-// Event appends one event. Its text becomes one line of at most 4 KiB.
+// Event appends one event. Its text becomes one line of at most 16 KiB.
 func (w *Writer) Event(e Event) error {
 	e.Text = w.text(e.Text)
 	b, err := json.Marshal(e)

@@ -55,6 +55,12 @@
 // Several servers on one database exchange events and cache invalidations over a TCP bus of their own (see bus.go); the
 // bus has no authentication and belongs on a loopback or private network.
 //
+// # Who may reach it
+//
+// An address beyond loopback needs a password of the administrator's own: with the default one, which is written here, New refuses it, also where
+// an earlier server has made the account with it. Profiles (/debug/pprof/) are for the same host; others give the administrator's name and
+// password by HTTP Basic. Metrics are open to whoever reaches the address.
+//
 // # Releases and licenses
 //
 // The server plays a release of the real one and a license ([Config].Version, License). Operations that came with a later

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"plimsoll/plain"
 	"plimsoll/record"
 	"plimsoll/verdict"
 )
@@ -438,10 +439,10 @@ func JudgeText(w io.Writer, d JudgeDocument) error {
 		b.WriteByte('\n')
 	}
 	for _, s := range d.Skipped {
-		fmt.Fprintf(&b, "not judged: %s (%s)\n", s.Name, s.Value)
+		plain.Fprintf(&b, "not judged: %s (%s)\n", s.Name, s.Value)
 	}
 	for _, t := range d.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", t)
+		plain.Fprintf(&b, "warning: %s\n", t)
 	}
 	if len(d.Skipped)+len(d.Warnings) > 0 {
 		b.WriteByte('\n')
@@ -473,7 +474,11 @@ func BlocksText(w io.Writer, r verdict.Result) error {
 func writeText(b *strings.Builder, t *table) {
 	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
 	for _, r := range slices.Concat([][]string{t.Head}, t.Rows) {
-		fmt.Fprintln(tw, strings.Join(r, "\t"))
+		cells := make([]string, len(r))
+		for i, c := range r {
+			cells[i] = plain.Text(c)
+		}
+		fmt.Fprintln(tw, strings.Join(cells, "\t"))
 	}
 	tw.Flush()
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"plimsoll/plain"
 	"plimsoll/verdict"
 )
 
@@ -80,15 +81,11 @@ func JUnit(w io.Writer, d Document) error {
 		}
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", " ")
-	if err := enc.Encode(all); err != nil {
+	b, err := xml.MarshalIndent(all, "", " ")
+	if err != nil {
 		return fmt.Errorf("writing report as JUnit XML: %w", err)
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err = io.WriteString(w, xml.Header+plain.Lines(string(b))+"\n")
 	return err
 }
 

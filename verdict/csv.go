@@ -52,6 +52,14 @@ func (e *CSVError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Unwrap returns the lines of Error, so that a printer knows which are ours.
+func (e *CSVError) Unwrap() (errs []error) {
+	for line := range strings.SplitSeq(e.Error(), "\n") {
+		errs = append(errs, errors.New(line))
+	}
+	return errs
+}
+
 func (e *CSVError) add(line int, format string, args ...any) {
 	if len(e.Problems) == maxProblems {
 		e.More++

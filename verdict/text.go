@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"plimsoll/plain"
 )
 
 // maxRows is how many pairs are shown before the middle ones are left out, so that a result fits a screen.
@@ -16,7 +18,7 @@ const maxRows = 24
 // interval when the sample carries one, the warnings and the sentence.
 func Text(w io.Writer, r Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s, %s is better, margin %s (%s)\n", r.Name, parens(r.Unit), r.Better, r.margin(), r.allowed())
+	plain.Fprintf(&b, "%s%s, %s is better, margin %s (%s)\n", r.Name, parens(r.Unit), r.Better, r.margin(), r.allowed())
 	if r.N > 0 {
 		b.WriteByte('\n')
 		writePairs(&b, r)
@@ -27,23 +29,23 @@ func Text(w io.Writer, r Result) error {
 		writeArm(&b, r, r.New)
 	}
 	if r.HasEffect() {
-		fmt.Fprintf(&b, "%-10s%s\n", "change", r.interval())
+		plain.Fprintf(&b, "%-10s%s\n", "change", r.interval())
 	} else if end := r.oneEnd(); end != "" {
-		fmt.Fprintf(&b, "%-10s%s (%s)\n", "change", end, pText(r.P))
+		plain.Fprintf(&b, "%-10s%s (%s)\n", "change", end, pText(r.P))
 	}
 	if r.HasInterval() {
-		fmt.Fprintf(&b, "%-10s%s\n", "detail", r.detail())
+		plain.Fprintf(&b, "%-10s%s\n", "detail", r.detail())
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(&b, "%-10s%s\n", "warning", warning)
+		plain.Fprintf(&b, "%-10s%s\n", "warning", warning)
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.Sentence)
+	plain.Fprintf(&b, "\n%s\n", r.Sentence)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func writePairs(b *strings.Builder, r Result) {
-	rows := [][]string{{"pair", r.Base.Name, r.New.Name, "change"}}
+	rows := [][]string{{"pair", plain.Text(r.Base.Name), plain.Text(r.New.Name), "change"}}
 	for i, d := range r.Deltas() {
 		if hidden := r.N - maxRows; hidden > 0 && i >= maxRows/2 && i < r.N-maxRows/2 {
 			if i == maxRows/2 {
@@ -99,7 +101,7 @@ func writeArm(b *strings.Builder, r Result, arm Summary) {
 	if !math.IsNaN(arm.Lo) {
 		text += fmt.Sprintf(" [%s %s]", estimate(arm.Lo), estimate(arm.Hi))
 	}
-	fmt.Fprintf(b, "%-10s%s%s, %s of %s\n", arm.Name, text, unit(r.Unit), what, count(arm.N, "run"))
+	plain.Fprintf(b, "%-10s%s%s, %s of %s\n", arm.Name, text, unit(r.Unit), what, count(arm.N, "run"))
 }
 
 // interval writes the effect between the ends of its interval: "[-12.10 % -10.02 % -7.89 %] (p = 0.0001)".
@@ -132,7 +134,7 @@ func (r Result) detail() string {
 // Text writes the verdict of a database: its lead and a line per endpoint.
 func (v Verdict) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, v.Lead)
+	plain.Fprintf(&b, "%s\n", v.Lead)
 	width := 0
 	for _, r := range v.Results {
 		width = max(width, utf8.RuneCountInString(r.Name))
@@ -142,7 +144,7 @@ func (v Verdict) Text(w io.Writer) error {
 		if r.HasEffect() {
 			line = r.interval()
 		}
-		fmt.Fprintf(&b, "  %s%s  %-12s  %s\n", r.Name, strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)), r.Kind, line)
+		plain.Fprintf(&b, "  %s%s  %-12s  %s\n", r.Name, strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)), r.Kind, line)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

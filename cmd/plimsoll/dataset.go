@@ -20,6 +20,7 @@ import (
 	"plimsoll/lab"
 	"plimsoll/lab/mysql"
 	"plimsoll/lab/postgresql"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/probe"
 	"plimsoll/refchat"
@@ -136,7 +137,7 @@ func readSpec(name string) (dataset.Spec, error) {
 	}
 	s, err := dataset.ParseSpec(src)
 	if err != nil {
-		return s, usagef("%s is no good spec of a dataset:\n%w", name, err)
+		return s, usageError{plain.Below(err, "%s is no good spec of a dataset", name)}
 	}
 	return s, nil
 }

@@ -19,7 +19,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"plimsoll/record"
 	"plimsoll/refnull"
+	"plimsoll/store"
 )
 
 const (
@@ -104,6 +106,10 @@ func (h *echoTarget) secrets() []string {
 
 func (h *echoTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if r.URL.Path == "/metrics" {
+		_, _ = fmt.Fprintf(w, "good 1\nbad{a=\"%s%s\"} %s%s\n", strings.ReplaceAll(escapes, "\n", " "), echoedAdmin, echoedUser, strings.ReplaceAll(escapes, "\n", " "))
+		return
+	}
 	if h.attacks(r) {
 		h.attack(w, r, own)
 		return
@@ -125,10 +131,13 @@ func (h *echoTarget) attack(w http.ResponseWriter, r *http.Request, token string
 	kind := h.n % 7
 	h.mu.Unlock()
 	all := fmt.Sprintf("%sAuthorization: Bearer %s %s %s %s", escapes, token, echoedAdmin, echoedUser, body)
-	id := []string{all, token, "x." + token + ".y", echoedAdmin, "api.error" + escapes, (token + "." + strings.Repeat("y", 119))[:119], ""}[kind]
+	id := []string{all, token, "x." + token + ".y", echoedAdmin, "api.error" + escapes, (token + "." + strings.Repeat("y", 119))[:119], "u1"}[kind]
 	status := []int{500, 400, 403, 401, 404, 503, 200}[kind]
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Version-Id", token+"\u202e")
+	if strings.HasSuffix(r.URL.Path, "/login") {
+		w.Header().Set("Token", h.token(""))
+	}
 	w.WriteHeader(status)
 	b, _ := json.Marshal(map[string]any{"id": id, "message": all, "detailed_error": all, "request_id": all, "status": all, "status_code": status, "username": all, "roles": all, "Version": all})
 	_, _ = w.Write(b)
@@ -199,7 +208,7 @@ func TestEchoingTargetShowsNothing(t *testing.T) {
 	}
 	plan := `
 name: hostile
-target: {driver: external, url: %q, ready: /api/v4/system/ping}
+target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: /metrics}
 workload: {behavior: %s, pace: 0.05, login: cold}
 bounded: {users: 15, ramp: 1s, settle: 1s, measure: 2s}
 unbounded: {max_users: 20, start: 10, budget: 30s}
@@ -309,4 +318,83 @@ func harmlessStore(t *testing.T, root string, secrets []string) string {
 		t.Error(err)
 	}
 	return texts.String()
+}
+
+// Names in foreign and stored files, and in arguments, drive no terminal and forge no line.
+func TestForeignFilesShowNothing(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	quoted, err := json.Marshal(escapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "store")
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := st.Create(record.Manifest{ID: "20260101-000000-x-0000", Name: escapes, Arm: escapes, Engine: escapes, Comparison: escapes, Plan: escapes, PlanDigest: escapes,
+		Target: json.RawMessage(`{"version":` + string(quoted) + `}`), Phases: []record.Phase{{Name: "measure", To: 1, Ended: escapes}},
+		Capacity: &record.Capacity{Kind: record.Unstable, Why: escapes, Rule: escapes, Stopped: escapes}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), record.Validity{Findings: []record.Finding{{Gate: escapes, Level: record.Red, Text: escapes}}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	events := filepath.Join(w.Dir(), record.EventsFile)
+	if err := os.WriteFile(events, []byte(`{"kind":"error","text":`+string(quoted)+"}\n"+`{"kind":"slo","rule":`+string(quoted)+",\"violated\":true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cell := write("cell.csv", "pair,base,new\n1,10,\"11"+escapes+"\"\n2,x,y\n")
+	k6 := write("k6.json", `{"metrics":{"http_req_duration":{"contains":`+string(quoted)+`,"type":"trend","values":{"p(95)":1}},"http_reqs":{"contains":"default","type":"counter","values":{"count":1,"rate":1}}}}`)
+	figures := write("figures.txt", "capacity"+escapes+": 12 users\nname: value\n")
+	plan := write("plan.yaml", "name: x\nworkload: {behaviour: "+string(quoted)+"}\n"+string(quoted)+": 1\n")
+	for _, args := range [][]string{
+		{"ls"}, {"ls", "-json"}, {"show", "20260101"}, {"show", "-json", "20260101"}, {"judge", cell}, {"judge", "-base", k6, "-new", k6}, {"judge", "-base", figures, "-new", cell},
+		{"judge", "-base", "20260101", "-new", k6}, {"judge", filepath.Join(dir, escapes)}, {"plan", "check", plan}, {"report", filepath.Join(dir, escapes)}, {"show", escapes}, {escapes}, {"run", "-database", escapes, plan},
+		{"target", "verify", escapes}, {"serve", "-prometheus", escapes},
+	} {
+		var out safeBuffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
+		a.run(t.Context(), args)
+		harmless(t, strings.ToValidUTF8(fmt.Sprintf("%q", args), "?"), out.String(), nil)
+		if out.String() == "" {
+			t.Errorf("%q printed nothing", args)
+		}
+	}
+	harmlessStore(t, root, nil)
+}
+
+// Several problems of an input are several lines.
+func TestProblemsAreLines(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		name, text, verb string
+		want             []string // beginnings of lines
+	}{
+		{"bad.csv", "pair,base,new\n1,x,1\n2,1,y\n", "judge", []string{"plimsoll judge: ", "line 3: new is \"y\""}},
+		{"bad.yaml", "name: x\nseed: -1\ntarget: {driver: nothing}\n", "plan check", []string{"plimsoll plan: ", "2:7: ", "3:"}},
+	} {
+		path := filepath.Join(dir, tt.name)
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out safeBuffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
+		if status := a.run(t.Context(), append(strings.Fields(tt.verb), path)); status != exitUsage {
+			t.Errorf("%s: status %d", tt.name, status)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains("\n"+out.String(), "\n"+want) {
+				t.Errorf("%s: no line begins %q:\n%s", tt.name, want, out.String())
+			}
+		}
+	}
 }

@@ -73,11 +73,11 @@ const graphsCode = 1
 // definitionOf stands for all that the graphs of a run follow from, beside its series.
 func definitionOf(m record.Manifest, pace float64) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d %+v", graphsCode, graphsOf(driverOf(m)))
+	h.Write(fmt.Appendf(nil, "%d %+v", graphsCode, graphsOf(driverOf(m))))
 	for _, test := range []string{report.Bounded, report.Unbounded} {
 		if span, ok := testSpans(m)[test]; ok {
 			x := newStretch(nil, time.Time{}, span, graphWindow(pace))
-			fmt.Fprintf(h, " %s %v %v %v %v", test, span, x.coarse, x.fine, x.window)
+			h.Write(fmt.Appendf(nil, " %s %v %v %v %v", test, span, x.coarse, x.fine, x.window))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

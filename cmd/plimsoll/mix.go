@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
+	"plimsoll/plain"
 	"plimsoll/plan"
 	"plimsoll/trial"
 	"plimsoll/workload"
@@ -59,7 +60,7 @@ func inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 	}
 	weights, err := known().ParseWeights(src)
 	if err != nil {
-		return nil, usagef("%s, named in workload.mix, is no good:\n%w", file, err)
+		return nil, usageError{plain.Below(err, "%s, named in workload.mix, is no good", file)}
 	}
 	return p.WithWeights(weights), nil
 }

@@ -90,7 +90,7 @@ func (a *app) readPlan(path string) (*plan.Plan, error) {
 	}
 	p, err := known().Parse(src)
 	if err != nil {
-		return nil, usagef("%s is no good plan:\n%w", path, err)
+		return nil, usageError{plain.Below(err, "%s is no good plan", path)}
 	}
 	return inline(p, path)
 }

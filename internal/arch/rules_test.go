@@ -54,6 +54,7 @@ var rules = []rule{
 		"server, or in cmd", servers},
 	{"paths", "the repository must work for whoever clones it", machinePaths},
 	{"size", "beyond that, nobody finds the idea that a file holds; split it by noun", size},
+	{"prints", "only a format may end a line of what people read: the arguments may be a target's text, and plain quotes them", prints},
 	{"adr", "decisions are found through their index, and never deleted", adrs},
 }
 
@@ -172,6 +173,31 @@ func top1(imported string) string {
 		return imported
 	}
 	return top(imported)
+}
+
+// prints finds what writes to a stream past the gate, in the program whose streams people read.
+func prints(t *tree) (bad []string) {
+	p := t.packages["cmd/plimsoll"]
+	if p == nil {
+		return nil
+	}
+	for _, f := range p.files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok && (x.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) ||
+				x.Name == "os" && (s.Sel.Name == "Stdout" || s.Sel.Name == "Stderr") && path.Base(f.path) != "main.go") {
+				bad = append(bad, fmt.Sprintf("%s: %s.%s passes the gate by; want plain.Fprintf on a stream of app", t.fset.Position(n.Pos()), x.Name, s.Sel.Name))
+			}
+			return true
+		})
+	}
+	return bad
 }
 
 func comments(t *tree) (bad []string) {
