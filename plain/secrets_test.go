@@ -2,10 +2,12 @@ package plain
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +92,26 @@ func TestManySecretsCostNoMore(t *testing.T) {
 	if got := s.Redact("a tok-" + strings.Repeat("x", 7) + fmt.Sprintf("%020d", 19807) + " b"); got != "a [redacted] b" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// The tokens of many users fit beside the users.
+func TestASecretCostsFewBytes(t *testing.T) {
+	const n = 50000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s := new(Secrets)
+	for i := range n {
+		s.Add(fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, i)))[:26])
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / n
+	t.Logf("%d bytes each", each)
+	if each > 150 {
+		t.Errorf("%d tokens cost %d bytes each, want 150 at most", n, each)
+	}
+	runtime.KeepAlive(s)
 }
 
 func TestWriterHoldsALineBackUntilItEnds(t *testing.T) {

@@ -27,8 +27,8 @@ import (
 const (
 	echoedAdmin = "Adm1n-very&secret<1>"
 	echoedUser  = "Us3r-very\"secret\"-1"
-	forged       = "plimsoll: run 20260101-000000-x-0000: sealed, valid, verdict better"
-	escapes      = "\x1b[2J\x1b]0;pwned\x07\u009b31m\u202e\u2066\u2028\u200b\x7f\r\n" + forged + "\n"
+	forged      = "plimsoll: run 20260101-000000-x-0000: sealed, valid, verdict better"
+	escapes     = "\x1b[2J\x1b]0;pwned\x07\u009b31m\u202e\u2066\u2028\u200b\x7f\r\n" + forged + "\n"
 )
 
 // An echoTarget stands before the null server. It issues tokens of its own and echoes each secret that it has seen, with whatever drives a

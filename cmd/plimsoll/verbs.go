@@ -139,7 +139,8 @@ func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error 
 		return err
 	}
 	if *notices {
-		_, err := io.WriteString(a.stdout, shipped.Notices)
+		out, _ := a.raw() // licenses have form feeds
+		_, err := io.WriteString(out, shipped.Notices)
 		return err
 	}
 	_, err := plain.Fprintf(a.stdout, "plimsoll %v\n", version())

@@ -47,7 +47,7 @@ func Save(dir string, r Result) error {
 		return fmt.Errorf("keeping the calibration: %w", err)
 	}
 	_, err = tmp.Write(append(b, '\n'))
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
+	if err = errors.Join(err, tmp.Chmod(0o600), tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), filepath.Join(dir, File))
 	}
 	if err != nil {
