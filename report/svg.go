@@ -81,7 +81,7 @@ func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">time since the start of the test (%s)</text>`, areaX+areaW/2, height-8, unit)
 	fmt.Fprintf(b, `<text transform="translate(13 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", head+areaH/2, esc(g.yLabel()))
 	fmt.Fprintf(b, `<svg class="area" x="%d" y="%d" width="%[3]d" height="%[4]d" viewBox="0 0 %[3]d %[4]d" preserveAspectRatio="none" data-end="%s" data-lo="%s" data-hi="%s" data-unit="%s">`+"\n",
-		areaX, head, areaW, areaH, plain(end), plain(lo), plain(hi), esc(g.data.Unit))
+		areaX, head, areaW, areaH, decimal(end), decimal(lo), decimal(hi), esc(g.data.Unit))
 	svgSpans(b, "broken", g.data.Broken, x)
 	svgSpans(b, "unknown", g.data.Unknown, x)
 	for _, a := range g.data.Arms {
@@ -222,7 +222,7 @@ func appendCoord(b []byte, v float64) []byte {
 	return b
 }
 
-func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // short cuts a text to n signs.
 func short(s string, n int) string {

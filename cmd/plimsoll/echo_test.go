@@ -369,7 +369,6 @@ func TestForeignFilesShowNothing(t *testing.T) {
 			t.Errorf("%q printed nothing", args)
 		}
 	}
-	harmlessStore(t, root, nil)
 }
 
 // Several problems of an input are several lines.
