@@ -20,8 +20,11 @@ import (
 type Run struct {
 	Dir      string
 	Manifest Manifest
-	// Validity is the stored one; a run without validity.json (killed) gets a red finding that says so.
+	// Validity is the stored one; a run without validity.json (killed) gets a red finding that says so, and so does one that was changed since it was sealed,
+	// as far as somebody looked ([Run.Distrust]).
 	Validity Validity
+	// Changed are files that are not what was sealed, as far as somebody looked: the manifest by Open, all by [Run.Distrust].
+	Changed []string
 
 	memo *memo
 }
@@ -52,10 +55,15 @@ func Open(dir string) (*Run, error) {
 	if f := r.Manifest.Format; f != FormatVersion {
 		return nil, fmt.Errorf("%s: %w: format %d, this version reads %d", dir, ErrNotRun, f, FormatVersion)
 	}
+	altered, err := manifestAltered(b, r.Manifest.Digest)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", dir, ManifestFile, err)
+	}
 	b, err = os.ReadFile(filepath.Join(dir, ValidityFile))
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.Ended():
+		r.Distrust(ValidityFile)
 	case errors.Is(err, fs.ErrNotExist):
-		r.Validity.Add(Finding{Gate: "sealed", Level: Red, Text: "the run was never sealed: it was killed or is still going"})
 	case err != nil:
 		return nil, err
 	default:
@@ -63,7 +71,44 @@ func Open(dir string) (*Run, error) {
 			return nil, fmt.Errorf("%s: %s: %w", dir, ValidityFile, err)
 		}
 	}
+	if !r.Ended() { // also when it was cut between its validity and its seal
+		r.Validity.Add(Finding{Gate: SealedGate, Level: Red, Text: "the run was never sealed: it was killed or is still going"})
+	}
+	if altered {
+		r.Distrust(ManifestFile)
+	}
 	return r, nil
+}
+
+// SealedGate is the finding of a run that was not sealed, or was changed since.
+const SealedGate = "sealed"
+
+// Distrust notes that files are not what was sealed: the run is not valid.
+func (r *Run) Distrust(files ...string) {
+	for _, f := range files {
+		if !slices.Contains(r.Changed, f) {
+			r.Changed = append(r.Changed, f)
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	slices.Sort(r.Changed)
+	r.Validity.Findings = slices.DeleteFunc(slices.Clone(r.Validity.Findings), func(f Finding) bool { return f.Gate == SealedGate })
+	r.Validity.Add(Finding{Gate: SealedGate, Level: Red, Text: "changed since the run was sealed: " + strings.Join(r.Changed, ", ")})
+}
+
+// Ended reports whether nothing of the run changes any more.
+func (r *Run) Ended() bool { return r.Manifest.State == Sealed || r.Manifest.State == Interrupted }
+
+// Look is [Run.VerifyNumbers] and Distrust of what it found; of a run that has not ended it finds nothing.
+func (r *Run) Look() error {
+	if !r.Ended() {
+		return nil
+	}
+	changed, err := r.VerifyNumbers()
+	r.Distrust(changed...)
+	return err
 }
 
 // EachSecond calls fn for every second of windows.hdr until it returns false. The windows are good until fn returns: the next
@@ -161,7 +206,8 @@ func (r *Run) Events() ([]Event, error) {
 	return out, sc.Err()
 }
 
-// Verify recomputes the digests of a sealed run and returns the files that changed, are missing or are new.
+// Verify recomputes the digests of a sealed run and returns the files that changed, are missing or are new. Of a manifest of an earlier version, which has no
+// digest, only the comparison knows what it was.
 func (r *Run) Verify() ([]string, error) { return r.verify(all) }
 
 // VerifyNumbers is Verify without the series, which are most of a run and have checksums of their own.
@@ -184,6 +230,9 @@ func (r *Run) verify(looked func(name string) bool) ([]string, error) {
 	}
 	for name := range have {
 		bad = append(bad, name)
+	}
+	if slices.Contains(r.Changed, ManifestFile) {
+		bad = append(bad, ManifestFile)
 	}
 	slices.Sort(bad)
 	return bad, nil

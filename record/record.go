@@ -52,6 +52,10 @@ type Manifest struct {
 	Capacity *Capacity `json:"capacity,omitempty"`
 	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
 	Files map[string]string `json:"files,omitempty"`
+	// InDigests says that the file of the comparison or sizing, which refers to this run, carries digests of its own: one without them was changed.
+	InDigests bool `json:"in_digests,omitempty"`
+	// Digest is of everything else in a sealed manifest; empty in one of an earlier version.
+	Digest string `json:"digest,omitempty"`
 }
 
 // A Phase is a stretch of a run: "ramp", "settle", "measure", "search".
@@ -247,6 +251,9 @@ type Comparison struct {
 	Before *Before `json:"before,omitempty"`
 	// Resumed holds the times that it went on after it had been cut.
 	Resumed []Resumption `json:"resumed,omitempty"`
+	// Digests are of every other member of the stored object, by its name in JSON ([SaveComparison]). Undigested says that the file had none.
+	Digests    map[string]string `json:"digests,omitempty"`
+	Undigested bool              `json:"-"`
 }
 
 // A Row is a line of a table of settings.

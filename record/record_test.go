@@ -3,11 +3,14 @@ package record
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -245,5 +248,75 @@ func TestEachSecondIsReadWindows(t *testing.T) {
 	}
 	if len(own) < 80 || !slices.Equal(recycled, own) {
 		t.Errorf("%d windows of their own, %d recycled ones, and they differ", len(own), len(recycled))
+	}
+}
+
+// A power failure leaves zeros where a file grew and its content was not on disk yet: what is before them counts, and they are no damage.
+func TestZerosAtTheEndAreACut(t *testing.T) {
+	var b bytes.Buffer
+	ww, err := NewWindowWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ww.Write(3, []*measure.Window{measure.NewWindow("post")}); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Len()
+	for _, tt := range []struct {
+		name      string
+		tail      []byte
+		truncated bool
+		bad       bool
+	}{
+		{"nothing", nil, false, false},
+		{"zeros", make([]byte, 5000), true, false},
+		{"one zero", make([]byte, 1), true, false},
+		{"zeros and then something", append(make([]byte, 5000), 1), false, true},
+	} {
+		seconds := 0
+		truncated, err := ReadWindows(bytes.NewReader(append(bytes.Clone(b.Bytes()[:whole]), tt.tail...)), func(int, []*measure.Window) bool { seconds++; return true })
+		if seconds != 1 || truncated != tt.truncated || (err != nil) != tt.bad || tt.bad && !errors.Is(err, ErrWindows) {
+			t.Errorf("%s: %d seconds, truncated %v, %v", tt.name, seconds, truncated, err)
+		}
+	}
+}
+
+// Every member of a comparison is under a digest, also one that is added later.
+func TestEveryMemberHasADigest(t *testing.T) {
+	c := &Comparison{ID: "c", Plan: "p", Arms: []string{"base"}, Runs: []ComparisonRun{{Run: "r"}}}
+	path := filepath.Join(t.TempDir(), "comparison.json")
+	if err := SaveComparison(OS{}, path, c, nil); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadComparison(text)
+	if err != nil || got.Undigested {
+		t.Fatal(got, err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		t.Fatal(err)
+	}
+	for name := range members {
+		if name == "digests" {
+			continue
+		}
+		for how, with := range map[string]json.RawMessage{"changed": json.RawMessage(`"other"`), "gone": nil} {
+			bad := maps.Clone(members)
+			bad[name] = with
+			if with == nil {
+				delete(bad, name)
+			}
+			text, err := json.Marshal(bad)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadComparison(text); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), name+" changed") {
+				t.Errorf("%s %s: %v", name, how, err)
+			}
+		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *Schedule) Marked() bool { return s != nil && !s.Unpaused && s.Share() <
 
 // Omitted writes the operations that were not begun in the measured phase, once. second is the phase's last.
 func (w *Writer) Omitted(second int, ws []*measure.Window) error {
-	f, err := createFile(filepath.Join(w.dir, OmittedFile))
+	f, err := w.disk.Create(filepath.Join(w.dir, OmittedFile), false)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (w *Writer) Omitted(second int, ws []*measure.Window) error {
 	if err == nil {
 		err = ww.Write(second, ws)
 	}
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, f.Close()) // the seal syncs it
 }
 
 // Omitted returns the operations that were not begun in the measured phase, by name: response times by the schedule, in no class. With those

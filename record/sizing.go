@@ -20,6 +20,9 @@ type Sizing struct {
 	Capacity *Capacity    `json:"capacity,omitempty"`
 	Planned  []int        `json:"planned"` // users
 	Steps    []SizingStep `json:"steps"`   // done, in their order
+	// Digests and Undigested are as in a [Comparison].
+	Digests    map[string]string `json:"digests,omitempty"`
+	Undigested bool              `json:"-"`
 }
 
 // A SizingStep is one step. Digest is the SHA-256 of the sealed manifest.

@@ -45,7 +45,7 @@ func (w *Writer) Telemetry(t Telemetry, seconds iter.Seq2[int, []*measure.Window
 	if w.closed {
 		return os.ErrClosed
 	}
-	f, err := createFile(filepath.Join(w.dir, TelemetryWindowsFile))
+	f, err := w.disk.Create(filepath.Join(w.dir, TelemetryWindowsFile), false)
 	if err != nil {
 		return err
 	}

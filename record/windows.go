@@ -103,6 +103,12 @@ func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second
 		if err != nil || size > maxFrame {
 			return false, fmt.Errorf("%w: frame %d: bad length", ErrWindows, frame)
 		}
+		if size == 0 { // no second has so little; a power failure leaves zeros where a file grew and its content was not on disk yet
+			if zeros, err := onlyZeros(br); zeros || err != nil {
+				return true, err
+			}
+			return false, fmt.Errorf("%w: frame %d: it is empty", ErrWindows, frame)
+		}
 		buf.Reset()
 		if _, err := io.CopyN(&buf, br, int64(size)+4); errors.Is(err, io.EOF) {
 			return true, nil
@@ -123,6 +129,18 @@ func readWindows(r io.Reader, memory func(i int) *measure.Window, fn func(second
 		}
 		if !fn(second, windows) {
 			return false, nil
+		}
+	}
+}
+
+// onlyZeros reports whether nothing but zeros is left.
+func onlyZeros(br *bufio.Reader) (bool, error) {
+	for {
+		switch c, err := br.ReadByte(); {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case err != nil || c != 0:
+			return false, err
 		}
 	}
 }

@@ -2,11 +2,10 @@ package record
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,53 +28,49 @@ const (
 // A Writer puts a run on disk while it happens. Its methods are safe for concurrent use.
 type Writer struct {
 	dir      string
+	disk     Disk
 	mu       sync.Mutex
 	manifest Manifest
-	windows  *os.File
+	windows  io.WriteCloser
 	ww       *WindowWriter
-	events   *os.File
+	events   io.WriteCloser
 	closed   bool
 	secrets  *plain.Secrets
 }
 
-// Create is [CreateHiding] of a run that knows no secrets.
-func Create(dir string, m Manifest) (*Writer, error) { return CreateHiding(dir, m, nil) }
+// Create is [CreateOn] of a run that knows no secrets, on the file system of this host.
+func Create(dir string, m Manifest) (*Writer, error) { return CreateOn(OS{}, dir, m, nil) }
 
-// CreateHiding makes the directory, which must not exist and which only this user may enter, and opens a run in it in state Running. What is
+// CreateOn makes the directory, which must not exist and which only this user may enter, and opens a run in it in state Running. What is
 // written holds none of the secrets, to which may be added while the run goes on; its texts are plain.
-func CreateHiding(dir string, m Manifest, secrets *plain.Secrets) (*Writer, error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+func CreateOn(disk Disk, dir string, m Manifest, secrets *plain.Secrets) (*Writer, error) {
+	if err := MkdirAll(disk, filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := disk.Mkdir(dir); err != nil {
 		return nil, fmt.Errorf("creating run: %w", err)
 	}
 	m.Format, m.State = FormatVersion, Running
-	w := &Writer{dir: dir, manifest: m, secrets: secrets}
-	if err := w.json(ManifestFile, m); err != nil {
+	w := &Writer{dir: dir, disk: disk, manifest: m, secrets: secrets}
+	if err := errors.Join(disk.Sync(filepath.Dir(dir)), w.json(ManifestFile, m)); err != nil {
 		return nil, err
 	}
 	var err error
-	if w.windows, err = createFile(filepath.Join(dir, WindowsFile)); err != nil {
+	if w.windows, err = disk.Create(filepath.Join(dir, WindowsFile), false); err != nil {
 		return nil, err
 	}
 	if w.ww, err = NewWindowWriter(w.windows); err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.windows.Close())
 	}
-	if w.events, err = createFile(filepath.Join(dir, EventsFile)); err != nil {
-		return nil, err
+	if w.events, err = disk.Create(filepath.Join(dir, EventsFile), false); err != nil {
+		return nil, errors.Join(err, w.windows.Close())
 	}
 	return w, nil
 }
 
-// createFile is os.Create for a file that is this user's alone.
-func createFile(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-}
-
 // json writes one of the run's files.
 func (w *Writer) json(name string, v any) error {
-	return WriteJSONHiding(filepath.Join(w.dir, name), v, w.secrets)
+	return WriteJSONTo(w.disk, filepath.Join(w.dir, name), v, w.secrets)
 }
 
 // mostText bounds a text of an event or a finding, in bytes: it may be of the target's making.
@@ -130,7 +125,8 @@ func (w *Writer) Event(e Event) error {
 }
 
 // Seal ends the run: it writes validity.json, the digests of all files, and the state. With a why, the state is
-// Interrupted, otherwise Sealed. It returns the digest of the sealed manifest. The series directory must be closed.
+// Interrupted, otherwise Sealed. It returns the digest of the sealed manifest. The series directory must be closed. A manifest that is sealed is on disk
+// after everything whose digest it has: no power failure leaves a sealed run that lacks something.
 func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +134,7 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 		return "", os.ErrClosed
 	}
 	w.closed = true
-	err = errors.Join(w.windows.Sync(), w.windows.Close(), w.events.Sync(), w.events.Close())
+	err = errors.Join(w.windows.Close(), w.events.Close())
 	w.manifest.State, w.manifest.Why = Sealed, w.text(why)
 	if why != "" {
 		w.manifest.State = Interrupted
@@ -151,10 +147,12 @@ func (w *Writer) Seal(ctx context.Context, v Validity, why string) (digest strin
 	for i := range v.Findings {
 		v.Findings[i].Text = w.text(v.Findings[i].Text)
 	}
-	err = errors.Join(err, w.json(ValidityFile, v), private(w.dir))
+	err = errors.Join(err, w.json(ValidityFile, v), private(w.dir), syncAll(w.disk, w.dir))
 	files, ferr := digests(w.dir, all)
 	w.manifest.Files = files
-	err = errors.Join(err, ferr, w.json(ManifestFile, w.manifest))
+	if err = errors.Join(err, ferr); err == nil {
+		err = writeDigested(w.disk, filepath.Join(w.dir, ManifestFile), &w.manifest, w.secrets)
+	}
 	if err != nil {
 		return "", fmt.Errorf("sealing run %s: %w", w.manifest.ID, err)
 	}
@@ -203,32 +201,5 @@ func DigestFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
-}
-
-// WriteJSON is [WriteJSONHiding] without secrets.
-func WriteJSON(path string, v any) error { return WriteJSONHiding(path, v, nil) }
-
-// WriteJSONHiding writes v, indented, without the secrets and for this user alone to path in one step: a reader sees the old file or the new
-// one, never half.
-func WriteJSONHiding(path string, v any, secrets *plain.Secrets) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	b = secrets.JSON(b)
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(append(b, '\n'))
-	err = errors.Join(err, tmp.Chmod(0o600), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return digestOf(b), nil
 }

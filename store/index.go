@@ -36,14 +36,14 @@ func (e *indexError) Error() string { return fmt.Sprintf("store index %s: %v", e
 func (e *indexError) Unwrap() error { return e.err }
 
 // damaged reports whether an index cannot be read for what is in it: it is to be made anew. One that is busy or may not be read is not, nor
-// is one whose disk is full.
+// is one whose disk is full, read-only or broken.
 func damaged(err error) bool {
 	bad := (*indexError)(nil)
 	if !errors.As(err, &bad) {
 		return false
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultBusy, sqlite.ResultInterrupt, sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultReadOnly, sqlite.ResultFull:
+	case sqlite.ResultBusy, sqlite.ResultInterrupt, sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultReadOnly, sqlite.ResultFull, sqlite.ResultIOErr:
 		return false
 	default:
 		return true

@@ -57,7 +57,7 @@ func (s *Store) AddAA(lines ...record.AA) (err error) {
 	if _, err := f.Write(text); err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
-	return f.Sync()
+	return errors.Join(f.Sync(), s.disk.Sync(s.root)) // the name of a file that is new, too
 }
 
 // endsTorn reports whether the last line of a file is not finished.
@@ -123,7 +123,7 @@ var ErrBusy = errors.New("another process is carrying it out")
 // does. The error wraps [ErrBusy] when one is at it.
 func (s *Store) LockComparison(id string) (unlock func(), err error) {
 	dir := s.ComparisonDir(id)
-	if err := os.MkdirAll(dir, dirMode); err != nil {
+	if err := record.MkdirAll(s.disk, dir); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, fileMode)
@@ -141,7 +141,7 @@ func (s *Store) LockComparison(id string) (unlock func(), err error) {
 
 // LastComparison returns the id of the comparison that began last. The error wraps [ErrNotFound] when there is none.
 func (s *Store) LastComparison() (string, error) {
-	dirs, err := os.ReadDir(filepath.Join(s.root, "comparisons"))
+	dirs, err := entriesOf(filepath.Join(s.root, "comparisons"))
 	if err != nil {
 		return "", err
 	}

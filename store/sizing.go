@@ -1,7 +1,7 @@
 package store
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +15,10 @@ func (s *Store) SizingDir(id string) string { return filepath.Join(s.root, "sizi
 // SaveSizing writes a sizing's file in one step.
 func (s *Store) SaveSizing(z *record.Sizing) error {
 	dir := s.SizingDir(z.ID)
-	if err := os.MkdirAll(dir, dirMode); err != nil {
+	if err := record.MkdirAll(s.disk, dir); err != nil {
 		return err
 	}
-	z.Format = record.FormatVersion
-	return record.WriteJSONHiding(filepath.Join(dir, "steps.json"), z, s.secrets)
+	return record.SaveSizing(s.disk, filepath.Join(dir, "steps.json"), z, s.secrets)
 }
 
 // Sizing reads a sizing by its id or by a prefix that only one has.
@@ -33,8 +32,11 @@ func (s *Store) Sizing(id string) (*record.Sizing, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := new(record.Sizing)
-	if err := json.Unmarshal(b, z); err != nil {
+	z, err := record.ReadSizing(b)
+	if errors.Is(err, record.ErrAltered) {
+		return nil, fmt.Errorf("sizing %s: %s %w; bring the file back as it was, or repeat the steps (docs/format/run.md, Digests)", id, path, err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if z.Format != record.FormatVersion {

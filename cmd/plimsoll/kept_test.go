@@ -69,6 +69,7 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 				order++
 				m := first.Manifest
 				m.ID, m.Block, m.Order, m.Arm, m.Engine, m.Comparison = fmt.Sprintf("%s-%d-%s-%s", first.Manifest.ID, block, engine, arm), block, order, arm, engine, c.ID
+				m.Digest, m.InDigests = "", true // the first run's is of another manifest
 				users := *m.Capacity
 				users.Users += float64(10*order + block)
 				m.Capacity = &users
