@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/record"
 )
-
-// ErrAltered reports a run that is not what its comparison recorded.
-var ErrAltered = errors.New("is not what it was")
 
 // errStray reports a record of runs that does not follow its plan.
 var errStray = errors.New("the record does not follow its plan")
@@ -32,8 +28,9 @@ func Resumable(c *record.Comparison, cfg Config) error {
 	case c.PlanDigest != cfg.Plan.Digest():
 		return fmt.Errorf("comparison %s began with the plan %s, and this one is %s: leave the plan out to go on with the one that it began with, or begin a new comparison",
 			c.ID, c.PlanDigest, cfg.Plan.Digest())
-	case c.Blocks != cfg.Plan.Compare.Blocks || len(c.Looks) != len(cfg.Plan.Compare.Looks):
-		return fmt.Errorf("comparison %s: its file names other blocks or looks than its plan: it was changed; begin a new comparison", c.ID)
+	}
+	if what := notOfPlan(c, cfg.Plan); what != "" {
+		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or begin a new comparison", c.ID, ErrAltered, what)
 	}
 	for _, run := range c.Runs {
 		if run.Cut {
@@ -65,50 +62,6 @@ func cellName(run record.ComparisonRun) string {
 	return what + ", " + run.Arm
 }
 
-// unaltered says why a run is not the one whose manifest had this digest.
-func unaltered(r *record.Run, digest string, verify func() (changed []string, err error)) error {
-	have, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
-	if err != nil {
-		return fmt.Errorf("cannot be read: %w", err)
-	}
-	if have != digest {
-		return fmt.Errorf("%w: its manifest has the digest %s, and %s was recorded", ErrAltered, shortDigest(have), shortDigest(digest))
-	}
-	changed, err := verify()
-	if err != nil {
-		return fmt.Errorf("cannot be read: %w", err)
-	}
-	if len(changed) > 0 {
-		return fmt.Errorf("%w: %s changed since it was sealed", ErrAltered, strings.Join(changed, ", "))
-	}
-	return nil
-}
-
-// Loader returns load for the runs of a comparison, which refuses those whose numbers are not what was recorded: the error wraps
-// [ErrAltered]. Pilots, and runs of a block that was cut, are not looked at: nothing rests on them.
-func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) func(id string) (*record.Run, error) {
-	cells := map[string]record.ComparisonRun{}
-	for _, cell := range c.Runs {
-		cells[cell.Run] = cell
-	}
-	return func(id string) (*record.Run, error) {
-		r, err := load(id)
-		cell, ok := cells[id]
-		switch {
-		case !ok || cell.Cut || cell.Pilot:
-			return r, err
-		case err != nil:
-			err = fmt.Errorf("%w: %w", ErrAltered, err)
-		default:
-			err = unaltered(r, cell.Digest, r.VerifyNumbers)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("run %s (%s) %w; bring it back as it was, or repeat the comparison", id, cellName(cell), err)
-		}
-		return r, nil
-	}
-}
-
 // intact says why a run that was recorded is not the one that is in the store.
 func intact(c *record.Comparison, run record.ComparisonRun, load func(string) (*record.Run, error)) error {
 	r, err := load(run.Run)
@@ -118,10 +71,7 @@ func intact(c *record.Comparison, run record.ComparisonRun, load func(string) (*
 	if err := unaltered(r, run.Digest, r.Verify); err != nil {
 		return err
 	}
-	if r.Manifest.PlanDigest != "" && r.Manifest.PlanDigest != c.PlanDigest {
-		return fmt.Errorf("is of another plan: %s", r.Manifest.PlanDigest)
-	}
-	return nil
+	return played(c, run, r)
 }
 
 // Resume carries out what is left of a comparison that was cut. Runs that were finished are used as they are, in the order in

@@ -321,7 +321,7 @@ func TestResumableRefuses(t *testing.T) {
 		}},
 		{"another version", "began with plimsoll v1, and this is v2: go on with that version", func(_ *record.Comparison, cfg *Config) { cfg.Tool = "v2" }},
 		{"another build", "another build of plimsoll v1 (b, this is c)", func(_ *record.Comparison, cfg *Config) { cfg.Build = "sha256:c" }},
-		{"other blocks", "other blocks or looks than its plan", func(c *record.Comparison, _ *Config) { c.Blocks = 7 }},
+		{"other blocks", "blocks is 7, in its plan", func(c *record.Comparison, _ *Config) { c.Blocks = 7 }},
 		{"a run that is gone", "cannot be read", func(c *record.Comparison, _ *Config) { c.Runs[3].Run = "nobody" }},
 		{"another digest", "is not what it was: its manifest has the digest", func(c *record.Comparison, _ *Config) { c.Runs[3].Digest = "sha256:0" }},
 		{"a changed manifest", "is not what it was", func(*record.Comparison, *Config) {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"plimsoll/comparison"
 	"plimsoll/plain"
@@ -113,9 +115,9 @@ func setupRows(p *plan.Plan) []record.Row {
 // conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
 func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Comparison, asJSON bool) (int, report.Document, error) {
 	var none report.Document
-	p, err := plan.ParseStored([]byte(c.Plan))
+	p, err := a.planOf(c)
 	if err != nil {
-		return exitTool, none, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+		return exitTool, none, err
 	}
 	doc, verdicts, pages, err := a.document(ctx, st, c, p)
 	if err != nil {
@@ -239,6 +241,9 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if errors.Is(err, store.ErrBusy) {
 		return usagef("comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows what there is so far", c.ID)
 	}
+	if unwritable(err) && *n.output.texts == "" {
+		return a.onlyShow(ctx, st, c, n.output, *asJSON, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -250,6 +255,9 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return a.render(ctx, st, c, n.output, *asJSON)
 	}
 	status, _, err := a.conclude(ctx, st, c, *asJSON)
+	if unwritable(err) {
+		return a.onlyShow(ctx, st, c, n.output, *asJSON, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -257,6 +265,30 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return statusError(status)
 	}
 	return nil
+}
+
+// unwritable reports whether an error is of a file system that takes nothing: full, read-only or not ours.
+func unwritable(err error) bool {
+	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// notWritten is what a report says that cannot be kept.
+const notWritten = "plimsoll: %v; the report is shown and was not written: files of an earlier one are as they were\n"
+
+// onlyShow shows the report of a comparison whose directory cannot be written. The status is that of the verdict: that the report is not kept is said.
+func (a *app) onlyShow(ctx context.Context, st *store.Store, c *record.Comparison, o *output, asJSON bool, why error) error {
+	plain.Fprintf(a.stderr, notWritten, why)
+	if !asJSON {
+		*o.print = "screen"
+	} else {
+		*o.print, asJSON = "json", false
+	}
+	return a.render(ctx, st, c, o, asJSON)
 }
 
 func isFile(name string) bool {

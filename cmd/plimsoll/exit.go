@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/comparison"
 	"plimsoll/plan"
 	"plimsoll/record"
 )
@@ -58,7 +57,7 @@ func statusOf(err error) int {
 		return exitOK
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, &usage), errors.As(err, &bad), errors.Is(err, comparison.ErrAltered), errors.Is(err, record.ErrWindows):
+	case errors.As(err, &usage), errors.As(err, &bad), errors.Is(err, record.ErrAltered), errors.Is(err, record.ErrWindows):
 		return exitUsage
 	}
 	return exitTool

@@ -139,9 +139,9 @@ func writeForms(dir string, forms []form) error {
 // render writes the report of a stored comparison elsewhere than beside it, or another form of it, or with texts of a person. The store is changed only when
 // the texts are all that is given: then the report beside the comparison has them.
 func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison, o *output, asJSON bool) error {
-	p, err := plan.ParseStored([]byte(c.Plan))
+	p, err := a.planOf(c)
 	if err != nil {
-		return fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+		return err
 	}
 	if *o.texts != "" {
 		data, err := readRegular(*o.texts, maxSmall)

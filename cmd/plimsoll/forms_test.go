@@ -1,10 +1,12 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +16,14 @@ import (
 	"plimsoll/store"
 )
 
+// textDigest is the digest of a plan as it is written.
+func textDigest(plan string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(plan))) }
+
 // putComparison stores a comparison of blocks blocks, whose new arm has ratio times the capacity of the base.
 func putComparison(t *testing.T, st *store.Store, id, plan string, blocks int, ratio float64) {
 	t.Helper()
-	c := &record.Comparison{ID: id, Plan: plan, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: blocks, State: record.Sealed}
+	plan = regexp.MustCompile(`blocks: \d+`).ReplaceAllString(plan, fmt.Sprintf("blocks: %d", blocks))
+	c := &record.Comparison{ID: id, Plan: plan, PlanDigest: textDigest(plan), Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: blocks, State: record.Sealed}
 	for b := 1; b <= blocks; b++ {
 		n := string(rune('0' + b))
 		level := 1000 + 7*float64(b*3%5)
@@ -164,7 +170,9 @@ func TestTrendOfOwnDatabases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "moved", Plan: versions("v1", "v2"), Arms: []string{"base", "new"}, Engines: []string{""}, Blocks: 3, State: record.Sealed}
+	text := strings.NewReplacer("{base: {}, new: {}}", "{base: {version: v1, database: mysql}, new: {version: v2, database: postgresql}}", "blocks: 1", "blocks: 3",
+		"database: {engine: [postgresql]}\n", "").Replace(storedPlan)
+	c := &record.Comparison{ID: "moved", Plan: text, PlanDigest: textDigest(text), Arms: []string{"base", "new"}, Engines: []string{""}, Blocks: 3, State: record.Sealed}
 	for b := 1; b <= c.Blocks; b++ {
 		for i, database := range []string{"MySQL", "PostgreSQL"} {
 			id := fmt.Sprintf("moved-%d-%d", b, i)
@@ -175,11 +183,11 @@ func TestTrendOfOwnDatabases(t *testing.T) {
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}
-	status, text, errOut := inStore(t, root, "report", "trend", "-json", "moved")
+	status, out, errOut := inStore(t, root, "report", "trend", "-json", "moved")
 	var d struct {
 		Databases []struct{ Database string }
 	}
-	if err := json.Unmarshal([]byte(text), &d); err != nil || status != exitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "" {
-		t.Errorf("status %d, %q, %v: want one database without a name\n%s", status, errOut, err, text)
+	if err := json.Unmarshal([]byte(out), &d); err != nil || status != exitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "" {
+		t.Errorf("status %d, %q, %v: want one database without a name\n%s", status, errOut, err, out)
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"plimsoll/comparison"
+	"plimsoll/plain"
 	"plimsoll/plan"
+	"plimsoll/record"
 	"plimsoll/report"
 	"plimsoll/store"
 	"plimsoll/verdict"
@@ -33,9 +35,9 @@ func (a *app) judgeStored(n *numbers, name string) error {
 	if err := n.refuse("a stored comparison is judged"); err != nil {
 		return err
 	}
-	p, err := plan.ParseStored([]byte(c.Plan))
+	p, err := a.planOf(c)
 	if err != nil {
-		return fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+		return err
 	}
 	arms, databases, err := comparison.Judge(c, p, comparison.Loader(c, st.Run), costsOf(context.Background()))
 	if err != nil {
@@ -76,6 +78,15 @@ func (a *app) judgeStored(n *numbers, name string) error {
 		}
 	}
 	return a.writeJudged(n, in)
+}
+
+// planOf is the plan of a stored comparison. Of one whose file carries no digests it says so.
+func (a *app) planOf(c *record.Comparison) (*plan.Plan, error) {
+	p, err := comparison.PlanOf(c)
+	if err == nil && c.Undigested {
+		plain.Fprintf(a.stderr, "plimsoll: comparison %s is of an earlier version and carries no digests: its plan is held against its runs, but a change of its list of runs or looks would not be seen\n", c.ID)
+	}
+	return p, err
 }
 
 // openStore opens a store that is there; it does not make one.

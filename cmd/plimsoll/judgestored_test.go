@@ -157,7 +157,7 @@ func TestJudgeStoredComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	base, fresh := putRun(t, st, storedRun{id: "b1", capacity: 1000, slower: 1}), putRun(t, st, storedRun{id: "n1", capacity: 990, slower: 1})
-	c := &record.Comparison{ID: "mine", Plan: storedPlan, Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1, State: record.Sealed, Runs: []record.ComparisonRun{
+	c := &record.Comparison{ID: "mine", Plan: storedPlan, PlanDigest: textDigest(storedPlan), Arms: []string{"base", "new"}, Engines: []string{"postgresql"}, Blocks: 1, State: record.Sealed, Runs: []record.ComparisonRun{
 		{Run: "b1", Digest: base, Block: 1, Order: 1, Arm: "base", Engine: "postgresql", Valid: true}, {Run: "n1", Digest: fresh, Block: 1, Order: 2, Arm: "new", Engine: "postgresql", Valid: true}}}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
@@ -247,7 +247,8 @@ func TestJudgeStoredSkipsByDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "two", Plan: strings.Replace(storedPlan, "[postgresql]", "[postgresql, mysql]", 1), Arms: []string{"base", "new"},
+	text := strings.Replace(storedPlan, "[postgresql]", "[postgresql, mysql]", 1)
+	c := &record.Comparison{ID: "two", Plan: text, PlanDigest: textDigest(text), Arms: []string{"base", "new"},
 		Engines: []string{"postgresql", "mysql"}, Blocks: 1, State: record.Sealed}
 	for i, e := range c.Engines {
 		for k, arm := range c.Arms {

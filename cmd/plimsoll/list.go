@@ -66,7 +66,12 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		if e.Valid {
 			valid = "yes"
 		}
-		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), e.State, valid,
+		state := string(e.State)
+		if len(e.Changed) > 0 {
+			state = "CHANGED"
+			plain.Fprintf(a.stderr, "plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n", e.ID, strings.Join(e.Changed, ", "))
+		}
+		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid,
 			dash(e.Arm), dash(e.Engine), blockText(e.Block), capacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
 	}
 	return tw.Flush()
@@ -235,7 +240,15 @@ func (a *app) show(ctx context.Context, fs *flag.FlagSet, args []string) error {
 
 // look gathers what show prints.
 func look(ctx context.Context, r *record.Run) (shown, error) {
-	s := shown{Manifest: r.Manifest, Validity: r.Validity, Phase: "measure"}
+	s := shown{Manifest: r.Manifest, Phase: "measure"}
+	if r.Ended() {
+		changed, err := r.Verify()
+		if err != nil {
+			return s, err
+		}
+		r.Distrust(changed...)
+	}
+	s.Validity, s.Changed = r.Validity, r.Changed
 	ph, ok := r.Manifest.Phase("measure")
 	if !ok {
 		if ph, ok = r.Manifest.Phase("search"); ok {
@@ -280,11 +293,6 @@ func look(ctx context.Context, r *record.Run) (shown, error) {
 	for _, ops := range s.data.Outside.Storms {
 		s.Storms = append(s.Storms, rowsOf(ops, 0))
 	}
-	if r.Manifest.State != record.Running {
-		if s.Changed, err = r.Verify(); err != nil {
-			return s, err
-		}
-	}
 	return s, nil
 }
 
@@ -311,12 +319,16 @@ func (s *shown) inside(ctx context.Context, r *record.Run) error {
 func (a *app) printRun(s shown, all bool) {
 	m := s.Manifest
 	w := a.stdout
-	plain.Fprintf(w, "run %s: %s, %s\n", m.ID, m.State, validText(s.Validity))
+	state := string(m.State)
+	if len(s.Changed) > 0 {
+		state = "CHANGED since it was " + state
+	}
+	plain.Fprintf(w, "run %s: %s, %s\n", m.ID, state, validText(s.Validity))
 	if m.Why != "" {
 		plain.Fprintf(w, "  why: %s\n", m.Why)
 	}
 	for _, c := range s.Changed {
-		plain.Fprintf(w, "  CHANGED since it was sealed: %s\n", c)
+		plain.Fprintf(w, "  changed: %s\n", c)
 	}
 	plain.Fprintf(w, "  plan %s (%s), seed %d, arm %s, database %s\n", m.Name, clip(m.PlanDigest, 19), m.Seed, dash(m.Arm), dash(m.Engine))
 	for _, p := range m.Phases {

@@ -56,7 +56,10 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	if c, err = st.Comparison(c.ID); err != nil { // as it is, now that nobody else writes it
 		return err
 	}
-	stored, err := plan.ParseStored([]byte(c.Plan))
+	stored, err := a.planOf(c)
+	if errors.Is(err, comparison.ErrAltered) {
+		return err
+	}
 	if err != nil {
 		return usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
 	}

@@ -192,7 +192,8 @@ func TestResumeUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "c1", State: record.Running, Plan: p.String(), PlanDigest: p.Digest(), Tool: version(), Build: "sha256:other", Blocks: 12, Looks: make([]record.Look, 3)}
+	c := &record.Comparison{ID: "c1", State: record.Running, Plan: p.String(), PlanDigest: p.Digest(), Tool: version(), Build: "sha256:other", Blocks: 12, Looks: comparison.PlannedLooks(p),
+		Arms: []string{"base", p.Compare.Arms[1].Name}, Engines: comparison.Engines(p)}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func (s *session) manifest(sys *system, pt part, epoch time.Time, processes int)
 	return record.Manifest{
 		ID: store.NewID(epoch, s.plan.Name), Name: s.plan.Name, Tool: version(), Epoch: epoch,
 		Plan: s.plan.String(), PlanDigest: s.plan.Digest(), Seed: s.plan.Seed, Arm: pt.arm, Engine: pt.engine,
-		Comparison: pt.comparison, Block: pt.block, Order: pt.order, Pilot: pt.pilot,
+		Comparison: pt.comparison, InDigests: pt.comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: ownsHost(s.plan), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
 		Clock: clock(wire.Clocks{}), Processes: processes,
 	}, err

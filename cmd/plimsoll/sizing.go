@@ -237,8 +237,15 @@ func (a *app) sizingDocument(ctx context.Context, st *store.Store, z *record.Siz
 		if err != nil {
 			return d, fmt.Errorf("run %s: %w", step.Run, err)
 		}
-		if digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || digest != step.Digest {
+		changed, err := r.VerifyNumbers()
+		if err != nil {
+			return d, fmt.Errorf("run %s: %w", step.Run, err)
+		}
+		if digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || digest != step.Digest || len(changed) > 0 {
 			s.Valid, s.Why = false, "the run was changed since it was sealed"
+		}
+		if r.Manifest.InDigests && z.Undigested {
+			return d, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps", z.ID, record.ErrAltered)
 		}
 		steps = append(steps, s)
 		signals, err := driftOf(ctx, r)
@@ -283,16 +290,19 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 		return err
 	}
 	dir := st.SizingDir(z.ID)
-	if err := makeDir(dir); err != nil {
-		return err
-	}
 	forms := map[string]func(io.Writer, report.SizingDocument) error{
 		"report.md": report.SizingMarkdown, "report.html": report.SizingHTML, "report.csv": report.SizingCSV, "report.json": report.SizingJSON,
 	}
+	written := makeDir(dir)
 	for name, write := range forms {
-		if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return write(w, d) }); err != nil {
-			return fmt.Errorf("report %s: %w", name, err)
+		if written == nil {
+			if written = writeFile(filepath.Join(dir, name), func(w io.Writer) error { return write(w, d) }); written != nil {
+				written = fmt.Errorf("report %s: %w", name, written)
+			}
 		}
+	}
+	if written != nil && !unwritable(written) {
+		return written
 	}
 	print := report.SizingMarkdown
 	if asJSON {
@@ -301,7 +311,11 @@ func (a *app) concludeSizing(ctx context.Context, st *store.Store, z *record.Siz
 	if err := print(a.stdout, d); err != nil {
 		return err
 	}
-	plain.Fprintf(a.stderr, "report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
+	if written != nil {
+		plain.Fprintf(a.stderr, notWritten, written)
+	} else {
+		plain.Fprintf(a.stderr, "report: %s (and .html, .csv, .json)\n", filepath.Join(dir, "report.md"))
+	}
 	if z.State != record.Sealed {
 		plain.Fprintf(a.stderr, "plimsoll: the steps were interrupted: %s\n", z.Why)
 		return statusError(exitTool)

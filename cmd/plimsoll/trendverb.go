@@ -96,9 +96,9 @@ func (a *app) storedReleases(name, root string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	p, err := plan.ParseStored([]byte(c.Plan))
+	p, err := a.planOf(c)
 	if err != nil {
-		return nil, fmt.Errorf("the stored plan of %s: %w", c.ID, err)
+		return nil, err
 	}
 	arms, _, err := comparison.Judge(c, p, comparison.Loader(c, st.Run))
 	if err != nil {
