@@ -227,7 +227,7 @@ func (a *app) isolate(ctx context.Context, p *plan.Plan) (done bool, err error) 
 	stdout, stderr := a.raw() // it has a gate of its own
 	proc, err := lab.Start(ctx, lab.Spec{
 		Name: "plimsoll in its own network", Path: exe, Args: a.args, Env: append(os.Environ(), outsideEnv+"="+own),
-		Stdin: strings.NewReader(p.String()), Stdout: stdout, Stderr: stderr, Unshare: unix.CLONE_NEWNET,
+		Stdin: strings.NewReader(p.String()), Stdout: forChild(stdout), Stderr: forChild(stderr), Unshare: unix.CLONE_NEWNET,
 	})
 	if err != nil {
 		return true, err

@@ -22,23 +22,43 @@ func main() {
 	os.Exit(start(os.Args[1:]))
 }
 
-// start is main with an exit status: it turns the first interrupt into the end of the context, and the second into
-// an end at once.
+// start is main with an exit status: the first signal ends the context, so that runs are sealed as interrupted; the second interrupt or SIGTERM ends the
+// program at once.
 func start(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, endings()...)
 	defer signal.Stop(signals)
-	go func() {
-		s := <-signals
-		_, _ = plain.Fprintf(os.Stderr, "plimsoll: %v: stopping users, servers and databases; once more to end at once\n", s)
-		cancel(interrupted{s})
-		<-signals
-		os.Exit(exitTool)
-	}()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv, terminal: isTerminal(os.Stderr)}
+	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
+	go heed(signals, cancel, stderr, func() { os.Exit(exitTool) })
+	a := &app{stdin: os.Stdin, stdout: stdout, stderr: stderr, env: os.Getenv, terminal: isTerminal(os.Stderr)}
 	return a.run(ctx, args)
+}
+
+// endings are the signals that end a verb in order. A closed terminal sends SIGHUP; whoever began this program with it ignored, as nohup does, wants it to
+// go on.
+func endings() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+}
+
+// heed ends a context by the first signal, and calls exit at the second of a person: SIGHUP comes twice when a terminal closes.
+func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, exit func()) {
+	asked := 0
+	for s := range signals {
+		cancel(interrupted{s}) // the first cause stays
+		if s != syscall.SIGHUP {
+			asked++
+		}
+		if asked > 1 {
+			exit()
+			return
+		}
+		plain.Fprintf(stderr, "plimsoll: %v: stopping users, servers and databases; once more to end at once\n", s)
+	}
 }
 
 // interrupted is the cause of a context that a signal ended.

@@ -75,7 +75,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		}
 		err := v.run(a, ctx, fs, args[1:])
 		var status statusError
-		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) {
+		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) && !unread(ctx, err) {
 			plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
 		}
 		return statusOf(err)
