@@ -334,6 +334,7 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 	var metrics, engines []string
 	units := map[string]string{}
 	endpoints := map[string]verdict.Endpoint{}
+	var failed, withheld []verdict.Row
 	know := func(metric, unit, database string) (err error) {
 		if !slices.Contains(metrics, metric) {
 			metrics, units[metric] = append(metrics, metric), unit
@@ -345,6 +346,16 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 		return err
 	}
 	for _, r := range rows {
+		if r.Metric == verdict.FailedRuns {
+			failed = append(failed, r)
+			if !slices.Contains(engines, r.Database) {
+				engines = append(engines, r.Database)
+			}
+			continue
+		}
+		if r.Withheld != "" {
+			withheld = append(withheld, r)
+		}
 		if err := know(r.Metric, r.Unit, r.Database); err != nil {
 			return nil, nil, err
 		}
@@ -357,7 +368,7 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 	pairs := func(metric, database string) []verdict.Pair {
 		var out []verdict.Pair
 		for _, r := range rows {
-			if r.Metric == metric && r.Database == database {
+			if r.Metric == metric && r.Database == database && r.HasPair() {
 				out = append(out, r.Pair)
 			}
 		}
@@ -368,12 +379,20 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 		for _, m := range metrics {
 			all := pairs(m, e)
 			l, some := lackOf(lacking, m, e)
-			if len(all) == 0 && !some {
+			why := withheldFrom(withheld, m, e)
+			if len(all) == 0 && !some && why == "" {
 				continue
 			}
 			r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]})
 			l.apply(&r, names)
+			withhold(&r, why)
 			results = append(results, r)
+		}
+		for _, row := range failed {
+			if row.Database == e {
+				base, fresh := row.Attempts()
+				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: names[0], NewName: names[1]}))
+			}
 		}
 		arms = append(arms, Judgement{Engine: e, Arm: names[1], Verdict: verdict.Combine(e, results)})
 	}
@@ -384,17 +403,51 @@ func JudgeRows(rows []verdict.Row, names [2]string, endpoint func(metric, unit s
 				both := [2]string{engines[0], e}
 				all := across(pairs(m, engines[0]), pairs(m, e), i)
 				l, some := between(lacking, m, both, i)
-				if len(all) == 0 && !some {
+				why := cmp.Or(withheldFrom(withheld, m, engines[0]), withheldFrom(withheld, m, e))
+				if len(all) == 0 && !some && why == "" {
 					continue
 				}
 				r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e})
 				l.apply(&r, both)
+				withhold(&r, why)
 				results = append(results, r)
+			}
+			if base, fresh := attemptsOf(failed, engines[0], i), attemptsOf(failed, e, i); base.Failed+fresh.Failed > 0 && base.Runs > 0 && fresh.Runs > 0 {
+				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: engines[0], NewName: e}))
 			}
 			databases = append(databases, Judgement{Engine: e, Arm: arm, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
 		}
 	}
 	return arms, databases, nil
+}
+
+// withheldFrom returns why a verdict on a metric is withheld where the table comes from; empty if it is not.
+func withheldFrom(rows []verdict.Row, metric, database string) string {
+	for _, r := range rows {
+		if r.Metric == metric && r.Database == database {
+			return r.Withheld
+		}
+	}
+	return ""
+}
+
+func withhold(r *verdict.Result, why string) {
+	if why == "" {
+		return
+	}
+	r.Warnings = append(r.Warnings, "where the pairs come from, the verdict was withheld: "+why)
+	*r = r.Withhold(why)
+}
+
+// attemptsOf returns the runs of one arm on a database; none where the table does not tell.
+func attemptsOf(rows []verdict.Row, database string, arm int) verdict.Attempts {
+	for _, r := range rows {
+		if r.Database == database {
+			base, fresh := r.Attempts()
+			return [2]verdict.Attempts{base, fresh}[arm]
+		}
+	}
+	return verdict.Attempts{}
 }
 
 // across makes pairs of one arm on two databases, from pairs of two arms on one.

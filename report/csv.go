@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"encoding/csv"
 	"io"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plimsoll/record"
+	"plimsoll/verdict"
 )
 
 // CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then databases against the first.
@@ -38,13 +41,18 @@ func CSV(w io.Writer, d Document) error {
 	return writeCSV(w, rows)
 }
 
-// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that verdict.ReadTable reads.
+// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that verdict.ReadTable reads; and what the verdicts rest on
+// beside them: how many runs of each arm failed, and why a verdict is withheld.
 func Pairs(w io.Writer, d Document) error {
-	named := len(d.Arms) > 2
+	named, withheld := len(d.Arms) > 2, false
 	for _, f := range d.Verdicts {
 		named = named || d.engineLabel(f.Engine) != ""
+		withheld = withheld || slices.ContainsFunc(f.Verdict.Results, func(r verdict.Result) bool { return withheldOf(r) != "" })
 	}
 	head := []string{"metric", "unit", "database", "pair", "base", "new", "base_ops", "new_ops", "first"}
+	if withheld {
+		head = append(head, "withheld")
+	}
 	if !named { // an empty name is an error there
 		head = slices.Delete(head, 2, 3)
 	}
@@ -57,17 +65,39 @@ func Pairs(w io.Writer, d Document) error {
 	}
 	for _, f := range d.Verdicts {
 		for _, r := range f.Verdict.Results {
-			for _, p := range r.Pairs {
-				row := []string{formulaFree(r.Name), formulaFree(r.Unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
+			add := func(unit string, p verdict.Pair) {
+				row := []string{formulaFree(r.Name), formulaFree(unit), formulaFree(cmp.Or(f.Name, "target")), strconv.Itoa(p.Block), number(p.Base, p.BaseCensored), number(p.New, p.NewCensored),
 					operations(p.BaseOps), operations(p.NewOps), p.First}
+				if withheld {
+					row = append(row, formulaFree(withheldOf(r)))
+				}
 				if !named {
 					row = slices.Delete(row, 2, 3)
 				}
 				rows = append(rows, row)
 			}
+			switch {
+			case r.Failed != nil:
+				add("runs", verdict.Pair{Block: 1, Base: float64(r.Failed.Base.Failed), New: float64(r.Failed.New.Failed), BaseOps: int64(r.Failed.Base.Runs), NewOps: int64(r.Failed.New.Runs)})
+			case len(r.Pairs) == 0:
+				add(r.Unit, verdict.Pair{Block: 1, Base: math.NaN(), New: math.NaN()})
+			}
+			for _, p := range r.Pairs {
+				add(r.Unit, p)
+			}
 		}
 	}
 	return writeCSV(w, rows)
+}
+
+// withheldOf says why the numbers of a result may not be the same or better for who reads them alone: that is withheld, or there are none.
+func withheldOf(r verdict.Result) string {
+	why := r.Withheld
+	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {
+		why = cmp.Or(r.Reason, "no pair has a number")
+	}
+	why = oneLine(why)
+	return strings.ToValidUTF8(why[:min(len(why), 900)], "") // ReadTable takes 1000 bytes
 }
 
 // operations writes a number of operations; one that is not known is empty.

@@ -343,6 +343,10 @@ func (r *Result) warnAboutPlan(opt Options) {
 
 // Withhold returns the result as inconclusive, for a reason that its pairs do not show. A result that is worse stays so.
 func (r Result) Withhold(reason string) Result {
+	if r.Withheld != "" {
+		reason = r.Withheld + "; " + reason
+	}
+	r.Withheld = reason
 	if r.Kind != Same && r.Kind != Better {
 		return r
 	}

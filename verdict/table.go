@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Row is one pair of runs as a table has it: what was measured, on which database, and the numbers of both arms.
@@ -15,18 +17,35 @@ type Row struct {
 	Database string // empty where there is only one
 	Unit     string // of both numbers
 	Pair
-	Line int // of the table, from 1; 0 if it has none
+	// Withheld says why a verdict on the metric is neither same nor better, whatever its pairs show; it holds for all rows of the metric on the database.
+	Withheld string
+	Line     int // of the table, from 1; 0 if it has none
 }
 
-// The columns of ReadTable: the first three have to be there.
-var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit", "base_ops", "new_ops", "first"}
+// HasPair reports whether the row is a pair of numbers. The others are the one of the metric [FailedRuns], which has in Base and New how many of BaseOps and
+// NewOps runs failed by the target's doing, and one of a metric that no pair has numbers for: these are NaN.
+func (r Row) HasPair() bool {
+	return r.Metric != FailedRuns && !math.IsNaN(r.Base) && !math.IsNaN(r.New)
+}
 
-const tableWants = "want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops and first"
+// Attempts returns the runs of both arms behind a row of the metric [FailedRuns].
+func (r Row) Attempts() (base, fresh Attempts) {
+	return Attempts{Runs: int(r.BaseOps), Failed: int(r.Base)}, Attempts{Runs: int(r.NewOps), Failed: int(r.New)}
+}
+
+// mostWithheld is how long the text of the column withheld may be, in bytes.
+const mostWithheld = 1000
+
+// The columns of ReadTable: the first three have to be there.
+var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit", "base_ops", "new_ops", "first", "withheld"}
+
+const tableWants = "want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops, first and withheld"
 
 // ReadTable reads what [ReadCSV] reads, of several metrics and databases: the columns pair, base and new, and
-// perhaps metric, database and unit, base_ops and new_ops (of how many operations an error rate is; empty or 0 where it is not known) and first (which run of
-// the pair came first, base or new; empty where it is not known), in any order. A pair is used once for each metric and database, and a metric has
-// one unit; whoever has milliseconds in one line and seconds in another converts them first. Everything wrong is
+// perhaps metric, database and unit, base_ops and new_ops (of how many operations an error rate is; empty or 0 where it is not known), first (which run of
+// the pair came first, base or new; empty where it is not known) and withheld ([Row.Withheld]), in any order. A pair is used once for each metric and
+// database, and a metric has one unit; whoever has milliseconds in one line and seconds in another converts them first. The metric [FailedRuns] is as
+// [Row.HasPair] says, and base and new may be empty in a row that says why the verdict is withheld. Everything wrong is
 // reported at once as a [*CSVError]; an error of the reader is returned as it is, wrapped.
 func ReadTable(r io.Reader) ([]Row, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
@@ -99,7 +118,10 @@ func (t *table) row(line int, fields []string) {
 	for i, c := range t.columns {
 		field[c] = fields[i]
 	}
-	r := Row{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Line: line}
+	r := Row{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Withheld: field["withheld"], Line: line}
+	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
+		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", quote(r.Withheld), mostWithheld)
+	}
 	for _, c := range []string{"metric", "database"} {
 		if slices.Contains(t.columns, c) && field[c] == "" {
 			t.problems.add(line, "%s is empty", c)
@@ -108,6 +130,11 @@ func (t *table) row(line int, fields []string) {
 	// Each metric on each database has its own pairs: parsePair finds doubles among the pairs of one.
 	seen := map[int]int{}
 	numbers := []string{field["pair"], field["base"], field["new"]}
+	without := r.Withheld != "" && numbers[1] == "" && numbers[2] == ""
+	if without {
+		numbers[1], numbers[2] = "1", "1"
+		t.lines-- // it says nothing of an arm that is missing
+	}
 	for arm, text := range numbers[1:] {
 		if text == "" {
 			t.empty[arm]++
@@ -117,6 +144,16 @@ func (t *table) row(line int, fields []string) {
 	}
 	p, ok := parsePair(line, numbers, seen, t.problems)
 	t.beside(line, field, &p)
+	if without {
+		p.Base, p.New = math.NaN(), math.NaN()
+	}
+	if r.Metric == FailedRuns {
+		for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
+			if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
+				t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d", tableColumns[1+arm], of[0], tableColumns[1+arm], MaxCSVPairs)
+			}
+		}
+	}
 	if ok {
 		key := fmt.Sprintf("%s\x00%s\x00%d", r.Metric, r.Database, p.Block)
 		if first, twice := t.seen[key]; twice {

@@ -231,6 +231,9 @@ type Result struct {
 	// Failed are the runs behind the endpoint [FailedRuns]; nil for others. N is the smaller number of them then, and there are no Pairs.
 	Failed *FailedPair `json:"failed,omitempty"`
 
+	// Withheld says why the result is neither the same nor better, whatever the pairs show ([Result.Withhold]); empty where nothing is withheld.
+	Withheld string `json:"withheld,omitempty"`
+
 	// Outliers and Widest are block numbers: the flagged pairs, and the one that adds most to the width of
 	// the interval (0 if unknown).
 	Outliers []int    `json:"outliers,omitempty"`

@@ -395,6 +395,7 @@ func (a *app) judgeRows(n *numbers, in report.JudgeInput, lacking ...comparison.
 	if !*n.databases {
 		databases = nil
 	}
+	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r verdict.Row) bool { return !r.HasPair() })
 	for _, j := range arms {
 		in.Verdicts = append(in.Verdicts, j.Verdict)
 	}

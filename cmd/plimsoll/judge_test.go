@@ -47,7 +47,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"run that sent nothing", map[string]string{"a.json": `{"metrics": {"http_reqs": {"count": 0, "rate": 0}}}`, "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: http_reqs is 0: the run sent nothing"},
 		// Wrong files.
 		{"wrong CSV", map[string]string{"a.csv": "time;users\n1;2\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "time;users": want pair,base,new`},
-		{"wrong column", map[string]string{"a.csv": "pair,base,new,metric,when\n1,2,3,capacity,4\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "pair,base,new,metric,when": want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops and first`},
+		{"wrong column", map[string]string{"a.csv": "pair,base,new,metric,when\n1,2,3,capacity,4\n"}, []string{"a.csv"}, `a.csv: line 1: the header is "pair,base,new,metric,when": want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops, first and withheld`},
 		{"history of Locust", map[string]string{"a.csv": history, "b.csv": locust}, []string{"-base", "a.csv", "-new", "b.csv"}, "a.csv: line 1: this is Locust's history of a run: give the file that ends in _stats.csv"},
 		{"some JSON", map[string]string{"a.json": "{}", "b.json": k6}, []string{"-base", "a.json", "-new", "b.json"}, "a.json: " + known},
 		{"some text", map[string]string{"a.txt": "hello", "b.json": k6}, []string{"-base", "a.txt", "-new", "b.json"}, "a.txt: " + known},
