@@ -2,6 +2,7 @@ package comparison_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,52 @@ func TestJudgeRowsAcrossDatabases(t *testing.T) {
 		if j.Verdict.Kind != verdict.Better || j.Arm != []string{"v1", "v2"}[i] || !strings.Contains(j.Verdict.Lead, "Postgres is better than MySQL") {
 			t.Errorf("%s: %s", j.Arm, j.Verdict.Lead)
 		}
+	}
+}
+
+// Runs that failed, and what was withheld, decide over pairs that look the same: between arms, and between databases.
+func TestJudgeRowsOfFailedRuns(t *testing.T) {
+	pairs := func(why string) (rows []verdict.Row) {
+		for i := range 6 {
+			for _, database := range []string{"MySQL", "Postgres"} {
+				rows = append(rows, verdict.Row{Metric: "capacity", Database: database, Unit: "users", Withheld: why,
+					Pair: verdict.Pair{Block: i + 1, Base: 1000 + float64(i), New: 1001 + float64(i*i%3)}})
+			}
+		}
+		return rows
+	}
+	failed := func(database string, base, fresh int64) verdict.Row {
+		return verdict.Row{Metric: verdict.FailedRuns, Database: database, Unit: "runs", Pair: verdict.Pair{Block: 1, Base: float64(base), New: float64(fresh), BaseOps: 6, NewOps: 6 + fresh}}
+	}
+	none := verdict.Row{Metric: "p95(post)", Database: "MySQL", Unit: "ms", Withheld: "no pair has a number", Pair: verdict.Pair{Block: 1, Base: math.NaN(), New: math.NaN()}}
+	for _, tt := range []struct {
+		name            string
+		rows            []verdict.Row
+		arms, databases []verdict.Kind
+	}{
+		{"nothing beside", pairs(""), []verdict.Kind{verdict.Same, verdict.Same}, []verdict.Kind{verdict.Same, verdict.Same}},
+		{"some failed", append(pairs(""), failed("MySQL", 0, 1), failed("Postgres", 0, 0)), []verdict.Kind{verdict.Inconclusive, verdict.Same}, []verdict.Kind{verdict.Same, verdict.Inconclusive}},
+		{"withheld", pairs("two are void"), []verdict.Kind{verdict.Inconclusive, verdict.Inconclusive}, []verdict.Kind{verdict.Inconclusive, verdict.Inconclusive}},
+		{"a metric without a pair", append(pairs(""), none), []verdict.Kind{verdict.Invalid, verdict.Same}, []verdict.Kind{verdict.Invalid, verdict.Invalid}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			arms, databases, err := comparison.JudgeRows(tt.rows, [2]string{"v1", "v2"}, endpointOf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds := func(all []comparison.Judgement) (out []verdict.Kind) {
+				for _, j := range all {
+					out = append(out, j.Verdict.Kind)
+				}
+				return out
+			}
+			if got := kinds(arms); !slices.Equal(got, tt.arms) {
+				t.Errorf("arms are %v, want %v", got, tt.arms)
+			}
+			if got := kinds(databases); !slices.Equal(got, tt.databases) {
+				t.Errorf("databases are %v, want %v", got, tt.databases)
+			}
+		})
 	}
 }
 

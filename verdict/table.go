@@ -148,6 +148,9 @@ func (t *table) row(line int, fields []string) {
 		p.Base, p.New = math.NaN(), math.NaN()
 	}
 	if r.Metric == FailedRuns {
+		if ok && p.Block != 1 {
+			t.problems.add(line, "pair is %d: want 1, because %s are one line of a database", p.Block, FailedRuns)
+		}
 		for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
 			if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
 				t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d", tableColumns[1+arm], of[0], tableColumns[1+arm], MaxCSVPairs)

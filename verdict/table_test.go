@@ -31,6 +31,20 @@ func TestReadTable(t *testing.T) {
 	}
 }
 
+// What a verdict rests on beside its pairs is in the table too.
+func TestReadTableOfWhatIsNoPair(t *testing.T) {
+	got, err := verdict.ReadTable(strings.NewReader("metric,unit,pair,base,new,base_ops,new_ops,withheld\ncapacity,users,1,,,,,every search was unstable\nfailed runs,runs,1,0,2,6,8,\np95,ms,1,2,3,,,two are void\n"))
+	if err != nil || len(got) != 3 {
+		t.Fatal(got, err)
+	}
+	if got[0].HasPair() || got[0].Withheld != "every search was unstable" || got[1].HasPair() || !got[2].HasPair() || got[2].Withheld != "two are void" {
+		t.Errorf("%+v", got)
+	}
+	if base, fresh := got[1].Attempts(); base.Runs != 6 || base.Failed != 0 || fresh.Runs != 8 || fresh.Failed != 2 {
+		t.Errorf("%+v, %+v", base, fresh)
+	}
+}
+
 func TestReadTableProblems(t *testing.T) {
 	tests := []struct {
 		name, in string
@@ -47,6 +61,11 @@ func TestReadTableProblems(t *testing.T) {
 			`line 5: pair is "x"`, `line 5: base is "-2"`, `line 5: new is "NaN"`, "line 7: 3 fields: the header has 5", "line 6: base is empty"}},
 		{"empty arm", "database,pair,base,new\nMySQL,1,,3\nPostgres,1,,3\n", []string{"the arm base is empty: no line has a number of it"}},
 		{"unit in one line", "unit,pair,base,new\nms,1,2,3\n,2,2,3\n", []string{"line 3: the pair is in no unit, but on line 2 in ms"}},
+		{"failed runs", "metric,pair,base,new,base_ops,new_ops\nfailed runs,1,3,0.5,2,6\nfailed runs,2,0,0,6,6\nfailed runs,3,0,2000,6,2000\n", []string{
+			"line 2: base is 3: want how many of base_ops runs failed", "line 2: new is 0.5: want how many of new_ops runs failed", "line 3: pair is 2: want 1",
+			"line 4: pair is 3: want 1", "line 4: new is 2000: want how many of new_ops runs failed, at most 1000"}},
+		{"nothing withheld", "metric,pair,base,new,withheld\ncapacity,1,1,2,\np95,1,,,\n", []string{"line 3: base is empty", "line 3: new is empty"}},
+		{"withheld for long", "metric,pair,base,new,withheld\ncapacity,1,1,2," + strings.Repeat("x", 1001) + "\n", []string{"line 2: withheld is"}},
 		{"broken quote", "unit,pair,base,new\nms,1,\"2,3\n", []string{"not a CSV"}},
 	}
 	for _, tt := range tests {
