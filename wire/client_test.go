@@ -820,3 +820,13 @@ func BenchmarkDo(b *testing.B) {
 		}
 	}
 }
+
+// A secret that was cut in two is found by the mark behind it (package plain).
+func TestAQuotationThatIsCutEndsWithTheMark(t *testing.T) {
+	if got, want := show([]byte(strings.Repeat("a", 61))), `"`+strings.Repeat("a", 60)+`…"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := show([]byte(strings.Repeat("a", 60))); strings.Contains(got, "…") {
+		t.Errorf("got %s: nothing is cut", got)
+	}
+}

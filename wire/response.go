@@ -357,11 +357,13 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// show quotes the beginning of something a server sent.
+// show quotes the beginning of something a server sent. The mark of what was left out stands inside the quotes, where whoever redacts secrets finds
+// one that was cut in two.
 func show(b []byte) string {
 	const most = 60
 	if len(b) > most {
-		return quote(b[:most]) + "..."
+		q := quote(b[:most])
+		return q[:len(q)-1] + `…"`
 	}
 	return quote(b)
 }
