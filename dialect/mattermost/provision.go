@@ -66,8 +66,13 @@ func (s *setup) log(format string, args ...any) {
 }
 
 func (s *setup) client(token string) (*Client, error) {
+	return s.clientWithin(token, max(s.env.Timeout, provisionTimeout))
+}
+
+// clientWithin is client with another limit of one request.
+func (s *setup) clientWithin(token string, timeout time.Duration) (*Client, error) {
 	return NewClient(ClientConfig{
-		URL: s.env.URL, Token: token, Timeout: max(s.env.Timeout, provisionTimeout), Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+		URL: s.env.URL, Token: token, Timeout: timeout, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 	})
 }
 

@@ -114,8 +114,8 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	s.nonce = time.Now().UnixNano()
 	setup := newSetup(ctx, &s.env, s.b.set)
 	err := setup.asAdmin()
-	if err == nil {
-		s.admin, err = setup.client(setup.token)
+	if err == nil { // not the setup's client: a proof waits no longer for one call than the caller has said
+		s.admin, err = setup.clientWithin(setup.token, s.env.Timeout)
 	}
 	if err == nil {
 		s.actor, err = s.person(ctx, 0)
