@@ -15,6 +15,7 @@ DEMOFLAGS      ?=
 SHORT          ?=
 BENCHFLAGS     ?=
 FAULTFLAGS     ?=
+CHAOSFLAGS     ?=
 ACCEPTANCEFLAGS ?=
 comma          := ,
 
@@ -29,7 +30,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout fuzz fuzz-smoke race gen acceptance build setup notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance build setup notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -102,6 +103,10 @@ faults-heldout: setup build ## the same with faults that the limiter's constants
 	$(GO) build -o bin/faults ./cmd/faults
 	bin/faults -suite=heldout -within=25m -docs=docs $(FAULTFLAGS)
 
+chaos: setup build ## hostile targets before every command: what becomes of it, in docs/chaos.md (three minutes on two cores; CHAOSFLAGS)
+	$(GO) build -o bin/chaos ./cmd/chaos
+	bin/chaos $(if $(CHAOSFLAGS),,-docs=docs) $(CHAOSFLAGS)
+
 bench-smoke: build ## one short round of the benchmark without other programs; docs stay as they are (under a minute)
 	$(GO) build -C bench -o ../bin/bench .
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp docs/benchmarks.md "$$dir/" && cd bench && \
@@ -124,7 +129,7 @@ fuzz-smoke: ## every fuzz target for a second or two, as CI does
 RACE ?= ./...
 race: export CGO_ENABLED = 1
 race: setup ## the tests under the race detector (RACE='./engine ./wire'; all packages by default, an hour on two cores)
-	$(GO) test -race $(TESTFLAGS) -skip '^TestThreeFaults$$' $(RACE)
+	$(GO) test -race $(TESTFLAGS) -skip '^(TestThreeFaults|TestChaos)$$' $(RACE)
 
 acceptance: setup build ## simulated calibrations, then comparisons of real servers with known differences, kept in docs/acceptance
 	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
