@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target of the module, one after the other: go test takes one at a time.
 #
-#   FUZZTIME   for each target, such as 2s or 1000x; without it the targets share FUZZTOTAL
+#   FUZZTIME   for each target, such as 30s, or 20000x for as many inputs; without it the targets share FUZZTOTAL
 #   FUZZTOTAL  seconds for all of them together (1200)
 #   FUZZPLAIN  1: binaries as other tests have them, without the coverage that guides the search. They are built in a fraction of the time, so this is
 #              for the few seconds of CI
@@ -45,6 +45,11 @@ for target in "${targets[@]}"; do
   printf '== %s %s for %s\n' "$dir" "$name" "$time"
   status=0
   (cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "$time" -test.fuzzminimizetime 10s -test.fuzzcachedir "$cache/$dir") >"$work/log" 2>&1 || status=$?
+  # Before Go 1.27 a search at the end of its time may report that as its only failure (go.dev/issue/75804); counts of inputs have no such end. A finding
+  # names its input or its seed.
+  if [ "$status" != 0 ] && grep -q '^ *context deadline exceeded$' "$work/log" && ! grep -qE 'Failing input|failure while testing seed corpus|panic' "$work/log"; then
+    status=0
+  fi
   if [ "$status" = 0 ]; then
     tail -n 2 "$work/log"
   else
