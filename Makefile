@@ -125,7 +125,7 @@ fuzz: ## every fuzz target, 20 minutes together (FUZZTIME=1m: each so long; FUZZ
 fuzz-smoke: ## every fuzz target for 20,000 inputs, about a second, as CI does
 	@GO='$(GO)' FUZZTIME=$(or $(FUZZTIME),20000x) FUZZPLAIN=1 scripts/fuzz.sh
 
-# The race detector needs C. RACE narrows the packages.
+# The race detector needs C, and tests that count allocations or memory do not hold under it. RACE narrows the packages.
 RACE ?= ./...
 race: export CGO_ENABLED = 1
 race: setup ## the tests under the race detector (RACE='./engine ./wire'; all packages by default, an hour on two cores)

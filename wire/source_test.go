@@ -39,6 +39,8 @@ func TestFromSources(t *testing.T) {
 		}
 		c.Close()
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	for _, want := range []string{"127.0.0.2", "127.0.0.3", "127.0.0.4"} {
 		if seen[want] != 2 {
 			t.Errorf("%d connections from %s, want 2; all: %v", seen[want], want, seen)
