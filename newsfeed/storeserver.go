@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -153,6 +154,9 @@ func (s *Store) serve(c net.Conn) {
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()
+		if v := recover(); v != nil { // of one connection; the others go on
+			fmt.Fprintf(os.Stderr, "store: panic serving %v: %v\n%s", c.RemoteAddr(), v, debug.Stack())
+		}
 	}()
 	r := bufio.NewReader(c)
 	var in, out []byte

@@ -36,8 +36,10 @@ type Role struct {
 //	plimsoll_process_open_fds{role}, plimsoll_process_fds_used_ratio{role} (the fullest process)
 //	plimsoll_process_fds_limit{role}                the smallest limit of a process; left out where there is none
 //	plimsoll_process_context_switches_total{kind,role}   voluntary or involuntary, all threads
+//	plimsoll_process_start_seconds{role}            when the youngest root was started, after the boot of the host
+//	plimsoll_process_gone{role}                     1 when a root has ended, or there is none
 //
-// The last three lines are read every fifth sample. A role without a process, and a root that has
+// The three lines before the last two are read every fifth sample. A role without a process, and a root that has
 // ended or is a zombie, is an error. Counters start at zero with the probe, never fall, and count
 // on over a restart.
 type Process struct {
@@ -241,9 +243,11 @@ func (x *process) parseStat(text []byte) error {
 func (p *Process) role(r *tree, t time.Time) error {
 	roots := r.pids()
 	if len(roots) == 0 {
+		p.out.add("plimsoll_process_gone", r.role, 1)
 		return errors.New("no process")
 	}
 	var errs []error
+	youngest := uint64(0)
 	if r.member == nil {
 		r.member = map[int]*process{}
 	}
@@ -261,6 +265,7 @@ func (p *Process) role(r *tree, t time.Time) error {
 			continue
 		}
 		r.roots[pid] = x.start
+		youngest = max(youngest, x.start)
 		r.adopt(x)
 	}
 	// Children of members are members. Parents are usually listed before their children, so this
@@ -283,6 +288,10 @@ func (p *Process) role(r *tree, t time.Time) error {
 		}
 	}
 	r.count(p.round)
+	p.out.add("plimsoll_process_gone", r.role, float64(min(len(errs), 1)))
+	if youngest > 0 {
+		p.out.add("plimsoll_process_start_seconds", r.role, float64(youngest)/userHZ)
+	}
 	if len(errs) > 0 {
 		return errors.Join(errs...) // a tree without a root is not the role any more
 	}

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/series"
 )
 
 // fake is a /proc that a test writes.
@@ -187,6 +190,14 @@ func TestProcessErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
+			for _, s := range out { // but that it is gone
+				if s.Name == "plimsoll_process_gone" && s.Value != 1 && name != "broken stat" {
+					t.Errorf("%s", text(out))
+				}
+			}
+			out = slices.DeleteFunc(out, func(s series.Sample) bool {
+				return s.Name == "plimsoll_process_gone" || s.Name == "plimsoll_process_start_seconds"
+			})
 			if len(out) > 0 {
 				t.Errorf("a role without its process has samples:\n%s", text(out))
 			}

@@ -20,9 +20,9 @@ const (
 // its own gate is red beside them ([CauseOf]). What is not in the table has no known cause: an interruption, or a rule without data.
 var gateCauses = map[string]Cause{
 	"users": ByTarget, "rate": ByTarget, "wait": ByTarget, "stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget,
-	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, StartGate: ByTarget,
+	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, StartGate: ByTarget, CrashGate: ByTarget,
 
-	"lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
+	PanicGate: ByGenerator, "lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
 	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator,
 	"bursts": ByGenerator, "little": ByGenerator, "clock": ByGenerator, "headroom": ByGenerator, "agents": ByGenerator,
 
@@ -31,8 +31,13 @@ var gateCauses = map[string]Cause{
 	"steal": ByHost, "target_steal": ByHost, "others": ByHost,
 }
 
-// StartGate is the finding of a run whose target did not start.
-const StartGate = "start"
+// StartGate is the finding of a run whose target did not start, and CrashGate that of one whose target, or a server that it needs, ended, crashed,
+// recovered or was started anew during the run. PanicGate is that of a panic of this program, which failed then.
+const (
+	StartGate = "start"
+	CrashGate = "crash"
+	PanicGate = "panic"
+)
 
 // GateCause returns whose doing it is when the gate is red; empty when that is not known.
 func GateCause(gate string) Cause { return gateCauses[gate] }
@@ -41,7 +46,8 @@ func GateCause(gate string) Cause { return gateCauses[gate] }
 func Foreign(gate string) bool { return GateCause(gate) == ByHost }
 
 // CauseOf returns whose doing it was that a run is not valid; empty for a valid one, and when it is not known. The host's comes first, already when its
-// gate is amber, then the generator's: what either took may be all that the target lacked. What either of both may have used up is the target's.
+// gate is amber, then the generator's: what either took may be all that the target lacked. What either of both may have used up is the target's. A target
+// that crashed did so itself, whoever was beside it: nobody takes so much that a server may end, and such a run is never dropped as a neighbor's.
 func CauseOf(v Validity) Cause {
 	if v.Valid {
 		return ""
@@ -49,7 +55,12 @@ func CauseOf(v Validity) Cause {
 	has := func(c Cause, levels ...string) bool {
 		return slices.ContainsFunc(v.Findings, func(f Finding) bool { return GateCause(f.Gate) == c && slices.Contains(levels, f.Level) })
 	}
+	crashed := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == CrashGate && f.Level == Red })
 	switch {
+	case Panicked(v):
+		return ByGenerator
+	case crashed:
+		return ByTarget
 	case has(ByHost, Red, Amber):
 		return ByHost
 	case has(ByGenerator, Red):
@@ -58,6 +69,11 @@ func CauseOf(v Validity) Cause {
 		return ByTarget
 	}
 	return ""
+}
+
+// Panicked reports whether this program failed in the run: nothing follows from it about the target.
+func Panicked(v Validity) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == PanicGate && f.Level == Red })
 }
 
 // TargetToo reports whether a run that is void by the host may be void by the target: a gate of the target is red, and those of the host are amber alone.

@@ -18,6 +18,11 @@ func TestCauseOfAVoidRun(t *testing.T) {
 		{[]string{"others", "audit"}, nil, ByHost, false}, // what was lost is lost whatever the neighbor did
 		{[]string{"memory"}, nil, ByTarget, false},
 		{[]string{StartGate}, nil, ByTarget, false},
+		{[]string{CrashGate}, nil, ByTarget, false},
+		{[]string{CrashGate, "others", "lag"}, []string{"steal"}, ByTarget, false}, // no neighbor ends a server
+		{[]string{CrashGate, PanicGate}, nil, ByGenerator, false},
+		{[]string{PanicGate, "failed users"}, []string{"others"}, ByGenerator, false},
+		{nil, []string{CrashGate}, "", false}, // a log that was not read whole
 		{[]string{"complete"}, nil, "", false},
 	} {
 		v := Validity{Valid: true}

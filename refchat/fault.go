@@ -71,6 +71,7 @@ func (f *delayFault) delay() time.Duration {
 type errorFault struct {
 	p       chance
 	handler string // "" for all
+	panics  bool   // it panics instead of an answer
 }
 
 // chance is a coin of known bias and seed, safe for concurrent use.
@@ -96,7 +97,7 @@ func (c *chance) hit() bool {
 	return c.rng.Float64() < c.p
 }
 
-const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:2048, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, drop-event:1%, dup-event:1%, reorder-event:1% or error:1%[@handler]"
+const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms[@10%], pool:N, stall:2s/30s, lock:5ms, hub:5ms, hot-row:5ms, tls:2048, dns:5ms, workers:N, outbound:N/20ms, limit:N[@handler], cache:N, replica:5ms, jitter:20ms, drop-event:1%, dup-event:1%, reorder-event:1%, error:1%[@handler] or panic:1%[@handler]"
 
 // CheckFault reports what is wrong with the text of one fault, or nil. The faults are:
 //
@@ -121,6 +122,7 @@ const faultUsage = "want cpu:25%, work:5ms, slow-post:20ms[@10%], slow-query:5ms
 //	dup-event:1%         send a posted event twice
 //	reorder-event:1%     send a posted event after the connection's next one of the same channel (or 3 s later)
 //	error:1%[@handler]   answer 500, to all requests or to one handler's ("createPost")
+//	panic:1%[@handler]   panic in the request, which the server survives and logs
 //
 // The event faults act before events are numbered, so that the numbers do not show them. Shares are written as 25% or 0.25. Chance is decided by a generator with Config.FaultSeed.
 func CheckFault(text string) error {
@@ -152,7 +154,7 @@ func (f *faults) add(text string, seed uint64) error {
 	if hasAt && at == "" {
 		return bad("nothing after @")
 	}
-	if hasAt && name != "slow-post" && name != "slow-query" && name != "error" && name != "limit" {
+	if hasAt && name != "slow-post" && name != "slow-query" && name != "error" && name != "panic" && name != "limit" {
 		return bad("no @ here")
 	}
 	switch name {
@@ -220,7 +222,7 @@ func (f *faults) add(text string, seed uint64) error {
 		default:
 			f.reorder = newChance(p, seed, 5)
 		}
-	case "error":
+	case "error", "panic":
 		p, err := share(value)
 		if err != nil {
 			return err
@@ -228,7 +230,7 @@ func (f *faults) add(text string, seed uint64) error {
 		if hasAt && !isHandler(at) {
 			return bad("no handler is named " + strconv.Quote(at))
 		}
-		f.errs = append(f.errs, errorFault{newChance(p, seed, 6+uint64(len(f.errs))), at})
+		f.errs = append(f.errs, errorFault{newChance(p, seed, 6+uint64(len(f.errs))), at, name == "panic"})
 	case "tls", "dns", "workers", "outbound", "limit", "cache", "replica", "jitter":
 		if what := f.addOutside(name, value, at, seed); what != "" {
 			return bad(what)
@@ -311,10 +313,13 @@ func parseShare(s string) (float64, error) {
 	return p, nil
 }
 
-// fails reports whether a request of handler is to be answered with an error.
+// fails reports whether a request of handler is to be answered with an error; it panics if that is planted.
 func (f *faults) fails(handler string) bool {
 	for i := range f.errs {
 		if e := &f.errs[i]; (e.handler == "" || e.handler == handler) && e.p.hit() {
+			if e.panics {
+				panic("planted fault")
+			}
 			return true
 		}
 	}

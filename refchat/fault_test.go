@@ -13,7 +13,7 @@ import (
 
 func TestCheckFault(t *testing.T) {
 	for _, good := range []string{"cpu:25%", "cpu:0.5%", "slow-post:20ms", "slow-post:20ms@10%", "slow-query:5ms@0.5", "pool:3", "stall:2s/30s", "lock:5ms", "hub:1ms", "hot-row:5ms", "work:8ms",
-		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost"} {
+		"drop-event:1%", "dup-event:100%", "reorder-event:1%", "error:1%", "error:1%@createPost", "panic:1%", "panic:1%@createPost"} {
 		if err := refchat.CheckFault(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -141,6 +143,11 @@ func (s *Server) Run(ctx context.Context) error {
 		s.wg.Go(func() {
 			defer s.conns.Delete(c)
 			defer c.Close()
+			defer func() {
+				if v := recover(); v != nil { // of one connection; the others go on
+					fmt.Fprintf(os.Stderr, "refnull: panic serving %v: %v\n%s", c.RemoteAddr(), v, debug.Stack())
+				}
+			}()
 			s.serve(ctx, c)
 		})
 	}

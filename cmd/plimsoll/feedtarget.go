@@ -141,6 +141,9 @@ func (s *ownStore) PIDs() []int {
 	}
 }
 
+// Watched is for a lab.Crashes.
+func (s *ownStore) Watched() lab.Watched { return s.proc.Watched() }
+
 // Stop implements target.Companion.
 func (s *ownStore) Stop(ctx context.Context) error { return s.proc.Stop(ctx) }
 

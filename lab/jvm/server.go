@@ -250,6 +250,9 @@ func (s *Server) PIDs() []int {
 	}
 }
 
+// Watched returns the server for a [lab.Crashes].
+func (s *Server) Watched() lab.Watched { return s.proc.Watched() }
+
 // Describe returns the server's own name and version, and the settings that decide what a write costs.
 func (s *Server) Describe(ctx context.Context) (lab.Description, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)

@@ -311,6 +311,18 @@ func (s *Server) PIDs() []int {
 	}
 }
 
+// Watched returns the server that runs now for a [lab.Crashes]; it has no PID while the server is stopped.
+func (s *Server) Watched() lab.Watched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return lab.Watched{Kind: lab.KindMySQL}
+	}
+	w := s.proc.Watched()
+	w.Kind = lab.KindMySQL
+	return w
+}
+
 // Done returns a channel that is closed when the server process that runs now has ended.
 func (s *Server) Done() <-chan struct{} {
 	s.mu.Lock()

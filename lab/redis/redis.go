@@ -203,6 +203,9 @@ func (s *Server) PIDs() []int {
 	}
 }
 
+// Watched returns the server for a [lab.Crashes].
+func (s *Server) Watched() lab.Watched { return s.proc.Watched() }
+
 // Describe returns the server's own version and the settings that decide what a write costs.
 func (s *Server) Describe(ctx context.Context) (lab.Description, error) {
 	d := lab.Description{Name: "Redis", Settings: map[string]string{}}

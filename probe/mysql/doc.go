@@ -17,6 +17,7 @@
 //	mysql_global_status_innodb_log_waits      times the buffer of the redo log was too small
 //	mysql_global_status_innodb_{os_log_written,os_log_fsyncs,os_log_pending_fsyncs,data_fsyncs,data_pending_fsyncs,
 //	  data_reads,data_writes,data_read,data_written,checkpoint_age,checkpoint_max_age}
+//	mysql_global_status_uptime                seconds; a fall of it is a restart
 //	mysql_global_status_created_tmp_{tables,disk_tables,files}, mysql_global_status_sort_merge_passes
 //	mysql_global_status_table_open_cache_overflows, mysql_global_status_{bytes_received,bytes_sent}
 //

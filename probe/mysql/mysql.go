@@ -29,7 +29,7 @@ type variable struct {
 }
 
 var variables = []variable{
-	{name: "threads_running", must: true}, {name: "threads_connected", must: true}, {name: "threads_cached"}, {name: "threads_created"},
+	{name: "uptime"}, {name: "threads_running", must: true}, {name: "threads_connected", must: true}, {name: "threads_cached"}, {name: "threads_created"},
 	{name: "max_used_connections"}, {name: "connections", must: true}, {name: "aborted_connects"}, {name: "aborted_clients"},
 	{name: "queries", must: true}, {name: "questions", must: true}, {name: "slow_queries"},
 	{name: "innodb_row_lock_current_waits", must: true}, {name: "innodb_row_lock_waits", must: true},

@@ -11,6 +11,7 @@
 //	                                          all of the database of the DSN
 //	pg_stat_bgwriter_*_total                  checkpoints, buffers written, times in milliseconds (to version 16)
 //	pg_stat_checkpointer_*_total              the same from version 17 on
+//	pg_postmaster_start_time_seconds, plimsoll_pg_checkpointer_start_time_seconds (a crash of any process renews the latter)
 //	pg_settings_max_connections, pg_settings_superuser_reserved_connections
 //	pg_stat_statements_{seconds,calls}_total{queryid}   the ten statements that took most time, where the extension is
 //

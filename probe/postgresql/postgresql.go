@@ -231,7 +231,10 @@ func (p *Probe) offered(version int) []row {
 		}
 		rows = append(rows, query("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, "", columns...))
 	}
-	return rows
+	// The checkpointer is started anew after a crash of any other process; the postmaster stays.
+	return append(rows, row{labels: p.base, metrics: []string{"pg_postmaster_start_time_seconds", "plimsoll_pg_checkpointer_start_time_seconds"},
+		sql: `SELECT extract(epoch FROM pg_postmaster_start_time())::float8,
+			(SELECT extract(epoch FROM max(backend_start))::float8 FROM pg_stat_activity WHERE backend_type = 'checkpointer')`})
 }
 
 // activity counts those who wait for another one's write of the log apart from other waits for lightweight locks.

@@ -228,3 +228,10 @@ func removeGroups(name string) (gone bool) {
 	}
 	return gone
 }
+
+// Watched returns the server in the container, which ends with podman, for a [lab.Crashes].
+func (c *contained) Watched() lab.Watched {
+	w := c.Process.Watched()
+	w.PID = c.PID()
+	return w
+}

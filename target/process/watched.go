@@ -1,0 +1,48 @@
+package process
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"plimsoll/lab"
+)
+
+// A watchable program is one that a [lab.Crashes] can follow.
+type watchable interface{ Watched() lab.Watched }
+
+// Watched returns the programs that run now, for a [lab.Crashes]: instances, database and companions. They change at Reset.
+func (d *deployment) Watched() []lab.Watched {
+	d.state.Lock()
+	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
+	d.state.Unlock()
+	var out []lab.Watched
+	for i, p := range procs {
+		w := lab.Watched{PID: p.PID(), Done: p.Done(), Err: p.Err, Tail: p.Tail}
+		if x, ok := p.(watchable); ok {
+			w = x.Watched()
+		}
+		w.Role, w.Name = "app", fmt.Sprintf("app-%d", i)
+		out = append(out, w)
+	}
+	if x, ok := db.(watchable); ok {
+		w := x.Watched()
+		w.Role = "db"
+		out = append(out, w)
+	}
+	for _, role := range slices.Sorted(maps.Keys(companions)) {
+		if x, ok := companions[role].(watchable); ok {
+			w := x.Watched()
+			w.Role = role
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Hide takes the secrets that were given to the programs out of a text of theirs.
+func (d *deployment) Hide(text string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.hide(text)
+}
