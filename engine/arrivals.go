@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/workload"
 )
@@ -98,7 +99,7 @@ func (o *open) hand(ctx context.Context, a arrival) {
 		i := o.servers
 		o.servers++
 		o.first[i] = a
-		o.l.wg.Go(func() { o.serve(ctx, i, a) })
+		o.l.wg.Go(func() { o.life(ctx, i, a) })
 	case len(o.queue)-o.head < o.Queue:
 		o.queue = append(o.queue, a)
 	default:
@@ -147,11 +148,28 @@ func (o *open) free(in chan arrival) (a arrival, ok bool) {
 	return a, true
 }
 
-// serve is the life of the i-th server, whose first arrival is a.
-func (o *open) serve(ctx context.Context, i int, a arrival) {
+// life is that of the i-th server, whose first arrival is a.
+func (o *open) life(ctx context.Context, i int, a arrival) {
 	defer o.begun(i)
 	u := workload.NewServerUser(i*o.l.cfg.Agents+o.l.cfg.Agent, o.l.cfg.Env, o.l.cfg.Epoch)
 	u.Buffer()
+	var actor workload.Server
+	err := boundary.Do("a server of arrivals", func() (err error) {
+		actor, err = o.Behavior.NewServer(o.l.cfg.Env, u)
+		return err
+	})
+	if err != nil {
+		if _, panicked := errors.AsType[*boundary.Panic](err); panicked || ctx.Err() == nil {
+			o.l.broken(u.ID, err)
+		}
+		return
+	}
+	o.serve(ctx, i, a, u, actor)
+}
+
+// serve serves arrivals until ctx ends or the server fails.
+func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, actor workload.Server) {
+	defer o.l.end(u, actor)
 	defer u.Flush()
 	failed := func(err error) {
 		if ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
@@ -159,12 +177,6 @@ func (o *open) serve(ctx context.Context, i int, a arrival) {
 			o.l.report(u.ID, err)
 		}
 	}
-	actor, err := o.Behavior.NewServer(o.l.cfg.Env, u)
-	if err != nil {
-		failed(err)
-		return
-	}
-	defer actor.Close()
 	u.Schedule(u.Now())
 	if err := actor.Login(o.l.ctx); err != nil {
 		failed(fmt.Errorf("login of a server of arrivals: %w", err))

@@ -33,7 +33,7 @@ type Config struct {
 	// Agent of Agents drives every Agents-th user, from number Agent on, and every Agents-th arrival; several engines
 	// with the same seed together drive the same users as one alone. 0 of 0 means the only one.
 	Agent, Agents int
-	// OnError hears of users that failed: at login (they try again) or for good.
+	// OnError hears of users that failed: at login (they try again) or for good, a *boundary.Panic among them. user is -1 for a failure of the engine's own.
 	OnError func(user int, err error)
 }
 
@@ -103,7 +103,7 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 			l.cancel(err)
 			return nil, err
 		}
-		l.wg.Go(func() { l.open.run(l.storms) })
+		l.wg.Go(func() { l.errand("the schedule of arrivals", func() { l.open.run(l.storms) }) })
 	}
 	return l, nil
 }
@@ -190,7 +190,7 @@ func (l *Local) ringAll() {
 func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-chan struct{}, alarm *alarm) {
 	u := s.user
 	var inbox chan stormCall // from the moment on at which it acts
-	defer actor.Close()
+	defer l.end(u, actor)
 	defer u.Flush()
 	defer alarm.timer.Stop()
 	// sleep returns when the time has come, or for a storm: then call says which. ok is false if the user is to go. from is

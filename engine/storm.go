@@ -50,16 +50,18 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	state := workload.NewStormState(mine)
 	began := time.Now()
 	l.wg.Go(func() {
-		for i, id := range ids {
-			if id%l.cfg.Agents != l.cfg.Agent {
-				continue
+		l.errand("a storm", func() {
+			for i, id := range ids {
+				if id%l.cfg.Agents != l.cfg.Agent {
+					continue
+				}
+				s.Number = i
+				at := began.Add(time.Duration(float64(s.Over) * float64(i) / float64(len(ids))))
+				if workload.SleepUntil(l.storms, at) != nil || !l.call(id, stormCall{s, at.Sub(l.cfg.Epoch), state}) {
+					state.Miss()
+				}
 			}
-			s.Number = i
-			at := began.Add(time.Duration(float64(s.Over) * float64(i) / float64(len(ids))))
-			if workload.SleepUntil(l.storms, at) != nil || !l.call(id, stormCall{s, at.Sub(l.cfg.Epoch), state}) {
-				state.Miss()
-			}
-		}
+		})
 	})
 	return state
 }

@@ -10,12 +10,32 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/engine"
 	"plimsoll/measure"
+	"plimsoll/plan"
 	"plimsoll/series"
 	"plimsoll/wire"
 	"plimsoll/workload"
 )
+
+// mostUsers bounds what one request may ask for, and mostAway how far the run's epoch may be from this process' clock: a schedule that begins farther off
+// is reckoned arrival by arrival.
+const (
+	mostUsers = 10_000_000
+	mostAway  = 24 * time.Hour
+)
+
+// check refuses a start that no coordinator sends.
+func (s *Start) check(now time.Time) error {
+	if s.Agent < 0 || s.Agents < 0 || s.Agents > plan.MostProcesses || s.Agent > 0 && s.Agent >= s.Agents {
+		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, plan.MostProcesses)
+	}
+	if away := s.Epoch.Sub(now); away.Abs() > mostAway {
+		return fmt.Errorf("start: the epoch %s is more than %v from this clock", s.Epoch.UTC().Format(time.RFC3339), mostAway)
+	}
+	return nil
+}
 
 // mostErrors are the errors of users that one report tells.
 const mostErrors = 50
@@ -34,14 +54,15 @@ type Agent struct {
 type Build func(ctx context.Context, s Start, epoch time.Time, onError func(user int, err error)) (*Agent, error)
 
 // Serve is an agent's life: it carries out the requests that come in until it is asked to stop, in ends or ctx does.
-// Then the users have stopped. The error is nil only after a request to stop.
+// Then the users have stopped. The error is nil only after a request to stop, and when nothing of the agent panicked. A request that panics is answered with
+// an error; it and the panics of users are told to who leads the fleet.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &served{build: build, sampled: time.Now()}
 	defer func() {
 		if s.agent != nil {
-			s.agent.Engine.Stop(0)
+			_ = boundary.Do("stopping", func() error { s.agent.Engine.Stop(0); return nil }) // it can only be the second
 		}
 	}()
 	requests := make(chan request)
@@ -73,15 +94,18 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			return fmt.Errorf("a request cannot be read: %w", err)
 		case r := <-requests:
 			p := reply{Received: time.Now()}
-			if err := s.do(ctx, r, &p); err != nil {
-				p.Error = err.Error()
+			if err := boundary.Do("a request", func() error { return s.do(ctx, r, &p) }); err != nil {
+				p.Error, p.Panic = err.Error(), panicOf(err)
+				if p.Panic != nil {
+					s.panicked()
+				}
 			}
 			p.Replied = time.Now()
 			if err := enc.Encode(p); err != nil {
 				return fmt.Errorf("a reply cannot be sent: %w", err)
 			}
 			if r.Stop != nil {
-				return nil
+				return s.whole()
 			}
 		}
 	}
@@ -99,16 +123,37 @@ type served struct {
 	mu     sync.Mutex // of:
 	errs   []userError
 	unsaid int
+	panics int
+}
+
+func (s *served) panicked() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panics++
+}
+
+// whole is nil if nothing has panicked.
+func (s *served) whole() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.panics > 0 {
+		return fmt.Errorf("%d panics: a defect of this program, whose stacks are with who leads the fleet", s.panics)
+	}
+	return nil
 }
 
 func (s *served) onError(user int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.errs) == mostErrors {
+	p := panicOf(err)
+	if p != nil {
+		s.panics++
+	}
+	if most := mostErrors; len(s.errs) >= most && (p == nil || len(s.errs) >= 2*most) { // panics have room of their own
 		s.unsaid++
 		return
 	}
-	s.errs = append(s.errs, userError{user, err.Error()})
+	s.errs = append(s.errs, userError{user, err.Error(), p})
 }
 
 func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
@@ -116,19 +161,32 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 		if s.agent != nil {
 			return errors.New("the agent has begun already")
 		}
+		if err := r.Start.check(time.Now()); err != nil {
+			return err
+		}
 		now := time.Now() // with both clocks: the epoch gets a place on the monotonic one
-		s.epoch = now.Add(r.Start.Epoch.Sub(now.Round(0)))
-		s.agent, err = s.build(ctx, *r.Start, s.epoch, s.onError)
+		epoch := now.Add(r.Start.Epoch.Sub(now.Round(0)))
+		agent, err := s.build(ctx, *r.Start, epoch, s.onError)
+		if err != nil {
+			return err // and it has not begun
+		}
+		s.epoch, s.agent = epoch, agent
 		p.PID = os.Getpid()
-		return err
+		return nil
 	}
 	if s.agent == nil {
 		return errors.New("the agent has not begun")
 	}
 	switch {
 	case r.Users != nil:
+		if n := r.Users.N; n < 0 || n > mostUsers || r.Users.Over < 0 {
+			return fmt.Errorf("users: %d over %v; want 0 to %d over no negative time", n, r.Users.Over, mostUsers)
+		}
 		return s.agent.Engine.SetUsers(r.Users.N, r.Users.Over)
 	case r.Storm != nil:
+		if st := r.Storm; st.Share < 0 || st.Share > 1 || st.Over < 0 {
+			return fmt.Errorf("storm: a share of %v over %v; want 0 to 1 over no negative time", st.Share, st.Over)
+		}
 		state := s.agent.Engine.Storm(*r.Storm)
 		s.storms = append(s.storms, state)
 		p.Affected = state.Affected

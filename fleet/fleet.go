@@ -38,7 +38,7 @@ type Config struct {
 	Registry *measure.Registry
 	Tally    *workload.Tally
 	Ledger   *workload.Ledger
-	// OnError hears of users that failed, and of errors of an agent itself (then user is -1).
+	// OnError hears of users that failed, and of errors of an agent itself (then user is -1). A panic there is a *boundary.Panic here.
 	OnError func(agent, user int, err error)
 	// Patience is how long an agent may take for a reply; 0 means DefaultPatience.
 	Patience time.Duration
@@ -70,6 +70,8 @@ type agent struct {
 	dec   *json.Decoder
 	pid   int
 
+	onPanic func(error) // nil: nobody asks
+
 	talk sync.Mutex // one request at a time; guards lost
 	lost error
 
@@ -96,7 +98,11 @@ func New(ctx context.Context, cfg Config) (*Driver, error) {
 	}
 	d := &Driver{cfg: cfg}
 	for k, link := range cfg.Links {
-		d.agents = append(d.agents, &agent{n: k, of: len(cfg.Links), link: link, enc: json.NewEncoder(link), dec: json.NewDecoder(link)})
+		var onPanic func(error)
+		if cfg.OnError != nil {
+			onPanic = func(err error) { cfg.OnError(k, -1, err) }
+		}
+		d.agents = append(d.agents, &agent{onPanic: onPanic, n: k, of: len(cfg.Links), link: link, enc: json.NewEncoder(link), dec: json.NewDecoder(link)})
 	}
 	err := d.all(func(a *agent) error {
 		r, err := a.call(ctx, request{Start: &Start{Agent: a.n, Agents: a.of, Epoch: cfg.Epoch.Round(0), Settings: cfg.Settings}}, startPatience)
@@ -161,6 +167,9 @@ func (a *agent) call(ctx context.Context, r request, patience time.Duration) (p 
 		return p, a.lost
 	}
 	came := time.Now()
+	if p.Panic != nil && a.onPanic != nil {
+		a.onPanic(p.Panic.error())
+	}
 	if p.Error != "" {
 		return p, refused{fmt.Errorf("agent %d of %d: %s", a.n+1, a.of, p.Error)}
 	}
@@ -343,7 +352,11 @@ func (d *Driver) take(a *agent, r *report) error {
 	d.mu.Unlock()
 	if d.cfg.OnError != nil {
 		for _, e := range r.Errors {
-			d.cfg.OnError(a.n, e.User, errors.New(e.Text))
+			err := errors.New(e.Text)
+			if e.Panic != nil {
+				err = e.Panic.error()
+			}
+			d.cfg.OnError(a.n, e.User, err)
 		}
 		if r.Unsaid > 0 {
 			d.cfg.OnError(a.n, -1, fmt.Errorf("%d more errors of users", r.Unsaid))

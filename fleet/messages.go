@@ -3,8 +3,10 @@ package fleet
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/record"
 	"plimsoll/series"
@@ -65,6 +67,27 @@ type reply struct {
 	PID      int       `json:"pid,omitempty"`      // to a start
 	Affected int       `json:"affected,omitempty"` // to a storm
 	Report   *report   `json:"report,omitempty"`   // to a collect or stop
+	Panic    *panicked `json:"panic,omitempty"`    // that the request ended in, with Error
+}
+
+// panicked is a boundary.Panic of an agent.
+type panicked struct {
+	Where string `json:"where"`
+	Value string `json:"value"`
+	Stack string `json:"stack"`
+}
+
+// panicOf returns the panic that an error is; nil for others.
+func panicOf(err error) *panicked {
+	p, ok := errors.AsType[*boundary.Panic](err)
+	if !ok {
+		return nil
+	}
+	return &panicked{p.Where, p.Value, p.Stack}
+}
+
+func (p *panicked) error() error {
+	return &boundary.Panic{Where: p.Where, Value: p.Value, Stack: p.Stack}
 }
 
 // A report is what an agent has to say since the one before; counts are since the start.
@@ -97,6 +120,8 @@ type stormProgress struct {
 type userError struct {
 	User int    `json:"user"`
 	Text string `json:"text"`
+	// Panic is set for one that is a panic.
+	Panic *panicked `json:"panic,omitempty"`
 }
 
 // message is a workload.Message with offsets from the epoch.

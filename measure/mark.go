@@ -64,6 +64,9 @@ func (f *Flight) Begin(n Name, due, begun time.Duration) {
 // End says that it was recorded. An op that is given up when the run is cut off does not end: its age is what is known of it.
 func (f *Flight) End() { f.due.Store(0) }
 
+// UnderWay returns the name of the op under way, if there is one. It is for the flight's goroutine, as Begin and End are.
+func (f *Flight) UnderWay() (n Name, ok bool) { return Name(f.name.Load()), f.due.Load() != 0 }
+
 // Close takes the flight, and what it may have under way, from the registry.
 func (f *Flight) Close() {
 	f.reg.mu.Lock()

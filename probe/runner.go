@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/series"
 )
 
@@ -34,6 +35,7 @@ type Runner struct {
 	last     map[string]*lastValue
 	key      []byte
 	running  bool
+	panicked func(*boundary.Panic) // nil: nobody asks
 }
 
 type lastValue struct {
@@ -159,8 +161,19 @@ func (r *Runner) loop(ctx context.Context, p *probed, start time.Time) {
 	}
 }
 
-// sample takes and stores one sample.
+// OnPanic lets f hear of each panic of a probe, whose sample has failed by it. It is called before Run; f is called from any goroutine.
+func (r *Runner) OnPanic(f func(*boundary.Panic)) { r.panicked = f }
+
+// sample takes and stores one sample. It is the boundary of a probe.
 func (r *Runner) sample(ctx context.Context, p *probed, t time.Time) error {
+	err := boundary.Do("probe "+p.name, func() error { return r.take(ctx, p, t) })
+	if x, ok := errors.AsType[*boundary.Panic](err); ok && r.panicked != nil {
+		r.panicked(x)
+	}
+	return err
+}
+
+func (r *Runner) take(ctx context.Context, p *probed, t time.Time) error {
 	if p.scraper != nil {
 		body, kind, err := p.scraper.Scrape(ctx)
 		n := 0

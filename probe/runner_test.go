@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/series"
 )
 
@@ -374,6 +375,36 @@ func TestRunnerKeepsTheLongestGap(t *testing.T) {
 		g := r.Status()[0].Gap
 		if from, to := g.From.Sub(start), g.To.Sub(start); from != time.Second || to != 6*time.Second || g.Err == nil || !strings.Contains(g.Err.Error(), "failure 6") {
 			t.Errorf("gap from %v to %v: %v; want 1s to 6s, failure 6", from, to, g.Err)
+		}
+	})
+}
+
+// A probe that panics has failed in that second, and is told of; the next second it is asked again, and the others go on.
+func TestAProbeThatPanicsHasFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		var told []*boundary.Panic
+		r.OnPanic(func(p *boundary.Panic) { told = append(told, p) })
+		n := 0
+		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
+			if n++; n == 3 {
+				panic("odd page")
+			}
+			return sampleOf("odd", 1), nil
+		}})
+		r.Add(stub{"well", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("well", 1), nil }})
+		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || told[0].Where != "probe odd" || told[0].Value != "odd page" {
+			t.Errorf("told %v", told)
+		}
+		for _, st := range r.Status() {
+			want := map[string]int{"odd": 1, "well": 0}[st.Name]
+			if st.Failures != want || st.Samples != 10-want || (st.LastErr != nil) != (want > 0) {
+				t.Errorf("%+v", st)
+			}
 		}
 	})
 }

@@ -117,6 +117,18 @@ func (u *User) Idle() {
 	}
 }
 
+// Broke records the operation under way, whose Done will never come because the user's goroutine has panicked, in a class. It does nothing when none is
+// under way.
+func (u *User) Broke(class measure.Class) {
+	if u.flight == nil {
+		return
+	}
+	if n, ok := u.flight.UnderWay(); ok {
+		u.rec.Error(n, class)
+		u.flight.End()
+	}
+}
+
 // Waited says that the action that was opened waited so long for a place among those in flight. The next op is charged with it.
 func (u *User) Waited(d time.Duration) { u.waited = d }
 

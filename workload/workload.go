@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/plain"
 )
@@ -75,6 +76,17 @@ type Env struct {
 	Weights map[string]float64
 	// Log reports progress of Provision, and the first failure of each kind in a run, to a person. It may be nil.
 	Log func(format string, args ...any)
+	// Panicked is told of a panic that a user's own boundary caught: the run is not valid then. It is safe for concurrent use. It may be nil.
+	Panicked func(*boundary.Panic)
+}
+
+// Panic tells [Env.Panicked], if anybody asks, of the panic that err is, and reports whether it is one.
+func (e *Env) Panic(err error) bool {
+	p, is := errors.AsType[*boundary.Panic](err)
+	if is && e.Panicked != nil {
+		e.Panicked(p)
+	}
+	return is
 }
 
 // ErrStop is returned by an actor's Act when the run is being ended.

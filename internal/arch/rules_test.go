@@ -13,7 +13,7 @@ import (
 // rows is the picture of the layers, bottom up. A package imports only rows below its own.
 var rows = [][]string{
 	0: {"plain"},
-	1: {"stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed", "contrib"},
+	1: {"boundary", "stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed", "contrib"},
 	2: {"plan", "workload", "control", "probe"},
 	3: {"record", "dialect", "dataset"},
 	4: {"engine", "trial", "target", "store", "verdict"},

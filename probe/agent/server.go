@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/series"
 )
 
@@ -99,7 +100,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	readers := map[net.Conn]*reader{}
 	var ended sync.WaitGroup
 	srv := &http.Server{
-		Handler:           http.HandlerFunc(s.answer),
+		Handler:           boundary.Handler(http.HandlerFunc(s.answer), s.panicked),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{s.conf.Certificate}, MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}},
 		// Without HTTP/2: one connection is one reader, and asks one thing at a time.
@@ -147,6 +148,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = nil
 	}
 	return err
+}
+
+func (s *Server) panicked(p *boundary.Panic) {
+	if s.conf.What.Panicked != nil {
+		s.conf.What.Panicked(p)
+	}
 }
 
 // forget closes the probes of a connection that has ended, after its last answer.

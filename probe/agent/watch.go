@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/probe"
 	"plimsoll/series"
 )
@@ -28,6 +29,8 @@ type What struct {
 	NICs []string
 	// Nginx and Pprof are addresses of pages, see probe.NewNginx and probe.NewPprof.
 	Nginx, Pprof string
+	// Panicked hears of panics of probes and of requests; nil for nobody. It is called from any goroutine.
+	Panicked func(*boundary.Panic)
 }
 
 // Processes are those of one role: numbers, or files that hold one, which are read anew at each sample.
@@ -182,7 +185,14 @@ func (w *watch) sample(ctx context.Context, p *page) (failed []failure) {
 		}
 		x.busy = make(chan sampled, 1)
 		w.running.Go(func() {
-			s, err := x.probe.Sample(ctx, now)
+			var s []series.Sample
+			err := boundary.Do("probe "+x.name, func() (err error) {
+				s, err = x.probe.Sample(ctx, now)
+				return err
+			})
+			if p, ok := errors.AsType[*boundary.Panic](err); ok && w.what.Panicked != nil {
+				w.what.Panicked(p)
+			}
 			x.busy <- sampled{now, s, err, time.Since(now)}
 		})
 	}
