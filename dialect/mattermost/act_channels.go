@@ -34,7 +34,7 @@ func (a *person) openDirect(ctx context.Context) error {
 	if !ok {
 		return errNoChannel
 	}
-	if a.b.set.passing {
+	if a.b.set.passing && a.current >= 0 {
 		from := a.places[a.current].ch
 		if err := a.enter(ctx, k); err != nil {
 			return err

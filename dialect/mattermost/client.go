@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/plain"
 	"plimsoll/wire"
@@ -179,7 +180,8 @@ func mostBody(o op) int64 {
 
 // decode calls read with memory reserved for what it makes of a large answer: its identifiers, names and times take less than the text that
 // they stand in, and slices that grow are there twice.
-func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) error {
+func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) (err error) {
+	defer boundary.Recover("reading an answer", &err)
 	if n := int64(len(resp.Body)); n > 64<<10 {
 		if err := c.http.Reserve(2 * n); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/wire"
 	"plimsoll/workload"
@@ -37,13 +38,13 @@ func (a *person) connect(ctx context.Context) error {
 	a.startClock()
 	a.mu.Unlock()
 	a.ledger.Connected(a.u.ID, time.Now(), false)
-	a.wg.Go(func() { a.listen(life, sock) })
+	a.wg.Go(func() { defer a.rescue("a reader of events"); a.listen(life, sock) })
 	for range devices(a.u.Rank, a.b.set.devices) - 1 {
 		sock, err := a.c.Connect(ctx)
 		if err != nil {
 			return err
 		}
-		a.wg.Go(func() { a.carry(life, sock) })
+		a.wg.Go(func() { defer a.rescue("a further device"); a.carry(life, sock) })
 	}
 	return nil
 }
@@ -199,6 +200,9 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 //go:noinline
 func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
 	if ctx.Err() != nil || sock.lost.Load() {
+		if p, ok := errors.AsType[*boundary.Panic](err); ok {
+			a.note(p)
+		}
 		return
 	}
 	class := workload.ClassOf(err)
@@ -209,10 +213,11 @@ func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
 	a.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
 }
 
-// handle does what a message asks for.
+// handle does what a message asks for. It is the boundary of one message, which is text of the target: a panic ends the connection.
 //
 //go:noinline
-func (a *person) handle(sock *Socket, data []byte, at time.Time) error {
+func (a *person) handle(sock *Socket, data []byte, at time.Time) (err error) {
+	defer boundary.Recover("handling an event", &err)
 	var ev Event
 	if ok, err := sock.event(data, at, &ev); err != nil || !ok {
 		return err
@@ -266,6 +271,13 @@ func (a *person) note(err error) {
 	}
 }
 
+// rescue is deferred by goroutines of the person beside its own: a panic ends what they do, and is told.
+func (a *person) rescue(what string) {
+	if v := recover(); v != nil {
+		a.note(boundary.New(what, v))
+	}
+}
+
 // mostBehind is how many calls at a time events may set off; a client in a storm of events skips the rest.
 const mostBehind = 1
 
@@ -286,7 +298,7 @@ func (a *person) behind(intended time.Time, do func(ctx context.Context, c *Clie
 	a.busy++
 	life := a.life
 	a.wg.Go(func() {
-		do(life, c)
+		func() { defer a.rescue("calls that an event set off"); do(life, c) }()
 		unfollow(life, rec)
 		a.pool.give(c)
 		a.mu.Lock()
@@ -346,7 +358,7 @@ func (a *person) startClock() {
 	first := period * time.Duration(1+a.u.ID*7919%60) / 60 // 7919 is prime: neighbors lie apart
 	tick := time.Now().Add(first)
 	var timer *time.Timer
-	timer = time.AfterFunc(first, func() {
+	timer = time.AfterFunc(first, func() { // nothing of it can fail: what it sets off has a boundary
 		a.mu.Lock()
 		ours, at := a.clock == timer, tick
 		if ours {

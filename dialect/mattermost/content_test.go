@@ -38,7 +38,7 @@ func TestAttachments(t *testing.T) {
 				t.Errorf("%s: %s, %v", f.name, kind, err)
 			}
 		}
-		if bytes.Contains(f.data, []byte(boundary)) {
+		if bytes.Contains(f.data, []byte(formBoundary)) {
 			t.Errorf("%s contains the boundary of uploads", f.name)
 		}
 	}

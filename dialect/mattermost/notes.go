@@ -47,15 +47,17 @@ func (n *notes) storm(reg *measure.Registry, kind string) *Table {
 }
 
 // to returns a function that tells each kind of failure once: an op that fails a thousand times is counted in its class, but what the
-// server (or a proxy) said is worth a line.
+// server (or a proxy) said is worth a line. A panic is passed on each time, whether it failed an op or not.
 func (n *notes) to(env *workload.Env) func(error) {
-	if env.Log == nil {
+	if env.Log == nil && env.Panicked == nil {
 		return nil
 	}
+	own := *env
 	log := env.Log
 	return func(err error) {
+		own.Panic(err)
 		e, ok := errors.AsType[*OpError](err)
-		if !ok {
+		if !ok || log == nil {
 			return
 		}
 		kind := OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Proxy: e.Proxy}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"plimsoll/boundary"
 	"plimsoll/workload"
 )
 
@@ -128,6 +129,12 @@ func (p *pool) close() {
 // A call is one of several that go out together. It must not touch the person.
 type call func(ctx context.Context, c *Client) error
 
+// do makes the call; a panic of it is its error, whichever goroutine it is on.
+func (f call) do(ctx context.Context, c *Client) (err error) {
+	defer boundary.Recover("one of several calls", &err)
+	return f(ctx, c)
+}
+
 // together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the setting parallel off, one
 // after the other. The person's own goroutine makes the first one. All are intended when the person could go on, or, for those that follow
 // others on their connection, when the one before them was done. It returns the first error of the earliest call when all have ended.
@@ -136,7 +143,7 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 	var taken atomic.Int64 // the first call is the person's
 	work := func(c *Client, i int) {
 		for ; i < len(calls); i = int(taken.Add(1)) {
-			errs[i] = calls[i](ctx, c)
+			errs[i] = calls[i].do(ctx, c)
 		}
 	}
 	var wg sync.WaitGroup

@@ -87,8 +87,8 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	return p, err
 }
 
-// boundary separates the parts of an upload. File names and contents of this package cannot contain it.
-const boundary = "plimsoll-9b7f1c2d4e6a8053"
+// formBoundary separates the parts of an upload. File names and contents of this package cannot contain it.
+const formBoundary = "plimsoll-9b7f1c2d4e6a8053"
 
 // Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the contents not the
 // boundary of the form.
@@ -98,16 +98,16 @@ func (c *Client) Upload(ctx context.Context, channelID, name, contentType string
 
 func (c *Client) upload(ctx context.Context, path, name, contentType string, data []byte) (id string, err error) {
 	buf := bodies.Get().(*[]byte)
-	b := append((*buf)[:0], "--"+boundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
+	b := append((*buf)[:0], "--"+formBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
 	b = append(b, name...)
 	b = append(b, "\"\r\nContent-Type: "...)
 	b = append(b, contentType...)
 	b = append(b, "\r\n\r\n"...)
 	b = append(b, data...)
-	b = append(b, "\r\n--"+boundary+"--\r\n"...)
+	b = append(b, "\r\n--"+formBoundary+"--\r\n"...)
 	err = c.call(ctx, opUpload, &wire.Request{
 		Method: "POST", Path: api + path, Body: b,
-		ContentType: "multipart/form-data; boundary=" + boundary,
+		ContentType: "multipart/form-data; boundary=" + formBoundary,
 	}, func(resp *wire.Response) error {
 		var ids []string
 		err := eachField(resp.Body, func(k, v []byte) error {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/workload"
 )
@@ -103,7 +104,7 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *Client, i int) er
 			}
 			defer c.Close()
 			for i := take(); i < n && ctx.Err() == nil; i = take() {
-				if err := f(ctx, c, i); err != nil {
+				if err := boundary.Do("preparing the server", func() error { return f(ctx, c, i) }); err != nil {
 					cancel(err)
 					return
 				}

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/plain"
 	"plimsoll/workload"
@@ -31,6 +33,8 @@ type Proof struct {
 	Outcome       Outcome `json:"outcome"`
 	Detail        string  `json:"detail,omitempty"` // the reason, unless it is ok
 	ServerVersion string  `json:"server_version"`
+	// Stack is that of this program if it panicked in the proof, which has failed then by a defect of ours.
+	Stack string `json:"stack,omitempty"`
 }
 
 // A VerifyConfig says which server is verified and as whom.
@@ -84,6 +88,10 @@ type stage struct {
 	doing          *action
 	rooms          int   // channels made
 	nonce          int64 // differs from one verification to the next
+	spoiled        bool  // the actor or the witness panicked: nobody knows what state it is in
+
+	mu     sync.Mutex
+	panics []*boundary.Panic // of the proof under way, caught beside it
 }
 
 // stagePersons are the accounts of a stage: the actor, the witness, and others to talk to.
@@ -106,6 +114,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 			return map[string]string{"admin_token": cfg.Token, "admin_password": cfg.Password, "user_password": cfg.UserPassword}[name]
 		},
 	}}
+	s.env.Panicked = s.panicked
 	provisioning, done := context.WithTimeoutCause(ctx, stageTime, fmt.Errorf("provisioning is not done within %v", stageTime))
 	defer done()
 	if err := s.b.Provision(provisioning, s.env, stagePersons); err != nil {
@@ -198,31 +207,92 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 	ctx, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()
 	s.doing = a
-	err := s.ready(ctx)
-	if err == nil {
-		err = a.prove(ctx, s)
+	s.panicking()
+	err := boundary.Do("the proof of "+a.name, func() error {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		return a.prove(ctx, s)
+	})
+	caught := s.panicking()
+	own, panicked := errors.AsType[*boundary.Panic](err)
+	if !panicked && len(caught) > 0 {
+		own, err = caught[0], errors.Join(caught[0], err)
+	}
+	if own != nil {
+		p.Stack, s.spoiled = own.Stack, true
 	}
 	if err != nil {
 		p.Outcome, p.Detail = OutcomeFailed, s.env.Secrets.Text(err.Error())
-		if e, ok := errors.AsType[*OpError](err); ok && e.lacksLicense() {
+		if e, ok := errors.AsType[*OpError](err); ok && e.lacksLicense() && own == nil {
 			p.Outcome = OutcomeLicense
 		}
 	}
 	return p
 }
 
-// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh chance.
+// panicked is told of panics that the persons' own boundaries caught.
+func (s *stage) panicked(p *boundary.Panic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panics = append(s.panics, p)
+}
+
+// panicking returns those panics since the call before.
+func (s *stage) panicking() (list []*boundary.Panic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, s.panics = s.panics, nil
+	return list
+}
+
+// renew puts new persons in the places of those of which one panicked. The old ones may hold locks: nobody waits for their end.
+func (s *stage) renew(ctx context.Context) error {
+	for _, a := range []*person{s.actor, s.witness} {
+		go func() { _ = boundary.Do("a person that closes", func() error { a.Close(); return nil }) }()
+	}
+	actor, err := s.person(ctx, 0)
+	if err != nil {
+		return err
+	}
+	witness, err := s.person(ctx, 1)
+	if err != nil {
+		actor.Close()
+		return err
+	}
+	s.actor, s.witness, s.spoiled = actor, witness, false
+	return nil
+}
+
+// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh chance. One of them that a proof has left
+// without a connection or a channel, because its reload or its login failed, arrives anew, as it would in a load.
 func (s *stage) ready(ctx context.Context) error {
+	if s.spoiled {
+		if err := s.renew(ctx); err != nil {
+			return err
+		}
+	}
 	for _, a := range []*person{s.actor, s.witness} {
 		a.renew(a.u.Action.Uint64(), a.u.Action.Uint64())
 		a.u.Schedule(a.u.Now())
+		if a.isGone() {
+			if err := s.again(ctx, a); err != nil {
+				return fmt.Errorf("coming back after the proof before: %w", err)
+			}
+		}
 		a.takeIn()
 		a.team = s.b.team
 	}
 	return s.gather(ctx)
 }
 
-// gather lets actor and witness look at the same channel of the team.
+// again lets a person arrive anew.
+func (s *stage) again(ctx context.Context, a *person) error {
+	defer a.under(a.login)()
+	return a.arrive(ctx)
+}
+
+// gather lets actor and witness look at the same channel of the team. It is an error if there is none.
 func (s *stage) gather(ctx context.Context) error {
 	for _, p := range s.actor.places {
 		if s.actor.inTeam(p) && s.shared(p) {
@@ -233,10 +303,10 @@ func (s *stage) gather(ctx context.Context) error {
 					}
 				}
 			}
-			break
+			return nil
 		}
 	}
-	return nil
+	return errors.New("the two persons of the verification are in no channel of the team together")
 }
 
 // act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is there to make it possible.

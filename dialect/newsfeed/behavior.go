@@ -90,11 +90,16 @@ const mostTold = 20
 
 // note returns a function that tells a person the first failure of each kind.
 func (b *Feed) note(env *workload.Env) func(*OpError) {
+	own := *env
 	log := env.Log
-	if log == nil {
+	if log == nil && own.Panicked == nil {
 		return nil
 	}
 	return func(e *OpError) {
+		own.Panic(e)
+		if log == nil {
+			return
+		}
 		kind := OpError{Op: e.Op, Class: e.Class, Status: e.Status, Said: e.Said}
 		b.mu.Lock()
 		seen := b.told[kind] || len(b.told) >= mostTold

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/measure"
 	"plimsoll/plain"
 	"plimsoll/wire"
@@ -152,7 +153,8 @@ const (
 )
 
 // decode calls read with memory reserved for what it makes of a large answer.
-func (c *client) decode(body []byte, read func([]byte) error) error {
+func (c *client) decode(body []byte, read func([]byte) error) (err error) {
+	defer boundary.Recover("reading an answer", &err)
 	if len(body) > 64<<10 {
 		if err := c.http.Reserve(2 * int64(len(body))); err != nil {
 			return err

@@ -1,0 +1,226 @@
+package mattermost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"plimsoll/boundary"
+	"plimsoll/measure"
+	"plimsoll/refchat"
+	"plimsoll/wire"
+	"plimsoll/workload"
+)
+
+// failing is a proxy that passes the first n requests on and answers the others by fail. It counts them.
+func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy *httptest.Server, seen *atomic.Int64) {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen = new(atomic.Int64)
+	pass := httputil.NewSingleHostReverseProxy(u)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1) > n {
+			fail(w, r)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s, seen
+}
+
+// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: whatever proof the target begins to fail in, the others are told as failed, each with the reason. Before,
+// a reload that failed left the person without a channel, and the next proof that wanted to post there panicked.
+func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
+	direct, password := reference(t, "postgresql", refchat.Config{})
+	only := []string{"full_reload", "logout_login", "create_private_channel", "add_reaction", "edit_post", "follow_thread", "upsert_draft", "click_user_profile", "add_channel_bookmark"}
+	verify := func(n int64, fail http.HandlerFunc) (proofs []Proof, seen int64, err error) {
+		proxy, count := failing(t, direct, n, fail)
+		defer proxy.Close()
+		proofs, err = Verify(t.Context(), VerifyConfig{URL: proxy.URL, Password: password, Timeout: 5 * time.Second, Only: only})
+		return proofs, count.Load(), err
+	}
+	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+	_, before, err := verify(1<<62, refuse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := []struct {
+		name string
+		f    http.HandlerFunc
+	}{
+		{"503", refuse},
+		{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }},
+		{"an empty object", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }},
+		{"a cut connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+	}
+	began := 0
+	for i := range 10 {
+		n := before * int64(2*i+5) / 25
+		fail := fails[i%len(fails)]
+		proofs, _, err := verify(n, fail.f)
+		if err != nil {
+			continue // it began to fail before the first proof
+		}
+		began++
+		failed := 0
+		for _, p := range proofs {
+			if p.Stack != "" || strings.Contains(p.Detail, "panic") {
+				t.Errorf("%s after %d requests: %s: %s\n%s", fail.name, n, p.Action, p.Detail, p.Stack)
+			}
+			if p.Outcome == OutcomeFailed {
+				failed++
+				if p.Detail == "" {
+					t.Errorf("%s after %d requests: %s failed for no reason", fail.name, n, p.Action)
+				}
+			}
+		}
+		if failed == 0 || len(proofs) != len(only) {
+			t.Errorf("%s after %d requests: %d of %d proofs failed", fail.name, n, failed, len(proofs))
+		}
+	}
+	if began < 5 {
+		t.Errorf("only %d verifications got as far as a proof", began)
+	}
+}
+
+// A proof that panics has failed, with the stack, and the next one has persons that work.
+func TestAProofThatPanicsHasFailed(t *testing.T) {
+	target, password := reference(t, "postgresql", refchat.Config{})
+	s, err := newStage(t.Context(), VerifyConfig{URL: target, Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	bad := action{name: "bad", prove: func(context.Context, *stage) error {
+		s.actor.mu.Lock() // which nobody will release
+		var none *channel
+		none.members.Load()
+		return nil
+	}}
+	p := s.verify(t.Context(), &bad)
+	if p.Outcome != OutcomeFailed || !strings.Contains(p.Detail, "panic in the proof of bad: runtime error") || !strings.Contains(p.Stack, "TestAProofThatPanicsHasFailed") {
+		t.Errorf("%+v", p)
+	}
+	for i := range actions {
+		if a := &actions[i]; a.name == "create_post" {
+			if p := s.verify(t.Context(), a); p.Outcome != OutcomeOK {
+				t.Errorf("the next proof: %+v", p)
+			}
+		}
+	}
+}
+
+// An answer whose reading panics is an operation of class decode, and the run is told.
+func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
+	defer s.Close()
+	reg := measure.NewRegistry(1)
+	var told []*boundary.Panic
+	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
+	var n notes
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	c, err := NewClient(ClientConfig{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: n.steady(&env), Note: n.to(&env)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	u.Schedule(u.Now())
+	err = c.get(t.Context(), opGetPosts, "/x", func(*wire.Response) error { panic("odd") })
+	if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
+		t.Errorf("%v", err)
+	}
+	if len(told) != 1 || told[0].Value != "odd" {
+		t.Errorf("told %v", told)
+	}
+	for _, w := range reg.Cut() {
+		if w.Name == "get_posts" && w.Classes[measure.Decode] != 1 {
+			t.Errorf("recorded %v", w.Classes)
+		}
+	}
+	if err := c.get(t.Context(), opGetPosts, "/x", nil); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+// An event whose handling panics ends the connection, not the program, and the run is told.
+func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
+	again := make(chan struct{})
+	var mu sync.Mutex
+	conns := 0
+	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
+		mu.Lock()
+		conns++
+		n := conns
+		mu.Unlock()
+		send(hello)
+		if n == 2 {
+			close(again)
+		} else {
+			send(posted(1, "p1", "other", ""))
+		}
+		_, _, _ = c.ReadMessage()
+	})
+	reg := measure.NewRegistry(1)
+	told := make(chan *boundary.Panic, 10)
+	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
+	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
+	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	actor, err := b.NewActor(env, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := actor.(*person)
+	b.dir = nil // what handles the event needs it
+	a.begin(a.login)
+	if err := a.connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for what, c := range map[string]<-chan struct{}{"a second connection": again} {
+		select {
+		case <-c:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no %s", what)
+		}
+	}
+	if p := <-told; p.Where != "handling an event" || !strings.Contains(p.Stack, "hear") {
+		t.Errorf("told %v", p)
+	}
+}
+
+// Calls that go out together, one of which panics, end in its panic as their error.
+func TestACallBesideOthersThatPanics(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	reg := measure.NewRegistry(1)
+	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second}
+	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
+	b.set.parallel, b.set.connections = true, 6
+	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := actor.(*person)
+	defer a.Close()
+	a.begin(a.login)
+	fine := func(context.Context, *Client) error { return nil }
+	err = a.together(t.Context(), fine, fine, func(context.Context, *Client) error { panic("odd") }, fine)
+	if p, ok := errors.AsType[*boundary.Panic](err); !ok || p.Value != "odd" {
+		t.Errorf("%v", err)
+	}
+}
