@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/engine"
 	"plimsoll/fleet"
 	"plimsoll/lab"
@@ -61,6 +62,7 @@ type driving struct {
 	arrivals *engine.Arrivals
 	epoch    time.Time
 	w        *record.Writer
+	panics   *runPanics
 	runner   *probe.Runner
 	health   *health
 	budget   int64 // bytes of answers under way, of all processes
@@ -78,7 +80,9 @@ type driven struct {
 // drive makes the users, in this process or in several.
 func (s *session) drive(ctx context.Context, sys *system, d driving) (*driven, error) {
 	onError := func(user int, err error) {
-		_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
+		if !d.panics.of(fmt.Sprintf("user %d", user), err) {
+			_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
+		}
 	}
 	if d.layout.processes > 1 {
 		return s.agents(ctx, sys, d)
@@ -151,11 +155,13 @@ func (s *session) agents(ctx context.Context, sys *system, d driving) (_ *driven
 	}
 	driver, err := fleet.New(ctx, fleet.Config{Links: links, Epoch: d.epoch, Settings: settings, Registry: d.env.Registry,
 		Tally: d.env.Tally, Ledger: d.env.Ledger, OnError: func(agent, user int, err error) {
-			text := fmt.Sprintf("agent %d: user %d: %v", agent, user, err)
+			who := fmt.Sprintf("agent %d: user %d", agent, user)
 			if user < 0 {
-				text = fmt.Sprintf("agent %d: %v", agent, err)
+				who = fmt.Sprintf("agent %d", agent)
 			}
-			_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: text})
+			if !d.panics.of(who, err) {
+				_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: who + ": " + err.Error()})
+			}
 		}})
 	if err != nil {
 		var tails []error
@@ -206,7 +212,13 @@ func startAgent(ctx context.Context, exe string, k int, cpus []int) (*lab.Proces
 
 // buildAgent makes an agent's engine, see [fleet.Build]. It alone knows the tokens that its users are issued: its errors go out without them.
 func (a *app) buildAgent(ctx context.Context, st fleet.Start, epoch time.Time, tell func(int, error)) (*fleet.Agent, error) {
-	onError := func(user int, err error) { tell(user, errors.New(a.secrets.Text(err.Error()))) }
+	onError := func(user int, err error) {
+		if p, ok := errors.AsType[*boundary.Panic](err); ok {
+			tell(user, &boundary.Panic{Where: p.Where, Value: a.secrets.Text(p.Value), Stack: p.Stack})
+			return
+		}
+		tell(user, errors.New(a.secrets.Text(err.Error())))
+	}
 	built, err := a.newAgent(ctx, st, epoch, onError)
 	if err != nil {
 		return nil, errors.New(a.secrets.Redact(err.Error()))
@@ -230,6 +242,7 @@ func (a *app) newAgent(ctx context.Context, st fleet.Start, epoch time.Time, onE
 	env := workload.Env{URL: set.URL, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
 		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: agent.Registry, Tally: agent.Tally, Ledger: workload.NewLedger(0, set.Seed), Secrets: a.secrets}
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
+	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
 	env.Ledger.Share()
 	agent.Ledger = env.Ledger
 	var mix []engine.Part
@@ -249,11 +262,16 @@ func (a *app) newAgent(ctx context.Context, st fleet.Start, epoch time.Time, onE
 	}
 	conf := engine.Config{Env: env, Mix: mix, Epoch: epoch, OnError: onError, Agent: st.Agent, Agents: st.Agents}
 	if r := set.Arrivals; r != nil {
+		if len(mix) == 0 {
+			return nil, errors.New("settings: there are arrivals, and no behavior that could serve them")
+		}
 		b, _ := mix[0].Behavior.(workload.ArrivalBehavior) // the plan was checked; the engine refuses a nil
 		conf.Arrivals = &engine.Arrivals{Behavior: b, Rate: r.Rate, Poisson: r.Poisson, InFlight: r.InFlight, Queue: r.Queue}
 	}
-	agent.Engine, err = engine.New(ctx, conf)
-	return agent, err
+	if agent.Engine, err = engine.New(ctx, conf); err != nil {
+		return nil, err
+	}
+	return agent, nil
 }
 
 // agent is the verb: this program as an agent of a run that another process leads, or as the probes of this host.

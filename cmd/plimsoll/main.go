@@ -79,7 +79,8 @@ type app struct {
 	// not text, and for the progress line. Nil outside a verb.
 	rawOut, rawErr io.Writer
 	// out is where series go besides the store; nil for verbs that carry out no run.
-	out *outward
+	out    *outward
+	caught *caught // panics; nil before run
 }
 
 // gate puts the gate before stdout and stderr until open is called: whoever writes there, what arrives has no secret and no control character.

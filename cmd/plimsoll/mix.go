@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/boundary"
 	"plimsoll/dialect"
 	"plimsoll/dialect/mattermost"
 	"plimsoll/plain"
@@ -118,7 +119,12 @@ func conduct(sys *system, env workload.Env) trial.Conduct {
 			if len(acked) == 0 {
 				return workload.AuditResult{Part: 1, Note: "nothing was acknowledged"}, nil
 			}
-			res, err := a.Audit(ctx, env, acked)
+			var res workload.AuditResult
+			err := boundary.Do("the audit", func() (err error) {
+				res, err = a.Audit(ctx, env, acked)
+				return err
+			})
+			env.Panic(err)
 			res.Part = share
 			return res, err
 		}

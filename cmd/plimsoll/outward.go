@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/boundary"
 	"plimsoll/plain"
 	"plimsoll/record"
 	"plimsoll/series"
@@ -199,7 +200,7 @@ func (a *app) servePrometheus(address, name string, timeout time.Duration, sourc
 		plain.Fprintf(a.stderr, "plimsoll: %s %s: whoever reaches this address can read all series; there is no password\n", name, address)
 	}
 	srv := &http.Server{
-		Handler:           promapi.Handler(promapi.Config{Source: source, Version: version(), Known: knownMetrics(), LocalOnly: loopback, Timeout: timeout}),
+		Handler:           boundary.Handler(promapi.Handler(promapi.Config{Source: source, Version: version(), Known: knownMetrics(), LocalOnly: loopback, Timeout: timeout}), a.panicked),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: series.QueryTimeout + 30*time.Second, MaxHeaderBytes: 64 << 10,
 	}

@@ -89,6 +89,7 @@ func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
 	if err != nil {
 		return err
 	}
+	f.what.Panicked = a.panicked
 	srv, err := agent.New(agent.Config{What: f.what, Token: token, Certificate: cert, Version: version()})
 	if err != nil {
 		return usageError{err}

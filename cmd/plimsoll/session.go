@@ -294,11 +294,14 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	}
 	defer sig.close()
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
+	panics := &runPanics{all: s.caught, w: w, epoch: epoch}
 	env := sys.env(s.plan, sys.dep.URL())
+	env.Panicked = panics.env
+	runner.OnPanic(panics.env)
 	env.Registry, env.Log = reg, func(format string, args ...any) {
 		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, runner: runner, health: h, budget: s.budget})
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
 	if err != nil {
 		return out, seen, err
 	}
@@ -316,9 +319,13 @@ func (s *session) carryOut(ctx context.Context, sys *system, pt part, lay layout
 	}
 	before := driver.stamps()
 	cut, _ := driver.refused()
+	crashes := watchCrashes(sys, w, epoch)
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.telemetry(ctx, sys, env, w, db, epoch)
-	err = errors.Join(err, terr)
+	crashed, cerr := crashes.end(out.Phases)
+	restarted := restarts(context.WithoutCancel(ctx), db, epoch, time.Since(epoch))
+	told = slices.Concat(told, crashed, restarted, panics.findings())
+	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps).Finding(); bad {
 		told = append(told, f)

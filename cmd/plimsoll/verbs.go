@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/boundary"
 	"plimsoll/cmd/internal/shipped"
 	"plimsoll/plain"
 )
@@ -51,6 +52,9 @@ func verbs() []verb {
 func (a *app) run(ctx context.Context, args []string) int {
 	defer a.gate()()
 	a.args = args
+	if a.caught == nil {
+		a.caught = new(caught)
+	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
 		a.help(a.stdout)
 		if len(args) == 0 {
@@ -73,10 +77,17 @@ func (a *app) run(ctx context.Context, args []string) int {
 				fs.PrintDefaults()
 			}
 		}
-		err := v.run(a, ctx, fs, args[1:])
+		err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args[1:]) })
+		if p, ok := errors.AsType[*boundary.Panic](err); ok {
+			a.panicked(p)
+			return exitTool
+		}
 		var status statusError
 		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) && !unread(ctx, err) {
 			plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
+		}
+		if a.caught.any() {
+			return worst(exitTool, statusOf(err))
 		}
 		return statusOf(err)
 	}

@@ -89,6 +89,12 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	} else {
 		err = a.verifyTable(&v)
 	}
+	for _, p := range proofs {
+		if p.Stack != "" {
+			a.caught.add()
+			plain.Fprintf(a.stderr, "plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n", p.Action, p.Detail, plain.Block(p.Stack))
+		}
+	}
 	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
 		return statusError(exitInvalid) // so would be a run that counts these actions as done
 	}
