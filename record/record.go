@@ -135,7 +135,7 @@ const ByGate = "gate "
 // An Event is a line of events.jsonl.
 type Event struct {
 	At   time.Duration `json:"at"`
-	Kind string        `json:"kind"` // "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over", "audit", "gates"
+	Kind string        `json:"kind"` // "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over", "audit", "gates", "crash", "panic"
 	Text string        `json:"text,omitempty"`
 	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.
 	Rule     string  `json:"rule,omitempty"`

@@ -123,6 +123,7 @@ var restartSigns = []struct{ query, what string }{
 	{`max_over_time(plimsoll_pg_checkpointer_start_time_seconds[SPAN]) - min_over_time(plimsoll_pg_checkpointer_start_time_seconds[SPAN]) > 1`,
 		"the database server started its processes anew, as it does after a crash of one of them"},
 	{`resets(mysql_global_status_uptime[SPAN]) > 0`, "the database server was started anew"},
+	{`resets(nginx_connections_accepted[SPAN]) > 0`, "the proxy was started anew"}, // a reload keeps the counter
 	{`increase(container_oom_events_total{instance!=""}[SPAN]) > 0`, "a process in its control group was killed for memory"},
 	// Of programs that share their group with this one nobody knows whose process it was.
 	{`increase(container_oom_events_total{instance="",role!="self"}[SPAN]) > 0 unless on() increase(container_oom_events_total{instance="",role="self"}[SPAN]) > 0`,
