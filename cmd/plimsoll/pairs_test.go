@@ -19,7 +19,7 @@ func TestPairsKnowFailedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	putComparison(t, st, "mine", storedPlan, 6, 1)
-	kinds := func(args ...string) map[string]verdict.Kind {
+	kinds := func(t *testing.T, args ...string) map[string]verdict.Kind {
 		t.Helper()
 		_, text, errOut := inStore(t, root, append([]string{"judge", "-json"}, args...)...)
 		var d struct {
@@ -57,13 +57,13 @@ func TestPairsKnowFailedRuns(t *testing.T) {
 			if err := st.SaveComparison(c); err != nil {
 				t.Fatal(err)
 			}
-			whole := kinds("-out", out, "mine")
+			whole := kinds(t, "-out", out, "mine")
 			for name, want := range tt.want {
 				if whole[name] != want {
 					t.Errorf("the comparison: %q is %s, want %s", name, whole[name], want)
 				}
 			}
-			if pairs := kinds("-margin", "errors=0.025pp", filepath.Join(out, "pairs.csv")); !maps.Equal(pairs, whole) {
+			if pairs := kinds(t, "-margin", "errors=0.025pp", filepath.Join(out, "pairs.csv")); !maps.Equal(pairs, whole) {
 				t.Errorf("its pairs are judged %v, and the comparison %v", pairs, whole)
 			}
 		})
