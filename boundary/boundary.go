@@ -15,7 +15,7 @@ const (
 )
 
 // A Panic is the error that a panic becomes.
-type Panic struct {
+type Panic struct { //nolint:errname // it is a panic, which is an error only to those that it does not end
 	// Where names the work that it was in, such as "user 7".
 	Where string
 	// Value is the panic's value as text: one line of about 300 bytes at most, without control characters. It may hold a secret that a target has echoed.

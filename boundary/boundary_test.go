@@ -59,7 +59,7 @@ func TestBoundaryPassesErrors(t *testing.T) {
 	if err := Do("a test", func() error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if err := Do("a test", func() error { return io.EOF }); err != io.EOF { //nolint:errorlint // the very same
+	if err := Do("a test", func() error { return io.EOF }); err != io.EOF {
 		t.Error(err)
 	}
 }

@@ -254,7 +254,7 @@ func children(pid int) (out []Identity) {
 		if err != nil {
 			continue // the thread has ended
 		}
-		for _, field := range strings.Fields(string(b)) {
+		for field := range strings.FieldsSeq(string(b)) {
 			child, err := strconv.Atoi(field)
 			if err != nil || len(out) == mostChildren {
 				continue

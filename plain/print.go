@@ -81,7 +81,7 @@ func errorText(err error, depth int) string {
 	if depth == deepest || !strings.Contains(text, "\n") {
 		return Text(text)
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it takes the chain apart itself, a link at a time
 	case Output:
 		return text
 	case *below:
@@ -144,7 +144,7 @@ func (b *below) Unwrap() error { return b.err }
 
 // An Output is the last output of a program that failed, as an error that stands behind another: fmt.Errorf("%w%w", err, Output(tail)). Its text
 // begins with a newline, and each line of the output has a mark before it, so that none can be taken for one of ours.
-type Output string
+type Output string //nolint:errname // it is a text that joins errors
 
 // Error returns the output, each line through [Text]; of one without a word, "".
 func (o Output) Error() string {

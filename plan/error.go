@@ -9,7 +9,7 @@ import (
 )
 
 // A Problem is one thing wrong with a plan, and where.
-type Problem struct {
+type Problem struct { //nolint:errname // problems are what plan check lists; Error joins them
 	// Line and Col count from 1; Col counts characters.
 	Line, Col int
 	// Path names the key, as in "workload.pace" or "unbounded.slo[2]"; empty for the whole plan.

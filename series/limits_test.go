@@ -85,7 +85,7 @@ func TestRunHasAtMostMaxSeries(t *testing.T) {
 
 // TestPageBeyondLimitsIsRefused: samples of a page, labels of a series, and their bytes.
 func TestPageBeyondLimitsIsRefused(t *testing.T) {
-	labelled := func(n int) string {
+	labeled := func(n int) string {
 		var ls []string
 		for i := range n {
 			ls = append(ls, fmt.Sprintf("l%d=\"v\"", i))
@@ -95,8 +95,8 @@ func TestPageBeyondLimitsIsRefused(t *testing.T) {
 	long := func(n int) string { return "x{a=\"" + strings.Repeat("v", n) + "\"} 1\n" }
 	for name, c := range map[string]struct{ page, want string }{
 		"samples":        {strings.Repeat("x 1\n", MaxSamples+1), "more than 50000 samples on one page"},
-		"labels":         {labelled(MaxLabels + 1), "has 65 labels; want at most 64"},
-		"as many labels": {labelled(MaxLabels), ""},
+		"labels":         {labeled(MaxLabels + 1), "has 65 labels; want at most 64"},
+		"as many labels": {labeled(MaxLabels), ""},
 		"bytes":          {long(MaxLabelBytes), "want at most 4096"},
 		"as many bytes":  {long(MaxLabelBytes - len("__name__xa")), ""},
 		"far more bytes": {long(1<<20) + "y 1\n", "want at most 4096"},

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -221,9 +222,7 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 		if err != nil {
 			return out, err
 		}
-		for name, text := range more {
-			outputs[name] = text
-		}
+		maps.Copy(outputs, more)
 	}
 	for name, text := range outputs {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {

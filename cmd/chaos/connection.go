@@ -12,6 +12,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -76,12 +77,7 @@ func finish(c net.Conn) {
 
 // ofTLS reports whether a mode needs a proxy that speaks TLS.
 func (m *mode) ofTLS() bool {
-	for _, t := range tlsModes {
-		if m == t {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(tlsModes, m)
 }
 
 // certificates are those of a suite's proxies, by what is wrong with them. The authority that signs all but one is in the file CA.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
@@ -45,10 +46,9 @@ type proxy struct {
 	struck atomic.Int64 // how often the fault struck
 	count  atomic.Int64 // of requests, for seeds
 
-	mu     sync.Mutex
-	inner  map[string]string // the server's tokens by ours
-	outer  map[string]string // ours by the server's
-	closed bool
+	mu    sync.Mutex
+	inner map[string]string // the server's tokens by ours
+	outer map[string]string // ours by the server's
 }
 
 // newProxy listens on a free port of this host. Close it.
@@ -289,9 +289,7 @@ func randomName() string { return strings.ToLower(rand.Text()) }
 
 // pass sends an answer as an honest server would.
 func (x *exchange) pass(a answer) {
-	for k, v := range a.header {
-		x.w.Header()[k] = v
-	}
+	maps.Copy(x.w.Header(), a.header)
 	x.w.WriteHeader(cmp.Or(a.status, 502))
 	_, _ = x.w.Write(a.body) // the client may be gone
 }

@@ -91,7 +91,7 @@ const forged = "run forged: sealed, valid"
 // control returns the first character of a text that a terminal would obey, or a line that the target forged; "" if there is none. Line feeds and tabs
 // are the program's own.
 func control(text []byte) string {
-	for _, line := range bytes.Split(text, []byte("\n")) {
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(forged)) {
 			return "a line of the target's making"
 		}

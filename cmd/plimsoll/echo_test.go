@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -55,7 +55,7 @@ func startEcho(t *testing.T, attacks func(*http.Request) bool) *echoTarget {
 		t.Fatal(err)
 	}
 	h := &echoTarget{behind: httputil.NewSingleHostReverseProxy(at), attacks: attacks, tokens: map[string]string{}}
-	h.behind.ErrorLog = log.New(io.Discard, "", 0)
+	h.behind.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	h.behind.ModifyResponse = h.issue
 	h.Server = httptest.NewServer(h)
 	done := inBackground(func() error { return null.Run(t.Context()) })
@@ -355,7 +355,7 @@ func TestForeignFilesShowNothing(t *testing.T) {
 	cell := write("cell.csv", "pair,base,new\n1,10,\"11"+escapes+"\"\n2,x,y\n")
 	k6 := write("k6.json", `{"metrics":{"http_req_duration":{"contains":`+string(quoted)+`,"type":"trend","values":{"p(95)":1}},"http_reqs":{"contains":"default","type":"counter","values":{"count":1,"rate":1}}}}`)
 	figures := write("figures.txt", "capacity"+escapes+": 12 users\nname: value\n")
-	plan := write("plan.yaml", "name: x\nworkload: {behaviour: "+string(quoted)+"}\n"+string(quoted)+": 1\n")
+	plan := write("plan.yaml", "name: x\nworkload: {behavor: "+string(quoted)+"}\n"+string(quoted)+": 1\n")
 	for _, args := range [][]string{
 		{"ls"}, {"ls", "-json"}, {"show", "20260101"}, {"show", "-json", "20260101"}, {"judge", cell}, {"judge", "-base", k6, "-new", k6}, {"judge", "-base", figures, "-new", cell},
 		{"judge", "-base", "20260101", "-new", k6}, {"judge", filepath.Join(dir, escapes)}, {"plan", "check", plan}, {"report", filepath.Join(dir, escapes)}, {"show", escapes}, {escapes}, {"run", "-database", escapes, plan},

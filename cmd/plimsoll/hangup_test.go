@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	// Where these tests themselves run under nohup, their programs would ignore the signal too; what is caught here is not ignored there.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 	args := slices.Concat(wrap, []string{path, "run", "-store", filepath.Join(root, "store"), file})
 	cmd, output = command(args[0], args[1:]...)
 	return cmd, root, output

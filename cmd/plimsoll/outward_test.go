@@ -32,6 +32,10 @@ func TestPushCredentials(t *testing.T) {
 	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const token, basic = "PLIMSOLL_REMOTE_WRITE_TOKEN", "PLIMSOLL_REMOTE_WRITE_BASIC"
 	for _, c := range []struct {
 		env        map[string]string
@@ -46,7 +50,8 @@ func TestPushCredentials(t *testing.T) {
 		{map[string]string{token: "s3cret", token + "_FILE": file}, "", "both set"},
 		{map[string]string{token: "s3cret\r\nX: y"}, "", "control character"},
 		{map[string]string{token + "_FILE": file + "x"}, "", "no such file"},
-		{map[string]string{token + "_FILE": os.DevNull}, "", "is empty"},
+		{map[string]string{token + "_FILE": empty}, "", "is empty"},
+		{map[string]string{token + "_FILE": os.DevNull}, "", "want a regular file"},
 	} {
 		a := &app{env: func(k string) string { return c.env[k] }}
 		got, err := a.pushCredentials()

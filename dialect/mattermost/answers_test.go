@@ -283,7 +283,7 @@ func (e effect) lies(t *testing.T) []string {
 			out = append(out, g)
 		}
 	}
-	for _, m := range strings.Fields(e.must) {
+	for m := range strings.FieldsSeq(e.must) {
 		path := strings.TrimRight(m, "=?")
 		out = append(out, without(t, e.good, path, nil))
 		bad := []any{5.0, "x7", []any{"x"}, nil}
@@ -294,7 +294,7 @@ func (e effect) lies(t *testing.T) []string {
 		if err := json.Unmarshal([]byte(e.good), &have); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range strings.Split(path, ".") {
+		for key := range strings.SplitSeq(path, ".") {
 			if m, ok := have.(map[string]any); ok {
 				have = m[key]
 			} else {
@@ -348,8 +348,7 @@ func TestEveryCallProvesItsEffect(t *testing.T) {
 		}
 	}
 	of := reflect.TypeFor[*Client]()
-	for i := range of.NumMethod() {
-		m := of.Method(i)
+	for m := range of.Methods() {
 		if m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() && !tested[m.Name] {
 			t.Errorf("%s is not tested", m.Name)
 		}
