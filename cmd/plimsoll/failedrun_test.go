@@ -6,9 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +16,6 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/refnull"
 	"plimsoll/trial"
 )
 
@@ -77,25 +73,8 @@ func TestABoundedRunThatFailsIsNotGood(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			null, err := refnull.New(refnull.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := inBackground(func() error { return null.Run(ctx) })
-			defer func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			}()
-			behind, err := url.Parse(null.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
-			forward := httputil.NewSingleHostReverseProxy(behind)
 			var n atomic.Int64
-			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 				if tt.answer != nil && tt.answer(n.Add(1), w, r) {
 					return
 				}
@@ -105,15 +84,14 @@ func TestABoundedRunThatFailsIsNotGood(t *testing.T) {
 					r = r.WithContext(short)
 				}
 				forward.ServeHTTP(w, r)
-			}))
-			defer proxy.Close()
+			})
 			dir := t.TempDir()
 			file := filepath.Join(dir, "failed.yaml")
-			text := strings.NewReplacer("URL", proxy.URL, "BEHAVIOR", tt.behavior).Replace(failedPlan)
+			text := strings.NewReplacer("URL", proxy, "BEHAVIOR", tt.behavior).Replace(failedPlan)
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(ctx, exe, "run", "-calibrate=false", "-store", dir, "-json", file)
+			cmd := exec.CommandContext(t.Context(), exe, "run", "-calibrate=false", "-store", dir, "-json", file)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa", "PLIMSOLL_USER_PASSWORD=Aa1!aaaaaaaa")
 			var said strings.Builder
 			cmd.Stderr = &said

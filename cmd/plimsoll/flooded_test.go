@@ -1,12 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +14,6 @@ import (
 
 	"plimsoll/measure"
 	"plimsoll/record"
-	"plimsoll/refnull"
 )
 
 // floodedPlan has open gates, as shedPlan, and a byte budget of two large answers.
@@ -41,26 +36,9 @@ func TestFloodedUsersVoidTheRun(t *testing.T) {
 	}
 	for _, processes := range []int{1, 2} {
 		t.Run(fmt.Sprint(processes, " processes"), func(t *testing.T) {
-			null, err := refnull.New(refnull.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := inBackground(func() error { return null.Run(ctx) })
-			defer func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			}()
-			behind, err := url.Parse(null.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
 			large := []byte(strings.Repeat(" ", 1<<20))
 			var posts atomic.Int64
-			forward := httputil.NewSingleHostReverseProxy(behind)
-			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 				if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/posts") {
 					forward.ServeHTTP(w, r)
 					return
@@ -80,14 +58,13 @@ func TestFloodedUsersVoidTheRun(t *testing.T) {
 				case <-time.After(300 * time.Millisecond):
 				case <-r.Context().Done():
 				}
-			}))
-			defer proxy.Close()
+			})
 			dir := t.TempDir()
 			file := filepath.Join(dir, "flooded.yaml")
-			if err := os.WriteFile(file, fmt.Appendf(nil, floodedPlan, proxy.URL, processes), 0o644); err != nil {
+			if err := os.WriteFile(file, fmt.Appendf(nil, floodedPlan, proxy, processes), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(ctx, exe, "run", "-calibrate=false", "-store", dir, file)
+			cmd := exec.CommandContext(t.Context(), exe, "run", "-calibrate=false", "-store", dir, file)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa")
 			out, err := cmd.CombinedOutput()
 			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitInvalid {

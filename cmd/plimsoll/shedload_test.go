@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +14,6 @@ import (
 
 	"plimsoll/plan"
 	"plimsoll/record"
-	"plimsoll/refnull"
 	"plimsoll/verdict"
 )
 
@@ -85,38 +80,21 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			null, err := refnull.New(refnull.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := inBackground(func() error { return null.Run(ctx) })
-			defer func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			}()
-			behind, err := url.Parse(null.URL())
-			if err != nil {
-				t.Fatal(err)
-			}
-			shed, forward := new(shedder), httputil.NewSingleHostReverseProxy(behind)
-			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			shed := new(shedder)
+			proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
 				if shed.refuses(r) {
 					tt.refuse(w, r)
 					return
 				}
 				forward.ServeHTTP(w, r)
-			}))
-			defer proxy.Close()
+			})
 			dir := t.TempDir()
 			file := filepath.Join(dir, "shed.yaml")
-			text := strings.NewReplacer("URL", proxy.URL, "SLO", tt.slo).Replace(shedPlan)
+			text := strings.NewReplacer("URL", proxy, "SLO", tt.slo).Replace(shedPlan)
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(ctx, exe, "capacity", "-calibrate=false", "-store", dir, "-json", file)
+			cmd := exec.CommandContext(t.Context(), exe, "capacity", "-calibrate=false", "-store", dir, "-json", file)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa")
 			var said strings.Builder
 			cmd.Stderr = &said
