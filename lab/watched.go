@@ -248,6 +248,19 @@ func children(pid int) (out []Identity) {
 	if pid <= 0 {
 		return nil
 	}
+	for _, child := range ChildPIDs(pid) {
+		if len(out) == mostChildren {
+			break
+		}
+		if id, err := Identify(child); err == nil && id.Alive() {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// ChildPIDs returns the processes that a process and its threads have started and that were there when the kernel was asked; none where it does not tell.
+func ChildPIDs(pid int) (out []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
 	for _, file := range tasks {
 		b, err := os.ReadFile(file)
@@ -255,12 +268,8 @@ func children(pid int) (out []Identity) {
 			continue // the thread has ended
 		}
 		for field := range strings.FieldsSeq(string(b)) {
-			child, err := strconv.Atoi(field)
-			if err != nil || len(out) == mostChildren {
-				continue
-			}
-			if id, err := Identify(child); err == nil && id.Alive() {
-				out = append(out, id)
+			if child, err := strconv.Atoi(field); err == nil {
+				out = append(out, child)
 			}
 		}
 	}

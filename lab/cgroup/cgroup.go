@@ -175,23 +175,9 @@ func addTree(dir string, pid int) error {
 		}
 		return err
 	}
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		b, err := os.ReadFile(t)
-		if err != nil {
-			continue // the thread has ended
-		}
-		for f := range strings.FieldsSeq(string(b)) {
-			child, err := strconv.Atoi(f)
-			if err != nil {
-				continue
-			}
-			if err := addTree(dir, child); err != nil {
-				return err
-			}
+	for _, child := range lab.ChildPIDs(pid) {
+		if err := addTree(dir, child); err != nil {
+			return err
 		}
 	}
 	return nil
