@@ -19,14 +19,14 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/engine"
-	"plimsoll/measure"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
 )
 
 // client is one of our clients, or one that is a library, in its own process. It runs until it is stopped, or for the
-// time of -length and then writes what it saw to stdout.
+// time of -length and then writes its measurements to stdout.
 func client(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("bench client", flag.ContinueOnError)
 	kind := fs.String("engine", "", "plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost")
@@ -52,7 +52,7 @@ func client(ctx context.Context, args []string) error {
 		defer pprof.StopCPUProfile()
 	}
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-	// As in a run, somebody takes the windows away each second.
+	// As in a run, the windows are collected each second.
 	go func() {
 		for *kind != "users" && pause(ctx, time.Second) == nil {
 			reg.Cut()
@@ -176,11 +176,11 @@ func (a *getting) Act(ctx context.Context) error {
 	return nil
 }
 
-// outcome is what simulated users saw.
+// outcome holds the measurements of simulated users.
 type outcome struct {
 	Users, Active, Failed int
 	KiBPerUser            float64 // resident after a collection
-	Running               float64 // the same before it: with what the collector leaves lying between two cycles
+	Running               float64 // the same before it, garbage between two cycles included
 	Stacks, Heap          float64 // KiB per user of goroutine stacks and live objects
 	Ops, Errors           uint64
 	OpsPerSecond          float64
@@ -190,8 +190,8 @@ type outcome struct {
 	FirstError            string `json:",omitempty"`
 }
 
-// loopback returns addresses enough for the connections of a run and for those that rest for a minute after the logins: with one, the kernel
-// would spend more on looking for a port than on all else together.
+// loopback returns addresses enough for the connections of a run and for those that rest for a minute after the
+// logins: with one, the kernel would spend more on looking for a port than on all else together.
 func loopback() []netip.Addr {
 	var a []netip.Addr
 	for i := range byte(8) {
@@ -200,7 +200,8 @@ func loopback() []netip.Addr {
 	return a
 }
 
-// simulate runs simulated users of a behavior until ctx ends, or for the length and then says what they saw.
+// simulate runs simulated users of a behavior until ctx ends, or for the length, and then writes their
+// outcome.
 func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace float64, ramp, length time.Duration, reg *measure.Registry) error {
 	env := workload.Env{URL: url, Seed: 7, Pace: pace, Registry: reg, Timeout: 10 * time.Second, Ledger: workload.NewLedger(0, 7), Dial: wire.FromSources(loopback()), Secret: func(k string) string {
 		if k == "admin_password" {

@@ -1,9 +1,9 @@
 // Command bench measures this generator and its peers side by side, on the same null server in one run.
 //
-// The server (package refnull, in a process of its own) has one core, each client in turn another. Rounds are interleaved and
-// begin with another client each time, so that what changes on the machine meanwhile strikes all alike. A client is
-// measured in a window after it has warmed up: requests as the server counted them, CPU time as the kernel charged it to
-// the client's process tree. What the ratios say is therefore the same question, asked in the same way, of each.
+// The server (package refnull, in a process of its own) has one core, each client in turn another. Rounds are
+// interleaved and begin with another client each time, so that a change of the machine meanwhile affects all alike. A
+// client is measured in a window after it has warmed up: requests as the server counted them, CPU time as the kernel
+// charged it to the client's process tree. Each ratio therefore answers the same question, measured in the same way.
 //
 // The outcome is docs/benchmarks.md and docs/benchmarks.json. A peer that is not installed, or fails, is named in its
 // row, and the exit status is 1; scripts/peers.sh installs them. With -short everything takes about two minutes.
@@ -23,7 +23,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/lab"
+	"plimsoll/target/lab"
 )
 
 func main() {
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// A setup is what all measurements share.
+// A setup holds the values that all measurements share.
 type setup struct {
 	root         string // of the repository
 	peers        string // directory with the programs of peers
@@ -148,7 +148,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// wants reports whether a row was asked for.
+// wants reports whether a row was requested.
 func (s *setup) wants(row string) bool { return len(s.only) == 0 || slices.Contains(s.only, row) }
 
 func (s *setup) measure(ctx context.Context, r *report) error {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/probe"
+	"plimsoll/watch/probe"
 )
 
 // tick is the unit of CPU times in /proc on every architecture that Go runs on (USER_HZ).

@@ -77,7 +77,8 @@ type report struct {
 	Truth   string     `json:"truth,omitempty"`
 }
 
-// failed counts what could not be measured. A figure that was measured and missed is no failure of the benchmark.
+// failed counts the rows that could not be measured. A figure that was measured and missed is not a failure of
+// the benchmark.
 func (r *report) failed() int {
 	n := 0
 	for _, c := range r.Clients {

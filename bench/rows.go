@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/lab"
+	"plimsoll/target/lab"
 )
 
 // A peer is a client in a closed loop of 64 connections.
@@ -170,7 +170,7 @@ func (s *setup) paced(ctx context.Context, r *report) error {
 	return nil
 }
 
-// sim runs simulated users of behavior mattermost in a child and returns what it says.
+// sim runs simulated users of behavior mattermost in a child process and returns its outcome.
 func (s *setup) sim(ctx context.Context, n *null, users int, pace float64, ramp, length time.Duration) (o outcome, cpu float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*ramp+length+3*time.Minute)
 	defer cancel()
@@ -198,7 +198,7 @@ func (s *setup) sim(ctx context.Context, n *null, users int, pace float64, ramp,
 	return o, 0, nil
 }
 
-// memory is the row of what a connected user takes.
+// memory is the row of the memory that a connected user takes.
 func (s *setup) memory(ctx context.Context, r *report) error {
 	users, length := 3000, 10*time.Second
 	if s.short {
@@ -258,7 +258,7 @@ var benchLine = regexp.MustCompile(`(?m)^BenchmarkRecord(?:-\d+)?\s+\d+\s+([\d.]
 // record is the row of recording one op.
 func (s *setup) record(ctx context.Context, r *report) error {
 	count := fmt.Sprint("-count=", s.rounds)
-	cmd := exec.CommandContext(ctx, "taskset", "-c", fmt.Sprint(s.core), "go", "test", "-run=^$", "-bench=^BenchmarkRecord$", "-benchmem", "-benchtime=300ms", count, "./measure")
+	cmd := exec.CommandContext(ctx, "taskset", "-c", fmt.Sprint(s.core), "go", "test", "-run=^$", "-bench=^BenchmarkRecord$", "-benchmem", "-benchtime=300ms", count, "./load/measure")
 	cmd.Dir, cmd.Env = s.root, append(os.Environ(), "GOMAXPROCS=1", "GOWORK=off")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

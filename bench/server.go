@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/lab"
+	"plimsoll/target/lab"
 )
 
 // A null is the null server in its own process.
@@ -54,7 +54,7 @@ func (n *null) stop() {
 	_ = n.p.Stop(ctx) // a child that does not end dies with us
 }
 
-// counts are what the server counted.
+// counts are the server's counters.
 type counts struct {
 	Requests int64            `json:"requests"`
 	Sockets  int              `json:"websockets"`
@@ -100,7 +100,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A window is what happened between two looks at a client.
+// A window holds the differences between two readings of a client.
 type window struct {
 	requests float64
 	cpu      float64 // seconds

@@ -1,11 +1,16 @@
-// Package dialect is the place of what Plimsoll knows about particular servers.
+// Package dialect holds Plimsoll's knowledge of particular servers.
 //
 // A dialect, a subpackage such as dialect/mattermost, holds an API client that records one op per call, and the
-// behaviors of simulated users built on it. Everything else in Plimsoll takes behaviors by name from a [Registry],
-// which the program fills, and knows no server by name.
+// behaviors of simulated users built on it. It exports one value, a [Dialect]: behaviors, drivers and settings, and
+// the metrics that rules, graphs and indicators can read of its servers. The program collects these values in a
+// [Set]. Everything else in Plimsoll uses that set and names no server.
 //
-// What a dialect must keep to: each failure ends in exactly one measure.Class, and timeout wins over the phase; a success
-// counts only if the answer shows the effect; chance comes from the user's streams alone; secrets reach no error.
+// To add a dialect, write its subpackage, add its value to the set of the program, and its drivers to the registry
+// there.
+//
+// A dialect keeps these rules: each failure ends in exactly one measure.Class, and timeout wins over the phase; a
+// success counts only if the answer shows the effect; chance comes from the user's streams alone; secrets reach no
+// error.
 package dialect
 
 import (
@@ -14,10 +19,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
-// A Registry makes behaviors by name. A behavior keeps what provisioning found out, so each test gets its own.
+// A Registry makes behaviors by name. A behavior keeps the results of provisioning, so each test gets its own.
 type Registry map[string]func() workload.Behavior
 
 // New returns a fresh behavior, or an error that lists the names there are.

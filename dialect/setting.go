@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A SettingError is what is wrong with one setting of a behavior.
+// A SettingError describes a problem with one setting of a behavior.
 type SettingError struct {
 	Key string
-	// Problem names the value and what is accepted, or says that the key is unknown and which there are.
+	// Problem names the value and the accepted ones, or reports an unknown key and names the known ones.
 	Problem string
 }
 

@@ -13,19 +13,20 @@ type Rate float64
 const (
 	// Constant arrivals come at even intervals.
 	Constant = "constant"
-	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many people who do not
-	// know of each other.
+	// Poisson arrivals come at independent, exponentially distributed intervals, as from very many independent
+	// people.
 	Poisson = "poisson"
 )
 
-// An Arrival is an open model beside the users: actions come at moments that do not depend on how fast the target is.
-// Pace does not touch it.
+// An Arrival is an open model in addition to the users: actions come at moments that do not depend on how fast the
+// target is. Pace does not touch it.
 type Arrival struct {
 	// Rate is how many actions come per second, 0.001 to 1,000,000.
 	Rate Rate `yaml:"rate"`
 	// Process is [Constant] (default) or [Poisson].
 	Process string `yaml:"process"`
-	// InFlight is how many actions are under way at most. Further ones wait, and the wait counts as theirs. Default 500.
+	// InFlight is how many actions are under way at most. Further ones wait, and the wait counts as theirs. Default
+	// 500.
 	InFlight int `yaml:"in_flight"`
 	// Queue is how many actions wait at most; further ones are dropped, which counts as an error. Default 10,000.
 	Queue int `yaml:"queue"`

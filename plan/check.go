@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Limits of what a plan may ask for. They are far beyond every sensible test and keep arithmetic from overflowing.
+// Limits of the values of a plan. They are far beyond every sensible test and keep arithmetic from overflowing.
 const (
 	maxInstances = 64
 	maxCPU       = 4095
@@ -179,7 +179,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.known("target.driver", "driver", t.Driver, k.Drivers)
 	d.checkProfile(t, k)
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
-	if t.Instances > 1 && k.Drivers != nil && t.Driver != "external" && d.good("target.instances", "target.driver") {
+	if t.Instances > 1 && k.Drivers != nil && t.Driver != External && d.good("target.instances", "target.driver") {
 		d.at("target.instances", "%d servers would be started and the users reach the first of them alone; want 1, or a balancer before them and the driver external with its address", t.Instances)
 	}
 	for path, v := range map[string]string{
@@ -202,11 +202,11 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {
 		d.at("target.stop_signal", "%s is not a signal; want one of %s", clip(t.StopSignal), strings.Join(signals, ", "))
 	}
-	if t.Filled() && len(p.Engines()) == 0 && t.Driver != "external" && d.good("target.dataset", "database") {
+	if t.Filled() && len(p.Engines()) == 0 && t.Driver != External && d.good("target.dataset", "database") {
 		d.at("target.dataset", "needs a database that is started for the target; add a section database with an engine")
 	}
 	switch t.Driver {
-	case "external":
+	case External:
 		if t.Filled() && d.good("target.dataset") {
 			d.at("target.dataset", "cannot be loaded into a target that is not ours; fill its database yourself (plimsoll data generate -dsn-env), and name the data in setup")
 		}
@@ -227,7 +227,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 		if len(p.Placement.Target) > 0 && d.good("placement.target") {
 			d.at("placement.target", "the driver external starts nothing that could be placed; remove it")
 		}
-	case "process":
+	case Process:
 		if !d.good("target.command", "target.binary", "compare.arms") || t.Binary != "" || len(t.Command) > 0 {
 			break
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower percentiles than are judged: stored plans may
-// have them.
+// endpointRE is a statistic of an operation as an endpoint of a comparison. It takes lower percentiles than are
+// judged: stored plans may have them.
 var endpointRE = regexp.MustCompile(`^(p[1-9][0-9](?:\.[0-9])?|mean|max|throughput)\(([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\)$`)
 
 // costRE is the CPU time that the processes of a role take for one operation, as an endpoint of a comparison.
@@ -46,7 +46,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database} {
 			d.secret(join(path, key), "", v)
 		}
-		if p.Target.Driver == "external" {
+		if p.Target.Driver == External {
 			for _, key := range []string{"binary", "args", "env", "database"} {
 				if d.given(join(path, key)) && d.read(join(path, key)) {
 					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
@@ -89,8 +89,8 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	}
 }
 
-// strictestRate returns the rule of the plan, of either test, that limits failed operations to the smallest part, and whether there is one. A warning
-// limits nothing.
+// strictestRate returns the rule of the plan, of either test, that limits failed operations to the smallest part, and
+// whether there is one. A warning limits nothing.
 func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	var rules []SLO
 	if p.Bounded != nil {
@@ -107,8 +107,9 @@ func (p *Plan) strictestRate() (strictest SLO, ok bool) {
 	return strictest, ok
 }
 
-// ToleratesMore says that the margin of errors calls a difference harmless that alone breaks a rule of the plan, and what is accepted; "" if it
-// does not. The rules that a program adds to a plan must be in it. Stored plans stay readable.
+// ToleratesMore returns an error text, with the accepted values, if the margin of errors calls a difference harmless
+// that alone breaks a rule of the plan; "" if not. The rules that a program adds to a plan must be in it. Stored
+// plans stay readable.
 func (p *Plan) ToleratesMore() string {
 	if p.Compare == nil {
 		return ""
@@ -122,18 +123,17 @@ func (p *Plan) ToleratesMore() string {
 		m, rule.Source, strings.TrimSuffix(formatPercent(rule.Threshold), "%"))
 }
 
-// unjudged says why no run of the plan can have a number for an endpoint that was added to the usual ones, and the remedy; empty if
-// one can. The usual ones stand in every plan's canonical form, whatever it tests. Stored plans stay readable.
+// unjudged returns the reason why no run of the plan can have a number for an endpoint that was added to the usual
+// ones, and the remedy; empty if one can. The usual ones are in every plan's canonical form, independent of its
+// tests. Stored plans stay readable.
 func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	m := endpointRE.FindStringSubmatch(endpoint)
 	if _, usual := DefaultMargin()[endpoint]; usual || m == nil || k.Ops == nil {
 		return ""
 	}
-	stat, op := m[1], m[2]
-	if stat != "throughput" {
-		if _, err := ParseSLO(endpoint + " < 1s"); err != nil { // as who judges reads it
-			return err.Error()
-		}
+	op := m[2]
+	if _, err := ParseEndpoint(endpoint); err != nil {
+		return err.Error()
 	}
 	known := slices.Concat([]string{"op", "delivery"}, k.Ops)
 	switch {
@@ -145,11 +145,12 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	return ""
 }
 
-// checkOneServer refuses arms of the driver external that nothing but their versions tells apart: they are one server that is measured
-// twice, and a verdict would be said of two releases. Arms that are alike measure the noise. Stored plans stay readable.
+// checkOneServer refuses arms of the driver external that differ in nothing but their versions: they are one server
+// that is measured twice, and the verdict would claim to be about two releases. Arms that are alike measure the
+// noise. Stored plans stay readable.
 func (d *decoder) checkOneServer(p *Plan, k Known) {
 	arms := p.Compare.Arms
-	if k.Drivers == nil || p.Target.Driver != "external" || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version") {
+	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version") {
 		return
 	}
 	first := p.Target.With(arms[0]).Version
@@ -159,8 +160,8 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 	}
 }
 
-// checkOneLoad refuses different numbers of users for the databases of arms that are compared by their bounded test alone: what was measured under
-// different loads is not compared, so nothing would be. Stored plans stay readable.
+// checkOneLoad refuses different numbers of users for the databases of arms that are compared by their bounded test
+// alone: measurements under different loads are not compared, so nothing would be. Stored plans stay readable.
 func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	if k.Drivers == nil || !p.OwnDatabases() || p.Bounded == nil || p.Unbounded != nil || !d.good("bounded.users", "unbounded", "compare.arms", "database.engine") {
 		return
@@ -176,8 +177,8 @@ func (d *decoder) checkOneLoad(p *Plan, k Known) {
 	}
 }
 
-// ErrorMargin returns the margin of errors of a comparison under the plan: what it states, or else the usual one, lower where a rule limits failed
-// operations to less. It is for plans without compare, too.
+// ErrorMargin returns the margin of errors of a comparison under the plan: the stated one, or else the usual one,
+// which is lower where a rule limits failed operations to less. It is for plans without compare, too.
 func (p *Plan) ErrorMargin() MarginValue {
 	if p.Compare != nil {
 		if m, ok := p.Compare.Margin["errors"]; ok {

@@ -8,7 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// Arms of a server that is not ours are one server: two versions of it would be two releases in the report, and always the same.
+// Arms of a server that is not ours are one server: two versions of it would be two releases in the report, and
+// always the same.
 func TestArmsOfOneServer(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server", "external"}}
 	const src = "name: n\ntarget: {driver: %s, url: \"http://h\", version: \"1.0\"}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: %s}\n"
@@ -56,7 +57,7 @@ func TestArmsOfOneLoad(t *testing.T) {
 	}
 }
 
-// A margin that nothing can be judged by would be left out of the verdict, and nobody would be told why.
+// A margin by which nothing can be judged would be left out of the verdict without a warning.
 func TestMarginsThatAreJudged(t *testing.T) {
 	k := plan.Known{Ops: []string{"post", "reply"}, Apart: []string{"login", "storm_reconnect_websocket"}}
 	const arms = "compare: {arms: {base: {}, new: {}}, margin: {%s: 20%%}}\n"

@@ -22,30 +22,31 @@ const MaxSource = 1 << 20
 // maxEntries is the largest number of entries of one list or mapping.
 const maxEntries = 1000
 
-// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, which is what
-// [Parse] does; package plan itself knows no driver and no behavior.
+// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, as in
+// [Parse]; package plan itself has no list of drivers and behaviors.
 type Known struct {
 	Drivers   []string
 	Behaviors []string
-	// Profiles lists, by driver, what target.profile may name; the first is the usual one.
+	// Profiles lists, by driver, the accepted values of target.profile; the first is the usual one.
 	Profiles map[string][]string
 	// Arrivals lists the behaviors that can serve workload.arrival.
 	Arrivals []string
 	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
 	Ops []string
-	// Apart lists further operations, which only a margin may name: those of logins and storms, which are no part of "op".
+	// Apart lists further operations, which only a margin may name: those of logins and storms, which are not part
+	// of "op".
 	Apart []string
-	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A driver without an
-	// entry is not checked.
+	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A
+	// driver without an entry is not checked.
 	Roles map[string][]string
 	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom].
 	Mixes []string
-	// Actions lists, by behavior, what may have a weight.
+	// Actions lists, by behavior, the actions that may have a weight.
 	Actions map[string][]string
 	// Storms lists, by behavior, the kinds of storms that its users can take part in.
 	Storms map[string][]string
-	// Refused returns what else the program refuses: settings that no behavior knows, a driver that cannot serve the behavior. nil refuses
-	// nothing. The plan may have errors of its own.
+	// Refused returns further refusals of the program: settings that no behavior has, a driver that cannot serve
+	// the behavior. nil refuses nothing. The plan may have errors of its own.
 	Refused func(*Plan) []Refusal
 }
 
@@ -53,18 +54,19 @@ type Known struct {
 type Refusal struct {
 	// Path is the key in the file, such as workload.params.speed.
 	Path string
-	// Text says what is wrong with it and what is accepted, without the path.
+	// Text describes the error and the accepted values, without the path.
 	Text string
 }
 
 // Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value
-// of the wrong type or unit, a value that is impossible by itself or beside others, an alias and a secret are all
-// errors. So are more than [MaxSource] bytes, and more than 1000 entries of one list or mapping. It reports everything it finds as one [*Error], which
-// describes the first 100 problems and counts the rest.
+// of the wrong type or unit, a value that is impossible by itself or together with others, an alias and a secret
+// are all errors. So are more than [MaxSource] bytes, and more than 1000 entries of one list or mapping. It reports
+// everything it finds as one [*Error], which describes the first 100 problems and counts the rest.
 func Parse(src []byte) (*Plan, error) { return Known{}.Parse(src) }
 
-// ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. What it compares is what it lists: a margin that a later version of this
-// program gives to every plan is none of a comparison that began without it. A plan without any margin has those of today.
+// ParseStored is [Parse] for a plan as [Plan.String] wrote it into a record. It compares only the listed endpoints: a
+// margin that a later version of this program gives to every plan does not enter a comparison that began without it.
+// A plan without any margin has those of today.
 func ParseStored(src []byte) (*Plan, error) { return Known{}.parse(src, true) }
 
 // Parse is [Parse], and also checks names against those known.
@@ -87,7 +89,7 @@ func (k Known) parse(src []byte, stored bool) (*Plan, error) {
 	return &p, nil
 }
 
-// A decoder turns YAML nodes into a plan and remembers where everything stood and what was wrong.
+// A decoder turns YAML nodes into a plan and records positions and errors.
 type decoder struct {
 	problems []Problem
 	more     int                   // problems that are only counted
@@ -96,7 +98,7 @@ type decoder struct {
 	unread   map[string]bool       // paths whose value could not be read; nothing below them can be judged
 	checking bool                  // reading is over
 	stored   bool                  // the plan is one of a record: its margins are all that it has
-	empty    string                // what to say of an empty file, if it is no plan
+	empty    string                // error text for an empty file, if it is not a plan
 }
 
 // fail notes a problem at a node.
@@ -157,7 +159,7 @@ func (d *decoder) read(path string) bool {
 
 var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
 
-// document returns the root mapping of the only document, or nil after noting why there is none.
+// document returns the root mapping of the only document, or nil after reporting the reason.
 func (d *decoder) document(src []byte) (root *yaml.Node) {
 	if len(src) > MaxSource {
 		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?", MaxSource)
@@ -368,9 +370,9 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			}
 			*to = append(*to, a)
 		})
-	case *[]Row:
+	case *[]SetupRow:
 		d.entries(path, n, "a mapping of rows such as {dataset: none}", func(key string, c *yaml.Node) {
-			r := Row{Name: key}
+			r := SetupRow{Name: key}
 			p := join(path, key)
 			d.nodes[p] = c
 			d.text(p, c, &r.Value)

@@ -313,7 +313,7 @@ func TestParseWeights(t *testing.T) {
 	}
 }
 
-// A plan that was run says everything by itself: not a word of the file is missing from its digest.
+// A plan that was run is complete by itself: its digest covers every value of the file.
 func TestWithWeights(t *testing.T) {
 	p := mustParse(t, strings.Replace(minimal, "behavior: poster", "behavior: poster, mix: mixes/a.yaml, weights: {post: 3}", 1))
 	if p.Workload.MixFile() != "mixes/a.yaml" {

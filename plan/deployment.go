@@ -13,7 +13,7 @@ const (
 	NetworkHost   = "host"
 )
 
-// What runs the containers of an arm; see [Deployment].
+// Container engines of an arm; see [Deployment].
 const (
 	EngineAuto       = "auto"
 	EnginePodman     = "podman"
@@ -26,21 +26,24 @@ const (
 	OfApp    = "app"
 )
 
-// A Deployment says how an arm's server is run, so that arms may differ in it and in nothing else. What one arm of a comparison
-// sets, all have: the others get what leaves the server as it is (none, 100%) in the same set-up, see [Plan.Networked].
+// A Deployment sets how an arm's server is run, so that arms may differ in it and in nothing else. If one arm of a
+// comparison sets a field, all have it: the others get the value that leaves the server as it is (none, 100%) in the
+// same set-up, see [Plan.Networked].
 type Deployment struct {
-	// Network is [NetworkNone], a plain process; [NetworkBridge], a container with a network of its own behind a bridge, whose port is
-	// published by address translation; or [NetworkHost], a container with the network of its host. Each has users, server and
-	// stores in three networks of their own with wires between them. Empty, in all arms, means this host's loopback device.
+	// Network is [NetworkNone], a plain process; [NetworkBridge], a container with a network of its own behind a
+	// bridge, whose port is published by address translation; or [NetworkHost], a container with the network of its
+	// host. Each has users, server and stores in three networks of their own with wires between them. Empty, in all
+	// arms, means this host's loopback device.
 	Network string `yaml:"network"`
 	// Engine is [EngineAuto] (default), [EnginePodman] or [EngineNamespaces]; empty where there is no container.
 	Engine string `yaml:"engine"`
-	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means no quota.
+	// CPUs is the CPU time that may be used, as a fraction of the target's cores: 0.9 of two cores are 1.8. 0 means
+	// no quota.
 	CPUs float64 `yaml:"cpus" kind:"percent"`
 	// Memory is how much memory may be used; 0 means no limit.
 	Memory Memory `yaml:"memory"`
-	// Of says whose CPUs and Memory are meant: [OfTarget] (default), the server and all its stores together, or [OfApp], the
-	// server alone. Empty without either.
+	// Of selects the programs that CPUs and Memory limit: [OfTarget] (default), the server and all its stores
+	// together, or [OfApp], the server alone. Empty without either.
 	Of string `yaml:"of"`
 }
 
@@ -52,7 +55,7 @@ func (d *Deployment) Contained() bool {
 // Limited reports whether the deployment has a control group.
 func (d *Deployment) Limited() bool { return d != nil && d.Of != "" }
 
-// String says it in words; empty for nothing.
+// String returns a readable description; empty for the zero value.
 func (d *Deployment) String() string {
 	if d == nil {
 		return ""
@@ -96,7 +99,8 @@ var (
 // leastMemory is the least memory that any server of ours starts in.
 const leastMemory = Memory(16 << 20)
 
-// fillDeployments gives all arms what one of them sets, so that they differ in no more than they say.
+// fillDeployments gives all arms the fields that one of them sets, so that they differ only as
+// stated.
 func (d *decoder) fillDeployments(c *Compare) {
 	network, quota, limit, of := false, false, false, OfTarget
 	for i, a := range c.Arms {
@@ -150,7 +154,7 @@ func (d *decoder) checkDeployments(p *Plan) {
 			continue
 		}
 		to := a.Deployment
-		if p.Target.Driver == "external" && d.given(path) {
+		if p.Target.Driver == External && d.given(path) {
 			d.at(path, "has no effect, because the driver external starts nothing; remove it")
 			continue
 		}

@@ -13,7 +13,7 @@ func deployed(arms string) string {
 	return "name: d\ntarget: {driver: s}\nworkload: {behavior: b}\nbounded: {users: 1}\ncompare: {arms: {" + arms + "}}\n"
 }
 
-// TestDeployments: what one arm sets, all have, and the canonical form says so.
+// TestDeployments checks that a field that one arm sets is set in all, also in the canonical form.
 func TestDeployments(t *testing.T) {
 	type arms map[string]*plan.Deployment
 	for name, c := range map[string]struct {

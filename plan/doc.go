@@ -1,9 +1,9 @@
 // Package plan describes a load test before it runs.
 //
-// A [Plan] is a value: it says what is tested, what the simulated users do, how many there are and for how long,
-// under which seed, and which differences matter. It never holds a connection, a clock or a goroutine, so the same
-// plan can be hashed, diffed, sent to an agent and stored next to the run it produced. It refuses to know which
-// drivers and behaviors exist; who does passes them as [Known].
+// A [Plan] is a value: it holds the target, the behavior and number of the simulated users, the durations, the
+// seed, and the differences that matter. It never holds a connection, a clock or a goroutine, so the same plan can
+// be hashed, diffed, sent to an agent and stored next to the run it produced. It does not know which drivers and
+// behaviors exist; the caller passes them as [Known].
 //
 // # Syntax
 //
@@ -13,27 +13,28 @@
 //
 // # Pace
 //
-// workload.pace makes the whole test faster or slower and leaves what it asks of the target per operation alone.
+// workload.pace makes the whole test faster or slower and does not change the work of the target per operation.
 // It multiplies
 //
 //   - every wait of the simulated users (see [Workload.Wait]), and
-//   - every time constant of the search: budget, window, and "for", "over" and "grace" of the rules; the ramp rate, which is per second,
-//     is divided by it (see [Plan.Search]).
+//   - every time constant of the search: budget, window, and "for", "over" and "grace" of the rules; the ramp rate,
+//     which is per second, is divided by it (see [Plan.Search]).
 //
-// It does not touch workload.arrival.rate, bounded.ramp, bounded.settle, bounded.measure and the times in bounded.slo, which are wall-clock time as written, nor
-// thresholds, numbers of users, minimum counts, step and precision.
+// It does not touch workload.arrival.rate, bounded.ramp, bounded.settle, bounded.measure and the times in
+// bounded.slo, which are wall-clock time as written, nor thresholds, numbers of users, minimum counts, step and
+// precision.
 //
 // # Sizing
 //
-// sizing is a ladder of bounded trials on one deployment, and prices what such machines cost:
+// sizing is a ladder of bounded trials on one deployment, and computes the cost of such machines:
 //
 //	sizing: {steps: [50, 200, 400], ramp: 5/s to 30/s, settle: 1m, hold: 10m, offer: CX23}
 //	prices: [{name: CX23, vcpu: 2, memory: 4GB, price: 6, currency: EUR}]
 //
 // # Arrivals
 //
-// Users are a closed model: who waits for an answer asks nothing else meanwhile. workload.arrival adds an open one, whose
-// actions come by a schedule from the start of a run to its end:
+// Users are a closed model: a user who waits for an answer sends no other request. workload.arrival adds an open
+// one, whose actions come by a schedule from the start of a run to its end:
 //
 //	arrival: 200/s
 //	arrival: {rate: 200/s, process: poisson, in_flight: 500, queue: 10000}

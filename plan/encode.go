@@ -151,7 +151,7 @@ func (e *encoder) field(depth int, f field) {
 			e.line(depth+1, quote(a.Name), "")
 			e.b.WriteString(arm.b.String())
 		}
-	case []Row:
+	case []SetupRow:
 		if len(v) > 0 {
 			e.line(depth, f.key, "")
 		}

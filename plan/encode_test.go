@@ -75,7 +75,7 @@ func oddPlan(r *rand.Rand) *Plan {
 			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
 			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
 		},
-		Sizing:  &Sizing{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
+		Sizing:  &LoadSteps{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
 		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: env(), Database: engines[r.IntN(2)]}, {Name: Base, Database: engines[r.IntN(2)]}}, Blocks: 1 + r.IntN(100), Margin: DefaultMargin()},
 	}
 	at := time.Duration(0)
@@ -102,7 +102,7 @@ func oddPlan(r *rand.Rand) *Plan {
 	for r.IntN(3) != 0 {
 		if name := "row " + oddText(r); !seen[name] && cleanName(name) {
 			seen[name] = true
-			p.Setup = append(p.Setup, Row{Name: name, Value: oddText(r)})
+			p.Setup = append(p.Setup, SetupRow{Name: name, Value: oddText(r)})
 		}
 	}
 	for _, text := range texts() {
@@ -113,7 +113,7 @@ func oddPlan(r *rand.Rand) *Plan {
 	return p
 }
 
-// cleanName is what the parser asks of names that authors choose.
+// cleanName returns a name that the parser accepts from authors.
 func cleanName(s string) bool {
 	for _, c := range s {
 		if c < ' ' || c == 0x7f {
@@ -123,7 +123,7 @@ func cleanName(s string) bool {
 	return len(s) <= 128
 }
 
-// Whatever a plan holds, its canonical form is read as the same plan.
+// The canonical form of any plan is read as the same plan.
 func TestStringRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 1000 {

@@ -2,13 +2,14 @@ package plan
 
 import "slices"
 
-// OwnDatabases reports whether an arm has a database of its own. Then the arms are compared across engines, and there is no matrix
-// of arms and engines.
+// OwnDatabases reports whether an arm has a database of its own. Then the arms are compared across engines, and there
+// is no matrix of arms and engines.
 func (p *Plan) OwnDatabases() bool {
 	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Database != "" })
 }
 
-// EngineOf returns the engine that an arm runs on: its own, or else that of the matrix, or else the only one of the plan.
+// EngineOf returns the engine that an arm runs on: its own, or else that of the matrix, or else the only one of the
+// plan.
 func (p *Plan) EngineOf(arm, matrix string) string {
 	if p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok && a.Database != "" {
@@ -34,7 +35,7 @@ func (p *Plan) Engines() []string {
 	return all
 }
 
-// checkArmDatabases notes what is wrong with the arms' own databases.
+// checkArmDatabases reports errors of the arms' own databases.
 func (d *decoder) checkArmDatabases(p *Plan) {
 	if !p.OwnDatabases() {
 		return

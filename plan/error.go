@@ -14,11 +14,12 @@ type Problem struct { //nolint:errname // problems are what plan check lists; Er
 	Line, Col int
 	// Path names the key, as in "workload.pace" or "unbounded.slo[2]"; empty for the whole plan.
 	Path string
-	// Msg says what is wrong and, after a semicolon, what to do. It never holds the value of a secret.
+	// Msg describes the error and, after a semicolon, the remedy. It never holds the value of a
+	// secret.
 	Msg string
 }
 
-// String returns "line:col: path: what; remedy".
+// String returns "line:col: path: error; remedy".
 func (p Problem) String() string {
 	if p.Path == "" {
 		return fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.Msg)
@@ -29,10 +30,11 @@ func (p Problem) String() string {
 // Error is String: each problem is one of those that an [Error] joins.
 func (p Problem) Error() string { return p.String() }
 
-// maxProblems is how many problems of a plan are described. Who has more of them has named another file, and needs the first.
+// maxProblems is how many problems of a plan are described. Who has more of them has named another file, and needs
+// the first.
 const maxProblems = 100
 
-// An Error holds what is wrong with a plan, at least one Problem, in the order of the file.
+// An Error holds the errors of a plan, at least one Problem, in the order of the file.
 type Error struct {
 	Problems []Problem
 	// More is how many problems there are beyond the first 100 that were found.
@@ -78,7 +80,8 @@ func clip(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// shortened returns a key of the file as a part of a path: as it is, or quoted and cut when it is long or holds what a terminal obeys.
+// shortened returns a key of the file as a part of a path: unchanged, or quoted and cut when it is long or
+// holds control characters.
 func shortened(key string) string {
 	if len(key) <= 128 && !strings.ContainsFunc(key, unicode.IsControl) {
 		return key

@@ -12,18 +12,19 @@ import (
 )
 
 // A Gate is a limit on the load generator's own health: beyond Amber a run has a finding, beyond Red it is not valid,
-// because what it would say of the target may be the generator's own doing.
+// because the generator itself may have caused its results.
 type Gate struct {
 	Name string // as in a plan
-	What string // what is read
+	What string // the reading
 	// Unit is "ms", "%", "x" (a ratio) or "" (a count); Amber, Red and readings are in it.
 	Unit       string
 	Amber, Red float64
-	// Floor says that the reading should stay above the limits; otherwise it should stay below.
+	// Floor means that the reading should stay above the limits; otherwise it should stay below.
 	Floor bool
-	// Search says that the gate also watches the search for capacity, which it ends with a lower bound.
+	// Search means that the gate also watches the search for capacity, which it ends with a lower
+	// bound.
 	Search bool
-	// Source says where the limits come from.
+	// Source is the source of the limits.
 	Source string
 }
 
@@ -201,7 +202,7 @@ func (g Gates) check(d *decoder) {
 	}
 }
 
-// encode writes what decode reads.
+// encode writes the form that decode reads.
 func (g Gates) encode(e *encoder, depth int, key string) {
 	if len(g) == 0 {
 		return

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/stats"
+	"plimsoll/judge/stats"
 )
 
-// plannedLooks are the numbers of blocks after which a comparison may be looked at: those whose levels are known.
+// plannedLooks are the numbers of blocks after which a comparison may be judged: those whose levels are known.
 func plannedLooks() []int {
 	var out []int
 	for _, l := range stats.PocockLooks() {
@@ -21,7 +21,7 @@ func looksText() string {
 	return "[" + strings.Trim(strings.ReplaceAll(fmt.Sprint(plannedLooks()), " ", ", "), "[]") + "]"
 }
 
-// defaultBlocks is how many blocks a comparison has at most unless its plan says it.
+// defaultBlocks is how many blocks a comparison has at most unless its plan sets it.
 func (c *Compare) defaultBlocks() int {
 	if len(c.Looks) > 0 {
 		return slices.Max(plannedLooks())
@@ -29,7 +29,7 @@ func (c *Compare) defaultBlocks() int {
 	return 6
 }
 
-// checkLooks holds planned looks to those whose levels are known: a level that nobody worked out is none.
+// checkLooks accepts only planned looks whose levels are known.
 func (d *decoder) checkLooks(c *Compare) {
 	if !d.given("compare.looks") || !d.good("compare.looks") {
 		return

@@ -14,7 +14,7 @@ import (
 
 // Mixes of actions that always exist.
 const (
-	// MixDefault is what the behavior does by itself.
+	// MixDefault is the behavior's own mix.
 	MixDefault = "default"
 	// MixCustom is nothing but Workload.Weights.
 	MixCustom = "custom"
@@ -35,7 +35,7 @@ func (w Workload) MixFile() string {
 }
 
 // WithWeights returns a copy of the plan in which the weights of a file stand instead of its path, below those that
-// the plan itself gives: a plan that was run says everything by itself, and so does its digest.
+// the plan itself gives: a plan that was run is complete by itself, and so is its digest.
 func (p *Plan) WithWeights(file map[string]float64) *Plan {
 	q := *p
 	q.Workload.ActionMix, q.Workload.Weights = MixCustom, maps.Clone(file)
@@ -96,7 +96,8 @@ func (d *decoder) checkMix(w Workload, k Known) {
 	d.checkWeights("workload.weights", w.Weights, actions)
 }
 
-// of returns what a table by behavior holds for some of them, sorted; nil if there is no table.
+// of returns the values of a table by behavior for some behaviors, sorted; nil if there is no
+// table.
 func of(table map[string][]string, behaviors []string) []string {
 	if table == nil {
 		return nil
@@ -160,7 +161,7 @@ func (d *decoder) checkStages(p *Plan, k Known) {
 	}
 }
 
-// stormKind checks that the users of some behavior of the plan know the kind.
+// stormKind checks that the users of some behavior of the plan support the kind.
 func (d *decoder) stormKind(path, kind string, p *Plan, k Known) {
 	if k.Storms == nil || kind == "" || !d.good(path, "workload.behavior", "workload.with") {
 		return

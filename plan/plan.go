@@ -18,20 +18,20 @@ type Plan struct {
 	Name string `yaml:"name"`
 	// Seed feeds every random choice of the load and the order of the blocks. Default 1.
 	Seed uint64 `yaml:"seed"`
-	// Target says what is tested.
+	// Target is the system under test.
 	Target Target `yaml:"target"`
-	// Database says on which engines; with two engines, everything is done on each.
+	// Database lists the database engines; with two engines, everything is done on each.
 	Database Database `yaml:"database"`
 	// Placement gives the two sides of one host their own cores.
 	Placement Placement `yaml:"placement"`
-	// Workload says what the simulated users do.
+	// Workload is the behavior of the simulated users.
 	Workload Workload `yaml:"workload"`
 	// Bounded is the test with a fixed number of users; nil when the plan has none.
 	Bounded *Bounded `yaml:"bounded"`
 	// Unbounded is the search for capacity; nil when the plan has none.
 	Unbounded *Unbounded `yaml:"unbounded"`
 	// Sizing is the ladder of load steps; nil when the plan has none.
-	Sizing *Sizing `yaml:"sizing"`
+	Sizing *LoadSteps `yaml:"sizing"`
 	// Prices are machines that can be rented, for the cost of a user.
 	Prices []Offer `yaml:"prices"`
 	// Probes watch systems that the target does not start itself.
@@ -41,20 +41,20 @@ type Plan struct {
 	// Compare names the arms; nil for a plan with a single variant.
 	Compare *Compare `yaml:"compare"`
 	// Setup holds additional rows of the report's Setup table, in the order of the file.
-	Setup []Row `yaml:"setup"`
+	Setup []SetupRow `yaml:"setup"`
 	// Report holds a person's texts for the report of a comparison.
 	Report Report `yaml:"report"`
 }
 
-// A Target says how the system under test is started, or where it already runs.
+// A Target describes how the system under test is started, or where it already runs.
 type Target struct {
 	// Driver names the way of deployment. Which names exist is known to the caller; see [Known].
 	Driver string `yaml:"driver"`
-	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one. Which names exist is known to
-	// the caller; see [Known].
+	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one. Which names exist
+	// is known to the caller; see [Known].
 	Profile string `yaml:"profile"`
-	// Instances is the number of servers on one database, 1 to 64. Default 1. More than one are in stored plans alone: their users reached
-	// the first.
+	// Instances is the number of servers on one database, 1 to 64. Default 1. More than one are in stored plans
+	// alone: their users reached the first.
 	Instances int `yaml:"instances"`
 	// Binary is the server's executable, or the directory of its release; empty means the driver's own.
 	Binary string `yaml:"binary"`
@@ -70,13 +70,15 @@ type Target struct {
 	Ready string `yaml:"ready"`
 	// MetricsURL is the address or path of the target's Prometheus metrics; empty means the driver's own, or none.
 	MetricsURL string `yaml:"metrics_url"`
-	// StopSignal asks the server to stop: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the driver's own.
+	// StopSignal is the signal that stops the server: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the
+	// driver's own.
 	StopSignal string `yaml:"stop_signal"`
-	// Version labels the build in tables when the target cannot say it itself. The driver refchat also plays that release if it is
-	// MAJOR.MINOR or MAJOR.MINOR.PATCH.
+	// Version labels the build in tables when the target does not report it itself. The driver refchat also plays
+	// that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH.
 	Version string `yaml:"version"`
-	// Dataset is what the target's database holds before a run: a name or file that the target's driver makes data of, or the
-	// directory of a dump; "none" or empty means nothing but what the driver provisions. See [Target.Filled].
+	// Dataset is the content of the target's database before a run: a name or file that the target's driver makes
+	// data of, or the directory of a dump; "none" or empty means only the data that the driver provisions. See
+	// [Target.Filled].
 	Dataset string `yaml:"dataset"`
 }
 
@@ -104,21 +106,23 @@ func (t Target) With(a Arm) Target {
 	return t
 }
 
-// Database engines by the protocol they speak; the server behind it tells its own name and version.
+// Database engines by the protocol they speak; the server behind it reports its own name and
+// version.
 const (
 	PostgreSQL = "postgresql"
 	MySQL      = "mysql"
 )
 
-// A Database says which engines the target is tested on.
+// A Database lists the engines on which the target is tested.
 type Database struct {
 	// Engine lists [PostgreSQL] and [MySQL] in the order of the tables; empty means that the target's database
 	// is not ours to start. With arms that have a database of their own it is the others', and one at most.
 	Engine []string `yaml:"engine" kind:"one-or-list"`
 }
 
-// A Placement pins the generator and the target to CPU numbers, which may not overlap. An empty set has those that the
-// other one leaves; when both are empty, the generator has the last one, and all run anywhere on a host with one CPU only.
+// A Placement pins the generator and the target to CPU numbers, which may not overlap. An empty set has those that
+// the other one leaves; when both are empty, the generator has the last one, and all run anywhere on a host with one
+// CPU only.
 type Placement struct {
 	Generator []int `yaml:"generator"`
 	Target    []int `yaml:"target"`
@@ -128,24 +132,26 @@ type Placement struct {
 	// Processes is how many processes the users are divided among, at least; 1 to 16. There are more if their
 	// connections would not fit under the limit of open files otherwise. Default 1.
 	Processes int `yaml:"processes"`
-	// Memory is the byte budget of the users of all processes together: what the answers and messages under way may hold at once. 0 means
-	// the default, an eighth of the memory of this host or of its control group, and 192MB at most.
+	// Memory is the byte budget of the users of all processes together: the bytes that answers and messages under way
+	// may hold at once. 0 means the default, an eighth of the memory of this host or of its control group, and 192MB
+	// at most.
 	Memory Memory `yaml:"memory"`
 }
 
 // Login modes of a [Workload].
 const (
-	// LoginWarm logs users in before the ramp, outside of what is measured.
+	// LoginWarm logs users in before the ramp, outside of the measured phase.
 	LoginWarm = "warm"
 	// LoginCold makes the login a part of the load.
 	LoginCold = "cold"
 )
 
-// A Workload says what the simulated users do and how fast.
+// A Workload sets the behavior of the simulated users and their pace.
 type Workload struct {
-	// Behavior is what most users do. Which names exist is known to the caller; see [Known].
+	// Behavior is that of most users. The caller knows the existing names; see [Known].
 	Behavior string `yaml:"behavior"`
-	// Share is the fraction of users that follow Behavior, above 0 and at most 1. Default: what With leaves.
+	// Share is the fraction of users that follow Behavior, above 0 and at most 1. Default: the rest beside
+	// With.
 	Share float64 `yaml:"share" kind:"percent"`
 	// With holds the fractions of users that follow other behaviors. Share and With sum to 1.
 	With map[string]float64 `yaml:"with" kind:"percent"`
@@ -154,7 +160,8 @@ type Workload struct {
 	Pace float64 `yaml:"pace"`
 	// Login is [LoginWarm] (default) or [LoginCold].
 	Login string `yaml:"login"`
-	// Arrival is an open model beside the users: actions of Behavior that come by a schedule. nil if there is none.
+	// Arrival is an open model in addition to the users: actions of Behavior that come by a schedule. nil if there
+	// is none.
 	Arrival *Arrival `yaml:"arrival"`
 	// ActionMix names where the weights of the users' actions come from: [MixDefault], [MixCustom], a name known to the
 	// caller (see [Known]), or the path of a file; see [Workload.MixFile].
@@ -193,9 +200,10 @@ func (p PerEngine) For(engine string) (int, bool) {
 	return n, ok
 }
 
-// A Bounded is a test with a fixed number of users. Its durations, those of its rules among them, are wall-clock time: pace does not touch them.
+// A Bounded is a test with a fixed number of users. Its durations, those of its rules among them, are wall-clock
+// time: pace does not touch them.
 type Bounded struct {
-	// Users is how many users there are, at least 1; at least 0 beside arrivals.
+	// Users is how many users there are, at least 1; at least 0 with arrivals.
 	Users PerEngine `yaml:"users"`
 	// Ramp is the time from the first user to the last. Default 1m.
 	Ramp time.Duration `yaml:"ramp"`
@@ -203,18 +211,20 @@ type Bounded struct {
 	Settle time.Duration `yaml:"settle"`
 	// Measure is the time that counts, above 0; with Until the longest. Default 5m.
 	Measure time.Duration `yaml:"measure"`
-	// Until ends the measured phase as soon as the files of the target take so much disk; 0 means that only Measure does.
+	// Until ends the measured phase as soon as the files of the target take so much disk; 0 means that only Measure
+	// does.
 	Until DiskLimit `yaml:"until"`
-	// Window is how much of the end of the measured phase counts; 0 means all of it. What lies before is load without numbers.
+	// Window is the length of the end of the measured phase that counts; 0 means all of it. The part before it is
+	// load without numbers.
 	Window LastPart `yaml:"window"`
-	// SLO holds the rules by which the test is judged; [Plan.BoundedRules] returns them as they are run. Empty means those of the search, and
-	// in a plan without one the default rules, which the caller knows.
+	// SLO holds the rules by which the test is judged; [Plan.BoundedRules] returns them as they are run. Empty means
+	// those of the search, and in a plan without one the default rules, which the caller has.
 	SLO []SLO `yaml:"slo"`
 	// Stages are storms in the measured phase, in the order of their times.
 	Stages []Stage `yaml:"stages"`
 }
 
-// A Stage is a storm: what some of the users do at nearly the same time.
+// A Stage is a storm: an action of some of the users at nearly the same time.
 type Stage struct {
 	// At is when it begins, counted from the beginning of the measured phase.
 	At time.Duration `yaml:"at"`
@@ -228,7 +238,7 @@ type Stage struct {
 	Params map[string]string `yaml:"params"`
 }
 
-// UsersFor returns how many users the test has on an engine and whether the plan says it.
+// UsersFor returns how many users the test has on an engine and whether the plan sets it.
 func (b *Bounded) UsersFor(engine string) (int, bool) { return b.Users.For(engine) }
 
 // An Unbounded is a search for the number of users that a target supports.
@@ -237,16 +247,17 @@ func (b *Bounded) UsersFor(engine string) (int, bool) { return b.Users.For(engin
 type Unbounded struct {
 	// MaxUsers ends the search: more users than this are never simulated.
 	MaxUsers int `yaml:"max_users"`
-	// SLO holds the rules that must hold. Empty means the default rules, which the caller knows.
+	// SLO holds the rules that must hold. Empty means the default rules, which the caller has.
 	SLO []SLO `yaml:"slo"`
 	// Mode is [Tracking] (default) or [Staircase].
 	Mode string `yaml:"mode"`
-	// Start is where the search starts; empty means where the caller's pilot, or the bounded test, says.
+	// Start is where the search starts; empty means at the result of the caller's pilot, or of the
+	// bounded test.
 	Start PerEngine `yaml:"start"`
 	// Budget is the longest time that the search may take. Default 1h.
 	Budget time.Duration `yaml:"budget"`
-	// RampRate is the growth while nothing is violated, as a fraction of the present users per second; divided by pace below 1.
-	// Default 0.2%.
+	// RampRate is the growth while nothing is violated, as a fraction of the present users per second; divided by
+	// pace below 1. Default 0.2%.
 	RampRate float64 `yaml:"ramp_rate" kind:"percent"`
 	// Window is how far back a rule looks, and the time between two decisions. Default 15s.
 	Window time.Duration `yaml:"window"`
@@ -264,15 +275,15 @@ const (
 	Staircase = "staircase"
 )
 
-// StartFor returns where the search starts on an engine and whether the plan says it.
+// StartFor returns where the search starts on an engine and whether the plan sets it.
 func (u *Unbounded) StartFor(engine string) (int, bool) { return u.Start.For(engine) }
 
-// leastRange is what $window stands for at least: a rate of series that are sampled each second needs some of them.
+// leastRange is the least value of $window: a rate of series that are sampled each second needs some of them.
 const leastRange = 5 * time.Second
 
-// Search returns the search in wall-clock time, and false if the plan has none: Budget, Window and the For, Over and Grace of
-// every rule times pace, RampRate divided by it; $window is filled in. Numbers of users, thresholds, minimum counts, Step and Precision
-// have no time in them and stay. The result shares no slice with the plan.
+// Search returns the search in wall-clock time, and false if the plan has none: Budget, Window and the For, Over and
+// Grace of every rule times pace, RampRate divided by it; $window is filled in. Numbers of users, thresholds, minimum
+// counts, Step and Precision have no time in them and stay. The result shares no slice with the plan.
 func (p *Plan) Search() (Unbounded, bool) {
 	if p.Unbounded == nil {
 		return Unbounded{}, false
@@ -300,11 +311,12 @@ func (r *SLO) fill(window time.Duration) {
 	}
 }
 
-// DefaultWindow is how far back the rules of a run look whose plan does not say it.
+// DefaultWindow is how far back the rules of a run look if its plan does not set it.
 const DefaultWindow = 15 * time.Second
 
-// BoundedRules returns the rules of the bounded test as they are run: its own, or else those that [Plan.Search] returns. They look back over the
-// window of the search, or over [DefaultWindow]. nil if the plan has neither. The result shares no slice with the plan.
+// BoundedRules returns the rules of the bounded test as they are run: its own, or else those that [Plan.Search]
+// returns. They look back over the window of the search, or over [DefaultWindow]. nil if the plan has neither. The
+// result shares no slice with the plan.
 func (p *Plan) BoundedRules() []SLO {
 	u, searched := p.Search()
 	if p.Bounded == nil || len(p.Bounded.SLO) == 0 {
@@ -330,13 +342,14 @@ type Compare struct {
 	Arms []Arm `yaml:"arms"`
 	// Combine carries both tests out in one run: the plateau, then the search from there.
 	Combine bool `yaml:"combine"`
-	// Blocks is how many runs each arm gets on each engine, 1 to 100; below 6 a verdict is only indicative. Default 6, or the last of Looks.
+	// Blocks is how many runs each arm gets on each engine, 1 to 100; below 6 a verdict is only indicative. Default
+	// 6, or the last of Looks.
 	Blocks int `yaml:"blocks"`
-	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is Blocks.
-	// Empty means one look, after all blocks.
+	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is
+	// Blocks. Empty means one look, after all blocks.
 	Looks []int `yaml:"looks" kind:"looks"`
-	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0 for neither. Default: the time of a
-	// third of the blocks, see [Plan.RunLength].
+	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0
+	// for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry time.Duration `yaml:"retry"`
 	// Margin holds the differences that do not matter, by endpoint.
 	Margin Margin `yaml:"margin"`
@@ -352,7 +365,7 @@ func (c *Compare) Arm(name string) (Arm, bool) {
 	return Arm{}, false
 }
 
-// An Arm is a variant of the target; what it leaves empty is as in the target. See [Target.With].
+// An Arm is a variant of the target; empty fields are as in the target. See [Target.With].
 type Arm struct {
 	Name string `yaml:"-"`
 	// Binary replaces the target's binary.
@@ -363,9 +376,11 @@ type Arm struct {
 	Env map[string]string `yaml:"env"`
 	// Version labels the build in tables, and replaces the target's; see [Target].
 	Version string `yaml:"version"`
-	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see [Plan.EngineOf].
+	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see
+	// [Plan.EngineOf].
 	Database string `yaml:"database"`
-	// Deployment is how this arm's server is run; nil, in all arms, means a process beside the others.
+	// Deployment is how this arm's server is run; nil, in all arms, means a process on this host like
+	// the others.
 	Deployment *Deployment `yaml:"deployment"`
 }
 
@@ -380,8 +395,8 @@ type MarginValue struct {
 	Points bool
 }
 
-// DefaultMargin returns a new map with the margins that a plan has unless it says otherwise. That of errors is lower where a rule of
-// the plan limits failed operations to less.
+// DefaultMargin returns a new map with the default margins of a plan. That of errors is lower where a rule of the
+// plan limits failed operations to less.
 func DefaultMargin() Margin {
 	return Margin{
 		"capacity":      {Value: 0.05},
@@ -394,20 +409,21 @@ func DefaultMargin() Margin {
 	}
 }
 
-// A Row is one additional line of the report's Setup table.
-type Row struct{ Name, Value string }
+// A SetupRow is one additional line of the report's Setup table.
+type SetupRow struct{ Name, Value string }
 
 // An SLO is one rule that must hold, as in "p99(post) < 300ms for 30s". [ParseSLO] describes the grammar.
 type SLO struct {
 	// Source is the rule in canonical form: how reports name it.
 	Source string
-	// Service asks for the service time of operations instead of their response time.
+	// Service selects the service time of operations instead of their response time.
 	Service bool
-	// Stat is what is compared: p50 to p99.9, mean, max, rate, cpu or promql.
+	// Stat is the compared statistic: p50 to p99.9, mean, max, rate, cpu or promql.
 	Stat string
 	// Arg is the operation, error class or role that Stat is taken of, or the expression of promql.
 	Arg string
-	// Less says that the value must be below the threshold; otherwise above, which only promql can ask.
+	// Less means that the value must be below the threshold; otherwise above, which only promql rules
+	// may require.
 	Less bool
 	// Threshold is the limit in Unit: seconds of a latency, a fraction of a rate or of CPU (0.85 is 85%).
 	Threshold float64
@@ -421,6 +437,6 @@ type SLO struct {
 	Min int
 	// Grace is how long the rule may be without data; 0 means four windows.
 	Grace time.Duration
-	// Warning says that the rule is reported and stops nothing.
+	// Warning means that the rule is reported and stops nothing.
 	Warning bool
 }

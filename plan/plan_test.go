@@ -76,7 +76,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The plan of the design, spelled as there; everything it says must arrive.
+// The plan of the design, spelled as there; every value must arrive.
 const full = `name: demo
 seed: 7
 target:   {driver: server, instances: 1}
@@ -140,7 +140,7 @@ func TestParseFull(t *testing.T) {
 			},
 			Budget: time.Hour, RampRate: 0.002, Window: 15 * time.Second, Step: 0.005, Precision: 0.02,
 		},
-		Sizing: &plan.Sizing{Steps: []int{50, 200}, Ramp: plan.Rates{From: 10, To: 10}, Settle: time.Minute, Hold: 90 * time.Second, Offer: "CX23"},
+		Sizing: &plan.LoadSteps{Steps: []int{50, 200}, Ramp: plan.Rates{From: 10, To: 10}, Settle: time.Minute, Hold: 90 * time.Second, Offer: "CX23"},
 		Prices: []plan.Offer{
 			{Name: "CX23", VCPU: 2, Memory: 4 << 30, Price: 6.5, Currency: "EUR"},
 			{Name: "t3 small", VCPU: 1, Memory: 512 << 20, Price: 30, Currency: "USD"},
@@ -155,7 +155,7 @@ func TestParseFull(t *testing.T) {
 				"p95(delivery)": {Value: 0.1}, "errors": {Value: 0.00025, Points: true},
 			},
 		},
-		Setup:  []plan.Row{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
+		Setup:  []plan.SetupRow{{Name: "zebra", Value: "none"}, {Name: "alpha", Value: "…"}},
 		Report: plan.Report{Comments: []string{"Boring is *good*.\nReally."}, ActionItems: []string{"Ship it.", "Ask: why?"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -16,8 +16,8 @@ const (
 	ProbeAgent      = "agent"
 )
 
-// A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source cannot be
-// read fails.
+// A Probe is one source of numbers beside those that come with the target, read once a second. A run whose source
+// cannot be read fails.
 type Probe struct {
 	// Kind is [ProbePrometheus], [ProbePprof], [ProbePostgreSQL], [ProbeMySQL], [ProbeNginx] or [ProbeAgent].
 	Kind string `yaml:"kind"`
@@ -27,11 +27,12 @@ type Probe struct {
 	URL string `yaml:"url"`
 	// DSN is the address of the database, for the others. It must be a reference, or hold one for the password.
 	DSN string `yaml:"dsn"`
-	// Token is a reference to what the agent's token file holds.
+	// Token is a reference to the content of the agent's token file.
 	Token string `yaml:"token"`
 	// Fingerprint pins the agent's certificate: "sha256:" and 64 hexadecimal digits.
 	Fingerprint string `yaml:"fingerprint"`
-	// CA is a file of certificate authorities, or "system" for this host's, that verify the agent's certificate instead.
+	// CA is a file of certificate authorities, or "system" for this host's, that verify the agent's certificate
+	// instead.
 	CA string `yaml:"ca"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Whatever is printed is read as the same number, to the last bit.
+// Every printed number is read as the same number, to the last bit.
 func TestQuantitiesRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {

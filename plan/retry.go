@@ -8,7 +8,8 @@ import (
 // BetweenRuns is about how long a reset and the end of a run take.
 const BetweenRuns = 6 * time.Second
 
-// RunLength returns how long a run of these tests of the plan takes at most, without a reset and the end of the run ([BetweenRuns]).
+// RunLength returns how long a run of these tests of the plan takes at most, without a reset and the end of the run
+// ([BetweenRuns]).
 func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 	var d time.Duration
 	if b := p.Bounded; b != nil && bounded {
@@ -20,7 +21,8 @@ func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 	return d
 }
 
-// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and minutes. The plan's values may be out of range.
+// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and minutes. The plan's
+// values may be out of range.
 func (p *Plan) defaultRetry() time.Duration {
 	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
 	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
@@ -28,8 +30,8 @@ func (p *Plan) defaultRetry() time.Duration {
 	return time.Duration(min(max(minutes, 1), longest.Minutes())) * time.Minute
 }
 
-// SearchStart returns with how many users a search on an engine begins when nothing is known: where the plan says, else with the users of the bounded
-// test, else with a twentieth of the most.
+// SearchStart returns the number of users with which a search on an engine begins when nothing is known: the plan's
+// start, else the users of the bounded test, else a twentieth of the most.
 func (p *Plan) SearchStart(engine string) int {
 	u := p.Unbounded
 	if u == nil {

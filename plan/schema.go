@@ -11,7 +11,7 @@ import (
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of a plan, for editors that complete and underline. It is made from
-// the types; what it cannot say, such as sums and overlaps, only [Parse] checks.
+// the types; rules that it cannot express, such as sums and overlaps, only [Parse] checks.
 func Schema() []byte {
 	root := schemaOf(reflect.TypeFor[Plan](), "", "")
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -39,7 +39,7 @@ var required = map[string][]string{
 	"bounded.stages.*": {"at", "storm"}, "prices.*": {"name", "vcpu", "memory", "price", "currency"}, "probes.*": {"kind", "role"},
 }
 
-// keyDoc is what an editor shows for a key, and its limits.
+// keyDoc is the text that an editor shows for a key, and its limits.
 type keyDoc struct {
 	text     string
 	def      any
@@ -217,7 +217,7 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 	case reflect.TypeFor[[]SLO]():
 		s = list(doc.scalar("string"))
 		s["minItems"] = 1
-	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]Row]():
+	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]SetupRow]():
 		s = named(keyDocs[path+".*"].textual(), path+".*")
 	case reflect.TypeFor[map[string]float64]():
 		typ := "number"

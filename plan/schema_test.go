@@ -54,7 +54,7 @@ func paths(t reflect.Type, at string) []string {
 			all = append(all, path+".*")
 			all = append(all, paths(reflect.TypeFor[Probe](), path+".*")...)
 		case ft == reflect.TypeFor[PerEngine](), ft == reflect.TypeFor[Rates]():
-		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]Row]():
+		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]SetupRow]():
 			all = append(all, path+".*")
 		case ft.Kind() == reflect.Struct:
 			all = append(all, paths(ft, path)...)
@@ -77,7 +77,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 	}
 }
 
-// The defaults that the schema tells are those that Parse fills in.
+// The defaults in the schema are those that Parse fills in.
 func TestSchemaDefaults(t *testing.T) {
 	p, err := Parse([]byte("name: n\ntarget: {driver: s}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\nsizing: {}\ncompare: {arms: {base: {}, new: {}}}\n"))
 	if err != nil {

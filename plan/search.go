@@ -2,15 +2,15 @@ package plan
 
 import "math"
 
-// Limits of a search that is run. Package control holds it to them as well, and neither may import the other: a test of cmd/plimsoll holds
-// both together.
+// Limits of a search that is run. Package control holds it to them as well, and neither may import the other: a test
+// of cmd/plimsoll holds both together.
 const (
 	limitStep     = 0.2 // of the users
 	limitRampRate = 1.0 // of the users per second of the clock
 )
 
-// checkSearch refuses a search that could not begin: in a combined run that would show once the bounded test is over. Stored plans stay
-// readable: their bounded test may have been run by itself.
+// checkSearch refuses a search that could not begin: in a combined run that would show once the bounded test is over.
+// Stored plans stay readable: their bounded test may have been run by itself.
 func (d *decoder) checkSearch(p *Plan, k Known) {
 	run, ok := p.Search()
 	if k.Drivers == nil || !ok {

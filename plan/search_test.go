@@ -7,7 +7,7 @@ import (
 	"plimsoll/plan"
 )
 
-// What no search can be run with is said before anything is, and at its key.
+// Settings with which no search can run are reported before the run, at their keys.
 func TestSearchesThatCouldNotBegin(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server"}}
 	for _, tt := range []struct{ name, pace, set, want string }{

@@ -26,8 +26,8 @@ const secretRemedy = `write "${ENV:NAME}" or "${FILE:PATH}" instead of the value
 // argsRemedy is that for arguments, in which no reference is replaced.
 const argsRemedy = `every user of a host can read arguments: pass it to the program by its environment (env), with "${ENV:NAME}" as the value`
 
-// Expand returns s with every reference replaced by what lookup returns for its kind, "ENV" or "FILE", and its name.
-// Other uses of "$" stay. The error names the reference, never a value; lookup's error must do the same.
+// Expand returns s with every reference replaced by the value that lookup returns for its kind, "ENV" or "FILE", and
+// its name. Other uses of "$" stay. The error names the reference, never a value; lookup's error must do the same.
 func Expand(s string, lookup func(kind, name string) (string, error)) (string, error) {
 	var failed error
 	out := referenceRE.ReplaceAllStringFunc(s, func(ref string) string {
@@ -60,7 +60,7 @@ func PasswordIn(value string) string {
 // hasReference reports whether a value names a secret.
 func hasReference(s string) bool { return referenceRE.MatchString(s) }
 
-// secretValue returns what is wrong with a value under a key, or "". The message never holds the value.
+// secretValue returns the error of a value under a key, or "". The message never holds the value.
 func secretValue(key, value string) string {
 	if strings.ContainsRune(value, 0) {
 		return "holds a zero byte; remove it"
@@ -68,7 +68,7 @@ func secretValue(key, value string) string {
 	if len(openRefRE.FindAllString(value, -1)) != len(referenceRE.FindAllString(value, -1)) {
 		return "holds a reference that is not complete; write ${ENV:NAME} or ${FILE:PATH}"
 	}
-	// A switch that says whether there are tokens is no token.
+	// A boolean switch about tokens is not a token.
 	if secretKeyRE.MatchString(key) && value != "" && value != "true" && value != "false" && !hasReference(value) {
 		return "looks like a secret, and plans are stored and printed; " + secretRemedy
 	}
@@ -90,7 +90,7 @@ func address(s string) string {
 	return clip(s)
 }
 
-// secretArgs returns what is wrong with each argument of a command line, by index.
+// secretArgs returns the errors of the arguments of a command line, by index.
 func secretArgs(args []string) map[int]string {
 	wrong := map[int]string{}
 	for i, arg := range args {

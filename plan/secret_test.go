@@ -42,7 +42,8 @@ func TestSecretsAreRefused(t *testing.T) {
 				t.Errorf("the message holds the secret: %v", err)
 			}
 			p, err := plan.Parse([]byte(strings.Replace(src, "SECRET", "${ENV:X}", 1)))
-			if strings.Contains(tt.place, "args") || strings.Contains(tt.place, "command") { // in which nothing replaces them
+			// In which nothing replaces them.
+			if strings.Contains(tt.place, "args") || strings.Contains(tt.place, "command") {
 				if err == nil || !strings.HasPrefix(err.Error(), tt.place+": names a secret; every user of a host can read arguments") {
 					t.Errorf("a reference in an argument: %v", err)
 				}
@@ -99,7 +100,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A switch that says whether there are tokens is no token: servers name their settings so.
+// A boolean switch about tokens is not a token: servers name their settings so.
 func TestSwitchesAreNoSecrets(t *testing.T) {
 	const src = "name: x\ntarget: {driver: process, binary: b, env: {ENABLEUSERACCESSTOKENS: %s}}\nworkload: {behavior: poster}\nbounded: {users: 1, measure: 5s}\n"
 	for value, good := range map[string]bool{`"true"`: true, `"false"`: true, `"truetrue"`: false} {

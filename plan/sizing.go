@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A Sizing is a ladder of load steps: the same workload with more and more users on one deployment, each step a bounded
+// LoadSteps is a ladder of load steps: the same workload with more and more users on one deployment, each step a bounded
 // trial of its own. Its times are wall-clock time.
-type Sizing struct {
+type LoadSteps struct {
 	// Steps holds the numbers of users, ascending. Empty means that the caller chooses them around a first search of
 	// the capacity, for which the plan then needs Unbounded.
 	Steps []int `yaml:"steps" kind:"users"`
@@ -69,13 +69,13 @@ func parseRates(s string) (Rates, error) {
 
 // An Offer is a machine that can be rented.
 type Offer struct {
-	// Name is what the seller calls it.
+	// Name is the seller's name of it.
 	Name string `yaml:"name"`
 	// VCPU is how many virtual CPUs it has.
 	VCPU int `yaml:"vcpu"`
 	// Memory is how much main memory it has.
 	Memory Memory `yaml:"memory"`
-	// Price is what a month costs, in Currency.
+	// Price is the price per month, in Currency.
 	Price float64 `yaml:"price"`
 	// Currency is a code of three letters, such as EUR.
 	Currency string `yaml:"currency"`
@@ -103,7 +103,7 @@ func parseMemory(s string) (Memory, error) {
 	return Memory(v * unit), nil
 }
 
-// String returns "4GB", or "512MB" for what is no whole number of them.
+// String returns "4GB", or "512MB" for fractions of a gigabyte.
 func (m Memory) String() string {
 	if g := float64(m) / (1 << 30); g == math.Trunc(g) {
 		return formatNumber(g) + "GB"

@@ -11,24 +11,25 @@ import (
 	"time"
 )
 
-// ErrorClasses lists what rate() can be taken of: the classes in which an operation can end without success, and
-// "errors" for all of them together.
+// ErrorClasses lists the arguments of rate() for errors: the classes in which an operation can end without
+// success, and "errors" for all of them together.
 func ErrorClasses() []string {
 	return []string{
 		"errors", "dial", "tls", "write", "header", "body", "decode", "ws", "timeout", "4xx", "5xx", "dropped",
 	}
 }
 
-// MessageFaults lists what else rate() can be taken of: deliveries that did not come, came twice or in the wrong
-// order, as a part of those that were expected.
+// MessageFaults lists the arguments of rate() for deliveries: those that did not come, came twice or in the
+// wrong order, as a part of those that were expected.
 func MessageFaults() []string { return []string{"lost", "duplicated", "misordered"} }
 
-// Disconnected is what rate() takes of the users' event connections: those that were refused, cut off, or missed events, as a part of the
-// users, and at most 100 %.
+// Disconnected is the argument of rate() for the users' event connections: those that were refused, cut off, or
+// missed events, as a part of the users, and at most 100 %.
 const Disconnected = "disconnected"
 
-// FailedOperations is the rule of failed operations: the default of every bounded test and of every search, and the only place that states how
-// large a part of the operations may fail. Its minimum fits small tests: two failures in 2000 operations or fewer break it, and one never does.
+// FailedOperations is the rule of failed operations: the default of every bounded test and of every search, and the
+// only place that states how large a part of the operations may fail. Its minimum fits small tests: two failures in
+// 2000 operations or fewer break it, and one never does.
 const FailedOperations = "rate(errors) < 0.1% min 2000"
 
 // DefaultFailures returns [FailedOperations], read.
@@ -62,14 +63,15 @@ var (
 //	promql: EXPR < VALUE [for D] [grace D] [warning]
 //
 // STAT is p50 to p99.9, mean or max of an operation ("op" for all of them) with a latency as VALUE ("300ms"); rate of
-// an error class, a message fault or [Disconnected] with a percentage ("0.025%"); or cpu of a role with a percentage. A latency is the response time;
-// service.STAT asks for the service time. promql may also ask for more than VALUE, a plain number; $window in EXPR stands for
-// the window of the search.
+// an error class, a message fault or [Disconnected] with a percentage ("0.025%"); or cpu of a role with a percentage.
+// A latency is the response time; service.STAT selects the service time. promql may also ask for more than VALUE, a
+// plain number; $window in EXPR stands for the window of the search.
 //
-// A rule looks back over one window of the search, or over D; a rate looks back as far as it must to see N operations, at
-// most over D. A rate or latency is not judged from fewer than N operations. Without min, N of a rate is the number at which a
-// rate at the threshold means two errors: 8000 for 0.025%. grace is how long a rule may be without data before that is a
-// fault. A rule that is only a warning stops nothing and breaks nothing; it is reported.
+// A rule looks back over one window of the search, or over D; a rate looks back as far as it must to see N
+// operations, at most over D. A rate or latency is not judged from fewer than N operations. Without min, N of a rate
+// is the number at which a rate at the threshold means two errors: 8000 for 0.025%. grace is how long a rule may be
+// without data before that is a fault. A rule that is only a warning stops nothing and breaks nothing; it is
+// reported.
 func ParseSLO(s string) (SLO, error) {
 	text := strings.TrimSpace(s)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
@@ -131,7 +133,7 @@ func parseRule(text string) (SLO, error) {
 	return r, nil
 }
 
-// setStat takes over the statistic and what it is of.
+// setStat sets the statistic and its argument.
 func (r *SLO) setStat(stat, arg string) error {
 	r.Stat, r.Arg = strings.ToLower(stat), arg
 	switch {
@@ -161,7 +163,7 @@ func (r *SLO) setStat(stat, arg string) error {
 	return nil
 }
 
-// setThreshold reads the value in the unit that the statistic wants.
+// setThreshold reads the value in the unit of the statistic.
 func (r *SLO) setThreshold(word string) error {
 	if r.Unit == Seconds {
 		d, err := parseDuration(word)
@@ -185,7 +187,7 @@ func (r *SLO) setThreshold(word string) error {
 	return nil
 }
 
-// setOptions reads what may follow the limit, each word at most once.
+// setOptions reads the options behind the limit, each at most once.
 func (r *SLO) setOptions(words []string) error {
 	seen := map[string]bool{}
 	for len(words) > 0 {

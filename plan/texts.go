@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Report holds texts of a person for the report of a comparison. Each takes the place of the text that is drafted from the findings; the
-// draft stays in the report's JSON. The zero value takes no place.
+// A Report holds texts of a person for the report of a comparison. Each takes the place of the text that is drafted
+// from the findings; the draft stays in the report's JSON. The zero value takes no place.
 type Report struct {
 	// Comments are the items below Comments, ActionItems those below Action Items, each in Markdown.
 	Comments    []string `yaml:"comments" kind:"one-or-list"`
@@ -20,8 +20,8 @@ type Report struct {
 // mostTexts is how many items of one kind make sense.
 const mostTexts = 100
 
-// ParseReport reads a file that holds nothing but the keys of the section report of a plan, as strictly as a plan: for comments that were written
-// when the runs had been seen.
+// ParseReport reads a file that holds only the keys of the section report of a plan, as strictly as a plan: for
+// comments that were written when the runs had been seen.
 func ParseReport(src []byte) (Report, error) {
 	d := &decoder{nodes: map[string]*yaml.Node{}, bad: map[string]bool{}, unread: map[string]bool{},
 		empty: "the file is empty; write comments or action_items, each a text or a list of texts"}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A DiskLimit is how many bytes of disk the files of the target may take before the measured phase of a bounded test ends;
-// 0 is no limit.
+// A DiskLimit is how many bytes of disk the files of the target may take before the measured phase of a bounded test
+// ends; 0 means no limit.
 type DiskLimit int64
 
 var (
@@ -17,7 +17,7 @@ var (
 	vagueRE = regexp.MustCompile(`^disk *=.*[0-9] ?[kKMGT]B?$`)
 )
 
-// Limits of a DiskLimit: less is a single table, more is no disk of a test.
+// Limits of a DiskLimit: less is a single table, more exceeds any test's disk.
 const (
 	leastDisk = DiskLimit(1 << 20)
 	mostDisk  = DiskLimit(1 << 50)
@@ -72,7 +72,7 @@ type LastPart time.Duration
 func parseLastPart(s string) (LastPart, error) {
 	rest, ok := strings.CutPrefix(s, "last ")
 	if !ok {
-		return 0, fmt.Errorf("%s says nothing of which part; want the last one, as in last 60m", clip(s))
+		return 0, fmt.Errorf("%s does not name a part; want the last one, as in last 60m", clip(s))
 	}
 	d, err := parseDuration(strings.TrimSpace(rest))
 	if err != nil {
@@ -87,12 +87,12 @@ func parseLastPart(s string) (LastPart, error) {
 // String returns "last 60m".
 func (l LastPart) String() string { return "last " + formatDuration(time.Duration(l)) }
 
-// checkUntil holds stop rule and window of a bounded test to what can be seen and measured.
+// checkUntil checks that stop rule and window of a bounded test can be evaluated and measured.
 func (d *decoder) checkUntil(p *Plan) {
 	b := p.Bounded
 	if b.Until > 0 && d.good("bounded.until") {
 		switch {
-		case p.Target.Driver == "external":
+		case p.Target.Driver == External:
 			d.at("bounded.until", "cannot be watched, because the disk of a target that is not ours is not seen; remove it, or use bounded.measure alone")
 		case p.Compare != nil && p.Compare.Combine && p.Unbounded != nil:
 			d.at("bounded.until", "leaves the search of compare.combine a target whose disk is full; remove one of them")

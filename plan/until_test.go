@@ -36,7 +36,7 @@ func TestLastParts(t *testing.T) {
 			t.Errorf("%s is written as %s, which reads as %v, %v", text, got, again, err)
 		}
 	}
-	for text, want := range map[string]string{"60m": "which part", "first 60m": "which part", "last": "which part", "last 60": "no unit", "last 500ms": "whole seconds", "last 1.5s": "whole seconds", "last 0s": "whole seconds", "last 10%": "percentage"} {
+	for text, want := range map[string]string{"60m": "does not name a part", "first 60m": "does not name a part", "last": "does not name a part", "last 60": "no unit", "last 500ms": "whole seconds", "last 1.5s": "whole seconds", "last 0s": "whole seconds", "last 10%": "percentage"} {
 		if got, err := parseLastPart(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v; want an error with %q", text, got, err, want)
 		}
@@ -65,7 +65,7 @@ func TestUntilAndWindow(t *testing.T) {
 	for text, want := range map[string]string{
 		planWith("until: disk=10GB", ""):                              "bounded.until: \"disk=10GB\" leaves open",
 		planWith("until: [disk=1GiB]", ""):                            "bounded.until: is a list",
-		planWith("window: 5m", ""):                                    "bounded.window: \"5m\" says nothing",
+		planWith("window: 5m", ""):                                    "bounded.window: \"5m\" does not name a part",
 		planWith("window: last 11m", ""):                              "bounded.window: last 11m is more than bounded.measure 10m",
 		planWith("until: disk=1GiB", search):                          "bounded.until: leaves the search",
 		planWith("window: last 1m, stages: [{at: 1m, storm: s}]", ""): "bounded.stages: are timed",

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/imported"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 )
 
 var (
@@ -25,11 +27,11 @@ func pages(t *testing.T) map[string][]byte {
 	out := map[string][]byte{
 		"full":        render(t, func(w io.Writer) error { return HTML(w, From(scenes()["full"].input())) }),
 		"hostile":     render(t, func(w io.Writer) error { return HTML(w, From(scenes()["hostile"].input())) }),
-		"judged":      render(t, func(w io.Writer) error { return JudgeHTML(w, judgedDocument()) }),
-		"trend":       render(t, func(w io.Writer) error { return TrendHTML(w, FromReleases(releaseScene())) }),
+		"judged":      render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }),
+		"trend":       render(t, func(w io.Writer) error { return HTML(w, FromReleases(releaseScene())) }),
 		"system":      render(t, somePage(SystemPage, "").HTML),
 		"coordinator": render(t, somePage(CoordinatorPage, nasty).HTML),
-		"sizing":      render(t, func(w io.Writer) error { return SizingHTML(w, seedDocument(t)) }),
+		"sizing":      render(t, func(w io.Writer) error { return HTML(w, seedDocument(t)) }),
 	}
 	if *pageFile != "" {
 		data, err := os.ReadFile(*pageFile)
@@ -41,8 +43,8 @@ func pages(t *testing.T) map[string][]byte {
 	return out
 }
 
-// TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be asked for, no error reported, and nothing reach beyond a
-// window of 1280 or 400 pixels, dark or light.
+// TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be requested, no error
+// reported, and nothing reach beyond a window of 1280 or 400 pixels, dark or light.
 func TestPagesInABrowser(t *testing.T) {
 	c := startChromium(t)
 	t.Run("what is wrong is seen", func(t *testing.T) { seesWhatIsWrong(t, c) })
@@ -50,6 +52,7 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.t = t
 			from, address := c.open(page)
+			c.eval(unfoldAll, nil)
 			backgrounds := map[string]bool{}
 			for _, scheme := range []string{"light", "dark"} {
 				for _, width := range []int{1280, 400} {
@@ -95,7 +98,7 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Run("tables", func(t *testing.T) { c.t = t; useTables(t, c) })
 }
 
-// seesWhatIsWrong opens pages that do what none may do: the test must find each of it.
+// seesWhatIsWrong opens pages that break each rule: the test must find every breach.
 func seesWhatIsWrong(t *testing.T, c *chromium) {
 	c.t = t
 	from, address := c.open([]byte(`<!DOCTYPE html><html><body style="background:#fff"><p style="color:#ddd">pale</p><div style="width:2000px">wide</div>
@@ -113,8 +116,8 @@ func seesWhatIsWrong(t *testing.T, c *chromium) {
 	if len(c.contrast()) == 0 {
 		t.Error("pale text on white was not seen")
 	}
-	// The page's policy: a script that got into it does not run, and what it would fetch is not fetched.
-	page := string(render(t, func(w io.Writer) error { return JudgeHTML(w, judgedDocument()) }))
+	// The page's policy: a script that got into it does not run, and its requests are not sent.
+	page := string(render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }))
 	from, address = c.open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
 	var title string
 	c.eval("document.title", &title)
@@ -123,6 +126,9 @@ func seesWhatIsWrong(t *testing.T, c *chromium) {
 		t.Errorf("a foreign script ran: title %q, %s", title, got)
 	}
 }
+
+// unfoldAll opens every fold of a page.
+const unfoldAll = `document.querySelectorAll("details").forEach(d => d.open = true)`
 
 // overflow names the elements that reach beyond the right edge and make the page wider than the window.
 func (c *chromium) overflow() []string {
@@ -137,7 +143,8 @@ func (c *chromium) overflow() []string {
 	return out
 }
 
-// contrast names texts whose color differs too little from what is behind them: below 4.5 to 1 (WCAG 2.2, 1.4.3). Texts on a picture are left out.
+// contrast names texts whose color differs too little from their background: below 4.5 to 1 (WCAG 2.2, 1.4.3). Texts
+// on a picture are left out.
 func (c *chromium) contrast() []string {
 	c.t.Helper()
 	var out []string
@@ -192,6 +199,7 @@ func useGraphs(t *testing.T, c *chromium) {
 	d := From(scenes()["full"].input())
 	c.look(1280, "light", "screen")
 	from, address := c.open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	c.eval(unfoldAll, nil)
 	const clock, other = "postgresql bounded", "postgresql unbounded"
 	figure := fmt.Sprintf(`document.querySelector("figure[data-clock='%s']")`, clock)
 	area := figure + `.querySelector(".area > rect")`
@@ -318,6 +326,7 @@ func useTables(t *testing.T, c *chromium) {
 	d := From(scenes()["full"].input())
 	c.look(1280, "light", "screen")
 	from, address := c.open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	c.eval(unfoldAll, nil)
 	const table = `[...document.querySelectorAll("table")].find(t => t.tHead.textContent.includes("Operation"))`
 	column := func(n int) []string {
 		var out []string
@@ -370,20 +379,21 @@ func useTables(t *testing.T, c *chromium) {
 // judgedDocument is numbers that were given: two databases, worse on one.
 func judgedDocument() JudgeDocument {
 	in := JudgeInput{Names: [2]string{"v1", "v2"}, Skipped: map[string]string{"p99": "12 operations are too few"}, Warnings: []string{"the <second> file is old"}}
-	e := verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}
+	e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
 	for i, db := range []string{"MySQL", "Postgres"} {
 		var pairs []verdict.Pair
 		for b := 1; b <= 6; b++ {
 			p := verdict.Pair{Block: b, Base: 1000 + float64(7*b%5), New: 1000 - 120*float64(i) + float64(11*b%7)}
 			pairs = append(pairs, p)
-			in.Rows = append(in.Rows, verdict.Row{Metric: e.Name, Database: db, Unit: e.Unit, Pair: p})
+			in.Rows = append(in.Rows, imported.PairRow{Metric: e.Name, Database: db, Unit: e.Unit, Pair: p})
 		}
 		in.Verdicts = append(in.Verdicts, verdict.Combine(db, []verdict.Result{verdict.Judge(e, pairs, verdict.Options{BaseName: "v1", NewName: "v2"})}))
 	}
 	return FromRows(in)
 }
 
-// releaseScene is comparisons of releases: a chain of five with a step down, one that nothing connects, and one that found only bounds.
+// releaseScene is comparisons of releases: a chain of five with a step down, one that nothing connects, and one that
+// found only bounds.
 func releaseScene() []ReleasePair {
 	var out []ReleasePair
 	add := func(id, db, base, fresh string, ratio float64, n int) {
@@ -403,4 +413,64 @@ func releaseScene() []ReleasePair {
 	}
 	out[4].Pairs[1].NewCensored = true
 	return out
+}
+
+// TestFirstScreen looks at a comparison's report as it opens: every verdict and the whole picture stand within the
+// first window, with all folds closed, and no two texts of the picture lie over each other.
+func TestFirstScreen(t *testing.T) {
+	c := startChromium(t)
+	for _, name := range []string{"full", "three-arms", "interrupted", "seven endpoints"} {
+		in := scenes()["full"].input()
+		if s, ok := scenes()[name]; ok {
+			in = s.input()
+		} else { // as many as the quickstart can have
+			for i := range in.Arms {
+				v := in.Arms[i].Verdict
+				for n, r := range slices.Clone(v.Results)[1:] {
+					for k := range 2 {
+						r.Name = []string{"p95(delivery)", "cost(app)", "p99(op)", "cost(db)"}[2*n+k]
+						v.Results = append(v.Results, r)
+					}
+				}
+				in.Arms[i].Verdict = v
+			}
+		}
+		c.open(render(t, func(w io.Writer) error { return HTML(w, From(in)) }))
+		for _, size := range []struct{ width, within int }{{1280, 800}, {400, 0}} {
+			c.look(size.width, "light", "screen")
+			c.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+			var bottom float64
+			c.eval(`Math.max(...[...document.querySelectorAll(".verdict, .answer")].map(e => e.getBoundingClientRect().bottom + scrollY))`, &bottom)
+			if size.within > 0 && (bottom > float64(size.within) || bottom < 100) {
+				t.Errorf("%s: verdicts and picture end at %.0f px, want at most %d", name, bottom, size.within)
+			}
+			var over []string
+			c.eval(`(() => {
+				const out = [];
+				for (const svg of document.querySelectorAll(".answer")) {
+					const boxes = [...svg.querySelectorAll("text")].map(e => [e.textContent, e.getBoundingClientRect()]);
+					const whole = svg.getBoundingClientRect();
+					for (const [a, p] of boxes) {
+						if (p.left < whole.left - 1 || p.right > whole.right + 1) out.push(a + " is cut");
+						for (const [b, q] of boxes) {
+							if (p !== q && p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 3 && q.top < p.bottom - 3) out.push(a + " over " + b);
+						}
+					}
+					if (boxes.some(([, p]) => p.height < 9)) out.push("letters are too small");
+				}
+				return out;
+			})()`, &over)
+			if len(over) > 0 {
+				t.Errorf("%s, %d px: %v", name, size.width, over)
+			}
+			if *pictures != "" {
+				c.picture(filepath.Join(*pictures, fmt.Sprintf("first-%s-%d.png", name, size.width)))
+			}
+			var open int
+			c.eval(`document.querySelectorAll("details[open]").length`, &open)
+			if open > 0 {
+				t.Errorf("%s: %d folds are open", name, open)
+			}
+		}
+	}
 }

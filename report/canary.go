@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 
-	"plimsoll/stats"
+	"plimsoll/judge/stats"
 )
 
-// A Canary says whether the host was the same for an arm as for base: the canary of its runs against that of base's, in pairs.
-// Ratios minus one; Lo and Hi are the ends of the 95 % interval.
+// A Canary compares the host of an arm with the host of base: the canary of its runs against that of base's, in
+// pairs. Ratios minus one; Lo and Hi are the ends of the 95 % interval.
 type Canary struct {
 	Engine string `json:"engine"`
 	Arm    string `json:"arm"`
@@ -18,7 +18,8 @@ type Canary struct {
 	Effect Number `json:"effect"`
 	Lo     Number `json:"lo"`
 	Hi     Number `json:"hi"`
-	// Moved says that the interval lies beyond CanaryLimit: the environment differs between the arms, not only the build.
+	// Moved reports that the interval lies beyond CanaryLimit: the environment differs between the arms, not only the
+	// build.
 	Moved bool `json:"moved,omitempty"`
 }
 
@@ -73,7 +74,8 @@ func (b *builder) canaries() {
 	}
 }
 
-// canaryEnds returns the means of the canary over the first and the last of the blocks that have one; one run has one at least.
+// canaryEnds returns the means of the canary over the first and the last of the blocks that have one; one run has one
+// at least.
 func canaryEnds(runs []RunData) (first, last Number) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r RunData) bool { return !(r.Cell.Canary > 0) })
 	mean := func(block int) Number {
@@ -89,7 +91,7 @@ func canaryEnds(runs []RunData) (first, last Number) {
 	return mean(slices.MinFunc(runs, at).Cell.Block), mean(slices.MaxFunc(runs, at).Cell.Block)
 }
 
-// canaryTexts say what the canary showed.
+// canaryTexts describe the readings of the canary.
 func (p *Protocol) canaryTexts(d Document) []string {
 	if p.Canaries == 0 {
 		return nil
@@ -112,7 +114,7 @@ func (p *Protocol) canaryTexts(d Document) []string {
 	return out
 }
 
-// canaryWarnings say that a verdict is not of the build alone.
+// canaryWarnings warn that a verdict does not depend on the build alone.
 func (d Document) canaryWarnings() []string {
 	if d.Protocol == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 func TestCanaryMovesWithAnArm(t *testing.T) {
@@ -38,18 +38,18 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 		if len(d.Protocol.Canary) != 1 || d.Protocol.Canary[0].Moved != tt.moved || d.Protocol.Canary[0].Pairs != 6 {
 			t.Errorf("%s: %+v", tt.name, d.Protocol.Canary)
 		}
-		md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+		md := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") || !strings.Contains(md, tt.says) {
 			t.Errorf("%s: warned %v", tt.name, warned)
 		}
 	}
-	// Without readings nothing is said.
+	// Without readings the report has no text about the canary.
 	if d := From(planned()); d.Protocol.Canaries != 0 || len(d.Protocol.canaryTexts(d)) != 0 {
 		t.Errorf("%+v", d.Protocol)
 	}
 }
 
-// A block whose canary could not be heard is not one of 0 requests per second.
+// A block whose canary could not be measured is not one of 0 requests per second.
 func TestCanaryMissingAtTheEnds(t *testing.T) {
 	for _, deaf := range []int{1, 6} {
 		in := planned()
@@ -64,7 +64,7 @@ func TestCanaryMissingAtTheEnds(t *testing.T) {
 	}
 }
 
-// A host that moved with an arm can hide what the build did.
+// A host that moved with an arm can hide an effect of the build.
 func TestCanaryThatMovedStopsTheRelease(t *testing.T) {
 	for shift, fine := range map[float64]bool{1: true, 1.05: false, 0.95: false} {
 		in := scenes()["aa"].input()

@@ -5,16 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 // capacityName is the endpoint of the unbounded test.
 const capacityName = "capacity"
 
 // capacity returns the result of the unbounded test.
-func (f Finding) capacity() (verdict.Result, bool) {
+func (f NamedVerdict) capacity() (verdict.Result, bool) {
 	for _, r := range f.Verdict.Results {
 		if r.Name == capacityName {
 			return r, true
@@ -28,7 +29,7 @@ func (b *builder) capacities() {
 	d := b.d
 	any := false
 	for _, e := range d.Engines {
-		c := Capacity{Engine: e.Key}
+		c := EngineCapacity{Engine: e.Key}
 		for _, a := range d.Arms {
 			cell := ArmCell{Arm: a.Name, Users: unknown, Lo: unknown, Hi: unknown}
 			for _, f := range d.Verdicts {
@@ -93,7 +94,8 @@ func (b *builder) runCell(block int, engine, arm string) RunCell {
 	return RunCell{Users: unknown}
 }
 
-// isBound reports whether a capacity is a lower bound: anything that is not said to be an estimate, or no number, is no estimate.
+// isBound reports whether a capacity is a lower bound. Every kind that is neither marked as an estimate nor without a
+// number counts as a bound.
 func isBound(c *record.Capacity) bool {
 	return c.Kind != record.Estimate && c.Kind != record.Unstable && c.Kind != record.Invalid
 }
@@ -128,19 +130,19 @@ func ratio(base, fresh RunCell) *Delta {
 	return d
 }
 
-// limiters says what stopped the searches.
+// limiters fills in the rules that stopped the searches.
 func (b *builder) limiters() {
 	for _, e := range b.d.Engines {
 		for _, a := range b.d.Arms {
-			l := Limiter{Engine: e.Key, Arm: a.Name}
+			l := SearchEnds{Engine: e.Key, Arm: a.Name}
 			rules, stopped, own, used := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]float64{}
 			named := map[string]int{}
 			sentences := map[string]string{}
 			var reached, held []float64
 			for _, r := range b.of(e.Key, a.Name) {
-				if n := r.Limiter; n != nil && n.Kind != verdict.LimitNone {
+				if n := r.Limiter; n != nil && n.Kind != limiter.LimitNone {
 					named[n.Name]++
-					if sentences[n.Name] == "" || n.Confidence == verdict.High {
+					if sentences[n.Name] == "" || n.Confidence == limiter.High {
 						sentences[n.Name] = n.Sentence
 					}
 				}
@@ -152,7 +154,7 @@ func (b *builder) limiters() {
 				if c.Rule != "" {
 					rules[c.Rule]++
 				}
-				// The clause before the first colon names the rule; what follows differs from run to run.
+				// The clause before the first colon names the rule; the rest differs from run to run.
 				kind, _, _ := strings.Cut(c.Stopped, ":")
 				if kind != "" {
 					stopped[kind]++

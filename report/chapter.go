@@ -1,6 +1,7 @@
 package report
 
-// ChapterData is a part of a report that its caller makes: paragraphs, tables and graphs of runs that it has read itself.
+// ChapterData is a part of a report that its caller makes: paragraphs, tables and graphs of runs that it has read
+// itself.
 type ChapterData struct {
 	Title string
 	// Leads are sentences for the comments at the beginning of the report, unless a person has written these.
@@ -18,7 +19,8 @@ type ChapterTable struct {
 	Notes []string   `json:"notes,omitempty"`
 }
 
-// A ChapterGraph draws sources against the time since the beginning of the measured phase. Its File is unique in a report.
+// A ChapterGraph draws sources against the time since the beginning of the measured phase. Its File is unique in a
+// report.
 type ChapterGraph struct {
 	Name, Title, Unit string
 	Sources           []ChapterSource
@@ -39,7 +41,7 @@ type Chapter struct {
 	Graphs []int          `json:"graphs,omitempty"`
 }
 
-// measuredTest is what graphs are called whose clock begins with the measured phase.
+// measuredTest is the test name of graphs whose clock begins with the measured phase.
 const measuredTest = "measured phase"
 
 // chapters takes the caller's chapters into the document.

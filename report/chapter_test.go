@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// TestChapters: a caller's paragraphs, tables and graphs stand in every form, escaped, and its graphs are pictures of their own.
+// TestChapters: a caller's paragraphs, tables and graphs stand in every form, escaped, and its graphs are pictures of
+// their own.
 func TestChapters(t *testing.T) {
 	line := Line{T: []float64{0, 1, 2}, V: []float64{5, 6, 7}}
 	in := liveInput("")
@@ -35,7 +36,7 @@ func TestChapters(t *testing.T) {
 	if err := HTML(&html, d); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&text, d); err != nil {
+	if err := FullMarkdown(&text, d); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"What was said before", "A table", "1.11 [1.0, 1.2]", "A note.", "Stories per minute, a · measured phase", "A lead &lt;b&gt;."} {
@@ -54,8 +55,8 @@ func TestChapters(t *testing.T) {
 	}
 }
 
-// TestClientAndServer: both sides of an operation stand beside each other, and the difference of their means only where both saw the
-// same requests.
+// TestClientAndServer: both sides of an operation stand beside each other, and the difference of their means only
+// where both saw the same requests.
 func TestClientAndServer(t *testing.T) {
 	window := func(n int, d time.Duration) *measure.Window {
 		w := measure.NewWindow("")
@@ -94,12 +95,12 @@ func TestClientAndServer(t *testing.T) {
 		t.Errorf("rows of %v, want story and search of each arm", seen)
 	}
 	var text bytes.Buffer
-	if err := Markdown(&text, d); err != nil || !strings.Contains(text.String(), "### Client and server") {
+	if err := FullMarkdown(&text, d); err != nil || !strings.Contains(text.String(), "### Client and server") {
 		t.Errorf("%v: the Markdown has no such table", err)
 	}
 }
 
-// TestRowsOfTheStores are added up over the runs of an arm, and what is wrong is said.
+// TestRowsOfTheStores are added up over the runs of an arm, and deviations are listed.
 func TestRowsOfTheStores(t *testing.T) {
 	in := liveInput("")
 	for i := range in.Runs {
@@ -109,7 +110,7 @@ func TestRowsOfTheStores(t *testing.T) {
 	}
 	d := From(in)
 	var text bytes.Buffer
-	if err := Markdown(&text, d); err != nil {
+	if err := FullMarkdown(&text, d); err != nil {
 		t.Fatal(err)
 	}
 	_, after, ok := strings.Cut(text.String(), "### Rows in the stores")

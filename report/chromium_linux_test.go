@@ -20,8 +20,8 @@ import (
 // browserDeadline bounds every wait for the browser.
 const browserDeadline = 30 * time.Second
 
-// A chromium is a headless browser without a network, driven over two pipes by the DevTools protocol: messages are JSON, each ended by a
-// zero byte (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe).
+// A chromium is a headless browser without a network, driven over two pipes by the DevTools protocol: messages are
+// JSON, each ended by a zero byte (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe).
 type chromium struct {
 	t       *testing.T
 	to      *os.File
@@ -68,7 +68,8 @@ func startChromium(t *testing.T) *chromium {
 	}
 	profile := t.TempDir()
 	command := func(flags uintptr) *exec.Cmd {
-		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock beside the namespace.
+		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock beside the
+		// namespace.
 		c := exec.Command(program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb", "--host-resolver-rules=MAP * ~NOTFOUND",
 			"--user-data-dir="+profile, "about:blank")
@@ -197,7 +198,7 @@ func (c *chromium) seen(from int) []message {
 	return c.events[from:len(c.events):len(c.events)]
 }
 
-// open loads a page and returns what went wrong while it did, and by when it was loaded.
+// open loads a page and returns its position in the events before the load, and its address.
 func (c *chromium) open(page []byte) (from int, address string) {
 	c.t.Helper()
 	file := filepath.Join(c.t.TempDir(), "page.html")
@@ -225,10 +226,12 @@ func (c *chromium) open(page []byte) (from int, address string) {
 	}
 }
 
-// problems returns what the page did wrong since an event: requests for anything but itself, errors and warnings on the console, exceptions.
+// problems returns the faults of the page since an event: requests for anything but itself, errors and warnings on
+// the console, exceptions.
 func (c *chromium) problems(from int, address string) []string {
 	c.t.Helper()
-	c.eval("new Promise(done => setTimeout(() => done(0), 30))", nil) // what was begun has been reported
+	// Wait until requests that were begun have been reported.
+	c.eval("new Promise(done => setTimeout(() => done(0), 30))", nil)
 	var out []string
 	for _, e := range c.seen(from) {
 		var p struct {

@@ -18,12 +18,13 @@ const (
 	commentWarnings = 3
 )
 
-// Comment writes the document as a comment on a pull request, in GitHub's dialect of Markdown and of at most [MaxComment] bytes: a line for
-// each verdict, which begins with the limiters where they differ, the primary endpoints, the validity of the runs, and where the whole
-// report is. It begins with an HTML comment that names the comparison's plan, so that a program can find and replace the comment of an earlier
-// run. No text of a plan or a server becomes markup, a link, a mention or a reference to an issue.
+// Comment writes the document as a comment on a pull request, in GitHub's dialect of Markdown and of at most
+// [MaxComment] bytes: a line for each verdict, which begins with the limiters where they differ, the primary
+// endpoints, the validity of the runs, and where the whole report is. It begins with an HTML comment that names the
+// comparison's plan, so that a program can find and replace the comment of an earlier run. No text of a plan or a
+// server becomes markup, a link, a mention or a reference to an issue.
 func Comment(w io.Writer, d Document) error {
-	c := comment{left: MaxComment - 2000} // what stands at the end always fits
+	c := comment{left: MaxComment - 2000} // the end always fits
 	labels := make([]string, len(d.Arms))
 	for i, a := range d.Arms {
 		labels[i] = code(short(a.Label, 80))
@@ -60,12 +61,12 @@ func Comment(w io.Writer, d Document) error {
 		}
 		c.end("")
 	}
-	c.end("Whole report: `report.html`, `report.md`, `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
+	c.end("Whole report: `report.html`, `report.md`, `report-full.md`, `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
 	_, err := io.WriteString(w, c.b.String())
 	return err
 }
 
-// markerRE is what the marker of a comment cannot hold.
+// markerRE matches characters that the marker of a comment cannot hold.
 var markerRE = regexp.MustCompile(`[^A-Za-z0-9._]+`)
 
 type comment struct {
@@ -126,12 +127,14 @@ func (c *comment) endpoints(d Document) {
 	c.line("")
 }
 
-// inert writes a text of at most so many signs so that a forge shows it as it is and nothing more: no markup, no address that becomes a link,
-// no mention of a person, no reference to an issue, no formula. A zero-width space breaks what would be one.
+// inert writes a text of at most so many signs so that a forge shows it as it is and nothing more: no markup, no
+// address that becomes a link, no mention of a person, no reference to an issue, no formula. A zero-width space
+// breaks each of them.
 func inert(s string, most int) string {
 	s = linkRE.ReplaceAllString(md(short(oneLine(s), most)), "$1$3\u200b$2$4")
 	return strings.ReplaceAll(s, "$", "<span>$</span>")
 }
 
-// linkRE are the beginnings of what forges turn into links: @name, #12, GH-12, scheme://, www., and mail addresses with them.
+// linkRE matches the beginnings of texts that forges turn into links: @name, #12, GH-12, scheme://, www., and mail
+// addresses with them.
 var linkRE = regexp.MustCompile(`(?i)([@#])(\w)|(\bGH|:|\bwww)(-\d|//|\.)`)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
 )
 
 func TestCommentGolden(t *testing.T) {
@@ -18,10 +18,12 @@ func TestCommentGolden(t *testing.T) {
 	golden(t, "judged.comment.md", render(t, func(w io.Writer) error { return Comment(w, judgedDocument().Document()) }))
 }
 
-// lively finds what a forge would make more of than text: links, mentions, references, images, elements, and formulas.
+// lively matches text that a forge would not show as plain text: links, mentions, references, images, elements, and
+// formulas.
 var lively = regexp.MustCompile(`(?i)\]\(|https?://|www\.\w|@\w|#\d|\bgh-\d|(^|[^\\])<[a-z/!?]|\$`)
 
-// TestCommentIsInert gives every text of a document that others choose what forges turn into something.
+// TestCommentIsInert fills every text of a document that others choose with markup that forges
+// interpret.
 func TestCommentIsInert(t *testing.T) {
 	const bait = "`c` @everyone see http://evil.example/x www.evil.example fixes #12 GH-34 [x](javascript:1) ![i](http://evil.example/i.png) <img src=x onerror=y> <!-- --> $\\unicode{x}$ a|b \n\n# head\n- [ ] task me@evil.example"
 	d := From(scenes()["full"].input())
@@ -57,7 +59,8 @@ func TestCommentIsInert(t *testing.T) {
 			}
 			continue
 		}
-		text := strings.ReplaceAll(strings.ReplaceAll(line, "<span>$</span>", ""), `\]`, "") // the latter is no end of a link
+		// The latter does not end a link.
+		text := strings.ReplaceAll(strings.ReplaceAll(line, "<span>$</span>", ""), `\]`, "")
 		if m := lively.FindString(text); m != "" {
 			t.Errorf("%q in %s", m, line)
 		}
@@ -81,7 +84,7 @@ func TestCommentIsInert(t *testing.T) {
 	}
 }
 
-// TestCommentFits: a forge refuses what is longer than 65,536 characters.
+// TestCommentFits: a forge refuses a comment longer than 65,536 characters.
 func TestCommentFits(t *testing.T) {
 	d := From(scenes()["interrupted"].input())
 	long := strings.Repeat("wöw_*", 4000)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 func TestCompanionsAreNamedByRole(t *testing.T) {

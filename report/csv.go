@@ -9,16 +9,17 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
-// CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then databases against the first.
-// Effects, their intervals and margins are ratios minus one, or percentage points where effect_unit says pp. What is not known is empty.
+// CSV writes the primary endpoints of all verdicts for other programs, one a line: first new arms against base, then
+// databases against the first. Effects, their intervals and margins are ratios minus one, or percentage points where
+// effect_unit is pp. Unknown values are empty.
 func CSV(w io.Writer, d Document) error {
 	rows := [][]string{{"database", "arm", "against", "endpoint", "unit", "better", "verdict", "indicative", "base", "new", "base_at_least", "new_at_least",
 		"effect", "effect_lo", "effect_hi", "effect_unit", "margin", "could_find", "pairs", "pairs_needed", "p", "holm_p", "reason"}}
-	add := func(f Finding, against string) {
+	add := func(f NamedVerdict, against string) {
 		for _, r := range f.Verdict.Results {
 			unit, needed := "ratio", ""
 			if r.Absolute {
@@ -41,8 +42,9 @@ func CSV(w io.Writer, d Document) error {
 	return writeCSV(w, rows)
 }
 
-// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that verdict.ReadTable reads; and what the verdicts rest on
-// beside them: how many runs of each arm failed, and why a verdict is withheld.
+// Pairs writes the numbers behind the verdicts of new arms, one pair of runs a line, in the form that
+// imported.ReadTable reads; and the other grounds of the verdicts beside them: how many runs of each arm failed, and
+// why a verdict is withheld.
 func Pairs(w io.Writer, d Document) error {
 	named, withheld := len(d.Arms) > 2, false
 	for _, f := range d.Verdicts {
@@ -90,7 +92,8 @@ func Pairs(w io.Writer, d Document) error {
 	return writeCSV(w, rows)
 }
 
-// withheldOf says why the numbers of a result may not be the same or better for who reads them alone: that is withheld, or there are none.
+// withheldOf returns the reason why the numbers of a result, read alone, may not count as the same or better: the
+// verdict is withheld, or there are no numbers.
 func withheldOf(r verdict.Result) string {
 	why := r.Withheld
 	if why == "" && r.Failed == nil && len(r.Pairs) == 0 {
@@ -124,11 +127,11 @@ func writeCSV(w io.Writer, rows [][]string) error {
 	return out.Error()
 }
 
-// Document returns what was judged in the form of a comparison's report, for those forms that both have: [JUnit], [Comment], [CSV] and [Pairs]. It
-// has verdicts, warnings and names, and no runs.
+// Document returns the judged numbers in the form of a comparison's report, for those forms that both have: [JUnit],
+// [Comment], [CSV] and [Pairs]. It has verdicts, warnings and names, and no runs.
 func (d JudgeDocument) Document() Document {
 	out := Document{Format: FormatVersion, Title: "Performance Comparison " + d.Names[0] + " vs " + d.Names[1], Name: d.Names[0] + "_" + d.Names[1], State: State{Complete: d.NotComplete == ""},
-		Kind: d.Kind, Indicative: d.Indicative, Arms: []Arm{{Name: d.Names[0], Label: d.Names[0], Base: true}}, Warnings: d.Warnings, BlocksForSame: d.Blocks}
+		Kind: d.Kind, Indicative: d.Indicative, Arms: []ArmLabel{{Name: d.Names[0], Label: d.Names[0], Base: true}}, Warnings: d.Warnings, WarningGroups: d.WarningGroups, BlocksForSame: d.Blocks}
 	if !out.State.Complete {
 		out.State.State, out.State.Why = record.Interrupted, d.NotComplete
 	}
@@ -140,13 +143,13 @@ func (d JudgeDocument) Document() Document {
 		if !slices.ContainsFunc(out.Engines, func(e Engine) bool { return e.Key == of.Engine }) {
 			out.Engines = append(out.Engines, Engine{Key: of.Engine, Label: of.Engine, Full: of.Engine})
 		}
-		if !slices.ContainsFunc(out.Arms, func(a Arm) bool { return a.Name == of.Arm }) {
-			out.Arms = append(out.Arms, Arm{Name: of.Arm, Label: of.Arm})
+		if !slices.ContainsFunc(out.Arms, func(a ArmLabel) bool { return a.Name == of.Arm }) {
+			out.Arms = append(out.Arms, ArmLabel{Name: of.Arm, Label: of.Arm})
 		}
-		out.Verdicts = append(out.Verdicts, Finding{Engine: of.Engine, Arm: of.Arm, Name: cmp.Or(v.Database, of.Arm), Verdict: v})
+		out.Verdicts = append(out.Verdicts, NamedVerdict{Engine: of.Engine, Arm: of.Arm, Name: cmp.Or(v.Database, of.Arm), Verdict: v})
 	}
 	if len(out.Verdicts) == 0 {
-		out.Arms = append(out.Arms, Arm{Name: d.Names[1], Label: d.Names[1]})
+		out.Arms = append(out.Arms, ArmLabel{Name: d.Names[1], Label: d.Names[1]})
 		return out
 	}
 	out.Verdicts[0].Skipped = d.Skipped

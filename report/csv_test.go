@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/imported"
 )
 
 func TestCSV(t *testing.T) {
@@ -40,11 +40,11 @@ func TestCSV(t *testing.T) {
 func TestPairs(t *testing.T) {
 	for name, s := range scenes() {
 		d := From(s.input())
-		var want []verdict.Row
+		var want []imported.PairRow
 		for _, f := range d.Verdicts {
 			for _, r := range f.Verdict.Results {
 				for _, p := range r.Pairs {
-					row := verdict.Row{Metric: r.Name, Unit: r.Unit, Pair: p}
+					row := imported.PairRow{Metric: r.Name, Unit: r.Unit, Pair: p}
 					if f.Engine != "" || len(d.Arms) > 2 {
 						row.Database = oneLine(f.Name)
 					}
@@ -53,8 +53,8 @@ func TestPairs(t *testing.T) {
 			}
 		}
 		text := string(render(t, func(w io.Writer) error { return Pairs(w, d) }))
-		got, err := verdict.ReadTable(strings.NewReader(text))
-		got = slices.DeleteFunc(got, func(r verdict.Row) bool { return !r.HasPair() })
+		got, err := imported.ReadTable(strings.NewReader(text))
+		got = slices.DeleteFunc(got, func(r imported.PairRow) bool { return !r.HasPair() })
 		if len(want) == 0 && len(got) == 0 {
 			continue
 		}
@@ -71,10 +71,11 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestJudgeForms: what was given has the same forms, and the page holds what the Markdown holds.
+// TestJudgeForms: imported numbers have the same forms, and the page has the same contents as the
+// Markdown.
 func TestJudgeForms(t *testing.T) {
 	d := judgedDocument()
-	page := string(render(t, func(w io.Writer) error { return JudgeHTML(w, d) }))
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
 	for _, want := range []string{"MySQL", "Postgres", `<span class="badge">worse</span>`, `<span class="badge">same</span>`, "the &lt;second&gt; file is old", "Not judged: p99", "default-src &#39;none&#39;"} {
 		if !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, "&#39;", "'")) {
 			t.Errorf("the page lacks %q", want)

@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"plimsoll/judge/stats"
 	"plimsoll/plan"
-	"plimsoll/stats"
 )
 
 // GridPoints is how many points a curve has at most, and fewRuns up to how many runs are drawn one by one.
@@ -22,8 +22,8 @@ const (
 var seedNames = []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times", "cpu-utilization",
 	"goroutines-in-use", "heap-in-use", "number-of-connected-devices", "rps", "stack-in-use"}
 
-// graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over time. A graph of
-// which no judged run has data is there too and says why.
+// graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over time. A graph
+// without data in any judged run is kept, with the reason.
 func (b *builder) graphs() {
 	for _, test := range []string{Bounded, Unbounded} {
 		if !b.has(test) {
@@ -64,7 +64,7 @@ func (b *builder) specs() []GraphSpec {
 	return out
 }
 
-// notes say which graphs have no data, those with the same reason together.
+// notes list the graphs without data, those with the same reason together.
 func (a Absent) notes() []string {
 	var whys []string
 	names := map[string][]string{}
@@ -81,7 +81,7 @@ func (a Absent) notes() []string {
 	return whys
 }
 
-// sentence begins a text with a capital letter, whatever the text begins with.
+// sentence returns a text with its first letter in upper case.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError {
@@ -124,7 +124,8 @@ func (b *builder) ruleGraphs() {
 			g := GraphData{Engine: t.Engine, Test: Unbounded, Rule: row.Rule, Limit: tidy(float64(row.Limit) * scale),
 				GraphSpec: GraphSpec{Name: name, Title: row.Rule, Unit: unit, Scale: scale}, File: fileName(t.Engine, Unbounded, name)}
 			for n := 2; slices.ContainsFunc(b.d.Graphs, func(o GraphData) bool { return o.File == g.File }); n++ {
-				g.File = fmt.Sprintf("%s-%d.png", strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n) // long rules that begin alike
+				// Long rules that begin alike get a number.
+				g.File = fmt.Sprintf("%s-%d.png", strings.TrimSuffix(fileName(t.Engine, Unbounded, name), ".png"), n)
 			}
 			b.lines(&g, func(r RunData) (Line, string) {
 				return ruleLine(r, row.Rule, scale), "no evaluation of the rule in the search had a value"
@@ -134,7 +135,7 @@ func (b *builder) ruleGraphs() {
 	}
 }
 
-// ruleUnit returns the unit in which values of a rule are drawn, and by what they are multiplied for it.
+// ruleUnit returns the unit in which values of a rule are drawn, and the factor that converts them.
 func ruleUnit(unit string) (name string, scale float64) {
 	switch unit {
 	case plan.Seconds:
@@ -160,7 +161,7 @@ func ruleLine(r RunData, rule string, scale float64) Line {
 	return l
 }
 
-// lines fills a graph with the arms that have data, each on one grid, and says of which there are none. of returns the
+// lines fills a graph with the arms that have data, each on one grid, and lists the arms without data. of returns the
 // line of a run, or why there is none.
 func (b *builder) lines(g *GraphData, of func(RunData) (Line, string)) {
 	type arm struct {
@@ -234,12 +235,12 @@ func (l Line) usable() Line {
 	return out
 }
 
-// A cell is what the samples of one run in one step of the grid come to; a mean of NaN is no data.
+// A cell sums up the samples of one run in one step of the grid; a mean of NaN stands for no data.
 type cell struct{ mean, lo, hi float64 }
 
-// overlay puts the runs of one arm on a grid of width step: the median over the runs of their means in each step, and the
-// lowest and the highest of all samples in it, so that no peak is lost. A point of the grid is kept where at least half of
-// the runs have data, so that a single long run does not bend the end of the curve.
+// overlay puts the runs of one arm on a grid of width step: the median over the runs of their means in each step, and
+// the lowest and the highest of all samples in it, so that no peak is lost. A point of the grid is kept where at
+// least half of the runs have data, so that a single long run does not bend the end of the curve.
 func overlay(lines []Line, step float64) ArmLine {
 	out := ArmLine{N: len(lines), Step: tidy(step)}
 	grids := make([][]cell, len(lines))

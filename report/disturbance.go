@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
 )
 
 // The names of a [HostWait].
 const (
-	WaitSteal = "steal" // the hypervisor ran somebody else on the target's cores
+	WaitSteal = "steal" // the hypervisor ran other guests on the target's cores
 	WaitDisk  = "disk"  // all work on the target's host waited for a disk
 )
 
-// A HostWait is the part of a test's time in which the target had to wait for what it shares with others below its host. Who else is there
-// differs from run to run: that widens intervals, and is no change of the target.
+// A HostWait is the part of a test's time in which the target had to wait for resources that its host shares with
+// others. The others differ from run to run: they widen intervals, and are not a change of the target.
 type HostWait struct {
 	Name  string
 	Test  string  // Bounded or Unbounded
 	Share float64 // of the time of the test in which was measured, 0 to 1
 }
 
-// A Disturbance is a pair that stands out in endpoints, and what stands out on the host of one of its runs beside all runs of the other pairs.
-// Both at once prove no cause.
+// A Disturbance is a pair that stands out in endpoints, with the reading that stands out on the host of one of its
+// runs against all runs of the other pairs. Their coincidence does not prove a cause.
 type Disturbance struct {
 	Engine    string   `json:"engine"`
 	Arm       string   `json:"arm"` // the finding's
@@ -42,7 +42,8 @@ const (
 	standsOut = 2
 )
 
-// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is not decided, and of those that are flagged.
+// disturbances looks on the hosts of the pairs that add most to the width of an endpoint that is not decided, and of
+// those that are flagged.
 func (b *builder) disturbances() {
 	for _, f := range b.d.Verdicts {
 		runs := slices.Concat(b.of(f.Engine, baseName(*b.d)), b.of(f.Engine, f.Arm))
@@ -68,7 +69,7 @@ func (b *builder) disturbances() {
 	}
 }
 
-// heard adds an endpoint to what is known of a run already, or keeps what is new.
+// heard adds an endpoint to the disturbance of a run that is already known, or keeps a new one.
 func (b *builder) heard(n Disturbance, endpoint string) {
 	i := slices.IndexFunc(b.d.Disturbances, func(x Disturbance) bool {
 		return x.Engine == n.Engine && x.Arm == n.Arm && x.Run == n.Run && x.Test == n.Test && x.Wait == n.Wait
@@ -80,7 +81,8 @@ func (b *builder) heard(n Disturbance, endpoint string) {
 	b.d.Disturbances[i].Endpoints = append(b.d.Disturbances[i].Endpoints, endpoint)
 }
 
-// loudest returns the run of a block whose target waited longest, if that stands out. It needs the reading of every run.
+// loudest returns the run of a block whose target waited longest, if that stands out. It needs the reading of every
+// run.
 func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 	n, most := Disturbance{Block: block, Test: test, Wait: wait}, 0.0
 	for _, r := range runs {
@@ -98,7 +100,7 @@ func loudest(runs []RunData, block int, test, wait string) (Disturbance, bool) {
 	return n, n.Run != "" && n.Share >= leastWait && float64(n.Share) >= standsOut*most
 }
 
-// disturbanceComments say it in a sentence each.
+// disturbanceComments describe them in a sentence each.
 func (b *builder) disturbanceComments() []string {
 	var out []string
 	for _, f := range b.d.Verdicts {

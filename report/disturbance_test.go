@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
 )
 
-// disturbed is a comparison in which pair 4 adds most to the width of p95(post) on PostgreSQL, and whose runs waited as waits says.
+// disturbed is a comparison in which pair 4 adds most to the width of p95(post) on PostgreSQL, and whose runs have
+// the waits that waits returns.
 func disturbed(wait, test string, waits func(r RunData) float64) Document {
 	s := full()
 	s.seconds, s.graphs, s.engines = 12, s.graphs[:1], s.engines[:1]

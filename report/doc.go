@@ -1,32 +1,36 @@
-// Package report makes the documents that people read out of what runs left behind.
+// Package report turns the records of runs into documents for people.
 //
 // # One document, several forms
 //
 // [From] turns an [Input] (a comparison, its judgments, its runs) into a [Document]: plain data, in the order in
-// which it is read. [Markdown], [HTML], [JSON], [CSV], [Pairs], [JUnit], [Comment] and [Screen] write that document, and [Graphs] draws
-// its curves. Numbers that somebody already had are a [JudgeDocument], releases over many comparisons a [TrendDocument], load steps a
-// [SizingDocument].
+// which it is read. [Markdown], [FullMarkdown], [HTML], [JSON], [CSV], [Pairs], [JUnit], [Comment] and [Screen] write
+// that document, [Document.Answer] draws the verdicts and [Graphs] the curves. Imported numbers are a
+// [JudgeDocument], releases over many comparisons a [TrendDocument], load steps a [SizingDocument]. Each of the four
+// is a [Report]: it lays itself out as one kind of sheet (a top, a first screen, sections), and [Markdown], [HTML]
+// and [JSON] write any of them.
 //
 // Everything that a number needs to be understood (interval, margin, smallest change that could be found, validity
 // of the runs behind it) is a part of the document, so that no form can leave it out by accident.
 //
 // # Order
 //
-// Title, verdicts, comments, action items, setup, results: supported users with the differences by version and by
-// database, what stopped the searches, the endpoints, the operations, the rules against their thresholds, the
-// validity of every run, and the graphs of the bounded and the unbounded tests in two columns.
+// First the screen that answers: verdicts, their picture, the limits of the arms, the warnings that matter, the next
+// steps. Below it, in HTML in folds and in Markdown partly in a second file ([FullMarkdown]): comments, action items,
+// setup, results: supported users with the differences by version and by database, the rules that stopped the
+// searches, the endpoints, the operations, the rules against their thresholds, the validity of every run, and the
+// graphs of the bounded and the unbounded tests in two columns.
 //
 // # Numbers
 //
 // A number has no more digits than its interval supports; a difference has its sign; users are whole; times have
-// three significant digits. What is not known is written as a dash, in JSON as null, and never as zero.
+// three significant digits. An unknown value is written as a dash, in JSON as null, and never as zero.
 //
 // # Drafted text
 //
 // Comments and action items are sentences made from the findings by rules, the same for the same input. A person may
 // replace them. They claim nothing that the tables do not hold.
 //
-// # What it refuses to know
+// # Out of scope
 //
 // It judges nothing: every conclusion comes from package verdict. It reads no file, no clock and no environment, and
 // writes only to the writer that it is given. All functions are safe for concurrent use.

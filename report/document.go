@@ -1,11 +1,13 @@
 package report
 
 import (
-	"plimsoll/measure"
+	"plimsoll/judge/drift"
+	"plimsoll/judge/limiter"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/verdict"
-	"plimsoll/workload"
+	"plimsoll/run/record"
 )
 
 // FormatVersion is the version of the JSON form of a [Document].
@@ -19,7 +21,7 @@ const (
 
 // Input is everything a report is made of, already read from disk by the caller. From changes nothing in it.
 type Input struct {
-	// Comparison may not be nil. Plan may be; then what only it knows is left out.
+	// Comparison may not be nil. Plan may be; then its facts are left out.
 	Comparison *record.Comparison
 	Plan       *plan.Plan
 	Arms       []Judged // new arms against base, one per (engine, arm)
@@ -27,25 +29,28 @@ type Input struct {
 	Runs       []RunData
 	// Graphs lists the graphs that the target can give, in the order in which they are shown.
 	Graphs []GraphSpec
-	// EngineNames holds what each database server says of itself, by engine: "mysql" -> "MariaDB 10.11.19".
+	// EngineNames holds the name and version that each database server reports, by engine: "mysql" ->
+	// "MariaDB 10.11.19".
 	EngineNames map[string]string
 	// Setup holds the first rows of the Setup table, in order.
 	Setup []record.Row
-	// Comments and Actions are texts of a person that take the place of the drafted ones and of the plan's; they may be empty.
+	// Comments and Actions are texts of a person that take the place of the drafted ones and of the plan's; they may
+	// be empty.
 	Comments, Actions []string
-	// Chapters are what a caller has to say beside the tables that every report has.
+	// Chapters are the caller's sections beside the tables that every report has.
 	Chapters []ChapterData
 }
 
-// Judged is what was concluded about one arm on one database.
+// Judged holds the conclusions about one arm on one database.
 type Judged struct {
 	Engine, Arm string
 	Verdict     verdict.Verdict
 	// Skipped names endpoints that were not judged, with the reason.
 	Skipped map[string]string
-	// Further is what the metrics beside the primary endpoints say, nil for nothing; Shifts where the distributions differ.
-	Further *verdict.Family
-	Shifts  []verdict.Shift
+	// Secondary holds the results of the metrics beside the primary endpoints, nil for none; Shifts the quantiles at
+	// which the distributions differ.
+	Secondary *verdict.Family
+	Shifts    []verdict.Shift
 }
 
 // RunData is one run of the comparison, as far as it could be read.
@@ -56,24 +61,28 @@ type RunData struct {
 	// Ops holds the measured phase by name; Events all events.
 	Ops    map[string]*measure.Window
 	Events []record.Event
-	// Omitted holds the operations that were not begun in the measured phase because users waited, by name; nil where the run does not tell.
+	// Omitted holds the operations that were not begun in the measured phase because users waited, by name; nil where
+	// the run has no record of them.
 	Omitted map[string]*measure.Window
-	// Server holds what the target's own telemetry says of the measured phase, under the names of Ops where it is the same; nil
-	// without one.
+	// Server holds the measured phase as the target's own telemetry recorded it, under the names of Ops where it is
+	// the same; nil without one.
 	Server map[string]*measure.Window
-	// Users says what the users did; nil for runs that do not say it. Outside holds operations beside the steady state.
+	// Users holds the record of the users; nil for runs without one. Outside holds operations beside the steady
+	// state.
 	Users   *record.Users
 	Outside record.Outside
-	// Limiter is what stopped the run, by its evidence; nil where nobody asked.
-	Limiter *verdict.Limiter
-	// Drift is what moved in the measured phase; nil where nobody asked.
-	Drift []verdict.Drift
-	// Waits are what kept the target waiting for what its host shares; a test without a reading is not there.
+	// Limiter is the resource that stopped the run, by its evidence; nil where it was not
+	// determined.
+	Limiter *limiter.Limiter
+	// Drift lists the signals that moved in the measured phase; nil where it was not determined.
+	Drift []drift.Drift
+	// Waits are the target's waits for resources that its host shares; a test without a reading has no entry.
 	Waits []HostWait
-	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none where there is none.
+	// Series holds the lines by test (Bounded, Unbounded) and name of graph, NoData why there is none where there is
+	// none.
 	Series map[string]map[string]Line
 	NoData map[string]map[string]string
-	// Pages are what the caller writes of this run beside the report.
+	// Pages are the pages that the caller writes about this run beside the report.
 	Pages []PageRef
 }
 
@@ -84,14 +93,14 @@ type Line struct {
 	V []float64 `json:"v"`
 }
 
-// GraphSpec describes a graph. Scale is by what the source was multiplied to get the values in Unit; the lines
-// handed to From already are in Unit.
+// GraphSpec describes a graph. Scale is the factor that converts the source to Unit; the lines handed to From
+// already are in Unit.
 type GraphSpec struct {
 	Name  string  `json:"name"` // "avg-api-times"
 	Title string  `json:"title"`
 	Unit  string  `json:"unit"`
 	Scale float64 `json:"scale"`
-	// Threshold is that of a rule about exactly what the graph shows; nil for none.
+	// Threshold is the threshold of a rule about the graph's own series; nil for none.
 	Threshold *Threshold `json:"-"`
 }
 
@@ -109,20 +118,22 @@ type Document struct {
 	Comparison string `json:"comparison"` // id
 	State      State  `json:"state"`
 
-	// Kind is the conclusion that decides over all databases and arms; Indicative says that it is inconclusive
-	// because there are fewer than six blocks.
+	// Kind is the conclusion that decides over all databases and arms; Indicative reports that it is
+	// inconclusive because there are fewer than six blocks.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
 
-	Arms    []Arm    `json:"arms"`    // base first
-	Engines []Engine `json:"engines"` // in the order of the tables
+	Arms    []ArmLabel `json:"arms"`    // base first
+	Engines []Engine   `json:"engines"` // in the order of the tables
 
-	Verdicts  []Finding `json:"verdicts"`            // new arms against base
-	Databases []Finding `json:"databases,omitempty"` // engines against the first
-	// BlocksForSame says of each endpoint of Verdicts that is not decided what it takes to find it the same.
+	Verdicts  []NamedVerdict `json:"verdicts"`            // new arms against base
+	Databases []NamedVerdict `json:"databases,omitempty"` // engines against the first
+	// BlocksForSame holds, for each undecided endpoint of Verdicts, the number of blocks it takes to find it
+	// the same.
 	BlocksForSame []BlocksFor `json:"blocks_for_same,omitempty"`
 
-	// DraftedComments and DraftedActions say that the texts were made from the findings and are not a person's.
+	// DraftedComments and DraftedActions report that the texts were generated from the findings, not written by
+	// a person.
 	Comments        []string `json:"comments"`
 	DraftedComments bool     `json:"drafted_comments"`
 	Actions         []string `json:"action_items"`
@@ -132,31 +143,34 @@ type Document struct {
 	ActionsDraft  []string     `json:"action_items_draft,omitempty"`
 	Setup         []record.Row `json:"setup"`
 	Warnings      []string     `json:"warnings,omitempty"`
+	// WarningGroups are the same warnings by cause, those first that could change a verdict.
+	WarningGroups []WarningGroup `json:"warning_groups,omitempty"`
 
-	Capacity []Capacity  `json:"capacity,omitempty"` // one per engine
-	Blocks   []Block     `json:"blocks,omitempty"`   // the judged blocks' capacities
-	Limiters []Limiter   `json:"limiters,omitempty"` // one per engine and arm
-	Ops      []OpTable   `json:"operations,omitempty"`
-	Sides    []SideTable `json:"client_and_server,omitempty"` // one per engine
-	Rules    []RuleTable `json:"rules,omitempty"`
-	Users    []UsersOf   `json:"users,omitempty"` // one per engine and arm
-	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back, in judged runs and in those that were
-	// voided for whatever reason: to run a block again does not bring them back.
+	Capacity []EngineCapacity `json:"capacity,omitempty"` // one per engine
+	Blocks   []Block          `json:"blocks,omitempty"`   // the judged blocks' capacities
+	Limiters []SearchEnds     `json:"limiters,omitempty"` // one per engine and arm
+	Ops      []OpTable        `json:"operations,omitempty"`
+	Sides    []SideTable      `json:"client_and_server,omitempty"` // one per engine
+	Rules    []RuleTable      `json:"rules,omitempty"`
+	Users    []UsersOf        `json:"users,omitempty"` // one per engine and arm
+	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back, in judged runs
+	// and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
-	// Stability is what moved inside the judged runs, by engine and signal.
+	// Stability describes the signals inside the judged runs, by engine and signal.
 	Stability []Stability `json:"stability,omitempty"`
 	// Disturbances names the pairs that stand out when their hosts do, too.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	// Login is warm or cold, Mix the name of the mix of actions; both are the plan's.
-	Login  string      `json:"login,omitempty"`
-	Mix    string      `json:"mix,omitempty"`
-	Runs   []Run       `json:"runs"`
-	Gates  []Gate      `json:"gates,omitempty"`
-	Voided []Voided    `json:"voided_blocks,omitempty"`
-	Graphs []GraphData `json:"graphs,omitempty"`
+	Login  string        `json:"login,omitempty"`
+	Mix    string        `json:"mix,omitempty"`
+	Runs   []RunRow      `json:"runs"`
+	Gates  []GateReading `json:"gates,omitempty"`
+	Voided []Voided      `json:"voided_blocks,omitempty"`
+	Graphs []GraphData   `json:"graphs,omitempty"`
 	// Absent names the graphs without data, by test.
 	Absent []Absent `json:"absent_graphs,omitempty"`
-	// Protocol says what was stated before the first run and how the comparison ended; nil if it says nothing of that.
+	// Protocol holds the plan as stated before the first run and the end of the comparison; nil if there is no record
+	// of them.
 	Protocol *Protocol `json:"protocol,omitempty"`
 	// Chapters are the caller's own; their graphs are among Graphs.
 	Chapters []Chapter `json:"chapters,omitempty"`
@@ -164,7 +178,7 @@ type Document struct {
 	Pages []PageRef `json:"pages,omitempty"`
 }
 
-// State says how a comparison ended.
+// State describes the end of a comparison.
 type State struct {
 	Complete bool         `json:"complete"`
 	State    record.State `json:"state"`
@@ -173,8 +187,8 @@ type State struct {
 	Judged   int          `json:"blocks_judged"` // blocks whose runs were all there and valid
 }
 
-// An Arm is a variant. Label is its version when there is one that tells the arms apart, otherwise its name.
-type Arm struct {
+// An ArmLabel is a variant. Label is its version if the versions distinguish the arms, otherwise its name.
+type ArmLabel struct {
 	Name  string `json:"name"`
 	Label string `json:"label"`
 	Base  bool   `json:"base,omitempty"`
@@ -188,20 +202,20 @@ type Engine struct {
 	Full  string `json:"full"`  // PostgreSQL 15.18
 }
 
-// A Finding is a verdict with the names that people read.
-type Finding struct {
-	Engine  string          `json:"engine"`
-	Arm     string          `json:"arm"`
-	Name    string          `json:"name"` // of the database and, with several new arms, the arm
-	Verdict verdict.Verdict `json:"verdict"`
-	Skipped []record.Row    `json:"skipped,omitempty"` // endpoint, reason
-	Further *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
-	Shifts  []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
+// A NamedVerdict is a verdict with the names that people read.
+type NamedVerdict struct {
+	Engine    string          `json:"engine"`
+	Arm       string          `json:"arm"`
+	Name      string          `json:"name"` // of the database and, with several new arms, the arm
+	Verdict   verdict.Verdict `json:"verdict"`
+	Skipped   []record.Row    `json:"skipped,omitempty"` // endpoint, reason
+	Secondary *verdict.Family `json:"further,omitempty"` // all other metrics; they decide nothing
+	Shifts    []verdict.Shift `json:"shifts,omitempty"`  // where the distributions differ; they decide nothing
 }
 
-// Capacity is the supported users of one engine: each arm pooled over the judged blocks, and the effect of each new
-// arm.
-type Capacity struct {
+// EngineCapacity is the supported users of one engine: each arm pooled over the judged blocks, and the effect of each
+// new arm.
+type EngineCapacity struct {
 	Engine string    `json:"engine"`
 	Cells  []ArmCell `json:"arms"` // as Document.Arms
 }
@@ -225,9 +239,10 @@ type Delta struct {
 	Value Number `json:"value"`
 	Lo    Number `json:"lo"`
 	Hi    Number `json:"hi"`
-	// Bound says that Value is not known but bounded: "<=", ">=", or "" for a value.
+	// Bound is set if Value is not known but bounded: "<=", ">=", or "" for a value.
 	Bound string `json:"bound,omitempty"`
-	// FromBounds says that some of the pairs are only bounds: the interval holds whatever lies behind them.
+	// FromBounds reports that some of the pairs are only bounds: the interval holds for every value within
+	// them.
 	FromBounds bool `json:"from_bounds,omitempty"`
 }
 
@@ -245,8 +260,8 @@ type RunCell struct {
 	Unstable bool   `json:"unstable,omitempty"`
 }
 
-// Limiter says what stopped the searches of one arm on one engine.
-type Limiter struct {
+// SearchEnds describes the end of the searches of one arm on one engine.
+type SearchEnds struct {
 	Engine    string  `json:"engine"`
 	Arm       string  `json:"arm"`
 	Searches  int     `json:"searches"`
@@ -254,13 +269,14 @@ type Limiter struct {
 	AtLeast   int     `json:"at_least"`              // searches that ended at a limit of their own: lower bounds
 	AtLeastBy []Count `json:"at_least_by,omitempty"` // the stop rules of those
 	Stopped   []Count `json:"stopped"`               // stop rules, in words
-	// Unstable is how many searches contradict themselves, and Reached and Held the medians of their two levels: going up, and after an
-	// overload; 0 when none saw both.
+	// Unstable is how many searches contradict themselves, and Reached and Held the medians of their two levels:
+	// going up, and after an overload; 0 when none saw both.
 	Unstable int      `json:"unstable,omitempty"`
 	Reached  float64  `json:"reached,omitempty"`
 	Held     float64  `json:"held,omitempty"`
 	Margins  []Margin `json:"margins,omitempty"` // of all rules at the capacity
-	// Named counts what limited the runs by their evidence, most frequent first; Evidence is the sentence of the first of them.
+	// Named counts the limits of the runs by their evidence, most frequent first; Evidence is the sentence of the
+	// first of them.
 	Named    []Count `json:"named,omitempty"`
 	Evidence string  `json:"evidence,omitempty"`
 }
@@ -285,13 +301,15 @@ type OpTable struct {
 	// Gone and New name operations that only the base has, or only a new arm.
 	Gone []string `json:"gone,omitempty"`
 	New  []string `json:"new,omitempty"`
-	// Schedule is how many operations were intended and begun, for each arm as in Document.Arms; nil where no run tells.
+	// Schedule is how many operations were intended and begun, for each arm as in Document.Arms; nil where no run
+	// recorded it.
 	Schedule []OpSchedule `json:"schedule,omitempty"`
 }
 
-// OpSchedule is what the measured phases of an arm's runs should have seen by the schedule of their users, and what they saw. Told of Runs
-// runs recorded it; with none, the rest is NaN. Percentiles are of all operations of the steady state, as measured and as if
-// users had not waited, in milliseconds, NaN where the operations are too few.
+// OpSchedule compares the operations that the schedule of an arm's users intended in the measured phases with those
+// that were begun. Told of Runs runs recorded it; with none, the rest is NaN. Percentiles are of all operations of
+// the steady state, as measured and as if users had not waited, in milliseconds, NaN where the operations are too
+// few.
 type OpSchedule struct {
 	Runs int `json:"runs"`
 	Told int `json:"told"`
@@ -333,8 +351,9 @@ type OpCell struct {
 	Statuses []Count `json:"statuses,omitempty"`
 	// Expected counts answers with a status from 400 on that the dialect knows as right; they are not failed.
 	Expected []workload.ExpectedCount `json:"expected,omitempty"`
-	// Of the operations that were under way at the end of a measured phase, Drained have ended since (they are not in Rate) and Open have
-	// not: these are in the percentiles with their age, and AtLeast names those that are lower bounds for it.
+	// Of the operations that were under way at the end of a measured phase, Drained have ended since (they are not in
+	// Rate) and Open have not: these are in the percentiles with their age, and AtLeast names those that are lower
+	// bounds for it.
 	Drained uint64   `json:"drained,omitempty"`
 	Open    uint64   `json:"open,omitempty"`
 	AtLeast []string `json:"at_least,omitempty"`
@@ -359,8 +378,8 @@ type RuleRow struct {
 	Search *RuleSearch `json:"search,omitempty"`
 }
 
-// RuleValue is one evaluation. NoData says that there was nothing to evaluate, TooFew that there were fewer operations
-// than the rule asks for, so that it decided nothing.
+// RuleValue is one evaluation. NoData reports that there was nothing to evaluate, TooFew that there were fewer
+// operations than the rule requires, so that it did not decide.
 type RuleValue struct {
 	Block    int    `json:"block"`
 	Value    Number `json:"value"`
@@ -380,8 +399,8 @@ type RuleSearch struct {
 	FirstRuns   int    `json:"first_runs"` // runs in which it was violated at all
 }
 
-// Run is a line of the validity table. Every run of the comparison is in it.
-type Run struct {
+// RunRow is a line of the validity table. Every run of the comparison is in it.
+type RunRow struct {
 	ID      string           `json:"id"`
 	Digest  string           `json:"digest"`
 	Block   int              `json:"block"`
@@ -394,9 +413,9 @@ type Run struct {
 	Finding []record.Finding `json:"findings,omitempty"`
 }
 
-// Gate is a gate of the generator's health over the judged runs, or over all when none was judged. Limits and Worst are in
-// Unit; Worst is NaN when no run measured it.
-type Gate struct {
+// GateReading is a gate of the generator's health over the judged runs, or over all when none was judged. Limits and
+// Worst are in Unit; Worst is NaN when no run measured it.
+type GateReading struct {
 	Name  string  `json:"name"`
 	What  string  `json:"what"`
 	Unit  string  `json:"unit,omitempty"`
@@ -404,7 +423,7 @@ type Gate struct {
 	Red   float64 `json:"red"`
 	Level string  `json:"level"` // the worst of the runs: "green", "amber", "red", "not measured" or "not applicable"
 	Worst Number  `json:"worst"` // of all seconds
-	// Measured of Runs measured the gate; Why says why the last of the others did not.
+	// Measured of Runs measured the gate; Why is the reason why the last of the others did not.
 	Measured int    `json:"measured"`
 	Runs     int    `json:"runs"`
 	Why      string `json:"why,omitempty"`
@@ -414,18 +433,20 @@ type Gate struct {
 	RedSeconds   int `json:"red_seconds"`
 }
 
-// Voided is a block whose runs were kept and not judged. Repeated says that it was run again, Missing that no attempt at it counts.
+// Voided is a block whose runs were kept and not judged. Repeated reports that it was run again, Missing that no
+// attempt at it counts.
 type Voided struct {
 	Block    int      `json:"block"`
 	Runs     []string `json:"runs"`
 	Why      string   `json:"why"`
 	Repeated bool     `json:"repeated"`
 	Missing  bool     `json:"missing,omitempty"`
-	// Cost says that what its operations cost is judged, and nothing else: others on the host disturbed it ([record.Comparison.Disturbed]).
+	// Cost reports that only the cost of its operations is judged: others on the host disturbed it
+	// ([record.Comparison.Disturbed]).
 	Cost bool `json:"cost,omitempty"`
 }
 
-// again says what became of the block.
+// again describes the repetition of the block.
 func (v Voided) again() string {
 	if v.Cost {
 		v.Cost = false
@@ -440,7 +461,8 @@ func (v Voided) again() string {
 	return "it was run again"
 }
 
-// Absent names the graphs of a test of an engine of which no judged run has data, and says why of each.
+// Absent names the graphs of a test of an engine of which no judged run has data, with the reason of
+// each.
 type Absent struct {
 	Engine string   `json:"engine"`
 	Test   string   `json:"test"`
@@ -462,25 +484,26 @@ type GraphData struct {
 	// MeasuredFrom is when the measured phase begins, in seconds; 0 if unknown.
 	MeasuredFrom float64   `json:"measured_from,omitempty"`
 	Arms         []ArmLine `json:"arms"`
-	// NoData says why there is nothing to draw. Missing names arms without data where others have some.
+	// NoData is the reason why there is nothing to draw. Missing names arms without data where others
+	// have some.
 	NoData  string   `json:"no_data,omitempty"`
 	Missing []string `json:"missing_arms,omitempty"`
 	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
-	Broken  []Span `json:"broken,omitempty"`
-	Unknown []Span `json:"unknown,omitempty"`
-	// Note is said below the legend.
+	Broken  []Stretch `json:"broken,omitempty"`
+	Unknown []Stretch `json:"unknown,omitempty"`
+	// Note is shown below the legend.
 	Note string `json:"note,omitempty"`
 }
 
-// A Span is a stretch of time from From to To, in seconds since the test's start.
-type Span struct {
+// A Stretch is a stretch of time from From to To, in seconds since the test's start.
+type Stretch struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 }
 
-// ArmLine is one arm's curve on the grid T, in seconds: the median over its runs of their means in a step of the grid, and
-// the lowest and highest sample of all of them in it (nil for one run that has one sample a step). Where T jumps by more
-// than a step of the grid there is no data. Each holds each run by itself while they are few.
+// ArmLine is one arm's curve on the grid T, in seconds: the median over its runs of their means in a step of the
+// grid, and the lowest and highest sample of all of them in it (nil for one run that has one sample a step). Where T
+// jumps by more than a step of the grid there is no data. Each holds each run by itself while they are few.
 type ArmLine struct {
 	Arm    string    `json:"arm"` // label
 	Index  int       `json:"index"`

@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"plimsoll/plan"
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 // A standing is how a rule fared in one test of one run.
 type standing struct {
-	rule                        string
-	used                        float64 // of its limit, where it counts: at the capacity, or over the measured phase; 1 is the limit
+	rule string
+	// used is the fraction of the limit, where it counts: at the capacity, or over the measured phase.
+	used                        float64
 	value, limit                float64
 	known, violated             bool
 	evaluations, broken, noData int
 }
 
-// used returns how much of its limit a rule uses: 1 at the limit, more beyond it, whichever side the rule asks for. ok is
-// false where that is not a question: a limit or value of another sign, or zero in the denominator.
+// used returns how much of its limit a rule uses: 1 at the limit, more beyond it, whichever side the rule asks for.
+// ok is false where that is not a question: a limit or value of another sign, or zero in the denominator.
 func used(rule string, value, limit float64) (share float64, ok bool) {
 	num, den := value, limit
 	if r, err := plan.ParseSLO(rule); err == nil && !r.Less {
@@ -98,8 +99,8 @@ func (s standing) valueText() string {
 	return fmt.Sprintf("%s, limit %s", ruleValue(unit, Number(s.value)), limitValue(RuleRow{Unit: unit, Limit: Number(s.limit)}))
 }
 
-// Dominant says in one or two sentences which rule dominated a test of a run: the one that stopped the search or was
-// broken, otherwise the one that came nearest to its limit.
+// Dominant names in one or two sentences the rule that dominated a test of a run: the one that stopped the search or
+// was broken, otherwise the one that came nearest to its limit.
 func Dominant(r RunData, test string) string {
 	all := standings(r, test)
 	if test == Unbounded {

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 func (b *builder) comments() []string {
@@ -59,8 +60,8 @@ func (b *builder) comments() []string {
 	return out
 }
 
-// testComments says in a sentence each what the unbounded and the bounded test showed.
-func (b *builder) testComments(f Finding) []string {
+// testComments describes the result of the unbounded and of the bounded test in a sentence each.
+func (b *builder) testComments(f NamedVerdict) []string {
 	var out []string
 	base, fresh := b.armLabel(baseName(*b.d)), b.armLabel(f.Arm)
 	name := prefix(b.engineLabel(f.Engine))
@@ -99,7 +100,7 @@ func (b *builder) testComments(f Finding) []string {
 }
 
 // whose begins a sentence that does not name the arm of a finding itself.
-func (d Document) whose(f Finding) string {
+func (d Document) whose(f NamedVerdict) string {
 	if len(d.Arms) > 2 {
 		return prefix(f.Name)
 	}
@@ -114,7 +115,7 @@ func prefix(s string) string {
 }
 
 // headline is the verdict of one finding in one line, without a period.
-func headline(d Document, f Finding) string {
+func headline(d Document, f NamedVerdict) string {
 	v := f.Verdict
 	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
 	name := prefix(d.engineLabel(f.Engine)) + differing(d, f)
@@ -138,10 +139,10 @@ func headline(d Document, f Finding) string {
 	}
 }
 
-// differing says that base and new arm were limited by different things: then their capacities say less of the builds than of what
-// stands around them, and every sentence about them begins with that. It is empty where they were not, or where one arm's runs do
-// not agree on a limiter.
-func differing(d Document, f Finding) string {
+// differing reports that base and new arm had different limiters: then their capacities depend less on the builds
+// than on their surroundings, and every sentence about them begins with that. It is empty where they were not, or
+// where one arm's runs do not agree on a limiter.
+func differing(d Document, f NamedVerdict) string {
 	base, fresh := agreed(d, f.Engine, baseName(d)), agreed(d, f.Engine, f.Arm)
 	if base.Name == "" || fresh.Name == "" || base.Name == fresh.Name {
 		return ""
@@ -152,7 +153,8 @@ func differing(d Document, f Finding) string {
 	return fmt.Sprintf("the limiters differ, %s, %s; ", of(baseName(d), base), of(f.Arm, fresh))
 }
 
-// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That nothing qualified is none.
+// agreed is the limiter that at least two thirds of the runs of an arm that name any have. That nothing qualified is
+// none.
 func agreed(d Document, engine, arm string) Count {
 	for _, l := range d.Limiters {
 		if l.Engine != engine || l.Arm != arm || len(l.Named) == 0 {
@@ -162,7 +164,7 @@ func agreed(d Document, engine, arm string) Count {
 		for _, c := range l.Named {
 			all += c.N
 		}
-		if l.Named[0].Name != verdict.LimitUnknown && 3*l.Named[0].N >= 2*all {
+		if l.Named[0].Name != limiter.LimitUnknown && 3*l.Named[0].N >= 2*all {
 			return l.Named[0]
 		}
 	}
@@ -194,8 +196,8 @@ func ofKind(v verdict.Verdict, k verdict.Kind) []verdict.Result {
 	return out
 }
 
-// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %"; one without a size has
-// its reason.
+// effects lists endpoints with their effects: "capacity -12.8 % [-14.7, -10.9], p95(post) +25 %"; one without a size
+// has its reason.
 func effects(results []verdict.Result) string {
 	parts := make([]string, len(results))
 	for i, r := range results {
@@ -259,7 +261,7 @@ func spread(r verdict.Result) string {
 	return " (" + text + ")"
 }
 
-// brokenRules says which rules the bounded tests broke, or could not evaluate.
+// brokenRules lists the rules that the bounded tests broke, or could not evaluate.
 func (b *builder) brokenRules() []string {
 	var out []string
 	for _, t := range b.d.Rules {
@@ -285,7 +287,7 @@ func (b *builder) brokenRules() []string {
 	return out
 }
 
-// limiterComments say what stopped the searches, one sentence per engine.
+// limiterComments name the rules that stopped the searches, one sentence per engine.
 func (b *builder) limiterComments() []string {
 	var out []string
 	for _, e := range b.d.Engines {
@@ -307,7 +309,7 @@ func (b *builder) limiterComments() []string {
 	return out
 }
 
-// memories say which arms have two capacities.
+// memories name the arms with two capacities.
 func (b *builder) memories(engine string) []string {
 	var out []string
 	for _, l := range b.d.Limiters {
@@ -323,8 +325,8 @@ func (b *builder) memories(engine string) []string {
 	return out
 }
 
-// stopText writes what stopped the searches of an arm: "cpu(app) < 85% (6 of 6)".
-func stopText(l Limiter) string {
+// stopText names the rule that stopped the searches of an arm: "cpu(app) < 85% (6 of 6)".
+func stopText(l SearchEnds) string {
 	if l.Searches == 0 {
 		return "no search"
 	}
@@ -347,16 +349,16 @@ func stopText(l Limiter) string {
 	return text
 }
 
-// limitText is both: what limited the runs and the rule that stopped the searches.
-func limitText(l Limiter) string {
+// limitText names both: the limiter of the runs and the rule that stopped the searches.
+func limitText(l SearchEnds) string {
 	if len(l.Named) > 0 {
 		return namedText(l) + ", stopped by " + stopText(l)
 	}
 	return "stopped by " + stopText(l)
 }
 
-// namedText writes what limited the runs of an arm: "cpu app (6 of 6)".
-func namedText(l Limiter) string {
+// namedText names the limiter of an arm's runs: "cpu app (6 of 6)".
+func namedText(l SearchEnds) string {
 	all := 0
 	for _, c := range l.Named {
 		all += c.N
@@ -368,7 +370,7 @@ func namedText(l Limiter) string {
 	return list(parts)
 }
 
-// resolution says what the comparison could have found at all.
+// resolution states the smallest changes that the comparison could have found.
 func (b *builder) resolution() []string {
 	var out []string
 	for _, f := range b.d.Verdicts {
@@ -390,7 +392,7 @@ func (b *builder) resolution() []string {
 	return out
 }
 
-// losses say which messages arms accepted and did not keep, or did not bring.
+// losses count the messages that arms accepted and did not keep, or did not deliver.
 func (b *builder) losses() []string {
 	var out []string
 	for _, u := range b.d.Users {
@@ -417,7 +419,8 @@ func gone(of string, missing, expected int) string {
 	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(missing, "message", "messages"), expected)
 }
 
-// spoiled says what targets did in voided runs: no verdict rests on those, and no release on forgetting them.
+// spoiled lists the failures of targets in voided runs. No verdict uses these runs, but a release must
+// account for them.
 func (b *builder) spoiled() []string {
 	var out []string
 	for _, r := range b.in.Runs {
@@ -438,7 +441,8 @@ func (b *builder) spoiled() []string {
 	return out
 }
 
-// actions drafts what to do. Only a complete comparison without anything worse or open lets a release continue.
+// actions drafts the next steps. Only a complete comparison without anything worse or open lets a release
+// continue.
 func (b *builder) actions() []string {
 	d := b.d
 	var out []string
@@ -505,7 +509,7 @@ func (b *builder) actions() []string {
 	return out
 }
 
-// invalidText says what an invalid verdict lacks.
+// invalidText names the runs that an invalid verdict lacks.
 func invalidText(v verdict.Verdict) string {
 	if bad := ofKind(v, verdict.Invalid); len(bad) > 0 {
 		return reasons(bad)
@@ -529,23 +533,23 @@ func (b *builder) ownLimits() (names, stops []string) {
 	return names, stops
 }
 
-func where(d *Document, l Limiter) string {
+func where(d *Document, l SearchEnds) string {
 	if e := d.engineLabel(l.Engine); e != "" {
 		return d.armLabel(l.Arm) + " on " + e
 	}
 	return d.armLabel(l.Arm)
 }
 
-// tested names what a finding is of, in the middle of a sentence.
-func tested(f Finding) string {
+// tested names the subject of a finding, in the middle of a sentence.
+func tested(f NamedVerdict) string {
 	if f.Engine == "" {
 		return "the target"
 	}
 	return f.Name
 }
 
-// more says how many blocks an inconclusive comparison needs.
-func more(f Finding) string {
+// more states how many blocks an inconclusive comparison needs.
+func more(f NamedVerdict) string {
 	need, open, unreachable, bounds := 0, []string{}, []string{}, []string{}
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {

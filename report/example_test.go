@@ -3,14 +3,15 @@ package report_test
 import (
 	"os"
 
-	"plimsoll/record"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 	"plimsoll/report"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
-// A comparison with one pair of runs is shown, and judged to be what it is.
+// A comparison with one pair of runs is shown, and its verdict is inconclusive.
 func Example() {
-	e := verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}
+	e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
 	r := verdict.Judge(e, []verdict.Pair{{Block: 1, Base: 16997, New: 16378}}, verdict.Fixed(1))
 	d := report.From(report.Input{
 		Comparison: &record.Comparison{
@@ -36,7 +37,8 @@ func Example() {
 	// PostgreSQL        16997   16378   -3.6 %
 	//
 	// validity      2 runs: 2 judged, none invalid
-	// warning       1 block was judged: below 6 everything is indicative only
+	// warning       could change a verdict: 1 block was judged: below 6 everything is indicative
+	//               only
 	// warning       too few values for an interval: 1 given, 3 needed (PostgreSQL capacity)
 	// next          Repeat with at least 6 blocks: fewer carry no verdict.
 }

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
 )
 
-// TestFailedRunsInEveryForm looks for the counts of failed runs, and for what failed, in each form of a report.
+// TestFailedRunsInEveryForm looks for the counts of failed runs, and for the failures, in each form of a
+// report.
 func TestFailedRunsInEveryForm(t *testing.T) {
 	s := full()
 	in := s.input()
@@ -21,7 +22,7 @@ func TestFailedRunsInEveryForm(t *testing.T) {
 	d := From(in)
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"csv": func(b *bytes.Buffer) error { return CSV(b, d) }, "junit": func(b *bytes.Buffer) error { return JUnit(b, d) }, "json": func(b *bytes.Buffer) error { return JSON(b, d) },
-		"markdown": func(b *bytes.Buffer) error { return Markdown(b, d) }, "html": func(b *bytes.Buffer) error { return HTML(b, d) },
+		"markdown": func(b *bytes.Buffer) error { return FullMarkdown(b, d) }, "html": func(b *bytes.Buffer) error { return HTML(b, d) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

@@ -8,19 +8,20 @@ import (
 	"strings"
 )
 
-// graphHelp says how graphs are read; it stands above the first ones.
+// graphHelp explains the graphs; it stands above the first ones.
 const graphHelp = "Drag across a graph to zoom; all graphs of the same test and database follow, and a double click shows all again. " +
 	"A name in a legend hides or shows its curve, a title makes the graph wider. With keys: Tab to a graph; ← and → read values, + and - zoom, Shift with ← and → moves, Escape shows all."
 
 // areaRE finds where the area of a picture begins.
 var areaRE = regexp.MustCompile(`class="area" x="\d+" y="(\d+)"`)
 
-// writeFigure writes a graph with its title and legend as text and buttons, and in a sentence what it shows. Its title and legend
-// inside the picture, for readers of the file alone, are hidden by the page's style and cropped here.
+// writeFigure writes a graph with its title and legend as text and buttons, and its description in a sentence. Its
+// title and legend inside the picture, for readers of the file alone, are hidden by the page's style and cropped
+// here.
 func writeFigure(b *bytes.Buffer, g Graph, id int) {
 	fmt.Fprintf(b, `<figure data-clock="%s %s" aria-labelledby="g%[3]d">`+"\n"+`<figcaption><button type="button" class="title" id="g%[3]d" aria-expanded="false">%[4]s</button>`,
 		esc(g.data.Engine), esc(g.data.Test), id, esc(g.title()+g.inUnit()))
-	if g.data.NoData != "" { // an empty picture says nothing
+	if g.data.NoData != "" { // an empty picture has no description
 		fmt.Fprintf(b, `</figcaption><p class="note">%s</p></figure>`+"\n", esc(g.alternative()))
 		return
 	}
@@ -68,8 +69,8 @@ func (g Graph) inUnit() string {
 	return " (" + g.data.Unit + ")"
 }
 
-// alternative says in a sentence what the curves show, for who does not see them: of each arm the mean, the lowest and the highest value of
-// its curve, from the beginning of the measured phase where that is known.
+// alternative describes the curves in a sentence, for readers who do not see them: of each arm the mean, the lowest
+// and the highest value of its curve, from the beginning of the measured phase where that is known.
 func (g Graph) alternative() string {
 	if g.data.NoData != "" {
 		return "There is no data: " + oneLine(g.data.NoData) + "."

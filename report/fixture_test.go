@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/measure"
+	"plimsoll/judge/limiter"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
-// A scene is a comparison to invent: what each arm on each engine is like, and what went wrong.
+// A scene is a comparison to invent: the values of each arm on each engine, and the failures.
 type scene struct {
-	begun         map[string]float64 // share of the intended operations; an arm that is not there does not tell
+	begun         map[string]float64 // share of the intended operations; an absent arm has no record
 	arms, engines []string
 	names         map[string]string // of the engines
 	blocks        int
@@ -33,7 +34,7 @@ type scene struct {
 	further       bool              // metrics beside the primary endpoints
 	seconds       int               // of the search
 	broken        bool              // the bounded test breaks a rule
-	limits        map[string]string // what limits the runs, by engine/arm
+	limits        map[string]string // limiters of the runs, by engine/arm
 }
 
 const planText = `
@@ -77,14 +78,14 @@ func full() scene {
 	}
 }
 
-func endpoints(s scene) []verdict.Endpoint {
-	var out []verdict.Endpoint
+func endpoints(s scene) []plan.Endpoint {
+	var out []plan.Endpoint
 	if s.unbounded {
-		out = append(out, verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"})
+		out = append(out, plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"})
 	}
 	if s.bounded {
-		out = append(out, verdict.Endpoint{Name: "p95(post)", Better: verdict.Lower, Margin: 0.1, Unit: "ms"},
-			verdict.Endpoint{Name: "errors", Better: verdict.Lower, Margin: 0.1, Absolute: true, Unit: "%"})
+		out = append(out, plan.Endpoint{Name: "p95(post)", Better: plan.Lower, Margin: 0.1, Unit: "ms"},
+			plan.Endpoint{Name: "errors", Better: plan.Lower, Margin: 0.1, Absolute: true, Unit: "%"})
 	}
 	return out
 }
@@ -152,7 +153,7 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 	}
 	r := RunData{Cell: cell, Validity: record.Validity{Valid: cell.Valid}, Ops: map[string]*measure.Window{}, Series: map[string]map[string]Line{}}
 	if name := s.limits[key]; name != "" && (s.atLeast == nil || !s.atLeast(cell.Engine, cell.Arm, cell.Block)) {
-		r.Limiter = &verdict.Limiter{Name: name, Kind: strings.Fields(name)[0], Confidence: verdict.High,
+		r.Limiter = &limiter.Limiter{Name: name, Kind: strings.Fields(name)[0], Confidence: limiter.High,
 			Sentence: "Limited by " + name + ": 97 % at capacity, limit 85 %."}
 	}
 	at := time.Duration(0)
@@ -223,7 +224,7 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 	} else if cell.Block == 2 && cell.Order == 1 {
 		r.Validity.Findings = []record.Finding{{Gate: "generator cpu", Level: record.Amber, Value: 72, Limit: 70, Unit: "%", Text: "the generator's cores were 72 % busy"}}
 	}
-	r.Validity.Gates = []record.Gate{
+	r.Validity.Gates = []record.GateOutcome{
 		gate("lag", "p99 of how late actions began", "ms", 5, 20, record.Green, 2.5, 7.5, 1),
 		gate("core", "the busiest of the generator's cores, whoever uses it", "%", 70, 85, record.Green, 40, 55, 0),
 		{Name: "inbox", What: "p99 of how long WebSocket events lay in the kernel", Unit: "ms", Amber: 50, Red: 500, Level: record.NotMeasured, Why: "no WebSocket event came" + s.hostile},
@@ -239,8 +240,8 @@ func (s scene) run(rng *rand.Rand, cell record.ComparisonRun) RunData {
 	return r
 }
 
-func gate(name, what, unit string, amber, red float64, level string, value, worst float64, beyond int) record.Gate {
-	return record.Gate{Name: name, What: what, Unit: unit, Amber: amber, Red: red, Level: level, Value: &value, Worst: &worst, Seconds: 60, AmberSeconds: beyond}
+func gate(name, what, unit string, amber, red float64, level string, value, worst float64, beyond int) record.GateOutcome {
+	return record.GateOutcome{Name: name, What: what, Unit: unit, Amber: amber, Red: red, Level: level, Value: &value, Worst: &worst, Seconds: 60, AmberSeconds: beyond}
 }
 
 func cmpOr(v, other float64) float64 {
@@ -275,7 +276,7 @@ func window(rng *rand.Rand, name string, n int, ms float64, failed uint64) *meas
 	return w
 }
 
-// judge does what the caller of From does, on the invented runs.
+// judge judges the invented runs as the caller of From does.
 func (s scene) judge(in Input) (arms, databases []Judged) {
 	whole := in.Comparison.WholeBlocks()
 	find := func(block int, engine, arm string) (RunData, bool) {
@@ -286,7 +287,7 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 		}
 		return RunData{}, false
 	}
-	number := func(r RunData, e verdict.Endpoint) (v float64, censored bool) {
+	number := func(r RunData, e plan.Endpoint) (v float64, censored bool) {
 		switch e.Name {
 		case "capacity":
 			return r.Manifest.Capacity.Users, r.Manifest.Capacity.Kind == record.AtLeast
@@ -333,9 +334,9 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 		}
 		var further *verdict.Family
 		if s.further && !otherLoad {
-			m := verdict.Metric{Name: "p50(post" + s.hostile + ")", Unit: "ms", Better: verdict.Lower, Floor: 2}
-			still := verdict.Metric{Name: "p50(read)", Unit: "ms", Better: verdict.Lower, Floor: 2}
-			rare := verdict.Metric{Name: "p50(search)", Unit: "ms", Better: verdict.Lower, Floor: 2}
+			m := verdict.Metric{Name: "p50(post" + s.hostile + ")", Unit: "ms", Better: plan.Lower, Floor: 2}
+			still := verdict.Metric{Name: "p50(read)", Unit: "ms", Better: plan.Lower, Floor: 2}
+			rare := verdict.Metric{Name: "p50(search)", Unit: "ms", Better: plan.Lower, Floor: 2}
 			for b := 1; b <= s.blocks; b++ {
 				x, ok1 := find(b, e1, a1)
 				y, ok2 := find(b, e2, a2)
@@ -352,7 +353,7 @@ func (s scene) judge(in Input) (arms, databases []Judged) {
 			f := verdict.JudgeFamily([]verdict.Metric{m, still, rare}, map[string]int64{"post": 1, "old" + s.hostile: 1}, map[string]int64{"post": 1, "thread": 2})
 			further = &f
 		}
-		return Judged{Engine: e2, Arm: a2, Further: further, Verdict: verdict.Combine(name, results), Skipped: skipped}
+		return Judged{Engine: e2, Arm: a2, Secondary: further, Verdict: verdict.Combine(name, results), Skipped: skipped}
 	}
 	for _, e := range s.engines {
 		for _, a := range s.arms[1:] {

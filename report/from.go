@@ -8,20 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 // From makes the document of a comparison. It shares memory with in and changes nothing in it. Input that is
-// incomplete (a comparison without runs, without verdicts, without a plan) gives a document that says so.
+// incomplete (a comparison without runs, without verdicts, without a plan) gives a document that states so.
 func From(in Input) Document {
 	b := builder{in: in, c: in.Comparison}
 	if b.c == nil {
 		b.c = &record.Comparison{}
 	}
 	b.whole = b.c.WholeBlocks()
-	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []Run{}}
+	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
 	b.d = &d
 	b.protocol()
 	b.sortRuns()
@@ -72,7 +72,7 @@ func (b *builder) names() {
 		if v := b.version(a); v != "" && versions[v] == 1 && len(versions) == len(b.c.Arms) {
 			label = v
 		}
-		d.Arms = append(d.Arms, Arm{Name: a, Label: label, Base: i == 0})
+		d.Arms = append(d.Arms, ArmLabel{Name: a, Label: label, Base: i == 0})
 	}
 	short := map[string]int{}
 	for _, e := range b.c.Engines {
@@ -96,7 +96,7 @@ func (b *builder) names() {
 	}
 }
 
-// version returns what the plan calls the build of an arm, or else what the target says of itself.
+// version returns the build of an arm as the plan names it, or else as the target reports it.
 func (b *builder) version(arm string) string {
 	if p := b.in.Plan; p != nil && p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok && a.Version != "" {
@@ -111,13 +111,14 @@ func (b *builder) version(arm string) string {
 	return ""
 }
 
-// fullName returns what the server of an engine says of itself, or else the usual name of the engine.
+// fullName returns the name that the server of an engine reports, or else the usual name of the
+// engine.
 func (b *builder) fullName(engine string) string {
 	if n := b.in.EngineNames[engine]; n != "" {
 		return n
 	}
 	if engine == "" {
-		return "" // not ours, and not what is compared
+		return "" // not ours, and not compared
 	}
 	if db := b.described(engine, "").Database; db != nil && db.Name != "" {
 		return strings.TrimSpace(db.Name + " " + db.Version)
@@ -193,10 +194,10 @@ func (b *builder) verdicts() {
 	}
 }
 
-func (b *builder) findings(js []Judged, withArm bool) []Finding {
-	out := make([]Finding, 0, len(js))
+func (b *builder) findings(js []Judged, withArm bool) []NamedVerdict {
+	out := make([]NamedVerdict, 0, len(js))
 	for _, j := range js {
-		f := Finding{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Further: j.Further, Shifts: j.Shifts}
+		f := NamedVerdict{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Secondary: j.Secondary, Shifts: j.Shifts}
 		f.Name = b.engineLabel(j.Engine)
 		switch {
 		case f.Name == "":
@@ -251,7 +252,7 @@ func (b *builder) runs() {
 	voided := map[int]*Voided{}
 	good, tries, disturbed := map[int]int{}, map[int]int{}, b.c.Disturbed()
 	for _, c := range b.c.Runs {
-		r := Run{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
+		r := RunRow{ID: c.Run, Digest: c.Digest, Block: c.Block, Order: c.Order, Arm: c.Arm, Engine: c.Engine, Valid: c.Valid, Why: c.Why}
 		if have, ok := data[c.Run]; ok {
 			r.Finding = have.Validity.Findings
 		} else if r.Why == "" {
@@ -300,8 +301,8 @@ func (b *builder) runs() {
 	slices.SortFunc(b.d.Voided, func(x, y Voided) int { return cmp.Compare(x.Block, y.Block) })
 }
 
-// firstRed says why a run is not valid.
-func firstRed(r Run) string {
+// firstRed returns the first reason why a run is not valid.
+func firstRed(r RunRow) string {
 	for _, f := range r.Finding {
 		if f.Level == record.Red {
 			return f.Gate + ": " + f.Text
@@ -313,46 +314,42 @@ func firstRed(r Run) string {
 	return "its manifest says so"
 }
 
-// warnings collects what a reader has to know before believing a number.
+// warnings collects the facts that a reader must know before trusting a number.
 func (b *builder) warnings() {
 	d := b.d
-	add := func(s string) {
-		if !slices.Contains(d.Warnings, s) {
-			d.Warnings = append(d.Warnings, s)
-		}
+	var all []notice
+	add := func(cause string, changes bool, text string) {
+		all = append(all, notice{cause: cause, text: text, changes: changes})
 	}
 	if !d.State.Complete {
 		how := stateWord(d.State.State)
 		if d.State.Why != "" {
 			how += ": " + d.State.Why
 		}
-		add(d.State.missing(how))
+		add(causeIncomplete, true, d.State.missing(how))
 	}
 	switch {
 	case d.State.Judged == 0 && d.State.Complete:
-		add("no block could be judged")
+		add(causeFew, true, "no block could be judged")
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
-		add(fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
+		add(causeFew, true, fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
-		add(fmt.Sprintf("%sthe searches begin where the plan says, because %s", prefix(b.engineLabel(e)), b.c.Unguided[e]))
+		add(causeSearch, false, fmt.Sprintf("%sthe searches begin where the plan says, because %s", prefix(b.engineLabel(e)), b.c.Unguided[e]))
 	}
 	if b.c.Retried > 0 {
-		add(fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
+		add(causeTime, false, fmt.Sprintf("%s went into running again what was void, %s of it into waiting for a quiet host",
 			b.c.Retried.Round(time.Second), b.c.Waited.Round(time.Second)))
 	}
 	for _, v := range d.Voided {
-		add(fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again()))
+		all = append(all, notice{cause: causeVoided, changes: v.Missing, about: []string{fmt.Sprintf("block %d", v.Block)},
+			text: fmt.Sprintf("block %d was voided (%s); %s", v.Block, v.Why, v.again())})
 	}
 	for _, w := range d.canaryWarnings() {
-		add(w)
+		add(causeEnvironment, true, w)
 	}
-	for _, w := range userWarnings(d.Users, d.userLabel) {
-		add(w)
-	}
-	for _, w := range b.resultWarnings() {
-		add(w)
-	}
+	all = append(all, userNotices(userWarnings(d.Users, d.userLabel))...)
+	all = append(all, b.resultNotices()...)
 	amber, red := 0, 0
 	for _, r := range d.Runs {
 		if r.Part != "judged" || len(r.Finding) == 0 {
@@ -365,15 +362,22 @@ func (b *builder) warnings() {
 		}
 	}
 	if red > 0 {
-		add(fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity", count(red, "judged run has", "judged runs have")))
+		add(causeFindings, true, fmt.Sprintf("%s a red finding that did not make the run invalid; see Validity", count(red, "judged run has", "judged runs have")))
 	}
 	if amber > 0 {
-		add(fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))
+		add(causeFindings, false, fmt.Sprintf("%s amber findings; see Validity", count(amber, "judged run has", "judged runs have")))
 	}
+	var once []notice
+	for _, n := range all {
+		if !slices.Contains(d.Warnings, n.text) {
+			d.Warnings, once = append(d.Warnings, n.text), append(once, n)
+		}
+	}
+	d.WarningGroups = groups(once)
 }
 
-// resultWarnings are those of the verdicts.
-func (b *builder) resultWarnings() []string {
+// resultNotices are the warnings of the verdicts.
+func (b *builder) resultNotices() []notice {
 	var all []judgedAs
 	for _, f := range b.d.Verdicts {
 		all = append(all, judgedAs{f.Name, f.Verdict})
@@ -381,7 +385,7 @@ func (b *builder) resultWarnings() []string {
 	for _, f := range b.d.Databases {
 		all = append(all, judgedAs{b.engineLabel(f.Engine) + " against " + b.d.Engines[0].Label + " with " + b.armLabel(f.Arm), f.Verdict})
 	}
-	return warningsOf(all)
+	return noticesOf(all)
 }
 
 // A judgedAs is a verdict under the name by which warnings call it.
@@ -390,40 +394,8 @@ type judgedAs struct {
 	verdict verdict.Verdict
 }
 
-// warningsOf are the warnings of verdicts: each text once, followed by the endpoints that it is about.
-func warningsOf(all []judgedAs) []string {
-	type endpoints struct {
-		of    string
-		names []string
-	}
-	var texts []string
-	about := map[string][]endpoints{}
-	for _, j := range all {
-		for _, r := range j.verdict.Results {
-			for _, w := range r.Warnings {
-				if about[w] == nil {
-					texts = append(texts, w)
-				}
-				if last := len(about[w]) - 1; last < 0 || about[w][last].of != j.name {
-					about[w] = append(about[w], endpoints{of: j.name})
-				}
-				last := &about[w][len(about[w])-1]
-				last.names = append(last.names, r.Name)
-			}
-		}
-	}
-	out := make([]string, len(texts))
-	for i, t := range texts {
-		var parts []string
-		for _, e := range about[t] {
-			parts = append(parts, strings.TrimSpace(e.of+" "+strings.Join(e.names, ", ")))
-		}
-		out[i] = t + " (" + strings.Join(parts, "; ") + ")"
-	}
-	return out
-}
-
-// missing says that a comparison is not complete, how it came to that, and how much of it can be judged, where its blocks are known.
+// missing states that a comparison is not complete, the reason, and how much of it can be judged, where its blocks
+// are known.
 func (s State) missing(how string) string {
 	if s.Planned == 0 {
 		return s.Why

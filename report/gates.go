@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"plimsoll/plan"
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 // levels are a gate's, from the best.
@@ -13,7 +13,7 @@ var levels = []string{record.NotApplicable, record.NotMeasured, record.Green, re
 
 // gates sums up the gates of the judged runs.
 func (b *builder) gates() {
-	judged := slices.ContainsFunc(b.d.Runs, func(r Run) bool { return r.Part == "judged" })
+	judged := slices.ContainsFunc(b.d.Runs, func(r RunRow) bool { return r.Part == "judged" })
 	part := map[string]string{}
 	for _, r := range b.d.Runs {
 		part[r.ID] = r.Part
@@ -28,11 +28,11 @@ func (b *builder) gates() {
 	}
 }
 
-func (b *builder) gate(g record.Gate) {
-	i := slices.IndexFunc(b.d.Gates, func(x Gate) bool { return x.Name == g.Name })
+func (b *builder) gate(g record.GateOutcome) {
+	i := slices.IndexFunc(b.d.Gates, func(x GateReading) bool { return x.Name == g.Name })
 	if i < 0 {
 		i = len(b.d.Gates)
-		b.d.Gates = append(b.d.Gates, Gate{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: g.Level, Worst: unknown})
+		b.d.Gates = append(b.d.Gates, GateReading{Name: g.Name, What: g.What, Unit: g.Unit, Amber: g.Amber, Red: g.Red, Level: g.Level, Worst: unknown})
 	}
 	x := &b.d.Gates[i]
 	x.Runs++

@@ -14,7 +14,7 @@ type Graph struct {
 	File string
 	data GraphData
 	name string // of the database, for the title
-	// panel says that it belongs to a page of one run: its lines are not arms, and the page says whose they are.
+	// panel reports that it belongs to a page of one run: its lines are not arms, and the page names them.
 	panel bool
 }
 
@@ -27,7 +27,7 @@ func Graphs(d Document) []Graph {
 	return out
 }
 
-// title names what the graph shows.
+// title is the title of the graph.
 func (g Graph) title() string {
 	t := g.data.Title
 	if t == "" {
@@ -69,13 +69,14 @@ func (g Graph) yLabel() string {
 const longLabel = 26
 
 // farLimit is how many times the largest value a limit may be to be drawn: beyond, it would press the curves to the
-// bottom, and the legend tells it.
+// bottom, and the legend states it.
 const farLimit = 3
 
 // hasLimit reports whether the line of a rule's limit is drawn.
 func (g Graph) hasLimit() bool {
 	top := g.highest()
-	return g.data.Limit > 0 && (top == 0 || g.data.Limit <= farLimit*top) // curves that are 0 throughout cannot be pressed
+	// A limit cannot flatten curves that are 0 throughout.
+	return g.data.Limit > 0 && (top == 0 || g.data.Limit <= farLimit*top)
 }
 
 // top returns the largest value that is drawn.
@@ -253,7 +254,7 @@ func (g Graph) limitText() string {
 	return t
 }
 
-// runsText says how many runs a line is of.
+// runsText states the number of runs behind a line.
 func runsText(a ArmLine) string {
 	if a.Of > a.N {
 		return fmt.Sprintf("%d of %d runs have data", a.N, a.Of)
@@ -269,7 +270,7 @@ type key struct {
 	text  string
 }
 
-// keys are the entries of the legend, without what the graph does not show.
+// keys are the entries of the legend for the elements that the graph shows.
 func (g Graph) keys() []key {
 	var out []key
 	for i, a := range g.data.Arms {
@@ -297,7 +298,7 @@ func (g Graph) keys() []key {
 	return out
 }
 
-// how says what line and band are; it is a part of the legend.
+// how explains line and band; it is part of the legend.
 func (g Graph) how() string {
 	many, band := false, false
 	for _, a := range g.data.Arms {

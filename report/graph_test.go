@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
+	"plimsoll/internal/race"
+	"plimsoll/run/record"
 )
 
 // TestEveryGraphIsThere names each file of the ten graphs, tests and databases, as release reports have always named
-// them; one without data says why, in the picture and beside it.
+// them; one without data gives the reason, in the picture and beside it.
 func TestEveryGraphIsThere(t *testing.T) {
 	s := full()
 	s.blocks, s.seconds = 1, 12
@@ -26,7 +27,7 @@ func TestEveryGraphIsThere(t *testing.T) {
 	in.Graphs = append(in.Graphs, GraphSpec{Name: "heap-in-use", Title: "Heap in use"})
 	d := From(in)
 	pictures := Graphs(d)
-	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	for _, engine := range []string{"postgresql", "mysql"} {
 		for _, test := range []string{"bounded", "unbounded"} {
 			for _, name := range []string{"avg-api-times", "p99-api-times", "avg-store-times", "p99-store-times", "cpu-utilization", "goroutines-in-use",
@@ -88,7 +89,8 @@ func TestArmWithoutData(t *testing.T) {
 	}
 }
 
-// TestTestsHaveClocksOfTheirOwn lets a combined run's tests begin at 0 each, and shows the threshold of a graph that has one.
+// TestTestsHaveClocksOfTheirOwn lets a combined run's tests begin at 0 each, and shows the threshold of a graph that
+// has one.
 func TestTestsHaveClocksOfTheirOwn(t *testing.T) {
 	s := full()
 	s.blocks, s.seconds = 1, 30
@@ -169,8 +171,10 @@ func budget(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestBudget holds what a graph and a report may cost, in bytes: forty graphs of 90 minutes have to be there in seconds.
+// TestBudget checks the size of a graph and of a report, in bytes: forty graphs of 90 minutes have to be there in
+// seconds.
 func TestBudget(t *testing.T) {
+	race.SkipBudget(t)
 	long := Line{}
 	for i := range 5400 {
 		long.T, long.V = append(long.T, float64(i)), append(long.V, 100+10*float64(i%17))
@@ -219,7 +223,8 @@ func TestFilesOfRulesDiffer(t *testing.T) {
 	}
 }
 
-// TestLimitOfNothing draws the limit of what was 0 throughout, and not that of curves which it would press to the bottom.
+// TestLimitOfNothing draws the limit of a curve that is 0 throughout, and not one that would press the curves to the
+// bottom.
 func TestLimitOfNothing(t *testing.T) {
 	for _, test := range []struct {
 		highest float64

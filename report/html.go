@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -17,15 +18,9 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// HTML writes the document as one page that needs nothing but itself: graphs, style and script are inside, and its
-// policy forbids the browser to fetch anything, and to run or apply any script or style but the page's own. Every text is escaped.
-func HTML(w io.Writer, d Document) error {
-	return writePage(w, d.Title, func(b *bytes.Buffer) { writeHeader(b, d) }, d.sections(), Graphs(d),
-		fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())))
-}
-
-// writePage writes a page of a header and sections.
-func writePage(w io.Writer, title string, header func(*bytes.Buffer), sections []section, graphs []Graph, footer string) error {
+// writePage writes a page: its header, then its parts. A part with a title is a fold; the others have a list of their
+// sections above them.
+func writePage(w io.Writer, title string, header func(*bytes.Buffer), parts []part, graphs []Graph, footer string) error {
 	var b bytes.Buffer
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" +
 		`<meta http-equiv="Content-Security-Policy" content="` + policy() + `"/>` + "\n" +
@@ -33,21 +28,60 @@ func writePage(w io.Writer, title string, header func(*bytes.Buffer), sections [
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n", esc(title), pageStyle)
 	header(&b)
 	b.WriteString(`<nav aria-label="Sections">`)
-	for i, s := range sections {
-		fmt.Fprintf(&b, `<a href="#s%d">%s</a>`, i, esc(s.Title))
+	id := 0
+	for i, p := range parts {
+		if p.title != "" {
+			if i == 0 {
+				b.WriteString(`<b>Everything else</b> <button type="button" class="unfold">open all</button>`)
+			}
+			continue
+		}
+		for _, s := range p.sections {
+			fmt.Fprintf(&b, `<a href="#s%d">%s</a>`, id, esc(s.Title))
+			id++
+		}
 	}
 	b.WriteString("</nav>\n<main>\n")
 	helped := false
-	for i, s := range sections {
-		writeHTMLSection(&b, s, i, graphs, len(s.Graphs) > 0 && !helped)
-		helped = helped || len(s.Graphs) > 0
+	id = 0
+	for _, p := range parts {
+		if p.title != "" {
+			fmt.Fprintf(&b, `<details class="fold"><summary><b>%s</b> <span class="soft">%s</span></summary>`+"\n", esc(p.title), esc(p.contents()))
+		}
+		for _, s := range p.sections {
+			writeHTMLSection(&b, s, id, graphs, len(s.Graphs) > 0 && !helped)
+			helped = helped || len(s.Graphs) > 0
+			id++
+		}
+		if p.title != "" {
+			b.WriteString("</details>\n")
+		}
 	}
 	fmt.Fprintf(&b, "<footer>%s</footer>\n</main>\n<script>\n%s</script>\n</body>\n</html>\n", esc(footer), pageScript)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// policy is what the page allows the browser: its own style and script, known by their hashes, and nothing else.
+// empty reports whether a section is a heading alone.
+func (s section) empty() bool {
+	return len(s.Items)+len(s.Notes)+len(s.Graphs)+len(s.Links) == 0 && s.Table == nil && s.Drawing == nil
+}
+
+// contents names the sections of a fold, each kind once.
+func (p part) contents() string {
+	var names []string
+	for _, s := range p.sections {
+		name, _, _ := strings.Cut(s.Title, " - ")
+		if s.Level == 2 && (len(p.sections) == 1 || s.empty()) || name == p.title || slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " · ")
+}
+
+// policy is the page's content security policy: its own style and script, known by their hashes, and nothing
+// else.
 func policy() string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte("\n" + text)) // as it stands between the tags
@@ -68,37 +102,6 @@ func (d Document) tool() string {
 
 func esc(s string) string { return html.EscapeString(oneLine(s)) }
 
-// writeHeader writes what is seen at a glance: a card for each verdict, what is incomplete, the warnings.
-func writeHeader(b *bytes.Buffer, d Document) {
-	labels := make([]string, len(d.Arms))
-	for i, a := range d.Arms {
-		labels[i] = "<code>" + esc(a.Label) + "</code>"
-	}
-	fmt.Fprintf(b, "<header>\n<h1>Performance Comparison %s</h1>\n", strings.Join(labels, " vs "))
-	done := "complete"
-	if !d.State.Complete {
-		done = "not complete"
-	}
-	fmt.Fprintf(b, `<div class="soft">%s · %s · %d of %d blocks judged</div>`+"\n", esc(d.Name), done, d.State.Judged, d.State.Planned)
-	if !d.State.Complete {
-		text := stateWord(d.State.State)
-		if d.State.Why != "" {
-			text += ": " + d.State.Why
-		}
-		fmt.Fprintf(b, `<div class="alert"><b>Not complete</b> (%s). What follows is a part of the comparison.</div>`+"\n", esc(text))
-	}
-	if len(d.Verdicts) == 0 {
-		b.WriteString(`<div class="alert"><b>Nothing was judged.</b></div>` + "\n")
-	}
-	b.WriteString(`<div class="cards">` + "\n")
-	for _, f := range d.Verdicts {
-		writeCard(b, d, f)
-	}
-	b.WriteString("</div>\n")
-	writeWarnings(b, d.Warnings)
-	b.WriteString("</header>\n")
-}
-
 func writeWarnings(b *bytes.Buffer, warnings []string) {
 	if len(warnings) == 0 {
 		return
@@ -110,44 +113,7 @@ func writeWarnings(b *bytes.Buffer, warnings []string) {
 	b.WriteString("</ul></details>\n")
 }
 
-// writeCard writes one verdict with its supported users and what stopped the searches.
-func writeCard(b *bytes.Buffer, d Document, f Finding) {
-	kind := kindText(f.Verdict.Kind, f.Verdict.Indicative)
-	fmt.Fprintf(b, `<div class="card k-%s"><h2><span class="badge">%s</span> %s</h2>`+"\n", slug(kind), esc(kind), esc(f.Name))
-	for _, c := range d.Capacity {
-		if c.Engine != f.Engine {
-			continue
-		}
-		b.WriteString(`<div class="figures">`)
-		for i, cell := range c.Cells {
-			if !d.Arms[i].Base && cell.Arm != f.Arm {
-				continue
-			}
-			value, interval, _ := strings.Cut(cell.users(), " [")
-			if interval != "" {
-				interval = "[" + interval
-			}
-			fmt.Fprintf(b, "<div><b>%s</b><span>users, %s %s</span></div>", esc(value), esc(d.Arms[i].Label), esc(interval))
-			if cell.Delta != nil {
-				value, interval, _ = strings.Cut(cell.Delta.text(), " [")
-				if interval != "" {
-					interval = "[" + interval
-				}
-				fmt.Fprintf(b, "<div><b>%s</b><span>difference %s</span></div>", esc(value), esc(interval))
-			}
-		}
-		b.WriteString("</div>\n")
-	}
-	fmt.Fprintf(b, "<p>%s.</p>\n", esc(headline(d, f)))
-	for _, l := range d.Limiters {
-		if l.Engine == f.Engine && (l.Arm == f.Arm || l.Arm == baseName(d)) {
-			fmt.Fprintf(b, `<p class="soft">%s: %s</p>`+"\n", esc(d.armLabel(l.Arm)), esc(limitText(l)))
-		}
-	}
-	b.WriteString("</div>\n")
-}
-
-// writeHTMLSection writes a section; with help, it says before the graphs how they are read.
+// writeHTMLSection writes a section; with help, it explains the graphs before the first one.
 func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph, help bool) {
 	fmt.Fprintf(b, `<h%[1]d id="s%[2]d">%[3]s</h%[1]d>`+"\n", s.Level, id, esc(s.Title))
 	if len(s.Items) > 0 {
@@ -180,7 +146,7 @@ func writeHTMLSection(b *bytes.Buffer, s section, id int, graphs []Graph, help b
 	b.WriteString("</div>\n")
 }
 
-// longCell is from how many signs a cell is text to be wrapped, veryLongCell from how many it gets a broad column.
+// A cell of at least longCell bytes is wrapped; one of at least veryLongCell gets a wide column.
 const (
 	longCell     = 40
 	veryLongCell = 160

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -12,23 +11,27 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"plimsoll/plain"
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/internal/plain"
+	"plimsoll/judge/imported"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+	"plimsoll/run/record"
 )
 
 // JudgeFormat is the version of the JSON form of a [JudgeDocument].
 const JudgeFormat = 1
 
-// A JudgeDocument is what can be said of numbers that somebody already had: of a CSV, or of files of other tools.
+// A JudgeDocument is the report of imported numbers: a CSV, or files of other tools.
 type JudgeDocument struct {
 	Format int `json:"format"`
-	// Names are what the arms are called, base first.
+	// Names are the names of the arms, base first.
 	Names [2]string `json:"arms"`
-	// Kind is the conclusion that decides over all databases; Indicative says that there are too few pairs for any.
+	// Kind is the conclusion that decides over all databases; Indicative reports that there are too few pairs for
+	// any.
 	Kind       verdict.Kind `json:"kind"`
 	Indicative bool         `json:"indicative,omitempty"`
-	// NotComplete says of a stored comparison what is missing; empty for one that is complete, and for other numbers.
+	// NotComplete names the missing part of a stored comparison; empty for one that is complete, and for other
+	// numbers.
 	NotComplete string `json:"not_complete,omitempty"`
 	// Verdicts are of the new arm against base, one per database; Databases of each database against the first, within
 	// each arm.
@@ -37,8 +40,10 @@ type JudgeDocument struct {
 	// Skipped are figures that were not judged, with the reason.
 	Skipped  []record.Row `json:"skipped,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
-	// Blocks says what it would have taken to find the arms the same, one per endpoint of Verdicts and Databases that
-	// has a relative difference.
+	// WarningGroups are the same warnings by cause, those first that could change a verdict.
+	WarningGroups []WarningGroup `json:"warning_groups,omitempty"`
+	// Blocks holds the number of blocks that finding the arms the same would have taken, one entry per endpoint of
+	// Verdicts and Databases that has a relative difference.
 	Blocks  []BlocksFor `json:"blocks_for_same,omitempty"`
 	Asides  []Aside     `json:"asides,omitempty"`
 	Sources []Source    `json:"sources,omitempty"`
@@ -58,8 +63,8 @@ type BlocksFor struct {
 	Each     []verdict.Blocks `json:"by_run_sd"`
 }
 
-// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one. Of a figure that is zero
-// somewhere, as a count of errors may be, the means are arithmetic and there is no ratio.
+// An Aside is a figure that is shown and not judged: geometric means over the pairs, and the ratio of them less one.
+// Of a figure that is zero somewhere, as a count of errors may be, the means are arithmetic and there is no ratio.
 type Aside struct {
 	Name     string `json:"name"`
 	Database string `json:"database,omitempty"`
@@ -68,7 +73,7 @@ type Aside struct {
 	Base     Number `json:"base"`
 	New      Number `json:"new"`
 	Effect   Number `json:"effect"`
-	// Arithmetic says what the means are.
+	// Arithmetic reports that the means are arithmetic, not geometric.
 	Arithmetic bool `json:"arithmetic,omitempty"`
 }
 
@@ -83,23 +88,24 @@ type Source struct {
 // A judgedMetric is the rows of one metric.
 type judgedMetric struct {
 	name, unit string
-	rows       []verdict.Row
+	rows       []imported.PairRow
 }
 
 // JudgeInput is everything that a JudgeDocument is made of.
 type JudgeInput struct {
 	Names               [2]string
-	Rows, Asides        []verdict.Row
+	Rows, Asides        []imported.PairRow
 	Verdicts, Databases []verdict.Verdict
 	Skipped             map[string]string
-	// Of says of each of Verdicts which arm on which database it is of; nil where all are of Names[1] on the database of the verdict.
+	// Of names the arm and the database of each of Verdicts; nil where all are of Names[1] on the database of the
+	// verdict.
 	Of          []JudgedOf
 	NotComplete string
 	Warnings    []string
 	Sources     []Source
 }
 
-// A JudgedOf is what a verdict is of.
+// A JudgedOf identifies what a verdict judges: an arm on a database.
 type JudgedOf struct{ Engine, Arm string }
 
 // FromRows makes the document. The input is not changed.
@@ -113,7 +119,17 @@ func FromRows(in JudgeInput) JudgeDocument {
 	for _, v := range slices.Concat(in.Verdicts, in.Databases) {
 		named = append(named, judgedAs{v.Database, v})
 	}
-	d.Warnings = append(d.Warnings, warningsOf(named)...)
+	var notices []notice
+	for _, t := range in.Warnings {
+		notices = append(notices, notice{cause: causeNumbers, text: t})
+	}
+	if in.NotComplete != "" {
+		notices = append(notices, notice{cause: causeIncomplete, text: in.NotComplete, changes: true})
+	}
+	for _, n := range noticesOf(named) {
+		d.Warnings, notices = append(d.Warnings, n.text), append(notices, n)
+	}
+	d.WarningGroups = groups(notices)
 	for _, v := range in.Verdicts {
 		d.Indicative = d.Indicative || v.Indicative && v.Kind == d.Kind
 	}
@@ -149,7 +165,7 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-func asides(rows []verdict.Row) []Aside {
+func asides(rows []imported.PairRow) []Aside {
 	var out []Aside
 	values := map[int][2][]float64{}
 	for _, r := range rows {
@@ -177,23 +193,16 @@ func asides(rows []verdict.Row) []Aside {
 	return out
 }
 
-// JudgeJSON writes the document, indented.
-func JudgeJSON(w io.Writer, d JudgeDocument) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
-}
-
-// JudgeMarkdown writes the document in GitHub's dialect of Markdown. Its result tables are those of the release reports:
-// a row per database, a column per version, and the deltas both ways.
-func JudgeMarkdown(w io.Writer, d JudgeDocument) error {
-	var b strings.Builder
-	b.WriteString("# Performance Comparison " + code(d.Names[0]) + " vs " + code(d.Names[1]) + "\n\n")
-	for _, v := range d.Verdicts {
-		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(v.Kind, v.Indicative)), md(v.Lead))
+// sheet lays the verdicts on given numbers out. The result tables are those of the release reports: a row per
+// database, a column per version, and the deltas both ways.
+func (d JudgeDocument) sheet() sheet {
+	doc := d.Document()
+	s := sheet{title: "Performance Comparison", arms: d.Names[:], about: "Judged from given numbers.", front: doc.front(), warnings: d.Warnings,
+		parts: unfolded(d.sections()), footer: "Made by plimsoll from numbers that were given to it; it did not measure them."}
+	for i, v := range d.Verdicts {
+		s.front.verdicts[i].text = strings.TrimSuffix(v.Lead, ".")
 	}
-	b.WriteByte('\n')
-	return writeMarkdown(w, &b, Document{}, d.Warnings, d.sections())
+	return s
 }
 
 func (d JudgeDocument) sections() []section {
@@ -209,11 +218,11 @@ func (d JudgeDocument) sections() []section {
 		if len(v.Results) == 0 {
 			continue
 		}
-		s := section{Level: 3, Title: title, Table: endpointTable(Finding{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name)}
+		s := section{Level: 3, Title: title, Table: endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name)}
 		out = append(out, s)
 	}
 	if len(d.Skipped) > 0 {
-		out[len(out)-1].Notes = skippedNotes(Finding{Skipped: d.Skipped})
+		out[len(out)-1].Notes = skippedNotes(NamedVerdict{Skipped: d.Skipped})
 	}
 	if len(d.Blocks) > 0 {
 		out = append(out, blocksSection(d.Blocks))
@@ -221,7 +230,7 @@ func (d JudgeDocument) sections() []section {
 	if len(d.Asides) > 0 {
 		t := newTable(-1, "Figure", "Test", ">"+d.Names[0], ">"+d.Names[1], ">Delta", ">Pairs")
 		for _, a := range d.Asides {
-			e := verdict.Endpoint{Unit: a.Unit}
+			e := plan.Endpoint{Unit: a.Unit}
 			delta := dash
 			if a.Effect.Known() {
 				delta = percent(float64(a.Effect))
@@ -294,13 +303,13 @@ func (m judgedMetric) title(databases int) string {
 
 // addRows adds the rows of one pair: each database, then each but the first against the first.
 func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, before ...string) {
-	find := func(database string) (verdict.Row, bool) {
+	find := func(database string) (imported.PairRow, bool) {
 		for _, r := range m.rows {
 			if r.Database == database && r.Block == pair {
 				return r, true
 			}
 		}
-		return verdict.Row{}, false
+		return imported.PairRow{}, false
 	}
 	absolute := d.absolute(m.name)
 	for _, db := range d.databases {
@@ -318,7 +327,8 @@ func (d JudgeDocument) addRows(t *table, m judgedMetric, pair int, named bool, b
 	of := func(v verdict.Verdict) bool {
 		return slices.ContainsFunc(v.Results, func(r verdict.Result) bool { return r.Name == m.name })
 	}
-	apart := slices.ContainsFunc(d.Verdicts, of) && !slices.ContainsFunc(d.Databases, of) // the databases were not compared by it
+	// The metric was not compared between databases.
+	apart := slices.ContainsFunc(d.Verdicts, of) && !slices.ContainsFunc(d.Databases, of)
 	if len(d.Databases) == 0 || !ok || apart {
 		return
 	}
@@ -376,7 +386,7 @@ func deltaCell(base, fresh float64, baseAtLeast, newAtLeast, absolute bool) stri
 	return bound + fixed(100*(fresh/base-1), 2) + "%"
 }
 
-// addBlocks adds what it takes to find a result the same, if that has a meaning.
+// addBlocks adds the number of blocks it takes to find a result the same, if it is defined.
 func addBlocks(out []BlocksFor, of string, r verdict.Result) []BlocksFor {
 	each := r.BlocksForSame()
 	if each == nil {
@@ -429,7 +439,8 @@ func blocksSection(blocks []BlocksFor) section {
 	return section{Level: 3, Title: "Blocks to say the same", Table: blocksTable(blocks), Notes: []string{blocksNote}}
 }
 
-// JudgeText writes the document for a screen: the pairs of each endpoint, the verdicts, and what it would have taken.
+// JudgeText writes the document for a screen: the pairs of each endpoint, the verdicts, and the blocks that finding
+// them the same would have taken.
 func JudgeText(w io.Writer, d JudgeDocument) error {
 	var b strings.Builder
 	for _, v := range slices.Concat(d.Verdicts, d.Databases) {
@@ -455,8 +466,8 @@ func JudgeText(w io.Writer, d JudgeDocument) error {
 	return err
 }
 
-// BlocksText writes below a result, for a screen, how many blocks it takes to say the same; nothing where that has no
-// meaning.
+// BlocksText writes below a result, for a screen, how many blocks it takes to find the same; nothing where that is
+// not defined.
 func BlocksText(w io.Writer, r verdict.Result) error {
 	d := FromRows(JudgeInput{Verdicts: []verdict.Verdict{{Results: []verdict.Result{r}}}})
 	if len(d.Blocks) == 0 {

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 )
 
 // Each verdict of a comparison of three arms is of its own arm, in every form.
@@ -16,7 +17,7 @@ func TestJudgedArms(t *testing.T) {
 			base := 1000 + 5*float64(b%3)
 			pairs = append(pairs, verdict.Pair{Block: b, Base: base, New: base * (1 - loss) * (1 + 0.002*float64(b%2))})
 		}
-		r := verdict.Judge(verdict.Endpoint{Name: "capacity", Better: verdict.Higher, Margin: 0.05, Unit: "users"}, pairs, verdict.Options{BaseName: "base", NewName: arm})
+		r := verdict.Judge(plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}, pairs, verdict.Options{BaseName: "base", NewName: arm})
 		v := verdict.Combine("postgresql", []verdict.Result{r})
 		v.Database = "postgresql " + arm
 		return v

@@ -6,12 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"plimsoll/plain"
-	"plimsoll/verdict"
+	"plimsoll/internal/plain"
+	"plimsoll/judge/verdict"
 )
 
-// The elements of JUnit XML that CI systems agree on: those of the schema of Jenkins' xUnit plugin (junit-10.xsd, MIT license), with
-// nothing that Ant's form lacks but the message of skipped.
+// The elements of JUnit XML that CI systems agree on: those of the schema of Jenkins' xUnit plugin (junit-10.xsd, MIT
+// license), with nothing that Ant's form lacks but the message of skipped.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -49,16 +49,17 @@ type (
 	}
 )
 
-// JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new arm (by database), and in it a test case
-// for each primary endpoint and for each rule that the bounded tests evaluated.
+// JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new arm (by database),
+// and in it a test case for each primary endpoint and for each rule that the bounded tests evaluated.
 //
 //   - Worse, a rule that did not hold, and acknowledged messages that are gone, are failures.
-//   - What could not be judged (invalid, no data, a comparison that is not complete) is an error: a CI system is red, as it should be
-//     when nothing is known.
-//   - What is not decided (inconclusive, indicative, an endpoint without enough operations) is skipped: no CI system is red then, and
-//     none may take it for passed. The exit status of the program, 4, tells it from a pass.
+//   - A result that could not be judged (invalid, no data, a comparison that is not complete) is an error: a CI
+//     system is red, as it should be when nothing is known.
+//   - A result that is not decided (inconclusive, indicative, an endpoint without enough operations) is skipped: CI
+//     systems are not red then. The exit status of the program, 4, distinguishes it from a pass.
 //
-// Databases against each other are no test of a release, and are left out. Times are left out, because a document has none.
+// Databases against each other are not a test of a release, and are left out. Times are left out, because a
+// document has none.
 func JUnit(w io.Writer, d Document) error {
 	all := junitSuites{Name: oneLine(d.Title)}
 	for i, f := range d.Verdicts {
@@ -76,7 +77,8 @@ func JUnit(w io.Writer, d Document) error {
 		}
 		for k := range s.Cases {
 			c := &s.Cases[k]
-			c.Name, c.Class = oneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_") // a dot would begin a package
+			// A dot would begin a package.
+			c.Name, c.Class = oneLine(c.Name), "plimsoll."+strings.ReplaceAll(s.Name, ".", "_")
 			s.count(*c)
 		}
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
@@ -102,7 +104,7 @@ func (s *junitSuite) count(c junitCase) {
 }
 
 // suite is the i-th verdict. The base's rules stand with the first verdict of their database.
-func (d Document) suite(i int, f Finding) junitSuite {
+func (d Document) suite(i int, f NamedVerdict) junitSuite {
 	s := junitSuite{Name: oneLine(f.Name), Properties: d.properties(&f)}
 	if s.Name == "" {
 		s.Name = "verdict"
@@ -145,7 +147,7 @@ func (d Document) suite(i int, f Finding) junitSuite {
 	return s
 }
 
-func (d Document) properties(f *Finding) []junitProperty {
+func (d Document) properties(f *NamedVerdict) []junitProperty {
 	var out []junitProperty
 	add := func(name, value string) {
 		if value != "" {

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 )
 
-// junitShape is what the schema of Jenkins' xUnit plugin (junit-10.xsd) has for the elements that are written here: the children in any order, and the
-// attributes; those with a ! have to be there.
+// junitShape lists the children, in any order, and the attributes that the schema of Jenkins' xUnit plugin
+// (junit-10.xsd) has for the elements that are written here; those with a ! are required.
 var junitShape = map[string]struct{ children, attributes []string }{
 	"testsuites": {[]string{"testsuite"}, []string{"name", "time", "tests", "failures", "disabled", "errors"}},
 	"testsuite":  {[]string{"testsuite", "properties", "testcase", "system-out", "system-err"}, []string{"name!", "tests!", "failures", "errors", "time", "disabled", "skipped", "timestamp", "hostname", "id", "package"}},
@@ -150,10 +151,11 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestJUnitFollowsTheVerdict: whatever is worse is a failure, whatever is not known an error, and only what is not decided is skipped.
+// TestJUnitFollowsTheVerdict: a worse result is a failure, an unknown one an error, and only an undecided one is
+// skipped.
 func TestJUnitFollowsTheVerdict(t *testing.T) {
 	for kind, want := range map[verdict.Kind]string{verdict.Worse: "failure", verdict.Invalid: "error", verdict.Inconclusive: "skipped", verdict.Same: "", verdict.Better: ""} {
-		c := endpointCase(verdict.Result{Endpoint: verdict.Endpoint{Name: "capacity"}, Kind: kind, Reason: "because"})
+		c := endpointCase(verdict.Result{Endpoint: plan.Endpoint{Name: "capacity"}, Kind: kind, Reason: "because"})
 		got := ""
 		switch {
 		case c.Failure != nil:
@@ -181,7 +183,7 @@ func TestJUnitFollowsTheVerdict(t *testing.T) {
 	}
 }
 
-// TestJUnitShapeCanFail: the check of the shape finds what is wrong.
+// TestJUnitShapeCanFail: the check of the shape finds deviations.
 func TestJUnitShapeCanFail(t *testing.T) {
 	good := string(render(t, func(w io.Writer) error { return JUnit(w, From(scenes()["full"].input())) }))
 	for _, change := range [][2]string{

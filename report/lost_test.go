@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/record"
-	"plimsoll/verdict"
-	"plimsoll/workload"
+	"plimsoll/judge/imported"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
 )
 
-// A server that lost what it had acknowledged is not released, whatever its latencies are.
+// A server that lost acknowledged messages is not released, even with good latencies.
 func TestLostMessagesStopTheRelease(t *testing.T) {
 	for name, users := range map[string]record.Users{
 		"lost 6 messages that it had acknowledged, of 12000": {Format: record.UsersVersion, Whole: workload.LedgerCount{Acked: 2000, Judged: 2000, Seen: 999}, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1999, Missing: 1, Part: 1}}},
@@ -47,9 +48,9 @@ func TestLostMessagesStopTheRelease(t *testing.T) {
 
 // One zero makes no mean zero.
 func TestAsidesWithZeros(t *testing.T) {
-	var rows []verdict.Row
+	var rows []imported.PairRow
 	for i, base := range []float64{0, 400, 400} {
-		rows = append(rows, verdict.Row{Metric: "errors", Pair: verdict.Pair{Block: i + 1, Base: base, New: 3}}, verdict.Row{Metric: "time", Pair: verdict.Pair{Block: i + 1, Base: 2, New: 8}})
+		rows = append(rows, imported.PairRow{Metric: "errors", Pair: verdict.Pair{Block: i + 1, Base: base, New: 3}}, imported.PairRow{Metric: "time", Pair: verdict.Pair{Block: i + 1, Base: 2, New: 8}})
 	}
 	a := FromRows(JudgeInput{Names: [2]string{"base", "new"}, Asides: rows}).Asides
 	if len(a) != 2 || math.Abs(float64(a[0].Base)-800./3) > 1e-9 || math.Abs(float64(a[0].New)-3) > 1e-9 || a[0].Effect.Known() || !a[0].Arithmetic {
@@ -60,7 +61,7 @@ func TestAsidesWithZeros(t *testing.T) {
 	}
 }
 
-// What a server did in a voided run it did: running the block again does not take it back.
+// A failure of a server in a voided run still counts after the block is run again.
 func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 	for gate, fine := range map[string]bool{"rows": false, "audit": false, "failed users": false, "level": false, "search": false, "lag": true} {
 		in := scenes()["aa"].input()
@@ -84,7 +85,7 @@ func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 	}
 }
 
-// Messages that nobody may read are named, and are no loss.
+// Messages that no reader may read are named, and are not counted as lost.
 func TestNotAuditedIsNamed(t *testing.T) {
 	audit := record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 400, Part: 1}}
 	audit.Refuse(1600, "get_posts: status 403")
@@ -98,7 +99,7 @@ func TestNotAuditedIsNamed(t *testing.T) {
 		t.Errorf("%d acknowledged messages are lost", d.AcknowledgedLost)
 	}
 	var text bytes.Buffer
-	if err := Markdown(&text, d); err != nil {
+	if err := FullMarkdown(&text, d); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"9600 not audited", "get_posts: status 403", "nobody may read 9600 of 12000"} {

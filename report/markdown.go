@@ -2,56 +2,12 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 )
 
-// Markdown writes the document in GitHub's dialect of Markdown. Graphs are referred to as graphs/<file>; the caller
-// puts the PNG files there.
-func Markdown(w io.Writer, d Document) error {
-	var b strings.Builder
-	labels := make([]string, len(d.Arms))
-	for i, a := range d.Arms {
-		labels[i] = code(a.Label)
-	}
-	b.WriteString(strings.TrimSpace("# Performance Comparison "+strings.Join(labels, " vs ")) + "\n\n")
-	if !d.State.Complete {
-		text := "**Not complete** (" + stateWord(d.State.State)
-		if d.State.Why != "" {
-			text += ": " + md(d.State.Why)
-		}
-		fmt.Fprintf(&b, "%s): %d of %d blocks can be judged.\n\n", text, d.State.Judged, d.State.Planned)
-	}
-	if len(d.Verdicts) == 0 {
-		b.WriteString("**Nothing was judged.**\n\n")
-	}
-	for _, f := range d.Verdicts {
-		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
-	}
-	if len(d.Verdicts) > 0 {
-		b.WriteByte('\n')
-	}
-	return writeMarkdown(w, &b, d, d.Warnings, d.sections())
-}
-
-// writeMarkdown writes what begins with head, the warnings and the sections.
-func writeMarkdown(w io.Writer, head *strings.Builder, d Document, warnings []string, sections []section) error {
-	if len(warnings) > 0 {
-		head.WriteString("Warnings:\n\n")
-		for _, t := range warnings {
-			head.WriteString("- " + md(t) + "\n")
-		}
-		head.WriteByte('\n')
-	}
-	for _, s := range sections {
-		writeSection(head, d, s)
-	}
-	_, err := io.WriteString(w, strings.TrimRight(head.String(), "\n")+"\n")
-	return err
-}
-
-func writeSection(b *strings.Builder, d Document, s section) {
+// writeSection writes a section; graphs are those of the report.
+func writeSection(b *strings.Builder, graphs []Graph, s section) {
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", s.Level), md(s.Title))
 	for _, t := range s.Items {
 		if s.Raw {
@@ -75,22 +31,22 @@ func writeSection(b *strings.Builder, d Document, s section) {
 	}
 	for i := 0; i < len(s.Graphs); i += 2 {
 		if i == 0 {
-			writeGraphs(b, d, s.Graphs[i:min(i+2, len(s.Graphs))])
+			writeGraphs(b, graphs, s.Graphs[i:min(i+2, len(s.Graphs))])
 			b.WriteString("| --- | --- |\n")
 			continue
 		}
-		writeGraphs(b, d, s.Graphs[i:min(i+2, len(s.Graphs))])
+		writeGraphs(b, graphs, s.Graphs[i:min(i+2, len(s.Graphs))])
 	}
 	if len(s.Graphs) > 0 {
 		b.WriteByte('\n')
 	}
 }
 
-func writeGraphs(b *strings.Builder, d Document, pair []int) {
+func writeGraphs(b *strings.Builder, graphs []Graph, pair []int) {
 	b.WriteByte('|')
 	for k := range 2 {
 		if k < len(pair) {
-			file := d.Graphs[pair[k]].File
+			file := graphs[pair[k]].File
 			fmt.Fprintf(b, " ![%s](graphs/%s) |", strings.TrimSuffix(file, ".png"), file)
 		} else {
 			b.WriteString("  |")
@@ -193,7 +149,8 @@ func code(s string) string {
 	return fence + s + fence
 }
 
-// oneLine replaces line breaks and other control characters, and what reverses the direction of text, by spaces.
+// oneLine replaces line breaks and other control characters, and characters that reverse the direction of text,
+// by spaces.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 {

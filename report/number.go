@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/verdict"
 )
 
 // Number is a number that may be unknown: NaN, and null in JSON.
@@ -17,7 +17,7 @@ type Number float64
 // unknown returns the number that is not known.
 var unknown = Number(math.NaN())
 
-// dash stands for what is not known.
+// dash stands for an unknown value.
 const dash = "–"
 
 // Known reports whether n is a finite number.
@@ -55,7 +55,7 @@ func fixed(v float64, decimals int) string {
 	return s
 }
 
-// signed writes v with its sign; what rounds to zero has a plus.
+// signed writes v with its sign; a value that rounds to zero has a plus.
 func signed(v float64, decimals int) string {
 	if s := fixed(v, decimals); strings.HasPrefix(s, "-") {
 		return s
@@ -147,9 +147,9 @@ func effect(r verdict.Result) string {
 }
 
 // size writes a margin or a smallest effect, without sign: "5 %", "0.1 pp".
-func size(e verdict.Endpoint, v float64) string {
+func size(e plan.Endpoint, v float64) string {
 	switch {
-	case !known(v) || v == 0: // numbers that do not vary could find anything, which says nothing
+	case !known(v) || v == 0: // without variation the smallest change is 0, which is not informative
 		return dash
 	case e.Absolute:
 		return trim(sig(v, 2)) + " pp"
@@ -168,7 +168,7 @@ func trim(s string) string {
 }
 
 // measured writes a number of an endpoint: users whole, times with three digits, the unit behind it unless bare.
-func measured(e verdict.Endpoint, v float64) string {
+func measured(e plan.Endpoint, v float64) string {
 	switch {
 	case !known(v):
 		return dash
@@ -184,7 +184,7 @@ func measured(e verdict.Endpoint, v float64) string {
 }
 
 // summary writes one arm of a result: its mean, ">=" where it is a lower bound.
-func summary(e verdict.Endpoint, s verdict.Summary) string {
+func summary(e plan.Endpoint, s verdict.Summary) string {
 	t := measured(e, s.Mean)
 	if s.AtLeast && known(s.Mean) {
 		return ">= " + t

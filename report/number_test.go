@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
 func TestDeltaText(t *testing.T) {
@@ -54,10 +53,10 @@ func TestSignificantDigits(t *testing.T) {
 			t.Errorf("sig(%v, %d) = %q, want %q", tt.v, tt.n, got, tt.want)
 		}
 	}
-	users := verdict.Endpoint{Unit: "users"}
-	errors := verdict.Endpoint{Unit: "%", Absolute: true}
+	users := plan.Endpoint{Unit: "users"}
+	errors := plan.Endpoint{Unit: "%", Absolute: true}
 	for _, tt := range []struct{ got, want string }{
-		{measured(users, 1310.4), "1310"}, {measured(errors, 0.0334), "0.033 %"}, {measured(verdict.Endpoint{Unit: "ms"}, 18.53), "18.5 ms"},
+		{measured(users, 1310.4), "1310"}, {measured(errors, 0.0334), "0.033 %"}, {measured(plan.Endpoint{Unit: "ms"}, 18.53), "18.5 ms"},
 		{size(users, 0.05), "5 %"}, {size(errors, 0.1), "0.1 pp"}, {size(users, 0), "–"}, {size(users, math.NaN()), "–"},
 		{ruleValue(plan.Seconds, 2), "2 s"}, {ruleValue(plan.Seconds, 0.0304), "30.4 ms"}, {ruleValue(plan.Fraction, 0.85), "85.0 %"},
 		{ruleValue("", unknown), "–"}, {ArmCell{Users: 1310, Lo: 1289, Hi: 1331}.users(), "1310 [1289, 1331]"},
@@ -100,7 +99,7 @@ func TestNumberJSON(t *testing.T) {
 	}
 }
 
-// TestTicks asks of any range: it is covered, in few steps of one size, with labels that differ.
+// TestTicks checks that any range is covered, in few steps of one size, with labels that differ.
 func TestTicks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
@@ -158,7 +157,7 @@ func TestOverlay(t *testing.T) {
 	for i := range 5400 {
 		long.T, long.V = append(long.T, float64(i)), append(long.V, float64(i%2))
 	}
-	d := Document{Arms: []Arm{{Name: "base", Label: "base"}}}
+	d := Document{Arms: []ArmLabel{{Name: "base", Label: "base"}}}
 	builder := builder{d: &d, judged: []RunData{{}}}
 	builder.judged[0].Cell.Arm = "base"
 	builder.judged[0].Manifest.Phases = []record.Phase{{Name: "measure", To: 5400 * time.Second}}
@@ -223,7 +222,7 @@ func TestSearchRules(t *testing.T) {
 	}
 }
 
-// TestTooFew holds that a rate of fewer operations than its rule asks for is not shown as healthy.
+// TestTooFew holds that a rate of fewer operations than its rule requires is not shown as healthy.
 func TestTooFew(t *testing.T) {
 	const rule = "rate(5xx) < 0.025% min 8000"
 	r := RunData{Cell: record.ComparisonRun{Run: "r", Block: 1, Arm: "base", Valid: true}, Events: []record.Event{
@@ -237,12 +236,12 @@ func TestTooFew(t *testing.T) {
 		t.Errorf("got %+v, %+v", row.Measured, row.Search)
 	}
 	var b strings.Builder
-	if err := Markdown(&b, d); err != nil || !strings.Contains(b.String(), "undecided: too few (1 of 1)") {
+	if err := FullMarkdown(&b, d); err != nil || !strings.Contains(b.String(), "undecided: too few (1 of 1)") {
 		t.Errorf("the report says that the rule held, or %v", err)
 	}
 }
 
-// TestBoundsFailClosed takes every kind of capacity that is not said to be an estimate for a lower bound.
+// TestBoundsFailClosed treats every kind of capacity that is not marked as an estimate as a lower bound.
 func TestBoundsFailClosed(t *testing.T) {
 	for kind, want := range map[string]bool{record.Estimate: false, record.Invalid: false, record.Unstable: false, record.AtLeast: true, "": true} {
 		if got := isBound(&record.Capacity{Kind: kind}); got != want {
@@ -263,7 +262,7 @@ func TestUnstableSearchesNameTwoCapacities(t *testing.T) {
 	}
 	d := From(in)
 	var b strings.Builder
-	if err := Markdown(&b, d); err != nil {
+	if err := FullMarkdown(&b, d); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"unstable and no number in a pair; every rule held up to 3000 users going up, and after an overload up to 1800", "| unstable |"} {
@@ -273,8 +272,8 @@ func TestUnstableSearchesNameTwoCapacities(t *testing.T) {
 	}
 }
 
-// TestDifferingLimitersLead expects the sentence about limiters before everything that is said of the builds, where the arms' runs agree
-// on one each and these differ.
+// TestDifferingLimitersLead expects the sentence about limiters before all sentences about the builds, where the
+// arms' runs agree on one each and these differ.
 func TestDifferingLimitersLead(t *testing.T) {
 	d := From(scenes()["full"].input())
 	const want = "the limiters differ, base by cpu app (6 runs), new by db-pool app (6 runs)"

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/measure"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/verdict"
-	"plimsoll/workload"
+	"plimsoll/run/record"
 )
 
 // operations fills the tables of operations: all judged runs of an arm merged.
@@ -31,7 +31,8 @@ func (b *builder) operations() {
 					}
 				}
 				for name, w := range r.Ops {
-					if name == workload.Schedule || w == nil || w.Count() == 0 && w.Response.Count() == 0 { // the generator's own
+					// An operation of the generator's own.
+					if name == workload.Schedule || w == nil || w.Count() == 0 && w.Response.Count() == 0 {
 						continue
 					}
 					if merged[i][name] == nil {
@@ -231,7 +232,7 @@ func inSearch(m record.Manifest, ev record.Event) bool {
 	return ok && ev.At >= ph.From && ev.At <= ph.To
 }
 
-// usersAt returns the number of users that the last event until at tells; 0 if none does.
+// usersAt returns the number of users in the last event until at; 0 if none has one.
 func usersAt(events []record.Event, at time.Duration) int {
 	n := 0
 	for _, ev := range events {

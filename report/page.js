@@ -142,10 +142,22 @@ const number = text => {
   const m = /([-+]?\d+(?:\.\d+)?)\s*(ms|s|min|h)?(?![a-z])/.exec(text);
   return m ? +m[1] * ({s: 1e3, min: 6e4, h: 36e5}[m[2]] ?? 1) : NaN;
 };
+// A table that is wider than its place can be scrolled by keys. One in a closed fold has no width yet.
+const reach = () => {
+  for (const s of document.querySelectorAll(".scroll")) if (s.scrollWidth > s.clientWidth) s.tabIndex = 0;
+};
+reach();
+for (const fold of document.querySelectorAll("details")) fold.addEventListener("toggle", reach);
+// A link into a fold opens it, and paper has all folds open.
+const unfold = () => { for (let e = document.querySelector(location.hash || "html"); e; e = e.parentElement) if (e.localName === "details") e.open = true; };
+for (const b of document.querySelectorAll(".unfold")) {
+  b.addEventListener("click", () => { for (const fold of document.querySelectorAll(".fold")) fold.open = true; });
+}
+addEventListener("hashchange", unfold);
+unfold();
+addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
-  const scroll = table.parentElement;
-  if (scroll.scrollWidth > scroll.clientWidth) scroll.tabIndex = 0; // so that keys can scroll it
   if (rows.length < 3) continue;
   heads.forEach((th, column) => {
     const button = document.createElement("button"), text = r => r.cells[column].textContent;

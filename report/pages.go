@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 // The kinds of a page.
@@ -36,7 +36,8 @@ type PageRef struct {
 // NewPageRef names a page: <run>_<test>_<kind>.html.
 func NewPageRef(r RunData, test, kind string) PageRef {
 	id := cmp.Or(r.Cell.Run, r.Manifest.ID)
-	file := strings.Map(func(c rune) rune { // a run's id is the name of a directory, whole: cutting it could make two alike
+	// A run's id is the name of a directory, whole: cutting it could make two alike.
+	file := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
 			return c
 		}
@@ -49,8 +50,8 @@ func NewPageRef(r RunData, test, kind string) PageRef {
 	return p
 }
 
-// A Page is a frozen view of one run in one of its tests: what its hosts, processes and databases did, or how its rules
-// fared. It needs nothing but itself, as a report does.
+// A Page is a frozen view of one run in one of its tests: its hosts, processes and databases, or its rules. It is
+// self-contained, as a report is.
 type Page struct {
 	PageRef
 	Data   RunData
@@ -61,13 +62,14 @@ type Page struct {
 type Panel struct {
 	Group, Title, Unit string
 	Lines              []PanelLine
-	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit too, which LimitName names.
+	// Rule marks the panel of an SLO rule with the threshold Limit. Another panel may have a Limit too, which
+	// LimitName names.
 	Rule      string
 	Limit     float64
 	LimitName string
 	// Broken are the stretches in which the rule did not hold, Unknown those in which it had no value.
-	Broken, Unknown []Span
-	// Why says why there are no lines; such a panel is listed below the others.
+	Broken, Unknown []Stretch
+	// Why is the reason why there are no lines; such a panel is listed below the others.
 	Why string
 }
 
@@ -77,8 +79,9 @@ type PanelLine struct {
 	Line
 }
 
-// RulePanel is the picture of a rule over time: value is what it was, in seconds, fractions, or what promql gave.
-func RulePanel(rule string, limit float64, value Line, broken, unknown []Span) Panel {
+// RulePanel is the picture of a rule over time: value is the rule's value, in seconds, fractions, or the unit of
+// its PromQL.
+func RulePanel(rule string, limit float64, value Line, broken, unknown []Stretch) Panel {
 	p := Panel{Group: "Rules", Title: rule, Rule: rule, Broken: broken, Unknown: unknown}
 	scale := 1.0
 	if r, err := plan.ParseSLO(rule); err == nil {
@@ -99,7 +102,8 @@ func RulePanel(rule string, limit float64, value Line, broken, unknown []Span) P
 // mostLines is how many lines a panel shows: one for each color.
 const mostLines = len(palette)
 
-// graph draws a panel. Of too many lines it shows those with the highest peaks, and says how many it leaves out.
+// graph draws a panel. Of too many lines it shows those with the highest peaks, and states how many it leaves
+// out.
 func (p Panel) graph(measuredFrom float64) Graph {
 	lines := slices.Clone(p.Lines)
 	g := GraphData{GraphSpec: GraphSpec{Title: p.Title, Unit: p.Unit}, Rule: p.Rule, Limit: p.Limit, LimitRule: p.LimitName, Broken: p.Broken, Unknown: p.Unknown, MeasuredFrom: measuredFrom, NoData: p.Why}
@@ -139,7 +143,7 @@ func peak(v []float64) float64 {
 	return top
 }
 
-// kindTitle names what a page shows.
+// kindTitle is the title of a page's kind.
 func (p Page) kindTitle() string {
 	if p.Kind == CoordinatorPage {
 		return "Coordinator metrics"
@@ -188,7 +192,7 @@ func (p Page) HTML(w io.Writer) error {
 		sections = append(sections, section{Level: 2, Title: "Not in this run", Table: t})
 	}
 	title := p.kindTitle() + " · " + p.where()
-	return writePage(w, title, p.header, sections, graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
+	return writePage(w, title, p.header, unfolded(sections), graphs, fmt.Sprintf("Run %s, drawn from its stored series by %s.", p.Run, orDash(p.Data.Manifest.Tool)))
 }
 
 func (p Page) header(b *bytes.Buffer) {
@@ -300,7 +304,7 @@ func (d Document) pageSections() []section {
 	return []section{s}
 }
 
-// linkText is what a link to a page says.
+// linkText is the text of a link to a page.
 func (p PageRef) linkText() string { return sentence(p.Kind) }
 
 // writeLinks writes the links of a section in Markdown.

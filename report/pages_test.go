@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/run/record"
 )
 
-// searched is a run of a search with one rule that stopped it, one that came near, and one about a minimum, which is far; margins take the place of theirs.
+// searched is a run of a search with one rule that stopped it, one that came near, and one about a minimum, which is
+// far; margins take the place of theirs.
 func searched(kind, rule string, margins ...record.RuleMargin) RunData {
 	r := RunData{Cell: record.ComparisonRun{Run: "r-1", Block: 2, Arm: "new", Engine: "postgresql", Valid: true}, Validity: record.Validity{Valid: true}}
 	r.Manifest = record.Manifest{ID: "r-1", Epoch: time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), Tool: "plimsoll v0.1.0",
@@ -79,11 +80,11 @@ func TestDominant(t *testing.T) {
 // somePage is a page with a panel of every kind.
 func somePage(kind string, name string) Page {
 	r := searched(record.Estimate, "cpu(app) < 85%"+name)
-	r.Limiter = &verdict.Limiter{Sentence: "Limited by cpu app" + name}
+	r.Limiter = &limiter.Limiter{Sentence: "Limited by cpu app" + name}
 	line := Line{T: []float64{0, 10, 20, 30}, V: []float64{0.2, 0.5, 0.9, 0.95}}
 	p := Page{PageRef: NewPageRef(r, Unbounded, kind), Data: r}
 	p.Panels = []Panel{
-		RulePanel("cpu(app) < 85%", 0.85, line, []Span{{20, 31}}, []Span{{0, 5}}),
+		RulePanel("cpu(app) < 85%", 0.85, line, []Stretch{{20, 31}}, []Stretch{{0, 5}}),
 		RulePanel("promql: gone"+name+" < 1", 1, Line{}, nil, nil),
 		{Group: "Load", Title: "Users" + name, Lines: []PanelLine{{"active" + name, line}}, Limit: 1, LimitName: "the capacity"},
 		{Group: "Disk", Title: "Throughput", Unit: "MiB/s", Why: "no disk" + name},
@@ -125,7 +126,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreClosed holds the pages to what a report is held to: nothing from elsewhere, nothing that a name smuggles in.
+// TestPagesAreClosed checks pages as reports are checked: no external resources, no markup injected by a name.
 func TestPagesAreClosed(t *testing.T) {
 	for _, kind := range []string{SystemPage, CoordinatorPage} {
 		for _, name := range []string{"", nasty} {
@@ -156,7 +157,7 @@ func TestPageLinks(t *testing.T) {
 	if d.Pages[0].Arm != "base" || d.Pages[2].Arm != "new" || d.Pages[0].Engine != "postgresql" || d.Pages[4].Test != Unbounded {
 		t.Errorf("the pages are in the order %+v", d.Pages)
 	}
-	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	_, table, _ := strings.Cut(text, "### System and coordinator metrics\n\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	want := `| Test | base | new |

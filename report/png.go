@@ -34,7 +34,8 @@ const (
 	keyWidth  = 22
 )
 
-// palette tells arms apart for all kinds of color vision (the first six are of Okabe and Ito); base is blue.
+// palette distinguishes arms for all kinds of color vision (the first six are of Okabe and Ito); base is
+// blue.
 var palette = [...]color.NRGBA{
 	{0x00, 0x72, 0xB2, 0xff}, {0xD5, 0x5E, 0x00, 0xff}, {0x00, 0x9E, 0x73, 0xff}, {0xCC, 0x79, 0xA7, 0xff}, {0xE6, 0x9F, 0x00, 0xff},
 	{0x56, 0xB4, 0xE9, 0xff}, {0x8C, 0x5A, 0x2B, 0xff}, {0x6B, 0x6B, 0x6B, 0xff},
@@ -109,7 +110,7 @@ func letters(size vg.Length, c color.Color, weight bool) draw.TextStyle {
 	return draw.TextStyle{Color: c, Font: f, Handler: text.Plain{Fonts: font.DefaultCache}, YAlign: draw.YCenter}
 }
 
-// drawNoData says in the place of the curves why there are none.
+// drawNoData writes the reason why there are no curves in their place.
 func (g Graph) drawNoData(dc draw.Canvas) {
 	style := letters(textSize, gray, false)
 	style.XAlign = draw.XCenter
@@ -161,7 +162,7 @@ func paletted(m image.Image) image.Image {
 	return out
 }
 
-// constant is the ticks as the plotting library wants them.
+// constant is the ticks in the plotting library's interface.
 func constant(ts []tick) plot.ConstantTicks {
 	out := make(plot.ConstantTicks, len(ts))
 	for i, t := range ts {
@@ -170,11 +171,11 @@ func constant(ts []tick) plot.ConstantTicks {
 	return out
 }
 
-// addArms draws what is below the curves, then bands, then single runs, then medians, then the lines of limit and
-// measured phase.
+// addArms draws the layers below the curves, then bands, then single runs, then medians, then the lines of limit
+// and measured phase.
 func (g Graph) addArms(p *plot.Plot) error {
 	for _, s := range []struct {
-		spans []Span
+		spans []Stretch
 		color color.Color
 	}{{g.data.Broken, faded(alarm, 0x22)}, {g.data.Unknown, faded(gray, 0x33)}} {
 		for _, span := range s.spans {

@@ -8,21 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/stats"
+	"plimsoll/plan"
+	"plimsoll/run/record"
 )
 
-// A Protocol says what was planned and stated before the first run, and how the comparison came to its end.
+// A Protocol holds the statements made before the first run, and the end of the comparison.
 type Protocol struct {
-	// AA says that all arms are one build.
+	// AA reports that all arms are one build.
 	AA         bool                `json:"aa,omitempty"`
 	PlanDigest string              `json:"plan_digest"`
 	Looks      []record.Look       `json:"looks,omitempty"`
 	Before     *record.Before      `json:"before,omitempty"`
 	Resumed    []record.Resumption `json:"resumed,omitempty"`
-	// Canaries is how many judged runs have a reading of the host's canary, CanarySpread the sd of its logarithm, CanaryFirst and
-	// CanaryLast its means over the first and the last block in requests per second. Canary compares the arms.
+	// Canaries is how many judged runs have a reading of the host's canary, CanarySpread the sd of its logarithm,
+	// CanaryFirst and CanaryLast its means over the first and the last block in requests per second. Canary compares
+	// the arms.
 	Canaries     int      `json:"canaries,omitempty"`
 	CanarySpread Number   `json:"canary_spread,omitzero"`
 	CanaryFirst  Number   `json:"canary_first,omitzero"`
@@ -30,7 +31,7 @@ type Protocol struct {
 	Canary       []Canary `json:"canary,omitempty"`
 }
 
-// protocol fills in what is known of how it was compared; nothing for a comparison that says nothing.
+// protocol fills in the Protocol; nothing for a comparison without records of it.
 func (b *builder) protocol() {
 	c := b.c
 	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 {
@@ -43,7 +44,7 @@ func (p *Protocol) taken() int {
 	return (&record.Comparison{Looks: p.Looks}).Taken()
 }
 
-// lookText says at which look a comparison ended, in one line; empty without planned looks.
+// lookText names the look at which a comparison ended, in one line; empty without planned looks.
 func (p *Protocol) lookText() string {
 	if p == nil || len(p.Looks) == 0 {
 		return ""
@@ -84,7 +85,8 @@ func spreadText(v float64, absolute bool) string {
 	return trim(sig(100*v, 2)) + " %"
 }
 
-// Foresight says before the first run what a comparison takes and can find, a sentence a line. label names an engine for people.
+// Foresight states before the first run how long a comparison takes and which changes it can find, a sentence a line.
+// label names an engine for people.
 func Foresight(b record.Before, looks []record.Look, label func(engine string) string) []string {
 	var out []string
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
@@ -117,7 +119,7 @@ func aboutTime(d time.Duration) string {
 	return duration(d.Round(time.Second))
 }
 
-// noiseText cites what comparisons of a build with itself showed in this environment.
+// noiseText cites the results of comparisons of a build with itself in this environment.
 func noiseText(b record.Before, label func(string) string) string {
 	if len(b.Noise) == 0 {
 		return "the noise of this environment is not known: plimsoll compare -aa PLAN measures it by comparing the base with itself"
@@ -144,7 +146,7 @@ func noiseText(b record.Before, label func(string) string) string {
 	return text
 }
 
-// expectedText says what the planned blocks can find.
+// expectedText states the changes that the planned blocks can find.
 func expectedText(all []record.Expected, label func(string) string) string {
 	if len(all) == 0 {
 		return ""
@@ -155,7 +157,7 @@ func expectedText(all []record.Expected, label func(string) string) string {
 	var parts, assumed []string
 	engine := ""
 	for i, x := range all {
-		e := verdict.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}
+		e := plan.Endpoint{Name: x.Metric, Absolute: x.Absolute, Unit: x.Unit}
 		name := x.Metric
 		if i == 0 || x.Engine != engine {
 			name, engine = prefix(label(x.Engine))+x.Metric, x.Engine
@@ -190,7 +192,7 @@ func kindOf(metric string) string {
 	return "latencies"
 }
 
-// protocolSections say how it was compared.
+// protocolSections describe the protocol.
 func (d Document) protocolSections() []section {
 	p := d.Protocol
 	if p == nil {
@@ -236,7 +238,7 @@ func (d Document) protocolSections() []section {
 	return []section{s}
 }
 
-// resumedText tells of one time that a comparison was cut.
+// resumedText describes one interruption of a comparison.
 func resumedText(r record.Resumption) string {
 	text := fmt.Sprintf("It was cut on %s", r.Cut.UTC().Format("2006-01-02 15:04:05 MST"))
 	if r.Why != "" {
@@ -257,7 +259,8 @@ func resumedText(r record.Resumption) string {
 	return text + "."
 }
 
-// noiseTable sets this comparison's spread beside the noise floor and the expectation; nil if nothing was stated before.
+// noiseTable sets this comparison's spread beside the noise floor and the expectation; nil if nothing was stated
+// before.
 func (d Document) noiseTable() *table {
 	b := d.Protocol.Before
 	if b == nil || len(d.Verdicts) == 0 {

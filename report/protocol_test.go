@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 // planned is a comparison with looks that was cut twice and ended at its first look, in a known environment.
@@ -35,9 +35,9 @@ func planned() Input {
 
 func TestProtocol(t *testing.T) {
 	d := From(planned())
-	golden(t, "protocol.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	golden(t, "protocol.md", render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	golden(t, "protocol.txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
-	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	for _, want := range []string{"Look 1 of 3, after 6 blocks, at the level 2.21 %: PostgreSQL: worse; decided: it ended.", "block 2 was run again whole", "r-0003", "r-x",
 		"went on 3h2m later", "between two blocks", "1 of 4 lines were better or worse", "24 runs, about 12m if the first look decides, 24m if none does",
 		"p95(post) 5.9 % (the margin of 5 % needs 16 blocks)", "assumed, not measured: an sd of runs of 4 % for latencies", d.Protocol.PlanDigest} {
@@ -57,7 +57,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// Blocks after the last look that was taken are in the report, and judged by nobody.
+// Blocks after the last look that was taken are in the report, and not judged.
 func TestRunsThatWaitForALook(t *testing.T) {
 	in := planned()
 	c := in.Comparison

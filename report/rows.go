@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
 // addRows adds the counts of one run to those of others.
@@ -24,7 +24,7 @@ func addRows(all, rows []workload.RowCount) []workload.RowCount {
 	return all
 }
 
-// rowSection shows what the stores held after the runs.
+// rowSection shows the rows that the stores held after the runs.
 func rowSection(us []UsersOf, head headFunc, row rowFunc) []section {
 	t := head("Store", "Rows of", ">Expected", ">There", "As expected")
 	t.Kind = len(t.Head) - 1

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strconv"
 
-	"plimsoll/measure"
-	"plimsoll/record"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
 )
 
-// schedules says for each arm how many operations were intended and begun; nil where no run tells.
+// schedules counts for each arm the operations that were intended and begun; nil where no run
+// recorded them.
 func (b *builder) schedules(engine string) []OpSchedule {
 	var out []OpSchedule
 	told := 0
@@ -86,7 +87,7 @@ func (t OpTable) latency(arm int, c OpCell, name string, v Number) string {
 	return s
 }
 
-// edgeNotes says what of the table's operations was under way at the end of a phase.
+// edgeNotes counts the table's operations that were under way at the end of a phase.
 func (t OpTable) edgeNotes() []string {
 	var drained, open uint64
 	for _, r := range t.Rows {
@@ -104,7 +105,7 @@ func (t OpTable) edgeNotes() []string {
 	return notes
 }
 
-// scheduleSection is the table of what was intended and begun.
+// scheduleSection is the table of intended and begun operations.
 func (d Document) scheduleSection(o OpTable) (section, bool) {
 	if len(o.Schedule) == 0 {
 		return section{}, false
@@ -140,8 +141,9 @@ func (d Document) scheduleSection(o OpTable) (section, bool) {
 	return s, true
 }
 
-// omissionNotes says which arms' latencies a finding rests on although their users waited instead of asking.
-func (d Document) omissionNotes(f Finding) []string {
+// omissionNotes names the arms whose latencies a finding uses although their users waited instead of sending
+// requests.
+func (d Document) omissionNotes(f NamedVerdict) []string {
 	var out []string
 	for _, t := range d.Ops {
 		if t.Engine != f.Engine {

@@ -8,25 +8,66 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 // Limits of a screen.
 const (
-	screenLines   = 24
-	defaultWidth  = 100
-	narrowest     = 40
-	screenWarning = 3 // how many warnings are written out
+	defaultWidth = 100
+	narrowest    = 40
+	// ScreenLines is how many lines a [Screen] of a comparison has at most at its usual width; a command adds where the
+	// report is.
+	ScreenLines = 17
 )
 
-// Screen writes what the end of a comparison shows on a terminal: the verdicts, the supported users, what stopped
-// the searches, the validity of the runs and the warnings, in about 24 lines of at most width signs, without color
-// codes. A width of 0 means 100; less than 40 counts as 40.
+// Screen writes the end of a comparison for a terminal: the verdicts, the supported users, the limiters of the arms,
+// the validity of the runs, the warnings that matter most and the next steps, in lines of at most width signs,
+// without color codes. Nothing is cut: where there is more than [ScreenLines] can hold, less important entries are
+// left to the report, and a line states so. A width of 0 means 100; less than 40 counts as 40, and a width below 100
+// takes more lines.
 func Screen(w io.Writer, d Document, width int) error {
 	if width == 0 {
 		width = defaultWidth
 	}
-	s := screen{width: max(width, narrowest)}
+	width = max(width, narrowest)
+	most := ScreenLines
+	if width < defaultWidth {
+		most = most * defaultWidth / width
+	}
+	var lines []string
+	for less := range leastDetail + 1 {
+		s := screen{width: width, less: less}
+		s.write(d)
+		if lines = s.lines; len(lines) <= most {
+			break
+		}
+	}
+	if len(lines) > most {
+		more := len(lines) - most + 1
+		lines = append(lines[:most-1], fmt.Sprintf("and %s in the report", count(more, "line", "lines")))
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// The parts that a screen leaves out when there is not enough room, one after another.
+const (
+	withoutBlanks = iota + 1
+	fewerWarnings
+	withoutUsers
+	withoutSkipped
+	oneWarning
+	namesOnly
+	leastDetail = namesOnly
+)
+
+// A screen is lines for a terminal. Less selects the parts to leave out.
+type screen struct {
+	width, less int
+	lines       []string
+}
+
+func (s *screen) write(d Document) {
 	done := "complete"
 	if !d.State.Complete {
 		done = stateWord(d.State.State)
@@ -35,58 +76,85 @@ func Screen(w io.Writer, d Document, width int) error {
 		}
 	}
 	s.line(fmt.Sprintf("%s · %s, %d of %d blocks judged", d.Title, done, d.State.Judged, d.State.Planned))
-	s.lines = append(s.lines, "")
+	s.blank()
+	s.verdicts(d)
+	if t := d.Protocol.lookText(); t != "" && s.less < oneWarning {
+		s.entry("looks", t)
+	}
+	if s.less < withoutUsers {
+		s.blank()
+		s.capacity(d)
+		s.blank()
+	}
+	s.limits(d)
+	s.entry("validity", validityText(d))
+	if text := skippedText(d); text != "" && s.less < withoutSkipped {
+		s.entry("not judged", text)
+	}
+	s.warnings(d)
+	actions := mostFront - 1
+	if s.less >= oneWarning {
+		actions = 1
+	}
+	for _, a := range d.Actions[:min(len(d.Actions), actions)] {
+		s.entry("next", a)
+	}
+}
+
+// verdicts writes a sentence for each, or only which database has which.
+func (s *screen) verdicts(d Document) {
 	if len(d.Verdicts) == 0 {
 		s.line("Nothing was judged.")
 	}
+	var kinds []string
+	names := map[string][]string{}
 	for _, f := range d.Verdicts {
-		s.entry(strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), headline(d, f), 3)
+		kind := strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative))
+		if s.less < namesOnly {
+			s.entry(kind, oneSentence(d, f))
+			continue
+		}
+		if names[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		names[kind] = append(names[kind], test(f.Name))
 	}
-	if t := d.Protocol.lookText(); t != "" {
-		s.entry("looks", t, 2)
+	for _, kind := range kinds {
+		s.entry(kind, list(names[kind]))
 	}
-	s.capacity(d)
-	s.lines = append(s.lines, "")
-	label := "limits"
+}
+
+// limits writes the limiters of the arms, a line for each database.
+func (s *screen) limits(d Document) {
+	label := "limited by"
 	for _, e := range d.Engines {
 		var parts []string
 		for _, l := range d.Limiters {
 			if l.Engine == e.Key {
-				parts = append(parts, d.armLabel(l.Arm)+": "+cmp.Or(namedText(l), "stopped by "+stopText(l)))
+				parts = append(parts, d.armLabel(l.Arm)+": "+cmp.Or(namedText(l), "the rule "+stopText(l)))
 			}
 		}
 		if len(parts) > 0 {
-			s.entry(label, prefix(e.Label)+strings.Join(parts, "; "), 2)
+			s.entry(label, prefix(e.Label)+strings.Join(parts, "; "))
 			label = ""
 		}
 	}
-	s.entry("validity", validityText(d), 3)
-	if text := skippedText(d); text != "" {
-		s.entry("not judged", text, 2)
-	}
-	next := screen{width: s.width}
-	for _, a := range d.Actions[:min(len(d.Actions), 2)] {
-		next.entry("next", a, 2)
-	}
-	s.warnings(d.Warnings, screenLines-len(next.lines))
-	s.lines = append(s.lines, next.lines...)
-	_, err := io.WriteString(w, strings.Join(s.lines, "\n")+"\n")
-	return err
-}
-
-type screen struct {
-	width int
-	lines []string
 }
 
 // labelWidth is how wide the first column is: "INCONCLUSIVE" and two spaces.
 const labelWidth = 14
 
-func (s *screen) line(text string) { s.lines = append(s.lines, short(oneLine(text), s.width)) }
+func (s *screen) blank() {
+	if s.less < withoutBlanks && len(s.lines) > 0 && s.lines[len(s.lines)-1] != "" {
+		s.lines = append(s.lines, "")
+	}
+}
 
-// entry writes a label and a text that is wrapped to at most most lines.
-func (s *screen) entry(label, text string, most int) {
-	for i, l := range wrap(oneLine(text), s.width-labelWidth, most) {
+func (s *screen) line(text string) { s.lines = append(s.lines, folded(oneLine(text), s.width)...) }
+
+// entry writes a label and a text that is wrapped beside it.
+func (s *screen) entry(label, text string) {
+	for i, l := range folded(oneLine(text), s.width-labelWidth) {
 		if i > 0 {
 			label = ""
 		}
@@ -94,12 +162,11 @@ func (s *screen) entry(label, text string, most int) {
 	}
 }
 
-// capacity writes the table of supported users, if it fits; with more arms than fit, one line per arm.
+// capacity writes the table of supported users; where it does not fit, an entry for each database.
 func (s *screen) capacity(d Document) {
 	if len(d.Capacity) == 0 {
 		return
 	}
-	s.lines = append(s.lines, "")
 	head := []string{"supported users", "arm", "users", "delta"}
 	rows := [][]string{head}
 	if len(d.Arms) == 2 {
@@ -128,33 +195,48 @@ func (s *screen) capacity(d Document) {
 	widths := make([]int, len(head))
 	for _, r := range rows {
 		for i := range r {
-			r[i] = short(oneLine(r[i]), 26)
+			r[i] = oneLine(r[i])
 			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 		}
 	}
+	total := 3 * (len(widths) - 1)
+	for _, n := range widths {
+		total += n
+	}
 	for _, r := range rows {
+		if total > s.width {
+			s.entry("", strings.TrimRight(strings.Join(r, "  "), " "))
+			continue
+		}
 		var b strings.Builder
 		for i, cell := range r {
 			b.WriteString(pad(cell, widths[i]+3))
 		}
-		s.lines = append(s.lines, short(strings.TrimRight(b.String(), " "), s.width))
+		s.lines = append(s.lines, strings.TrimRight(b.String(), " "))
 	}
 }
 
-// warnings writes as many warnings as there is room for up to line most, at least one, and says how many more there
-// are. The most serious come first.
-func (s *screen) warnings(warnings []string, most int) {
-	room := most - len(s.lines)
-	n := min(screenWarning, room)
-	if len(warnings) > n {
-		n = max(min(screenWarning, room-1), 1)
+// warnings writes the groups of warnings that matter most, and how many warnings there are.
+func (s *screen) warnings(d Document) {
+	most := mostFront
+	switch {
+	case s.less >= oneWarning:
+		most = 1
+	case s.less >= fewerWarnings:
+		most = mostFront - 1
 	}
-	for i, t := range warnings {
-		if i == n {
-			s.entry("", fmt.Sprintf("and %d more in the report", len(warnings)-n), 1)
-			return
+	shown := d.WarningGroups[:min(len(d.WarningGroups), most)]
+	told := 0
+	for i, g := range shown {
+		told += len(g.Warnings)
+		text := g.Text
+		if more := len(d.Warnings) - told; i == len(shown)-1 && more > 0 {
+			text += fmt.Sprintf(" (and %d more in the report)", more)
 		}
-		s.entry("warning", t, 1)
+		if g.Changes {
+			text = "could change a verdict: " + text
+		}
+		s.entry("warning", text)
 	}
 }
 
@@ -177,35 +259,43 @@ func validityText(d Document) string {
 		text += fmt.Sprintf(", %d in %s", voided, count(len(d.Voided), "voided block", "voided blocks"))
 	}
 	if n := len(invalid); n > 0 {
-		names := invalid[:min(n, 4)]
-		text += fmt.Sprintf(", %d not valid (%s", n, strings.Join(names, ", "))
-		if n > len(names) {
-			text += ", …"
+		text += fmt.Sprintf(", %d not valid", n)
+		if n <= 4 {
+			text += " (" + strings.Join(invalid, ", ") + ")"
 		}
-		return text + ")"
+		return text
 	}
 	return text + ", none invalid"
 }
 
+// skippedText names the endpoints that were not judged; those with the same reason share it.
 func skippedText(d Document) string {
-	var parts []string
+	var reasons []string
+	about := map[string][]string{}
 	for _, f := range d.Verdicts {
 		for _, r := range f.Skipped {
 			name := r.Name
-			if slices.ContainsFunc(d.Verdicts, func(o Finding) bool {
+			if slices.ContainsFunc(d.Verdicts, func(o NamedVerdict) bool {
 				return !slices.ContainsFunc(o.Skipped, func(x record.Row) bool { return x.Name == r.Name })
 			}) {
 				name += " of " + f.Name // others were judged by it
 			}
-			if t := name + " (" + r.Value + ")"; !slices.Contains(parts, t) {
-				parts = append(parts, t)
+			if about[r.Value] == nil {
+				reasons = append(reasons, r.Value)
+			}
+			if !slices.Contains(about[r.Value], name) {
+				about[r.Value] = append(about[r.Value], name)
 			}
 		}
+	}
+	parts := make([]string, len(reasons))
+	for i, why := range reasons {
+		parts[i] = fmt.Sprintf("%s (%s)", list(about[why]), why)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// wrap breaks a text between words into at most most lines of n signs; what is left over is cut and marked.
+// wrap breaks a text between words into at most most lines of n signs; the rest is cut and marked.
 func wrap(text string, n, most int) []string {
 	var out []string
 	line := ""
@@ -228,6 +318,29 @@ func wrap(text string, n, most int) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+// folded breaks a text into lines of at most n signs, between words where it can, and leaves nothing out.
+func folded(text string, n int) []string {
+	var out []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > n {
+			out, line = append(out, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		for r := []rune(word); ; {
+			room := n - utf8.RuneCountInString(line)
+			if len(r) <= room {
+				line += string(r)
+				break
+			}
+			out, line, r = append(out, line+string(r[:room])), "", r[room:]
+		}
+	}
+	return append(out, line)
 }
 
 func pad(s string, n int) string {

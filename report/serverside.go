@@ -6,20 +6,20 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/stats"
-	"plimsoll/workload"
+	"plimsoll/judge/stats"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// SideTable sets what the users measured beside what the target's telemetry tells, operation by operation, on one engine: judged runs
-// merged, measured phases.
+// SideTable sets the users' measurements beside those of the target's telemetry, operation by operation, on one
+// engine: judged runs merged, measured phases.
 type SideTable struct {
 	Engine string    `json:"engine"`
 	Rows   []SideRow `json:"rows"`
 }
 
-// SideRow is one operation of one arm. Between is the difference of the means, in milliseconds: what lies between the two
-// clocks, network and queues. It is not known where they saw different numbers of requests.
+// SideRow is one operation of one arm. Between is the difference of the means, in milliseconds: the time between the
+// two clocks, network and queues. It is not known where they saw different numbers of requests.
 type SideRow struct {
 	Name    string   `json:"name"`
 	Arm     string   `json:"arm"`
@@ -52,8 +52,8 @@ func sideCell(h *measure.Histogram) SideCell {
 	return c
 }
 
-// sideTolerance is by how much the numbers of requests of both sides may differ, as a part of the larger one, for their means to be
-// set against each other: requests at the edges of the phase end within it on one side alone.
+// sideTolerance is by how much the numbers of requests of both sides may differ, as a part of the larger one, for
+// their means to be set against each other: requests at the edges of the phase end within it on one side alone.
 const sideTolerance = 0.01
 
 // sides fills Document.Sides.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 // setup fills the Setup table: the rows that such reports have always had, in their order, then the further rows of
@@ -48,7 +48,7 @@ func (b *builder) setup() {
 	b.d.Setup = append(b.d.Setup, rows...)
 }
 
-// planRows are the rows that say what was planned.
+// planRows are the rows of the plan.
 func (b *builder) planRows() []record.Row {
 	rows := []record.Row{{Name: "Load-test version", Value: b.c.Tool}, {Name: "Dataset"}}
 	add := func(name, format string, a ...any) {
@@ -110,7 +110,8 @@ func (b *builder) planRows() []record.Row {
 	return append(rows, b.armRows()...)
 }
 
-// usersPerAgent is how many users of the unbounded test one process of the generator may come to have; empty without the test, or a run.
+// usersPerAgent is how many users of the unbounded test one process of the generator may come to have; empty without
+// the test, or a run.
 func (b *builder) usersPerAgent() string {
 	u, ok := b.in.Plan.Search()
 	if !ok || len(b.in.Runs) == 0 {
@@ -129,7 +130,8 @@ func sources(rules []plan.SLO) string {
 	return strings.Join(list, "; ")
 }
 
-// partText says what may end the measured phase before its time, and which part of it counts.
+// partText names the conditions that may end the measured phase early, and the part of it that
+// counts.
 func partText(b *plan.Bounded) string {
 	text := ""
 	if b.Until > 0 {
@@ -141,7 +143,7 @@ func partText(b *plan.Bounded) string {
 	return text
 }
 
-// armRows say what each arm is: only what makes it differ from the target as planned. A secret is a reference here.
+// armRows describe each arm by its differences from the target as planned. A secret is a reference here.
 func (b *builder) armRows() []record.Row {
 	var rows []record.Row
 	for _, arm := range b.c.Arms {
@@ -183,7 +185,8 @@ func (b *builder) armRows() []record.Row {
 	return rows
 }
 
-// sameText says what arms that differ in their deployment have in common; empty where none does.
+// sameText names the settings that arms with different deployments have in common; empty where none
+// does.
 func (b *builder) sameText() string {
 	deployed := false
 	values := map[string]map[string]bool{"program": {}, "database": {}, "other stores": {}}
@@ -218,7 +221,7 @@ func (b *builder) sameText() string {
 	return text
 }
 
-// host is what the report shows of a host's fingerprint.
+// host is the part of a host's fingerprint that the report shows.
 type host struct {
 	OS             string `json:"os"`
 	Kernel         string `json:"kernel"`
@@ -228,7 +231,7 @@ type host struct {
 	Virtualization string `json:"virtualization"`
 }
 
-// repeatRows are the rows that say on what and in which order it was run.
+// repeatRows are the rows of the hosts and of the order of the runs.
 func (b *builder) repeatRows() []record.Row {
 	var rows []record.Row
 	add := func(name, value string) { rows = append(rows, record.Row{Name: name, Value: value}) }
@@ -372,7 +375,7 @@ func inParens(s string) string {
 	return " (" + s + ")"
 }
 
-// description is what the report shows of what a target says of itself.
+// description is the part of a target's description that the report shows.
 type description struct {
 	Version  string `json:"version"`
 	Digest   string `json:"digest"`
@@ -389,7 +392,7 @@ type description struct {
 	Deployment map[string]string `json:"deployment"`
 }
 
-// described returns what the target of a judged run on an engine said of itself, or else that of any run.
+// described returns the target's description from a judged run on an engine, or else that of any run.
 func (b *builder) described(engine, arm string) description {
 	for _, runs := range [][]RunData{b.judged, b.in.Runs} {
 		for _, r := range runs {
@@ -402,7 +405,7 @@ func (b *builder) described(engine, arm string) description {
 	return description{}
 }
 
-// companionsText names what played the part of each other store; empty if there is none.
+// companionsText names the server that played each other store; empty if there is none.
 func (b *builder) companionsText() string {
 	engine := ""
 	if len(b.d.Engines) > 0 {
@@ -427,7 +430,7 @@ func (b *builder) companionsText() string {
 	return strings.Join(parts, "; ")
 }
 
-// durability lists the settings that decide what a commit costs.
+// durability lists the settings that decide the cost of a commit.
 var durability = []string{"fsync", "synchronous_commit", "full_page_writes", "innodb_flush_log_at_trx_commit",
 	"innodb_doublewrite", "sync_binlog", "log_bin"}
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
 )
 
 // shiftSections show where in the distributions of response times the arms differ.
@@ -40,7 +40,7 @@ func (d Document) shiftSections() []section {
 		s.Notes = append(s.Notes, "Mean distance of the quantiles, and largest distance of the distribution functions (descriptive, not tested): "+strings.Join(distances, "; ")+".")
 		out = append(out, s)
 	}
-	d.eachFinding("Where the response times shifted", func(title, base, fresh string, f Finding) { show(title, base, fresh, f.Shifts) })
+	d.eachFinding("Where the response times shifted", func(title, base, fresh string, f NamedVerdict) { show(title, base, fresh, f.Shifts) })
 	return out
 }
 
@@ -75,7 +75,8 @@ func ends(p verdict.ShiftPoint) float64 {
 // pictureHalf is how many signs a picture has on each side of no change.
 const pictureHalf = 10
 
-// picture draws a point and its band in signs, most being the end of the scale on both sides: "··········│··├─●──┤····".
+// picture draws a point and its band in signs, most being the end of the scale on both sides:
+// "··········│··├─●──┤····".
 func picture(p verdict.ShiftPoint, most float64) string {
 	signs := []rune(strings.Repeat("·", 2*pictureHalf+1))
 	if !(most > 0) {
@@ -97,7 +98,8 @@ func picture(p verdict.ShiftPoint, most float64) string {
 	return string(signs)
 }
 
-// shiftComments say in a sentence where the distribution of all operations moved, if it is shown to have moved.
+// shiftComments describe in a sentence where the distribution of all operations moved, if a shift is
+// significant.
 func (d Document) shiftComments() []string {
 	var out []string
 	for _, f := range d.Verdicts {

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/judge/drift"
+	"plimsoll/judge/sizing"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
 // SizingFormat is the version of the JSON form of a [SizingDocument].
@@ -27,33 +26,31 @@ type SizingDocument struct {
 	Tool     string `json:"tool"`
 	Complete bool   `json:"complete"`
 	Why      string `json:"why,omitempty"` // it is not complete
-	verdict.Sizing
+	sizing.Sizing
 	// Search is the first search of the capacity, of a ladder without given steps.
 	Search *record.Capacity `json:"search,omitempty"`
-	// Drift says for each step what moved while it was held.
+	// Drift lists the signals that moved in each step.
 	Drift []StepDrift  `json:"drift"`
 	Setup []record.Row `json:"setup"`
-	// Plan is what was planned; its canonical text is in PlanText.
+	// Plan is the plan; its canonical text is in PlanText.
 	Plan     *plan.Plan `json:"-"`
 	PlanText string     `json:"plan"`
 }
 
-// A StepDrift is what moved in one step.
+// A StepDrift lists the signals that moved in one step.
 type StepDrift struct {
-	Users   int             `json:"users"`
-	Signals []verdict.Drift `json:"signals"`
-}
-
-// SizingJSON writes the document, indented.
-func SizingJSON(w io.Writer, d SizingDocument) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
+	Users   int           `json:"users"`
+	Signals []drift.Drift `json:"signals"`
 }
 
 // gradeMarks are the signs of the self-hosters' table.
-var gradeMarks = map[verdict.Grade]string{
-	verdict.Excellent: "✅", verdict.Good: "✅", verdict.Acceptable: "⚠️", verdict.Borderline: "⚠️", verdict.Poor: "❌",
+var gradeMarks = map[sizing.Grade]string{
+	sizing.Excellent: "✅", sizing.Good: "✅", sizing.Acceptable: "⚠️", sizing.Borderline: "⚠️", sizing.Poor: "❌",
+}
+
+// AllGraded reports whether every step has a grade; a step of a run that is not valid has none.
+func (d SizingDocument) AllGraded() bool {
+	return !slices.ContainsFunc(d.Steps, func(s sizing.Step) bool { return s.Grade == "" })
 }
 
 // title names the machine if it is known.
@@ -64,31 +61,14 @@ func (d SizingDocument) title() string {
 	return "Performance test results: " + d.Machine.Name
 }
 
-// SizingMarkdown writes the document in GitHub's dialect of Markdown, whole enough to be sent as a pull request.
-func SizingMarkdown(w io.Writer, d SizingDocument) error {
-	var b strings.Builder
-	b.WriteString("# " + md(d.title()) + "\n\n")
+// sheet lays the sizing out: whole enough as Markdown to be sent as a pull request.
+func (d SizingDocument) sheet() sheet {
+	s := sheet{title: d.title(), about: d.Name, leads: []lead{{text: d.lead()}}, parts: unfolded(d.sections()),
+		footer: fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool))}
 	if !d.Complete {
-		b.WriteString("**Not complete**: " + md(d.Why) + "\n\n")
+		s.alerts = append(s.alerts, alert{"Not complete", ": " + d.Why})
 	}
-	b.WriteString(md(d.lead()) + "\n\n")
-	for _, s := range d.sections() {
-		writeSection(&b, Document{}, s)
-	}
-	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
-	return err
-}
-
-// SizingHTML writes the document as one page that needs nothing but itself.
-func SizingHTML(w io.Writer, d SizingDocument) error {
-	header := func(b *bytes.Buffer) {
-		fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n<div class=\"soft\">%s</div>\n", esc(d.title()), esc(d.Name))
-		if !d.Complete {
-			fmt.Fprintf(b, `<div class="alert"><b>Not complete</b>: %s</div>`+"\n", esc(d.Why))
-		}
-		fmt.Fprintf(b, "<p>%s</p>\n</header>\n", esc(d.lead()))
-	}
-	return writePage(w, d.title(), header, d.sections(), nil, fmt.Sprintf("Sizing %s, made from stored runs by %s.", orDash(d.ID), orDash(d.Tool)))
+	return s
 }
 
 // lead is the answer in one or two sentences.
@@ -106,8 +86,8 @@ func lowerFirst(s string) string {
 	return s
 }
 
-// levelText names the users of a level: what was measured, and where it ended.
-func levelText(l verdict.Level) string {
+// levelText names the users of a level: the measured number, and the end of the search.
+func levelText(l sizing.Level) string {
 	switch {
 	case l.Users == 0 && l.Next == 0:
 		return "unknown (no step carries a grade)"
@@ -149,7 +129,7 @@ func (d SizingDocument) sections() []section {
 	return append(out, section{Level: 2, Title: "Runs", Table: runs})
 }
 
-// methodology says how it was measured, as the table's readers expect it.
+// methodology describes the measurement, in the form that readers of the table expect.
 func (d SizingDocument) methodology() []string {
 	items := []string{"Tool: plimsoll " + d.Tool + "; simulated users, not people. Real use differs in what people do, how many are there, and what they upload."}
 	if d.Plan == nil || d.Plan.Sizing == nil {
@@ -187,7 +167,7 @@ func (d SizingDocument) methodology() []string {
 func milli(ms float64) string { return sig(ms, 3) + " ms" }
 
 // stepCells returns the columns of a step as people read them, from the users to the memory.
-func stepCells(s verdict.Step) []string {
+func stepCells(s sizing.Step) []string {
 	cells := []string{strconv.Itoa(s.Users)}
 	if s.Count == 0 {
 		cells = append(cells, "0", dash, dash, dash, dash, dash)
@@ -250,11 +230,11 @@ func (d SizingDocument) adviceSection() section {
 	return section{Level: 2, Title: "Recommended capacity", Items: items, Notes: []string{"Between two steps nothing was measured, and nothing is interpolated."}}
 }
 
-// advice is what helps against a bottleneck.
+// advice is the remedy for a bottleneck.
 var advice = map[string]string{
-	verdict.CPUBound:    "When to upgrade: CPU above 80 % most of the time asks for more vCPUs.",
-	verdict.MemoryBound: "When to upgrade: memory near its end asks for a machine with more of it.",
-	verdict.ProxyBound:  "What to do: allow this host's address at the proxy, or test past it; then repeat the steps.",
+	sizing.CPUBound:    "When to upgrade: CPU above 80 % most of the time asks for more vCPUs.",
+	sizing.MemoryBound: "When to upgrade: memory near its end asks for a machine with more of it.",
+	sizing.ProxyBound:  "What to do: allow this host's address at the proxy, or test past it; then repeat the steps.",
 }
 
 func (d SizingDocument) offerSection() section {
@@ -309,7 +289,7 @@ func (d SizingDocument) driftSection() (section, bool) {
 	for _, s := range d.Drift {
 		steady := 0
 		for _, sig := range s.Signals {
-			if sig.State == verdict.Steady {
+			if sig.State == drift.Steady {
 				steady++
 				continue
 			}
@@ -322,8 +302,8 @@ func (d SizingDocument) driftSection() (section, bool) {
 	return section{Level: 2, Title: "Stability", Items: items, Notes: []string{"What moved while a step was held (docs/sizing.md)."}}, len(items) > 0
 }
 
-// SizingCSV writes the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes. What is
-// not known is empty.
+// SizingCSV writes the table of the steps for other programs: milliseconds, fractions, percent of one core, bytes.
+// Unknown values are empty.
 func SizingCSV(w io.Writer, d SizingDocument) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"users", "requests_per_second", "median_ms", "p95_ms", "p99_ms", "max_ms", "failure_rate", "cpu_percent", "memory_bytes", "grade", "rule", "valid", "run"}}

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/judge/drift"
+	"plimsoll/judge/sizing"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
-// seedDocument is the self-hosters' table with its prices, and what a slow proxy and a leak add to it.
+// seedDocument is the self-hosters' table with its prices, and the marks of a slow proxy and a leak.
 func seedDocument(t *testing.T) SizingDocument {
 	t.Helper()
 	p, err := plan.Parse([]byte(`name: cx23
@@ -27,29 +28,30 @@ prices:
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := func(users int, rps, p50, p95, p99, most, cpu float64) verdict.Step {
-		return verdict.Step{Run: "run-" + string(rune('a'+users/50)), Users: users, Valid: true, Count: uint64(600 * rps), Throughput: rps, P50: p50, P95: p95, P99: p99, Max: most,
+	row := func(users int, rps, p50, p95, p99, most, cpu float64) sizing.Step {
+		return sizing.Step{Run: "run-" + string(rune('a'+users/50)), Users: users, Valid: true, Count: uint64(600 * rps), Throughput: rps, P50: p50, P95: p95, P99: p99, Max: most,
 			CPU: map[string]float64{"app": cpu}, Memory: map[string]float64{"app": 0.9 * (1 << 30)}}
 	}
-	steps := []verdict.Step{
+	steps := []sizing.Step{
 		row(50, 10, 39, 60, 80, 98, 15), row(200, 40, 47, 100, 150, 200, 85), row(400, 80, 46, 150, 300, 372, 130),
 		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
 	}
 	return SizingDocument{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
-		Sizing: verdict.Size(steps, verdict.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
+		Sizing: sizing.Size(steps, sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
 		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
-		Drift: []StepDrift{{Users: 50, Signals: []verdict.Drift{{Signal: "memory of app", State: verdict.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
-			{Signal: "CPU of app", State: verdict.Steady, Sentence: "CPU of app: no drift that matters"}}}}}
+		Drift: []StepDrift{{Users: 50, Signals: []drift.Drift{{Signal: "memory of app", State: drift.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
+			{Signal: "CPU of app", State: drift.Steady, Sentence: "CPU of app: no drift that matters"}}}}}
 }
 
 func TestSizingGolden(t *testing.T) {
 	d := seedDocument(t)
-	golden(t, "sizing.md", render(t, func(w io.Writer) error { return SizingMarkdown(w, d) }))
+	golden(t, "sizing.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
 	golden(t, "sizing.csv", render(t, func(w io.Writer) error { return SizingCSV(w, d) }))
-	golden(t, "sizing.json", render(t, func(w io.Writer) error { return SizingJSON(w, d) }))
+	golden(t, "sizing.json", render(t, func(w io.Writer) error { return JSON(w, d) }))
 }
 
-// A ladder that says little: interrupted, refused by a proxy, chosen by a search, too short for a grade.
+// A ladder with little evidence: interrupted, refused by a proxy, chosen by a search, too short for a
+// grade.
 func TestSizingOfLittle(t *testing.T) {
 	d := seedDocument(t)
 	steps := d.Steps[:3]
@@ -57,11 +59,11 @@ func TestSizingOfLittle(t *testing.T) {
 	steps[1].Valid, steps[1].Why = false, "lag: <b>late</b> | \"x\""
 	steps[2].Failures, steps[2].Classes, steps[2].Proxy = 1, map[string]uint64{"4xx": 8}, []string{"=cmd: post: status 403 challenge page of a proxy"}
 	steps[2].Memory, steps[2].CPU = nil, nil
-	d.Sizing = verdict.Size(steps, d.Machine, d.Plan.Prices)
+	d.Sizing = sizing.Size(steps, d.Machine, d.Plan.Prices)
 	d.Complete, d.Why = false, "interrupted by <script>"
 	d.Search = &record.Capacity{Kind: record.AtLeast, Users: 500, Why: "max_users"}
-	golden(t, "sizing-little.md", render(t, func(w io.Writer) error { return SizingMarkdown(w, d) }))
-	page := string(render(t, func(w io.Writer) error { return SizingHTML(w, d) }))
+	golden(t, "sizing-little.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
 	for _, bad := range []string{"<script>\n", "<b>late", "by <script>"} {
 		if n := strings.Count(page, bad); n > 1 || n == 1 && bad != "<script>\n" { // the page's own
 			t.Errorf("the page holds %q", bad)
@@ -72,8 +74,8 @@ func TestSizingOfLittle(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	// Nothing at all.
-	for _, empty := range []SizingDocument{{}, {Sizing: verdict.Size(nil, verdict.Machine{}, nil)}} {
-		if text := string(render(t, func(w io.Writer) error { return SizingMarkdown(w, empty) })); !strings.Contains(text, "No step carries a grade") {
+	for _, empty := range []SizingDocument{{}, {Sizing: sizing.Size(nil, sizing.Machine{}, nil)}} {
+		if text := string(render(t, func(w io.Writer) error { return Markdown(w, empty) })); !strings.Contains(text, "No step carries a grade") {
 			t.Error(text)
 		}
 	}
@@ -81,7 +83,7 @@ func TestSizingOfLittle(t *testing.T) {
 
 func TestSizingPage(t *testing.T) {
 	d := seedDocument(t)
-	page := string(render(t, func(w io.Writer) error { return SizingHTML(w, d) }))
+	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
 	for _, want := range []string{`<td class="kind k-excellent">✅ Excellent</td>`, `<td class="kind k-poor">❌ Poor</td>`, "default-src 'none'", "Performance test results: CX23"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
@@ -91,7 +93,7 @@ func TestSizingPage(t *testing.T) {
 		t.Error("the page needs something from elsewhere")
 	}
 	var back map[string]any
-	if err := json.Unmarshal(render(t, func(w io.Writer) error { return SizingJSON(w, d) }), &back); err != nil || back["comfortable"].(map[string]any)["users"] != 200.0 {
+	if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &back); err != nil || back["comfortable"].(map[string]any)["users"] != 200.0 {
 		t.Errorf("%v, %v", back["comfortable"], err)
 	}
 }
@@ -102,7 +104,7 @@ func TestSizingStepsEndAtMaxUsers(t *testing.T) {
 	d.Plan.Unbounded = &plan.Unbounded{MaxUsers: 5000}
 	for users, want := range map[float64]bool{4000: true, 3000: false} {
 		d.Search = &record.Capacity{Kind: record.Estimate, Users: users}
-		md := string(render(t, func(w io.Writer) error { return SizingMarkdown(w, d) }))
+		md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
 		if strings.Contains(md, "none beyond max") != want {
 			t.Errorf("%g users:\n%s", users, md)
 		}

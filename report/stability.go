@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/drift"
+	"plimsoll/judge/stats"
 )
 
-// Stability is what one signal did inside the measured phases of the judged runs of an engine.
+// Stability describes one signal inside the measured phases of the judged runs of an engine.
 type Stability struct {
 	Engine string          `json:"engine"`
 	Signal string          `json:"signal"`
@@ -18,15 +18,16 @@ type Stability struct {
 	Arms   []StabilityCell `json:"arms"` // as Document.Arms
 }
 
-// StabilityCell is one arm of it: in how many runs the signal did what (verdict.FindDrift), and its course over them.
+// StabilityCell is one arm of it: the number of runs with each state of the signal (drift.FindDrift), and its
+// course over them.
 type StabilityCell struct {
 	Runs      int `json:"runs"`
 	Rises     int `json:"rises"`
 	Falls     int `json:"falls"`
 	LevelsOff int `json:"levels_off"`
 	TooShort  int `json:"too_short"`
-	// First and Last are medians over the runs, Hours how long those were; PerHour the mean of the runs' slopes with its 95 %
-	// interval over the runs. All are NaN where no run knows them.
+	// First and Last are medians over the runs, Hours how long those were; PerHour the mean of the runs' slopes with
+	// its 95 % interval over the runs. All are NaN where no run knows them.
 	First   Number `json:"first"`
 	Last    Number `json:"last"`
 	Hours   Number `json:"hours"`
@@ -39,8 +40,8 @@ type StabilityCell struct {
 	Against *StabilityDelta `json:"against,omitempty"`
 }
 
-// StabilityDelta is the mean difference of relative changes over a run, 0.05 is five points, with its 95 % interval over the
-// blocks. Differs says that it is significant at 1 % (t, Holm over the signals) and at least [apartFrom].
+// StabilityDelta is the mean difference of relative changes over a run, 0.05 is five points, with its 95 % interval
+// over the blocks. Differs reports that it is significant at 1 % (t, Holm over the signals) and at least [apartFrom].
 type StabilityDelta struct {
 	Blocks  int    `json:"blocks"`
 	Value   Number `json:"value"`
@@ -55,13 +56,14 @@ const (
 	apartFrom  = 0.02
 )
 
-// moved says in how many of the runs the signal did most often, "rises" or "falls", if in more than half.
+// moved returns the state, "rises" or "falls", that the signal had in more than half of the runs, and
+// their number; "" if there is none.
 func (c StabilityCell) moved() (state string, runs int) {
 	switch {
 	case 2*c.Rises > c.Runs:
-		return verdict.Rises, c.Rises
+		return drift.Rises, c.Rises
 	case 2*c.Falls > c.Runs:
-		return verdict.Falls, c.Falls
+		return drift.Falls, c.Falls
 	}
 	return "", 0
 }
@@ -73,7 +75,7 @@ func (s Stability) worthARow() bool {
 	})
 }
 
-// stability sums up what moved inside the runs.
+// stability sums up the drift inside the runs.
 func (b *builder) stability() {
 	for _, e := range b.d.Engines {
 		var rows []Stability
@@ -102,14 +104,14 @@ func (b *builder) stability() {
 	}
 }
 
-// driftOf returns what a signal did in a run.
-func driftOf(r RunData, signal string) (verdict.Drift, bool) {
+// driftOf returns the drift of a signal in a run.
+func driftOf(r RunData, signal string) (drift.Drift, bool) {
 	for _, d := range r.Drift {
 		if d.Signal == signal {
 			return d, true
 		}
 	}
-	return verdict.Drift{}, false
+	return drift.Drift{}, false
 }
 
 func stabilityCell(runs []RunData, signal string) StabilityCell {
@@ -123,13 +125,13 @@ func stabilityCell(runs []RunData, signal string) StabilityCell {
 		}
 		c.Runs++
 		switch d.State {
-		case verdict.Rises:
+		case drift.Rises:
 			c.Rises++
-		case verdict.Falls:
+		case drift.Falls:
 			c.Falls++
-		case verdict.LevelsOff:
+		case drift.LevelsOff:
 			c.LevelsOff++
-		case verdict.TooShort:
+		case drift.TooShort:
 			c.TooShort++
 		}
 		if d.PerHour == nil {
@@ -198,7 +200,7 @@ func judgeApart(rows []Stability, k int) {
 	}
 }
 
-// stabilitySections is a table per engine of what moved; nothing where nobody asked.
+// stabilitySections returns a table of drift per engine; none where drift was not determined.
 func (d Document) stabilitySections() []section {
 	var out []section
 	for _, e := range d.Engines {
@@ -310,10 +312,11 @@ func (c StabilityCell) againstText() string {
 	return text
 }
 
-// told are the signals whose drift is worth a comment by itself.
+// told are the signals whose drift has a comment of its own.
 var told = []string{"mean response", "throughput"}
 
-// stabilityComments say which arm's response times or throughput drift, and where the arms do not drift alike.
+// stabilityComments name the arms whose response times or throughput drift, and the signals in which the arms
+// drift differently.
 func (d Document) stabilityComments() []string {
 	var out []string
 	for _, s := range d.Stability {
@@ -321,7 +324,7 @@ func (d Document) stabilityComments() []string {
 			name := prefix(d.engineLabel(s.Engine)) + d.Arms[i].Label
 			if state, n := c.moved(); state != "" && slices.Contains(told, s.Signal) {
 				word := "climbed"
-				if state == verdict.Falls {
+				if state == drift.Falls {
 					word = "fell"
 				}
 				text := fmt.Sprintf("%s: %s %s from %s to %s in %s (%d of %s; slope %s per hour, 95 %% interval over the runs)", name, s.Signal, word,

@@ -8,23 +8,25 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/drift"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
 )
 
-// hour is what a run of an hour did minute by minute: mean response from first to last and a steady throughput.
-func hour(rng *rand.Rand, first, last float64) []verdict.Drift {
-	mean := verdict.Signal{Name: "mean response", Unit: "ms", Step: time.Minute, Material: 0.02}
-	post := verdict.Part{Name: "post", Weight: 1}
-	rate := verdict.Signal{Name: "throughput", Unit: "1/s", Step: time.Minute, Material: 0.05}
+// hour returns the drift of a run of an hour, minute by minute: mean response from first to last and a steady
+// throughput.
+func hour(rng *rand.Rand, first, last float64) []drift.Drift {
+	mean := drift.Signal{Name: "mean response", Unit: "ms", Step: time.Minute, Material: 0.02}
+	post := drift.SignalPart{Name: "post", Weight: 1}
+	rate := drift.Signal{Name: "throughput", Unit: "1/s", Step: time.Minute, Material: 0.05}
 	for i := range 61 {
 		v := first + (last-first)*float64(i)/60 + 0.5*rng.NormFloat64()
 		mean.Values = append(mean.Values, v)
 		post.Values = append(post.Values, 2*v)
 		rate.Values = append(rate.Values, 230+3*rng.NormFloat64())
 	}
-	mean.Parts = []verdict.Part{post}
-	return verdict.FindDrift([]verdict.Signal{mean, rate})
+	mean.Parts = []drift.SignalPart{post}
+	return drift.FindDrift([]drift.Signal{mean, rate})
 }
 
 // climbing is a comparison whose base climbs from 41 to 60 ms, and whose new arm to another end.
@@ -52,7 +54,7 @@ func TestStability(t *testing.T) {
 	if base.Rises != 6 || base.Runs != 6 || base.Against != nil || base.Lo > 19 || base.Hi < 19 || fresh.Against == nil || fresh.Against.Blocks != 6 || fresh.Against.Differs {
 		t.Errorf("base %+v, new %+v", base, fresh)
 	}
-	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	for _, want := range []string{"PostgreSQL: base: mean response climbed from 41", " to 5", "in the hour (6 of 6 runs; slope +1", "95 % interval over the runs): post.", "### Stability of the bounded test - PostgreSQL",
 		"rose in 6 of 6", "No drift that matters in most runs: throughput."} {
 		if !strings.Contains(text, want) {
@@ -67,22 +69,22 @@ func TestStability(t *testing.T) {
 	if state, _ := c.moved(); state != "" || !c.Against.Differs || c.Against.Value > -0.4 || c.Against.Value < -0.5 {
 		t.Errorf("an arm that does not climb: %+v %+v", c, c.Against)
 	}
-	text = string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	text = string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	if !strings.Contains(text, "new: mean response does not drift as with the base: -4") {
 		t.Error("the comments do not say that the arms differ")
 	}
 	in := full().input()
 	for i := range in.Runs {
-		in.Runs[i].Drift = verdict.FindDrift([]verdict.Signal{{Name: "throughput", Unit: "1/s", Step: time.Second, Values: []float64{1, 2}}})
+		in.Runs[i].Drift = drift.FindDrift([]drift.Signal{{Name: "throughput", Unit: "1/s", Step: time.Second, Values: []float64{1, 2}}})
 	}
-	text = string(render(t, func(w io.Writer) error { return Markdown(w, From(in)) }))
+	text = string(render(t, func(w io.Writer) error { return FullMarkdown(w, From(in)) }))
 	if !strings.Contains(text, "1 signal lies in measured phases too short to see a drift: nothing is said about it.") {
 		t.Error("short phases are not told")
 	}
 }
 
-// TestStabilityCalibration counts how often equal arms are said to drift differently, over two signals: at most 1 % of comparisons
-// may; and how often a difference of a fifth is seen.
+// TestStabilityCalibration counts how often equal arms are found to drift differently, over two signals: at most 1 %
+// of comparisons may; and how often a difference of a fifth is seen.
 func TestStabilityCalibration(t *testing.T) {
 	const times = 2000
 	rng := rand.New(rand.NewPCG(501, 1))
@@ -92,7 +94,7 @@ func TestStabilityCalibration(t *testing.T) {
 			out[b].Cell.Block = b + 1
 			for _, name := range []string{"mean response", "throughput"} {
 				v := change + 0.05*rng.NormFloat64()
-				out[b].Drift = append(out[b].Drift, verdict.Drift{Signal: name, Change: &v, State: verdict.Steady})
+				out[b].Drift = append(out[b].Drift, drift.Drift{Signal: name, Change: &v, State: drift.Steady})
 			}
 		}
 		return out
@@ -125,8 +127,8 @@ func TestShiftSection(t *testing.T) {
 	in := full().input()
 	rng := rand.New(rand.NewPCG(502, 1))
 	var pairs []stats.RunPair
-	run := func(slower float64) []stats.Counts {
-		c := stats.Counts{}
+	run := func(slower float64) []stats.SparseCounts {
+		c := stats.SparseCounts{}
 		level := 1 + 0.01*rng.NormFloat64()
 		for k := 1; k <= 100; k++ {
 			v := float64(k) * level
@@ -135,7 +137,7 @@ func TestShiftSection(t *testing.T) {
 			}
 			c.Value, c.N = append(c.Value, v), append(c.N, 60)
 		}
-		return []stats.Counts{c}
+		return []stats.SparseCounts{c}
 	}
 	for range 6 {
 		pairs = append(pairs, stats.RunPair{Base: run(1), New: run(1.3)})
@@ -146,7 +148,7 @@ func TestShiftSection(t *testing.T) {
 	}
 	in.Arms[0].Shifts = []verdict.Shift{x}
 	d := From(in)
-	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	md := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
 	for _, want := range []string{"Where the response times shifted - PostgreSQL", "op: slower from p95 (+", "p99", "slower →", "●"} {
 		if !strings.Contains(md, want) || !strings.Contains(page, want) {

@@ -43,8 +43,8 @@ func (g Graph) SVG(w io.Writer) error {
 	return err
 }
 
-// svg draws the graph. Curves lie in an inner svg whose units are those of the outer one, so that a script can zoom by
-// changing its view box; data-end, data-lo and data-hi on it say what a unit is worth.
+// svg draws the graph. Curves lie in an inner svg whose units are those of the outer one, so that a script can zoom
+// by changing its view box; data-end, data-lo and data-hi on it give the range of the axes.
 func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 	legend := rows(g.keys(), svgWidth-16, func(k key) float64 { return 25 + signWidth*float64(len([]rune(svgText(k)))) + 12 })
 	head := titleRow + 8 + keyRow*len(legend)
@@ -108,7 +108,7 @@ func (g Graph) svg(b *bytes.Buffer, attributes, style string) {
 	b.WriteString("</svg>\n</svg>\n")
 }
 
-// svgNoData draws what stands in the place of curves.
+// svgNoData draws the text in the place of curves.
 func (g Graph) svgNoData(b *bytes.Buffer, head int) {
 	fmt.Fprintf(b, `<line class="axis" x1="%d" x2="%d" y1="%[3]d" y2="%[3]d"/>`+"\n", areaX, areaX+areaW, head+areaH)
 	lines := wrap("no data: "+oneLine(g.data.NoData), 58, 6)
@@ -118,7 +118,8 @@ func (g Graph) svgNoData(b *bytes.Buffer, head int) {
 	b.WriteString("</svg>\n")
 }
 
-// bands returns the stretches of an arm's band that can be seen: between its gaps, and where it is wider than fine somewhere.
+// bands returns the stretches of an arm's band that can be seen: between its gaps, and where it is wider than fine
+// somewhere.
 func (g Graph) bands(a ArmLine, fine float64) []piece {
 	var out []piece
 	if len(a.Lo) == 0 {
@@ -136,7 +137,7 @@ func (g Graph) bands(a ArmLine, fine float64) []piece {
 	return out
 }
 
-func svgSpans(b *bytes.Buffer, class string, spans []Span, x func(float64) float64) {
+func svgSpans(b *bytes.Buffer, class string, spans []Stretch, x func(float64) float64) {
 	for _, s := range spans {
 		from, to := max(x(s.From), 0), min(x(s.To), areaW)
 		if to > from {

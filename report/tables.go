@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
-// A table is what Markdown and HTML show alike. Right says which columns hold numbers. A cell of column Kind (-1 for
-// none) is a conclusion, a level or a yes or no, which a form may color.
+// A table has the same content in Markdown and HTML. Right marks the columns that hold numbers. A cell of column
+// Kind (-1 for none) is a conclusion, a level or a yes or no, which a form may color.
 type table struct {
 	Head  []string
 	Right []bool
@@ -29,7 +29,7 @@ func newTable(kind int, head ...string) *table {
 
 func (t *table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// A section is a heading with what stands below it, in the order of the fields.
+// A section is a heading with its content, in the order of the fields.
 type section struct {
 	Level  int // 2 or 3
 	Title  string
@@ -40,40 +40,10 @@ type section struct {
 	// Links lists pages in a table of its own, with LinkHead above it.
 	LinkHead []string
 	Links    []linkRow
-	// Raw says that Items are a person's own words, which may hold markup.
+	// Raw means that Items are a person's own words, which may hold markup.
 	Raw bool
-	// Drawing is a picture that is no Graph, or nil.
+	// Drawing is a picture that is not a Graph, or nil.
 	Drawing *TrendGraph
-}
-
-// sections lays the document out. Title and verdicts stand above.
-func (d Document) sections() []section {
-	var out []section
-	add := func(s section) { out = append(out, s) }
-	add(section{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments, Notes: personNote(d.DraftedComments, "comments")})
-	add(section{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions, Notes: personNote(d.DraftedActions, "action items")})
-	setup := newTable(-1, "Setting", "Value")
-	for _, r := range d.Setup {
-		setup.add(r.Name, r.Value)
-	}
-	add(section{Level: 2, Title: "Setup", Table: setup})
-	add(section{Level: 2, Title: "Results"})
-	out = append(out, d.pageSections()...)
-	out = append(out, d.capacitySections()...)
-	out = append(out, d.limiterSections()...)
-	out = append(out, d.endpointSections()...)
-	out = append(out, d.protocolSections()...)
-	out = append(out, d.shiftSections()...)
-	out = append(out, d.furtherSections()...)
-	out = append(out, d.stabilitySections()...)
-	out = append(out, d.opSections()...)
-	out = append(out, d.sideSections()...)
-	out = append(out, userSections(d.Users, d.Login, d.Mix, d.userLabel)...)
-	out = append(out, d.ruleSections()...)
-	out = append(out, d.validitySection())
-	out = append(out, d.gateSections()...)
-	out = append(out, d.graphSections()...)
-	return append(out, d.chapterSections()...)
 }
 
 // deltaLabel names the rows that compare an engine with the first.
@@ -96,7 +66,7 @@ func (d Document) capacityHead(first ...string) *table {
 	return newTable(-1, head...)
 }
 
-func (d Document) deltaHead(a Arm) string {
+func (d Document) deltaHead(a ArmLabel) string {
 	if len(d.Arms) > 2 {
 		return "Delta " + a.Label
 	}
@@ -236,7 +206,7 @@ func (d Document) endpointSections() []section {
 	return out
 }
 
-func endpointTable(f Finding, base, fresh string) *table {
+func endpointTable(f NamedVerdict, base, fresh string) *table {
 	t := newTable(1, "Endpoint", "Verdict", ">"+base, ">"+fresh, ">Effect", ">Margin", ">Could find", ">Pairs", ">Needed", "Why")
 	for _, r := range f.Verdict.Results {
 		needed := dash
@@ -257,7 +227,7 @@ func kindText(k verdict.Kind, indicative bool) string {
 	return string(k)
 }
 
-func skippedNotes(f Finding) []string {
+func skippedNotes(f NamedVerdict) []string {
 	var out []string
 	for _, s := range f.Skipped {
 		out = append(out, fmt.Sprintf("Not judged: %s (%s).", s.Name, s.Value))
@@ -268,7 +238,7 @@ func skippedNotes(f Finding) []string {
 func (d Document) opSections() []section {
 	var out []section
 	for _, o := range d.Ops {
-		t := newTable(-1, "Operation", "Arm", ">Count", ">per s", ">Errors", ">p50 ms", ">p95 ms", ">p99 ms")
+		t := opTable([]string{"Operation", "Arm"}, false, false)
 		for _, row := range o.Rows {
 			for i, c := range row.Arms {
 				name := row.Name
@@ -276,7 +246,8 @@ func (d Document) opSections() []section {
 					t.add(name, d.Arms[i].Label, "absent", dash, dash, dash, dash, dash)
 					continue
 				}
-				t.add(name, d.Arms[i].Label, strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), o.latency(i, c, "p50", c.P50), o.latency(i, c, "p95", c.P95), o.latency(i, c, "p99", c.P99))
+				latency := func(name string, v Number) string { return o.latency(i, c, name, v) }
+				t.add(append([]string{name, d.Arms[i].Label}, opCells(c, latency)...)...)
 			}
 		}
 		s := section{Level: 3, Title: "Operations of the bounded test" + dashLabel(d.engineLabel(o.Engine)), Table: t}

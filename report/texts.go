@@ -6,8 +6,8 @@ import (
 	"plimsoll/plan"
 )
 
-// draft writes the comments and the action items. Those of a person, of the caller or else of the plan, take their place, and the draft
-// is kept beside them.
+// draft writes the comments and the action items. Those of a person, of the caller or else of the plan, take their
+// place, and the draft is kept beside them.
 func (b *builder) draft() {
 	d := b.d
 	var own plan.Report
@@ -25,7 +25,7 @@ func (b *builder) draft() {
 	}
 }
 
-// personNote marks what a person wrote.
+// personNote marks texts that a person wrote.
 func personNote(drafted bool, what string) []string {
 	if drafted {
 		return nil

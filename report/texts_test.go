@@ -10,7 +10,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestTextsOfAPerson: they take the place of the drafted ones in every form, are marked as a person's, and the draft stays in JSON.
+// TestTextsOfAPerson: they take the place of the drafted ones in every form, are marked as a person's, and the draft
+// stays in JSON.
 func TestTextsOfAPerson(t *testing.T) {
 	s := scenes()["aa"]
 	draft := From(s.input())

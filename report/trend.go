@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -9,27 +8,29 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
 )
 
 // TrendFormat is the version of the JSON form of a [TrendDocument].
 const TrendFormat = 1
 
-// A ReleasePair is what one comparison says of two releases on one database: the supported users of each pair of runs.
+// A ReleasePair is one comparison of two releases on one database: the supported users of each pair of runs.
 type ReleasePair struct {
 	Comparison string // its id, or the file that it was read from
-	Host       string // what it ran on, empty if unknown
+	Host       string // the host, empty if unknown
 	Base, New  string // the releases
 	Database   string // empty where it has no name
 	Pairs      []verdict.Pair
-	// NotComplete says what became of a comparison that is not complete, beginning with a verb; empty for one that is.
+	// NotComplete describes the end of a comparison that is not complete, beginning with a verb; empty for one that
+	// is.
 	NotComplete string
 }
 
-// A TrendDocument is supported users by release, over many comparisons. Every number that joins two releases is a ratio within a comparison, or a product of
-// such ratios; numbers of different comparisons, that is of different days and hosts, are never divided by each other.
+// A TrendDocument is supported users by release, over many comparisons. Every number that joins two releases is a
+// ratio within a comparison, or a product of such ratios; numbers of different comparisons, that is of different days
+// and hosts, are never divided by each other.
 type TrendDocument struct {
 	Format    int             `json:"format"`
 	Databases []TrendDatabase `json:"databases"`
@@ -55,7 +56,8 @@ type TrendChain struct {
 	Places int `json:"places"`
 }
 
-// TrendRelease is one release: its supported users against the first release of its chain, as a relative difference. The first has 0.
+// TrendRelease is one release: its supported users against the first release of its chain, as a relative difference.
+// The first has 0.
 type TrendRelease struct {
 	Release string `json:"release"`
 	Against Delta  `json:"against_first"`
@@ -63,7 +65,8 @@ type TrendRelease struct {
 	Comparisons int `json:"comparisons"`
 }
 
-// TrendChange is a release from which on the level is another. Shift is against the level before, P is adjusted for all places of the chain.
+// TrendChange is a release from which on the level is another. Shift is against the level before, P is adjusted for
+// all places of the chain.
 type TrendChange struct {
 	Release string `json:"release"`
 	Before  string `json:"release_before"`
@@ -175,7 +178,8 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 	return out
 }
 
-// place puts the releases of a comparison into the order: a base that is new to it right before its new release, a new release at the end.
+// place puts the releases of a comparison into the order: a base that is new to it right before its new release, a
+// new release at the end.
 func place(names []string, base, fresh string) []string {
 	b, f := slices.Index(names, base), slices.Index(names, fresh)
 	switch {
@@ -189,7 +193,7 @@ func place(names []string, base, fresh string) []string {
 	return names
 }
 
-func chainOf(names []string, members []int, levels []stats.Level, links []stats.Link) TrendChain {
+func chainOf(names []string, members []int, levels []stats.ChainLevel, links []stats.Link) TrendChain {
 	var c TrendChain
 	number := map[int]int{} // of a node in the chain
 	for k, i := range members {
@@ -230,14 +234,7 @@ func trendLink(p ReleasePair, s stats.Sample, base, fresh []float64) TrendLink {
 		Effect: Delta{Value: Number(math.Expm1(s.Mean())), Lo: Number(math.Expm1(ci.Lo)), Hi: Number(math.Expm1(ci.Hi))}}
 }
 
-// TrendJSON writes the document, indented.
-func TrendJSON(w io.Writer, d TrendDocument) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(d)
-}
-
-// TrendCSV writes one line per release for other programs; ratios minus one, and empty what is not known.
+// TrendCSV writes one line per release for other programs; ratios minus one, unknown values are empty.
 func TrendCSV(w io.Writer, d TrendDocument) error {
 	rows := [][]string{{"database", "chain", "release", "against_first", "lo", "hi", "comparisons", "change", "change_lo", "change_hi", "change_p"}}
 	for _, db := range d.Databases {

@@ -12,19 +12,19 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
 )
 
 func TestTrendGolden(t *testing.T) {
 	d := FromReleases(releaseScene())
-	golden(t, "trend.md", render(t, func(w io.Writer) error { return TrendMarkdown(w, d) }))
+	golden(t, "trend.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
 	golden(t, "trend.csv", render(t, func(w io.Writer) error { return TrendCSV(w, d) }))
-	golden(t, "trend.json", render(t, func(w io.Writer) error { return TrendJSON(w, d) }))
+	golden(t, "trend.json", render(t, func(w io.Writer) error { return JSON(w, d) }))
 	golden(t, "trend.svg", render(t, TrendGraphs(d)[1].SVG))
 }
 
-// TestTrendOfPublishedNumbers is the release reports from v9.11 to v11.1: each comparison is a chain by itself, because none has a release in common
-// with another, and single pairs carry neither an interval nor a change.
+// TestTrendOfPublishedNumbers is the release reports from v9.11 to v11.1: each comparison is a chain by itself,
+// because none has a release in common with another, and single pairs carry neither an interval nor a change.
 func TestTrendOfPublishedNumbers(t *testing.T) {
 	pair := func(id, base, fresh, db string, runs ...[2]float64) ReleasePair {
 		p := ReleasePair{Comparison: id, Base: base, New: fresh, Database: db}
@@ -48,7 +48,7 @@ func TestTrendOfPublishedNumbers(t *testing.T) {
 			t.Errorf("chain %d: %+v, want %v without interval", i, c, want)
 		}
 	}
-	md := string(render(t, func(w io.Writer) error { return TrendMarkdown(w, d) }))
+	md := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
 	for _, want := range []string{"from v11.0.4 to v11.1.0-rc2 supported users changed by -3.6 %", "no interval: a comparison on the way has fewer than three pairs", "no change is looked for between v11.0.4 and v11.1.0-rc2"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("%q is missing in\n%s", want, md)
@@ -91,7 +91,8 @@ func TestTrendFindings(t *testing.T) {
 	if len(c.Changes) != 1 || c.Changes[0].Release != "v10.3" || c.Changes[0].Before != "v10.2" || math.Abs(float64(c.Changes[0].Shift.Value)+0.1) > 0.01 || c.Places != 4 {
 		t.Errorf("changes %+v at %d places", c.Changes, c.Places)
 	}
-	// Names: those of a base that is new to the chain stand right before its release, however the comparisons are given.
+	// Names: those of a base that is new to the chain stand right before its release, however the comparisons are
+	// given.
 	late := FromReleases([]ReleasePair{releaseScene()[1], releaseScene()[0]}).Databases[0].Chains[0]
 	var names []string
 	for _, r := range late.Releases {
@@ -125,7 +126,7 @@ func TestTrendForms(t *testing.T) {
 				t.Errorf("%s: the file is called %s", name, g.File)
 			}
 		}
-		page := string(render(t, func(w io.Writer) error { return TrendHTML(w, d) }))
+		page := string(render(t, func(w io.Writer) error { return HTML(w, d) }))
 		page = strings.Replace(strings.Replace(page, pageStyle, "", 1), pageScript, "", 1)
 		if strings.Contains(page, "http") && name != "nasty" && strings.Count(page, "http") != strings.Count(page, "http-equiv") {
 			t.Errorf("%s: the page holds an address", name)
@@ -149,7 +150,7 @@ func TestTrendForms(t *testing.T) {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
 		var back TrendDocument
-		if err := json.Unmarshal(render(t, func(w io.Writer) error { return TrendJSON(w, d) }), &back); err != nil || len(back.Databases) != len(d.Databases) {
+		if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &back); err != nil || len(back.Databases) != len(d.Databases) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,41 +1,22 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 )
 
 const trendTitle = "Supported users by release"
 
-// TrendMarkdown writes the document in GitHub's dialect of Markdown. It refers to the pictures of [TrendGraphs] as graphs/<file>; the caller puts them there.
-func TrendMarkdown(w io.Writer, d TrendDocument) error {
-	var b strings.Builder
-	b.WriteString("# " + trendTitle + "\n\n")
+// sheet lays the trend out. It refers to the pictures of [TrendGraphs] as graphs/<file>; the caller puts them there.
+func (d TrendDocument) sheet() sheet {
+	s := sheet{title: trendTitle, list: true, warnings: d.Warnings, parts: unfolded(d.sections()), footer: "Made by plimsoll from stored comparisons or published numbers."}
 	if len(d.Databases) == 0 {
-		b.WriteString("There is no comparison.\n\n")
+		s.alerts = append(s.alerts, alert{"There is no comparison.", ""})
 	}
 	for _, t := range d.lines() {
-		b.WriteString("- " + md(t) + "\n")
+		s.leads = append(s.leads, lead{text: t})
 	}
-	b.WriteByte('\n')
-	return writeMarkdown(w, &b, Document{}, d.Warnings, d.sections())
-}
-
-// TrendHTML writes the document as one page that needs nothing but itself.
-func TrendHTML(w io.Writer, d TrendDocument) error {
-	header := func(b *bytes.Buffer) {
-		fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n<ul>\n", trendTitle)
-		for _, t := range d.lines() {
-			b.WriteString("<li>" + esc(t) + "</li>\n")
-		}
-		b.WriteString("</ul>\n")
-		writeWarnings(b, d.Warnings)
-		b.WriteString("</header>\n")
-	}
-	return writePage(w, trendTitle, header, d.sections(), nil, "Made by plimsoll from stored comparisons or published numbers.")
+	return s
 }
 
 func (d TrendDocument) sections() []section {

@@ -18,7 +18,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// A TrendGraph is the picture of one database: the level of each release against the first of its chain, with intervals and changes. It may be drawn any number of times.
+// A TrendGraph is the picture of one database: the level of each release against the first of its chain, with
+// intervals and changes. It may be drawn any number of times.
 type TrendGraph struct {
 	// File is the name below the directory graphs, without an ending.
 	File  string
@@ -97,7 +98,7 @@ func (g TrendGraph) scale() []tick {
 
 const trendAxis = "% of the first release of the chain"
 
-// alternative says in a sentence what the picture shows.
+// alternative describes the picture in a sentence.
 func (g TrendGraph) alternative() string {
 	parts := make([]string, len(g.marks))
 	for i, m := range g.marks {
@@ -121,7 +122,7 @@ const (
 	trendH     = 250
 )
 
-// trendStyle is what a trend that stands alone has beside the style of graphs.
+// trendStyle is the style of a standalone trend beside the style of graphs.
 const trendStyle = `<style>.whisker{stroke:#0072b2;stroke-width:1.6}.dot{fill:#0072b2}.change{stroke:#b00020;stroke-width:1.6;stroke-dasharray:4 3}.gap{stroke:#bbb;stroke-width:1.5}.chart .called{fill:#b00020;font-weight:bold}</style>` + "\n"
 
 // SVG draws the picture as a file of its own, without any outside address but the name of the format.
@@ -248,7 +249,7 @@ func (g TrendGraph) PNG(w io.Writer) error {
 	return enc.Encode(w, paletted(c.Image()))
 }
 
-// writeDrawing writes the picture into a page, with what it shows as text.
+// writeDrawing writes the picture into a page, with its description as text.
 func (g TrendGraph) writeDrawing(b *bytes.Buffer, id int) {
 	fmt.Fprintf(b, `<figure class="roomy" aria-labelledby="t%[1]d"><figcaption><b id="t%[1]d">%[2]s</b></figcaption>`+"\n", id, esc(g.title+" ("+trendAxis+")"))
 	g.svg(b, "", "")

@@ -9,26 +9,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"plimsoll/measure"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/workload"
+	"plimsoll/run/record"
 )
 
-// UsersOf is what the users of one arm on one engine did besides the operations of the steady state: the judged runs
+// UsersOf describes the users of one arm on one engine beside the operations of the steady state: the judged runs
 // together. Durations are nanoseconds in JSON.
 type UsersOf struct {
 	Engine string `json:"engine"`
 	Arm    string `json:"arm"`
 	Runs   int    `json:"runs"`
-	// Mixes compares what was asked for with what was done, by behavior, in the measured phase.
+	// Mixes compares the planned with the measured mix, by behavior, in the measured phase.
 	Mixes []workload.Mix `json:"mixes,omitempty"`
 	// Messages counts the whole runs, Grace is how long a message may take.
 	Messages workload.LedgerCount `json:"messages"`
 	Grace    time.Duration        `json:"grace"`
-	// Audit adds up what was read back; nil if nobody could. AuditErrors says where it went wrong.
+	// Audit adds up the audits of messages read back; nil if no run had one. AuditErrors are the
+	// errors of audits.
 	Audit       *workload.AuditResult `json:"audit,omitempty"`
 	AuditErrors []string              `json:"audit_errors,omitempty"`
 	Login       []OpLine              `json:"login,omitempty"`
@@ -43,7 +43,7 @@ type OpLine struct {
 
 // A StormOf is one storm of the plan over the runs of an arm. Affected and Missed are sums, Back is the longest.
 type StormOf struct {
-	record.Storm
+	record.StormOutcome
 	// Begin is counted from the beginning of the measured phase.
 	Begin time.Duration `json:"begin"`
 	All   OpCell        `json:"all"`
@@ -73,7 +73,7 @@ func mixText(w plan.Workload) string {
 	return w.ActionMix
 }
 
-// usersOf adds up runs; false if there is nothing to say about them.
+// usersOf adds up runs; false if there is nothing to report.
 func usersOf(runs []RunData) (UsersOf, bool) {
 	var u UsersOf
 	var did workload.Snapshot
@@ -97,7 +97,7 @@ func usersOf(runs []RunData) (UsersOf, bool) {
 		measured, _ := r.Manifest.Phase("measure")
 		for i, s := range x.Storms {
 			if i == len(u.Storms) {
-				u.Storms = append(u.Storms, StormOf{Storm: s, Begin: s.From - measured.From})
+				u.Storms = append(u.Storms, StormOf{StormOutcome: s, Begin: s.From - measured.From})
 				storms = append(storms, map[string]*measure.Window{})
 			} else {
 				t := &u.Storms[i]
@@ -156,7 +156,7 @@ func lines(ws map[string]*measure.Window) ([]OpLine, OpCell) {
 	return out, opCell(all, 0, record.TailOp{}, nil)
 }
 
-// userWarnings is what a reader must not overlook.
+// userWarnings are the warnings about users.
 func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
 	var out []string
 	for _, u := range us {
@@ -191,7 +191,8 @@ func userWarnings(us []UsersOf, label func(UsersOf) string) []string {
 // mostActions is how many actions a table shows; the others are added up.
 const mostActions = 12
 
-// userSections lays out what the users did. label names an arm; "" for all when there is only one.
+// userSections lays out the sections about users. label names an arm; "" for all when there is only
+// one.
 func userSections(us []UsersOf, login, mix string, label func(UsersOf) string) []section {
 	if len(us) == 0 {
 		return nil
@@ -418,8 +419,8 @@ func stormSection(us []UsersOf, head headFunc, row rowFunc) []section {
 		"Seconds count from the beginning of the measured phase. The storms' own operations are only here; what the other users felt meanwhile is in the operations of the bounded test."}}}
 }
 
-// RunText writes what the users of one run did, for people, as plain text; nothing if there is nothing to say. p may
-// be nil.
+// RunText describes the users of one run, for people, as plain text; nothing if there is nothing to report. p may be
+// nil.
 func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	u, ok := usersOf([]RunData{r})
 	if !ok {
@@ -436,26 +437,8 @@ func RunText(w io.Writer, r RunData, p *plan.Plan) error {
 	}
 	for _, s := range userSections([]UsersOf{u}, login, mix, none) {
 		b.WriteString("\n" + oneLine(s.Title) + ":\n")
-		widths := make([]int, len(s.Table.Head))
-		rows := append([][]string{s.Table.Head}, s.Table.Rows...)
-		for _, r := range rows {
-			for i, c := range r {
-				widths[i] = max(widths[i], utf8.RuneCountInString(oneLine(c)))
-			}
-		}
-		for _, r := range rows {
-			var line strings.Builder
-			for i, c := range r {
-				c = oneLine(c)
-				space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-				if s.Table.Right[i] {
-					c = space + c
-				} else {
-					c += space
-				}
-				line.WriteString("  " + c)
-			}
-			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		for _, l := range s.Table.text() {
+			b.WriteString(l + "\n")
 		}
 		for _, n := range s.Notes {
 			for _, l := range wrap(oneLine(n), 118, 20) {

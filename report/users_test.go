@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -9,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/workload"
+	"plimsoll/run/record"
 )
 
 // live gives a run users that did something: 16 actions, storms, logins, messages. bad is how wrong it went.
@@ -38,7 +39,7 @@ func live(r *RunData, bad int, hostile string) {
 		Format: record.UsersVersion, Phase: "measure", Grace: 10 * time.Second, Mixes: workload.Snapshot{b}.Mixes(),
 		Whole: workload.LedgerCount{Acked: 2000, Judged: 1900, Seen: 60000 - int64(bad)*3, Late: 2, Lost: int64(bad) * 3, Duplicated: int64(bad) * 5, Misordered: int64(bad)},
 		Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 2000 - bad, Part: 1}, Took: time.Second},
-		Storms: []record.Storm{
+		Storms: []record.StormOutcome{
 			{Kind: "reconnect", Share: 0.5, Over: 2 * time.Second, From: 10 * time.Second, To: 13 * time.Second, Affected: 200, Done: 200 - bad, Missed: bad, Back: 2600 * time.Millisecond},
 			{Kind: "mention", From: 16 * time.Second, To: 18 * time.Second, Affected: 1},
 		},
@@ -78,9 +79,13 @@ func b2i(b bool) int {
 
 func TestUsersGolden(t *testing.T) {
 	d := From(liveInput(""))
-	golden(t, "users.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	golden(t, "users.md", render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	golden(t, "users.txt", render(t, func(w io.Writer) error { return Screen(w, d, 100) }))
-	golden(t, "users.json", render(t, func(w io.Writer) error { return JSON(w, d) }))
+	of, err := json.MarshalIndent(d.Users[len(d.Users)-1], "", " ") // of one arm
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "users.json", append(of, '\n'))
 	for i, r := range liveInput("").Runs[:2] {
 		golden(t, fmt.Sprintf("users-run-%d.txt", i), render(t, func(w io.Writer) error { return RunText(w, r, mustPlan(planText)) }))
 	}
@@ -109,7 +114,7 @@ func TestUsersOfHostileNames(t *testing.T) {
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img src=x") {
 		t.Error("a name got out of the page")
 	}
-	text := string(render(t, func(w io.Writer) error { return Markdown(w, d) }))
+	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
 	for _, bad := range []string{"\n# head", "\x1b", "\u202e", " <script>"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("a name got out of the Markdown: %q", bad)

@@ -4,10 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
-// TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing: a distance of 0 points would say that they did as asked.
+// TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing: a distance of 0 points would say that they
+// did as asked.
 func TestWarningsNameMessagesThatNobodyCanLookForAndUsersWhoAchieveNothing(t *testing.T) {
 	u := UsersOf{Messages: workload.LedgerCount{Acked: 9, Unnamed: 2, Repeated: 1}, Mixes: []workload.Mix{{Behavior: "reader", Failed: 3, Flagged: true}}}
 	got := userWarnings([]UsersOf{u}, func(UsersOf) string { return "" })

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the program as it is shipped: scripts/build.sh [FILE], bin/plimsoll by default. It is static, so that it runs on any Linux
-# of its processor and in an empty container, and names no directory of the machine that built it. What debuggers read (DWARF) is left out;
-# the symbol table stays, for perf and for govulncheck -mode=binary. Stack traces and profiles need neither.
+# Builds the program as it is shipped: scripts/build.sh [FILE], bin/plimsoll by default. It is static, so that it runs
+# on any Linux of its processor and in an empty container, and names no directory of the machine that built it. The
+# debug information (DWARF) is left out; the symbol table stays, for perf and for govulncheck -mode=binary. Stack
+# traces and profiles need neither.
 set -euo pipefail
 out=${1:-bin/plimsoll}
 case $out in

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Measures the data verbs on this machine: load, indexes and restore of a million posts (or another SPEC) on both engines, each
-# restore beside a plain copy of the same bytes in the same run. Holds them against the figures of docs/dataset.md.
-# Usage: scripts/dataset.sh [SPEC [DIR]]; DIR (default a temporary directory here) needs about 10 GB for a million posts.
-# Exit status 0: all figures were reached, 1: some were not, or a step failed.
+# Measures the data verbs on this machine: load, indexes and restore of a million posts (or another SPEC) on both
+# engines, each restore beside a plain copy of the same bytes in the same run. Holds them against the figures of
+# docs/dataset.md. Usage: scripts/dataset.sh [SPEC [DIR]]; DIR (default a temporary directory here) needs about 10 GB
+# for a million posts. Exit status 0: all figures were reached, 1: some were not, or a step failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 spec=${1:-million}

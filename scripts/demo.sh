@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Sets up, builds, and runs the demo; then says whether it found what was planted. Arguments go to `plimsoll demo`.
-# Exit status 0: a planted slowdown was found on every database (status 3 of the demo), or nothing was planted and nothing was found
-# (status 0, or 4 for inconclusive). Anything else is the demo's own status, or 1.
+# Sets up, builds, and runs the demo; then reports whether it found the planted slowdown. Arguments go to `plimsoll
+# demo`. Exit status 0: a planted slowdown was found on every database (status 3 of the demo), or nothing was planted
+# and nothing was found (status 0, or 4 for inconclusive). Anything else is the demo's own status, or 1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}

@@ -6,7 +6,8 @@
 #   FUZZPLAIN  1: binaries as other tests have them, without the coverage that guides the search. They are built in a fraction of the time, so this is
 #              for the few seconds of CI
 #
-# A finding is written below the package's testdata/fuzz, where go test runs it again, and ends the script after the other targets with status 1.
+# A finding is written below the package's testdata/fuzz, where go test runs it again, and ends the script after the
+# other targets with status 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -45,8 +46,8 @@ for target in "${targets[@]}"; do
   printf '== %s %s for %s\n' "$dir" "$name" "$time"
   status=0
   (cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "$time" -test.fuzzminimizetime 10s -test.fuzzcachedir "$cache/$dir") >"$work/log" 2>&1 || status=$?
-  # Before Go 1.27 a search at the end of its time may report that as its only failure (go.dev/issue/75804); counts of inputs have no such end. A finding
-  # names its input or its seed.
+  # Before Go 1.27 a search at the end of its time may report that as its only failure (go.dev/issue/75804); counts of
+  # inputs have no such end. A finding names its input or its seed.
   if [ "$status" != 0 ] && grep -q '^ *context deadline exceeded$' "$work/log" && ! grep -qE 'Failing input|failure while testing seed corpus|panic' "$work/log"; then
     status=0
   fi

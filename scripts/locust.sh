@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures one load twice, with plimsoll and with Locust, against the same reference server, and says whether both saw the
-# same: request rate within 2 %, p50 and p95 within 10 % or 2 ms. Arguments: rounds (default 1). Needs python3 with venv.
+# Measures one load twice, with plimsoll and with Locust, against the same reference server, and reports whether both
+# saw the same: request rate within 2 %, p50 and p95 within 10 % or 2 ms. Arguments: rounds (default 1). Needs python3
+# with venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the clients that `make bench` measures beside ours, pinned, into .plimsoll/peers. Arguments: names of some (default
-# all). One that cannot be installed is named and the others go on; the benchmark then says so in its row. Needs what brings
-# each: apt (wrk), go (vegeta, k6), cargo (oha), python3 with venv (locust).
+# Installs the clients that `make bench` measures beside ours, pinned, into .plimsoll/peers. Arguments: names of some
+# (default all). One that cannot be installed is named and the others go on; the benchmark then reports that in its
+# row. Needs what brings each: apt (wrk), go (vegeta, k6), cargo (oha), python3 with venv (locust).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -14,7 +14,7 @@ mkdir -p "$dir"
 export GOFLAGS=
 unset GOWORK
 
-# A file NAME.version says what is installed.
+# A file NAME.version names the installed version.
 have() { [ -x "$dir/$1" ] && [ "$(cat "$dir/$1.version" 2>/dev/null)" = "$2" ]; }
 done_with() { echo "$2" >"$dir/$1.version"; }
 
@@ -24,7 +24,7 @@ install_wrk() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq wrk >/dev/null
 }
 
-# go install would also ask for versions that nobody needs; a module of our own asks for this one alone.
+# go install would also resolve versions that are not needed; a module of our own requires this one alone.
 install_vegeta() {
   have vegeta $vegeta && return
   local work

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a search again and again, and says how much its answers scatter and how many of their intervals hold the mean of all:
+# Repeats a search, and reports how much its answers scatter and how many of their intervals hold the mean of all:
 #   scripts/repeats.sh [PLAN [N]]
 # Runs without an estimate are counted and named. Needs bin/plimsoll (make build).
 set -eu

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis, nginx, ip, nft, podman, runc and Chromium. It does so
-# through apt, as root, without starting any service; elsewhere it says what the program will do instead. With the argument "full" also
-# Java 17 and Maven, for `make test-full`. It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is a failure.
+# Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis,
+# nginx, ip, nft, podman, runc and Chromium. It does so through apt, as root, without starting any service; elsewhere
+# it prints what the program will do instead. With the argument "full" also Java 17 and Maven, for `make test-full`.
+# It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is
+# a failure.
 set -euo pipefail
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -66,8 +68,8 @@ if [ "$full" = full ]; then
   command -v mvn >/dev/null || packages+=(maven)
 fi
 
-# No service may start: the program supervises its own servers. A policy file says so to the packages' scripts, for as long
-# as the installation takes, unless the host has one already.
+# No service may start: the program supervises its own servers. A policy file tells the packages' scripts so during
+# the installation, unless the host has one already.
 install() {
   local policy=/usr/sbin/policy-rc.d made='' log
   if [ ! -e "$policy" ]; then

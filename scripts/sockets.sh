@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Holds USERS simulated users (default 9000) of behavior mattermost, each with HTTP and WebSocket, at the default pace for DURATION
-# (default 10m) in one process on one core, against the null server on another. It succeeds when the run is valid with lag at p99 of
-# 5 ms at most, and without an error. Needs two cores and a limit of open files above 2 × USERS + 500. The run stays in STORE.
+# Holds USERS simulated users (default 9000) of behavior mattermost, each with HTTP and WebSocket, at the default pace
+# for DURATION (default 10m) in one process on one core, against the null server on another. It succeeds when the run
+# is valid with lag at p99 of 5 ms at most, and without an error. Needs two cores and a limit of open files above 2 ×
+# USERS + 500. The run stays in STORE.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Asks the Go vulnerability database about the code that the program can reach. Status 1: something known is reachable, or the
-# check itself is broken. Where the tool or its database cannot be had (no network), it says "not checked" and why, with status 0.
-# GOVULNCHECK names a program to use instead of the pinned one, GOVULNDB the address of a copy of the database (https:// or file://).
+# Asks the Go vulnerability database about the code that the program can reach. Status 1: something known is
+# reachable, or the check itself is broken. Where the tool or its database cannot be had (no network), it prints "not
+# checked" and why, with status 0. GOVULNCHECK names a program to use instead of the pinned one, GOVULNDB the address
+# of a copy of the database (https:// or file://).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 version=v1.9.0
@@ -26,14 +27,15 @@ if [ -z "${GOVULNCHECK:-}" ] && [ ! -x "$tool" ]; then
   mv "$dir/govulncheck" "$tool" || exit 1
 fi
 
-# With -version alone, govulncheck asks the database when it was changed, and keeps silent about that if it had no answer.
+# With -version alone, govulncheck asks the database when it was changed, and keeps silent about that if it had no
+# answer.
 reachable() { "$tool" -db "$database" -version >"$said" 2>&1 && grep -q '^DB updated:' "$said"; }
 
 if ! reachable; then
   unchecked "the database $database cannot be reached"
 fi
 grep -E '^(Scanner|DB|DB updated):' "$said"
-# The program is what is asked about, as it is shipped; tests and tools reach nobody else.
+# The program is checked as it is shipped; tests and tools are not part of it.
 CGO_ENABLED=0 "$tool" -db "$database" ./cmd/plimsoll
 status=$?
 case $status in

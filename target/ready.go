@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pollEvery is how often WaitReady asks.
+// pollEvery is the interval of WaitReady's requests.
 const pollEvery = 20 * time.Millisecond
 
 // Join makes a URL of a base URL and a path; a whole URL stands for itself.
@@ -38,7 +38,8 @@ func Shown(ref string) string {
 	return u.String()
 }
 
-// Ready asks a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the 200s.
+// Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the
+// 200s.
 func Ready(ctx context.Context, ref string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, errors.New("no answer within 2 s"))
 	defer cancel()
@@ -62,8 +63,8 @@ func Ready(ctx context.Context, ref string) error {
 	return nil
 }
 
-// WaitReady asks a URL until the answer's status is one of the 200s, until ended is closed (nil: never), or
-// until ctx ends, which therefore needs a deadline. The error tells the last answer.
+// WaitReady requests a URL until the answer's status is 2xx, until ended is closed (nil: never), or until
+// ctx ends, which therefore needs a deadline. The error contains the last answer.
 func WaitReady(ctx context.Context, ref string, ended <-chan struct{}) error {
 	t := time.NewTicker(pollEvery)
 	defer t.Stop()

@@ -12,10 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/lab"
+	"plimsoll/internal/files"
+	"plimsoll/target/lab"
 )
 
-// ErrNotUp is what Load and Down return when a directory holds no running target's state file.
+// ErrNotUp is returned by Load and Down when a directory holds no running target's state file.
 var ErrNotUp = errors.New("no target is up here")
 
 // stateFile is the name of the state file in a target's directory.
@@ -24,9 +25,9 @@ const stateFile = "target.json"
 // ownerGrace is how long an owner may take to stop its target before it is killed.
 const ownerGrace = 12 * time.Second
 
-// A State is what a state file says about a deployed target, so that another program can find it and stop
-// it. It holds no secrets.
-type State struct {
+// A StateFile is the content of a state file about a deployed target, so that another program can find it and
+// stop it. It holds no secrets.
+type StateFile struct {
 	Description Description               `json:"description"`
 	URLs        []string                  `json:"urls"`
 	MetricsURLs []string                  `json:"metrics,omitempty"`
@@ -36,14 +37,15 @@ type State struct {
 	Processes   map[string][]lab.Identity `json:"processes"` // by role
 }
 
-// Save writes the state file of a deployment into dir; this program is its owner. ready is the Spec's URL or
-// path; references to secrets in it stay references, which who asks [State.Status] resolves. It is to be written anew after a Reset, which changes the processes.
+// Save writes the state file of a deployment into dir, which is made when it is missing; this program is its owner.
+// ready is the Spec's URL or path; references to secrets in it stay references, which the caller of
+// [StateFile.Status] resolves. It must be written again after a Reset, which changes the processes.
 func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	owner, err := lab.Identify(os.Getpid())
 	if err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
-	s := State{
+	s := StateFile{
 		Description: dep.Describe(), URLs: dep.URLs(), Started: now.UTC(), Owner: owner,
 		Processes: map[string][]lab.Identity{},
 	}
@@ -69,34 +71,33 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
-	// Written beside and renamed: a reader sees the old state or the new one.
-	tmp := filepath.Join(dir, stateFile+".new")
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
-		return fmt.Errorf("saving the target's state: %w", err)
+	if err := lab.MkdirState(dir); err != nil {
+		return err
 	}
-	if err := os.Rename(tmp, filepath.Join(dir, stateFile)); err != nil {
+	if err := files.Replace(files.OS{}, filepath.Join(dir, stateFile), append(b, '\n')); err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
 	return nil
 }
 
 // Load reads the state file in dir. Without one it returns ErrNotUp.
-func Load(dir string) (State, error) {
-	b, err := os.ReadFile(filepath.Join(dir, stateFile))
+func Load(dir string) (StateFile, error) {
+	b, err := files.Read(filepath.Join(dir, stateFile), 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return State{}, fmt.Errorf("%s: %w", dir, ErrNotUp)
+		return StateFile{}, fmt.Errorf("%s: %w", dir, ErrNotUp)
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("reading the target's state: %w", err)
+		return StateFile{}, fmt.Errorf("reading the target's state: %w", err)
 	}
-	var s State
+	var s StateFile
 	if err := json.Unmarshal(b, &s); err != nil {
-		return State{}, fmt.Errorf("reading the target's state: %s: %w", filepath.Join(dir, stateFile), err)
+		return StateFile{}, fmt.Errorf("reading the target's state: %s: %w", filepath.Join(dir, stateFile), err)
 	}
 	return s, nil
 }
 
-// Forget removes the state file in dir; its owner calls it after Stop. No file is no error.
+// Forget removes the state file in dir; its owner calls it after Stop. A missing file is not an
+// error.
 func Forget(dir string) error {
 	if err := os.Remove(filepath.Join(dir, stateFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing the target's state: %w", err)
@@ -108,12 +109,13 @@ func Forget(dir string) error {
 type Status struct {
 	Owned bool             `json:"owned"` // the program that deployed it still runs
 	Ready bool             `json:"ready"` // all instances answer with a status of the 200s
-	Why   string           `json:"why"`   // what the first instance that is not ready says; empty when Ready
+	Why   string           `json:"why"`   // answer of the first instance that is not ready; empty when Ready
 	PIDs  map[string][]int `json:"pids"`  // processes that still run, by role
 }
 
-// Status looks at the owner and the processes, and asks every instance once, for at most 2 seconds each.
-func (s State) Status(ctx context.Context) Status {
+// Status looks at the owner and the processes, and requests every instance once, for at most 2 seconds
+// each.
+func (s StateFile) Status(ctx context.Context) Status {
 	st := Status{Owned: s.Owner.Alive(), Ready: len(s.Ready) > 0, PIDs: map[string][]int{}}
 	for role, ids := range s.Processes {
 		for _, id := range ids {
@@ -131,9 +133,9 @@ func (s State) Status(ctx context.Context) Status {
 	return st
 }
 
-// Down stops the target whose state file is in dir and removes the file: it asks the owner to end, which
-// stops its target; kills the owner after 12 seconds, or at once when ctx ends; and then ends what is left
-// of the target. It must not be called by the owner itself.
+// Down stops the target whose state file is in dir and removes the file: it signals the owner to end,
+// which stops its target; kills the owner after 12 seconds, or at once when ctx ends; and then ends the
+// remaining processes of the target. It must not be called by the owner itself.
 func Down(ctx context.Context, dir string) error {
 	s, err := Load(dir)
 	if err != nil {

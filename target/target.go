@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 
-	"plimsoll/lab"
+	"plimsoll/target/lab"
 )
 
-// ErrNoReset is what Reset of a target returns whose state nobody can put back.
+// ErrNoReset is returned by Reset of a target whose state cannot be restored.
 var ErrNoReset = errors.New("the state of this target cannot be reset")
 
-// ErrStart is wrapped by what Reset returns when all else went well and the program itself did not start.
+// ErrStart is wrapped by the error of Reset when only the start of the program itself failed.
 var ErrStart = errors.New("the program did not start")
 
-// A Spec says what to deploy. Which fields count depends on the driver; a driver refuses a Spec that
-// lacks what it needs.
+// A Spec describes a deployment. The fields in use depend on the driver; a driver refuses a Spec
+// that lacks one it needs.
 type Spec struct {
 	Name    string            // of the arm, for messages, manifests and file names
 	Driver  string            // for the Description; drivers fill in their own name
-	Version string            // what the plan calls the version; a label, unless the driver can play it
+	Version string            // the plan's name of the version; a label, unless the driver can play it
 	Binary  string            // program to run
 	Args    []string          // its arguments; variables are expanded; no secrets: every user can see them
 	Env     map[string]string // variables of its environment; variables such as ${DSN} are expanded
@@ -28,7 +28,7 @@ type Spec struct {
 	Instances int    // processes of the program, on consecutive ports; 0 means 1
 	CPUs      []int  // cores of program and database; nil means those of this program
 	Engine    string // database engine, a name that the driver was given; empty means no database
-	Dataset   string // what the database holds before a run, for the Description; a label
+	Dataset   string // content of the database before a run, for the Description; a label
 
 	Dir        string   // state directory: logs, data, journal
 	URL        string   // base URL of an instance; default http://127.0.0.1:${PORT}
@@ -55,10 +55,10 @@ type Endpoint interface {
 // goroutines; Reset and Stop exclude each other.
 type Deployment interface {
 	Endpoint
-	// Describe says what is deployed, for the manifest. It holds no secrets.
+	// Describe returns the description of the deployment for the manifest. It holds no secrets.
 	Describe() Description
-	// Reset puts the state back to what it was when Deploy returned, and restarts all programs. URLs stay;
-	// PIDs change. After an error the deployment is only good for another Reset or Stop.
+	// Reset restores the state at the return of Deploy, and restarts all programs. URLs stay; PIDs change.
+	// After an error the deployment is only good for another Reset or Stop.
 	Reset(ctx context.Context) error
 	// Stop ends all programs, within 10 seconds and at once when ctx has ended. It may be called again.
 	Stop(ctx context.Context) error
@@ -76,7 +76,7 @@ type Storage interface {
 	// DSN returns the URL of a database, password included, with the scheme of its protocol.
 	DSN(db string) string
 	CreateDatabase(ctx context.Context, name string) error
-	// Snapshot makes the present contents what Restore goes back to; it may restart the server.
+	// Snapshot saves the present contents for Restore; it may restart the server.
 	Snapshot(ctx context.Context, name string) error
 	// Restore goes back to the snapshot and restarts the server on the same port.
 	Restore(ctx context.Context, name string) error
@@ -85,7 +85,7 @@ type Storage interface {
 // A Database is a supervised database server.
 type Database interface {
 	Storage
-	Describe(ctx context.Context) (lab.Description, error)
+	Describe(ctx context.Context) (lab.ProgramInfo, error)
 	PIDs() []int
 	Stop(ctx context.Context) error
 }
@@ -93,20 +93,20 @@ type Database interface {
 // A StartDatabase starts a database server with its state in dir, on the given cores (nil: any).
 type StartDatabase func(ctx context.Context, dir string, cpus []int) (Database, error)
 
-// A Companion is a supervised server beside the database that a program needs, such as a cache.
+// A Companion is a supervised server that a program needs besides the database, such as a cache.
 type Companion interface {
 	// Addr returns where it answers, host:port.
 	Addr() string
-	Describe(ctx context.Context) (lab.Description, error)
+	Describe(ctx context.Context) (lab.ProgramInfo, error)
 	PIDs() []int
 	Stop(ctx context.Context) error
 }
 
-// A StartCompanion starts a companion with its state in dir, which is empty, on the given cores (nil: any). It returns when the
-// companion answers.
+// A StartCompanion starts a companion with its state in dir, which is empty, on the given cores (nil: any). It
+// returns when the companion answers.
 type StartCompanion func(ctx context.Context, dir string, cpus []int) (Companion, error)
 
-// A Description says what is deployed. It goes into manifests and reports and holds no secrets.
+// A Description describes a deployment. It goes into manifests and reports and holds no secrets.
 type Description struct {
 	Name      string            `json:"name,omitempty"`
 	Driver    string            `json:"driver"`
@@ -118,13 +118,14 @@ type Description struct {
 	CPUs      []int             `json:"cpus,omitempty"`     // cores of program and database; empty: not placed
 	Digest    string            `json:"digest,omitempty"`   // SHA-256 of the program file, in hexadecimal
 	Engine    string            `json:"engine,omitempty"`   // as the plan calls it: postgresql, mysql
-	Dataset   string            `json:"dataset,omitempty"`  // what the database holds before a run
-	Database  *lab.Description  `json:"database,omitempty"` // the server's own name, version, durability and sizes
-	// Companions are the servers beside the database, by role.
-	Companions map[string]lab.Description `json:"companions,omitempty"`
-	// Deployment says how the program is run: network, container engine with its version, limits. Empty: a process beside this one.
+	Dataset   string            `json:"dataset,omitempty"`  // content of the database before a run
+	Database  *lab.ProgramInfo  `json:"database,omitempty"` // the server's own name, version, durability and sizes
+	// Companions are the other servers besides the database, by role.
+	Companions map[string]lab.ProgramInfo `json:"companions,omitempty"`
+	// Deployment describes the environment of the program: network, container engine with its version, limits. Empty:
+	// a process on this host.
 	Deployment map[string]string `json:"deployment,omitempty"`
-	Settings   map[string]string `json:"settings,omitempty"` // what else a driver has to say
+	Settings   map[string]string `json:"settings,omitempty"` // further facts from the driver
 }
 
 // Hidden stands for the value of a secret variable in a Description.

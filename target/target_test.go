@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/lab"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 )
 
 func TestJoin(t *testing.T) {
@@ -100,7 +100,7 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := target.State{
+	want := target.StateFile{
 		Description: target.Description{Driver: "fake", Instances: 1}, URLs: []string{srv.URL}, Ready: []string{srv.URL + "/ready"},
 		Started: now, Owner: me, Processes: map[string][]lab.Identity{"app": {p.Identity()}},
 	}

@@ -1,6 +1,7 @@
 // Command neighbor takes a share of one core in random bursts, as another tenant of a shared machine does.
 //
-// Each burst lasts 0.2 to 5 s and takes a share of the core that is drawn evenly from 0 to -most, in slices of 10 ms. It ends after
+// Each burst lasts 0.2 to 5 s and takes a share of the core that is drawn evenly from 0 to -most, in slices of 10 ms.
+// It ends after
 // -d by itself, and prints the CPU time that it got. The seed fixes the bursts that it asks for, not those that the kernel grants.
 //
 //	cd bench && go run ./neighbor -core 0 -d 15m -seed 1

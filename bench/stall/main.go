@@ -1,8 +1,9 @@
-// Command stall shows what a server that stops for a moment looks like by response time and by service time.
+// Command stall shows the response times and the service times of a server that stops for a moment.
 //
-// It starts the null server in a process of its own, sends it arrivals at an even rate, stops that process (SIGSTOP) for
-// a while in the middle, and compares what was recorded with the arithmetic of the schedule: an arrival is sent when it
-// comes or when a place among those in flight is free, and done a service time later, or a service time after the stop.
+// It starts the null server in a process of its own, sends it arrivals at an even rate, stops that process (SIGSTOP)
+// for a while in the middle, and compares the record with the arithmetic of the schedule: an arrival is sent when it
+// comes or when a place among those in flight is free, and done a service time later, or a service time after the
+// stop.
 //
 //	cd bench && go run ./stall [-rate 200] [-for 60s] [-stop 2s]
 package main
@@ -22,10 +23,10 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/engine"
-	"plimsoll/measure"
-	"plimsoll/refnull"
-	"plimsoll/workload"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refnull"
 )
 
 // slow is when an operation counts as one that met the stop.

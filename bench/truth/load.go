@@ -11,14 +11,14 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
 )
 
-// A result is what plimsoll's generator saw: p50 and p99 in seconds, all three of the same requests. Those of Inside are of the requests that
-// were not the first of their action: their truth, the response that was recorded, what it would be if they were due when the answer before
-// arrived, and the lag.
+// A result holds the measurements of plimsoll's generator: p50 and p99 in seconds, all three of the same requests.
+// Those of Inside are of the requests that were not the first of their action: their truth, the response that was
+// recorded, the response if they were due when the answer before arrived, and the lag.
 type result struct {
 	N                      int
 	CPU, Share             float64
@@ -31,8 +31,9 @@ type result struct {
 // A seen is one request. chained is 0 for the first of an action.
 type seen struct{ truth, kernel, process, chained time.Duration }
 
-// load drives users who do actions of so many requests, wait an exponential time between them, and need time of their own after each answer, which
-// holds this process at goal of one core. It warms up for five seconds, then measures for d.
+// load drives users who do actions of so many requests, wait an exponential time between them, and need time of their
+// own after each answer, which holds this process at goal of one core. It warms up for five seconds, then measures
+// for d.
 func load(ctx context.Context, url string, users, ops int, rate float64, d time.Duration) (res result, err error) {
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -163,7 +164,7 @@ func quantiles(ops []seen, of func(seen) time.Duration) (q [2]float64) {
 	return q
 }
 
-// cpuTime is what this process has used.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail

@@ -1,21 +1,23 @@
-// Command truth asks whether load generators tell the truth when they have hardly a core to themselves.
+// Command truth measures how far load generators err when they have hardly a core to themselves.
 //
-// A null server (package refnull, in its own process on core 0) keeps each answer back for 1 to 100 ms, log-uniformly distributed, and
-// measures by its own clock how long that took. A generator on core 1 is held at 95 % of that core and says what it saw. The table
-// compares the quantiles of both, for the very same requests:
+// A null server (package refnull, in its own process on core 0) keeps each answer back for 1 to 100 ms, log-uniformly
+// distributed, and measures by its own clock how long that took. A generator on core 1 is held at 95 % of that core
+// and reports its measurements. The table compares the quantiles of both, for the very same requests:
 //
 //   - plimsoll, kernel stamps: wire.Response.Done - Sent
 //   - plimsoll, process clock: wire.Response.Read - Sent, of the same run
-//   - plimsoll, response inside actions: what workload.User records, of the requests of the same run that were not the first of their action
-//   - plimsoll, due at the answer before: the same requests, if the generator's own time between an answer and the next request were wait
+//   - plimsoll, response inside actions: as workload.User records it, of the requests of the same run that were not
+//     the first of their action
+//   - plimsoll, due at the answer before: the same requests, if the generator's own time between an answer and the
+//     next request were wait
 //   - vegeta and Locust, if -vegeta and -locust name their programs
 //
-// Package wire needs too little CPU to be brought to 95 % by a load that the server could carry on one core, so every user spins
-// after each answer, in the same process, for as long as a controller finds necessary. vegeta and Locust are brought there by their rate
-// alone; the rate is searched first.
+// Package wire needs too little CPU to be brought to 95 % by a load that the server could carry on one core, so every
+// user spins after each answer, in the same process, for as long as a controller finds necessary. vegeta and Locust
+// are brought there by their rate alone; the rate is searched first.
 //
-// The exit status is 1 if p50 or p99 by kernel stamps, or of the response inside actions, is farther than 5 % from the server's, and 3 if the generator was not within
-// 90 to 99 % of its core.
+// The exit status is 1 if p50 or p99 by kernel stamps, or of the response inside actions, is farther than 5 % from
+// the server's, and 3 if the generator was not within 90 to 99 % of its core.
 package main
 
 import (
@@ -40,7 +42,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/refnull"
+	"plimsoll/reference/refnull"
 )
 
 const (
@@ -56,7 +58,7 @@ func delay(r *rand.Rand) time.Duration {
 	return time.Duration(float64(shortest) * math.Pow(float64(longest)/float64(shortest), r.Float64())).Round(time.Microsecond)
 }
 
-// A row is what one generator said of one run. Times are seconds.
+// A row holds one generator's figures of one run. Times are seconds.
 type row struct {
 	Name                                 string
 	N                                    int
@@ -244,7 +246,7 @@ func atGoal(share float64, try func(rate float64, d time.Duration) (row, error),
 	return try(lo, d) // the highest that it could keep up with
 }
 
-// truth asks the server and makes it forget.
+// truth reads the server's times and resets them.
 func truth(ctx context.Context, url string) (refnull.Stats, error) {
 	var st refnull.Stats
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -347,8 +349,8 @@ func runLocust(ctx context.Context, program, dir, url string, rate float64, d ti
 		SeenP50: p50, SeenP99: p99}, err
 }
 
-// locustStats reads requests, p50 and p99 (in seconds) of the last line, that of all requests together, of Locust's table of statistics.
-// Locust writes N/A for the quantiles of no request at all.
+// locustStats reads requests, p50 and p99 (in seconds) of the last line, that of all requests together, of Locust's
+// table of statistics. Locust writes N/A for the quantiles of no request at all.
 func locustStats(r io.Reader) (n int, p50, p99 float64, err error) {
 	lines, err := csv.NewReader(r).ReadAll()
 	if err != nil {

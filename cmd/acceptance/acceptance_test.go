@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
 // TestPlans reads the plans of all comparisons: strict keys, and the arms that are scored.
@@ -108,7 +108,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestUnfinished goes on with what was cut, unless it began under another plan, other rules or another build.
+// TestUnfinished resumes an interrupted comparison, unless it began under another plan, other rules or
+// another build.
 func TestUnfinished(t *testing.T) {
 	b := bench{program: filepath.Join(t.TempDir(), "plimsoll"), store: t.TempDir()}
 	c := planned()[0]
@@ -154,13 +155,13 @@ func TestUnfinished(t *testing.T) {
 
 // TestKeep writes outcomes and reads them again; the table goes to its place and nowhere else.
 func TestKeep(t *testing.T) {
-	dir := t.TempDir()
+	dir, store := t.TempDir(), t.TempDir()
 	readme := filepath.Join(dir, "README.md")
 	if err := os.WriteFile(readme, []byte("# Before\n\n"+tableBegins+"old\n"+tableEnds+"after\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	o := found("postgresql", 1, verdict.Same, verdict.Worse, verdict.Worse)
-	if err := keep(dir, o, report.Document{}); err != nil {
+	if err := keep(dir, store, o, report.Document{}); err != nil {
 		t.Fatal(err)
 	}
 	done, err := load(dir)
@@ -177,8 +178,11 @@ func TestKeep(t *testing.T) {
 	if s := string(text); !strings.HasPrefix(s, "# Before\n\n"+tableBegins+"1 of 6 comparisons") || !strings.HasSuffix(s, tableEnds+"after\n") || strings.Contains(s, "old") {
 		t.Errorf("%s", s)
 	}
-	if files, _ := filepath.Glob(filepath.Join(dir, "*-postgresql-seed1.txt")); len(files) != 1 {
-		t.Errorf("summaries: %v", files)
+	if files, _ := filepath.Glob(filepath.Join(dir, "*.txt")); len(files) != 0 {
+		t.Errorf("end screens beside the outcomes: %v", files)
+	}
+	if files, _ := filepath.Glob(filepath.Join(store, "*-postgresql-seed1.txt")); len(files) != 1 {
+		t.Errorf("end screens: %v", files)
 	}
 	if err := os.WriteFile(filepath.Join(dir, outcomesFile), []byte("{}\n{\n"), 0o644); err != nil {
 		t.Fatal(err)

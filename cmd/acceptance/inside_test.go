@@ -12,20 +12,20 @@ import (
 	"github.com/prometheus/common/model"
 
 	"plimsoll/cmd/internal/reference"
-	"plimsoll/dialect/mattermost"
-	"plimsoll/measure"
-	"plimsoll/refchat"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refchat"
 )
 
-// TestInside asks the target which store methods posting calls and uploading does not: these, on both databases, are what the score takes for a
-// part of a post.
+// TestInside finds on the target which store methods posting calls and uploading does not: these, on both databases,
+// are the ones that the score counts as a part of a post.
 func TestInside(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
 			url := reference.Start(t, engine, refchat.Config{})
 			registry := measure.NewRegistry(1)
-			c, err := mattermost.NewClient(mattermost.ClientConfig{URL: url, Recorder: workload.NewUser(0, 0, 1, 1, registry.Recorder(0), time.Now()), Table: mattermost.NewTable(registry, "")})
+			c, err := api.NewClient(api.ClientConfig{URL: url, Recorder: workload.NewUser(0, 0, 1, 1, registry.Recorder(0), time.Now()), Table: api.NewTable(registry, "")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,9 +47,9 @@ func TestInside(t *testing.T) {
 			c.SetToken(must(c.CreateToken(ctx, bot))) // the users of the plan post as a bot
 			upload := func() string { return must(c.Upload(ctx, deck.ID, "a.txt", "text/plain", []byte("ahoy"))) }
 			post := func(files ...string) {
-				must(c.Post(ctx, mattermost.Draft{ChannelID: deck.ID, Message: "aye", FileIDs: files}))
+				must(c.Post(ctx, api.Draft{ChannelID: deck.ID, Message: "aye", FileIDs: files}))
 			}
-			post(upload()) // what is done once is done
+			post(upload()) // the calls that are made once are over
 			uploads := grown(t, url, func() { upload() })
 			file := upload()
 			posts := grown(t, url, func() { post(); post(file) })
@@ -75,7 +75,8 @@ func grown(t *testing.T, url string, f func()) (methods []string) {
 	return methods
 }
 
-// settled returns the calls once half a second has brought none: what is done in the background of a request counts to that request.
+// settled returns the calls once half a second has brought none: the calls in the background of a request count
+// toward that request.
 func settled(t *testing.T, url string) map[string]uint64 {
 	t.Helper()
 	was := calls(t, url)

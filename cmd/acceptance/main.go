@@ -1,8 +1,9 @@
-// Command acceptance compares real servers whose differences are known, and scores what plimsoll said of them.
+// Command acceptance compares real servers whose differences are known, and scores the verdicts of plimsoll.
 //
-// Each comparison has four arms: the base, the same again, one with nine tenths of the CPU time, and one whose posts take 20 ms longer.
-// Every comparison leaves a summary in a directory of the repository, also a wrong, a void or a broken one: none is discarded, and none is
-// repeated until it fits. A second start goes on where the first one ended, with the comparison that was cut short.
+// Each comparison has four arms: the base, the same again, one with nine tenths of the CPU time, and one whose posts
+// take 20 ms longer. Every comparison leaves its outcome in docs/acceptance, also a wrong, a void or a broken one:
+// none is discarded, and none is repeated until it fits. Its end screen stays in the store. A second start goes on
+// where the first one ended, with the comparison that was cut short.
 package main
 
 import (
@@ -26,12 +27,12 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/record"
 	"plimsoll/report"
+	"plimsoll/run/record"
 )
 
-// memory is where files lie in memory. Disks of rented machines are shared: a commit may wait for a second because of a neighbor, which is
-// no difference of the arms, and which no gate can see, since a slow disk is the target's.
+// memory is where files lie in memory. Disks of rented machines are shared: a commit may wait for a second because of
+// a neighbor, which is not a difference of the arms, and which no gate can see, since a slow disk is the target's.
 const memory = "/dev/shm"
 
 //go:embed plan.yaml
@@ -56,8 +57,8 @@ func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("acceptance", flag.ContinueOnError)
 	var b bench
 	fs.StringVar(&b.program, "program", "bin/plimsoll", "`path` of plimsoll")
-	fs.StringVar(&b.store, "store", filepath.Join(memory, "plimsoll-acceptance"), "`directory` of the runs and of the databases, best in memory; a comparison that was cut short is continued from it")
-	fs.StringVar(&b.docs, "docs", "docs/acceptance", "`directory` of the summaries")
+	fs.StringVar(&b.store, "store", filepath.Join(memory, "plimsoll-acceptance"), "`directory` of the runs, databases and end screens, best in memory; a comparison that was cut short is continued from it")
+	fs.StringVar(&b.docs, "docs", "docs/acceptance", "`directory` of the outcomes")
 	budget := fs.Duration("budget", 0, "begin no comparison that would end after this `time` from now; 0 is without end")
 	only := fs.String("only", "", "`engine` (default all)")
 	table := fs.Bool("table", false, "run nothing: write the table of what there is")
@@ -117,8 +118,8 @@ func (c comparison) plan() string {
 	return strings.NewReplacer("SEED", strconv.FormatUint(c.Seed, 10), "ENGINE", c.Engine).Replace(planText)
 }
 
-// planDigest stands for the plan of all comparisons and for what their findings are held against: a finding that is explained after it was seen
-// would be no test.
+// planDigest stands for the plan of all comparisons and for the rules by which their findings are scored: a finding
+// that is explained after it was seen would be no test.
 func planDigest() string {
 	sum := sha256.Sum256(fmt.Append([]byte(planText), inside, throughput))
 	return hex.EncodeToString(sum[:8])
@@ -162,16 +163,17 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 		return outcome{}, fmt.Errorf("comparison %s is not complete (%s); start again to go on", doc.Comparison, doc.State.Why)
 	}
 	o.read(doc)
-	return o, keep(b.docs, o, doc)
+	return o, keep(b.docs, b.store, o, doc)
 }
 
-// file is where the store keeps what a comparison began with: its plan, and the digest of plan and rules.
+// file is the file in the store with the inputs of a comparison: its plan, and the digest of plan and
+// rules.
 func (b bench) file(c comparison, kind string) string {
 	return filepath.Join(b.store, fmt.Sprintf("%s-%d.%s", c.Engine, c.Seed, kind))
 }
 
-// unfinished returns the comparison of this engine and seed that was cut short, or "". One that began under another plan, or under other rules for
-// its findings, is none.
+// unfinished returns the comparison of this engine and seed that was cut short, or "". One that began under another
+// plan, or under other rules for its findings, is none.
 func (b bench) unfinished(c comparison) string {
 	if began, err := os.ReadFile(b.file(c, "rules")); err != nil || string(began) != planDigest() {
 		return ""

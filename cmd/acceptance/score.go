@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
 	"plimsoll/report"
-	"plimsoll/stats"
-	"plimsoll/verdict"
 )
 
 // The arms beside the base.
@@ -25,19 +25,21 @@ const (
 	armSlow  = "slow"
 )
 
-// slowed is the operation that the arm slow delays. A delivery counts from the moment at which its post was sent, so it is as late.
+// slowed is the operation that the arm slow delays. A delivery counts from the moment at which its post was sent, so
+// it is as late.
 const (
 	slowed    = "post"
 	delivered = "delivery"
 )
 
-// An outcome is what was said of one comparison.
+// An outcome holds the findings of one comparison.
 type outcome struct {
 	comparison
 	At     time.Time `json:"at"`
 	Commit string    `json:"commit"`
 	Host   string    `json:"host"`
-	// Plan is the digest of the plan, before engine and seed, and of what explains findings: what was made under others does not count.
+	// Plan is the digest of the plan, before engine and seed, and of the rules that explain findings: an outcome
+	// under others does not count.
 	Plan   string `json:"plan"`
 	ID     string `json:"comparison"`
 	Status int    `json:"exit_status"`
@@ -46,7 +48,7 @@ type outcome struct {
 	Arms   []said `json:"arms"`
 }
 
-// said is what was said of one arm against the base.
+// said holds the findings about one arm against the base.
 type said struct {
 	Arm  string       `json:"arm"`
 	Kind verdict.Kind `json:"kind"`
@@ -58,10 +60,11 @@ type said struct {
 	Found  []string `json:"further_found,omitempty"`
 }
 
-// void says that the host voided too many blocks for a verdict, whatever the numbers were: it is kept, counted as void, and made again.
+// void reports whether the host voided too many blocks for a verdict, regardless of the numbers: it is kept, counted
+// as void, and made again.
 func (o outcome) void() bool { return o.Blocks < stats.MinPairs }
 
-// counts says whether the outcome is of the present plan and rules, and not void.
+// counts reports whether the outcome is of the present plan and rules, and not void.
 func (o outcome) counts() bool { return o.Plan == planDigest() && !o.void() }
 
 func (o *outcome) read(doc report.Document) {
@@ -73,9 +76,9 @@ func (o *outcome) read(doc report.Document) {
 				s.Worse = append(s.Worse, r.Name)
 			}
 		}
-		if f.Further != nil {
-			s.Tested = f.Further.Tested
-			for _, m := range slices.Concat(f.Further.Worsened, f.Further.Improved) {
+		if f.Secondary != nil {
+			s.Tested = f.Secondary.Tested
+			for _, m := range slices.Concat(f.Secondary.Worsened, f.Secondary.Improved) {
 				s.Found = append(s.Found, m.Name)
 			}
 		}
@@ -83,7 +86,7 @@ func (o *outcome) read(doc report.Document) {
 	}
 }
 
-// right says whether an arm was judged as it had to be.
+// right reports whether an arm was judged as it had to be.
 func (s said) right() bool {
 	switch s.Arm {
 	case armSame:
@@ -96,18 +99,20 @@ func (s said) right() bool {
 	return false
 }
 
-// throughput are the metrics that follow the users' pace. Those of the arm slow wait 20 ms longer for each post and think as long as ever, so they
-// ask for 3 to 4 % less.
+// throughput are the metrics that follow the users' pace. Those of the arm slow wait 20 ms longer for each post and
+// think as long as ever, so they ask for 3 to 4 % less.
 var throughput = []string{"requests served", "CPU of app", "CPU of db"}
 
-// inside are the store methods that the target calls for posts and for nothing else that these users do, so they are a part of what is slowed: after
-// the wait of 20 ms their statements meet another company in the database. TestInside asks the target whether it is so.
+// inside are the store methods that the target calls for posts and for nothing else that these users do, so they are
+// a part of the slowed work: after the wait of 20 ms their statements meet another company in the database.
+// TestInside checks that on the target.
 var inside = []string{
 	"ChannelStore.Get", "ChannelStore.GetMember", "FileInfoStore.AttachToPost", "FileInfoStore.GetForPost", "PostStore.Save",
 	"TeamStore.Get", "WebhookStore.GetOutgoingByTeam",
 }
 
-// ofPosting says whether a further metric is about the posts that the arm slow delays, or follows from how often its users post.
+// ofPosting reports whether a further metric is about the posts that the arm slow delays, or follows from how often
+// its users post.
 func ofPosting(name string) bool {
 	_, method, store := strings.Cut(strings.TrimSuffix(name, ")"), "store ")
 	if store {
@@ -151,7 +156,7 @@ type scored struct {
 	made    int
 	voided  int
 	earlier int // of earlier plans or rules
-	// falseLines of lines say of the same build that it differs: an endpoint's line of the arm same.
+	// falseLines of lines report a difference of the same build: an endpoint's line of the arm same.
 	falseLines, lines int
 }
 
@@ -211,8 +216,8 @@ func (s scored) table() string {
 	return b.String()
 }
 
-// verdict is nil when all comparisons were made and the tool was as right as it has to be: at most one false line, every loss and every
-// slow operation found.
+// verdict is nil when all comparisons were made and the tool was as right as it has to be: at most one false line,
+// every loss and every slow operation found.
 func (s scored) verdict() error {
 	var wrong []string
 	if s.missing > 0 {
@@ -263,9 +268,9 @@ func load(dir string) ([]outcome, error) {
 	return out, in.Err()
 }
 
-// keep writes what was said of a comparison: a line for this program, and the screen for people.
-func keep(dir string, o outcome, doc report.Document) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// keep appends the outcome of a comparison to the outcomes in docs, and leaves its end screen in the store.
+func keep(docs, store string, o outcome, doc report.Document) error {
+	if err := errors.Join(os.MkdirAll(docs, 0o755), os.MkdirAll(store, 0o755)); err != nil {
 		return err
 	}
 	var b bytes.Buffer
@@ -278,14 +283,14 @@ func keep(dir string, o outcome, doc report.Document) error {
 		fmt.Fprintf(&b, "  %s: %d further metrics tested; with a finding: %s\n", s.Arm, s.Tested, strings.Join(s.Found, ", "))
 	}
 	name := fmt.Sprintf("%s-%s-seed%d.txt", o.At.Format("20060102-150405"), o.Engine, o.Seed)
-	if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(store, name), b.Bytes(), 0o644); err != nil {
 		return err
 	}
 	line, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, outcomesFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(docs, outcomesFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -293,13 +298,13 @@ func keep(dir string, o outcome, doc report.Document) error {
 	return errors.Join(err, f.Close())
 }
 
-// Where the table stands in the README of the summaries.
+// Marks around the table in the README beside the outcomes.
 const (
 	tableBegins = "<!-- table of cmd/acceptance -->\n"
 	tableEnds   = "<!-- end of the table -->\n"
 )
 
-// write puts the table into the README beside the summaries.
+// write puts the table into the README beside the outcomes.
 func write(dir string, s scored) error {
 	file := filepath.Join(dir, "README.md")
 	text, err := os.ReadFile(file)

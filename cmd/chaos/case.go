@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,21 +20,24 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/record"
+	"plimsoll/load/measure"
+	"plimsoll/run/record"
 )
 
 const (
 	defaultParallel = 12
-	// mostMemory is the resident memory that a small run may reach, in MiB: twenty bodies of 4 MiB, as much again for what is decoded and for the
-	// garbage collector, and the program itself. mostOfMany is that of any number of users.
+	// mostMemory is the resident memory that a small run may reach, in MiB: twenty bodies of 4 MiB, as much again for
+	// decoded values and for the garbage collector, and the program itself. mostOfMany is that of any number of
+	// users, and mostOfRuns that of a verb whose runs follow each other in one process, beside what the run before left
+	// to the collector.
 	mostMemory = 256
+	mostOfRuns = 384
 	mostOfMany = 1024
 	// mostWaiting is how many rows that only wait for deadlines run beside the others.
 	mostWaiting = 24
 )
 
-// A result is what became of a row.
+// A result is the outcome of a row.
 type result struct {
 	row      row
 	status   int // -1: it was ended at its limit
@@ -59,7 +63,8 @@ type suite struct {
 	ca      string // file of their authority
 }
 
-// all runs the rows, several at a time, and returns the results in their order. An error means that the suite itself failed.
+// all runs the rows, several at a time, and returns the results in their order. An error means that the suite itself
+// failed.
 func (s *suite) all(ctx context.Context, chosen []row) (results []result, err error) {
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "plimsoll-chaos-"); err != nil {
@@ -136,7 +141,8 @@ func (r result) line() string {
 	return fmt.Sprintf("%-34s status %2d  %-14s %4d MiB %6.1f s  %s", r.row.name(), r.status, strings.Join(r.classes, " "), r.memory, r.seconds, text)
 }
 
-// tries is how often a row is run whose fault did not strike: on a host that does much else, a second may pass in which nothing is asked.
+// tries is how often a row is run whose fault did not strike: on a host that does much else, a second may pass
+// without a request.
 const tries = 3
 
 // tried runs a row until its fault has struck.
@@ -169,6 +175,9 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 	secrets.add(s.people)
 	script := newScript(r.phase, r.load)
 	defer script.end()
+	if r.verb == capacity {
+		script.measure = searchTime
+	}
 	users := r.users
 	if s.users > 0 {
 		users, script.measure = s.users, manyTime
@@ -187,7 +196,7 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 	if err := os.WriteFile(planFile, []byte(planOf(r, p.URL(), users, script.measure)), 0o644); err != nil {
 		return out, err
 	}
-	args := []string{"run", "-store", store, planFile}
+	args := []string{cmp.Or(string(r.verb), "run"), "-store", store, planFile}
 	if r.load == proofs {
 		timeout := "10s"
 		if r.wait && len(r.classes) > 0 { // it is for the timeouts
@@ -212,13 +221,14 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 		return out, err
 	}
 	var problems []string
-	if len(runs) > 0 {
-		problems = append(problems, out.read(runs[0])...)
-	} else {
+	for _, run := range runs {
+		problems = append(problems, out.read(run)...)
+	}
+	if len(runs) == 0 {
 		out.classes = said(ran.stdout, ran.stderr)
 	}
 	if strings.HasPrefix(r.mode.name, "echo-") {
-		more, err := s.reread(ctx, env, store, runs)
+		more, err := s.reread(ctx, env, r, store, runs)
 		if err != nil {
 			return out, err
 		}
@@ -237,11 +247,11 @@ func (s *suite) once(ctx context.Context, r row) (out result, err error) {
 		return out, err
 	}
 	out.struck = int(p.struck.Load())
-	out.judge(problems, outputs, limit, int(t.visits.Load()), map[bool]int{true: mostOfMany, false: mostMemory}[s.users > 0])
+	out.judge(problems, outputs, limit, int(t.visits.Load()), s.most(r))
 	return out, nil
 }
 
-// judge compares what was with what is right.
+// judge compares the outcome with the expected one.
 func (r *result) judge(problems []string, outputs map[string][]byte, limit time.Duration, visits, most int) {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	switch {
@@ -286,7 +296,7 @@ func (r *result) judge(problems []string, outputs map[string][]byte, limit time.
 	r.problems = problems
 }
 
-// read takes the classes of a run, and says what is wrong with how it was kept.
+// read reads the classes of a run, and returns the problems of its records.
 func (r *result) read(dir string) (problems []string) {
 	kept, err := record.Open(dir)
 	if err != nil {
@@ -325,15 +335,30 @@ func said(outputs ...[]byte) (classes []string) {
 	return classes
 }
 
+// most returns the resident memory that a row may reach, in MiB.
+func (s *suite) most(r row) int {
+	switch {
+	case s.users > 0:
+		return mostOfMany
+	case r.verb == compare:
+		return mostOfRuns
+	}
+	return mostMemory
+}
+
 // reread looks at the store as people do.
-func (s *suite) reread(ctx context.Context, env []string, store string, runs []string) (map[string][]byte, error) {
+func (s *suite) reread(ctx context.Context, env []string, r row, store string, runs []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	if len(runs) == 0 {
 		return out, nil
 	}
 	run := filepath.Base(runs[0])
-	for name, args := range map[string][]string{"show": {"show", "-store", store, run}, "json": {"show", "-store", store, "-json", run},
-		"pages": {"show", "-store", store, "-pages", filepath.Join(store, "pages"), run}, "ls": {"ls", "-store", store}} {
+	looks := map[string][]string{"show": {"show", "-store", store, run}, "json": {"show", "-store", store, "-json", run},
+		"pages": {"show", "-store", store, "-pages", filepath.Join(store, "pages"), run}, "ls": {"ls", "-store", store}}
+	if r.verb == compare {
+		looks["report"] = []string{"report", "-store", store, "last"}
+	}
+	for name, args := range looks {
 		ran, err := execute(ctx, time.Minute, env, s.program, args...)
 		if err != nil {
 			return nil, err
@@ -343,15 +368,15 @@ func (s *suite) reread(ctx context.Context, env []string, store string, runs []s
 	return out, nil
 }
 
-// An ended is what a program left behind.
+// An ended holds the status and the output of a program that has ended.
 type ended struct {
 	status         int // -1: it was ended at its limit
 	memory         int // MiB
 	stdout, stderr []byte
 }
 
-// execute runs the program to its end or its limit. The kernel tells the most memory of a process that is there (VmHWM); what wait tells
-// begins with the memory of the process that has started it.
+// execute runs the program to its end or its limit. The peak memory of a process is read from the kernel while it
+// lives (VmHWM); the value of wait includes the memory of the process that started it.
 func execute(ctx context.Context, limit time.Duration, env []string, program string, args ...string) (ended, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -433,8 +458,8 @@ func teamOf(r row) string {
 	return fmt.Sprintf("c%08x", sum)
 }
 
-// planOf is the plan of a row. The host does other work: the gates of its own health are open. More users than the row's pause for longer, so that all
-// together ask as often.
+// planOf is the plan of a row. The host does other work: the gates of its own health are open. More users than the
+// row's pause for longer, so that all together ask as often.
 func planOf(r row, url string, users int, measure time.Duration) string {
 	pace := 0.02
 	if r.mode.heavy {
@@ -459,12 +484,19 @@ func planOf(r row, url string, users int, measure time.Duration) string {
 	if r.phase == scrape {
 		metrics = ", metrics_url: " + metricsPath
 	}
+	test := fmt.Sprintf("bounded: {users: %d, ramp: %v, settle: %v, measure: %v}", users, rampTime, r.load.settleTime(), measure)
+	switch r.verb {
+	case capacity:
+		test = fmt.Sprintf("unbounded: {max_users: %d, start: %d, window: 1s, budget: %v}", 2*users, users, searchTime)
+	case compare:
+		test += "\ncompare: {arms: {base: {}, new: {}}, blocks: 1, retry: 0s}"
+	}
 	return fmt.Sprintf(`name: chaos
 seed: 7
 target: {driver: external, url: %q, ready: %s%s}
 workload: %s
-bounded: {users: %d, ramp: %v, settle: %v, measure: %v}
+%s
 gates: {lag: {red: 60s}, late: {red: 100%%}, cpu: {red: 100%%}, core: {red: 100%%}, sched: {red: 60s}, pause: {red: 60s}, gc: {red: 100%%}, steal: {red: 100%%}, target_steal: {red: 100%%},
   others: {red: 100%%}, throttled: {red: 100%%}, wait: {red: 100%%}, inbox: {red: 60s}, memory: {red: 100%%}, ports: {red: 100%%}, bursts: {red: 1000x}, little: {red: 100%%}}
-`, url, ready, metrics, workload, users, rampTime, r.load.settleTime(), measure)
+`, url, ready, metrics, workload, test)
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestChaos runs every row. A row that fails and is not in notMet is a defect; one that holds and is in it is to be taken out. It loads the machine
-// for some minutes, so it waits to be asked for.
+// TestChaos runs every row. A row that fails and is not in notMet is a defect; one that holds and is in it is to be
+// taken out. It loads the machine for some minutes, so it waits to be asked for.
 func TestChaos(t *testing.T) {
 	if os.Getenv("PLIMSOLL_CHAOS") == "" && os.Getenv("CI") != "true" {
 		t.Skip("it needs the machine for some minutes: make chaos, or PLIMSOLL_CHAOS=1")
@@ -37,20 +37,22 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsNamedOnceAndKnowsWhatIsRight also holds the table to its size: 80 rows at least, with each kind of fault in each phase where it can be.
+// TestEveryRowIsNamedOnceAndKnowsWhatIsRight also holds the table to its size: 80 rows at least, with each kind of
+// fault in each phase where it can be.
 func TestEveryRowIsNamedOnceAndKnowsWhatIsRight(t *testing.T) {
 	all := rows()
 	if len(all) < 80 {
 		t.Errorf("%d rows, want 80 or more", len(all))
 	}
 	seen := map[string]bool{}
-	phases, used := map[phase]int{}, map[string]bool{}
+	phases, verbs, used := map[phase]int{}, map[verb]int{}, map[string]bool{}
 	for _, r := range all {
 		if seen[r.name()] {
 			t.Errorf("%s is there twice", r.name())
 		}
 		seen[r.name()], used[r.mode.name] = true, true
 		phases[r.phase]++
+		verbs[r.verb]++
 		if len(r.statuses) == 0 || r.mode.what == "" {
 			t.Errorf("%s: no status or no description", r.name())
 		}
@@ -58,6 +60,11 @@ func TestEveryRowIsNamedOnceAndKnowsWhatIsRight(t *testing.T) {
 	for _, p := range []phase{ready, provision, lists, logins, ramp, measured, audit, scrape, verifySetup, verifyProofs} {
 		if phases[p] < 5 {
 			t.Errorf("%d rows of the phase %s, want 5 or more", phases[p], p)
+		}
+	}
+	for _, v := range []verb{capacity, compare} {
+		if verbs[v] < 5 {
+			t.Errorf("%d rows of %s, want 5 or more", verbs[v], v)
 		}
 	}
 	for _, m := range modes() {
@@ -77,7 +84,7 @@ func TestEveryRowIsNamedOnceAndKnowsWhatIsRight(t *testing.T) {
 	}
 }
 
-// TestThePageHasEveryRow keeps docs/chaos.md as the code has it, except what was measured.
+// TestThePageHasEveryRow keeps docs/chaos.md as the code has it, except for measured values.
 func TestThePageHasEveryRow(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	if err != nil {

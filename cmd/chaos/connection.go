@@ -29,7 +29,8 @@ var connectionModes = []*mode{
 	{name: "frozen-accept", what: "accepts connections and reads nothing", conn: func(p *proxy, c net.Conn) { hold(p, c, nil) }},
 }
 
-// hold keeps a connection until the proxy ends or the client closes it; what the client sends is dropped. say is sent first.
+// hold keeps a connection until the proxy ends or the client closes it; bytes from the client are dropped. say is
+// sent first.
 func hold(p *proxy, c net.Conn, say []byte) {
 	_, _ = c.Write(say)
 	done := make(chan struct{})
@@ -65,7 +66,8 @@ var tlsModes = []*mode{
 	}},
 }
 
-// finish closes a connection in order, after what the client has sent is read: otherwise it would be a reset.
+// finish closes a connection in order, after reading everything that the client has sent: otherwise it would
+// be a reset.
 func finish(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.CloseWrite()
@@ -80,7 +82,8 @@ func (m *mode) ofTLS() bool {
 	return slices.Contains(tlsModes, m)
 }
 
-// certificates are those of a suite's proxies, by what is wrong with them. The authority that signs all but one is in the file CA.
+// certificates are those of a suite's proxies, by their fault. The authority that signs all but one is in the file
+// CA.
 type certificates struct {
 	authority []byte // PEM
 	by        map[string]*tls.Certificate

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// taunt is what a terminal would obey, and a line that looks like the program's own.
+// taunt holds control sequences of a terminal, and a line that looks like the program's own.
 const taunt = "\x1b]0;owned\x07\x1b[2J\x1b[31m\r\n" + forged + "\n\u009b31m\u202e\u2028\x7f"
 
-// heard is all that the request tells: the session's token, and the body with its password.
+// heard is the content of the request: the session's token, and the body with its password.
 func (x *exchange) heard() string {
 	return x.req.Header.Get("Authorization") + " " + string(x.body) + " " + strings.Join(x.passwords(), " ")
 }
 
-// line is what was heard in one line, for a header.
+// line is the content in one line, for a header.
 func (x *exchange) line() string {
 	return strings.NewReplacer("\r", "", "\n", "").Replace(x.heard())
 }
@@ -50,7 +50,7 @@ func encoded(text string) string {
 	return string(b)
 }
 
-// appError is an error as the chat server says it.
+// appError is an error in the format of the chat server.
 func appError(id, message string) string {
 	return `{"id":` + id + `,"message":` + message + `,"detailed_error":` + message + `,"request_id":` + id + `,"status_code":500,"error":` + message + `}`
 }
@@ -63,7 +63,7 @@ func (x *exchange) secretOf() string {
 	return strings.TrimPrefix(x.req.Header.Get("Authorization"), "Bearer ")
 }
 
-// Echoes: what was sent comes back where people read it.
+// Echoes: the request's content comes back in texts that people read.
 var echoModes = []*mode{
 	{name: "echo-id", what: "500, and the error's id is the request's secrets", answer: func(x *exchange) {
 		x.json("500 Internal Server Error", appError(encoded(x.secretOf()), encoded(x.heard())))

@@ -1,14 +1,16 @@
-// Command chaos puts a hostile target before plimsoll and writes down what becomes of each command.
+// Command chaos puts a hostile target before plimsoll and records the outcome of each command.
 //
-// A proxy of its own stands before refnull, refchat or the news feed. It passes everything on until the phase in which its fault strikes: the check
-// that the target is ready, provisioning, the logins, the ramp, the measured phase, the audit, or a proof of `target verify`. Then it answers
-// slowly, endlessly, in part, with lies, with the secrets it was sent, with redirections, with bombs, or not at all; or it abuses WebSockets or TLS.
-// Each pair of a mode and a phase is a row. A row says, before it runs, in which class of errors the operations end and with which exit status the
-// command ends, by the words of docs/validity.md and of the exit statuses. Every row must also end by itself, stay within a limit of
-// memory, follow no redirection, show no secret and no control character in any output or file, and print no stack.
+// A proxy of its own stands before refnull, refchat or the news feed. It passes everything on until the phase in
+// which its fault strikes: the check that the target is ready, provisioning, the logins, the ramp, the measured
+// phase, the audit, or a proof of `target verify`. Then it answers slowly, endlessly, in part, with lies, with the
+// secrets it was sent, with redirections, with bombs, or not at all; or it abuses WebSockets or TLS. Each pair of a
+// mode and a phase is a row. A row states, before it runs, in which class of errors the operations end and with which
+// exit status the command ends, by the words of docs/validity.md and of the exit statuses. Every row must also end by
+// itself, stay within a limit of memory, follow no redirection, show no secret and no control character in any output
+// or file, and print no stack.
 //
-// Rows that do not hold yet are named in known.go and stand in the table as NOT MET. A test fails when one of them holds, so that the list
-// becomes shorter.
+// Rows that do not hold yet are named in known.go and stand in the table as NOT MET. A test fails when one of them
+// holds, so that the list becomes shorter.
 //
 // It shares no code with package wire: a proxy that made the mistakes of the client would hide them.
 package main
@@ -93,7 +95,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	if *users > 0 {
-		return nil // a look at memory: rules of small tests say nothing of it
+		return nil // a look at memory, to which rules of small tests do not apply
 	}
 	return errors.Join(surprises(results, notMet)...)
 }

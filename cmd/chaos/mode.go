@@ -16,10 +16,11 @@ type mode struct {
 	answer  func(x *exchange)            // answers a request in the place of the server
 	upgrade func(x *exchange)            // answers the handshake of a WebSocket
 	socket  func(x *exchange)            // writes into a WebSocket that is open
-	conn    func(p *proxy, c net.Conn)   // takes a connection before anything is said
+	conn    func(p *proxy, c net.Conn)   // takes a connection before any bytes are sent
 	cert    func(c *certificates) string // names the certificate that is shown
 	sockets bool                         // answer is of requests alone: the handshakes of WebSockets pass
-	heavy   bool                         // it moves many bytes: fewer of its kind run at a time, and users pause for longer
+	// heavy moves many bytes: fewer of its kind run at a time, and users pause for longer.
+	heavy bool
 }
 
 // modes are all modes but the mutations, by kind.
@@ -71,8 +72,8 @@ func (x *exchange) drip(text string) {
 	}
 }
 
-// flood writes the same piece of about 64 kB until the client is gone: up to 64 MB a second, which is beyond any limit at once and leaves
-// something of the host to the other rows.
+// flood writes the same piece of about 64 kB until the client is gone: up to 64 MB a second, which is beyond any
+// limit at once and leaves something of the host to the other rows.
 func (x *exchange) flood(piece string) {
 	b := []byte(piece)
 	for x.send(b) && x.rest(time.Millisecond) {
@@ -199,7 +200,7 @@ var lyingModes = []*mode{
 	{name: "lying-204", what: "204, so no content, in the place of what was made", answer: func(x *exchange) { x.say(head("204 No Content", "Connection: close")) }},
 }
 
-// missingPost is what the chat server says of a message that is not there.
+// missingPost is the chat server's answer for a message that does not exist.
 const missingPost = `{"id":"app.post.get.app_error","message":"Unable to get the post.","status_code":404}`
 
 // Refusals.

@@ -21,13 +21,13 @@ func mutated(seed uint64) *mode {
 	}}
 }
 
-// values are what stands in the place of a field's value.
+// values are the replacements of a field's value.
 var values = []string{"null", "true", "-1", "0", "1e400", "99999999999999999999", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `[[[]]]`, `"../../etc"`, `{"id":{}}`, "NaN"}
 
 var jsonValue = regexp.MustCompile(`:("(?:[^"\\]|\\.)*"|-?[0-9.]+|true|false|null)`)
 
-// mutate returns body with one to three changes: a value replaced, a byte flipped, a stretch removed or repeated, or the end cut off. The same
-// source gives the same changes.
+// mutate returns body with one to three changes: a value replaced, a byte flipped, a stretch removed or repeated, or
+// the end cut off. The same source gives the same changes.
 func mutate(r *rand.Rand, body []byte) []byte {
 	b := bytes.Clone(body)
 	for range 1 + r.IntN(3) {

@@ -199,7 +199,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// An exchange is one request and what becomes of it.
+// An exchange is one request and its answer.
 type exchange struct {
 	p      *proxy
 	w      http.ResponseWriter
@@ -211,7 +211,7 @@ type exchange struct {
 	left   chan struct{}
 }
 
-// An answer is what a server said.
+// An answer is a server's response.
 type answer struct {
 	status int
 	header http.Header
@@ -223,7 +223,7 @@ var hop = []string{"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Len
 
 var tokenField = regexp.MustCompile(`"token":"([^"]+)"`)
 
-// real asks the server.
+// real forwards the request to the server.
 func (x *exchange) real() answer {
 	p := x.p
 	req, err := http.NewRequestWithContext(p.ctx, x.req.Method, "http://"+p.upstream+x.req.URL.RequestURI(), bytes.NewReader(x.body))
@@ -258,8 +258,8 @@ func (x *exchange) real() answer {
 	return a
 }
 
-// swapOut returns the token by which clients know a server's. The null server's tokens are ids of users, which may stand in any file; ours stand
-// in none.
+// swapOut returns the token by which clients know a server's. The null server's tokens are ids of users, which may
+// stand in any file; ours stand in none.
 func (p *proxy) swapOut(token string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -325,8 +325,8 @@ func (x *exchange) send(b []byte) bool {
 	return !x.dead
 }
 
-// answer sends an answer. One that keeps the rules of HTTP keeps the connection, too: a row that opened one for each request would use up the host's
-// ports.
+// answer sends an answer. One that keeps the rules of HTTP keeps the connection, too: a row that opened one for each
+// request would use up the host's ports.
 func (x *exchange) answer(status, contentType, body string, fields ...string) {
 	x.large(status, contentType, []byte(body), fields...)
 }
@@ -372,7 +372,7 @@ func (x *exchange) hold() {
 	}
 }
 
-// gone is closed when the client closes the connection. What it sends is dropped.
+// gone is closed when the client closes the connection. Its bytes are dropped.
 func (x *exchange) gone() <-chan struct{} {
 	if x.conn == nil {
 		return x.req.Context().Done()

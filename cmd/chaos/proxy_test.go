@@ -144,7 +144,8 @@ func TestFramesAreReadWhole(t *testing.T) {
 	}
 }
 
-// TestAnEndlessAnswerEndsWithItsClient holds every mode that writes without an end, and that waits, to the client's life and the proxy's.
+// TestAnEndlessAnswerEndsWithItsClient holds every mode that writes without an end, and that waits, to the client's
+// life and the proxy's.
 func TestAnEndlessAnswerEndsWithItsClient(t *testing.T) {
 	for _, name := range []string{"endless-body", "endless-header", "endless-100", "drip", "frozen", "frozen-body", "frozen-accept", "lying-short"} {
 		t.Run(name, func(t *testing.T) {

@@ -10,18 +10,21 @@ import (
 const (
 	done    = 0 // the fault is one that a client must live with
 	failed  = 1 // the tool could not begin: nothing follows about the target
+	unclear = 4 // one block, of which nothing follows
 	invalid = 5 // the run is not valid, or a proof FAILED
 	broken  = 6 // a rule did not hold, or acknowledged messages are gone
 )
 
-// A row is a mode in a phase, and what is right.
+// A row is a mode in a phase, and the expected outcome.
 type row struct {
+	verb   verb
 	phase  phase
 	load   load
 	server string // the reference server behind the proxy: refnull, refchat or newsfeed
 	mode   *mode
-	// classes are those in which operations may end, and of which at least one must occur; none means that no operation fails. A row whose
-	// operations are not seen (before the ramp there is no run) finds the class in the error's text.
+	// classes are those in which operations may end, and of which at least one must occur; none means that no
+	// operation fails. A row whose operations are not seen (before the ramp there is no run) finds the class in the
+	// error's text.
 	classes []string
 	// some further classes may occur, and need not.
 	further  []string
@@ -31,10 +34,22 @@ type row struct {
 	users    int
 }
 
+// A verb is the command of a row.
+type verb string
+
+// The verbs. The zero value is run, or `target verify` for the load proofs.
+const (
+	capacity verb = "capacity" // a search for the users that the target carries
+	// One block of two arms, both of which are the server behind the proxy: the fault strikes in the first run.
+	compare verb = "compare"
+)
+
 // name is PHASE/MODE, with the server or load where it is not the usual one.
 func (r row) name() string {
 	n := string(r.phase) + "/" + r.mode.name
 	switch {
+	case r.verb == capacity || r.verb == compare:
+		return string(r.verb) + "-" + n
 	case r.load == feed:
 		return "feed-" + n
 	case r.load == persons && r.phase != logins:
@@ -65,14 +80,15 @@ func (r row) classText() string {
 
 // The servers behind the proxy.
 const (
-	refnullServer  = "refnull"
-	refchatServer  = "refchat"
-	refchatAlone   = "refchat alone" // the people of a verification are the same in all: one that must go well has a server of its own
+	refnullServer = "refnull"
+	refchatServer = "refchat"
+	// The people of a verification are the same in all: one that must go well has a server of its own.
+	refchatAlone   = "refchat alone"
 	newsfeedServer = "newsfeed"
 )
 
-// right is what is right for a mode wherever it strikes: the classes, after the order in which an operation's parts happen (wire/error.go), and
-// "timeout" wherever the time was over.
+// right holds the expected classes of a mode in every phase, in the order of an operation's parts
+// (load/wire/error.go), and "timeout" where the time was over.
 var right = map[string][]string{
 	"slow": nil, "late": {"timeout"}, "drip": {"timeout"}, "drip-header": {"timeout"}, "frozen": {"timeout"}, "frozen-body": {"timeout"}, "frozen-accept": {"timeout"},
 	"endless-body": {"body"}, "endless-chunks": {"body"}, "endless-tiny-chunks": {"body", "timeout"}, "endless-extension": {"body"}, "endless-trailer": {"body"},
@@ -111,11 +127,15 @@ var waiting = []string{"slow", "late", "drip", "drip-header", "frozen", "frozen-
 
 // rows is the table. Every status stands here before anything runs:
 //
-//   - A command that cannot begin has failed (1): the target is not ready, cannot be logged in to, or cannot be provisioned.
-//   - A run whose users never succeeded in anything is not valid (5): nothing was carried. So are one that could not read back what was acknowledged,
-//     or was acknowledged without an id by which it could, and a verification of which a proof FAILED.
-//   - A run that went well until operations began to fail has broken a rule about errors (6), as has one whose acknowledged messages are gone.
-//   - What a client must live with ends with 0: an answer that is a little late, a message that nobody may read back.
+//   - A command that cannot begin has failed (1): the target is not ready, cannot be logged in to, or cannot be
+//     provisioned.
+//   - A run whose users never succeeded in anything is not valid (5): nothing was carried. So are a run that could
+//     not read back acknowledged messages, or whose messages were acknowledged without an id, and a verification of
+//     which a proof FAILED.
+//   - A run that went well until operations began to fail has broken a rule about errors (6), as has one whose
+//     acknowledged messages are gone.
+//   - A fault that a client must tolerate ends with 0: an answer that is a little late, a message that no account may
+//     read back.
 func rows() []row {
 	by := map[string]*mode{}
 	for _, m := range modes() {
@@ -138,7 +158,8 @@ func rows() []row {
 			if r.mode.conn != nil || r.mode.cert != nil { // the connections that were open end within requests
 				r.further = append(slices.Clone(r.further), "header", "write", "body")
 			}
-			if strings.HasPrefix(n, "mutated-") { // the client goes on with what it was told, and asks for what is not there
+			// The client uses the mutated values, and requests objects that do not exist.
+			if strings.HasPrefix(n, "mutated-") {
 				r.further = append(slices.Clone(r.further), "4xx")
 			}
 			r.wait = slices.Contains(waiting, n)
@@ -186,29 +207,32 @@ func rows() []row {
 		"bomb-gzip", "bomb-gzip-garbage", "bomb-json", "bomb-field", "bomb-fields",
 		"reset", "reset-body", "closed", "reset-accept",
 		"tls-expired", "tls-name", "tls-taunt", "tls-unknown", "tls-stall", "tls-half", "tls-cut", "tls-plain", "tls-alert")
-	// A message that was accepted (2xx) by an answer without its id can be read back by nobody: whether the target kept it is not known, and the
-	// run is not valid, whatever the rules say.
+	// A message that was accepted (2xx) by an answer without its id cannot be read back: whether the target kept it
+	// is not known, and the run is not valid under any rules.
 	add(with(measured, invalid), "lying-empty", "lying-object", "lying-ok", "lying-created", "lying-null", "lying-array", "lying-types", "lying-html", "lying-ids", "lying-204",
 		"echo-body", "echo-raw", "mutated-1", "mutated-2", "mutated-3", "mutated-4")
 	r = with(measured, invalid)
-	r.further = []string{"header", "body"} // what is left on the connection is no answer to the next request
+	r.further = []string{"header", "body"} // the rest on the connection is not an answer to the next request
 	add(r, "lying-short")
-	add(with(measured, invalid, broken), "bomb-deep", "bomb-deep-objects", "bomb-keys", "bomb-text", "bomb-padding") // 5 where it was read, 6 where it is beyond a limit
+	// 5 where it was read, 6 where it is beyond a limit.
+	add(with(measured, invalid, broken), "bomb-deep", "bomb-deep-objects", "bomb-keys", "bomb-text", "bomb-padding")
 
 	add(with(audit, done), "slow", "echo-403")
 	add(with(audit, invalid), "frozen", "endless-chunks", "truncated-body", "lying-ok", "lying-html", "failing-500", "redirect-host", "bomb-json", "bomb-deep", "echo-id", "echo-taunt", "reset")
 	add(with(audit, broken), "missing-404")
 	r = with(measured, broken)
-	r.server, r.further = refchatServer, []string{"4xx"} // the audit asks for each message by itself, which is not there
+	// The audit asks for each message by itself, which is not there.
+	r.server, r.further = refchatServer, []string{"4xx"}
 	add(r, "lying-invented")
 
-	// The page of metrics is no operation. A run may go on without it, or is not valid when it was missing for long.
+	// The page of metrics is not an operation. A run may go on without it, or is not valid when it was missing for
+	// long.
 	r = with(scrape, done, invalid)
 	r.anyClass = true
 	add(r, "frozen", "endless-body", "bomb-series", "bomb-labels", "bomb-fields", "lying-html", "redirect-host", "echo-raw", "truncated-body")
 
-	// People with WebSockets. A socket that breaks is an operation of class ws; whether users that reconnect all the time are no users (5) or
-	// users of a broken rule (6) is the rules' choice. It is never 0.
+	// People with WebSockets. A socket that breaks is an operation of class ws; whether users that reconnect all the
+	// time count as no users (5) or users of a broken rule (6) is the rules' choice. It is never 0.
 	r = with(ramp, invalid)
 	r.load, r.users = persons, 3
 	add(r, "upgrade-accept", "upgrade-200", "upgrade-403", "upgrade-500", "upgrade-redirect", "upgrade-extension", "upgrade-silent", "upgrade-frozen", "upgrade-endless", "upgrade-closed", "echo-upgrade")
@@ -218,11 +242,40 @@ func rows() []row {
 	r.phase = measured
 	add(r, "ws-large", "ws-fragments", "ws-fragments-empty", "ws-pings", "ws-pongs", "ws-masked", "ws-opcode", "ws-reserved", "ws-ping-long", "ws-ping-part", "ws-length", "ws-length-negative",
 		"ws-continuation", "ws-garbage", "ws-no-json", "ws-deep", "ws-types", "ws-close-storm", "ws-reset", "ws-close-code", "echo-close", "echo-event")
-	r.further = []string{"timeout", "decode"} // users go on with what the events said
+	r.further = []string{"timeout", "decode"} // users act on the contents of the events
 	add(r, "ws-post")
-	r.anyClass, r.statuses = true, []int{done, invalid, broken} // many events are a load that a client may or may not carry: what counts is that it ends, and its memory
+	// Many events are a load that a client may or may not carry: its end and its memory count.
+	r.anyClass, r.statuses = true, []int{done, invalid, broken}
 	add(r, "ws-large-many", "ws-trickle")
 	r.anyClass = false
+
+	// A search, whose users end where the fault begins.
+	r = with(provision, failed)
+	r.verb = capacity
+	add(r, "echo-id", "lying-ok")
+	r = with(ramp, invalid)
+	r.verb = capacity
+	add(r, "failing-500", "bomb-json", "echo-id", "lying-ok")
+	r.anyClass = true // it gives up before an operation has
+	add(r, "frozen")
+
+	// A comparison of one block. A run that the target made invalid leaves no pair: the comparison is invalid. One
+	// that broke a rule counts, and one pair shows nothing; but where few operations succeeded, an endpoint may have
+	// no number, and then no pair.
+	r = with(provision, failed)
+	r.verb = compare
+	add(r, "echo-id", "failing-503")
+	r = with(measured, unclear)
+	r.verb = compare
+	add(r, "slow")
+	r.statuses = []int{unclear, invalid}
+	add(r, "frozen", "failing-500", "echo-id", "bomb-gzip")
+	r = with(ramp, invalid)
+	r.verb = compare
+	add(r, "failing-500", "echo-id")
+	r = with(measured, invalid)
+	r.verb = compare
+	add(r, "lying-ok", "echo-body")
 
 	// `target verify` on the reference chat server.
 	r = row{phase: verifySetup, load: proofs, server: refchatServer, statuses: []int{failed}}
@@ -251,7 +304,7 @@ func rows() []row {
 	return all
 }
 
-// limit is the time after which a row is ended and has failed: no hang. It says nothing of how fast anything should be.
+// limit is the time after which a row is ended and has failed: no hang. It is not a bound on speed.
 func (r row) limit() time.Duration {
 	if r.wait {
 		return 3 * time.Minute

@@ -25,7 +25,7 @@ const (
 	verifyProofs phase = "verify"       // from the first message that a proof posts
 )
 
-// A load is what the command does.
+// A load is the kind of load that the command makes.
 type load string
 
 const (
@@ -39,6 +39,7 @@ const (
 const (
 	rampTime    = time.Second
 	measureTime = 2 * time.Second
+	searchTime  = 20 * time.Second       // the most of a search
 	manyTime    = 8 * time.Second        // the measured phase with many users, who pause for longer
 	midStrike   = 600 * time.Millisecond // into the measured phase
 )
@@ -126,7 +127,7 @@ func (s *script) active(r *http.Request, body []byte) bool {
 	case scrape:
 		return path == metricsPath
 	case audit:
-		return s.reading && !login // whoever cannot log in reads nothing
+		return s.reading && !login // without a login a client reads nothing
 	case verifySetup:
 		return !s.proving
 	case verifyProofs:

@@ -63,7 +63,8 @@ var handshakeModes = []*mode{
 	{name: "upgrade-closed", what: "101, and then the end of the connection", upgrade: func(x *exchange) { x.say(x.switched()) }},
 }
 
-// abuse makes a mode that writes into an open WebSocket once, and then waits for what the client does.
+// abuse makes a mode that writes into an open WebSocket once, and then waits for the client's
+// reaction.
 func abuse(name, what string, frames func() string) *mode {
 	return &mode{name: name, what: what, socket: func(x *exchange) {
 		x.say(frames())

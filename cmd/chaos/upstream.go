@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"plimsoll/lab/postgresql"
-	"plimsoll/newsfeed"
-	"plimsoll/refchat"
-	"plimsoll/refnull"
+	"plimsoll/reference/newsfeed"
+	"plimsoll/reference/refchat"
+	"plimsoll/reference/refnull"
+	"plimsoll/target/lab/postgresql"
 )
 
 // Servers are the reference servers behind the proxies, in this process. Rows share them: each has a team of its own.
@@ -74,7 +74,8 @@ func startServers(ctx context.Context, dir string, need map[string]bool, passwor
 	if !need[newsfeedServer] {
 		return s, nil
 	}
-	cfg := newsfeed.Config{Listen: "127.0.0.1:0", DSN: s.db.DSN("feed"), StoreTimeout: 30 * time.Second} // a host that does much else is no fault of a row
+	// A busy host is not a fault of a row.
+	cfg := newsfeed.Config{Listen: "127.0.0.1:0", DSN: s.db.DSN("feed"), StoreTimeout: 30 * time.Second}
 	for kind, at := range map[string]*string{newsfeed.KindWide: &cfg.Wide, newsfeed.KindSearch: &cfg.Search, newsfeed.KindBus: &cfg.Bus} {
 		st, err := newsfeed.NewStore(ctx, newsfeed.StoreConfig{Kind: kind, Listen: "127.0.0.1:0", Sync: newsfeed.DefaultSync})
 		if err != nil {
@@ -112,7 +113,7 @@ func (s *servers) close(ctx context.Context) error {
 	return errors.Join(s.errs...)
 }
 
-// A trap is where redirections lead. Nobody may come.
+// A trap is the target of redirections. No request may reach it.
 type trap struct {
 	ln     net.Listener
 	visits atomic.Int64

@@ -88,8 +88,8 @@ func (s search) in(text []byte) int {
 // forged is a line that only a target would have written: see taunt.
 const forged = "run forged: sealed, valid"
 
-// control returns the first character of a text that a terminal would obey, or a line that the target forged; "" if there is none. Line feeds and tabs
-// are the program's own.
+// control returns the first character of a text that a terminal would obey, or a line that the target forged; "" if
+// there is none. Line feeds and tabs are the program's own.
 func control(text []byte) string {
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(forged)) {
@@ -114,7 +114,7 @@ func control(text []byte) string {
 // texts are the files that people read as they are; the others are binary.
 var texts = []string{".json", ".jsonl", ".md", ".html", ".csv", ".txt", ".log", ".xml", ".svg", ".yaml", ".yml", ".prom"}
 
-// A leak is what of the target's stood where it must not.
+// A leak is content of the target in a place where it must not be.
 type leak struct{ secret, control string }
 
 // leaks looks through outputs and all files below a directory.

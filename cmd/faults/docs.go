@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/series"
+	"plimsoll/run/record"
+	"plimsoll/watch/series"
 )
 
 // The two runs of the case: packets lost at the proxy, and the same without the loss.
@@ -22,7 +22,7 @@ const (
 	withoutLoss = "none"
 )
 
-// pictures are the graphs of the case: a name, what it shows, and its PromQL, in seconds of the search.
+// pictures are the graphs of the case: a name, a title, and its PromQL, in seconds of the search.
 var pictures = []struct {
 	spec  report.GraphSpec
 	query string
@@ -58,18 +58,10 @@ func write(ctx context.Context, docs, dir string, t tally, results []result) err
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return err
-	}
-	raw := []string{"make faults", ""}
-	for _, r := range results {
-		raw = append(raw, r.line())
-	}
-	raw = append(raw, "", t.table())
-	return os.WriteFile(filepath.Join(docs, "acceptance", time.Now().UTC().Format("20060102-150405")+"-faults.txt"), []byte(strings.Join(raw, "\n")), 0o644)
+	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// between replaces what stands between two marks.
+// between replaces the text between two marks.
 func between(text, begin, end, with string) (string, error) {
 	head, rest, ok1 := strings.Cut(text, begin+"\n")
 	_, tail, ok2 := strings.Cut(rest, end)
@@ -79,8 +71,8 @@ func between(text, begin, end, with string) (string, error) {
 	return head + begin + "\n" + strings.TrimRight(with, "\n") + "\n" + end + tail, nil
 }
 
-// pair draws a run with the loss and one without it, and says what was named; "" without both. They are the first two of one number that
-// were both named rightly: the table counts the others.
+// pair draws a run with the loss and one without it, and returns the named limiters; "" without both. They are the
+// first two of one number that were both named rightly: the table counts the others.
 func pair(ctx context.Context, docs, dir string, results []result) (string, error) {
 	var runs []result
 	for _, r := range results {

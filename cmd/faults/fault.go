@@ -15,25 +15,26 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 
-	"plimsoll/lab"
-	"plimsoll/lab/cgroup"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/cgroup"
 )
 
 // A fault is one thing that limits the topology on purpose.
 type fault struct {
 	name  string
-	what  string   // what is limited and how, for the table
+	what  string   // the limited resource and the method, for the table
 	right []string // names of the limiter that are right, the first of them the best
 	extra bool     // not in the score: only by name
 	kind  string   // of the held-out suite: one of the constants kindSingle, kindPair and kindOutside
 	// start and most are the search's first and largest number of users.
 	start, most int
 	posters     string // share of users that only post; the others have a WebSocket
-	// change changes what is built; nil changes nothing.
+	// change changes the layout to build; nil changes nothing.
 	change func(*layout)
 	// inject is done when everything runs and before the users come; nil does nothing.
 	inject func(context.Context, *topology) error
-	// late is what waits until accounts and channels are made, because making them would take too long with it.
+	// late is the part of the fault that waits until accounts and channels are made, because making them would
+	// take too long with it.
 	late func(context.Context, *topology) error
 	// took reads a counter at the end that shows that the fault was there; "" and an error if it was not.
 	took func(context.Context, *topology) (string, error)
@@ -181,7 +182,7 @@ func (t *topology) sql(ctx context.Context, text string) (string, error) {
 	return "", nil
 }
 
-// metric sums a metric of both instances and wants it to have reached at least a number.
+// metric sums a metric of both instances and requires it to have reached at least a number.
 func metric(name string, least float64) func(context.Context, *topology) (string, error) {
 	return func(ctx context.Context, t *topology) (string, error) {
 		sum, err := t.read(ctx, name)
@@ -279,7 +280,7 @@ const burstRules = `table netdev faults {
 }
 `
 
-// bursts drops what reaches the proxy beyond a rate and a burst, by wire.
+// bursts drops packets to the proxy beyond a rate and a burst, by wire.
 func bursts(rate, burst int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
 		return t.spaces["proxy"].Run(ctx, fmt.Sprintf(burstRules, rate, burst), "nft", "-f", "-")
@@ -347,7 +348,7 @@ func files(n uint64) func(context.Context, *topology) error {
 	}
 }
 
-// exhausted looks for what an instance logs when it may open no more.
+// exhausted looks for the log line of an instance that may open no more files.
 func exhausted(_ context.Context, t *topology) (string, error) {
 	n := 0
 	for _, p := range t.apps {

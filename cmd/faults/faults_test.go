@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestThreeFaults injects three faults, each of another kind, and has plimsoll name them. The topology has a core for the servers and
-// one for the generator, so nothing else may run meanwhile: the test waits to be asked for.
+// TestThreeFaults injects three faults, each of another kind, and has plimsoll name them. The topology has a core for
+// the servers and one for the generator, so nothing else may run meanwhile: the test waits to be asked for.
 func TestThreeFaults(t *testing.T) {
 	if os.Getenv("PLIMSOLL_FAULTS") == "" && os.Getenv("CI") != "true" {
 		t.Skip("it needs the machine for itself: make faults SHORT=1, or PLIMSOLL_FAULTS=1")
@@ -35,8 +35,8 @@ func TestThreeFaults(t *testing.T) {
 	if out, err := exec.Command("../../scripts/build.sh", program).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// Where tests run, the host is rarely its own: the gates of its health are open, and a name may be missed twice. A rule that does not
-	// work misses it always.
+	// Where tests run, the host is rarely its own: the gates of its health are open, and a name may be missed twice.
+	// A rule that does not work misses it always.
 	b := bench{program: program, dir: dir, budget: 28 * time.Second, busy: true, log: t.Logf}
 	for _, name := range []string{"db-pool", "app-lock", "loss"} {
 		f := faults()[slices.IndexFunc(faults(), func(f fault) bool { return f.name == name })]
@@ -58,7 +58,7 @@ func TestThreeFaults(t *testing.T) {
 	}
 }
 
-// TestBuildIsUndone breaks the topology at its last step and looks for what is left.
+// TestBuildIsUndone breaks the topology at its last step and looks for leftovers.
 func TestBuildIsUndone(t *testing.T) {
 	if why := missing(); why != "" && os.Getenv("CI") == "true" {
 		t.Fatal(why)
@@ -129,7 +129,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestEveryFaultIsWhole holds the list to its form: a name of its own, what is right, and a counter that shows it.
+// TestEveryFaultIsWhole holds the list to its form: a name of its own, the expected names, and a counter that
+// shows it.
 func TestEveryFaultIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range faults() {

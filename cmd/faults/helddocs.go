@@ -16,7 +16,8 @@ const (
 	heldFile = "limiter/heldout.jsonl"
 )
 
-// finishHeldOut prints the table, writes results and table into the documentation if there is one, and fails where the figures are not reached.
+// finishHeldOut prints the table, writes results and table into the documentation if there is one, and fails where
+// the figures are not reached.
 func finishHeldOut(docs string, faults []fault, results []result) error {
 	table, all := heldTable(faults, results)
 	fmt.Print(table)

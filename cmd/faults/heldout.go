@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/lab"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/target/lab"
 )
 
 // The kinds of faults of the held-out suite.
@@ -28,20 +28,24 @@ const (
 
 // The names that more than one fault has among its right ones.
 const (
-	unknown = verdict.LimitUnknown
+	unknown = limiter.LimitUnknown
 	cpuApp  = "cpu app"
 	cpuDB   = "cpu db"
 )
 
-// heldOut are faults that no constant of the limiter was tuned on. What is right stands here before anything runs, by these rules:
+// heldOut are faults that no constant of the limiter was tuned on. The right names stand here before anything runs,
+// by these rules:
 //
-//   - What an indicator of the catalog watches must be named, kind and role. UNKNOWN is then a miss, and no error.
-//   - What none watches must be UNKNOWN, after something was seen at the capacity; any name is wrong. So it is with a mild dose, but where the fault alone keeps the rule and the load breaks
-//     it: there the CPU of the role that the plan makes heaviest is right too.
-//   - Work that a fault causes is right under the name of what it fills: handshakes and empty caches fill cores.
+//   - A fault that an indicator of the catalog watches must be named, kind and role. UNKNOWN is then a miss, and no
+//     error.
+//   - A fault that none watches must be UNKNOWN, after something was seen at the capacity; any name is wrong. So it
+//     is with a mild dose, but where the fault alone keeps the rule and the load breaks it: there the CPU of the role
+//     that the plan makes heaviest is right too.
+//   - Work that a fault causes is right under the name of the resource it fills: handshakes and empty caches fill
+//     cores.
 //   - Of a pair either is right.
-//   - A neighbor is right as host alone where it takes the target's own core; where it takes no more than the memory's bandwidth, also as the
-//     CPU of the app, whose instructions it slows.
+//   - A neighbor is right as host alone where it takes the target's own core; where it takes no more than the
+//     memory's bandwidth, also as the CPU of the app, whose instructions it slows.
 func heldOut() []fault {
 	wait := func(name string) func(context.Context, *topology) (string, error) {
 		return metric(fmt.Sprintf("refchat_fault_wait_seconds_total{fault=%q}", name), 1)
@@ -79,9 +83,9 @@ func heldOut() []fault {
 		{name: "replica-20ms", kind: kindOutside, what: "the same, each for 20 ms",
 			right: []string{unknown}, start: 22, most: 200, change: args("-fault=replica:20ms"), took: wait("replica")},
 		{name: "bandwidth", kind: kindSingle, what: "a neighbor on the generator's core, of the lowest priority, writes through memory; requests cost the instances two and a half times their CPU",
-			right: []string{verdict.LimitHost, cpuApp}, start: 45, most: 270, change: args(heavy), inject: neighbor(generatorCore, 19), took: ran},
+			right: []string{limiter.LimitHost, cpuApp}, start: 45, most: 270, change: args(heavy), inject: neighbor(generatorCore, 19), took: ran},
 		{name: "core-neighbor", kind: kindSingle, what: "the same neighbor on the servers' core, of their own priority",
-			right: []string{verdict.LimitHost}, start: 25, most: 200, change: args(heavy), inject: neighbor(serverCore, 0), took: ran},
+			right: []string{limiter.LimitHost}, start: 25, most: 200, change: args(heavy), inject: neighbor(serverCore, 0), took: ran},
 		{name: "tracked", kind: kindSingle, what: "the proxy takes no more than 60 connections from the users, and drops what would open another (nft, ct count): a full table of connections",
 			right: []string{"conntrack proxy", "network-loss proxy"}, start: 32, most: 200, inject: tracked(60), took: droppedInet},
 		{name: "pool-and-cpu", kind: kindPair, what: "three database connections per instance, a database 4 ms away, and requests that cost two and a half times their CPU",
@@ -101,7 +105,7 @@ func heldOut() []fault {
 	}
 }
 
-// refusals are the names of a server that says no.
+// refusals are the names of a server that refuses requests.
 var refusals = []string{"refusals app"}
 
 // handshakes has nginx open a connection for each request, with TLS and a key of so many bits at the instances.
@@ -112,7 +116,7 @@ func handshakes(bits int) func(*layout) {
 	}
 }
 
-// both wants two counters to show their faults.
+// both requires two counters to show their faults.
 func both(a, b func(context.Context, *topology) (string, error)) func(context.Context, *topology) (string, error) {
 	return func(ctx context.Context, t *topology) (string, error) {
 		x, err := a(ctx, t)
@@ -132,8 +136,8 @@ const trackRules = `table inet faults {
 }
 `
 
-// tracked lets so many connections of users be open at the proxy. The kernel's own limit of tracked connections is one for all namespaces, and not ours
-// to change.
+// tracked lets so many connections of users be open at the proxy. The kernel's own limit of tracked connections is
+// one for all namespaces, and not ours to change.
 func tracked(n int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
 		return t.spaces["proxy"].Run(ctx, fmt.Sprintf(trackRules, n), "nft", "-f", "-")
@@ -189,7 +193,8 @@ func neighbor(cores []int, nice int) func(context.Context, *topology) error {
 	}
 }
 
-// stream writes through 64 MiB of memory, more than caches hold, until its time is over or ctx ends; it returns how often it went through.
+// stream writes through 64 MiB of memory, more than caches hold, until its time is over or ctx ends; it returns how
+// often it went through.
 func stream(ctx context.Context, bytes int, most time.Duration) (rounds int) {
 	words := make([]uint64, bytes/int(unsafe.Sizeof(uint64(0))))
 	for end := time.Now().Add(most); ctx.Err() == nil && time.Now().Before(end); rounds++ {
@@ -201,7 +206,8 @@ func stream(ctx context.Context, bytes int, most time.Duration) (rounds int) {
 	return rounds
 }
 
-// streamBytes and streamMost are what a neighbor writes through, and for how long if nobody ends it.
+// streamBytes is the size of the memory that a neighbor writes through, and streamMost the longest
+// time it does so.
 const (
 	streamBytes = 64 << 20
 	streamMost  = 10 * time.Minute
@@ -226,7 +232,7 @@ func ran(_ context.Context, t *topology) (string, error) {
 	return fmt.Sprintf("the neighbor got %d ms of CPU", ticks*10), atLeast("ticks of CPU time", ticks, 100)
 }
 
-// machine is what the runs are made on, in words.
+// machine describes the machine of the runs in words.
 func machine() string {
 	model := "unknown processor"
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {

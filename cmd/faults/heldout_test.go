@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/refchat"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/reference/refchat"
 )
 
-// TestHeldOutFaultsAreNoneOfTheTunedOnes compares the suites: neither a fault of the one is in the other, nor does a held-out fault set alone what a
-// tuned one sets.
+// TestHeldOutFaultsAreNoneOfTheTunedOnes compares the suites: neither a fault of the one is in the other, nor does a
+// held-out fault alone set the same values as a tuned one.
 func TestHeldOutFaultsAreNoneOfTheTunedOnes(t *testing.T) {
 	argsOf := func(f fault) []string {
 		l := layout{dbWith: map[string]string{}, settings: map[string]string{}}
@@ -73,8 +73,8 @@ func TestOutcome(t *testing.T) {
 		{"UNKNOWN where nothing is watched", []string{unknown}, result{Limiter: unknown, Exonerated: 3, Injected: "x"}, isRight},
 		{"UNKNOWN because nothing was seen", []string{unknown}, result{Limiter: unknown, Injected: "x"}, isUnnamed},
 		{"UNKNOWN where a name is right", []string{"cpu app"}, result{Limiter: unknown, Injected: "x"}, isUnnamed},
-		{"nothing limited the run", []string{"cpu app"}, result{Limiter: verdict.LimitNone, Injected: "x"}, isUnnamed},
-		{"nothing limited the run, where nothing is watched", []string{unknown}, result{Limiter: verdict.LimitNone, Injected: "x"}, isUnnamed},
+		{"nothing limited the run", []string{"cpu app"}, result{Limiter: limiter.LimitNone, Injected: "x"}, isUnnamed},
+		{"nothing limited the run, where nothing is watched", []string{unknown}, result{Limiter: limiter.LimitNone, Injected: "x"}, isUnnamed},
 		{"the tool failed", []string{unknown}, result{Problem: "no JSON", Injected: "x"}, isUnnamed},
 		{"right by chance: the fault was not there", []string{"cpu app"}, result{Limiter: "cpu app"}, isVoid},
 		{"the generator was not healthy", []string{"cpu app"}, result{Limiter: "generator", Injected: "x"}, isVoid},
@@ -88,7 +88,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestHeldOutFigures has 19 names of which one is wrong, and 20: the second reaches what is asked for.
+// TestHeldOutFigures has 19 names of which one is wrong, and 20: the second reaches the required
+// share.
 func TestHeldOutFigures(t *testing.T) {
 	count := func(right, unknownRight, wrong, unnamed, void int) (s shares) {
 		add := func(n int, r result) {
@@ -151,8 +152,8 @@ func TestHeldTable(t *testing.T) {
 	}
 }
 
-// TestHeldOutTableFollowsFromItsFile makes the table of docs/limiter.md again from the results beside it, whose right answers must be those of the
-// suite: they stand before the runs.
+// TestHeldOutTableFollowsFromItsFile makes the table of docs/limiter.md again from the results beside it, whose right
+// answers must be those of the suite: they stand before the runs.
 func TestHeldOutTableFollowsFromItsFile(t *testing.T) {
 	const docs = "../../docs"
 	page, err := os.ReadFile(filepath.Join(docs, "limiter.md"))
@@ -197,7 +198,7 @@ func TestStreamTouchesMemoryUntilItsEnd(t *testing.T) {
 	}
 }
 
-// TestSuiteEndsWithinItsTime begins no run when the time is over, and says which are missing.
+// TestSuiteEndsWithinItsTime begins no run when the time is over, and reports which are missing.
 func TestSuiteEndsWithinItsTime(t *testing.T) {
 	said := ""
 	b := bench{log: func(format string, _ ...any) { said += format }}
@@ -207,7 +208,7 @@ func TestSuiteEndsWithinItsTime(t *testing.T) {
 	}
 }
 
-// TestTriesOf counts what was tried: a run that says something of the system is not made again.
+// TestTriesOf counts attempts: a run that is evidence about the system is not repeated.
 func TestTriesOf(t *testing.T) {
 	results := []result{
 		{Fault: "a", Number: 1, Limiter: "generator", Right: []string{"cpu app"}},
@@ -225,7 +226,7 @@ func TestTriesOf(t *testing.T) {
 	}
 }
 
-// TestTrackedCountsItsDrops reads what nft prints.
+// TestTrackedCountsItsDrops reads the output of nft.
 func TestTrackedCountsItsDrops(t *testing.T) {
 	const listing = "table inet faults {\n chain a { counter packets 7 bytes 420 drop }\n chain b { counter packets 5 bytes 300 drop }\n}"
 	if n := packets(listing); n != 12 {

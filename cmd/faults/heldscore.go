@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/stats"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/judge/stats"
 )
 
-// An outcome is what a run of the held-out suite counts as.
+// An outcome is the score of a run of the held-out suite.
 type outcome int
 
-// The outcomes. What is void counts for nothing, and is listed.
+// The outcomes. A void run does not count, and is listed.
 const (
 	isRight   outcome = iota // a right name, or UNKNOWN where that is right
 	isWrong                  // another name
@@ -24,7 +24,7 @@ func (o outcome) String() string {
 	return [...]string{"right", "wrong", "unnamed", "void"}[o]
 }
 
-// outcome says what a run counts as, by the names that were right when it was made.
+// outcome scores a run, by the names that were right when it was made.
 func (r result) outcome() outcome {
 	switch {
 	case r.Injected == "":
@@ -33,9 +33,9 @@ func (r result) outcome() outcome {
 		return isUnnamed // nothing was seen at the capacity, so nothing was found innocent either
 	case slices.Contains(r.Right, r.Limiter):
 		return isRight
-	case r.Limiter == verdict.LimitGenerator, r.Limiter == verdict.LimitHost:
+	case r.Limiter == limiter.LimitGenerator, r.Limiter == limiter.LimitHost:
 		return isVoid
-	case r.Limiter == unknown, r.Limiter == verdict.LimitNone, r.Limiter == "":
+	case r.Limiter == unknown, r.Limiter == limiter.LimitNone, r.Limiter == "":
 		return isUnnamed
 	}
 	return isWrong
@@ -86,7 +86,8 @@ func share(k, n int) string {
 	return fmt.Sprintf("%d of %d, %.0f %% [%.0f, %.0f]", k, n, 100*float64(k)/float64(n), 100*iv.Lo, 100*iv.Hi)
 }
 
-// heldTable is the Markdown of the held-out suite: a function of the faults and the results alone. It returns the counts of all runs.
+// heldTable is the Markdown of the held-out suite: a function of the faults and the results alone. It returns the
+// counts of all runs.
 func heldTable(faults []fault, results []result) (string, shares) {
 	var b strings.Builder
 	all, kinds := shares{}, map[string]*shares{kindSingle: {}, kindPair: {}, kindOutside: {}}
@@ -135,7 +136,7 @@ func heldTable(faults []fault, results []result) (string, shares) {
 	return head + b.String() + "\n" + said + ".\n", all
 }
 
-// with appends what is not there yet.
+// with appends s unless the list has it.
 func with(list []string, s string) []string {
 	if s == "" || slices.Contains(list, s) {
 		return list
@@ -143,13 +144,13 @@ func with(list []string, s string) []string {
 	return append(list, s)
 }
 
-// named is what a run named, for the table.
+// named is the limiter that a run named, for the table.
 func (r result) named() string {
 	n := r.Limiter
 	switch {
 	case r.Injected == "":
 		return "not injected"
-	case n == "" || n == verdict.LimitNone:
+	case n == "" || n == limiter.LimitNone:
 		return "nothing"
 	case r.Confidence != "" && n != unknown:
 		n += " (" + r.Confidence + ")"

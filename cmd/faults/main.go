@@ -1,14 +1,16 @@
-// Command faults limits a chat server in known ways and scores what plimsoll calls the limiter.
+// Command faults limits a chat server in known ways and scores the limiter that plimsoll names.
 //
-// A topology of network namespaces (generator, nginx, two reference servers, PostgreSQL) is made anew for each run, one thing in it
-// is limited on purpose, and `plimsoll capacity` searches for its capacity, watching each role from within. The first limiter that it
-// names is compared with the one that was injected. A fault that a counter does not show is not a hit, whatever was named.
+// A topology of network namespaces (generator, nginx, two reference servers, PostgreSQL) is made again for each run,
+// one thing in it is limited on purpose, and `plimsoll capacity` searches for its capacity, watching each role from
+// within. The first limiter that it names is compared with the one that was injected. A fault that a counter does not
+// show is not a hit, under any name.
 //
-// There are two suites: the faults that the limiter's constants were tuned on, and faults that none was, where UNKNOWN may be right and what is right
-// stands in the suite before it runs. The results of the second are in docs/limiter/heldout.jsonl, and its table follows from them.
+// There are two suites: the faults that the limiter's constants were tuned on, and faults that none was, where
+// UNKNOWN may be right and the right names stand in the suite before it runs. The results of the second are in
+// docs/limiter/heldout.jsonl, and its table follows from them.
 //
-// It needs root, iproute2, nft, nginx, PostgreSQL and control groups with the controllers cpu and blkio (or io). It changes nothing of the
-// host's own network, and removes all that it makes, also what a killed run of it has left.
+// It needs root, iproute2, nft, nginx, PostgreSQL and control groups with the controllers cpu and blkio (or io). It
+// changes nothing of the host's own network, and removes all that it makes, including leftovers of a killed run.
 //
 // It is a program of this module, not of bench: a test of three faults runs with all others.
 package main
@@ -31,7 +33,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/record"
+	"plimsoll/run/record"
 )
 
 func main() {
@@ -164,11 +166,11 @@ func suiteOf(name string) ([]fault, error) {
 	return nil, fmt.Errorf("-suite %s: want %s or %s", name, tunedSuite, heldOutSuite)
 }
 
-// all makes the runs that results lack, and returns all of them; a run that is void is made again until there were so many tries. With a time it
-// begins none after it.
+// all makes the runs that results lack, and returns all of them; a run that is void is made again until there were so
+// many tries. With a time it begins none after it.
 func (b bench) all(ctx context.Context, chosen []fault, results []result, runs, most int, within time.Duration) ([]result, error) {
 	began := time.Now()
-	for number := 1; number <= runs; number++ { // interleaved: what changes on the machine meanwhile strikes all alike
+	for number := 1; number <= runs; number++ { // interleaved: a change of the machine meanwhile affects all alike
 		for _, f := range chosen {
 			for tries := triesOf(results, f.name, number, most); tries < most; tries++ {
 				if within > 0 && time.Since(began) > within {
@@ -207,7 +209,7 @@ func triesOf(results []result, fault string, number, most int) (tries int) {
 	return tries
 }
 
-// missing says why no fault can be injected here, or "".
+// missing returns the reason why no fault can be injected here, or "".
 func missing() string {
 	if os.Geteuid() != 0 {
 		return "network namespaces need root"
@@ -226,8 +228,8 @@ func missing() string {
 	return ""
 }
 
-// placed returns the fault with its search begun at a bit less than half of what an earlier run found, as who knows a system does:
-// there must be time below the capacity and at it.
+// placed returns the fault with its search begun at a bit less than half of the capacity that an earlier run found,
+// as an operator who knows the system would: there must be time below the capacity and at it.
 func (f fault) placed(earlier []result) fault {
 	for _, r := range earlier {
 		kind, users, ok := strings.Cut(r.Capacity, " ")

@@ -14,8 +14,8 @@ import (
 	"text/template"
 	"time"
 
-	"plimsoll/lab"
-	"plimsoll/verdict"
+	"plimsoll/judge/limiter"
+	"plimsoll/target/lab"
 )
 
 // A result is one run of one fault, as it is stored.
@@ -29,13 +29,13 @@ type result struct {
 	Evidence   []string `json:"evidence,omitempty"`
 	Others     []string `json:"others,omitempty"`   // named after it, and why
 	Exonerated int      `json:"exonerated"`         // readings at the capacity that were found innocent
-	Injected   string   `json:"injected,omitempty"` // what a counter said; "" means that the fault was not there
+	Injected   string   `json:"injected,omitempty"` // the reading of a counter; "" means that the fault did not occur
 	Problem    string   `json:"problem,omitempty"`  // why there is no limiter
 	Capacity   string   `json:"capacity,omitempty"`
 	Seconds    float64  `json:"seconds"`
 	Run        string   `json:"run,omitempty"` // directory of the stored run
 	Try        int      `json:"try,omitempty"` // of this number, from 1
-	// When it began, and on what, as RFC 3339 and in words.
+	// Its begin as RFC 3339, and its machine in words.
 	At      string `json:"at,omitempty"`
 	Machine string `json:"machine,omitempty"`
 	Commit  string `json:"commit,omitempty"`
@@ -44,15 +44,16 @@ type result struct {
 // mostTries is how often a run is made before one that is void counts, and counts as wrong.
 const mostTries = 4
 
-// void reports whether the run says nothing of the system, because the generator or its host was not healthy, and that was not the fault.
+// void reports whether the run is not evidence about the system, because the generator or its host was not healthy,
+// and that was not the fault.
 func (r result) void() bool {
-	return (r.Limiter == verdict.LimitGenerator || r.Limiter == verdict.LimitHost) && !slices.Contains(r.Right, r.Limiter)
+	return (r.Limiter == limiter.LimitGenerator || r.Limiter == limiter.LimitHost) && !slices.Contains(r.Right, r.Limiter)
 }
 
 // last reports whether the run is not made again.
 func (r result) last() bool { return r.Try >= mostTries }
 
-// ok reports whether the limiter was right first. A run without an injected fault is no hit.
+// ok reports whether the limiter was right first. A run without an injected fault is not a hit.
 func (r result) ok() bool { return r.Injected != "" && slices.Contains(r.Right, r.Limiter) }
 
 // line is the result for people.
@@ -62,7 +63,7 @@ func (r result) line() string {
 		mark = "right"
 	} else if r.void() && !r.last() {
 		mark = "void"
-	} else if r.Limiter == verdict.LimitUnknown || r.Limiter == verdict.LimitNone {
+	} else if r.Limiter == limiter.LimitUnknown || r.Limiter == limiter.LimitNone {
 		mark = "unnamed"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %d: %s (%s) %s; capacity %s; injected: %s; %.0f s %s", r.Fault, r.Number, r.Limiter, r.Confidence, mark, r.Capacity, r.Injected, r.Seconds, r.Problem))
@@ -122,7 +123,7 @@ func (f fault) plan(path string, seed int, probes []string, b bench) error {
 	return os.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// probes lists what the plan reads.
+// probes lists the probes of the plan.
 func (t *topology) probes() []string {
 	var out []string
 	for _, port := range appPorts {
@@ -131,17 +132,17 @@ func (t *topology) probes() []string {
 	return append(append(out, `{kind: postgresql, role: db, dsn: "${ENV:FAULTS_DSN}"}`), t.watched...)
 }
 
-// A bench is what all runs share.
+// A bench holds the values that all runs share.
 type bench struct {
 	program string // plimsoll
-	dir     string // of results, runs and what lives during a run
+	dir     string // of results, runs and state during a run
 	budget  time.Duration
 	busy    bool // the machine does other work: the generator's gates are open, and results count for nothing
 	log     func(format string, args ...any)
 }
 
-// once builds the topology, injects the fault, searches for the capacity, and takes everything down. An error means that the suite
-// itself failed; a fault that was not there, and a search that named nothing, are in the result.
+// once builds the topology, injects the fault, searches for the capacity, and takes everything down. An error means
+// that the suite itself failed; a fault that was not there, and a search that named nothing, are in the result.
 func (b bench) once(ctx context.Context, f fault, number int) (r result, err error) {
 	began := time.Now()
 	r = result{Fault: f.name, Number: number, Right: f.right, At: began.UTC().Format(time.RFC3339), Machine: machine(), Commit: commit()}
@@ -149,7 +150,7 @@ func (b bench) once(ctx context.Context, f fault, number int) (r result, err err
 	if err := sweep(ctx); err != nil {
 		return r, err
 	}
-	// Commits wait for no disk unless that is the fault: the host's is shared with whatever else runs.
+	// Commits wait for no disk unless that is the fault: the host's is shared with other programs.
 	l := layout{dbWith: map[string]string{"synchronous_commit": "off"}, keep: 256, slots: 8192, settings: map[string]string{}}
 	if f.change != nil {
 		f.change(&l)
@@ -177,7 +178,7 @@ func (b bench) once(ctx context.Context, f fault, number int) (r result, err err
 	return r, err
 }
 
-// measure runs plimsoll on the generator's side and reads what it says.
+// measure runs plimsoll on the generator's side and reads its output.
 func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) error {
 	planPath := filepath.Join(t.dir, "plan.yaml")
 	if err := f.plan(planPath, r.Number, t.probes(), b); err != nil {
@@ -246,7 +247,7 @@ func (t *transcript) String() string {
 	return t.b.String()
 }
 
-// read takes from the run's JSON what is scored.
+// read takes the scored values from the run's JSON.
 func (r *result) read(text []byte) error {
 	var doc struct {
 		Manifest struct {
@@ -256,7 +257,7 @@ func (r *result) read(text []byte) error {
 				Users float64 `json:"users"`
 			} `json:"capacity"`
 		} `json:"manifest"`
-		Limiter *verdict.Limiter `json:"limiter"`
+		Limiter *limiter.Limiter `json:"limiter"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return fmt.Errorf("plimsoll wrote no JSON: %w", err)

@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/lab"
-	"plimsoll/lab/cgroup"
-	"plimsoll/lab/netns"
-	"plimsoll/lab/postgresql"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/cgroup"
+	"plimsoll/target/lab/netns"
+	"plimsoll/target/lab/postgresql"
 )
 
-// Addresses are those that RFC 2544 sets aside for measuring networks: 198.18.0.0/15. Users and servers speak over the wires
-// 1 to 3; probes have wires of their own, 11 to 13, so that what is done to the first does not blind them.
+// Addresses are those that RFC 2544 sets aside for measuring networks: 198.18.0.0/15. Users and servers speak over
+// the wires 1 to 3; probes have wires of their own, 11 to 13, so that faults on the first do not blind them.
 const (
 	proxyURL   = "http://198.18.1.2"
 	appAddr    = "198.18.2.2"
@@ -40,7 +40,7 @@ var (
 // appPorts are those of the two instances.
 var appPorts = []int{8065, 8066}
 
-// A layout is what a fault may change before anything runs.
+// A layout holds the settings that a fault may change before anything runs.
 type layout struct {
 	appArgs  []string          // of both instances of refchat
 	appEnv   []string          // beside ours
@@ -51,15 +51,15 @@ type layout struct {
 	appTLS   bool              // nginx speaks TLS to the instances, and resumes no session
 }
 
-// A topology is a generator's side, a proxy, two instances of the reference server and their database, each in a network
-// namespace of its own on this host.
+// A topology is a generator's side, a proxy, two instances of the reference server and their database, each in a
+// network namespace of its own on this host.
 type topology struct {
 	dir     string
 	program string
 	spaces  map[string]*netns.Namespace // by role
 	groups  map[string]*cgroup.Group    // by role, made when a fault asks for one
 	db      *postgresql.Server
-	dsn     string // from the app's and the generator's side alike, but for the address
+	dsn     string // from the app's and the generator's side alike, except the address
 	apps    []*lab.Process
 	proxy   *lab.Process
 	agents  []*lab.Process
@@ -229,7 +229,7 @@ func (t *topology) nginx(ctx context.Context, l layout) error {
 	return err
 }
 
-// token is what the agents ask for, in namespaces that nothing else reaches.
+// token is the token of the agents, in namespaces that nothing else reaches.
 const token = "faults-sample-token-of-no-worth-0123456789"
 
 // watch starts an agent with probes in each role's namespace, when the processes are in their control groups.
@@ -325,7 +325,7 @@ func (t *topology) down(ctx context.Context) error {
 	return errors.Join(append(errs, os.RemoveAll(t.dir))...)
 }
 
-// sweep removes what killed programs left.
+// sweep removes leftovers of killed programs.
 func sweep(ctx context.Context) error {
 	if _, err := netns.Sweep(ctx); err != nil {
 		return err

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // onlyRun opens the one run of a store, with its events.
@@ -57,7 +58,7 @@ func ended(pids []int) bool {
 // Users in two processes write to each other, and the run is one: its operations, messages and mix are those of all.
 func TestRunInSeveralProcesses(t *testing.T) {
 	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "10s")+"placement: {processes: 2}\n", "run", "-database", "postgresql")
-	if status := wait(t, cmd, 150*time.Second, output); status != exitOK && status != exitInvalid {
+	if status := wait(t, cmd, 150*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
 	r, events := onlyRun(t, root)
@@ -78,7 +79,7 @@ func TestRunInSeveralProcesses(t *testing.T) {
 	if err != nil || u == nil {
 		t.Fatalf("no account of the users: %v", err)
 	}
-	// 5 posters write twice a second for 12 s; 5 persons hear them, whoever wrote.
+	// 5 posters write twice a second for 12 s; 5 persons receive their posts.
 	if m["post"].Count() < 30 || m["post"].Errors() > 0 || int64(m["post"].Count()) != u.Whole.Acked {
 		t.Errorf("%d posts, %d errors, %d acknowledged", m["post"].Count(), m["post"].Errors(), u.Whole.Acked)
 	}
@@ -108,7 +109,7 @@ func TestRunInSeveralProcesses(t *testing.T) {
 	}
 }
 
-// A run that loses an agent is invalid, says which, and ends at once; what was recorded stays.
+// A run that loses an agent is invalid, names the agent, and ends at once; its records stay.
 func TestKilledAgentVoidsTheRun(t *testing.T) {
 	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "60s")+"placement: {processes: 3}\n", "run", "-database", "postgresql")
 	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
@@ -131,8 +132,8 @@ func TestKilledAgentVoidsTheRun(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 30*time.Second, output); status != exitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, exitInvalid, output.String())
+	if status := wait(t, cmd, 30*time.Second, output); status != rig.ExitInvalid {
+		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
 	}
 	r, events := onlyRun(t, root)
 	lost := slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {

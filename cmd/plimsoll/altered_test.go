@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/record"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
-// A run of a stored comparison that is no longer what was recorded is not judged, whoever asks.
+// A run of a stored comparison that has been altered since it was recorded is not judged, by any
+// verb.
 func TestAlteredRunIsNotJudged(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -53,8 +55,8 @@ func TestAlteredRunIsNotJudged(t *testing.T) {
 			defer put(was)
 			for _, args := range [][]string{{"report", id}, {"judge", id}, {"report", "trend", id}} {
 				status, _, errOut := inStore(t, root, args...)
-				if status != exitUsage || !strings.Contains(errOut, r.Manifest.ID) {
-					t.Errorf("%s: status %d, want %d: %q", args, status, exitUsage, errOut)
+				if status != rig.ExitUsage || !strings.Contains(errOut, r.Manifest.ID) {
+					t.Errorf("%s: status %d, want %d: %q", args, status, rig.ExitUsage, errOut)
 				}
 			}
 		})

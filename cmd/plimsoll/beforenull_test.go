@@ -7,11 +7,11 @@ import (
 	"net/url"
 	"testing"
 
-	"plimsoll/refnull"
+	"plimsoll/reference/refnull"
 )
 
-// beforeNull starts a null server and before it a server of the test, which answers itself or hands on to forward; it returns the latter's URL. Both end
-// with the test.
+// beforeNull starts a null server and before it a server of the test, which answers itself or hands on to forward; it
+// returns the latter's URL. Both end with the test.
 func beforeNull(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, forward http.Handler)) string {
 	t.Helper()
 	null, err := refnull.New(refnull.Config{})

@@ -11,14 +11,16 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
-	"plimsoll/comparison"
-	"plimsoll/plain"
+	"plimsoll/internal/plain"
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/verdict"
 	"plimsoll/plan"
-	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/store"
-	"plimsoll/verdict"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 //go:embed quickstart.yaml
@@ -30,6 +32,7 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	fault := fs.String("fault", "cpu:100%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
 	blocks := fs.Int("blocks", 0, "number of blocks instead of the plan's; below 6 a verdict is only indicative")
 	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
+	keep := keepFlag(fs)
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
@@ -41,7 +44,7 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if *blocks != 0 {
 		p.Compare.Blocks = *blocks
 		if _, err := known().Parse([]byte(p.String())); err != nil {
-			return usagef("-blocks %d: %w", *blocks, err)
+			return plan.Usagef("-blocks %d: %w", *blocks, err)
 		}
 	}
 	for i := range p.Compare.Arms {
@@ -60,10 +63,10 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		p.Seed = *seed
 	}
 	if p, err = known().Parse([]byte(p.String())); err != nil {
-		return usagef("-fault %s: %w", *fault, err)
+		return plan.Usagef("-fault %s: %w", *fault, err)
 	}
 	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
-	return a.comparePlan(ctx, job{plan: p, root: *root, json: *asJSON, aa: *fault == "none"})
+	return a.comparePlan(ctx, comparing{CompareJob: rig.CompareJob{AA: *fault == "none", Keep: *keep}, plan: p, root: *root, json: *asJSON})
 }
 
 // compare runs arms × databases in blocks.
@@ -73,13 +76,14 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	resume := fs.String("resume", "", "go on with the comparison of this `ID`, or the last, which was cut; its plan is stored with it")
 	aa := fs.Bool("aa", false, "compare the plan's base with itself, which measures the noise of this environment (plimsoll ls -aa)")
 	rate := a.calibrateFlag(fs)
+	keep := keepFlag(fs)
 	a.outwardFlags(fs)
 	rest, err := parse(fs, args, 0, 1)
 	if err != nil {
 		return err
 	}
 	if len(rest) == 0 && *resume == "" {
-		return usagef("0 arguments, want a plan, or -resume; see plimsoll compare -h")
+		return plan.Usagef("0 arguments, want a plan, or -resume; see plimsoll compare -h")
 	}
 	var p *plan.Plan
 	if len(rest) == 1 {
@@ -87,13 +91,13 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 			return err
 		}
 		if p.Compare == nil {
-			return usagef("%s has no compare section; add one with the arms base and another", rest[0])
+			return plan.Usagef("%s has no compare section; add one with the arms base and another", rest[0])
 		}
 		if p.Bounded != nil && p.Unbounded != nil && !p.Compare.Combine {
-			return usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
+			return plan.Usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
 		}
 	}
-	j := job{plan: p, root: *root, rate: *rate, json: *asJSON, aa: *aa}
+	j := comparing{CompareJob: rig.CompareJob{AA: *aa, Keep: *keep}, plan: p, root: *root, rate: *rate, json: *asJSON}
 	if *resume != "" {
 		return a.resume(ctx, *resume, j)
 	}
@@ -103,13 +107,41 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 	return a.comparePlan(ctx, j)
 }
 
-// setupRows are the plan's own rows of the Setup table.
-func setupRows(p *plan.Plan) []record.Row {
-	var rows []record.Row
-	for _, r := range p.Setup {
-		rows = append(rows, record.Row{Name: r.Name, Value: r.Value})
+// A comparing is a comparison that a verb carries out and reports.
+type comparing struct {
+	rig.CompareJob
+	plan *plan.Plan
+	root string
+	rate bool // the host's generator first
+	json bool
+}
+
+func (a *app) comparePlan(ctx context.Context, j comparing) error {
+	began := time.Now()
+	s, end, err := rig.Begin(ctx, a.program(), dialects.WithDefaultRules(j.plan), j.root, j.rate)
+	if err != nil {
+		return err
 	}
-	return rows
+	defer end()
+	j.Readers = func(ctx context.Context) []comparison.Reader { return []comparison.Reader{catalog().Costs(ctx)} }
+	c, err := s.Compare(ctx, j.CompareJob)
+	if err != nil {
+		return err
+	}
+	s.Progress.Say("rendering the report")
+	// The results of an interrupted comparison are reported too.
+	status, doc, err := a.conclude(context.WithoutCancel(ctx), s.Store, c, j.json)
+	if err != nil {
+		return err
+	}
+	if !j.json {
+		plain.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
+		plain.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
+	}
+	if status != rig.ExitOK {
+		return rig.StatusError(status)
+	}
+	return nil
 }
 
 // conclude judges a comparison, renders its report beside it, prints the screen and returns the exit status.
@@ -117,33 +149,32 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 	var none report.Document
 	p, err := a.planOf(c)
 	if err != nil {
-		return exitTool, none, err
+		return rig.ExitTool, none, err
 	}
-	doc, verdicts, pages, err := a.document(ctx, st, c, p)
+	doc, verdicts, pages, err := catalog().Document(ctx, c, p, st.Run)
 	if err != nil {
-		return exitTool, none, err
+		return rig.ExitTool, none, err
 	}
 	dir := st.ComparisonDir(c.ID)
 	if err := writeReport(dir, doc, pages); err != nil {
-		return exitTool, none, err
+		return rig.ExitTool, none, err
 	}
 	if err := st.SaveComparison(c); err != nil {
-		return exitTool, none, err
+		return rig.ExitTool, none, err
 	}
 	if asJSON {
 		if err := report.JSON(a.stdout, doc); err != nil {
-			return exitTool, none, err
+			return rig.ExitTool, none, err
 		}
 	} else {
 		if err := report.Screen(a.stdout, doc, 100); err != nil {
-			return exitTool, none, err
+			return rig.ExitTool, none, err
 		}
 		plain.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
-		plain.Fprintf(a.stdout, "        %s\n", filepath.Join(dir, "report.md"))
 	}
 	if why := notComplete(c); why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
-		return exitTool, doc, nil
+		return rig.ExitTool, doc, nil
 	}
 	return comparedStatus(doc, verdicts), doc, nil
 }
@@ -152,12 +183,13 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 func comparedStatus(doc report.Document, verdicts []verdict.Verdict) int {
 	status := verdict.Worst(verdicts...).ExitStatus()
 	if doc.AcknowledgedLost > 0 {
-		return worst(status, exitSLO)
+		return rig.Worst(status, rig.ExitSLO)
 	}
 	return status
 }
 
-// notComplete says why a stored comparison is not complete, beginning with a verb; empty for one that is.
+// notComplete returns the reason why a stored comparison is not complete, beginning with a verb; empty
+// for one that is.
 func notComplete(c *record.Comparison) string {
 	switch c.State {
 	case record.Sealed:
@@ -182,7 +214,7 @@ func summary(doc report.Document) string {
 	return strings.Join(parts, " ")
 }
 
-// report renders a stored comparison again, or numbers that somebody already has.
+// report renders a stored comparison again, or imported numbers.
 func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if len(args) > 0 && args[0] == "trend" {
 		return a.trend(ctx, fs, args[1:])
@@ -199,13 +231,13 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	}
 	if *n.base != "" || *n.fresh != "" || len(rest) > 0 && isFile(rest[0]) {
 		if *n.output.texts != "" {
-			return usagef("-texts are of the report of a stored comparison; that of given numbers has no comments")
+			return plan.Usagef("-texts are of the report of a stored comparison; that of given numbers has no comments")
 		}
 		n.markdown = *n.output.print == ""
 		return a.judgeNumbers(n, rest)
 	}
 	if len(rest) != 1 {
-		return usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
+		return plan.Usagef("%d arguments, want the id of a comparison or sizing, the word last, or numbers as judge takes them; see plimsoll report -h", len(rest))
 	}
 	st, id, err := openStored(*root, rest[0])
 	if err != nil {
@@ -218,10 +250,10 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 			return notThere(rest[0], "no such comparison or sizing in "+*root)
 		}
 		if err != nil {
-			return usageError{err}
+			return plan.UsageError{Err: err}
 		}
 		if n.output.given() {
-			return usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
+			return plan.Usagef("-out, -print and -texts are of comparisons; the forms of a sizing are in %s", st.SizingDir(z.ID))
 		}
 		if err := n.refuse("a stored sizing is graded", "databases"); err != nil {
 			return err
@@ -229,7 +261,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 		return a.concludeSizing(ctx, st, z, *asJSON)
 	}
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	if err := n.refuse("a stored comparison is reported", "databases"); err != nil {
 		return err
@@ -239,7 +271,7 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	}
 	unlock, err := st.LockComparison(c.ID)
 	if errors.Is(err, store.ErrBusy) {
-		return usagef("comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows what there is so far", c.ID)
+		return plan.Usagef("comparison %s is under way, and its report is written at its end; -print markdown or -out DIR shows the results so far", c.ID)
 	}
 	if unwritable(err) && *n.output.texts == "" {
 		return a.onlyShow(ctx, st, c, n.output, *asJSON, err)
@@ -261,8 +293,8 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err != nil {
 		return err
 	}
-	if status != exitOK {
-		return statusError(status)
+	if status != rig.ExitOK {
+		return rig.StatusError(status)
 	}
 	return nil
 }
@@ -277,10 +309,11 @@ func unwritable(err error) bool {
 	return false
 }
 
-// notWritten is what a report says that cannot be kept.
+// notWritten is the message for a report that cannot be kept.
 const notWritten = "plimsoll: %v; the report is shown and was not written: files of an earlier one are as they were\n"
 
-// onlyShow shows the report of a comparison whose directory cannot be written. The status is that of the verdict: that the report is not kept is said.
+// onlyShow shows the report of a comparison whose directory cannot be written. The status is that of the verdict; a
+// message reports that the report is not kept.
 func (a *app) onlyShow(ctx context.Context, st *store.Store, c *record.Comparison, o *output, asJSON bool, why error) error {
 	plain.Fprintf(a.stderr, notWritten, why)
 	if !asJSON {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/rig"
 	"plimsoll/target"
 )
 
@@ -38,7 +39,8 @@ func reachable(t *testing.T) string {
 	return dir
 }
 
-// TestDataEndToEnd makes a dump, checks it, runs a test on it, keeps what the run left, brings it back, and breaks it.
+// TestDataEndToEnd makes a dump, checks it, runs a test on it, keeps the state after the run, restores it, and breaks
+// it.
 func TestDataEndToEnd(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
@@ -47,7 +49,7 @@ func TestDataEndToEnd(t *testing.T) {
 			ok := func(args ...string) string {
 				t.Helper()
 				status, out, errs := dataVerb(t, args...)
-				if status != exitOK {
+				if status != rig.ExitOK {
 					t.Fatalf("data %v: status %d\n%s%s", args, status, out, errs)
 				}
 				return out
@@ -83,7 +85,7 @@ func TestDataEndToEnd(t *testing.T) {
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if status, out, _ := dataVerb(t, "verify", "-files", kept); status != exitTool || !strings.Contains(out, "other contents") {
+			if status, out, _ := dataVerb(t, "verify", "-files", kept); status != rig.ExitTool || !strings.Contains(out, "other contents") {
 				t.Errorf("a flipped byte: status %d, %q", status, out)
 			}
 			if left, err := filepath.Glob(filepath.Join(dir, ".dataset-*")); err != nil || len(left) > 0 {
@@ -113,11 +115,12 @@ bounded: {users: 8, ramp: 1s, settle: 1s, measure: 2s}
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd, output := command(path, "run", "-store", filepath.Join(dir, "store"), "-json", plan)
+	cmd, output := command(path, "run", "-keep", "-store", filepath.Join(dir, "store"), "-json", plan)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 2*time.Minute, output); status != exitOK && status != exitInvalid { // a busy machine may void the run
+	// A busy machine may void the run.
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("run: status %d\n%s", status, output.String())
 	}
 	var got shown
@@ -180,7 +183,7 @@ func TestDataInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := &canceler{text: step, cancel: cancel}
 		a := &app{stdout: &bytes.Buffer{}, stderr: errs, env: func(string) string { return "" }}
-		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != exitTool {
+		if status := a.run(ctx, []string{"data", "generate", "tiny", "-posts=2000", "-o", filepath.Join(dir, "made"), "-hash=bcrypt:4"}); status != rig.ExitTool {
 			t.Errorf("interrupted at %q: status %d\n%s", step, status, errs.String())
 		}
 		cancel()
@@ -223,7 +226,7 @@ func TestDataErrors(t *testing.T) {
 		{"info nothing", "neither a preset"},
 	} {
 		status, _, errs := dataVerb(t, strings.Fields(c.args)...)
-		if status == exitOK || !strings.Contains(errs, c.want) {
+		if status == rig.ExitOK || !strings.Contains(errs, c.want) {
 			t.Errorf("data %s: status %d, %q; want %q", c.args, status, errs, c.want)
 		}
 	}
@@ -235,10 +238,10 @@ func TestDataErrors(t *testing.T) {
 func TestDataMattermost(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sub", "data.jsonl")
-	if status, out, errs := dataVerb(t, "generate", "tiny", "-posts=1000", "-format=mattermost", "-o", file, "-attachments"); status != exitOK || !strings.Contains(out, "mattermost import bulk") {
+	if status, out, errs := dataVerb(t, "generate", "tiny", "-posts=1000", "-format=mattermost", "-o", file, "-attachments"); status != rig.ExitOK || !strings.Contains(out, "mattermost import bulk") {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
-	if status, out, errs := dataVerb(t, "verify", file); status != exitOK || !strings.Contains(out, "1,000 posts") {
+	if status, out, errs := dataVerb(t, "verify", file); status != rig.ExitOK || !strings.Contains(out, "1,000 posts") {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
 	b, err := os.ReadFile(file)
@@ -248,12 +251,12 @@ func TestDataMattermost(t *testing.T) {
 	if err := os.WriteFile(file, bytes.Replace(b, []byte(`"create_at"`), []byte(`"created_at"`), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errs := dataVerb(t, "verify", file); status != exitTool || !strings.Contains(errs, "unknown field") {
+	if status, _, errs := dataVerb(t, "verify", file); status != rig.ExitTool || !strings.Contains(errs, "unknown field") {
 		t.Errorf("a broken file: status %d, %s", status, errs)
 	}
 }
 
-// What somebody has where -plain would copy to stays.
+// Existing files at the destination of -plain stay.
 func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "data"), filepath.Join(dir, "back.plain")
@@ -266,7 +269,7 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	if err := os.WriteFile(mine, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != exitUsage {
+	if _, _, err := plainCopy(t.Context(), from, to); statusOf(err) != rig.ExitUsage {
 		t.Errorf("it copied to a directory that was there: %v", err)
 	}
 	if _, err := os.Stat(mine); err != nil {
@@ -274,10 +277,11 @@ func TestAPlainCopyRemovesOnlyItself(t *testing.T) {
 	}
 }
 
-// A server for a dump is beside it also when its name ends with a slash; otherwise a directory stands where the dump is to go.
+// A server for a dump is beside it also when its name ends with a slash; otherwise a directory stands where the dump
+// is to go.
 func TestATemporaryServerIsBesideTheDump(t *testing.T) {
 	dir := t.TempDir()
-	if err := temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(dataServer) error { return nil }); err == nil {
+	if err := rig.Temporarily(t.Context(), "oracle", filepath.Join(dir, "x")+"/", "", nil, func(rig.DataServer) error { return nil }); err == nil {
 		t.Error("a server of an unknown engine has started")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

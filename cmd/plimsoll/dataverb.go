@@ -14,19 +14,23 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/dataset"
-	"plimsoll/dataset/dump"
-	"plimsoll/dataset/mattermost"
-	data "plimsoll/dataset/refchat"
-	"plimsoll/plain"
+	"plimsoll/cmd/internal/own"
+	chat "plimsoll/dialect/mattermost"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/refchat"
+	"plimsoll/reference/dataset"
+	"plimsoll/reference/dataset/dump"
+	"plimsoll/reference/dataset/mattermost"
+	data "plimsoll/reference/dataset/refchat"
+	"plimsoll/reference/refchat"
+	"plimsoll/rig"
 )
 
-// dataTimeout ends a data verb that nobody gave another limit.
+// dataTimeout is the default limit of a data verb.
 const dataTimeout = 2 * time.Hour
 
-// data makes, keeps, restores and checks what a server holds before a test begins.
+// data makes, keeps, restores and checks the contents of a server before a test begins.
 func (a *app) data(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	actions := map[string]func(*app, context.Context, *flag.FlagSet, []string) error{
 		"generate": (*app).dataGenerate, "snapshot": (*app).dataSnapshot, "restore": (*app).dataRestore, "verify": (*app).dataVerify, "info": (*app).dataInfo,
@@ -39,7 +43,7 @@ func (a *app) data(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		fs.Usage()
 		return flag.ErrHelp
 	}
-	return usagef("want data generate, snapshot, restore, verify or info; see plimsoll data generate -h and so on")
+	return plan.Usagef("want data generate, snapshot, restore, verify or info; see plimsoll data generate -h and so on")
 }
 
 // timed gives ctx the deadline of the flag -timeout.
@@ -47,7 +51,7 @@ func timed(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("not done within %v; -timeout gives it longer", d))
 }
 
-// specFlags add the flags that change a spec, and return what applies them.
+// specFlags add the flags that change a spec, and return the function that applies them.
 func specFlags(fs *flag.FlagSet) func(s *dataset.Spec) error {
 	name := fs.String("name", "", "name of the dataset (default the spec's)")
 	team := fs.String("team", "", "name of the first team and beginning of all names; simulated users look for those of their setting team (default plimsoll)")
@@ -78,13 +82,13 @@ func specFlags(fs *flag.FlagSet) func(s *dataset.Spec) error {
 			}
 		})
 		if err := s.Check(); err != nil {
-			return usageError{err}
+			return plan.UsageError{Err: err}
 		}
 		return nil
 	}
 }
 
-// A madeDump is what generate and snapshot say with -json.
+// A madeDump is the output of generate and snapshot with -json.
 type madeDump struct {
 	Dir     string       `json:"dir"`
 	Digest  string       `json:"digest"`
@@ -96,21 +100,24 @@ type madeDump struct {
 	Tables  []dump.Table `json:"tables"`
 }
 
+// formatReference is the format of the reference server's own database. It has the name of the driver.
+const formatReference = chat.Refchat
+
 func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	out := fs.String("o", "", "directory of the dump to make, or file for -format=mattermost")
 	engines := fs.String("engine", plan.PostgreSQL, "database engine, or several separated by commas, each then in a directory of its name")
-	format := fs.String("format", "refchat", "refchat: the reference server's database; mattermost: a file for Mattermost's bulk import")
+	format := fs.String("format", formatReference, "refchat: the reference server's database; mattermost: a file for Mattermost's bulk import")
 	attachments := fs.Bool("attachments", false, "-format=mattermost: also write attachments, 1 MB in a directory beside the file")
 	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of an empty database to fill, instead of making a dump")
 	hash := fs.String("hash", refchat.DefaultHash, "how the users' password is hashed: bcrypt:COST or pbkdf2:ITERATIONS; that of the server under test")
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
-	asJSON := fs.Bool("json", false, "write what was made as JSON")
+	asJSON := fs.Bool("json", false, "write the result as JSON")
 	change := specFlags(fs)
 	rest, err := parse(fs, args, 0, 1)
 	if err != nil {
 		return err
 	}
-	spec, err := readSpec(append(rest, "tiny")[0])
+	spec, err := rig.ReadSpec(append(rest, "tiny")[0])
 	if err != nil {
 		return err
 	}
@@ -119,15 +126,15 @@ func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string)
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &maker{prog: a.newProgress(), password: a.secret("PLIMSOLL_USER_PASSWORD"), hash: *hash}
-	defer m.prog.end()
+	m := &rig.Maker{Tool: own.Version(), Progress: a.newProgress(), Password: a.secret("PLIMSOLL_USER_PASSWORD"), Hash: *hash}
+	defer m.Progress.End()
 	switch {
 	case *format == "mattermost":
 		return a.writeImport(ctx, m, spec, *out, *attachments, *asJSON)
-	case *format != "refchat":
-		return usagef("-format=%s: want refchat or mattermost", *format)
+	case *format != formatReference:
+		return plan.Usagef("-format=%s: want refchat or mattermost", *format)
 	case (*out == "") == (*dsnEnv == ""):
-		return usagef("want either -o DIR, for a dump, or -dsn-env NAME, for a database that is there")
+		return plan.Usagef("want either -o DIR, for a dump, or -dsn-env NAME, for a database that is there")
 	case *dsnEnv != "":
 		return a.fill(ctx, m, spec, *dsnEnv, *asJSON)
 	}
@@ -139,10 +146,10 @@ func (a *app) dataGenerate(ctx context.Context, fs *flag.FlagSet, args []string)
 			dir = filepath.Join(dir, engine)
 		}
 		if engine != plan.PostgreSQL && engine != plan.MySQL {
-			return usagef("-engine=%s: want %s, %s, or both", engine, plan.PostgreSQL, plan.MySQL)
+			return plan.Usagef("-engine=%s: want %s, %s, or both", engine, plan.PostgreSQL, plan.MySQL)
 		}
 		began := time.Now()
-		d, res, err := m.generate(ctx, spec, engine, dir)
+		d, res, err := m.Generate(ctx, spec, engine, dir)
 		if err != nil {
 			return fmt.Errorf("generating %s on %s: %w", spec.Name, engine, err)
 		}
@@ -166,23 +173,23 @@ func (a *app) sayLoaded(spec dataset.Spec, server string, res data.Result) {
 		rows += n
 	}
 	plain.Fprintf(a.stdout, "%s on %s: %s posts, %s rows in all loaded in %.1f s (%.0f MB/s), %d indexes in %.1f s, statistics in %.1f s: %.1f s together\n",
-		spec.Name, server, thousands(spec.Posts), thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
+		spec.Name, server, rig.Thousands(spec.Posts), rig.Thousands(int(rows)), res.Load.Seconds(), float64(res.Bytes)/1e6/max(res.Load.Seconds(), 1e-3),
 		res.Indexes, res.Build.Seconds(), res.Settle.Seconds(), (res.Load + res.Build + res.Settle).Seconds())
 }
 
 // fill loads into a database that is there.
-func (a *app) fill(ctx context.Context, m *maker, spec dataset.Spec, dsnEnv string, asJSON bool) error {
+func (a *app) fill(ctx context.Context, m *rig.Maker, spec dataset.Spec, dsnEnv string, asJSON bool) error {
 	dsn := a.env(dsnEnv)
 	if dsn == "" {
-		return usagef("-dsn-env=%s: the environment variable is not set", dsnEnv)
+		return plan.Usagef("-dsn-env=%s: the environment variable is not set", dsnEnv)
 	}
 	p, err := dataset.New(spec)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
-	m.prog.what(spec.Name, 0)
-	res, err := m.load(ctx, dsn, p)
-	m.prog.end()
+	m.Progress.What(spec.Name, 0)
+	res, err := m.Load(ctx, dsn, p)
+	m.Progress.End()
 	if err != nil {
 		return fmt.Errorf("loading %s: %w", spec.Name, err)
 	}
@@ -194,18 +201,18 @@ func (a *app) fill(ctx context.Context, m *maker, spec dataset.Spec, dsnEnv stri
 }
 
 // writeImport writes a file for Mattermost's bulk import; it appears whole.
-func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out string, attachments, asJSON bool) (err error) {
+func (a *app) writeImport(ctx context.Context, m *rig.Maker, spec dataset.Spec, out string, attachments, asJSON bool) (err error) {
 	if out == "" {
-		return usagef("-format=mattermost needs -o FILE, or -o - for standard output")
+		return plan.Usagef("-format=mattermost needs -o FILE, or -o - for standard output")
 	}
 	p, err := dataset.New(spec)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
-	opt := mattermost.Options{Password: m.password, Attachments: attachments, Progress: func(n int) {
-		m.prog.step("posts", fmt.Sprintf("posts %3.0f %%", 100*float64(n)/float64(spec.Posts)), 0)
+	opt := mattermost.Options{Password: m.Password, Attachments: attachments, Progress: func(n int) {
+		m.Progress.Step("posts", fmt.Sprintf("posts %3.0f %%", 100*float64(n)/float64(spec.Posts)), 0)
 	}}
-	m.prog.what(spec.Name, 0)
+	m.Progress.What(spec.Name, 0)
 	began := time.Now()
 	if out == "-" {
 		data, _ := a.raw() // the accounts' password is part of it
@@ -222,8 +229,11 @@ func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out 
 		return err
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(out+".part"))
+		if err == nil {
+			return
+		}
+		if rerr := os.Remove(out + ".part"); !errors.Is(rerr, os.ErrNotExist) {
+			err = errors.Join(err, rerr)
 		}
 	}()
 	if err := errors.Join(mattermost.Write(ctx, f, p, opt), f.Close()); err != nil {
@@ -234,10 +244,10 @@ func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out 
 			return err
 		}
 	}
-	if err := os.Rename(out+".part", out); err != nil {
+	if err := files.Settle(files.OS{}, out+".part", out); err != nil {
 		return err
 	}
-	m.prog.end()
+	m.Progress.End()
 	fi, err := os.Stat(out)
 	if err != nil {
 		return err
@@ -245,24 +255,24 @@ func (a *app) writeImport(ctx context.Context, m *maker, spec dataset.Spec, out 
 	if asJSON {
 		return a.json(map[string]any{"file": out, "bytes": fi.Size(), "seconds": time.Since(began).Seconds(), "spec_sha256": spec.Digest()})
 	}
-	plain.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
+	plain.Fprintf(a.stdout, "%s: %s posts, %.2f GB in %.1f s\non the server's host: mattermost import bulk %s --apply\n", out, rig.Thousands(spec.Posts), float64(fi.Size())/1e9, time.Since(began).Seconds(), out)
 	return nil
 }
 
 func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	database := fs.String("db", "chat", "name of the database in it")
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
-	asJSON := fs.Bool("json", false, "write what was made as JSON")
+	asJSON := fs.Bool("json", false, "write the result as JSON")
 	rest, err := parse(fs, args, 2, 2)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
-	m := &maker{prog: a.newProgress()}
-	defer m.prog.end()
+	m := &rig.Maker{Tool: own.Version(), Progress: a.newProgress()}
+	defer m.Progress.End()
 	began := time.Now()
-	d, err := m.snapshot(ctx, rest[0], *database, rest[1])
+	d, err := m.Snapshot(ctx, rest[0], *database, rest[1])
 	if err != nil {
 		return err
 	}
@@ -270,11 +280,11 @@ func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string)
 	if *asJSON {
 		return a.json(x)
 	}
-	plain.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, datasetText(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
+	plain.Fprintf(a.stdout, "%s: %s, %.2f GB, sha256 %s, in %.1f s\n", x.Dir, rig.DatasetText(d), float64(x.Bytes)/1e9, x.Digest[:12], x.Seconds)
 	return nil
 }
 
-// A restored is what restore says with -json. Times are in seconds.
+// A restored is the output of restore with -json. Times are in seconds.
 type restored struct {
 	Dir     string  `json:"dir"`
 	Bytes   int64   `json:"bytes"`
@@ -294,11 +304,11 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	}
 	d, err := dump.Open(rest[0])
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	dir := rest[1]
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return usagef("%s is not empty; name a directory that is, or that does not exist", dir)
+		return plan.Usagef("%s is not empty; name a directory that is, or that does not exist", dir)
 	}
 	if err := dump.CheckSpace(dir, 2*d.Manifest.DataBytes); err != nil {
 		return err
@@ -306,24 +316,24 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
 	prog := a.newProgress()
-	defer prog.end()
-	prog.what("restoring "+rest[0], 0)
+	defer prog.End()
+	prog.What("restoring "+rest[0], 0)
 	x := restored{Dir: dir, Bytes: d.Manifest.DataBytes}
 	if *copied {
-		prog.doing("plain copy", 0)
+		prog.Doing("plain copy", 0)
 		if x.Copy, x.Sync, err = plainCopy(ctx, d.Data(), filepath.Clean(dir)+".plain"); err != nil {
 			return err
 		}
 	}
-	prog.doing("copying and starting the server", 0)
+	prog.Doing("copying and starting the server", 0)
 	began := time.Now()
-	s, err := startData(ctx, d.Manifest.Engine, dir, d.Data(), nil)
+	s, err := rig.StartData(ctx, d.Manifest.Engine, dir, d.Data(), nil)
 	if err != nil {
-		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, removeState(dir)))
+		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, rig.RemoveState(dir)))
 	}
 	x.Restore = time.Since(began).Seconds()
 	if *copied {
-		prog.doing("resetting", 0)
+		prog.Doing("resetting", 0)
 		if err = s.Snapshot(ctx, d.Manifest.Database); err == nil {
 			began = time.Now()
 			err = s.Restore(ctx, d.Manifest.Database)
@@ -335,7 +345,7 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	if err := errors.Join(err, s.Stop(stop)); err != nil {
 		return err
 	}
-	prog.end()
+	prog.End()
 	if *asJSON {
 		return a.json(x)
 	}
@@ -351,7 +361,7 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 // plainCopy times cp -a and the time until the copy is on disk, and removes the copy.
 func plainCopy(ctx context.Context, from, to string) (cp, sync float64, err error) {
 	if _, err := os.Lstat(to); err == nil {
-		return 0, 0, usagef("%s, where -plain copies to, is there already; remove it, or restore to another directory", to)
+		return 0, 0, plan.Usagef("%s, where -plain copies to, is there already; remove it, or restore to another directory", to)
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return 0, 0, err
@@ -371,7 +381,7 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 	files := fs.Bool("files", false, "only compare the files, without starting a server")
 	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of a database to compare with the dump's manifest, instead of the dump")
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
-	asJSON := fs.Bool("json", false, "write what was found as JSON")
+	asJSON := fs.Bool("json", false, "write the findings as JSON")
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
 		return err
@@ -383,14 +393,14 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 	}
 	d, err := dump.Open(rest[0])
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	prog := a.newProgress()
-	defer prog.end()
-	prog.what("verifying "+rest[0], 0)
+	defer prog.End()
+	prog.What("verifying "+rest[0], 0)
 	var problems []string
 	inDatabase := func(dsn string) error {
-		prog.doing("reading the tables", 0)
+		prog.Doing("reading the tables", 0)
 		have, err := dump.Tables(ctx, dsn)
 		if err != nil {
 			return err
@@ -399,7 +409,7 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 		if d.Manifest.Schema == "" {
 			return nil
 		}
-		prog.doing("looking for contradictions", 0)
+		prog.Doing("looking for contradictions", 0)
 		found, err := data.Check(ctx, dsn)
 		problems = append(problems, found...)
 		return err
@@ -407,13 +417,13 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 	if *dsnEnv != "" {
 		dsn := a.env(*dsnEnv)
 		if dsn == "" {
-			return usagef("-dsn-env=%s: the environment variable is not set", *dsnEnv)
+			return plan.Usagef("-dsn-env=%s: the environment variable is not set", *dsnEnv)
 		}
 		if err := inDatabase(dsn); err != nil {
 			return err
 		}
 	} else {
-		prog.doing("reading the files", 0)
+		prog.Doing("reading the files", 0)
 		if problems, err = d.VerifyFiles(ctx); err != nil {
 			return err
 		}
@@ -421,15 +431,15 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 			if err := dump.CheckSpace(rest[0], 2*d.Manifest.DataBytes); err != nil {
 				return err
 			}
-			prog.doing("starting a server on a copy", 0)
-			if err := temporarily(ctx, d.Manifest.Engine, rest[0], d.Data(), nil, func(s dataServer) error {
+			prog.Doing("starting a server on a copy", 0)
+			if err := rig.Temporarily(ctx, d.Manifest.Engine, rest[0], d.Data(), nil, func(s rig.DataServer) error {
 				return inDatabase(s.DSN(d.Manifest.Database))
 			}); err != nil {
 				return err
 			}
 		}
 	}
-	prog.end()
+	prog.End()
 	if *asJSON {
 		if err := a.json(map[string]any{"dump": rest[0], "digest": d.Digest(), "problems": append([]string{}, problems...)}); err != nil {
 			return err
@@ -443,16 +453,16 @@ func (a *app) dataVerify(ctx context.Context, fs *flag.FlagSet, args []string) e
 		return fmt.Errorf("%s is not what its manifest says: %d differences", cmp.Or(*dsnEnv, rest[0]), len(problems))
 	}
 	if !*asJSON {
-		plain.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), datasetText(d))
+		plain.Fprintf(a.stdout, "%s is what its manifest says: %s\n", cmp.Or(*dsnEnv, rest[0]), rig.DatasetText(d))
 	}
 	return nil
 }
 
 // verifyImport holds a file for bulk import to its documentation.
 func (a *app) verifyImport(ctx context.Context, path string, asJSON bool) error {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	defer f.Close()
 	n, err := mattermost.Check(ctx, io.Reader(f))
@@ -463,11 +473,11 @@ func (a *app) verifyImport(ctx context.Context, path string, asJSON bool) error 
 		return a.json(n)
 	}
 	plain.Fprintf(a.stdout, "%s can be imported: %d teams, %d channels, %d users, %d direct channels, %s posts, of which %s replies, %s reactions, %d attachments\n",
-		path, n.Teams, n.Channels, n.Users, n.DirectChannels, thousands(n.Posts), thousands(n.Replies), thousands(n.Reactions), n.Attachments)
+		path, n.Teams, n.Channels, n.Users, n.DirectChannels, rig.Thousands(n.Posts), rig.Thousands(n.Replies), rig.Thousands(n.Reactions), n.Attachments)
 	return nil
 }
 
-// dataInfo prints the manifest of a dump, or what a spec would make.
+// dataInfo prints the manifest of a dump, or the figures of a spec.
 func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	asJSON := fs.Bool("json", false, "write it as JSON")
 	change := specFlags(fs)
@@ -475,10 +485,10 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 	if err != nil {
 		return err
 	}
-	if isDir(rest[0]) {
+	if rig.IsDir(rest[0]) {
 		d, err := dump.Open(rest[0])
 		if err != nil {
-			return usageError{err}
+			return plan.UsageError{Err: err}
 		}
 		if *asJSON {
 			m := d.Manifest
@@ -486,16 +496,16 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 			return a.json(map[string]any{"digest": d.Digest(), "manifest": m})
 		}
 		m := d.Manifest
-		plain.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", datasetText(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
+		plain.Fprintf(a.stdout, "%s\n%s, database %s, %.2f GB in %d files, made %s by plimsoll %s\n", rig.DatasetText(d), m.Server, m.Database, float64(m.DataBytes)/1e9,
 			len(m.Files), m.Made.Format(time.RFC3339), m.Tool)
 		for _, t := range slices.SortedFunc(slices.Values(m.Tables), func(a, b dump.Table) int { return cmp.Compare(b.Rows, a.Rows) }) {
 			if t.Rows > 0 {
-				plain.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, thousands(int(t.Rows)))
+				plain.Fprintf(a.stdout, "  %-20s %12s rows\n", t.Name, rig.Thousands(int(t.Rows)))
 			}
 		}
 		return nil
 	}
-	spec, err := readSpec(rest[0])
+	spec, err := rig.ReadSpec(rest[0])
 	if err != nil {
 		return err
 	}
@@ -504,7 +514,7 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 	}
 	p, err := dataset.New(spec)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	t, err := p.Totals(ctx, 2, nil)
 	if err != nil {
@@ -515,9 +525,9 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 		members += p.Channel(c).Members
 	}
 	if *asJSON {
-		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": bytesOf(spec)})
+		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": rig.BytesOf(spec)})
 	}
 	plain.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files; about %.1f GB on disk\n", plain.Block(spec.String()), spec.Digest()[:12],
-		thousands(p.Channels()), thousands(members), thousands(t.Counts.Posts), thousands(t.Counts.Replies), thousands(t.Counts.Threads), thousands(t.Counts.Reactions), thousands(t.Counts.Files), float64(bytesOf(spec))/1e9)
+		rig.Thousands(p.Channels()), rig.Thousands(members), rig.Thousands(t.Counts.Posts), rig.Thousands(t.Counts.Replies), rig.Thousands(t.Counts.Threads), rig.Thousands(t.Counts.Reactions), rig.Thousands(t.Counts.Files), float64(rig.BytesOf(spec))/1e9)
 	return nil
 }

@@ -16,10 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab/netns"
+	"plimsoll/evidence"
 	"plimsoll/plan"
-	"plimsoll/record"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 	"plimsoll/target"
+	"plimsoll/target/lab/netns"
 )
 
 const deployedFeed = `
@@ -54,16 +56,16 @@ func needsRoot(t *testing.T) {
 // havePodman reports whether podman can run, which it must under CI.
 func havePodman(t *testing.T) bool {
 	t.Helper()
-	_, err := containerEngine(t.Context(), plan.EnginePodman)
+	_, err := rig.ContainerEngine(t.Context(), plan.EnginePodman)
 	if err != nil && os.Getenv("CI") == "true" {
 		t.Fatal(err)
 	}
 	return err == nil
 }
 
-// TestDeploymentsAnswerAlike is the sixth oracle of the news feed: without a container, behind a bridge and with the host's network the
-// same session gets the same bytes. On the way it looks into the control groups, and whether anything is left when the program
-// ends, or is killed.
+// TestDeploymentsAnswerAlike is the sixth oracle of the news feed: without a container, behind a bridge and with the
+// host's network the same session gets the same bytes. On the way it looks into the control groups, and whether
+// anything is left when the program ends, or is killed.
 func TestDeploymentsAnswerAlike(t *testing.T) {
 	needsRoot(t)
 	arms := []string{"base", "bridge", "host"}
@@ -155,7 +157,7 @@ func named(marks []string) (found []string) {
 }
 
 // awaitTarget waits until a target is up.
-func awaitTarget(t *testing.T, root string, output *safeBuffer) target.State {
+func awaitTarget(t *testing.T, root string, output *safeBuffer) target.StateFile {
 	t.Helper()
 	for range 1800 {
 		if strings.Contains(output.String(), "up: http") {
@@ -166,16 +168,16 @@ func awaitTarget(t *testing.T, root string, output *safeBuffer) target.State {
 			return state
 		}
 		if strings.Contains(output.String(), "plimsoll target: ") {
-			break // it says why
+			break // it reports the reason
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatalf("the target is not up:\n%s", output.String())
-	return target.State{}
+	return target.StateFile{}
 }
 
 // groupOf checks the control group of a target: its quota, and that server and stores are in it.
-func groupOf(t *testing.T, state target.State, percent int) {
+func groupOf(t *testing.T, state target.StateFile, percent int) {
 	t.Helper()
 	var dirs []string
 	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/cpu/"} {
@@ -212,7 +214,7 @@ func groupOf(t *testing.T, state target.State, percent int) {
 }
 
 // feedSession plays a script against a news feed in its network, and returns each answer with status and type.
-func feedSession(t *testing.T, state target.State) (answers []string) {
+func feedSession(t *testing.T, state target.StateFile) (answers []string) {
 	t.Helper()
 	own := netns.Of(state.Owner.PID)
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: own.Dial, DisableKeepAlives: true}}
@@ -277,7 +279,7 @@ func TestCompareDeployments(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd, root, output := startPlan(t, text, "compare")
-	if status := wait(t, cmd, 8*time.Minute, output); status != exitInconclusive && status != exitInvalid {
+	if status := wait(t, cmd, 8*time.Minute, output); status != rig.ExitInconclusive && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output)
 	}
 	manifests, err := filepath.Glob(filepath.Join(root, "store", "runs", "*", record.ManifestFile))
@@ -294,7 +296,7 @@ func TestCompareDeployments(t *testing.T) {
 		if err := json.Unmarshal(raw, &m); err != nil {
 			t.Fatal(err)
 		}
-		d, ok := targetOf(m)
+		d, ok := evidence.TargetOf(m)
 		if !ok {
 			t.Fatalf("%s has no target", name)
 		}
@@ -309,7 +311,7 @@ func TestCompareDeployments(t *testing.T) {
 	if want := map[string]string{"base": "none", "bridge": "bridge", "host": "host"}; !maps.Equal(networks, want) {
 		t.Errorf("networks %v, want %v", networks, want)
 	}
-	reports, err := filepath.Glob(filepath.Join(root, "store", "comparisons", "*", "report.md"))
+	reports, err := filepath.Glob(filepath.Join(root, "store", "comparisons", "*", "report-full.md"))
 	if err != nil || len(reports) != 1 {
 		t.Fatalf("%v, %v", reports, err)
 	}
@@ -334,7 +336,8 @@ func TestCompareDeployments(t *testing.T) {
 	}
 }
 
-// TestNetworksRefuse: what a plan with networks cannot have is said before anything is made.
+// TestNetworksRefuse: settings that a plan with networks cannot have are refused before anything is
+// made.
 func TestNetworksRefuse(t *testing.T) {
 	needsRoot(t)
 	refchat := strings.NewReplacer("newsfeed}", "refchat}", "behavior: newsfeed, params: {preset: mixed-10}", "behavior: poster").Replace(deployedFeed)
@@ -352,7 +355,7 @@ func TestNetworksRefuse(t *testing.T) {
 			continue
 		}
 		a := &app{env: func(string) string { return "" }}
-		if done, err := a.isolate(context.Background(), p); done || err == nil || statusOf(err) != exitUsage || !strings.Contains(err.Error(), say) {
+		if done, err := a.program().Isolate(context.Background(), p); done || err == nil || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), say) {
 			t.Errorf("%v, want %q", err, say)
 		}
 	}
@@ -361,11 +364,11 @@ func TestNetworksRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &app{env: func(string) string { return "net:[1]" }}
-	if _, err := a.isolate(context.Background(), p); err == nil || !strings.Contains(err.Error(), "no network of its own") {
+	if _, err := a.program().Isolate(context.Background(), p); err == nil || !strings.Contains(err.Error(), "no network of its own") {
 		t.Errorf("somebody's environment: %v", err)
 	}
-	a = &app{env: func(string) string { return "" }, out: &outward{listen: "127.0.0.1:0"}}
-	if _, err := a.isolate(context.Background(), p); err == nil || !strings.Contains(err.Error(), "-serve") {
+	a = &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}
+	if _, err := a.program().Isolate(context.Background(), p); err == nil || !strings.Contains(err.Error(), "-serve") {
 		t.Errorf("-serve: %v", err)
 	}
 }

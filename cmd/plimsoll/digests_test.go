@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // everyReading are the verbs that read a stored comparison.
@@ -65,8 +66,8 @@ func TestAlteredComparisonIsRefused(t *testing.T) {
 			}
 			for _, args := range readings {
 				status, out, errOut := inStore(t, root, args...)
-				if status != exitUsage || out != "" || !strings.Contains(errOut, id) || !strings.Contains(errOut, tt.member) || !strings.Contains(errOut, "as it was, or") {
-					t.Errorf("%s: status %d, want %d and %q with a remedy\n%s%s", args, status, exitUsage, tt.member, out, errOut)
+				if status != rig.ExitUsage || out != "" || !strings.Contains(errOut, id) || !strings.Contains(errOut, tt.member) || !strings.Contains(errOut, "as it was, or") {
+					t.Errorf("%s: status %d, want %d and %q with a remedy\n%s%s", args, status, rig.ExitUsage, tt.member, out, errOut)
 				}
 			}
 			if _, _, errOut := inStore(t, root, "ls"); !strings.Contains(tt.member, "lost") && !strings.Contains(errOut, path+" is not what it was: "+tt.member) {
@@ -77,12 +78,12 @@ func TestAlteredComparisonIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, was, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errOut := inStore(t, root, "judge", id); status == exitUsage || errOut != "" {
+	if status, _, errOut := inStore(t, root, "judge", id); status == rig.ExitUsage || errOut != "" {
 		t.Errorf("as it was: status %d, %q", status, errOut)
 	}
 }
 
-// Who changes a margin and makes the digests anew has the sealed manifests of the runs against him.
+// A changed margin with recomputed digests contradicts the sealed manifests of the runs.
 func TestMarginThatNoRunWasMadeWithIsRefused(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -103,13 +104,13 @@ func TestMarginThatNoRunWasMadeWithIsRefused(t *testing.T) {
 	}
 	for _, args := range everyReading(id)[:4] {
 		status, _, errOut := inStore(t, root, args...)
-		if status != exitUsage || !strings.Contains(errOut, "it was made by another plan") || !strings.Contains(errOut, "errors: 9pp") || !strings.Contains(errOut, "and it was") {
+		if status != rig.ExitUsage || !strings.Contains(errOut, "it was made by another plan") || !strings.Contains(errOut, "errors: 9pp") || !strings.Contains(errOut, "and it was") {
 			t.Errorf("%s: status %d, %q", args, status, errOut)
 		}
 	}
 }
 
-// A comparison of an earlier version has no digests: it is read, and a warning says what is not protected.
+// A comparison of an earlier version has no digests: it is read, and a warning names the unprotected data.
 func TestComparisonWithoutDigestsIsReadWithAWarning(t *testing.T) {
 	root := t.TempDir()
 	st, err := store.Open(root)
@@ -137,7 +138,7 @@ func TestComparisonWithoutDigestsIsReadWithAWarning(t *testing.T) {
 	for range 2 { // the report does not give it digests, as if nothing could have happened before
 		for _, args := range [][]string{{"report", "old"}, {"judge", "old"}, {"report", "trend", "old"}} {
 			status, _, errOut := inStore(t, root, args...)
-			if status == exitUsage || status == exitTool || !strings.Contains(errOut, "comparison old is of an earlier version and carries no digests") {
+			if status == rig.ExitUsage || status == rig.ExitTool || !strings.Contains(errOut, "comparison old is of an earlier version and carries no digests") {
 				t.Errorf("%s: status %d, %q", args, status, errOut)
 			}
 		}
@@ -162,7 +163,7 @@ func TestChangedRunIsNotHeadedValid(t *testing.T) {
 	}
 	r := keptRun(t, st, p, time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC), keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
 	id := r.Manifest.ID
-	if status, out, errOut := inStore(t, root, "ls"); status != exitOK || errOut != "" || !listed("sealed", "yes").MatchString(out) {
+	if status, out, errOut := inStore(t, root, "ls"); status != rig.ExitOK || errOut != "" || !listed("sealed", "yes").MatchString(out) {
 		t.Fatalf("ls: status %d, %q\n%s", status, errOut, out)
 	}
 	for _, tt := range []struct {
@@ -205,7 +206,7 @@ func TestChangedRunIsNotHeadedValid(t *testing.T) {
 			if _, out, _ := inStore(t, root, "show", "-json", id); !strings.Contains(out, `"valid": false`) {
 				t.Errorf("show -json: %.200s", out)
 			}
-			if status, _, errOut := inStore(t, root, "judge", "-base", id, "-new", id); status != exitUsage || !strings.Contains(errOut, "changed since") {
+			if status, _, errOut := inStore(t, root, "judge", "-base", id, "-new", id); status != rig.ExitUsage || !strings.Contains(errOut, "changed since") {
 				t.Errorf("judge: status %d, %q", status, errOut)
 			}
 		})
@@ -249,8 +250,8 @@ func TestChangedPilotIsNotCalledValid(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(pilot.Dir, record.ManifestFile), bytes.ReplaceAll(b, []byte(`"users": 7500`), []byte(`"users": 9900`)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	status, out, errOut := inStore(t, root, "report", "-print", "markdown", id)
-	if status == exitUsage || status == exitTool || !strings.Contains(out, "changed since the run was sealed: manifest.json") {
+	status, out, errOut := inStore(t, root, "report", "-print", "full", id)
+	if status == rig.ExitUsage || status == rig.ExitTool || !strings.Contains(out, "changed since the run was sealed: manifest.json") {
 		t.Errorf("status %d, %q, and the report does not name the change", status, errOut)
 	}
 }

@@ -5,50 +5,24 @@ import (
 	"flag"
 	"strings"
 
-	"plimsoll/plain"
-	"plimsoll/probe"
+	"plimsoll/rig"
 )
 
-// doctor is the verb that examines this host. It changes nothing. Its status is 0 whatever it finds: the other
-// statuses have meanings of their own, and -json tells a script how bad each finding is.
+// doctor is the verb that examines this host. It changes nothing. Its status is 0 regardless of the findings:
+// the other statuses have meanings of their own, and -json has the severity of each finding.
 func (a *app) doctor(_ context.Context, fs *flag.FlagSet, args []string) error {
-	role := fs.String("role", "agent", "what this host is in the test: "+strings.Join(probe.Roles, ", "))
+	role := fs.String("role", "agent", "role of this host in the test: "+strings.Join(rig.HostRoles(), ", "))
 	asJSON := fs.Bool("json", false, "write the findings as JSON")
-	all := fs.Bool("all", false, "show also what is good")
+	all := fs.Bool("all", false, "also show checks that passed")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
-	findings, err := probe.Doctor(*role)
+	found, err := rig.Examine(*role)
 	if err != nil {
-		return usagef("-role: %w", err)
+		return err
 	}
 	if *asJSON {
-		return a.json(struct {
-			Role     string          `json:"role"`
-			Findings []probe.Finding `json:"findings"`
-		}{*role, findings})
+		return a.json(found)
 	}
-	counts := map[probe.Severity]int{}
-	var b strings.Builder
-	for _, f := range findings {
-		counts[f.Severity]++
-		if f.Severity == probe.Good && !*all {
-			continue
-		}
-		plain.Fprintf(&b, "%-8s %s: %s", f.Severity, f.Check, f.Have)
-		if f.Want != "" && f.Severity != probe.Good {
-			plain.Fprintf(&b, ", want %s", f.Want)
-		}
-		b.WriteByte('\n')
-		if f.Why != "" && f.Severity != probe.Unknown {
-			plain.Fprintf(&b, "         %s\n", f.Why)
-		}
-		if f.Fix != "" {
-			plain.Fprintf(&b, "         fix: %s\n", f.Fix)
-		}
-	}
-	plain.Fprintf(&b, "\nas %s: %d problems, %d pieces of advice, %d unknown, %d good\n", *role, counts[probe.Problem], counts[probe.Advice],
-		counts[probe.Unknown], counts[probe.Good])
-	_, err = a.stdout.Write([]byte(b.String()))
-	return err
+	return found.Text(a.stdout, *all)
 }

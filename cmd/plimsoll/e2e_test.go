@@ -17,10 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/evidence"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/series"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+	"plimsoll/watch/series"
 )
 
 // program builds the program as it is shipped, once for all tests that run it with its children.
@@ -99,7 +101,7 @@ func startPlan(t *testing.T, text string, args ...string) (cmd *exec.Cmd, root s
 	return cmd, root, output
 }
 
-// command prepares the program; what it says comes into one buffer.
+// command prepares the program; its output goes to one buffer.
 func command(path string, args ...string) (*exec.Cmd, *safeBuffer) {
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), "PLIMSOLL_CALIBRATE=false") // a rating would take 20 s in every fresh store
@@ -147,14 +149,15 @@ func survivors(root string) map[int]string {
 func TestRunLeavesARun(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
-			cmd, root, output := startProgram(t, "4s", "run", "-json", "-database", engine)
+			keep := engine == "postgresql" // its logs may hold no secret either
+			cmd, root, output := startProgram(t, "4s", "run", "-json", "-database", engine, fmt.Sprintf("-keep=%v", keep))
 			var secrets []string
 			for deadline := time.Now().Add(90 * time.Second); len(secrets) == 0 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 				secrets = secretsOfChildren(cmd.Process.Pid)
 			}
 			status := wait(t, cmd, 120*time.Second, output)
 			// A busy machine may void the run, which is the point of the gates; it must not fail.
-			if status != exitOK && status != exitInvalid {
+			if status != rig.ExitOK && status != rig.ExitInvalid {
 				t.Fatalf("exit status %d\n%s", status, output.String())
 			}
 			var got shown
@@ -163,7 +166,7 @@ func TestRunLeavesARun(t *testing.T) {
 			} else if err := json.NewDecoder(strings.NewReader(output.String()[i:])).Decode(&got); err != nil {
 				t.Fatalf("%v in\n%s", err, output.String())
 			}
-			ops := map[string]opRow{}
+			ops := map[string]evidence.ShownOp{}
 			for _, o := range got.Ops {
 				ops[o.Name] = o
 				if o.Errors > 0 {
@@ -186,6 +189,9 @@ func TestRunLeavesARun(t *testing.T) {
 			}[engine], `go_goroutines{role="app",instance="app-0"}`, `container_cpu_usage_seconds_total{role="app"}`)
 			if left := survivors(root); len(left) > 0 {
 				t.Errorf("processes survived: %v", left)
+			}
+			if there := rig.IsDir(filepath.Join(root, "store", "state")); there != keep {
+				t.Errorf("-keep=%v: the state directory is there: %v", keep, there)
 			}
 			if len(secrets) < 2 {
 				t.Fatalf("the test found %d secrets to look for", len(secrets))
@@ -244,7 +250,8 @@ func secretsOfChildren(parent int) []string {
 	return out
 }
 
-// noSecrets greps all files of a store, but for the databases' own data, in which the server keeps verifiers.
+// noSecrets greps all files of a store, except for the databases' own data, in which the server keeps
+// verifiers.
 func noSecrets(t *testing.T, root string, secrets []string) {
 	t.Helper()
 	files := 0
@@ -293,7 +300,7 @@ func TestInterruptAtAnyMoment(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Before the program has asked for signals, the first one ends it at once (-1).
-			if status := wait(t, cmd, 10*time.Second, output); status != exitTool && !(status == -1 && tt.name == "at once") {
+			if status := wait(t, cmd, 10*time.Second, output); status != rig.ExitTool && !(status == -1 && tt.name == "at once") {
 				t.Errorf("exit status %d\n%s", status, output.String())
 			}
 			if left := survivors(root); len(left) > 0 {
@@ -384,14 +391,14 @@ func TestTargetUpAndDown(t *testing.T) {
 func TestCompareEndToEnd(t *testing.T) {
 	cmd, root, output := startProgram(t, "2s", "compare")
 	status := wait(t, cmd, 8*time.Minute, output)
-	if status != exitInconclusive && status != exitInvalid {
+	if status != rig.ExitInconclusive && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d for one block\n%s", status, output.String())
 	}
 	dirs, _ := filepath.Glob(filepath.Join(root, "store", "comparisons", "*"))
 	if len(dirs) != 1 {
 		t.Fatalf("%d comparisons", len(dirs))
 	}
-	for _, f := range []string{"report.md", "report.html", "report.json", "comparison.json"} {
+	for _, f := range []string{"report.md", "report-full.md", "report.html", "report.json", "comparison.json"} {
 		if fi, err := os.Stat(filepath.Join(dirs[0], f)); err != nil || fi.Size() == 0 {
 			t.Errorf("%s: %v", f, err)
 		}
@@ -402,7 +409,7 @@ func TestCompareEndToEnd(t *testing.T) {
 			t.Fatalf("run %s kept no graphs (%v)", r.Manifest.ID, err)
 		}
 		p, err := plan.Parse([]byte(r.Manifest.Plan))
-		if err != nil || g.Definition != definitionOf(r.Manifest, p.Workload.Pace) {
+		if err != nil || g.Definition != catalog().Definition(r.Manifest, p.Workload.Pace) {
 			t.Errorf("run %s kept graphs that its report does not use (%v)", r.Manifest.ID, err)
 		}
 	}

@@ -7,21 +7,24 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
-	"plimsoll/record"
-	"plimsoll/refnull"
-	"plimsoll/store"
+	"plimsoll/reference/refnull"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 const (
@@ -31,8 +34,8 @@ const (
 	escapes     = "\x1b[2J\x1b]0;pwned\x07\u009b31m\u202e\u2066\u2028\u200b\x7f\r\n" + forged + "\n"
 )
 
-// An echoTarget stands before the null server. It issues tokens of its own and echoes each secret that it has seen, with whatever drives a
-// terminal or forges a line, in every field of an error that a client may read.
+// An echoTarget stands before the null server. It issues tokens of its own and echoes each secret that it has seen,
+// with bytes that control a terminal or forge a line, in every field of an error that a client may read.
 type echoTarget struct {
 	*httptest.Server
 	behind *httputil.ReverseProxy
@@ -42,6 +45,8 @@ type echoTarget struct {
 	mu     sync.Mutex
 	tokens map[string]string // issued -> that of the null server
 	n      int
+	shown  map[string]bool // of those, which the client has sent
+	pages  int             // of metrics
 }
 
 func startEcho(t *testing.T, attacks func(*http.Request) bool) *echoTarget {
@@ -54,7 +59,7 @@ func startEcho(t *testing.T, attacks func(*http.Request) bool) *echoTarget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &echoTarget{behind: httputil.NewSingleHostReverseProxy(at), attacks: attacks, tokens: map[string]string{}}
+	h := &echoTarget{behind: httputil.NewSingleHostReverseProxy(at), attacks: attacks, tokens: map[string]string{}, shown: map[string]bool{}}
 	h.behind.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	h.behind.ModifyResponse = h.issue
 	h.Server = httptest.NewServer(h)
@@ -104,10 +109,27 @@ func (h *echoTarget) secrets() []string {
 	return out
 }
 
+// used are the secrets that the client certainly knows.
+func (h *echoTarget) used() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append(slices.Sorted(maps.Keys(h.shown)), echoedAdmin)
+}
+
 func (h *echoTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if r.URL.Path == "/metrics" {
-		_, _ = fmt.Fprintf(w, "good 1\nbad{a=\"%s%s\"} %s%s\n", strings.ReplaceAll(escapes, "\n", " "), echoedAdmin, echoedUser, strings.ReplaceAll(escapes, "\n", " "))
+		h.mu.Lock()
+		pages := h.pages
+		h.pages++
+		h.mu.Unlock()
+		if pages%3 == 2 {
+			_, _ = fmt.Fprintf(w, "good 1\nbad{a=\"%s%s\"} %s%s\n", strings.ReplaceAll(escapes, "\n", " "), echoedAdmin, echoedUser, strings.ReplaceAll(escapes, "\n", " "))
+			return
+		}
+		for i, secret := range h.used() { // a good page
+			_, _ = fmt.Fprintf(w, "held{n=\"%d\",a=%q} 1\nheld_too{a=%q} 1\n", i, secret, "x "+secret+" y")
+		}
 		return
 	}
 	if h.attacks(r) {
@@ -116,6 +138,9 @@ func (h *echoTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	inner := h.tokens[own]
+	if inner != "" {
+		h.shown[own] = true
+	}
 	h.mu.Unlock()
 	if inner != "" {
 		r.Header.Set("Authorization", "Bearer "+inner)
@@ -157,7 +182,7 @@ func controlIn(text string) string {
 	return ""
 }
 
-// harmless reports what of an attack arrived in a text.
+// harmless reports the parts of an attack that arrived in a text.
 func harmless(t *testing.T, where, text string, secrets []string) {
 	t.Helper()
 	if c := controlIn(text); c != "" {
@@ -185,25 +210,28 @@ func unveiled(t *testing.T, where, text string, secrets []string) {
 	}
 }
 
-// Whichever field the first answer attacks, and with whatever.
+// The first answer attacks in any field, with any content.
 func TestEchoingLoginShowsNothing(t *testing.T) {
 	for kind := range 7 {
 		h := startEcho(t, func(*http.Request) bool { return true })
+		h.mu.Lock()
 		h.n = kind
+		h.mu.Unlock()
 		env := map[string]string{"PLIMSOLL_ADMIN_TOKEN": "t0k3n" + strings.Repeat("7", 21), "PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser}
 		var out safeBuffer
 		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return env[k] }}
-		if status := a.run(t.Context(), []string{"target", "verify", h.URL}); status != exitTool || !strings.Contains(out.String(), "administrator") {
+		if status := a.run(t.Context(), []string{"target", "verify", h.URL}); status != rig.ExitTool || !strings.Contains(out.String(), "administrator") {
 			t.Errorf("attack %d: status %d: %s", kind, status, out.String())
 		}
 		harmless(t, fmt.Sprint("attack ", kind), out.String(), append(h.secrets(), env["PLIMSOLL_ADMIN_TOKEN"]))
 	}
 }
 
-// A target that echoes every secret in every field, with escapes and forged lines, shows none of it: neither on a terminal nor in a file.
+// A target that echoes every secret in every field, with escapes and forged lines, shows none of it: neither on a
+// terminal nor in a file.
 func TestEchoingTargetShowsNothing(t *testing.T) {
 	everything := func(*http.Request) bool { return true }
-	later := func(r *http.Request) bool { // what the load does, after provisioning
+	later := func(r *http.Request) bool { // the calls of the load, after provisioning
 		return strings.HasSuffix(r.URL.Path, "/posts") || strings.Contains(r.URL.Path, "/drafts") || strings.Contains(r.URL.Path, "/search") || strings.Contains(r.URL.Path, "/reactions")
 	}
 	plan := `
@@ -220,7 +248,7 @@ unbounded: {max_users: 20, start: 10, budget: 30s}
 		name, behavior string
 		attacks        func(*http.Request) bool
 		args           []string // URL or plan follows
-		tell           string   // that stderr or a file says, so that the attack was noticed
+		tell           string   // text in stderr or a file that shows that the attack was noticed
 	}{
 		{"run, everything", "poster", pinging(everything), []string{"run"}, "administrator"},
 		{"capacity, everything", "mattermost", pinging(everything), []string{"capacity"}, "administrator"},
@@ -246,10 +274,10 @@ unbounded: {max_users: 20, start: 10, budget: 30s}
 			env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": echoedAdmin, "PLIMSOLL_USER_PASSWORD": echoedUser, "PLIMSOLL_STORE": root, "PLIMSOLL_CALIBRATE": "false"}
 			var stdout, stderr safeBuffer
 			a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, env: func(k string) string { return env[k] }, terminal: tt.args[0] == "run"}
-			if status := a.run(t.Context(), append(tt.args, last)); status == exitOK || status == exitUsage {
+			if status := a.run(t.Context(), append(tt.args, last)); status == rig.ExitOK || status == rig.ExitUsage {
 				t.Errorf("exit status %d of a target that fails", status)
 			}
-			talk := strings.ReplaceAll(stderr.String(), rewind, "\n") // ours
+			talk := strings.ReplaceAll(stderr.String(), "\r\x1b[K", "\n") // ours
 			secrets := h.secrets()
 			harmless(t, "stdout", stdout.String(), secrets)
 			harmless(t, "stderr", talk, secrets)
@@ -261,11 +289,11 @@ unbounded: {max_users: 20, start: 10, budget: 30s}
 			if tt.behavior == "" || !strings.HasPrefix(tt.tell, "first") {
 				return
 			}
-			// What is printed of the stored run, and by another process that knows no secret.
+			// The output about the stored run, by another process that knows no secret.
 			for _, verb := range [][]string{{"show", onlyRunID(t, root)}, {"show", "-json", onlyRunID(t, root)}, {"ls"}} {
 				var out safeBuffer
 				b := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(k string) string { return map[string]string{"PLIMSOLL_STORE": root}[k] }}
-				if status := b.run(t.Context(), verb); status == exitTool || status == exitUsage {
+				if status := b.run(t.Context(), verb); status == rig.ExitTool || status == rig.ExitUsage {
 					t.Errorf("%v: status %d\n%s", verb, status, out.String())
 				}
 				harmless(t, verb[0], out.String(), secrets)
@@ -283,7 +311,8 @@ func onlyRunID(t *testing.T, root string) string {
 	return runs[0].Name()
 }
 
-// harmlessStore checks every file of a store, and that nobody else may read it; it returns the texts.
+// harmlessStore checks every file of a store, and that no other user may read it; it returns the
+// texts.
 func harmlessStore(t *testing.T, root string, secrets []string) string {
 	t.Helper()
 	var texts strings.Builder
@@ -295,7 +324,8 @@ func harmlessStore(t *testing.T, root string, secrets []string) string {
 		if err != nil {
 			return err
 		}
-		if mode := fi.Mode().Perm(); mode&0o077 != 0 && (path != root || mode != 0o711) { // as root, a database's user passes
+		// As root, a database's user may read it, too.
+		if mode := fi.Mode().Perm(); mode&0o077 != 0 && (path != root || mode != 0o711) {
 			t.Errorf("%s: mode %04o, want nothing for others", path, mode)
 		}
 		if d.IsDir() {
@@ -387,7 +417,7 @@ func TestProblemsAreLines(t *testing.T) {
 		}
 		var out safeBuffer
 		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
-		if status := a.run(t.Context(), append(strings.Fields(tt.verb), path)); status != exitUsage {
+		if status := a.run(t.Context(), append(strings.Fields(tt.verb), path)); status != rig.ExitUsage {
 			t.Errorf("%s: status %d", tt.name, status)
 		}
 		for _, want := range tt.want {

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/evidence"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// TestShowNamesExpectedAnswers: show has them below the operations and in its JSON, as what they are, and neither as operations nor as errors.
+// TestShowNamesExpectedAnswers: show has them below the operations and in its JSON, under their own name, and neither
+// as operations nor as errors.
 func TestShowNamesExpectedAnswers(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	for range 100 {
@@ -24,13 +26,13 @@ func TestShowNamesExpectedAnswers(t *testing.T) {
 	for _, w := range reg.Cut() {
 		merged[w.Name] = w
 	}
-	s := shown{Ops: rowsOf(merged, time.Second)}
+	s := shown{evidence.Shown{Ops: evidence.OpsOf(merged, time.Second)}}
 	if len(s.Ops) != 2 || s.Ops[0].Name != "get_thread" || s.Ops[0].Errors != 0 || s.Ops[1].Count != 100 {
 		t.Fatalf("rows %+v", s.Ops)
 	}
 	var out bytes.Buffer
-	(&app{stdout: &out, stderr: &out}).printRun(s, false)
-	if want := "  get_thread: 3 expected 404 app.post.get.app_error (no error)\n"; !strings.Contains(out.String(), want) {
+	(&app{stdout: &out, stderr: &out}).printRun(s)
+	if want := "3 expected 404 app.post.get.app_error"; !strings.Contains(out.String(), want) {
 		t.Errorf("%q is not in:\n%s", want, out.String())
 	}
 	b, err := json.Marshal(s.Ops[0])

@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/dialect"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/trial"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
 )
 
 // failedPlan is the README's: nothing but bounded. Its gates are open, as those of shedPlan.
@@ -29,47 +31,48 @@ workload: {behavior: BEHAVIOR, pace: 0.1}
 bounded: {users: 8, ramp: 1s, settle: 0s, measure: 4s}
 `
 
-// TestABoundedRunThatFailsIsNotGood: a server before which posts fail, are accepted without being made, or WebSockets break, is none that "nothing
-// limited", and the run of the README's plan does not end with status 0.
+// TestABoundedRunThatFailsIsNotGood: a server before which posts fail, are accepted without being made, or WebSockets
+// break, is none that "nothing limited", and the run of the README's plan does not end with status 0.
 func TestABoundedRunThatFailsIsNotGood(t *testing.T) {
 	exe, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const errorsBroken, socketsBroken = "rule broken: " + plan.FailedOperations + ": ", "rule broken: " + disconnectedUsers + ": "
+	const errorsBroken, socketsBroken = "rule broken: " + plan.FailedOperations + ": ", "rule broken: " + dialect.DisconnectedUsers + ": "
 	isPost := func(r *http.Request) bool {
 		return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/posts")
 	}
 	for _, tt := range []struct {
 		name, behavior string
-		status         int                                                               // at least one of this: a busy machine may void the run as well
-		says           string                                                            // on stderr
-		red            string                                                            // gate
-		answer         func(n int64, w http.ResponseWriter, r *http.Request) (done bool) // nil: all is well
+		// At least one of these: a busy machine may void the run as well.
+		status int
+		says   string                                                            // on stderr
+		red    string                                                            // gate
+		answer func(n int64, w http.ResponseWriter, r *http.Request) (done bool) // nil: all is well
 	}{
-		{"nothing fails", "mattermost", exitOK, "", "", nil},
-		{"nine posts of ten", "poster", exitSLO, errorsBroken, "", func(n int64, w http.ResponseWriter, r *http.Request) bool {
+		{"nothing fails", "mattermost", rig.ExitOK, "", "", nil},
+		{"nine posts of ten", "poster", rig.ExitSLO, errorsBroken, "", func(n int64, w http.ResponseWriter, r *http.Request) bool {
 			if !isPost(r) || n%10 == 0 {
 				return false
 			}
 			http.Error(w, "busy", http.StatusServiceUnavailable)
 			return true
 		}},
-		{"all posts", "poster", exitInvalid, errorsBroken, trial.BehaviorGate, func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+		{"all posts", "poster", rig.ExitInvalid, errorsBroken, trial.BehaviorGate, func(_ int64, w http.ResponseWriter, r *http.Request) bool {
 			if !isPost(r) {
 				return false
 			}
 			http.Error(w, "busy", http.StatusServiceUnavailable)
 			return true
 		}},
-		{"posts that are accepted and not made", "poster", exitInvalid, errorsBroken, "audit", func(n int64, w http.ResponseWriter, r *http.Request) bool {
+		{"posts that are accepted and not made", "poster", rig.ExitInvalid, errorsBroken, "audit", func(n int64, w http.ResponseWriter, r *http.Request) bool {
 			if !isPost(r) || n%2 == 0 {
 				return false
 			}
 			io.WriteString(w, `{"status":"OK"}`)
 			return true
 		}},
-		{"every WebSocket", "mattermost", exitSLO, socketsBroken, "", func(int64, http.ResponseWriter, *http.Request) bool { return false }},
+		{"every WebSocket", "mattermost", rig.ExitSLO, socketsBroken, "", func(int64, http.ResponseWriter, *http.Request) bool { return false }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +109,7 @@ func TestABoundedRunThatFailsIsNotGood(t *testing.T) {
 			if err := json.Unmarshal(out, &got); err != nil {
 				t.Fatalf("status %d: %v\n%s\n%s", status, err, out, said.String())
 			}
-			if status != tt.status && status != exitInvalid {
+			if status != tt.status && status != rig.ExitInvalid {
 				t.Errorf("status %d, want %d", status, tt.status)
 			}
 			if !strings.Contains(said.String(), tt.says) || tt.says == "" && strings.Contains(said.String(), "rule broken") {

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
 const feedPlan = `
@@ -25,7 +26,8 @@ bounded: {users: 10, ramp: 500ms, settle: 500ms, measure: 2s}
 
 var readBack = regexp.MustCompile(`(\d+) of (\d+)\n`)
 
-// TestTheNewsFeedRuns deploys the service with all its stores, loads it, reads everything back and leaves nothing behind.
+// TestTheNewsFeedRuns deploys the service with all its stores, loads it, reads everything back and leaves nothing
+// behind.
 func TestTheNewsFeedRuns(t *testing.T) {
 	exe, err := program()
 	if err != nil {
@@ -41,7 +43,8 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	cmd := exec.CommandContext(ctx, exe, "run", "-store", dir, plan)
 	var talk strings.Builder
 	cmd.Stderr = &talk
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitInvalid { // a busy host is no fault of the feed
+	// A busy host is not a fault of the feed.
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != rig.ExitInvalid {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -68,7 +71,7 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	checkFeedRun(t, filepath.Dir(runs[0]))
 	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(runs[0])))
 	text, err := show.CombinedOutput()
-	if err != nil && show.ProcessState.ExitCode() != exitInvalid {
+	if err != nil && show.ProcessState.ExitCode() != rig.ExitInvalid {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, say := range []string{"participant", "befriend", "story", "search", "newsfeed searchers"} {
@@ -81,8 +84,8 @@ func TestTheNewsFeedRuns(t *testing.T) {
 	}
 }
 
-// checkFeedRun requires that the stores of a run hold what was acknowledged, and that the service's telemetry is whole and agrees with
-// the users.
+// checkFeedRun requires that the stores of a run hold the acknowledged rows, and that the service's telemetry is
+// whole and agrees with the users.
 func checkFeedRun(t *testing.T, dir string) {
 	t.Helper()
 	r, err := record.Open(dir)
@@ -157,7 +160,8 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, "compare", "-store", dir, plan)
 	out, err := cmd.CombinedOutput()
-	if status := cmd.ProcessState.ExitCode(); status != exitInconclusive && status != exitInvalid { // one block; a busy host is no fault of ours
+	// One block; a busy host is not a fault of ours.
+	if status := cmd.ProcessState.ExitCode(); status != rig.ExitInconclusive && status != rig.ExitInvalid {
 		t.Fatalf("status %d, %v\n%s", status, err, out)
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -177,7 +181,7 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	if engines["base"] != "mysql" || engines["postgresql"] != "postgresql" || len(engines) != 2 {
 		t.Errorf("arms ran on %v", engines)
 	}
-	texts, err := filepath.Glob(filepath.Join(dir, "comparisons", "*", "report.md"))
+	texts, err := filepath.Glob(filepath.Join(dir, "comparisons", "*", "report-full.md"))
 	if err != nil || len(texts) != 1 {
 		t.Fatalf("reports %v, %v", texts, err)
 	}
@@ -189,13 +193,16 @@ func TestArmsOnTwoDatabases(t *testing.T) {
 	if valid {
 		want = append(want, "## Beside the study", "15,502 to 13,961", "### Little's law", "### Client and server", "### Rows in the stores", "study-summary-throughput", "in 2 of 2 runs throughput")
 	}
-	for _, g := range feedGraphs() {
+	for _, g := range dialects.OfDriver("newsfeed").Graphs {
 		if !valid {
 			break
 		}
-		b, err := os.ReadFile(filepath.Join(filepath.Dir(texts[0]), "graphs", "target_bounded_0_"+g.spec.Name+".svg"))
+		if !g.Own {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(filepath.Dir(texts[0]), "graphs", "target_bounded_0_"+g.Name+".svg"))
 		if err != nil || strings.Contains(string(b), "no data") {
-			t.Errorf("graph %s: %v, or it has no data", g.spec.Name, err)
+			t.Errorf("graph %s: %v, or it has no data", g.Name, err)
 		}
 	}
 	for _, w := range want {
@@ -211,7 +218,7 @@ func TestDefaultRulesOfTheNewsFeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := withDefaultRules(p).Unbounded.SLO
+	rules := dialects.WithDefaultRules(p).Unbounded.SLO
 	text := ""
 	for _, r := range rules {
 		text += r.Source + "\n"
@@ -238,18 +245,18 @@ func TestSettingsBelongToOneKindOfServer(t *testing.T) {
 		{[]string{"poster", "mattermost"}, map[string]string{"channels": "3"}, ""},
 		{[]string{"newsfeed", "poster"}, nil, "do not go together"},
 	} {
-		err := checkSettings(c.behaviors, c.params)
+		err := dialects.CheckSettings(c.behaviors, c.params)
 		if (err == nil) != (c.say == "") || err != nil && !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%v with %v: %v, want %q", c.behaviors, c.params, err, c.say)
 		}
 	}
 }
 
-// A reference under a name that nothing asks for would lead nowhere, and say nothing.
+// A reference under a name that is never read would have no effect, without an error.
 func TestReferencesHaveNamesThatAreAskedFor(t *testing.T) {
 	const ref = "${ENV:PLIMSOLL_BOT_TOKEN}"
 	for key, ok := range map[string]bool{"bot_token": true, "admin_password": true, "team": true, "token": false, "bot_tokn": false} {
-		err := checkReferences(map[string]string{key: ref, "channels": "3"})
+		err := dialects.CheckSettings([]string{"poster"}, map[string]string{key: ref, "channels": "3"})
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "setting "+key+" is unknown as a reference to a secret; there are admin_password, admin_token, bot_token") {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -268,7 +275,7 @@ func TestTheNewsFeedNeedsADatabase(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, "run", "-store", dir, plan)
 	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "database: {engine: postgresql}") {
-		t.Errorf("status %d, want %d and the remedy:\n%s", cmd.ProcessState.ExitCode(), exitUsage, out)
+	if cmd.ProcessState.ExitCode() != rig.ExitUsage || !strings.Contains(string(out), "database: {engine: postgresql}") {
+		t.Errorf("status %d, want %d and the remedy:\n%s", cmd.ProcessState.ExitCode(), rig.ExitUsage, out)
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab"
+	"plimsoll/rig"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 )
 
 const feedFullPlan = `
@@ -38,7 +39,8 @@ func TestFullNewsFeedCompared(t *testing.T) {
 	var talk strings.Builder
 	cmd.Stderr = &talk
 	err := cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code == exitTool || code == exitUsage { // what one block says, and whether the host was busy, is no fault of the feed
+	// The verdict of one block, and a busy host, are not faults of the feed.
+	if code := cmd.ProcessState.ExitCode(); code == rig.ExitTool || code == rig.ExitUsage {
 		t.Fatalf("status %d, %v\n%s", code, err, talk.String())
 	}
 	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
@@ -48,7 +50,7 @@ func TestFullNewsFeedCompared(t *testing.T) {
 	for _, name := range runs {
 		checkFullRun(ctx, t, exe, dir, name)
 	}
-	reports, err := filepath.Glob(filepath.Join(dir, "comparisons", "*", "report.md"))
+	reports, err := filepath.Glob(filepath.Join(dir, "comparisons", "*", "report-full.md"))
 	if err != nil || len(reports) != 1 {
 		t.Fatalf("reports %v, %v: want one", reports, err)
 	}
@@ -80,7 +82,7 @@ func fullPlan(t *testing.T) (exe, dir, plan string) {
 	return exe, dir, plan
 }
 
-// checkFullRun looks at one run: what stood behind the service, and that every acknowledged story is there.
+// checkFullRun checks one run: the stores behind the service, and that every acknowledged story is there.
 func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) {
 	t.Helper()
 	raw, err := os.ReadFile(manifest)
@@ -89,7 +91,7 @@ func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) 
 	}
 	var m struct {
 		Target struct {
-			Companions map[string]lab.Description
+			Companions map[string]lab.ProgramInfo
 		}
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -102,7 +104,7 @@ func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) 
 	}
 	show := exec.CommandContext(ctx, exe, "show", "-store", dir, filepath.Base(filepath.Dir(manifest)))
 	text, err := show.CombinedOutput()
-	if err != nil && show.ProcessState.ExitCode() != exitInvalid {
+	if err != nil && show.ProcessState.ExitCode() != rig.ExitInvalid {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if m := readBack.FindStringSubmatch(string(text)); m == nil || m[1] != m[2] || m[1] == "0" {
@@ -111,7 +113,8 @@ func checkFullRun(ctx context.Context, t *testing.T, exe, dir, manifest string) 
 	t.Logf("%s", text)
 }
 
-// TestFullNewsFeedDiesWithPlimsoll kills plimsoll with SIGKILL while the whole system is up: none of its processes stays.
+// TestFullNewsFeedDiesWithPlimsoll kills plimsoll with SIGKILL while the whole system is up: none of its processes
+// stays.
 func TestFullNewsFeedDiesWithPlimsoll(t *testing.T) {
 	exe, dir, plan := fullPlan(t)
 	cmd := exec.Command(exe, "target", "up", "-store", dir, "-database", "postgresql", plan)
@@ -122,7 +125,7 @@ func TestFullNewsFeedDiesWithPlimsoll(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	var state target.State
+	var state target.StateFile
 	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		var err error
 		if state, err = target.Load(filepath.Join(dir, "target")); err == nil {

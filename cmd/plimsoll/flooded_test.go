@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/record"
+	"plimsoll/load/measure"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
 // floodedPlan has open gates, as shedPlan, and a byte budget of two large answers.
@@ -27,8 +28,9 @@ workload: {behavior: poster, pace: 0.1}
 bounded: {users: 24, ramp: 1s, settle: 1s, measure: 4s}
 `
 
-// TestFloodedUsersVoidTheRun: answers that find no room in the byte budget of the plan are a red finding, those beyond their own limit an amber
-// one; both failed with class body, the budget held, and the manifest has the counts, also of users in several processes, which divide it.
+// TestFloodedUsersVoidTheRun: answers that find no room in the byte budget of the plan are a red finding, those
+// beyond their own limit an amber one; both failed with class body, the budget held, and the manifest has the counts,
+// also of users in several processes, which divide it.
 func TestFloodedUsersVoidTheRun(t *testing.T) {
 	exe, err := program()
 	if err != nil {
@@ -45,7 +47,7 @@ func TestFloodedUsersVoidTheRun(t *testing.T) {
 				}
 				n := 3 // MiB, which stay under way for a while
 				if posts.Add(1)%4 == 0 {
-					n = 5 // refused when they are announced, whatever room there is
+					n = 5 // refused when they are announced, regardless of free memory
 					w.Header().Set("Content-Length", fmt.Sprint(n<<20))
 				}
 				w.WriteHeader(http.StatusCreated)
@@ -67,8 +69,8 @@ func TestFloodedUsersVoidTheRun(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), exe, "run", "-calibrate=false", "-store", dir, file)
 			cmd.Env = append(os.Environ(), "PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa")
 			out, err := cmd.CombinedOutput()
-			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != exitInvalid {
-				t.Fatalf("%v, want status %d\n%s", err, exitInvalid, out)
+			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != rig.ExitInvalid {
+				t.Fatalf("%v, want status %d\n%s", err, rig.ExitInvalid, out)
 			}
 			runs, _ := filepath.Glob(filepath.Join(dir, "runs", "*", "manifest.json"))
 			if len(runs) != 1 {

@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/plain"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // A form is one way to write a report: its name for -print, its file, and how it is written.
@@ -28,6 +30,7 @@ func documentForms(d report.Document) []form {
 	return append([]form{
 		{"screen", "", func(w io.Writer) error { return report.Screen(w, d, 100) }},
 		{"markdown", "report.md", func(w io.Writer) error { return report.Markdown(w, d) }},
+		{"full", report.FullFile, func(w io.Writer) error { return report.FullMarkdown(w, d) }},
 		{"html", "report.html", func(w io.Writer) error { return report.HTML(w, d) }},
 		{"json", "report.json", func(w io.Writer) error { return report.JSON(w, d) }},
 	}, verdictForms(d)...)
@@ -37,9 +40,10 @@ func documentForms(d report.Document) []form {
 func judgedForms(d report.JudgeDocument) []form {
 	return append([]form{
 		{"screen", "", func(w io.Writer) error { return report.JudgeText(w, d) }},
-		{"markdown", "report.md", func(w io.Writer) error { return report.JudgeMarkdown(w, d) }},
-		{"html", "report.html", func(w io.Writer) error { return report.JudgeHTML(w, d) }},
-		{"json", "report.json", func(w io.Writer) error { return report.JudgeJSON(w, d) }},
+		{"markdown", "report.md", func(w io.Writer) error { return report.Markdown(w, d) }},
+		{"html", "report.html", func(w io.Writer) error { return report.HTML(w, d) }},
+		{"full", "", func(w io.Writer) error { return report.Markdown(w, d) }}, // which has everything already
+		{"json", "report.json", func(w io.Writer) error { return report.JSON(w, d) }},
 	}, verdictForms(d.Document())...)
 }
 
@@ -56,9 +60,9 @@ func verdictForms(d report.Document) []form {
 // trendForms are those of a trend, with its pictures.
 func trendForms(d report.TrendDocument) []form {
 	forms := []form{
-		{"markdown", "trend.md", func(w io.Writer) error { return report.TrendMarkdown(w, d) }},
-		{"html", "trend.html", func(w io.Writer) error { return report.TrendHTML(w, d) }},
-		{"json", "trend.json", func(w io.Writer) error { return report.TrendJSON(w, d) }},
+		{"markdown", "trend.md", func(w io.Writer) error { return report.Markdown(w, d) }},
+		{"html", "trend.html", func(w io.Writer) error { return report.HTML(w, d) }},
+		{"json", "trend.json", func(w io.Writer) error { return report.JSON(w, d) }},
 		{"csv", "trend.csv", func(w io.Writer) error { return report.TrendCSV(w, d) }},
 	}
 	for _, g := range report.TrendGraphs(d) {
@@ -71,7 +75,7 @@ func trendForms(d report.TrendDocument) []form {
 type output struct{ out, print, texts *string }
 
 // printable are the names for -print.
-var printable = []string{"screen", "markdown", "html", "json", "csv", "pairs", "junit", "comment"}
+var printable = []string{"screen", "markdown", "full", "html", "json", "csv", "pairs", "junit", "comment"}
 
 func outputFlags(fs *flag.FlagSet, names []string) *output {
 	return &output{
@@ -85,7 +89,7 @@ func (o *output) textsFlag(fs *flag.FlagSet) {
 	o.texts = fs.String("texts", "", "`FILE` with comments and action_items of a person for the report of a stored comparison, in place of the drafted ones (YAML, as a plan's section report)")
 }
 
-// given reports whether any flag says something.
+// given reports whether any flag is set.
 func (o *output) given() bool {
 	return *o.out != "" || *o.print != "" || o.texts != nil && *o.texts != ""
 }
@@ -94,11 +98,11 @@ func (o *output) given() bool {
 func (o *output) check(names []string, asJSON, markdown bool) error {
 	switch {
 	case *o.print != "" && !slices.Contains(names, *o.print):
-		return usagef("-print %s: want %s", record.QuoteGiven(*o.print), strings.Join(names, ", "))
+		return plan.Usagef("-print %s: want %s", record.QuoteImported(*o.print), strings.Join(names, ", "))
 	case *o.print != "" && asJSON:
-		return usagef("-print %s and -json both say what to print: leave one out", *o.print)
+		return plan.Usagef("-print %s and -json both set the form of the output: leave one out", *o.print)
 	case *o.print != "" && markdown:
-		return usagef("-print %s and -md both say what to print: leave one out", *o.print)
+		return plan.Usagef("-print %s and -md both set the form of the output: leave one out", *o.print)
 	}
 	return nil
 }
@@ -136,25 +140,26 @@ func writeForms(dir string, forms []form) error {
 	return nil
 }
 
-// render writes the report of a stored comparison elsewhere than beside it, or another form of it, or with texts of a person. The store is changed only when
-// the texts are all that is given: then the report beside the comparison has them.
+// render writes the report of a stored comparison elsewhere than beside it, or another form of it, or with texts of a
+// person. The store is changed only when the texts are all that is given: then the report beside the comparison has
+// them.
 func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison, o *output, asJSON bool) error {
 	p, err := a.planOf(c)
 	if err != nil {
 		return err
 	}
 	if *o.texts != "" {
-		data, err := readRegular(*o.texts, maxSmall)
+		data, err := files.Read(*o.texts, rig.MaxSmall)
 		if err != nil {
-			return usageError{err}
+			return plan.UsageError{Err: err}
 		}
 		texts, err := plan.ParseReport(data)
 		if err != nil {
-			return usagef("%s: %w", *o.texts, err)
+			return plan.Usagef("%s: %w", *o.texts, err)
 		}
 		p.Report = p.Report.With(texts)
 	}
-	doc, verdicts, pages, err := a.document(ctx, st, c, p)
+	doc, verdicts, pages, err := catalog().Document(ctx, c, p, st.Run)
 	if err != nil {
 		return err
 	}
@@ -177,7 +182,7 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	}
 	if why := notComplete(c); why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
-		return statusError(exitTool)
+		return rig.StatusError(rig.ExitTool)
 	}
 	return statusOrNil(comparedStatus(doc, verdicts))
 }

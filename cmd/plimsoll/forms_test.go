@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/series"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+	"plimsoll/watch/series"
 )
 
 // textDigest is the digest of a plan as it is written.
@@ -65,10 +66,10 @@ func TestReportForms(t *testing.T) {
 	putComparison(t, st, "mine", versions("v1", "v2"), 6, 0.88)
 	out := filepath.Join(t.TempDir(), "deep", "report")
 	status, text, errOut := inStore(t, root, "report", "-out", out, "mine")
-	if status != exitWorse || !strings.Contains(text, "WORSE") || !strings.Contains(errOut, "report.html") {
+	if status != rig.ExitWorse || !strings.Contains(text, "WORSE") || !strings.Contains(errOut, "report.html") {
 		t.Fatalf("status %d, %q\n%s", status, errOut, text)
 	}
-	for _, name := range []string{"report.html", "report.md", "report.json", "report.csv", "pairs.csv", "junit.xml", "comment.md"} {
+	for _, name := range []string{"report.html", "report.md", "report-full.md", "report.json", "report.csv", "pairs.csv", "junit.xml", "comment.md"} {
 		if fi, err := os.Stat(filepath.Join(out, name)); err != nil || fi.Size() < 50 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -77,12 +78,13 @@ func TestReportForms(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("-out wrote beside the comparison too: %v, %v", entries, err)
 	}
-	// The pairs can be judged by themselves, by the margins of judge and of its flags: so clear a loss has the same end by both.
-	if status, text, errOut := inStore(t, root, "judge", "-margin", "capacity=5%", filepath.Join(out, "pairs.csv")); status != exitWorse || !strings.Contains(text, "capacity") {
+	// The pairs can be judged by themselves, by the margins of judge and of its flags: so clear a loss has the same
+	// end by both.
+	if status, text, errOut := inStore(t, root, "judge", "-margin", "capacity=5%", filepath.Join(out, "pairs.csv")); status != rig.ExitWorse || !strings.Contains(text, "capacity") {
 		t.Errorf("status %d, %q\n%s", status, errOut, text)
 	}
 	status, text, _ = inStore(t, root, "report", "-print", "junit", "mine")
-	if status != exitWorse || !strings.HasPrefix(text, "<?xml") || !strings.Contains(text, `<failure type="worse"`) {
+	if status != rig.ExitWorse || !strings.HasPrefix(text, "<?xml") || !strings.Contains(text, `<failure type="worse"`) {
 		t.Errorf("status %d\n%s", status, text)
 	}
 	texts := filepath.Join(t.TempDir(), "texts.yaml")
@@ -95,11 +97,11 @@ func TestReportForms(t *testing.T) {
 		CommentsDraft []string `json:"comments_draft"`
 		Drafted       bool     `json:"drafted_action_items"`
 	}
-	if err := json.Unmarshal([]byte(text), &doc); err != nil || status != exitWorse || len(doc.Comments) != 1 || doc.Comments[0] != "We know, and *why*." || len(doc.CommentsDraft) == 0 || !doc.Drafted {
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || status != rig.ExitWorse || len(doc.Comments) != 1 || doc.Comments[0] != "We know, and *why*." || len(doc.CommentsDraft) == 0 || !doc.Drafted {
 		t.Errorf("status %d, %v, %+v", status, err, doc)
 	}
 	// Texts alone: the report beside the comparison has them.
-	if status, _, errOut := inStore(t, root, "report", "-texts", texts, "mine"); status != exitWorse {
+	if status, _, errOut := inStore(t, root, "report", "-texts", texts, "mine"); status != rig.ExitWorse {
 		t.Errorf("status %d, %s", status, errOut)
 	}
 	if md, err := os.ReadFile(filepath.Join(st.ComparisonDir("mine"), "report.md")); err != nil || !strings.Contains(string(md), "- We know, and *why*.\n") || !strings.Contains(string(md), "Written by a person") {
@@ -108,12 +110,13 @@ func TestReportForms(t *testing.T) {
 	if err := os.WriteFile(texts, []byte("comment: x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if status, out, errOut := inStore(t, root, "report", "-texts", texts, "mine"); status != exitUsage || out != "" || !strings.Contains(errOut, `did you mean "comments"?`) {
+	if status, out, errOut := inStore(t, root, "report", "-texts", texts, "mine"); status != rig.ExitUsage || out != "" || !strings.Contains(errOut, `did you mean "comments"?`) {
 		t.Errorf("status %d, %q, %q", status, out, errOut)
 	}
 }
 
-// TestTrendOfStored: comparisons that share a release are chained by its version; arms without one are of their comparison alone.
+// TestTrendOfStored: comparisons that share a release are chained by its version; arms without one are of their
+// comparison alone.
 func TestTrendOfStored(t *testing.T) {
 	root := t.TempDir()
 	st, err := store.Open(root)
@@ -137,7 +140,7 @@ func TestTrendOfStored(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &d); err != nil || status != exitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "postgresql" {
+	if err := json.Unmarshal([]byte(text), &d); err != nil || status != rig.ExitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "postgresql" {
 		t.Fatalf("status %d, %q, %v\n%s", status, errOut, err, text)
 	}
 	chains := d.Databases[0].Chains
@@ -157,7 +160,7 @@ func TestTrendOfStored(t *testing.T) {
 		{"one-b1", "one-b1 is a run: a trend is made of comparisons"},
 		{"gone", "gone: there is no such file, and no such comparison in " + root},
 	} {
-		if status, out, errOut := inStore(t, root, append([]string{"report", "trend"}, strings.Fields(tt.args)...)...); status != exitUsage || out != "" || !strings.Contains(errOut, tt.want) {
+		if status, out, errOut := inStore(t, root, append([]string{"report", "trend"}, strings.Fields(tt.args)...)...); status != rig.ExitUsage || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: status %d, %q, %q", tt.args, status, out, errOut)
 		}
 	}
@@ -187,7 +190,7 @@ func TestTrendOfOwnDatabases(t *testing.T) {
 	var d struct {
 		Databases []struct{ Database string }
 	}
-	if err := json.Unmarshal([]byte(out), &d); err != nil || status != exitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "" {
+	if err := json.Unmarshal([]byte(out), &d); err != nil || status != rig.ExitOK || errOut != "" || len(d.Databases) != 1 || d.Databases[0].Database != "" {
 		t.Errorf("status %d, %q, %v: want one database without a name\n%s", status, errOut, err, out)
 	}
 }

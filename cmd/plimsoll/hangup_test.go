@@ -15,8 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // hangupRun starts a run whose measured phase is long, without waiting for it.
@@ -32,7 +33,8 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Where these tests themselves run under nohup, their programs would ignore the signal too; what is caught here is not ignored there.
+	// Where these tests themselves run under nohup, their programs would ignore the signal too; a signal that is
+	// caught here is not ignored there.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(caught) })
@@ -87,13 +89,14 @@ func TestHangupSealsTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := wait(t, cmd, 60*time.Second, output); status != exitTool {
+	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitTool {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	sealedAs(t, root, "interrupted by hangup")
 }
 
-// Whoever reads standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by SIGPIPE.
+// The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by
+// SIGPIPE.
 func TestClosedPipeSealsTheRun(t *testing.T) {
 	cmd, root, output := hangupRun(t)
 	read, write, err := os.Pipe()
@@ -116,7 +119,7 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 		}
 	}
 	_ = read.Close()
-	if status := wait(t, cmd, 60*time.Second, output); status != exitTool {
+	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitTool {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	sealedAs(t, root, "interrupted by broken pipe")
@@ -134,7 +137,7 @@ func TestNohupGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := wait(t, cmd, 60*time.Second, output); status != exitTool {
+	if status := wait(t, cmd, 60*time.Second, output); status != rig.ExitTool {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	sealedAs(t, root, "interrupted by terminated")
@@ -169,7 +172,7 @@ func TestSecondHangupIsNoSecondRequest(t *testing.T) {
 	}
 }
 
-// Standard output whose reader is gone ends the context, and says nothing of it.
+// Standard output whose reader is gone ends the context, without a message.
 func TestOutletEndsTheContext(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -184,7 +187,7 @@ func TestOutletEndsTheContext(t *testing.T) {
 	_ = read.Close()
 	var stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: o, stderr: &stderr, env: func(string) string { return "" }}
-	if status := a.run(ctx, []string{"version"}); status != exitTool || stderr.Len() > 0 {
+	if status := a.run(ctx, []string{"version"}); status != rig.ExitTool || stderr.Len() > 0 {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
 	if cause := context.Cause(ctx); cause == nil || cause.Error() != "interrupted by broken pipe" {

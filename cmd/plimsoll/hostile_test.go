@@ -26,25 +26,28 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/engine"
-	"plimsoll/lab"
-	"plimsoll/measure"
-	"plimsoll/refnull"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/internal/race"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refnull"
+	"plimsoll/target/lab"
 )
 
-// A hostileMode is what a server does to its clients from one moment on. What it sends is written again and again until the client is gone.
+// A hostileMode is the behavior of a server toward its clients from one moment on. Its contents are written again and
+// again until the client is gone.
 type hostileMode struct {
 	name   string
 	socket bool          // it is the WebSockets that it does it to, else the requests
 	head   string        // of the answer, or the first frames
-	more   []byte        // what follows
+	more   []byte        // written after it
 	once   bool          // more is written once
-	class  measure.Class // of what fails by it
+	class  measure.Class // of operations that fail by it
 }
 
-// hostileModes returns the modes, with what they send only if that is asked for: the process that is measured does not hold it.
+// hostileModes returns the modes, with their contents only if contents is set: the process that is measured does not
+// hold it.
 func hostileModes(contents bool) []hostileMode {
 	modes := []hostileMode{
 		{name: "endless body", class: measure.Body},
@@ -89,8 +92,8 @@ type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// hostile stands before a server that behaves, and passes everything on until it is armed. Then it closes all connections and answers as its mode
-// says.
+// hostile stands before a server that behaves, and passes everything on until it is armed. Then it closes all
+// connections and answers as its mode says.
 type hostile struct {
 	proxy *httputil.ReverseProxy
 
@@ -99,7 +102,7 @@ type hostile struct {
 	conns map[net.Conn]bool
 }
 
-// track is for http.Server.ConnState. A connection that became a WebSocket is not heard of again.
+// track is for http.Server.ConnState. A connection that became a WebSocket is not reported again.
 func (h *hostile) track(c net.Conn, s http.ConnState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,8 +152,9 @@ func (h *hostile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestHostileProcess is the server of TestHostileServersStayWithinTheBudget, in a process of its own, whose memory does not count. Its standard
-// input names one mode a line, "" for none, each of which it confirms; it ends with it. PLIMSOLL_HOSTILE_CPU is the core that it has.
+// TestHostileProcess is the server of TestHostileServersStayWithinTheBudget, in a process of its own, whose memory
+// does not count. Its standard input names one mode a line, "" for none, each of which it confirms; it ends with it.
+// PLIMSOLL_HOSTILE_CPU is the core that it has.
 func TestHostileProcess(t *testing.T) {
 	if os.Getenv("PLIMSOLL_HOSTILE_PROCESS") == "" {
 		t.SkipNow() // it is started by another test
@@ -233,7 +237,8 @@ func startHostile(t *testing.T) (address string, arm func(mode string)) {
 
 var residentRE = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
 
-// resident returns the most memory that this process had since it was last called, in bytes; 0 where the kernel does not tell.
+// resident returns the most memory that this process had since it was last called, in bytes; 0 where the kernel does
+// not report it.
 func resident(t *testing.T) int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	m := residentRE.FindSubmatch(b)
@@ -247,15 +252,15 @@ func resident(t *testing.T) int64 {
 	return n << 10
 }
 
-// However a server floods its users, the answers under way stay within the byte budget and the process below a bound, each of what is beyond a
-// limit fails with the class body or ws and is counted, no user is lost, and the users that are late are seen to be. With
-// PLIMSOLL_HOSTILE_USERS=1000 it is the figure of docs/validity.md: below 1 GB.
+// However a server floods its users, the answers under way stay within the byte budget and the process below a bound,
+// each operation beyond a limit fails with the class body or ws and is counted, no user is lost, and late users are
+// reported as late. With PLIMSOLL_HOSTILE_USERS=1000 it is the figure of docs/validity.md: below 1 GB.
 func TestHostileServersStayWithinTheBudget(t *testing.T) {
 	users, pace, budget, bound := 100, 0.02, int64(48<<20), int64(512<<20)
 	if n, err := strconv.Atoi(os.Getenv("PLIMSOLL_HOSTILE_USERS")); err == nil && n > 0 {
 		users, pace, budget, bound = n, 1, wire.DefaultBudget, 1e9
 	}
-	if raceDetector {
+	if race.Enabled {
 		users = 25 // memory is not looked at
 	}
 	wire.Process().SetLimit(budget)
@@ -318,7 +323,7 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 			if peak > budget {
 				t.Errorf("answers held %d bytes at once, of a budget of %d", peak, budget)
 			}
-			for range 1000 { // what a broken connection held is refunded when it is collected
+			for range 1000 { // the budget of a broken connection is refunded when it is collected
 				if wire.Process().Used() == 0 {
 					break
 				}
@@ -328,7 +333,7 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 			if used := wire.Process().Used(); used != 0 {
 				t.Errorf("%d bytes stay taken when all users are gone", used)
 			}
-			if most > bound && !raceDetector {
+			if most > bound && !race.Enabled {
 				t.Errorf("the process took %d MB, want at most %d MB", most>>20, bound>>20)
 			}
 			if classes[mode.class] == 0 {

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
-// What is not complete is never green: a comparison that was killed or interrupted ends report and judge with 1, in all forms.
+// An incomplete comparison is never green: one that was killed or interrupted ends report and judge with 1, in all
+// forms.
 func TestIncompleteComparisonIsNotGreen(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -25,8 +27,8 @@ func TestIncompleteComparisonIsNotGreen(t *testing.T) {
 		}
 		for _, args := range [][]string{{"report", id}, {"report", "-print", "markdown", id}, {"judge", id}, {"judge", "-print", "junit", id}} {
 			status, out, errOut := inStore(t, root, args...)
-			if status != exitTool || !strings.Contains(out+errOut, want) {
-				t.Errorf("%s, %s: status %d, want %d and %q\n%s%s", state, args, status, exitTool, want, out, errOut)
+			if status != rig.ExitTool || !strings.Contains(out+errOut, want) {
+				t.Errorf("%s, %s: status %d, want %d and %q\n%s%s", state, args, status, rig.ExitTool, want, out, errOut)
 			}
 			if args[0] == "judge" && strings.Contains(out, "<testsuites") && !strings.Contains(out, `name="complete"`) {
 				t.Errorf("%s: JUnit says nothing of what is missing\n%s", state, out)
@@ -35,7 +37,7 @@ func TestIncompleteComparisonIsNotGreen(t *testing.T) {
 	}
 }
 
-// A comparison under way is its own: nobody else writes its record or its report.
+// A comparison under way owns its files: no other process writes its record or its report.
 func TestReportOfABusyComparison(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -44,26 +46,27 @@ func TestReportOfABusyComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, _, errOut := inStore(t, root, "report", id)
-	if status != exitUsage || !strings.Contains(errOut, "is under way") || !strings.Contains(errOut, "-print markdown or -out DIR") {
+	if status != rig.ExitUsage || !strings.Contains(errOut, "is under way") || !strings.Contains(errOut, "-print markdown or -out DIR") {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 	texts := filepath.Join(t.TempDir(), "texts.yaml")
 	if err := os.WriteFile(texts, []byte("comments: ours\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errOut := inStore(t, root, "report", "-texts", texts, id); status != exitUsage || !strings.Contains(errOut, "is under way") {
+	if status, _, errOut := inStore(t, root, "report", "-texts", texts, id); status != rig.ExitUsage || !strings.Contains(errOut, "is under way") {
 		t.Errorf("-texts: status %d, %q", status, errOut)
 	}
 	if _, err := os.Stat(filepath.Join(st.ComparisonDir(id), "report.md")); err == nil {
 		t.Error("-texts wrote a report beside a comparison under way")
 	}
 	unlock()
-	if status, _, errOut := inStore(t, root, "report", id); status == exitUsage {
+	if status, _, errOut := inStore(t, root, "report", id); status == rig.ExitUsage {
 		t.Errorf("afterwards: status %d, %q", status, errOut)
 	}
 }
 
-// A stored comparison is judged and reported as its plan says, and not as flags for given numbers do; so is a stored sizing.
+// A stored comparison is judged and reported by its plan, and not by flags for imported numbers; so is a stored
+// sizing.
 func TestStoredTakesNoFlagsOfGivenNumbers(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -77,7 +80,7 @@ func TestStoredTakesNoFlagsOfGivenNumbers(t *testing.T) {
 			}
 			flag, _, _ := strings.Cut(f, "=")
 			status, out, errOut := inStore(t, root, append([]string{stored[0], f}, stored[1:]...)...)
-			if status != exitUsage || out != "" || !strings.Contains(errOut, flag+" is of given numbers: ") || !strings.Contains(errOut, " as its plan says") {
+			if status != rig.ExitUsage || out != "" || !strings.Contains(errOut, flag+" applies to imported numbers only; ") || !strings.Contains(errOut, " by its own plan") {
 				t.Errorf("%s %s: status %d, %q, %q", stored, f, status, out, errOut)
 			}
 		}
@@ -85,12 +88,12 @@ func TestStoredTakesNoFlagsOfGivenNumbers(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(st.ComparisonDir(id), "report.md")); err == nil {
 		t.Error("a refused report was written")
 	}
-	if status, _, errOut := inStore(t, root, "judge", "-databases=false", id); status == exitUsage {
+	if status, _, errOut := inStore(t, root, "judge", "-databases=false", id); status == rig.ExitUsage {
 		t.Errorf("judge -databases=false: %q", errOut)
 	}
 }
 
-// A trend takes what there is of a comparison that is not complete, and says so.
+// A trend takes the part of a comparison that is not complete, and reports that.
 func TestTrendOfAnIncompleteComparison(t *testing.T) {
 	root := t.TempDir()
 	st, err := store.Open(root)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,11 +11,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"plimsoll/internal/files"
 	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
-// irregular returns paths that are no regular files, with the words for them.
+// irregular returns paths that are not regular files, with the words for them.
 func irregular(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,8 +40,8 @@ func irregular(t *testing.T) map[string]string {
 	return paths
 }
 
-// TestInputsAreRegularFiles: whatever a person or a plan names is a regular file; a device without end is not read and a pipe that nobody writes is not
-// waited for. The error has the place.
+// TestInputsAreRegularFiles: each input that a person or a plan names is a regular file; a device without end is not
+// read and a pipe without a writer is not waited for. The error has the place.
 func TestInputsAreRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	for path, kind := range irregular(t) {
@@ -59,42 +64,137 @@ func TestInputsAreRegularFiles(t *testing.T) {
 		} {
 			var out, errs bytes.Buffer
 			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
-			if status := a.run(t.Context(), c.args); status != exitUsage || !strings.Contains(errs.String(), c.want) {
+			if status := a.run(t.Context(), c.args); status != rig.ExitUsage || !strings.Contains(errs.String(), c.want) {
 				t.Errorf("%s of %s: status %d, %s; want %q", name, kind, status, &errs, c.want)
 			}
 		}
-		if _, err := readSpec(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := rig.ReadSpec(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a spec: %v, want %q", err, want)
 		}
-		s := &session{app: &app{env: func(string) string { return "" }}}
-		if _, err := s.lookup("FILE", path); err == nil || err.Error() != want {
+		s := &rig.Program{Env: func(string) string { return "" }}
+		if _, err := s.Lookup("FILE", path); err == nil || err.Error() != want {
 			t.Errorf("a reference: %v, want %q", err, want)
 		}
 	}
 }
 
-// TestInputsAreBounded: a file that is too large is refused whole, whatever size it says it has, and standard input is not cut off.
+// TestPipesAreNotWaitedFor: each file that a command line names is a regular file. Another kind is an error, at once,
+// with the accepted kind.
+func TestPipesAreNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, kind := range irregular(t) {
+		want := path + " is " + kind + "; want a regular file"
+		probe := []string{"agent", "-probe", "-listen=127.0.0.1:0", "-role=db", "-token-file=" + token}
+		for name, args := range map[string][]string{
+			"numbers":         {"judge", path},
+			"numbers of arms": {"judge", "-base", path, "-new", path},
+			"report":          {"report", path},
+			"trend":           {"report", "trend", path},
+			"import":          {"data", "verify", path},
+			"administrator":   {"target", "verify", "-token-file", path, "http://127.0.0.1:9"},
+			"process":         append(probe, "-pid", "db="+path),
+			"certificate":     append(probe, "-cert", path, "-key", token),
+			"token":           {"agent", "-probe", "-listen=127.0.0.1:0", "-role=db", "-token-file", path},
+		} {
+			switch {
+			case name == "import":
+				link := filepath.Join(dir, strings.ReplaceAll(kind, " ", "-")+".jsonl")
+				if err := os.Symlink(path, link); err != nil && !errors.Is(err, os.ErrExist) {
+					t.Fatal(err)
+				}
+				args, want := append(args[:2:2], link), link+" is "+kind
+				stops(t, name+" of "+kind, args, want)
+			case kind == "a directory" && (args[0] == "judge" || args[0] == "report"): // it may be a store
+			default:
+				stops(t, name+" of "+kind, args, want)
+			}
+		}
+	}
+}
+
+// stops holds that a command ends as bad usage, with want in its error. It must not wait for a pipe: then the test
+// ends.
+func stops(t *testing.T, name string, args []string, want string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan int, 1)
+	go func() { done <- a.run(ctx, args) }()
+	select {
+	case status := <-done:
+		if status != rig.ExitUsage || !strings.Contains(errs.String(), want) || strings.Count(errs.String(), want) != 1 {
+			t.Errorf("%s: status %d, %s; want %q once", name, status, &errs, want)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s: it waits", name)
+	}
+}
+
+// TestStoredPipesAreNotWaitedFor: a store from another user may hold anything in the place of a run's files.
+func TestStoredPipesAreNotWaitedFor(t *testing.T) {
+	for _, file := range []string{record.ManifestFile, record.ValidityFile, record.WindowsFile, record.EventsFile} {
+		root := t.TempDir()
+		dir := filepath.Join(root, "runs", "r1")
+		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w, err := record.Create(dir, record.Manifest{ID: "r1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, file)
+		if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"ls", "-store", root}, {"show", "-store", root, "r1"}} {
+			var out, errs bytes.Buffer
+			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+			done := make(chan int, 1)
+			go func() { done <- a.run(t.Context(), args) }()
+			select {
+			case status := <-done:
+				if strings.Contains(out.String(), "sealed, valid") {
+					t.Errorf("%s of a run whose %s is a pipe: status %d\n%s%s", args[0], file, status, &out, &errs)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatalf("%s of a run whose %s is a pipe: it waits", args[0], file)
+			}
+		}
+	}
+}
+
+// TestInputsAreBounded: a file that is too large is refused whole, regardless of its nominal size, and standard input
+// is not cut off.
 func TestInputsAreBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, bytes.Repeat([]byte("#"), 101), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := readRegular(name, 101); err != nil || len(b) != 101 {
+	if b, err := files.Read(name, 101); err != nil || len(b) != 101 {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
-	if _, err := readRegular(name, 100); !errors.Is(err, errTooLarge) || !strings.Contains(err.Error(), name+": too large: more than 100 bytes") {
+	if _, err := files.Read(name, 100); !errors.Is(err, files.ErrTooLarge) || !strings.Contains(err.Error(), name+": too large: more than 100 bytes") {
 		t.Errorf("error %v", err)
 	}
-	if b, err := readRegular("/proc/self/status", maxSmall); err != nil || len(b) == 0 {
+	if b, err := files.Read("/proc/self/status", rig.MaxSmall); err != nil || len(b) == 0 {
 		t.Errorf("a file that says it is empty: %d bytes, %v", len(b), err)
 	}
 	var errs bytes.Buffer
 	a := &app{stdin: strings.NewReader("# " + strings.Repeat("x", plan.MaxSource)), stdout: &errs, stderr: &errs, env: func(string) string { return "" }}
-	if status := a.run(t.Context(), []string{"plan", "check", "-"}); status != exitUsage || !strings.Contains(errs.String(), "standard input is larger than 1048576 bytes") {
+	if status := a.run(t.Context(), []string{"plan", "check", "-"}); status != rig.ExitUsage || !strings.Contains(errs.String(), "standard input is larger than 1048576 bytes") {
 		t.Errorf("status %d: %s", status, &errs)
 	}
-	s := &session{app: a}
-	if _, err := s.resolve(plan.Target{}, plan.Workload{Params: map[string]string{"admin_password": "${FILE:/dev/zero}"}}); err == nil || !strings.Contains(err.Error(), "workload.params.admin_password: ") {
+	s := a.program()
+	if _, err := s.Resolve(plan.Target{}, plan.Workload{Params: map[string]string{"admin_password": "${FILE:/dev/zero}"}}); err == nil || !strings.Contains(err.Error(), "workload.params.admin_password: ") {
 		t.Errorf("a secret that cannot be read: %v", err)
 	}
 }

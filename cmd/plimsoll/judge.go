@@ -12,10 +12,14 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/comparison"
-	"plimsoll/record"
+	"plimsoll/internal/files"
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/imported"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
 	"plimsoll/report"
-	"plimsoll/verdict"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
 // numbers are the flags of judge, which report has too.
@@ -24,8 +28,9 @@ type numbers struct {
 	databases, asJSON                                           *bool
 	output                                                      *output
 	markdown                                                    bool
-	errors                                                      float64         // the margin of errors of the runs' plans in percentage points; 0 if there is none
-	set                                                         func() []string // flags that were given
+	// errors is the margin of errors of the runs' plans in percentage points; 0 if there is none.
+	errors float64
+	set    func() []string // flags that were given
 }
 
 func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
@@ -33,8 +38,8 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 		better: fs.String("better", "", "of a CSV without the column metric: which numbers are good, higher or lower (default that of the metric, else higher)"),
 		margin: fs.String("margin", "", "the difference that does not matter (default that of the metric, else 5%); of several metrics a list: capacity=5%,p95=10%,errors=0.1pp"),
 		unit:   fs.String("unit", "", "of a CSV without the column unit: unit of the numbers, for the text"),
-		name:   fs.String("name", "capacity", "of a CSV without the column metric: what the numbers are, such as p95(post)"),
-		arms:   fs.String("arms", "", "what the arms are called, `BASE,NEW`, when the files do not say"),
+		name:   fs.String("name", "capacity", "of a CSV without the column metric: name of the metric, such as p95(post)"),
+		arms:   fs.String("arms", "", "names of the arms, `BASE,NEW`, if the files have none"),
 		base:   fs.String("base", "", "runs of the base: `FILES` of another tool or stored runs, separated by commas; NUMBER=FILE names the pair"),
 		fresh:  fs.String("new", "", "runs of the new arm: `FILES`, in the order of their pairs"),
 		format: fs.String("format", "auto", "of the files: "+strings.Join(formatNames(), ", ")+" or auto"),
@@ -51,17 +56,18 @@ func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
 	}
 }
 
-// refuse refuses flags that describe given numbers, and more: of what is stored its plan says all that, and whoever gives one means something by it.
+// refuse refuses flags that describe imported numbers, and more: a stored comparison is judged by its plan, and a
+// flag without effect would mislead.
 func (n *numbers) refuse(stored string, more ...string) error {
 	for _, f := range append([]string{"margin", "better", "name", "unit", "arms", "format"}, more...) {
 		if slices.Contains(n.set(), f) {
-			return usagef("-%s is of given numbers: %s as its plan says; leave it out", f, stored)
+			return plan.Usagef("-%s applies to imported numbers only; %s by its own plan: leave it out", f, stored)
 		}
 	}
 	return nil
 }
 
-// judge is the verb that judges numbers that somebody already has.
+// judge is the verb that judges imported numbers.
 func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	n := a.numbersFlags(fs)
 	fs.BoolVar(&n.markdown, "md", false, "write the result as Markdown, with the tables of the release reports")
@@ -75,18 +81,18 @@ func (a *app) judge(_ context.Context, fs *flag.FlagSet, args []string) error {
 	return a.judgeNumbers(n, rest)
 }
 
-// judgeNumbers finds out what it was given and judges it.
+// judgeNumbers detects the kind of its arguments and judges them.
 func (a *app) judgeNumbers(n *numbers, args []string) error {
 	switch {
 	case *n.base != "" || *n.fresh != "":
 		if len(args) > 0 {
-			return usagef("%s: files of both arms and files of one do not mix; leave out -base and -new, or pass it by one of them", args[0])
+			return plan.Usagef("%s: files of both arms and files of one do not mix; leave out -base and -new, or pass it by one of them", args[0])
 		}
 		return a.judgeArms(n)
 	case len(args) == 0 && (slices.Contains(n.set(), "base") || slices.Contains(n.set(), "new")):
-		return usagef("-base and -new are empty: give the runs of both arms")
+		return plan.Usagef("-base and -new are empty: give the runs of both arms")
 	case len(args) == 0:
-		return usagef("0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h")
+		return plan.Usagef("0 arguments, want a CSV of pairs, files that hold both arms, or -base and -new; see plimsoll judge -h")
 	case len(args) == 1 && args[0] != "-":
 		if fi, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) || err == nil && fi.IsDir() {
 			return a.judgeStored(n, args[0])
@@ -102,7 +108,7 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 			return a.judgeCSV(n, args[0], data)
 		}
 	}
-	var runs []record.Given
+	var runs []record.Imported
 	var sources []report.Source
 	for i, name := range args {
 		given, err := f.read(name)
@@ -111,7 +117,7 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 		}
 		for _, g := range given {
 			if g.Arm == "" {
-				return usagef("%s is one run of %s: it is not known of which arm; pass it by -base or -new", name, g.Tool)
+				return plan.Usagef("%s is one run of %s: it is not known of which arm; pass it by -base or -new", name, g.Tool)
 			}
 			g.Pair = i + 1
 			runs = append(runs, g)
@@ -125,9 +131,9 @@ func (a *app) judgeNumbers(n *numbers, args []string) error {
 func (a *app) readInput(name string) ([]byte, error) {
 	in := a.stdin
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := files.Open(name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, plan.UsageError{Err: orStdin(err)}
 		}
 		defer f.Close()
 		in = f
@@ -137,15 +143,15 @@ func (a *app) readInput(name string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	case len(data) > record.MaxGivenBytes:
-		return nil, usagef("%s is larger than %d MiB: want the summary of a run, not its operations", name, record.MaxGivenBytes>>20)
+		return nil, plan.Usagef("%s is larger than %d MiB: want the summary of a run, not its operations", name, record.MaxGivenBytes>>20)
 	}
 	return data, nil
 }
 
 // judgeCSV judges a CSV of pairs.
 func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
-	if !verdict.HasTableColumns(data) {
-		pairs, err := verdict.ReadCSV(bytes.NewReader(data))
+	if !imported.HasTableColumns(data) {
+		pairs, err := imported.ReadCSV(bytes.NewReader(data))
 		if err != nil {
 			return csvError(name, err)
 		}
@@ -160,12 +166,12 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 		r := verdict.Judge(e, pairs, verdict.Options{BaseName: names[0], NewName: names[1]})
 		in := report.JudgeInput{Names: names}
 		for _, p := range pairs {
-			in.Rows = append(in.Rows, verdict.Row{Metric: e.Name, Unit: e.Unit, Pair: p})
+			in.Rows = append(in.Rows, imported.PairRow{Metric: e.Name, Unit: e.Unit, Pair: p})
 		}
-		if *n.output.out != "" && !n.markdown && *n.output.print == "" { // what is printed stays what it is
+		if *n.output.out != "" && !n.markdown && *n.output.print == "" { // the printed form does not change
 			quiet := *a
 			quiet.stdout, quiet.rawOut = io.Discard, io.Discard
-			if err, status := quiet.judgeRows(n, in), statusError(0); err != nil && !errors.As(err, &status) {
+			if err, status := quiet.judgeRows(n, in), rig.StatusError(0); err != nil && !errors.As(err, &status) {
 				return err
 			}
 		}
@@ -184,14 +190,14 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 		}
 		return statusOrNil(r.ExitStatus())
 	}
-	rows, err := verdict.ReadTable(bytes.NewReader(data))
+	rows, err := imported.ReadTable(bytes.NewReader(data))
 	if err != nil {
 		return csvError(name, err)
 	}
-	several := slices.ContainsFunc(rows, func(r verdict.Row) bool { return r.Metric != "" })
+	several := slices.ContainsFunc(rows, func(r imported.PairRow) bool { return r.Metric != "" })
 	for _, f := range []string{"better", "name"} {
 		if several && slices.Contains(n.set(), f) {
-			return usagef("-%s is of a CSV without the column metric, and %s has it", f, name)
+			return plan.Usagef("-%s is of a CSV without the column metric, and %s has it", f, name)
 		}
 	}
 	for i := range rows {
@@ -207,20 +213,20 @@ func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
 	if in.Names, err = n.names([2]string{"base", "new"}); err != nil {
 		return err
 	}
-	if err = a.judgeRows(n, in); err != nil && statusOf(err) == exitUsage {
-		return usagef("%s: %w", name, err)
+	if err = a.judgeRows(n, in); err != nil && statusOf(err) == rig.ExitUsage {
+		return plan.Usagef("%s: %w", name, err)
 	}
 	return err
 }
 
 func csvError(name string, err error) error {
-	if bad := (*verdict.CSVError)(nil); errors.As(err, &bad) {
-		return usagef("%s: %w", name, err)
+	if bad := (*imported.CSVError)(nil); errors.As(err, &bad) {
+		return plan.Usagef("%s: %w", name, err)
 	}
 	return fmt.Errorf("reading %s: %w", name, err)
 }
 
-// ofOne says that the numbers are of one metric, which the flags describe.
+// ofOne records whether the numbers are of one metric, which the flags describe.
 func (n *numbers) ofOne(one bool) {
 	if !one {
 		n.name = nil
@@ -228,15 +234,15 @@ func (n *numbers) ofOne(one bool) {
 }
 
 // endpoint returns the endpoint that the flags describe, or the one of a metric when there are several.
-func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
+func (n *numbers) endpoint(metric, unit string) (plan.Endpoint, error) {
 	if n.name == nil {
 		margins, err := n.margins()
 		if err != nil {
-			return verdict.Endpoint{}, err
+			return plan.Endpoint{}, err
 		}
 		e, err := comparison.EndpointOf(metric, unit, margins)
 		if err != nil {
-			return e, usageError{err}
+			return e, plan.UsageError{Err: err}
 		}
 		if _, said := margins["errors"]; metric == "errors" && !said && n.errors > 0 {
 			e.Margin = n.errors
@@ -246,16 +252,16 @@ func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
 	if unit == "" {
 		unit = *n.unit
 	}
-	// What a metric of that name is in other files it is here too; a name of their own has the direction of a capacity.
+	// A metric has the properties that its name has in other files; an unknown name has the direction of a capacity.
 	e, err := comparison.EndpointOf(*n.name, unit, nil)
 	if err != nil && *n.name == "errors" {
-		return e, usageError{err}
+		return e, plan.UsageError{Err: err}
 	} else if err != nil {
-		e = verdict.Endpoint{Name: *n.name, Unit: unit, Better: verdict.Higher, Margin: 0.05}
+		e = plan.Endpoint{Name: *n.name, Unit: unit, Better: plan.Higher, Margin: 0.05}
 	}
 	if *n.better != "" {
-		if e.Better, err = verdict.ParseDirection(*n.better); err != nil {
-			return e, usagef("-better: %w", err)
+		if e.Better, err = plan.ParseDirection(*n.better); err != nil {
+			return e, plan.Usagef("-better: %w", err)
 		}
 	}
 	if *n.margin != "" {
@@ -266,11 +272,12 @@ func (n *numbers) endpoint(metric, unit string) (verdict.Endpoint, error) {
 	return e, nil
 }
 
-// marginOfOne reads -margin where all numbers are of one metric: its margin, or as in a list with the metric's name in front.
+// marginOfOne reads -margin where all numbers are of one metric: its margin, or as in a list with the metric's name
+// in front.
 func (n *numbers) marginOfOne() (margin float64, absolute bool, err error) {
 	if !strings.Contains(*n.margin, "=") {
-		if margin, absolute, err = verdict.ParseMargin(*n.margin); err != nil {
-			return 0, false, usagef("-margin: %w", err)
+		if margin, absolute, err = imported.ParseMargin(*n.margin); err != nil {
+			return 0, false, plan.Usagef("-margin: %w", err)
 		}
 		return margin, absolute, nil
 	}
@@ -281,7 +288,7 @@ func (n *numbers) marginOfOne() (margin float64, absolute bool, err error) {
 	stat, _, _ := strings.Cut(*n.name, "(")
 	for _, metric := range slices.Sorted(maps.Keys(margins)) {
 		if metric != *n.name && metric != stat {
-			return 0, false, usagef("-margin is for %s, but the numbers are %s; -name says what they are", metric, *n.name)
+			return 0, false, plan.Usagef("-margin is for %s, but the numbers are %s; -name says what they are", metric, *n.name)
 		}
 	}
 	m, ok := margins[*n.name]
@@ -292,8 +299,8 @@ func (n *numbers) marginOfOne() (margin float64, absolute bool, err error) {
 }
 
 // margins reads -margin as a list; a margin without a metric is that of capacity, as in a plan.
-func (n *numbers) margins() (map[string]verdict.Endpoint, error) {
-	out := map[string]verdict.Endpoint{}
+func (n *numbers) margins() (map[string]plan.Endpoint, error) {
+	out := map[string]plan.Endpoint{}
 	if *n.margin == "" {
 		return out, nil
 	}
@@ -303,19 +310,19 @@ func (n *numbers) margins() (map[string]verdict.Endpoint, error) {
 			metric, text = "capacity", part
 		}
 		metric = strings.TrimSpace(metric)
-		m, absolute, err := verdict.ParseMargin(text)
+		m, absolute, err := imported.ParseMargin(text)
 		if err != nil {
-			return nil, usagef("-margin: %w", err)
+			return nil, plan.Usagef("-margin: %w", err)
 		}
 		if _, twice := out[metric]; twice {
-			return nil, usagef("-margin: %s is there twice", metric)
+			return nil, plan.Usagef("-margin: %s is there twice", metric)
 		}
-		out[metric] = verdict.Endpoint{Margin: m, Absolute: absolute}
+		out[metric] = plan.Endpoint{Margin: m, Absolute: absolute}
 	}
 	return out, nil
 }
 
-// checkMargins refuses a margin of what is not judged: it would have been meant for something.
+// checkMargins refuses a margin of a metric that is not judged, rather than ignore it.
 func (n *numbers) checkMargins(in report.JudgeInput) error {
 	if n.name != nil {
 		return nil
@@ -334,13 +341,13 @@ func (n *numbers) checkMargins(in report.JudgeInput) error {
 	all := slices.Sorted(maps.Keys(there))
 	for _, metric := range slices.Sorted(maps.Keys(margins)) {
 		if !slices.ContainsFunc(all, func(name string) bool { return name == metric || strings.HasPrefix(name, metric+"(") }) {
-			return usagef("-margin is for %s, but there are only %s", metric, strings.Join(all, ", "))
+			return plan.Usagef("-margin is for %s, but there are only %s", metric, strings.Join(all, ", "))
 		}
 	}
 	return nil
 }
 
-// names returns what the arms are called: as -arms says, or else as the files do.
+// names returns the names of the arms: those of -arms, or else those of the files.
 func (n *numbers) names(files [2]string) ([2]string, error) {
 	if *n.arms == "" {
 		return files, nil
@@ -348,16 +355,16 @@ func (n *numbers) names(files [2]string) ([2]string, error) {
 	base, fresh, ok := strings.Cut(*n.arms, ",")
 	base, fresh = strings.TrimSpace(base), strings.TrimSpace(fresh)
 	if !ok || base == "" || fresh == "" || base == fresh || strings.Contains(fresh, ",") {
-		return files, usagef("-arms %q: want two names, such as v11.0.4,v11.1.0-rc2", *n.arms)
+		return files, plan.Usagef("-arms %q: want two names, such as v11.0.4,v11.1.0-rc2", *n.arms)
 	}
 	return [2]string{base, fresh}, nil
 }
 
 // judgeGiven judges runs of another tool.
-func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Source) error {
+func (a *app) judgeGiven(n *numbers, runs []record.Imported, sources []report.Source) error {
 	for _, f := range []string{"better", "name", "unit"} {
 		if slices.Contains(n.set(), f) {
-			return usagef("-%s is of a CSV of pairs: files of a tool say themselves what their numbers are", f)
+			return plan.Usagef("-%s applies to a CSV of pairs only: files of a tool name their metrics", f)
 		}
 	}
 	n.ofOne(false)
@@ -366,9 +373,9 @@ func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Sourc
 			n.errors = g.ErrorMargin
 		}
 	}
-	paired, err := comparison.PairGiven(runs, n.endpoint)
+	paired, err := comparison.PairImported(runs, n.endpoint)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	in := report.JudgeInput{Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings, Sources: sources}
 	if in.Names, err = n.names(paired.Names); err != nil {
@@ -376,9 +383,9 @@ func (a *app) judgeGiven(n *numbers, runs []record.Given, sources []report.Sourc
 	}
 	if len(in.Rows)+len(paired.Lacks) == 0 {
 		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
-			return usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
+			return plan.Usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
 		}
-		return usagef("there is nothing to judge: no file has a figure that a verdict can rest on (capacity, throughput, errors, p95, p99)")
+		return plan.Usagef("there is nothing to judge: no file has a figure that a verdict can rest on (capacity, throughput, errors, p95, p99)")
 	}
 	return a.judgeRows(n, in, paired.Lacks...)
 }
@@ -395,7 +402,7 @@ func (a *app) judgeRows(n *numbers, in report.JudgeInput, lacking ...comparison.
 	if !*n.databases {
 		databases = nil
 	}
-	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r verdict.Row) bool { return !r.HasPair() })
+	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
 	for _, j := range arms {
 		in.Verdicts = append(in.Verdicts, j.Verdict)
 	}
@@ -418,14 +425,14 @@ func (a *app) writeJudged(n *numbers, in report.JudgeInput) error {
 		return err
 	}
 	if d.NotComplete != "" {
-		return statusError(exitTool)
+		return rig.StatusError(rig.ExitTool)
 	}
 	return statusOrNil(d.Kind.ExitStatus())
 }
 
 func statusOrNil(status int) error {
-	if status == exitOK {
+	if status == rig.ExitOK {
 		return nil
 	}
-	return statusError(status)
+	return rig.StatusError(status)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/rig"
 )
 
 // fixture reads a file of an importer's tests or of the examples.
@@ -20,10 +22,10 @@ func fixture(t *testing.T, elem ...string) string {
 
 // Every bad input gets one clear error, exactly this one, status 2, and nothing on stdout.
 func TestJudgeRefuses(t *testing.T) {
-	k6 := fixture(t, "record", "k6", "testdata", "export.json")
-	k6b := fixture(t, "record", "k6", "testdata", "handle.json")
-	locust := fixture(t, "record", "locust", "testdata", "stats.csv")
-	history := fixture(t, "record", "locust", "testdata", "history.csv")
+	k6 := fixture(t, "run", "record", "k6", "testdata", "export.json")
+	k6b := fixture(t, "run", "record", "k6", "testdata", "handle.json")
+	locust := fixture(t, "run", "record", "locust", "testdata", "stats.csv")
+	history := fixture(t, "run", "record", "locust", "testdata", "history.csv")
 	results := resultsText([2]string{"v1", "v2"}, [][3]string{{"mysql", "14186", "16007"}})
 	figure := func(v string) string {
 		return "{\n  \"figures\": [\n    {\"name\": \"capacity\", \"value\": 900, \"unit\": \"users\"},\n    " + v + "\n  ]\n}\n"
@@ -95,7 +97,7 @@ func TestJudgeRefuses(t *testing.T) {
 		{"margin in points", map[string]string{"a.csv": "metric,unit,pair,base,new\np95,ms,1,2,3\n"}, []string{"-margin", "p95=1pp", "a.csv"}, "a.csv: the margin of p95 is in percentage points (pp): want percent"},
 		{"margin of nothing", map[string]string{"a.csv": "metric,unit,pair,base,new\np95(post),ms,1,2,3\nerrors,%,1,0,0\n"}, []string{"-margin", "p95=5%,p99=5%", "a.csv"}, "a.csv: -margin is for p99, but there are only errors, p95(post)"},
 		{"margin of capacity", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-margin", "3%", "-base", "a.json", "-new", "b.json"}, "-margin is for capacity, but there are only errors, p95, p99, throughput"},
-		{"direction of a tool", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-better", "lower"}, "-better is of a CSV of pairs: files of a tool say themselves what their numbers are"},
+		{"direction of a tool", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-better", "lower"}, "-better applies to a CSV of pairs only: files of a tool name their metrics"},
 		{"one name", map[string]string{"a.csv": "pair,base,new\n1,2,3\n"}, []string{"-arms", "v1", "a.csv"}, `-arms "v1": want two names, such as v11.0.4,v11.1.0-rc2`},
 		{"metric", map[string]string{"a.csv": "metric,pair,base,new\nspeed,1,2,3\n"}, []string{"a.csv"}, `a.csv: metric "speed": want capacity, throughput, errors, cost(app), or p50, p95, p99, mean or max of something, such as p95(post)`},
 		{"format", map[string]string{"a.json": k6, "b.json": k6b}, []string{"-base", "a.json", "-new", "b.json", "-format", "jmeter"}, `a.json: -format "jmeter": want csv, load-test-ng, figures, k6, locust or auto`},
@@ -103,7 +105,7 @@ func TestJudgeRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out, errOut := call(t, tt.files, append([]string{"judge"}, tt.args...)...)
-			if status != exitUsage || out != "" {
+			if status != rig.ExitUsage || out != "" {
 				t.Errorf("status %d and stdout %q: want 2 and silence", status, out)
 			}
 			if want := "plimsoll judge: " + tt.want + "\n"; errOut != want {
@@ -128,18 +130,18 @@ func TestJudgeFilesOfTools(t *testing.T) {
 		base, fresh := strings.Join(lists["base"], ","), strings.Join(lists["new"], ",")
 		t.Run(tool.dir, func(t *testing.T) {
 			status, out, errOut := call(t, files, "judge", "-base", base, "-new", fresh)
-			if status != exitWorse || errOut != "" || !strings.HasPrefix(out, "new is worse than base: throughput ") || strings.Contains(out, "errors          worse") {
+			if status != rig.ExitWorse || errOut != "" || !strings.HasPrefix(out, "new is worse than base: throughput ") || strings.Contains(out, "errors          worse") {
 				t.Errorf("status %d, stderr %q\n%s", status, errOut, out)
 			}
 		})
 		t.Run(tool.dir+" the other way", func(t *testing.T) {
-			if status, out, _ := call(t, files, "judge", "-format", tool.dir, "-base", fresh, "-new", base); status != exitOK || !strings.HasPrefix(out, "new is better than base: throughput ") {
+			if status, out, _ := call(t, files, "judge", "-format", tool.dir, "-base", fresh, "-new", base); status != rig.ExitOK || !strings.HasPrefix(out, "new is better than base: throughput ") {
 				t.Errorf("status %d\n%s", status, out)
 			}
 		})
 		t.Run(tool.dir+" one pair", func(t *testing.T) {
 			status, out, _ := call(t, files, "judge", "-json", "-base", lists["base"][0], "-new", lists["new"][0])
-			if status != exitInconclusive || !strings.Contains(out, `"kind": "inconclusive",`) || !strings.Contains(out, `"indicative": true`) {
+			if status != rig.ExitInconclusive || !strings.Contains(out, `"kind": "inconclusive",`) || !strings.Contains(out, `"indicative": true`) {
 				t.Errorf("status %d\n%s", status, out)
 			}
 		})
@@ -172,7 +174,8 @@ func TestCoarseFiguresAreNotJudged(t *testing.T) {
 	}
 }
 
-// A margin may have the name of the only metric in front, as in a list. The loss of 12 % lies within 20 % and beyond 5 %.
+// A margin may have the name of the only metric in front, as in a list. The loss of 12 % lies within 20 % and beyond
+// 5 %.
 func TestJudgeTakesTheMarginOfTheOnlyMetric(t *testing.T) {
 	plain, unit := "pair,base,new\n", "pair,base,new,unit\n"
 	for _, row := range []string{"1,1000,881", "2,1010,890", "3,990,872", "4,1005,886", "5,1000,880", "6,995,877"} {
@@ -184,13 +187,13 @@ func TestJudgeTakesTheMarginOfTheOnlyMetric(t *testing.T) {
 			args   []string
 			status int
 		}{
-			{[]string{"-margin", "20%"}, exitOK},
-			{[]string{"-margin", "capacity=20%"}, exitOK},
-			{[]string{"-margin", "capacity = 5%"}, exitWorse},
-			{[]string{"-name", "speed", "-margin", "speed=20%"}, exitOK},
-			{[]string{"-name", "speed(login)", "-margin", "speed(login)=20%"}, exitOK},
-			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%"}, exitOK},
-			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%,throughput(login)=5%"}, exitWorse},
+			{[]string{"-margin", "20%"}, rig.ExitOK},
+			{[]string{"-margin", "capacity=20%"}, rig.ExitOK},
+			{[]string{"-margin", "capacity = 5%"}, rig.ExitWorse},
+			{[]string{"-name", "speed", "-margin", "speed=20%"}, rig.ExitOK},
+			{[]string{"-name", "speed(login)", "-margin", "speed(login)=20%"}, rig.ExitOK},
+			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%"}, rig.ExitOK},
+			{[]string{"-name", "throughput(login)", "-margin", "throughput=20%,throughput(login)=5%"}, rig.ExitWorse},
 		} {
 			status, out, errOut := call(t, files, append(append([]string{"judge"}, tt.args...), file)...)
 			if status != tt.status || errOut != "" {
@@ -212,7 +215,7 @@ func TestJudgeTableOfMetrics(t *testing.T) {
 		b.WriteString("p95(post),ms,Postgres," + pair + "," + row[0] + ",10" + pair + "\n")
 	}
 	status, out, errOut := call(t, map[string]string{"a.csv": b.String()}, "judge", "-databases=false", "a.csv")
-	if status != exitWorse || errOut != "" {
+	if status != rig.ExitWorse || errOut != "" {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 	for _, want := range []string{"MySQL: new is worse than base: p95(post) ", "Postgres: new is the same as base within the margins"} {
@@ -229,7 +232,7 @@ func TestFormatsAreNamedOnce(t *testing.T) {
 	}
 }
 
-// A table of one metric is judged as a metric of that name is elsewhere: more milliseconds are worse without a flag that says so.
+// A table of one metric is judged as a metric of that name is elsewhere: more milliseconds are worse without a flag.
 func TestJudgeKnowsTheMetricByItsName(t *testing.T) {
 	files := map[string]string{"a.csv": "pair,base,new\n1,100,121\n2,101,120\n3,99,119\n4,100,120\n5,102,122\n6,100,121\n"}
 	for _, tt := range []struct {
@@ -237,11 +240,11 @@ func TestJudgeKnowsTheMetricByItsName(t *testing.T) {
 		status int
 		say    string
 	}{
-		{[]string{"-name", "p95(post)", "-unit", "ms"}, exitWorse, "worse"},
-		{[]string{"-name", "p95(post)", "-better", "higher"}, exitOK, "better"},
-		{[]string{"-name", "speed"}, exitOK, "better"},
-		{nil, exitOK, "better"},
-		{[]string{"-name", "errors"}, exitUsage, "errors are in no unit: want %, a share of all operations"},
+		{[]string{"-name", "p95(post)", "-unit", "ms"}, rig.ExitWorse, "worse"},
+		{[]string{"-name", "p95(post)", "-better", "higher"}, rig.ExitOK, "better"},
+		{[]string{"-name", "speed"}, rig.ExitOK, "better"},
+		{nil, rig.ExitOK, "better"},
+		{[]string{"-name", "errors"}, rig.ExitUsage, "errors are in no unit: want %, a share of all operations"},
 	} {
 		status, out, errOut := call(t, files, append(append([]string{"judge"}, tt.args...), "a.csv")...)
 		if status != tt.status || !strings.Contains(out+errOut, tt.say) {

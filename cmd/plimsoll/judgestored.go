@@ -1,22 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
-	"plimsoll/comparison"
-	"plimsoll/plain"
+	"plimsoll/evidence"
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/report"
-	"plimsoll/store"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // judgeStored judges a stored comparison again, and leaves its report alone.
@@ -30,7 +25,7 @@ func (a *app) judgeStored(n *numbers, name string) error {
 		return notThere(name, "no such comparison in "+*n.root)
 	}
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	if err := n.refuse("a stored comparison is judged"); err != nil {
 		return err
@@ -39,50 +34,19 @@ func (a *app) judgeStored(n *numbers, name string) error {
 	if err != nil {
 		return err
 	}
-	arms, databases, err := comparison.Judge(c, p, comparison.Loader(c, st.Run), costsOf(context.Background()))
+	in, err := catalog().Judged(context.Background(), c, p, st.Run, *n.databases)
 	if err != nil {
-		return fmt.Errorf("judging %s: %w", c.ID, err)
+		return err
 	}
-	in := report.JudgeInput{Names: [2]string{c.Arms[0], strings.Join(c.Arms[1:], ", ")}, Skipped: map[string]string{}}
 	if why := notComplete(c); why != "" {
 		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged", why)
-	}
-	for _, j := range arms {
-		if len(c.Arms) > 2 {
-			j.Verdict.Database = strings.TrimSpace(j.Engine + " " + j.Arm)
-			in.Of = append(in.Of, report.JudgedOf{Engine: j.Engine, Arm: j.Arm})
-		}
-		in.Verdicts = append(in.Verdicts, j.Verdict)
-		for name, why := range j.Skipped {
-			if slices.ContainsFunc(arms, func(o comparison.Judgement) bool { _, too := o.Skipped[name]; return !too }) {
-				name += " of " + cmp.Or(j.Verdict.Database, j.Arm) // others were judged by it
-			}
-			in.Skipped[name] = why
-		}
-		if len(c.Arms) > 2 {
-			continue // a table has one new arm
-		}
-		for _, r := range j.Verdict.Results {
-			for _, pair := range r.Pairs {
-				in.Rows = append(in.Rows, verdict.Row{Metric: r.Name, Database: j.Engine, Unit: r.Unit, Pair: pair})
-			}
-		}
-	}
-	for _, j := range databases {
-		if *n.databases {
-			j.Verdict.Database = fmt.Sprintf("%s against %s, %s", j.Engine, c.Engines[0], j.Arm)
-			in.Databases = append(in.Databases, j.Verdict)
-			if j.OtherLoad != "" {
-				in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
-			}
-		}
 	}
 	return a.writeJudged(n, in)
 }
 
-// planOf is the plan of a stored comparison. Of one whose file carries no digests it says so.
+// planOf is the plan of a stored comparison. It warns of one whose file carries no digests.
 func (a *app) planOf(c *record.Comparison) (*plan.Plan, error) {
-	p, err := comparison.PlanOf(c)
+	p, err := evidence.PlanOf(c)
 	if err == nil && c.Undigested {
 		plain.Fprintf(a.stderr, "plimsoll: comparison %s is of an earlier version and carries no digests: its plan is held against its runs, but a change of its list of runs or looks would not be seen\n", c.ID)
 	}
@@ -97,8 +61,9 @@ func openStore(root string) (*store.Store, error) {
 	return store.Open(root)
 }
 
-// openStored opens the store that is to have what a verb was given, when there is no file of that name, and returns the id of it there: the directory of
-// a comparison in that store stands for its id, and "last" for that of the comparison that began last.
+// openStored opens the store that should hold the argument of a verb, when there is no file of that name, and returns
+// the id of it there: the directory of a comparison in that store stands for its id, and "last" for that of the
+// comparison that began last.
 func openStored(root, name string) (st *store.Store, id string, err error) {
 	id = name
 	if isComparison(name) {
@@ -111,13 +76,14 @@ func openStored(root, name string) (st *store.Store, id string, err error) {
 	}
 	if id == "last" {
 		if id, err = st.LastComparison(); err != nil {
-			return nil, "", usageError{err}
+			return nil, "", plan.UsageError{Err: err}
 		}
 	}
 	return st, id, nil
 }
 
-// isComparison reports whether dir is the directory of a comparison in some store. Other tools have a comparison.json, too.
+// isComparison reports whether dir is the directory of a comparison in some store. Other tools have a
+// comparison.json, too.
 func isComparison(dir string) bool {
 	abs, err := filepath.Abs(dir) // which has a name, also for "."
 	return err == nil && filepath.Base(filepath.Dir(abs)) == "comparisons" && isFile(filepath.Join(abs, "comparison.json"))
@@ -132,18 +98,19 @@ func comparisonIn(root, dir string) (id string, err error) {
 	home := filepath.Dir(filepath.Dir(abs))
 	own, err := os.Stat(home)
 	if err != nil {
-		return "", usageError{err}
+		return "", plan.UsageError{Err: err}
 	}
 	if given, err := os.Stat(root); err != nil || !os.SameFile(own, given) {
-		return "", usagef("%s is in another store than %s: add -store %s", dir, root, home)
+		return "", plan.Usagef("%s is in another store than %s: add -store %s", dir, root, home)
 	}
 	return filepath.Base(abs), nil
 }
 
-// notThere is the error of a name that is neither a file nor stored; nothing says what else there is not.
+// notThere is the error of a name that is neither a file nor stored; nothing names the other kinds that
+// were not found.
 func notThere(name, nothing string) error {
 	if fi, err := os.Stat(name); err == nil && fi.IsDir() {
-		return usagef("%s is a directory, and there is %s: give files, or what is stored by its id", name, nothing)
+		return plan.Usagef("%s is a directory, and there is %s: give files, or what is stored by its id", name, nothing)
 	}
-	return usagef("%s: there is no such file, and %s", name, nothing)
+	return plan.Usagef("%s: there is no such file, and %s", name, nothing)
 }

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
+	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // A storedRun is a run that a test puts into a store: two seconds of posts, and a search.
@@ -26,9 +27,9 @@ type storedRun struct {
 	open     bool    // left unsealed, as by a kill
 	invalid  bool
 	unstable bool // its search contradicts itself
-	posts    int  // a second; 300 if not said
+	posts    int  // a second; default 300
 	plan     string
-	database string // what its server calls itself
+	database string // the name that its server reports
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
@@ -98,7 +99,7 @@ func TestJudgeStoredRuns(t *testing.T) {
 		base, fresh = append(base, "b"+n), append(fresh, "n"+n)
 	}
 	status, out, errOut := inStore(t, root, "judge", "-base", strings.Join(base, ","), "-new", strings.Join(fresh, ","))
-	if status != exitWorse || errOut != "" || !strings.HasPrefix(out, "new is worse than base: capacity 12.") {
+	if status != rig.ExitWorse || errOut != "" || !strings.HasPrefix(out, "new is worse than base: capacity 12.") {
 		t.Errorf("status %d, %q\n%s", status, errOut, out)
 	}
 	for _, want := range []string{"  p95(post)  same ", "  p99(op)    same ", "  errors     same "} {
@@ -108,7 +109,7 @@ func TestJudgeStoredRuns(t *testing.T) {
 	}
 	// By its directory, a run is the same.
 	status, out, _ = inStore(t, root, "judge", "-base", filepath.Join(root, "runs", "b1"), "-new", "n1")
-	if status != exitInconclusive || !strings.Contains(out, "one pair is indicative only") {
+	if status != rig.ExitInconclusive || !strings.Contains(out, "one pair is indicative only") {
 		t.Errorf("status %d\n%s", status, out)
 	}
 	// A capacity that is only a bound leaves the order.
@@ -133,7 +134,7 @@ func TestJudgeStoredRuns(t *testing.T) {
 		{"gone", `gone: neither a file nor a stored run: run "gone": not in the store (` + root + ")"},
 	} {
 		status, out, errOut := inStore(t, root, "judge", "-base", "b1", "-new", tt.run)
-		if status != exitUsage || out != "" || errOut != "plimsoll judge: "+tt.want+"\n" {
+		if status != rig.ExitUsage || out != "" || errOut != "plimsoll judge: "+tt.want+"\n" {
 			t.Errorf("%s: status %d, stdout %q\ngot  %swant plimsoll judge: %s", tt.run, status, out, errOut, tt.want)
 		}
 	}
@@ -163,7 +164,7 @@ func TestJudgeStoredComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errOut := inStore(t, root, "judge", "-md", "mine")
-	if status != exitInconclusive || errOut != "" {
+	if status != rig.ExitInconclusive || errOut != "" {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 	got := tables(out)
@@ -177,12 +178,13 @@ func TestJudgeStoredComparison(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("judge wrote a report: %v, %v", entries, err)
 	}
-	if status, _, errOut := inStore(t, root, "judge", "gone"); status != exitUsage || errOut != "plimsoll judge: gone: there is no such file, and no such comparison in "+root+"\n" {
+	if status, _, errOut := inStore(t, root, "judge", "gone"); status != rig.ExitUsage || errOut != "plimsoll judge: gone: there is no such file, and no such comparison in "+root+"\n" {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 }
 
-// The directory of a comparison in the store stands for its id; any other directory is an error that says what to give instead.
+// The directory of a comparison in the store stands for its id; any other directory is an error that names the
+// accepted arguments.
 func TestJudgeOfADirectory(t *testing.T) {
 	root := t.TempDir()
 	st, err := store.Open(root)
@@ -192,11 +194,12 @@ func TestJudgeOfADirectory(t *testing.T) {
 	putComparison(t, st, "mine", storedPlan, 1, 0.99)
 	dir, elsewhere, tools := st.ComparisonDir("mine"), t.TempDir(), t.TempDir()
 	missing := filepath.Join(elsewhere, "missing")
-	if err := os.WriteFile(filepath.Join(tools, "comparison.json"), []byte("{}"), 0o644); err != nil { // load-test-ng writes one, too
+	// load-test-ng writes one, too.
+	if err := os.WriteFile(filepath.Join(tools, "comparison.json"), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"judge", "report"} {
-		if status, out, errOut := inStore(t, root, verb, "-print", "markdown", dir+"/"); status != exitInconclusive || errOut != "" || out == "" {
+		if status, out, errOut := inStore(t, root, verb, "-print", "markdown", dir+"/"); status != rig.ExitInconclusive || errOut != "" || out == "" {
 			t.Errorf("%s: status %d, %q\n%s", verb, status, errOut, out)
 		}
 		for _, tt := range []struct{ name, root, dir, want string }{
@@ -207,7 +210,7 @@ func TestJudgeOfADirectory(t *testing.T) {
 			{"of a run", root, filepath.Join(root, "runs", "mine-b1"), "is a directory, and there is no such comparison"},
 		} {
 			status, out, errOut := inStore(t, tt.root, verb, tt.dir)
-			if status != exitUsage || out != "" || !strings.HasPrefix(errOut, "plimsoll "+verb+": ") || !strings.Contains(errOut, tt.want) || strings.Count(errOut, "\n") != 1 {
+			if status != rig.ExitUsage || out != "" || !strings.HasPrefix(errOut, "plimsoll "+verb+": ") || !strings.Contains(errOut, tt.want) || strings.Count(errOut, "\n") != 1 {
 				t.Errorf("%s, %s: status %d, %q, %q; want 2 and %q", verb, tt.name, status, out, errOut, tt.want)
 			}
 		}
@@ -217,7 +220,7 @@ func TestJudgeOfADirectory(t *testing.T) {
 // Scripts do not know the id of the comparison that they have just made: last is the one that began last.
 func TestJudgeOfTheLastComparison(t *testing.T) {
 	root := t.TempDir()
-	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "report", "last"); status != exitUsage || !strings.Contains(errOut, "last: there is no such file, and no store in ") {
+	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "report", "last"); status != rig.ExitUsage || !strings.Contains(errOut, "last: there is no such file, and no store in ") {
 		t.Errorf("no store: status %d, %q", status, errOut)
 	}
 	st, err := store.Open(root)
@@ -226,21 +229,21 @@ func TestJudgeOfTheLastComparison(t *testing.T) {
 	}
 	verbs := [][]string{{"judge", "last"}, {"report", "-print", "comment", "last"}, {"report", "trend", "last"}}
 	for _, args := range verbs {
-		if status, out, errOut := inStore(t, root, args...); status != exitUsage || out != "" || !strings.Contains(errOut, "the last comparison: not in the store") {
+		if status, out, errOut := inStore(t, root, args...); status != rig.ExitUsage || out != "" || !strings.Contains(errOut, "the last comparison: not in the store") {
 			t.Errorf("%q in an empty store: status %d, %q, %q", args, status, out, errOut)
 		}
 	}
 	putComparison(t, st, "20260102-000000-b", versions("v2", "v3"), 6, 0.88)
 	putComparison(t, st, "20260101-000000-a", versions("v1", "v2"), 1, 1)
 	for i, args := range verbs {
-		want := []int{exitWorse, exitWorse, exitOK}[i]
+		want := []int{rig.ExitWorse, rig.ExitWorse, rig.ExitOK}[i]
 		if status, out, errOut := inStore(t, root, args...); status != want || out == "" || errOut != "" || args[1] == "trend" && !strings.Contains(out, "v3") {
 			t.Errorf("%q: status %d, want %d, %q\n%s", args, status, want, errOut, out)
 		}
 	}
 }
 
-// What one database cannot be judged by is not said of the other.
+// A reason why one database cannot be judged is not reported for the other.
 func TestJudgeStoredSkipsByDatabase(t *testing.T) {
 	root := t.TempDir()
 	st, err := store.Open(root)
@@ -284,16 +287,17 @@ func TestJudgeStoredRunsOfDifferentPlans(t *testing.T) {
 	putRun(t, st, storedRun{id: "n3", capacity: 1001, slower: 1, plan: strings.Replace(storedPlan, "{behavior: poster}", "{behavior: poster, params: {team: other}}", 1)})
 	for _, n := range []string{"n1", "n2"} {
 		status, out, errOut := inStore(t, root, "judge", "-base", "b1", "-new", n)
-		if status != exitUsage || out != "" || !strings.Contains(errOut, "runs that did different things are no replicates") {
+		if status != rig.ExitUsage || out != "" || !strings.Contains(errOut, "runs that did different things are no replicates") {
 			t.Errorf("%s: status %d, %q\n%s", n, status, errOut, out)
 		}
 	}
-	if status, _, errOut := inStore(t, root, "judge", "-base", "b1", "-new", "n3"); status != exitInconclusive || errOut != "" {
+	if status, _, errOut := inStore(t, root, "judge", "-base", "b1", "-new", "n3"); status != rig.ExitInconclusive || errOut != "" {
 		t.Errorf("of another team: status %d, %q", status, errOut)
 	}
 }
 
-// TestJudgeStoredRunsWithAnUnstableSearch judges runs that are alike but for one search of the new arm, which contradicts itself: what is left is not the same.
+// TestJudgeStoredRunsWithAnUnstableSearch judges runs that are alike except for one search of the new arm,
+// which contradicts itself: the rest is not judged the same.
 func TestJudgeStoredRunsWithAnUnstableSearch(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -301,10 +305,10 @@ func TestJudgeStoredRunsWithAnUnstableSearch(t *testing.T) {
 		status      int
 		want        string
 	}{
-		{"none", 0, 0, exitOK, "new is the same as base"},
-		{"one of new", 0, 1, exitInconclusive, "new has more unstable searches than base (1, 0)"},
-		{"one of base", 1, 0, exitOK, "1 of 7 runs of base and 0 of new are unstable"},
-		{"every one", 7, 7, exitInvalid, "capacity"},
+		{"none", 0, 0, rig.ExitOK, "new is the same as base"},
+		{"one of new", 0, 1, rig.ExitInconclusive, "new has more unstable searches than base (1, 0)"},
+		{"one of base", 1, 0, rig.ExitOK, "1 of 7 runs of base and 0 of new are unstable"},
+		{"every one", 7, 7, rig.ExitInvalid, "capacity"},
 	} {
 		root := t.TempDir()
 		st, err := store.Open(root)
@@ -325,7 +329,8 @@ func TestJudgeStoredRunsWithAnUnstableSearch(t *testing.T) {
 	}
 }
 
-// TestAStoredComparisonKeepsItsEndpoints judges a comparison that was stored before costs were endpoints by those that its plan lists.
+// TestAStoredComparisonKeepsItsEndpoints judges a comparison that was stored before costs were endpoints by those
+// that its plan lists.
 func TestAStoredComparisonKeepsItsEndpoints(t *testing.T) {
 	p, err := plan.Parse([]byte(storedPlan))
 	if err != nil {
@@ -351,7 +356,8 @@ func TestAStoredComparisonKeepsItsEndpoints(t *testing.T) {
 	}
 }
 
-// TestJudgeStoredRunsByTheErrorMarginOfTheirPlans judges errors of stored runs by the margin of their plans, or that of -margin; never by a looser one of its own.
+// TestJudgeStoredRunsByTheErrorMarginOfTheirPlans judges errors of stored runs by the margin of their plans, or that
+// of -margin; never by a looser one of its own.
 func TestJudgeStoredRunsByTheErrorMarginOfTheirPlans(t *testing.T) {
 	alone := strings.Replace(storedPlan, "compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}\n", "", 1)
 	for _, tt := range []struct {

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"plimsoll/contrib/grafana"
-	"plimsoll/measure"
+	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/series"
-	"plimsoll/store"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+	"plimsoll/watch/series"
 )
 
 const keptPlan = `
@@ -92,7 +92,7 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 	return st, c.ID
 }
 
-// link copies a run by hard links, but for its manifest.
+// link copies a run by hard links, except for its manifest.
 func link(tb testing.TB, from, to string) {
 	tb.Helper()
 	err := filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
@@ -192,7 +192,7 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 		m.Capacity = &record.Capacity{Kind: record.Estimate, Users: 7500, Lo: 7300, Hi: 7700, Rule: rule, Stopped: "precision: the interval is narrow enough",
 			Margins: []record.RuleMargin{{Rule: rule, Value: 0.85, Limit: 0.85}, {Rule: p.Unbounded.SLO[0].Source, Value: 0.5, Limit: 2}}}
 	}))
-	must(keepGraphs(tb.Context(), w.Dir(), w.Manifest(), p.Workload.Pace))
+	must(catalog().KeepGraphs(tb.Context(), w.Dir(), w.Manifest(), p.Workload.Pace))
 	_, err = w.Seal(tb.Context(), record.Validity{Valid: true}, "")
 	must(err)
 	r, err := record.Open(w.Dir())
@@ -203,7 +203,7 @@ func keptRun(tb testing.TB, st *store.Store, p *plan.Plan, epoch time.Time, shap
 // keptSeries are the series of a run: a batch whose values move on.
 type keptSeries struct {
 	batch []series.Sample
-	// step says how much a counter grows in a second at full load; a gauge has 0 there, and level.
+	// step is how much a counter grows in a second at full load; a gauge has 0 there, and level.
 	step, level []float64
 	users       []int
 }
@@ -268,7 +268,7 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 	for _, class := range []string{"ok", "5xx"} {
 		add(600, 0, "plimsoll_ops_total", "op", "op", "class", class)
 	}
-	// What else a panel asks for, so that pages are as full as those of a run on PostgreSQL.
+	// Other series of panels, so that pages are as full as those of a run on PostgreSQL.
 	for _, m := range regexp.MustCompile(`(\w+)\{run=`).FindAllSubmatch(slices.Concat(grafana.System, grafana.Coordinator), -1) {
 		if name := string(m[1]); !slices.ContainsFunc(s.batch, func(x series.Sample) bool { return x.Name == name }) && !strings.HasPrefix(name, "plimsoll_slo_") && !strings.HasPrefix(name, "mysql_") {
 			step := 0.0
@@ -284,7 +284,7 @@ func newKeptSeries(tb testing.TB, p *plan.Plan, shape keptShape) *keptSeries {
 // hostSeries are those of the host probe's fixture: name, then names and values of labels.
 func hostSeries(tb testing.TB) (out [][]string) {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "probe", "testdata", "host.golden"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "watch", "probe", "testdata", "host.golden"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func keptFirst(tb testing.TB, shape keptShape) (*record.Run, *plan.Plan, *series
 	if err != nil {
 		tb.Fatal(err)
 	}
-	db, err := openSeries(r.Dir)
+	db, err := catalog().Of(r).Series()
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,17 +9,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"plimsoll/record"
+	"plimsoll/evidence"
 	"plimsoll/report"
+	"plimsoll/run/record"
 )
 
-// TestGraphsAreKept holds that the lines which a run keeps are those that its series give, that a report uses them, and that lines of
-// another definition are drawn anew.
+// TestGraphsAreKept holds that the lines which a run keeps are those that its series give, that a report uses them,
+// and that lines of another definition are drawn again.
 func TestGraphsAreKept(t *testing.T) {
 	r, p, db := keptFirst(t, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 20})
-	read := func() (reading, error) { return readGraphs(t.Context(), db, r, p.Workload.Pace) }
-	drawn, err := drawGraphs(t.Context(), db, r.Manifest, p.Workload.Pace)
+	read := func() (evidence.Drawing, error) { return catalog().Of(r).Drawing(t.Context(), db, p.Workload.Pace) }
+	drawn, err := catalog().Draw(t.Context(), db, r.Manifest, p.Workload.Pace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +29,8 @@ func TestGraphsAreKept(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(kept, drawn) {
 		t.Errorf("kept and drawn graphs differ (%v)", err)
 	}
-	if n := len(drawn.lines[report.Bounded]); n < 8 {
-		t.Fatalf("%d graphs of the bounded test have lines: %q", n, slices.Sorted(maps.Keys(drawn.lines[report.Bounded])))
+	if n := len(drawn.Lines[report.Bounded]); n < 8 {
+		t.Fatalf("%d graphs of the bounded test have lines: %q", n, slices.Sorted(maps.Keys(drawn.Lines[report.Bounded])))
 	}
 
 	file, err := r.Graphs()
@@ -49,8 +52,8 @@ func TestGraphsAreKept(t *testing.T) {
 	}
 	line := record.GraphLine{T: []float64{1, 2}, V: []float64{3, 4}}
 	change(func(g *record.Graphs) { g.Tests[report.Bounded]["rps"] = line })
-	if got, err := read(); err != nil || !slices.Equal(got.lines[report.Bounded]["rps"].V, line.V) {
-		t.Errorf("the kept line was not used: %v, %v", got.lines[report.Bounded]["rps"], err)
+	if got, err := read(); err != nil || !slices.Equal(got.Lines[report.Bounded]["rps"].V, line.V) {
+		t.Errorf("the kept line was not used: %v, %v", got.Lines[report.Bounded]["rps"], err)
 	}
 	change(func(g *record.Graphs) { g.Definition, g.Tests[report.Bounded]["rps"] = "of old", line })
 	if got, err := read(); err != nil || !reflect.DeepEqual(got, drawn) {
@@ -65,5 +68,15 @@ func TestGraphsAreKept(t *testing.T) {
 	change(func(g *record.Graphs) { g.Format = 7 })
 	if _, err := read(); err == nil || !strings.Contains(err.Error(), "format 7, this version reads 1") {
 		t.Errorf("another format: %v", err)
+	}
+}
+
+// The definition of the graphs is the one that runs were stored with by earlier builds: otherwise every report would
+// draw theirs again.
+func TestDefinitionOfStoredGraphsStays(t *testing.T) {
+	m := record.Manifest{Target: json.RawMessage(`{"driver":"refchat"}`), Phases: []record.Phase{
+		{Name: "measure", From: 4 * time.Second, To: 19 * time.Second}, {Name: "search", From: 19 * time.Second, To: 91700 * time.Millisecond}}}
+	if got, want := catalog().Definition(m, 0.02), "5ed032a480340e34e8d1d69742f6a744"; got != want {
+		t.Errorf("definition %s, want %s", got, want)
 	}
 }

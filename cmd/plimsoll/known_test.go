@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/control"
 	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/run/capacity"
 )
 
-// Margins may name what any dialect's runs have in their measured phase, and nothing else.
+// Margins may name operations of any dialect in the measured phase, and no others.
 func TestKnownMargins(t *testing.T) {
 	const src = "name: n\ntarget: {driver: refnull}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: {base: {}, new: {}}, margin: {%s: 10%%}}\n"
 	for endpoint, want := range map[string]bool{
@@ -23,7 +24,8 @@ func TestKnownMargins(t *testing.T) {
 	}
 }
 
-// What plan check lets pass, a search can begin with, and nothing else: both packages have the limits, and may not import each other.
+// A search can begin with every start that plan check accepts, and with no other: both packages have the limits, and
+// may not import each other.
 func TestKnownSearches(t *testing.T) {
 	for _, tt := range []struct {
 		pace, set string
@@ -51,7 +53,7 @@ func TestKnownSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, begun := control.New((&session{plan: p}).spec(part{unbounded: true}, nil, nil, nil, nil, time.Time{}).Search.Config)
+		_, begun := capacity.New((&rig.Session{Plan: p}).Spec(rig.RunPart{Unbounded: true}, nil, nil, nil, nil, time.Time{}).Search.Config)
 		_, checked := known().Parse(src)
 		if (begun == nil) != tt.want || (checked == nil) != tt.want {
 			t.Errorf("pace %s, %s: want good %v\nthe search: %v\nplan check: %v", tt.pace, tt.set, tt.want, begun, checked)

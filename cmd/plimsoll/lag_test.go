@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"plimsoll/dialect/newsfeed"
-	"plimsoll/engine"
-	"plimsoll/measure"
-	"plimsoll/record"
-	"plimsoll/trial"
-	"plimsoll/workload"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
 )
 
 // tiredFeed is a feed whose generator needs so long for the text of each story.
@@ -83,7 +83,8 @@ func memoryServers(h http.Handler, dial, service time.Duration) func(ctx context
 	}
 }
 
-// echoFeed is a news feed that answers with what it was sent, as far as the dialect looks.
+// echoFeed is a news feed that answers with the values of the request, as far as the dialect
+// checks.
 func echoFeed() http.Handler {
 	var people atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -137,8 +138,8 @@ func TestTheGeneratorsTimeInsideAnActionVoidsTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := trial.Run(t.Context(), trial.Spec{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Epoch: epoch, Registry: e.Registry, Signals: new(quietHost), Writer: w,
-				Driver: l, Bounded: &trial.Bounded{Users: 10, Ramp: time.Second, Settle: time.Second, Measure: 8 * time.Second}})
+			out, err := trial.Run(t.Context(), trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Epoch: epoch, Registry: e.Registry, Signals: new(quietHost), Writer: w,
+				Driver: l, Bounded: &trial.BoundedTest{Users: 10, Ramp: time.Second, Settle: time.Second, Measure: 8 * time.Second}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,8 +170,9 @@ func TestTheGeneratorsTimeInsideAnActionVoidsTheRun(t *testing.T) {
 	}
 }
 
-// A server that answers in 1 ms, and a generator that needs 20 ms before each story: the story's response is 1 ms, and 20 ms are lag,
-// whether the story is inside an action (a batch of an arrival) or an action by itself, without a pause before it. A dial of 7 ms is wait.
+// A server that answers in 1 ms, and a generator that needs 20 ms before each story: the story's response is 1 ms,
+// and 20 ms are lag, whether the story is inside an action (a batch of an arrival) or an action by itself, without a
+// pause before it. A dial of 7 ms is wait.
 func TestTheGeneratorsTimeInsideAnActionIsLag(t *testing.T) {
 	const service, needs, dials = time.Millisecond, 20 * time.Millisecond, 7 * time.Millisecond
 	for _, arrivals := range []bool{true, false} {

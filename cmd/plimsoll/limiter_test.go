@@ -7,8 +7,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/evidence"
 )
 
 var update = flag.Bool("update", false, "write generated files anew")
@@ -17,7 +20,7 @@ var update = flag.Bool("update", false, "write generated files anew")
 func TestIndicatorsGolden(t *testing.T) {
 	const path, from, to = "../../docs/limiter.md", "<!-- indicators -->\n", "<!-- end -->"
 	var table bytes.Buffer
-	for _, x := range indicators() {
+	for _, x := range catalog().Indicators() {
 		name, limit := "`"+x.Limiter+"`", fmt.Sprintf("%.4g %s", x.Limit, x.Unit)
 		switch x.Unit {
 		case "ratio":
@@ -32,7 +35,7 @@ func TestIndicatorsGolden(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", name, x.What, limit)
 		for _, q := range []string{x.Query, x.Dose} {
-			if q = (&traces{window: 5e9}).expand(q); q == "" {
+			if q = evidence.Expand(q, 5*time.Second); q == "" {
 				continue
 			}
 			if _, err := parser.NewParser(parser.Options{}).ParseExpr(q); err != nil {

@@ -2,27 +2,24 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/plain"
+	"plimsoll/evidence"
+	"plimsoll/internal/parallel"
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/store"
-	"plimsoll/verdict"
-	"plimsoll/workload"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
-// storeFlag adds the flag that says where the store is.
+// storeFlag adds the flag for the directory of the store.
 func (a *app) storeFlag(fs *flag.FlagSet) *string {
 	def := a.env("PLIMSOLL_STORE")
 	if def == "" {
@@ -72,7 +69,7 @@ func (a *app) ls(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			plain.Fprintf(a.stderr, "plimsoll ls: run %s changed since it was sealed: %s; bring it back as it was, or repeat it\n", e.ID, strings.Join(e.Changed, ", "))
 		}
 		plain.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Epoch.Local().Format(time.DateTime), state, valid,
-			dash(e.Arm), dash(e.Engine), blockText(e.Block), capacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
+			dash(e.Arm), dash(e.Engine), blockText(e.Block), record.CapacityText(e.CapacityKind, e.Capacity), dash(e.Comparison))
 	}
 	return tw.Flush()
 }
@@ -91,120 +88,13 @@ func blockText(n int) string {
 	return fmt.Sprint(n)
 }
 
-func capacityText(kind string, users float64) string {
-	switch kind {
-	case record.Estimate:
-		return fmt.Sprintf("%.0f", users)
-	case record.AtLeast:
-		return fmt.Sprintf("≥ %.0f", users)
-	case record.Unstable, record.Invalid:
-		return kind
-	}
-	return "-"
-}
+// shown is a run as it is printed.
+type shown struct{ evidence.Shown }
 
-// shown is what show prints of a run.
-type shown struct {
-	Manifest record.Manifest  `json:"manifest"`
-	Validity record.Validity  `json:"validity"`
-	Phase    string           `json:"phase"` // that the operations are of
-	Ops      []opRow          `json:"operations"`
-	Events   []record.Event   `json:"findings_and_errors"`
-	Changed  []string         `json:"changed_files"` // since the run was sealed
-	Users    *record.Users    `json:"users,omitempty"`
-	Login    []opRow          `json:"login,omitempty"`            // over the whole run
-	Storms   [][]opRow        `json:"storm_operations,omitempty"` // of each of Users.Storms
-	Drift    []verdict.Drift  `json:"drift,omitempty"`            // in the measured phase
-	Limiter  *verdict.Limiter `json:"limiter,omitempty"`          // what stopped it
-	data     report.RunData
-	phase    record.Phase // the one that the operations are of
-	// The measured phase is cut into intervals, of which silent had no answer; 0 where it could not be read.
-	intervals, silent int
-}
-
-// An opRow is one series of a phase. Latencies are response times in milliseconds.
-type opRow struct {
-	Name   string            `json:"name"`
-	Count  uint64            `json:"count"`
-	Rate   float64           `json:"per_second"`
-	Errors uint64            `json:"errors"`
-	Class  map[string]uint64 `json:"errors_by_class,omitempty"`
-	Status map[string]uint64 `json:"errors_by_status,omitempty"` // of the answers, 4xx and 5xx
-	// Expected are answers with a status from 400 on that the dialect knows as right; they are no errors.
-	Expected []workload.ExpectedCount `json:"expected,omitempty"`
-	Mean     float64                  `json:"mean_ms"`
-	P50      float64                  `json:"p50_ms"`
-	P95      float64                  `json:"p95_ms"`
-	P99      float64                  `json:"p99_ms"`
-	Max      float64                  `json:"max_ms"`
-	Within   *within                  `json:"within_run_95,omitempty"` // of the measured phase
-	// Of the operations that were under way at the end of the phase, Drained have ended since, and are not in Rate; Open have not. AtLeast
-	// names the latencies that are lower bounds because of these.
-	Drained uint64   `json:"drained,omitempty"`
-	Open    uint64   `json:"open,omitempty"`
-	AtLeast []string `json:"at_least,omitempty"`
-	// BySchedule is the response as if users had not waited, of phases in which fewer operations began than were intended.
-	BySchedule *bySchedule `json:"by_schedule,omitempty"`
-}
-
-func rowsOf(merged map[string]*measure.Window, span time.Duration) []opRow {
-	all := measure.NewWindow("op")
-	var rows []opRow
-	for _, name := range slices.Sorted(maps.Keys(merged)) {
-		w := merged[name]
-		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
-			continue
-		}
-		if workload.OfAnswers(name) { // counted with its operation
-			continue
-		}
-		if workload.Steady(name) {
-			all.Merge(w)
-		}
-		row := rowOf(w, span)
-		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
-		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
-		rows = append(rows, row)
-	}
-	if all.Count() > 0 || all.Response.Count() > 0 {
-		row := rowOf(all, span)
-		row.Status = workload.AnswersOf(merged, workload.Steady)
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func rowOf(w *measure.Window, span time.Duration) opRow {
-	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
-	h := w.Response
-	r := opRow{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
-		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), Max: ms(h.Max())}
-	if span > 0 {
-		r.Rate = float64(r.Count) / span.Seconds()
-	}
-	for c, n := range w.Classes {
-		if n > 0 && measure.Class(c) != measure.OK {
-			if r.Class == nil {
-				r.Class = map[string]uint64{}
-			}
-			r.Class[measure.Class(c).String()] = n
-		}
-	}
-	return r
-}
-
-// statusText tells the statuses of a class of answers apart: " (429 3708)".
-func statusText(class string, statuses map[string]uint64) string {
-	var of []string
-	for _, s := range slices.Sorted(maps.Keys(statuses)) {
-		if digit, answers := strings.CutSuffix(class, "xx"); answers && strings.HasPrefix(s, digit) {
-			of = append(of, fmt.Sprintf("%s %d", s, statuses[s]))
-		}
-	}
-	if len(of) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(of, ", ") + ")"
+// look gathers the output of show.
+func look(ctx context.Context, r *record.Run) (shown, error) {
+	s, err := catalog().Of(r).Show(ctx)
+	return shown{s}, err
 }
 
 // show prints one run.
@@ -222,7 +112,7 @@ func (a *app) show(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	r, err := st.Run(rest[0])
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	if *pages != "" {
 		return a.showPages(ctx, *pages, r)
@@ -234,89 +124,30 @@ func (a *app) show(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if *asJSON {
 		return a.json(s)
 	}
-	a.printRun(s, true)
+	a.printRun(s)
 	return nil
 }
 
-// look gathers what show prints.
-func look(ctx context.Context, r *record.Run) (shown, error) {
-	s := shown{Manifest: r.Manifest, Phase: "measure"}
-	if r.Ended() {
-		changed, err := r.Verify()
-		if err != nil {
-			return s, err
-		}
-		r.Distrust(changed...)
-	}
-	s.Validity, s.Changed = r.Validity, r.Changed
-	ph, ok := r.Manifest.Phase("measure")
-	if !ok {
-		if ph, ok = r.Manifest.Phase("search"); ok {
-			s.Phase = "search"
-		} else {
-			s.Phase, ph.To = "whole run", 1<<62
-		}
-	}
-	merged, err := r.Merged(ph.From, ph.To)
-	if err != nil && !errors.Is(err, record.ErrWindows) { // what is there of a damaged run is worth showing, with what changed
-		return s, err
-	}
-	span := ph.To - ph.From
-	if s.Phase == "whole run" {
-		span = 0
-	}
-	s.Ops = rowsOf(merged, span)
-	if err := s.edges(r, ph, merged, span); err != nil {
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
-	}
-	events, err := r.Events()
-	if err != nil {
-		return s, err
-	}
-	for _, e := range events {
-		if e.Kind == "finding" || e.Kind == "error" || e.Phase == "measured" {
-			s.Events = append(s.Events, e)
-		}
-	}
-	if s.data, err = usersData(r); errors.Is(err, record.ErrWindows) {
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
-	} else if err != nil {
-		return s, err
-	}
-	if err := s.inside(ctx, r); err != nil { // the rest of the run is worth showing
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: "stability: " + err.Error()})
-	}
-	if s.Limiter, err = limiterOf(ctx, r, events); err != nil {
-		s.Events = append(s.Events, record.Event{Kind: "error", Text: "limiter: " + err.Error()})
-	}
-	s.Users, s.Login = s.data.Users, rowsOf(s.data.Outside.Login, 0)
-	for _, ops := range s.data.Outside.Storms {
-		s.Storms = append(s.Storms, rowsOf(ops, 0))
-	}
-	return s, nil
-}
-
-// inside says what moved in the measured phase, and how well it knows its percentiles.
-func (s *shown) inside(ctx context.Context, r *record.Run) error {
-	c, err := courseOf(r)
-	if err != nil || c == nil {
-		return err
-	}
-	s.intervals, s.silent = c.N, silent(c)
-	if err := addWithin(s.Ops, c, r.Manifest.Seed); err != nil {
-		return err
-	}
-	db, err := openSeries(r.Dir)
+// showPages writes the pages of a run into a directory and prints where they are.
+func (a *app) showPages(ctx context.Context, dir string, r *record.Run) error {
+	pages, err := catalog().Of(r).Pages(ctx)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	s.Drift, err = driftIn(ctx, db, r, c)
-	return err
+	if err := makeDir(dir); err != nil {
+		return err
+	}
+	if err := parallel.Each(len(pages), func(i int) error { return writeFile(filepath.Join(dir, pages[i].Name), pages[i].Write) }); err != nil {
+		return err
+	}
+	for _, f := range pages {
+		plain.Fprintf(a.stdout, "%v\n", filepath.Join(dir, f.Name))
+	}
+	return nil
 }
 
-// printRun shows a run; with all, every gate with its readings.
-func (a *app) printRun(s shown, all bool) {
+// printRun shows a run with everything that is known of it.
+func (a *app) printRun(s shown) {
 	m := s.Manifest
 	w := a.stdout
 	state := string(m.State)
@@ -339,7 +170,7 @@ func (a *app) printRun(s shown, all bool) {
 		plain.Fprintf(w, "\n")
 	}
 	if c := m.Capacity; c != nil {
-		plain.Fprintf(w, "  capacity: %s", capacityText(c.Kind, c.Users))
+		plain.Fprintf(w, "  capacity: %s", record.CapacityText(c.Kind, c.Users))
 		if c.Kind == record.Estimate {
 			plain.Fprintf(w, " users [%.0f, %.0f] within the run, by %s", c.Lo, c.Hi, c.Estimator)
 		}
@@ -360,39 +191,23 @@ func (a *app) printRun(s shown, all bool) {
 	for _, f := range s.Validity.Findings {
 		plain.Fprintf(w, "  %s %s: %s\n", f.Level, f.Gate, f.Text)
 	}
-	printGates(w, s.Validity.Gates, all)
+	printGates(w, s.Validity.Gates)
 	if c := m.Connections; c != nil && c.String() != "" {
 		plain.Fprintf(w, "  kept connections: %s\n", c)
 	}
 	if a := m.Answers; a != nil {
 		plain.Fprintf(w, "  answers under way: %s\n", a)
 	}
-	plain.Fprintf(w, "\noperations of phase %s (response times in ms):\n", s.Phase)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	between := hasWithin(s.Ops)
-	head := "NAME\tCOUNT\t/S\tERRORS\tMEAN\tP50\tP95\tP99\tMAX\t"
-	if between {
-		head += "95 % OF P95\t"
+	plain.Fprintf(w, "\noperations of phase %s:\n", s.Phase)
+	ops := make([]report.RunOp, len(s.Ops))
+	for i, o := range s.Ops {
+		ops[i] = lineOf(o)
 	}
-	plain.Fprintf(tw, "%s\n", plain.Block(head))
-	for _, o := range s.Ops {
-		plain.Fprintf(tw, "%s\t%d\t%.2f\t%d\t%s\t%s\t%s\t%s\t%s\t", o.Name, o.Count, o.Rate, o.Errors, o.ms("mean", o.Mean), o.ms("p50", o.P50), o.ms("p95", o.P95), o.ms("p99", o.P99), o.ms("max", o.Max))
-		if between {
-			plain.Fprintf(tw, "%s\t", withinText(o))
-		}
-		plain.Fprintf(tw, "\n")
+	if err := report.RunOps(w, ops); err != nil {
+		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
-	tw.Flush()
 	s.printEdges(w)
-	printWithin(w, s.Ops)
-	for _, o := range s.Ops {
-		for _, c := range slices.Sorted(maps.Keys(o.Class)) {
-			plain.Fprintf(w, "  %s: %d %s%s\n", o.Name, o.Class[c], c, statusText(c, o.Status))
-		}
-		for _, e := range o.Expected {
-			plain.Fprintf(w, "  %s: %s (no error)\n", o.Name, e)
-		}
-	}
+	printIntervals(w, s.Ops)
 	for _, e := range s.Events {
 		if e.Kind == "slo" {
 			mark := "✓"
@@ -407,62 +222,28 @@ func (a *app) printRun(s shown, all bool) {
 			plain.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}
 	}
-	printLimiter(w, s.Limiter, all)
-	printSettling(w, s)
-	if seen(s.Drift) {
+	evidence.LimiterText(w, s.Limiter)
+	if why := s.Unsettled(); why != "" {
+		plain.Fprintf(w, "  settling: %s\n", why)
+	}
+	if evidence.Seen(s.Drift) {
 		plain.Fprintf(w, "\nstability in the measured phase (docs/statistics.md):\n")
-		steady := 0
 		for _, d := range s.Drift {
-			if !all && d.State == verdict.Steady {
-				steady++
-				continue
-			}
 			plain.Fprintf(w, "  %s\n", d.Sentence)
 		}
-		if steady > 0 {
-			plain.Fprintf(w, "  %d of %d signals show no drift that matters; show names how slow a one the run could not see\n", steady, len(s.Drift))
-		}
 	}
-	p, err := plan.Parse([]byte(m.Plan))
+	p, err := evidence.Plan(m.Plan)
 	if err != nil {
 		p = nil // of another version; then the report names neither mix nor login
 	}
-	if err := report.RunText(w, s.data, p); err != nil {
+	if err := report.RunText(w, s.Data, p); err != nil {
 		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
 }
 
-// usersData reads what the users of a run did.
-func usersData(r *record.Run) (d report.RunData, err error) {
-	d.Manifest = r.Manifest
-	if d.Users, err = r.Users(); err != nil {
-		return d, err
-	}
-	var storms []record.Storm
-	if d.Users != nil {
-		storms = d.Users.Storms
-	}
-	d.Outside, err = r.Outside(storms)
-	return d, err
-}
-
-// printGates shows the gates of the generator's health: each with all, otherwise how many were in which state.
-func printGates(w io.Writer, gates []record.Gate, all bool) {
+// printGates shows the gates of the generator's health with their readings.
+func printGates(w io.Writer, gates []record.GateOutcome) {
 	if len(gates) == 0 {
-		return
-	}
-	if !all {
-		names := map[string][]string{}
-		for _, g := range gates {
-			names[g.Level] = append(names[g.Level], g.Name)
-		}
-		plain.Fprintf(w, "  gates of the generator: %d green", len(names[record.Green]))
-		for _, level := range []string{record.Amber, record.Red, record.NotMeasured, record.NotApplicable} {
-			if n := names[level]; len(n) > 0 {
-				plain.Fprintf(w, "; %d %s (%s)", len(n), level, strings.Join(n, ", "))
-			}
-		}
-		plain.Fprintf(w, "\n")
 		return
 	}
 	plain.Fprintf(w, "\ngates of the generator (docs/validity.md; the last three columns are seconds):\n")

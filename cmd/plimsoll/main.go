@@ -1,8 +1,7 @@
-// Command plimsoll loads a messaging server with simulated users, finds how many it supports, and says whether a
-// release, a database or a deployment has changed that.
+// Command plimsoll loads a messaging server with simulated users, finds how many it supports, and reports
+// whether a release, a database or a deployment has changed that.
 //
-// This package is wiring: flags, environment, exit statuses, registries, and who meets whom. Run "plimsoll help" for
-// the verbs and "plimsoll VERB -h" for the flags of one.
+// This package only wires. Run "plimsoll help" for the verbs and "plimsoll VERB -h" for the flags of one.
 package main
 
 import (
@@ -10,10 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
-	"plimsoll/plain"
+	"plimsoll/cmd/internal/own"
+	"plimsoll/dialect/mattermost"
+	"plimsoll/internal/plain"
+	"plimsoll/rig"
 	"plimsoll/target/container"
 )
 
@@ -22,8 +23,8 @@ func main() {
 	os.Exit(start(os.Args[1:]))
 }
 
-// start is main with an exit status: the first signal ends the context, so that runs are sealed as interrupted; the second interrupt or SIGTERM ends the
-// program at once.
+// start is main with an exit status: the first signal ends the context, so that runs are sealed as interrupted; the
+// second interrupt or SIGTERM ends the program at once.
 func start(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -31,13 +32,13 @@ func start(args []string) int {
 	signal.Notify(signals, endings()...)
 	defer signal.Stop(signals)
 	stdout, stderr := newOutlet(os.Stdout, cancel), newOutlet(os.Stderr, cancel)
-	go heed(signals, cancel, stderr, func() { os.Exit(exitTool) })
+	go heed(signals, cancel, stderr, func() { os.Exit(rig.ExitTool) })
 	a := &app{stdin: os.Stdin, stdout: stdout, stderr: stderr, env: os.Getenv, terminal: isTerminal(os.Stderr)}
 	return a.run(ctx, args)
 }
 
-// endings are the signals that end a verb in order. A closed terminal sends SIGHUP; whoever began this program with it ignored, as nohup does, wants it to
-// go on.
+// endings are the signals that end a verb in order. A closed terminal sends SIGHUP; a program that was started with
+// it ignored, as by nohup, goes on.
 func endings() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -45,7 +46,8 @@ func endings() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// heed ends a context by the first signal, and calls exit at the second of a person: SIGHUP comes twice when a terminal closes.
+// heed ends a context by the first signal, and calls exit at the second of a person: SIGHUP comes twice when a
+// terminal closes.
 func heed(signals <-chan os.Signal, cancel context.CancelCauseFunc, stderr io.Writer, exit func()) {
 	asked := 0
 	for s := range signals {
@@ -66,7 +68,7 @@ type interrupted struct{ signal os.Signal }
 
 func (i interrupted) Error() string { return "interrupted by " + i.signal.String() }
 
-// app holds what the process gives a verb, so that tests can give something else.
+// app holds the process's streams and environment for a verb, so that tests can replace them.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -75,24 +77,25 @@ type app struct {
 	args           []string // the whole command line, for starting this program again
 	// secrets are the values that this process has learned and may not show; nil outside a verb.
 	secrets *plain.Secrets
-	// rawOut and rawErr are stdout and stderr without the gate, while a verb runs: for programs of ours that have one themselves, for data that is
-	// not text, and for the progress line. Nil outside a verb.
+	// rawOut and rawErr are stdout and stderr without the gate, while a verb runs: for programs of ours that have one
+	// themselves, for data that is not text, and for the progress line. Nil outside a verb.
 	rawOut, rawErr io.Writer
 	// out is where series go besides the store; nil for verbs that carry out no run.
-	out    *outward
-	caught *caught // panics; nil before run
+	out    *rig.Export
+	caught *rig.Panics // panics; nil before run
 }
 
-// gate puts the gate before stdout and stderr until open is called: whoever writes there, what arrives has no secret and no control character.
+// gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
+// and control characters.
 func (a *app) gate() (open func()) {
 	if a.secrets == nil {
 		a.secrets = new(plain.Secrets)
 	}
 	a.rawOut, a.rawErr = a.stdout, a.stderr
-	out, errs := plain.NewWriter(a.stdout, a.secrets), plain.NewWriter(a.stderr, a.secrets)
+	out, errs := plain.NewLineWriter(a.stdout, a.secrets), plain.NewLineWriter(a.stderr, a.secrets)
 	a.stdout, a.stderr = out, errs
 	return func() {
-		_, _ = out.Flush(), errs.Flush() // nobody is left to hear of it
+		_, _ = out.Flush(), errs.Flush() // an error cannot be reported any more
 		a.stdout, a.stderr, a.rawOut, a.rawErr = a.rawOut, a.rawErr, nil, nil
 	}
 }
@@ -112,16 +115,14 @@ func (a *app) secret(name string) string {
 	return v
 }
 
+// program returns the parts of the process that the sessions of a verb use.
+func (a *app) program() *rig.Program {
+	out, errs := a.raw()
+	return &rig.Program{Version: own.Version(), Args: a.args, Env: a.env, Secrets: a.secrets, Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs), Terminal: a.terminal,
+		Panics: a.caught, Out: a.out, Dialects: dialects, Drivers: own.Drivers, Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: catalog().KeepGraphs}
+}
+
 func isTerminal(f *os.File) bool {
 	fi, err := f.Stat()
 	return err == nil && fi.Mode()&os.ModeCharDevice != 0
-}
-
-// version is the tool's version: what the build says of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
-	}
-	return info.Main.Version
 }

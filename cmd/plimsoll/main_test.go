@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -10,12 +9,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"plimsoll/control"
-	"plimsoll/measure"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/record"
 	"plimsoll/report"
-	"plimsoll/verdict"
+	"plimsoll/rig"
+	"plimsoll/run/capacity"
+	"plimsoll/run/record"
 )
 
 func TestMain(m *testing.M) {
@@ -43,15 +43,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-func TestExitStatusPrecedence(t *testing.T) {
-	all := []int{exitUsage, exitTool, exitWorse, exitInvalid, exitSLO, exitInconclusive, exitOK}
-	for i, a := range all {
-		for _, b := range all[i:] {
-			if got := worst(b, a); got != a {
-				t.Errorf("of %d and %d, %d won", a, b, got)
-			}
-		}
-	}
+func TestExitStatusOfVerdicts(t *testing.T) {
 	for k, want := range map[verdict.Kind]int{verdict.Better: 0, verdict.Same: 0, verdict.Worse: 3, verdict.Inconclusive: 4, verdict.Invalid: 5} {
 		if got := k.ExitStatus(); got != want {
 			t.Errorf("%s exits with %d, want %d", k, got, want)
@@ -62,7 +54,7 @@ func TestExitStatusPrecedence(t *testing.T) {
 			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
 		}
 	}
-	if got := comparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != exitOK {
+	if got := comparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != rig.ExitOK {
 		t.Errorf("same without lost messages exits with %d", got)
 	}
 }
@@ -80,14 +72,14 @@ func TestErrorClassesAgree(t *testing.T) {
 
 // The kinds of a capacity are written by one package and read by another, which do not know each other.
 func TestCapacityKindsAgree(t *testing.T) {
-	for c, r := range map[control.Kind]string{control.Estimate: record.Estimate, control.AtLeast: record.AtLeast, control.Unstable: record.Unstable, control.Invalid: record.Invalid} {
+	for c, r := range map[capacity.Kind]string{capacity.Estimate: record.Estimate, capacity.AtLeast: record.AtLeast, capacity.Unstable: record.Unstable, capacity.Invalid: record.Invalid} {
 		if string(c) != r {
 			t.Errorf("control says %q, record says %q", c, r)
 		}
 	}
 }
 
-// A search that contradicts itself is no success, and no fault of the run.
+// A search that contradicts itself is not a success, and no fault of the run.
 func TestAnUnstableSearchIsInconclusive(t *testing.T) {
 	of := func(kind string) *record.Capacity { return &record.Capacity{Kind: kind} }
 	for _, tt := range []struct {
@@ -95,14 +87,14 @@ func TestAnUnstableSearchIsInconclusive(t *testing.T) {
 		c     *record.Capacity
 		want  int
 	}{
-		{true, nil, exitOK}, {false, nil, exitInvalid}, {true, of(record.Estimate), exitOK}, {true, of(record.AtLeast), exitOK},
-		{true, of(record.Unstable), exitInconclusive}, {false, of(record.Unstable), exitInvalid}, {true, of(record.Invalid), exitInvalid},
+		{true, nil, rig.ExitOK}, {false, nil, rig.ExitInvalid}, {true, of(record.Estimate), rig.ExitOK}, {true, of(record.AtLeast), rig.ExitOK},
+		{true, of(record.Unstable), rig.ExitInconclusive}, {false, of(record.Unstable), rig.ExitInvalid}, {true, of(record.Invalid), rig.ExitInvalid},
 	} {
 		if got := foundStatus(tt.valid, tt.c); got != tt.want {
 			t.Errorf("valid %v, %+v: got %d, want %d", tt.valid, tt.c, got, tt.want)
 		}
 	}
-	if got := capacityText(record.Unstable, 0); got != "unstable" {
+	if got := record.CapacityText(record.Unstable, 0); got != "unstable" {
 		t.Errorf("ls prints %q, want unstable", got)
 	}
 }
@@ -119,7 +111,7 @@ func TestQuickstartIsTheExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(withDefaultRules(p).Unbounded.SLO) == 0 {
+	if len(dialects.WithDefaultRules(p).Unbounded.SLO) == 0 {
 		t.Error("no rules")
 	}
 }
@@ -140,8 +132,8 @@ func TestDefaultRules(t *testing.T) {
 		{"with an agent of the proxy", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbeAgent, Role: "proxy", URL: "https://proxy:9443"}}}, 6, 0, `{role="proxy"}`},
 		{"another exporter is not a host's", plan.Plan{Target: plan.Target{Driver: "external"}, Probes: []plan.Probe{{Kind: plan.ProbePrometheus, Role: "proxy", URL: "http://proxy:9113/metrics"}}}, 5, 0, "p99(op) < 2s"},
 	} {
-		tt.p.Unbounded = &plan.Unbounded{MaxUsers: 1}
-		all := withDefaultRules(&tt.p).Unbounded.SLO
+		tt.p.Unbounded, tt.p.Workload.Behavior = &plan.Unbounded{MaxUsers: 1}, "mattermost"
+		all := dialects.WithDefaultRules(&tt.p).Unbounded.SLO
 		warnings, has := 0, false
 		for _, r := range all {
 			has = has || strings.Contains(r.Source, tt.has)
@@ -158,48 +150,10 @@ func TestDefaultRules(t *testing.T) {
 	}
 }
 
-func TestCoreTimes(t *testing.T) {
-	const stat = "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 0 50 800 40 0 10 0 7 0\ncpu1 1000 100 0 0 0 0 0 100 0 0\nintr 1\n"
-	for _, tt := range []struct {
-		cores       []int
-		busy, total float64
-	}{
-		{[]int{0}, 1.6, 10},
-		{[]int{1}, 12, 12},
-		{[]int{0, 1}, 13.6, 22},
-	} {
-		busy, total, err := coreTimes([]byte(stat), tt.cores)
-		if err != nil || fmt.Sprintf("%.3f %.3f", busy, total) != fmt.Sprintf("%.3f %.3f", tt.busy, tt.total) {
-			t.Errorf("cores %v: %v of %v (%v), want %v of %v", tt.cores, busy, total, err, tt.busy, tt.total)
-		}
-	}
-	if _, _, err := coreTimes([]byte(stat), []int{0, 7}); err == nil {
-		t.Error("a core that is not there went unnoticed")
-	}
-}
-
-func TestSecretsComeFromTheEnvironmentOnly(t *testing.T) {
-	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "from-env", "MY_TOKEN": "tok"}
-	s := &session{app: &app{env: func(k string) string { return env[k] }}}
-	p := &plan.Plan{Target: plan.Target{Driver: "external"}, Workload: plan.Workload{Params: map[string]string{"bot_token": "${ENV:MY_TOKEN}", "team": "t"}}}
-	get := s.secretsOf(p)
-	if get("admin_password") != "from-env" || get("bot_token") != "tok" || get("user_password") != "" {
-		t.Errorf("%q %q %q", get("admin_password"), get("bot_token"), get("user_password"))
-	}
-	if got := params(p); got["bot_token"] != "" || got["team"] != "t" {
-		t.Errorf("params %v", got)
-	}
-	p.Target.Driver = "refchat"
-	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
-	if a, b := s.secretsOf(p)("admin_password"), s.secretsOf(p)("admin_password"); len(a) < 20 || a == b {
-		t.Errorf("the passwords of our own servers are %q and %q", a, b)
-	}
-}
-
 func TestUnknownVerb(t *testing.T) {
 	var out, errOut strings.Builder
 	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(context.Background(), []string{"conquer"}); got != exitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), "conquer") {
+	if got := a.run(context.Background(), []string{"conquer"}); got != rig.ExitUsage || out.Len() > 0 || !strings.Contains(errOut.String(), "conquer") {
 		t.Errorf("status %d, stdout %q, stderr %q", got, out.String(), errOut.String())
 	}
 }

@@ -17,10 +17,13 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/plain"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/rig"
 )
 
-// A mixSource says where a production server's rates of calls come from.
+// A mixSource is the source of a production server's rates of calls.
 type mixSource struct {
 	prometheus, file, tokenFile string
 	at, window, out             string
@@ -32,19 +35,19 @@ const importTimeout = time.Minute
 // importMix writes the weights of a production server's users as a file that workload.mix can name.
 func (a *app) importMix(ctx context.Context, s mixSource) error {
 	if (s.prometheus == "") == (s.file == "") {
-		return usagef("want one of -prometheus URL and -file ANSWER.json; see plimsoll plan -h")
+		return plan.Usagef("want one of -prometheus URL and -file ANSWER.json; see plimsoll plan -h")
 	}
 	window, err := time.ParseDuration(s.window)
 	if err != nil || window < time.Minute || window > 7*24*time.Hour {
-		return usagef("-window %q: want a time from 1m to 168h, such as 2h", s.window)
+		return plan.Usagef("-window %q: want a time from 1m to 168h, such as 2h", s.window)
 	}
 	query := mattermost.CallsQuery(promDuration(window))
 	var answer []byte
 	from := s.file
 	if s.file != "" {
-		answer, err = readRegular(s.file, maxAnswer)
+		answer, err = files.Read(s.file, rig.MaxAnswer)
 		if err != nil {
-			return usageError{err}
+			return plan.UsageError{Err: err}
 		}
 	} else {
 		from, answer, err = a.ask(ctx, s, query)
@@ -64,14 +67,17 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 	plain.Fprintf(&b, "# Weights of users' actions, relative to create_post. Name this file in workload.mix of a plan.\n# from:  %s\n# query: %s\n# at:    %s\n# createPost: %s calls/s\n",
 		comment(from), query, at.UTC().Format(time.RFC3339), strconv.FormatFloat(rates["createPost"], 'g', 4, 64))
 	if len(kept) > 0 {
-		plain.Fprintf(&b, "# No call tells these; they have their default weight: %s\n", strings.Join(kept, ", "))
+		plain.Fprintf(&b, "# No call stands for these; they have their default weight: %s\n", strings.Join(kept, ", "))
 	}
 	if len(unmapped) > 0 {
 		plain.Fprintf(&b, "# Calls that stand for no action, the most frequent first: %s\n", comment(strings.Join(unmapped[:min(len(unmapped), 20)], ", ")))
 	}
 	byWeight := slices.SortedFunc(maps.Keys(weights), func(x, y string) int {
 		if weights[x] != weights[y] {
-			return b2i(weights[x] < weights[y])*2 - 1
+			if weights[x] < weights[y] {
+				return 1
+			}
+			return -1
 		}
 		return strings.Compare(x, y)
 	})
@@ -79,7 +85,7 @@ func (a *app) importMix(ctx context.Context, s mixSource) error {
 		plain.Fprintf(&b, "%s: %s\n", name, strconv.FormatFloat(weights[name], 'f', -1, 64))
 	}
 	if _, err := known().ParseWeights(b.Bytes()); err != nil {
-		return fmt.Errorf("the imported weights are no good: %w", err) // what is written can be read
+		return fmt.Errorf("the imported weights are no good: %w", err) // the written file must be readable
 	}
 	if s.out == "" || s.out == "-" {
 		_, err := a.stdout.Write(b.Bytes())
@@ -113,11 +119,11 @@ func promDuration(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// ask asks a Prometheus server one instant query, and returns what to call it and its answer.
+// ask sends a Prometheus server one instant query, and returns a name for it and its answer.
 func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, answer []byte, err error) {
 	u, err := url.Parse(s.prometheus)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-		return "", nil, usagef("-prometheus: want http://HOST[:PORT][/PATH] or https, without user and query; a token goes into -token-file")
+		return "", nil, plan.Usagef("-prometheus: want http://HOST[:PORT][/PATH] or https, without user and query; a token goes into -token-file")
 	}
 	from = u.Redacted()
 	u = u.JoinPath("api/v1/query")
@@ -125,7 +131,7 @@ func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, 
 	if s.at != "" {
 		t, err := time.Parse(time.RFC3339, s.at)
 		if err != nil {
-			return "", nil, usagef("-at %q: want a moment such as 2026-05-07T18:00:00Z", s.at)
+			return "", nil, plan.Usagef("-at %q: want a moment such as 2026-05-07T18:00:00Z", s.at)
 		}
 		form.Set("time", strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64))
 	}
@@ -133,13 +139,13 @@ func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, 
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(form.Encode()))
 	if err != nil {
-		return "", nil, usageError{err}
+		return "", nil, plan.UsageError{Err: err}
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if s.tokenFile != "" {
-		token, err := readRegular(s.tokenFile, maxSecret)
+		token, err := files.Read(s.tokenFile, rig.MaxSecret)
 		if err != nil {
-			return "", nil, usageError{err}
+			return "", nil, plan.UsageError{Err: err}
 		}
 		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
@@ -151,7 +157,7 @@ func (a *app) ask(ctx context.Context, s mixSource, query string) (from string, 
 		return "", nil, err
 	}
 	defer resp.Body.Close()
-	answer, err = readUpTo(resp.Body, maxAnswer)
+	answer, err = files.ReadUpTo(resp.Body, rig.MaxAnswer)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", from, err)
 	}

@@ -14,10 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/series"
+	"plimsoll/rig"
+	"plimsoll/watch/series"
 )
 
-// fakePrometheus answers instant queries over two hours of a production server's calls, by the PromQL engine that runs use.
+// fakePrometheus answers instant queries over two hours of a production server's calls, by the PromQL engine that
+// runs use.
 func fakePrometheus(t *testing.T, end time.Time) *httptest.Server {
 	t.Helper()
 	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
@@ -89,7 +91,7 @@ func TestImportMix(t *testing.T) {
 	}
 	file := filepath.Join(dir, "mix.yaml")
 	status, out, errs := verb("-prometheus", srv.URL+"/prom", "-token-file", token, "-at", end.Format(time.RFC3339), "-o", file)
-	if status != exitOK || !strings.Contains(out, "weights of ") {
+	if status != rig.ExitOK || !strings.Contains(out, "weights of ") {
 		t.Fatalf("status %d: %s%s", status, out, errs)
 	}
 	text, err := os.ReadFile(file)
@@ -115,14 +117,14 @@ func TestImportMix(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, exitUsage, "want one of -prometheus URL and -file"},
-		{[]string{"-prometheus", "ftp://x"}, exitUsage, "-prometheus: want http"},
-		{[]string{"-prometheus", srv.URL, "-window", "5"}, exitUsage, "-window \"5\": want a time"},
-		{[]string{"-prometheus", srv.URL, "-at", "noon"}, exitUsage, "-at \"noon\": want a moment"},
-		{[]string{"-prometheus", srv.URL + "/prom"}, exitTool, "401 Unauthorized"},
-		{[]string{"-prometheus", srv.URL, "-token-file", token}, exitTool, "404 Not Found"},
-		{[]string{"-prometheus", srv.URL + "/prom", "-token-file", token, "-at", "2020-01-01T00:00:00Z"}, exitTool, "names no handler"},
-		{[]string{"-prometheus", "http://127.0.0.1:1"}, exitTool, "refused"},
+		{nil, rig.ExitUsage, "want one of -prometheus URL and -file"},
+		{[]string{"-prometheus", "ftp://x"}, rig.ExitUsage, "-prometheus: want http"},
+		{[]string{"-prometheus", srv.URL, "-window", "5"}, rig.ExitUsage, "-window \"5\": want a time"},
+		{[]string{"-prometheus", srv.URL, "-at", "noon"}, rig.ExitUsage, "-at \"noon\": want a moment"},
+		{[]string{"-prometheus", srv.URL + "/prom"}, rig.ExitTool, "401 Unauthorized"},
+		{[]string{"-prometheus", srv.URL, "-token-file", token}, rig.ExitTool, "404 Not Found"},
+		{[]string{"-prometheus", srv.URL + "/prom", "-token-file", token, "-at", "2020-01-01T00:00:00Z"}, rig.ExitTool, "names no handler"},
+		{[]string{"-prometheus", "http://127.0.0.1:1"}, rig.ExitTool, "refused"},
 	} {
 		if status, out, errs := verb(tt.args...); status != tt.status || !strings.Contains(errs, tt.want) || out != "" {
 			t.Errorf("%v: status %d, %q%q", tt.args, status, out, errs)

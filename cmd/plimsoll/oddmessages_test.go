@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/fleet"
-	"plimsoll/plain"
+	"plimsoll/internal/plain"
+	"plimsoll/load/fleet"
 )
 
-// oddMessages are what no coordinator sends, each as the messages of one conversation; EPOCH stands for the present, OK for a start that works.
+// oddMessages are messages that no coordinator sends, each as the messages of one conversation; EPOCH stands for the
+// present, OK for a start that works.
 var oddMessages = []struct{ name, say string }{
 	{"nothing", ``},
 	{"an empty object", `{}`},
@@ -63,12 +64,13 @@ var oddMessages = []struct{ name, say string }{
 	{"a storm in the past", `OK {"storm":{"Kind":"rally","Share":1,"Over":-1}}`},
 	{"a report of the future", `OK {"collect":{"mark":9223372036854775807,"censor":{"at":-5,"timeout":-5}}}{"collect":{}}`},
 	{"messages without a channel", `OK {"collect":{"acked":[{},{"id":"x","author":-9,"sent":-1,"acked":-2}]}}{"collect":{}}`},
+	{"a behavior with a long name", `{"start":{"epoch":EPOCH,"settings":{"behaviors":[{"name":"` + strings.Repeat("x", 3000) + `"}]}}}`},
 	{"two ends", `OK {"stop":{"grace":-1}}{"stop":{}}`},
 	{"everything at once", `OK {"users":{"n":1},"storm":{},"collect":{},"stop":{}}`},
 }
 
-// TestOddMessagesDoNotEndAnAgentByAPanic: each is refused by an error, and an agent that is asked for an end has one. Before, those that follow a start that
-// had failed, and arrivals without a behavior, ended it by a panic.
+// TestOddMessagesDoNotEndAnAgentByAPanic: each is refused by an error, and an agent that is asked for an end has one.
+// Before, those that follow a start that had failed, and arrivals without a behavior, ended it by a panic.
 func TestOddMessagesDoNotEndAnAgentByAPanic(t *testing.T) {
 	if len(oddMessages) < 30 {
 		t.Fatalf("only %d messages", len(oddMessages))
@@ -87,7 +89,7 @@ func converse(t *testing.T, say string) {
 	epoch, _ := json.Marshal(time.Now())
 	say = strings.ReplaceAll(strings.ReplaceAll(say, "OK", works), "EPOCH", string(epoch))
 	var out bytes.Buffer
-	err := fleet.Serve(t.Context(), strings.NewReader(say), &out, (&app{secrets: new(plain.Secrets)}).buildAgent)
+	err := fleet.Serve(t.Context(), strings.NewReader(say), &out, (&app{secrets: new(plain.Secrets)}).program().BuildAgent)
 	replies := 0
 	for dec := json.NewDecoder(&out); dec.More(); replies++ {
 		var r struct {

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An outlet is standard output or standard error. When its reader is gone, because a pipe or a terminal was closed, it ends the context: runs are sealed as
-// interrupted. A Go program that writes to such a pipe by the descriptors 1 or 2 is killed by SIGPIPE, which leaves a run unsealed; and asking for that
-// signal brings those of all sockets too, which are the target's. So an outlet writes by another descriptor of the same file.
+// An outlet is standard output or standard error. When its reader is gone, because a pipe or a terminal was closed,
+// it ends the context: runs are sealed as interrupted. A Go program that writes to such a pipe by the descriptors 1
+// or 2 is killed by SIGPIPE, which leaves a run unsealed; and asking for that signal brings those of all sockets too,
+// which are the target's. So an outlet writes by another descriptor of the same file.
 type outlet struct {
 	file *os.File // the original, for children
 	by   *os.File
@@ -37,7 +38,7 @@ func (o *outlet) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// forChild returns what a child process writes to: the file itself, so that it is a terminal for the child too.
+// forChild returns the writer of a child process: the file itself, so that it is a terminal for the child too.
 func forChild(w io.Writer) io.Writer {
 	if o, ok := w.(*outlet); ok {
 		return o.file
@@ -45,7 +46,7 @@ func forChild(w io.Writer) io.Writer {
 	return w
 }
 
-// unread reports whether an error is that nobody reads what this program writes.
+// unread reports whether an error means that the reader of this program's output is gone.
 func unread(ctx context.Context, err error) bool {
 	var by interrupted
 	return errors.As(context.Cause(ctx), &by) && by.signal == syscall.SIGPIPE && errors.Is(err, syscall.EPIPE)

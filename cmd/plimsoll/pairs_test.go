@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/record"
-	"plimsoll/store"
-	"plimsoll/verdict"
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
-// The pairs of a comparison by themselves never read same where the comparison did not: they say how many runs failed, and what was withheld.
+// The pairs of a comparison by themselves never read same where the comparison did not: they have the number of
+// failed runs, and the withheld verdicts.
 func TestPairsKnowFailedRuns(t *testing.T) {
 	root, out := t.TempDir(), t.TempDir()
 	st, err := store.Open(root)

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 
-	"plimsoll/plain"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/rig"
 )
 
 // plan is the verb that validates and prints plans.
@@ -33,7 +35,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return a.importMix(ctx, mix)
 	}
 	if (rest[0] != "check" && rest[0] != "print") || len(rest) != 2 {
-		return usagef("want check FILE, print FILE, schema or mix; see plimsoll plan -h")
+		return plan.Usagef("want check FILE, print FILE, schema or mix; see plimsoll plan -h")
 	}
 	p, err := a.readPlan(rest[1])
 	if *asJSON {
@@ -56,7 +58,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			return jerr
 		}
 		if err != nil {
-			return statusError(exitUsage)
+			return rig.StatusError(rig.ExitUsage)
 		}
 		return nil
 	}
@@ -71,26 +73,33 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	return err
 }
 
-// readPlan reads and checks a plan against what this program knows. All errors are the caller's.
+// readPlan reads a plan and checks it against the dialects of this program. All errors are the
+// caller's.
 func (a *app) readPlan(path string) (*plan.Plan, error) {
 	var src []byte
 	var err error
 	if path == "-" {
-		if src, err = readUpTo(a.stdin, plan.MaxSource); errors.Is(err, errTooLarge) {
+		if src, err = files.ReadUpTo(a.stdin, plan.MaxSource); errors.Is(err, files.ErrTooLarge) {
 			err = fmt.Errorf("standard input is larger than %d bytes; plans are small, is this another file?", plan.MaxSource)
 		}
 	} else {
-		src, err = readRegular(path, plan.MaxSource)
-		if _, ok := errors.AsType[irregularError](err); ok {
-			err = fmt.Errorf("%w, or - for standard input", err)
-		}
+		src, err = files.Read(path, plan.MaxSource)
+		err = orStdin(err)
 	}
 	if err != nil {
-		return nil, usageError{err}
+		return nil, plan.UsageError{Err: err}
 	}
 	p, err := known().Parse(src)
 	if err != nil {
-		return nil, usageError{plain.Below(err, "%s is no good plan", path)}
+		return nil, plan.UsageError{Err: plain.Below(err, "%s is no good plan", path)}
 	}
 	return inline(p, path)
+}
+
+// orStdin adds to the error of an input that is not a file the use of standard input.
+func orStdin(err error) error {
+	if _, irregular := errors.AsType[*files.IrregularError](err); irregular {
+		return fmt.Errorf("%w, or - for standard input", err)
+	}
+	return err
 }

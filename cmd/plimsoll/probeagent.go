@@ -8,9 +8,13 @@ import (
 	"net"
 	"strings"
 
-	"plimsoll/lab"
-	"plimsoll/plain"
-	"plimsoll/probe/agent"
+	"plimsoll/cmd/internal/own"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/load/fleet"
+	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/watch/probe/agent"
 )
 
 // probeFlags are those of agent -probe.
@@ -50,49 +54,59 @@ func (f *probeFlags) addPID(s string) error {
 	return nil
 }
 
-// serveProbes serves this host's probes until ctx ends. Its one line on stdout says where, and with which certificate.
+// keyPair is [tls.LoadX509KeyPair] of regular files.
+func keyPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := files.Read(certFile, rig.MaxSmall)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := files.Read(keyFile, rig.MaxSecret)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
+}
+
+// serveProbes serves this host's probes until ctx ends. Its one line on stdout has the address and the certificate.
 func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
 	switch {
 	case f.listen == "":
-		return usagef("-probe: -listen is missing; write an address such as 10.0.0.4:9443, or 127.0.0.1:0 for any port of this host alone")
+		return plan.Usagef("-probe: -listen is missing; write an address such as 10.0.0.4:9443, or 127.0.0.1:0 for any port of this host alone")
 	case f.tokenFile == "":
-		return usagef("-probe: -token-file is missing; make one: umask 077; openssl rand -hex 32 > FILE")
+		return plan.Usagef("-probe: -token-file is missing; make one: umask 077; openssl rand -hex 32 > FILE")
 	case f.what.Role == "":
-		return usagef("-probe: -role is missing; write what this host is for, such as -role proxy")
+		return plan.Usagef("-probe: -role is missing; give the role of this host, such as -role proxy")
 	case (f.cert == "") != (f.key == ""):
-		return usagef("-probe: -cert and -key come together")
+		return plan.Usagef("-probe: -cert and -key come together")
 	}
-	if _, err := checkListen(f.listen); err != nil {
-		return usagef("-listen: %w", err)
+	if _, err := rig.CheckListen(f.listen); err != nil {
+		return plan.Usagef("-listen: %w", err)
 	}
 	if f.cpus != "" {
-		cpus, err := lab.ParseCPUs(f.cpus)
-		if err == nil {
-			err = lab.CheckCPUs(cpus)
-		}
+		cpus, err := rig.Cores(f.cpus)
 		if err != nil {
-			return usagef("-cpus: %w", err)
+			return plan.Usagef("-cpus: %w", err)
 		}
 		f.what.CPUs = cpus
 	}
 	token, err := agent.ReadToken(f.tokenFile)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	a.secrets.Add(token)
 	var cert tls.Certificate
 	if f.cert == "" {
 		cert, err = agent.SelfMade()
-	} else if cert, err = tls.LoadX509KeyPair(f.cert, f.key); err != nil {
-		err = usagef("-cert, -key: %w; to make them: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=plimsoll -addext subjectAltName=DNS:HOST -keyout KEY -out CERT", err)
+	} else if cert, err = keyPair(f.cert, f.key); err != nil {
+		err = plan.Usagef("-cert, -key: %w; to make them: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=plimsoll -addext subjectAltName=DNS:HOST -keyout KEY -out CERT", err)
 	}
 	if err != nil {
 		return err
 	}
 	f.what.Panicked = a.panicked
-	srv, err := agent.New(agent.Config{What: f.what, Token: token, Certificate: cert, Version: version()})
+	srv, err := agent.New(agent.Config{What: f.what, Token: token, Certificate: cert, Version: own.Version()})
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -103,4 +117,25 @@ func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
 		return err
 	}
 	return srv.Serve(ctx, l)
+}
+
+// agent is the verb: this program as an agent of a run that another process leads, or as the probes of this host.
+func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error {
+	stdio := fs.Bool("stdio", false, "take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users")
+	probes := fs.Bool("probe", false, "serve the probes of this host over HTTPS, for a plan's probes of kind agent (docs/probes.md)")
+	var pf probeFlags
+	pf.register(fs)
+	if _, err := parse(fs, args, 0, 0); err != nil {
+		return err
+	}
+	switch {
+	case *probes && *stdio:
+		return plan.Usagef("-stdio has users, and -probe has probes: choose one")
+	case *probes:
+		return a.serveProbes(ctx, pf)
+	case !*stdio:
+		return plan.Usagef("what is this agent for? -stdio: users of a run on this host; -probe: this host's numbers for a run on another")
+	}
+	out, _ := a.raw() // of messages, whose errors are gated where they are made
+	return fleet.Serve(ctx, a.stdin, out, a.program().BuildAgent)
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/engine"
-	"plimsoll/measure"
-	"plimsoll/refnull"
-	"plimsoll/workload"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refnull"
 )
 
 // Every behavior can be driven against the null server: its login and its acts find answers that they accept. A new
@@ -40,7 +40,7 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 					weights[action] = 1
 				}
 			}
-			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: opTimeout, Ledger: workload.NewLedger(0, 1),
+			env := workload.Env{Weights: weights, URL: s.URL(), Seed: 7, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1),
 				Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] }}
 			b := behavior()
 			const users = 40
@@ -67,7 +67,8 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			if err := local.SetUsers(users, 100*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(2 * time.Second) // real sockets; what counts below does not depend on how much was done, only that something was
+			// Real sockets; the checks below do not depend on how much was done, only that some was.
+			time.Sleep(2 * time.Second)
 			_, active, failed := local.Users()
 			act := local.Activity()
 			local.Stop(2 * time.Second)

@@ -7,7 +7,8 @@ import (
 	"plimsoll/plan"
 )
 
-// TestCheckRefusesWhatRunRefuses: with the place, and what is accepted. Stored plans stay readable.
+// TestCheckRefusesWhatRunRefuses: with the place, and the accepted values. Stored plans stay
+// readable.
 func TestCheckRefusesWhatRunRefuses(t *testing.T) {
 	const chat = "name: n\ntarget: {driver: refchat}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: 5}\n"
 	with := func(old, new string) string { return strings.Replace(chat, old, new, 1) }

@@ -15,14 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/refnull"
-	"plimsoll/series"
+	"plimsoll/reference/refnull"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/watch/series"
 )
 
 const probeToken = "geheim-0123456789abcdef"
 
-// startProbes starts "agent -probe" and returns what its ready line says.
+// startProbes starts "agent -probe" and returns the contents of its ready line.
 func startProbes(t *testing.T, tokenFile string, args ...string) (cmd *exec.Cmd, output *safeBuffer, url, fingerprint string) {
 	t.Helper()
 	path, err := program()
@@ -44,7 +45,7 @@ func startProbes(t *testing.T, tokenFile string, args ...string) (cmd *exec.Cmd,
 	}
 }
 
-// waitFor waits until the program says that it is in a phase.
+// waitFor waits until the program reports a phase.
 func waitFor(t *testing.T, output *safeBuffer, phase string) {
 	t.Helper()
 	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " "+phase+" "); time.Sleep(20 * time.Millisecond) {
@@ -53,6 +54,9 @@ func waitFor(t *testing.T, output *safeBuffer, phase string) {
 		}
 	}
 }
+
+// unwrapped returns an output without its line breaks, for texts that are wrapped on the screen.
+func unwrapped(output *safeBuffer) string { return strings.Join(strings.Fields(output.String()), " ") }
 
 // silence returns the finding about a source that has no data, of the level.
 func silence(r *record.Run, level string) string {
@@ -82,8 +86,8 @@ func stored(t *testing.T, root, text string) {
 	}
 }
 
-// A run that watches another host has its numbers; when the agent there is killed, the run is invalid and says which one. The
-// token is nowhere.
+// A run that watches another host has its numbers; when the agent there is killed, the run is invalid and names the
+// agent. The token is nowhere.
 func TestRunLosesAnAgent(t *testing.T) {
 	tokenFile := filepath.Join(t.TempDir(), "probe.token")
 	if err := os.WriteFile(tokenFile, []byte(probeToken+"\n"), 0o600); err != nil {
@@ -103,11 +107,11 @@ probes: [{kind: agent, role: proxy, url: %q, token: "${FILE:%s}", fingerprint: %
 		t.Fatal(err)
 	}
 	_ = agent.Wait()
-	if status := wait(t, cmd, time.Minute, output); status != exitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, exitInvalid, output.String())
+	if status := wait(t, cmd, time.Minute, output); status != rig.ExitInvalid {
+		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
 	}
 	r, _ := onlyRun(t, root)
-	if f := silence(r, record.Red); !strings.HasPrefix(f, "agent proxy-0 has had no data since ") || !strings.Contains(f, "does plimsoll agent -probe run there?") || !strings.Contains(output.String(), f) {
+	if f := silence(r, record.Red); !strings.HasPrefix(f, "agent proxy-0 has had no data since ") || !strings.Contains(f, "does plimsoll agent -probe run there?") || !strings.Contains(unwrapped(output), f) {
 		t.Errorf("findings %+v\n%s", r.Validity.Findings, output.String())
 	}
 	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
@@ -141,12 +145,12 @@ func TestAgentEnds(t *testing.T) {
 	if err := agent.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, agent, 10*time.Second, output); status != exitOK {
+	if status := wait(t, agent, 10*time.Second, output); status != rig.ExitOK {
 		t.Errorf("exit status %d\n%s", status, output.String())
 	}
 }
 
-// What an agent needs, and what it refuses.
+// Flags that an agent requires, and those that it refuses.
 func TestAgentFlags(t *testing.T) {
 	dir := t.TempDir()
 	token, open := filepath.Join(dir, "token"), filepath.Join(dir, "open")
@@ -178,15 +182,15 @@ func TestAgentFlags(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out safeBuffer
 			a := &app{stdout: &out, stderr: &out, env: func(string) string { return "" }}
-			if status := a.run(t.Context(), append([]string{"agent"}, c.args...)); status != exitUsage || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "geheim") {
-				t.Errorf("status %d, want %d and %q:\n%s", status, exitUsage, c.want, out.String())
+			if status := a.run(t.Context(), append([]string{"agent"}, c.args...)); status != rig.ExitUsage || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "geheim") {
+				t.Errorf("status %d, want %d and %q:\n%s", status, rig.ExitUsage, c.want, out.String())
 			}
 		})
 	}
 }
 
-// A search whose target takes its metrics page away has no capacity to tell: it is invalid, and says which address and what to
-// look at.
+// A search whose target takes its metrics page away has no capacity to report: it is invalid, and names the address
+// and the things to check.
 func TestSearchLosesTheMetrics(t *testing.T) {
 	null, err := refnull.New(refnull.Config{})
 	if err != nil {
@@ -209,12 +213,12 @@ gates: {core: {amber: 100%%, red: 100%%}, cpu: {amber: 100%%, red: 100%%}, steal
 `, null.URL(), metrics.URL), "capacity")
 	waitFor(t, output, "search")
 	metrics.Close()
-	if status := wait(t, cmd, 2*time.Minute, output); status != exitInvalid {
-		t.Errorf("exit status %d, want %d\n%s", status, exitInvalid, output.String())
+	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
+		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output.String())
 	}
 	r, _ := onlyRun(t, root)
 	at := strings.TrimPrefix(metrics.URL, "http://")
-	if f := silence(r, record.Red); !strings.HasPrefix(f, "scrape "+at+"/metrics has had no data since ") || !strings.Contains(f, "connection refused; does the metrics page (metrics_url, or url of the probe) still answer?") || !strings.Contains(output.String(), f) {
+	if f := silence(r, record.Red); !strings.HasPrefix(f, "scrape "+at+"/metrics has had no data since ") || !strings.Contains(f, "connection refused; does the metrics page (metrics_url, or url of the probe) still answer?") || !strings.Contains(unwrapped(output), f) {
 		t.Errorf("findings %+v\n%s", r.Validity.Findings, output.String())
 	}
 }

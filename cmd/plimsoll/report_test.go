@@ -2,22 +2,18 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"plimsoll/plan"
-	"plimsoll/record"
 	"plimsoll/report"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
 // reportAgain renders a stored comparison as the verb does, and returns its directory.
@@ -25,7 +21,7 @@ func reportAgain(tb testing.TB, root, id string) string {
 	tb.Helper()
 	var out, errOut bytes.Buffer
 	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(tb.Context(), []string{"report", "-store", root, id}); got != exitInconclusive {
+	if got := a.run(tb.Context(), []string{"report", "-store", root, id}); got != rig.ExitInconclusive {
 		tb.Fatalf("status %d: %s", got, errOut.String())
 	}
 	return filepath.Join(root, "comparisons", id)
@@ -38,10 +34,10 @@ func TestReportOfStoredRuns(t *testing.T) {
 	_, id := keptComparison(t, root, keptShape{seconds: 90, handlers: 2, methods: 2, ops: 40})
 	dir := reportAgain(t, root, id)
 	for _, engine := range []string{"postgresql", "mysql"} {
-		for _, test := range tests {
-			for _, g := range graphs() {
+		for _, test := range []string{report.Bounded, report.Unbounded} {
+			for _, g := range dialects.Graphs("") {
 				for _, ext := range []string{"png", "svg"} {
-					name := fmt.Sprintf("%s_%s_0_%s.%s", engine, test, g.spec.Name, ext)
+					name := fmt.Sprintf("%s_%s_0_%s.%s", engine, test, g.Name, ext)
 					b, err := os.ReadFile(filepath.Join(dir, "graphs", name))
 					if err != nil {
 						t.Error(err)
@@ -57,7 +53,7 @@ func TestReportOfStoredRuns(t *testing.T) {
 	if err != nil || len(pages) != 8*2*2 {
 		t.Errorf("%d pages (%v), want one for each of 8 runs, two tests and two kinds", len(pages), err)
 	}
-	for form, links := range map[string]*regexp.Regexp{"report.md": regexp.MustCompile(`\]\(([^)]*)\)`), "report.html": regexp.MustCompile(`href="([^#"][^"]*)"`)} {
+	for form, links := range map[string]*regexp.Regexp{"report.md": regexp.MustCompile(`\]\(([^)]*)\)`), report.FullFile: regexp.MustCompile(`\]\(([^)]*)\)`), "report.html": regexp.MustCompile(`href="([^#"][^"]*)"`)} {
 		text, err := os.ReadFile(filepath.Join(dir, form))
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +97,7 @@ func TestReportOfStoredRuns(t *testing.T) {
 	}
 }
 
-// show -pages writes the pages of one run where it is told to, and says where.
+// show -pages writes the pages of one run into the given directory, and prints where.
 func TestShowPages(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "new", "pages")
 	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 1, methods: 1, ops: 20})
@@ -111,7 +107,7 @@ func TestShowPages(t *testing.T) {
 	}
 	var out, errOut bytes.Buffer
 	a := &app{stdout: &out, stderr: &errOut, env: func(string) string { return "" }}
-	if got := a.run(t.Context(), []string{"show", "-store", root, "-pages", dir, runs[len(runs)-1].Name()}); got != exitOK {
+	if got := a.run(t.Context(), []string{"show", "-store", root, "-pages", dir, runs[len(runs)-1].Name()}); got != rig.ExitOK {
 		t.Fatalf("status %d: %s", got, errOut.String())
 	}
 	files := strings.Fields(out.String())
@@ -125,10 +121,10 @@ func TestShowPages(t *testing.T) {
 	}
 }
 
-// What is not there is named with the reason, by who looked for it.
+// A missing graph is named with the reason, by the code that looked for it.
 func TestGraphsWithoutData(t *testing.T) {
 	r, p, _ := keptFirst(t, keptShape{seconds: 30, handlers: 0, methods: 0, ops: 20})
-	d, err := runData(t.Context(), r, record.ComparisonRun{Run: r.Manifest.ID, Valid: true}, p)
+	d, err := catalog().Of(r).Data(t.Context(), record.ComparisonRun{Run: r.Manifest.ID, Valid: true}, p.Workload.Pace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,46 +137,13 @@ func TestGraphsWithoutData(t *testing.T) {
 	}
 }
 
-// The graphs that are read without the engine show what their queries give.
-func TestHistogramsAreTheirQueries(t *testing.T) {
-	r, _, db := keptFirst(t, keptShape{seconds: 90, handlers: 3, methods: 2, ops: 20})
-	n := 0
-	for test, span := range testSpans(r.Manifest) {
-		x := newStretch(db, r.Manifest.Epoch, span, 10*time.Second)
-		for _, g := range graphs() {
-			if len(g.histograms) == 0 {
-				continue
-			}
-			got, ok, err := x.graph(t.Context(), g)
-			lines, err2 := x.lines(t.Context(), g.query, false)
-			if err != nil || err2 != nil || !ok || len(lines) != 1 {
-				t.Fatalf("%s: %v, %v, %v, %d lines", g.spec.Name, ok, err, err2, len(lines))
-			}
-			want := x.line(lines[0], g.spec.Scale)
-			if !slices.Equal(got.T, want.T) {
-				t.Errorf("%s %s: at %v, want %v", test, g.spec.Name, got.T, want.T)
-				continue
-			}
-			for i, v := range want.V {
-				n++
-				if math.Abs(got.V[i]-v) > 1e-6*math.Abs(v) {
-					t.Errorf("%s %s: %v, want %v", test, g.spec.Name, got.V[i], v)
-				}
-			}
-		}
-	}
-	if n < 100 {
-		t.Errorf("%d values were compared", n)
-	}
-}
-
-// A rule about exactly what a graph shows puts its threshold into it; one about something else does not.
+// A rule about the same quantity as a graph puts its threshold into it; another rule does not.
 func TestThresholdsOfGraphs(t *testing.T) {
 	p, err := plan.Parse([]byte(keptPlan))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range graphSpecs(p) {
+	for _, s := range catalog().GraphSpecs(p) {
 		want := s.Name == "avg-api-times"
 		if (s.Threshold != nil) != want || want && s.Threshold.Value != 200 {
 			t.Errorf("%s has the threshold %+v", s.Name, s.Threshold)
@@ -188,34 +151,9 @@ func TestThresholdsOfGraphs(t *testing.T) {
 	}
 }
 
-func TestInParallel(t *testing.T) {
-	var sum atomic.Int64
-	if err := inParallel(100, func(i int) error { sum.Add(int64(i)); return nil }); err != nil || sum.Load() != 4950 {
-		t.Errorf("sum %d, %v", sum.Load(), err)
-	}
-	first, second := errors.New("first"), errors.New("second")
-	if err := inParallel(2, func(i int) error { return []error{first, second}[i] }); !errors.Is(err, first) && !errors.Is(err, second) {
-		t.Errorf("error %v", err)
-	}
-	if err := inParallel(0, func(int) error { return first }); err != nil {
-		t.Errorf("no work, but %v", err)
-	}
-}
-
-func TestTellApart(t *testing.T) {
-	lines := []report.PanelLine{{Name: "load"}, {Name: "load"}, {Name: "blocked"}}
-	tellApart(lines, []map[string]string{{"__name__": "a"}, {"__name__": "a", "role": "proxy", "instance": "proxy-0"}, {}})
-	got := []string{lines[0].Name, lines[1].Name, lines[2].Name}
-	if want := []string{"load this host", "load proxy-0", "blocked"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := legendOf("{{device}} read, {{ cpu }}", map[string]string{"device": "sda"}); got != "sda read," {
-		t.Errorf("legend %q", got)
-	}
-}
-
-// BenchmarkStoredReport is the command "plimsoll report" on eight stored runs of 90 minutes, from the first file that is read to the
-// last one that is written. PLIMSOLL_BENCH_STORE names a directory in which the runs are kept for the next time.
+// BenchmarkStoredReport is the command "plimsoll report" on eight stored runs of 90 minutes, from the first file that
+// is read to the last one that is written. PLIMSOLL_BENCH_STORE names a directory in which the runs are kept for the
+// next time.
 func BenchmarkStoredReport(b *testing.B) {
 	root := os.Getenv("PLIMSOLL_BENCH_STORE")
 	if root == "" {

@@ -2,28 +2,24 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"slices"
 
-	"plimsoll/comparison"
-	"plimsoll/plain"
+	"plimsoll/cmd/internal/own"
+	"plimsoll/evidence"
+	"plimsoll/judge/comparison"
 	"plimsoll/plan"
-	"plimsoll/probe"
-	"plimsoll/record"
-	"plimsoll/store"
-	"plimsoll/target"
+	"plimsoll/rig"
+	"plimsoll/run/store"
 )
 
 // resume goes on with a comparison that was cut. With a plan in the job, that must be the one that it began with.
-func (a *app) resume(ctx context.Context, id string, j job) error {
-	if j.aa {
-		return usagef("-aa and -resume: the comparison knows what it is; leave -aa out")
+func (a *app) resume(ctx context.Context, id string, j comparing) error {
+	if j.AA {
+		return plan.Usagef("-aa and -resume: the stored comparison has its own -aa; leave -aa out")
 	}
 	if _, err := os.Stat(j.root); err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	st, err := store.Open(j.root)
 	if err != nil {
@@ -31,15 +27,16 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	}
 	if id == "last" {
 		if id, err = st.LastComparison(); err != nil {
-			return usageError{err}
+			return plan.UsageError{Err: err}
 		}
 	}
 	c, err := st.Comparison(id)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
-	if stored, err := plan.ParseStored([]byte(c.Plan)); err == nil { // before the lock, which another process of this program needs
-		if done, err := a.isolate(ctx, stored); err != nil {
+	// This comes before the lock, which another process of this program needs.
+	if stored, err := evidence.Plan(c.Plan); err == nil {
+		if done, err := a.program().Isolate(ctx, stored); err != nil {
 			return err
 		} else if done {
 			return nil
@@ -47,13 +44,13 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	}
 	unlock, err := st.LockComparison(c.ID)
 	if errors.Is(err, store.ErrBusy) {
-		return usagef("%w; wait for it, or end it first", err)
+		return plan.Usagef("%w; wait for it, or end it first", err)
 	}
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if c, err = st.Comparison(c.ID); err != nil { // as it is, now that nobody else writes it
+	if c, err = st.Comparison(c.ID); err != nil { // as it is, now that no other process writes it
 		return err
 	}
 	stored, err := a.planOf(c)
@@ -61,7 +58,7 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 		return err
 	}
 	if err != nil {
-		return usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
+		return plan.Usagef("the stored plan of %s is none that this version reads: %w; begin a new comparison", c.ID, err)
 	}
 	switch {
 	case j.plan == nil:
@@ -69,100 +66,16 @@ func (a *app) resume(ctx context.Context, id string, j job) error {
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}
-	build, err := buildDigest()
+	build, err := rig.BuildDigest()
 	if err != nil {
 		return err
 	}
-	if err := comparison.Resumable(c, comparison.Config{Plan: withDefaultRules(j.plan), Tool: version(), Build: build, Load: st.Run}); err != nil {
-		return usageError{err}
+	if err := comparison.Resumable(c, comparison.Config{Plan: dialects.WithDefaultRules(j.plan), Tool: own.Version(), Build: build, Load: st.Run}); err != nil {
+		return plan.UsageError{Err: err}
 	}
-	if j.lost, err = a.lost(ctx, st, c); err != nil {
+	if j.Lost, err = a.program().Lost(ctx, st, c); err != nil {
 		return err
 	}
-	j.cut, j.aa = c, c.AA
+	j.Cut, j.AA = c, c.AA
 	return a.comparePlan(ctx, j)
-}
-
-// lost returns the runs of the store that were made for the comparison and that its file does not know: those that were under way
-// when it was cut, and one that had ended a moment before. They were not told of by an earlier resumption.
-func (a *app) lost(ctx context.Context, st *store.Store, c *record.Comparison) ([]string, error) {
-	entries, warnings, err := st.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range warnings {
-		plain.Fprintf(a.stderr, "plimsoll compare: %v\n", w)
-	}
-	known := map[string]bool{}
-	for _, r := range c.Runs {
-		known[r.Run] = true
-	}
-	for _, r := range c.Resumed {
-		for _, id := range r.Lost {
-			known[id] = true
-		}
-	}
-	var out []string
-	for _, e := range entries {
-		if e.Comparison == c.ID && !known[e.ID] {
-			out = append(out, e.ID)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
-}
-
-// A stack is what runs of one arm on one database must have alike, as far as the target tells it.
-type stack struct {
-	program  string // digest of its file
-	data     string // what the database holds before a run
-	database string // name and version of the server
-}
-
-func stackOf(d target.Description) stack {
-	return stack{program: d.Digest, data: d.Dataset, database: serverOf(d)}
-}
-
-// differs says in what a stack differs from the one that was; empty if in nothing that both tell.
-func (s stack) differs(was stack) string {
-	for _, x := range []struct{ what, was, is string }{
-		{"another build (digest ", clip(was.program, 19), clip(s.program, 19)},
-		{"on other data (", was.data, s.data},
-		{"on another database server (", was.database, s.database},
-	} {
-		if x.was != "" && x.is != x.was {
-			return fmt.Sprintf("%s%s, it was %s)", x.what, dash(x.is), x.was)
-		}
-	}
-	return ""
-}
-
-// sameAsBefore holds this host against that of the runs before the cut, and returns what they measured, by arm and engine.
-func (s *session) sameAsBefore(c *record.Comparison, cfg comparison.Config) (map[string]stack, error) {
-	var here probe.Host
-	if err := json.Unmarshal(s.host, &here); err != nil {
-		return nil, err
-	}
-	stacks := map[string]stack{}
-	for _, run := range c.Runs {
-		if run.Cut {
-			continue
-		}
-		r, err := cfg.Load(run.Run)
-		if err != nil {
-			return nil, err
-		}
-		var there probe.Host
-		if err := json.Unmarshal(r.Manifest.Host, &there); err != nil {
-			return nil, fmt.Errorf("run %s: its host: %w", run.Run, err)
-		}
-		if there.Digest() != here.Digest() {
-			return nil, usagef("comparison %s: run %s was made on another host, or the settings of this one have changed (fingerprint %s, this is %s): go on there, or begin a new comparison",
-				c.ID, run.Run, there.Digest(), here.Digest())
-		}
-		if d, ok := targetOf(r.Manifest); ok {
-			stacks[run.Arm+" "+run.Engine] = stackOf(d)
-		}
-	}
-	return stacks, nil
 }

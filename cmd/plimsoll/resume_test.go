@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,15 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/comparison"
-	"plimsoll/plan"
-	"plimsoll/probe"
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/cmd/internal/own"
+	"plimsoll/judge/comparison"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
-// looksPlan compares two builds by their errors, of which there are none: operations are too few for a percentile. Gates are open, so
-// that the first look decides on a busy host too: what is tested is the course of a comparison, not its numbers.
+// looksPlan compares two builds by their errors, of which there are none: operations are too few for a percentile.
+// Gates are open, so that the first look decides on a busy host too: the test is about the course of a comparison,
+// not its numbers.
 const looksPlan = `
 name: looks
 target: {driver: refnull}
@@ -39,8 +39,8 @@ func until(t *testing.T, output *safeBuffer, text string) {
 	}
 }
 
-// A comparison of a build with itself, with planned looks, is killed in its second run and goes on. What it leaves in the registry
-// is cited by the next.
+// A comparison of a build with itself, with planned looks, is killed in its second run and goes on. Its entry in the
+// registry is cited by the next.
 func TestKilledComparisonGoesOn(t *testing.T) {
 	cmd, root, output := startPlan(t, looksPlan, "compare", "-aa")
 	stored := filepath.Join(root, "store")
@@ -49,7 +49,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if err := busy.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, busy, 20*time.Second, busyOut); status != exitUsage || !strings.Contains(busyOut.String(), "another process is carrying it out") {
+	if status := wait(t, busy, 20*time.Second, busyOut); status != rig.ExitUsage || !strings.Contains(busyOut.String(), "another process is carrying it out") {
 		t.Errorf("resumed while it was going: status %d\n%s", status, busyOut)
 	}
 	until(t, output, "block 1/12  run 2/24")
@@ -77,11 +77,11 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if err := os.WriteFile(other, []byte(strings.Replace(looksPlan, "users: 2,", "users: 3,", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != exitUsage || !strings.Contains(out, "began with the plan sha256:") {
+	if status, out := run(20*time.Second, "compare", "-resume", "last", other); status != rig.ExitUsage || !strings.Contains(out, "began with the plan sha256:") {
 		t.Errorf("resumed with another plan: status %d\n%s", status, out)
 	}
 	status, out := run(4*time.Minute, "compare", "-resume", "last", filepath.Join(root, "plan.yaml"))
-	if status == exitTool || status == exitUsage {
+	if status == rig.ExitTool || status == rig.ExitUsage {
 		t.Fatalf("status %d\n%s", status, out)
 	}
 	st, err := store.Open(stored)
@@ -106,7 +106,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if want := c.Looks[c.Taken()-1].Blocks; last > want || len(cells) > 2*want || len(cells)%2 != 0 {
 		t.Errorf("%d cells, the last of block %d; the last look was after %d blocks", len(cells), last, want)
 	}
-	if status == exitOK && (c.Taken() != 1 || len(cells) != 12) {
+	if status == rig.ExitOK && (c.Taken() != 1 || len(cells) != 12) {
 		t.Errorf("the verdict is same, at look %d from %d runs; want the first from 12", c.Taken(), len(cells))
 	}
 	for cell, n := range cells {
@@ -114,7 +114,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("cell %v was judged %d times", cell, n)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report.md"))
+	b, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}
-	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != exitUsage || !strings.Contains(out, "is complete: there is nothing to resume") {
+	if status, out := run(20*time.Second, "compare", "-resume", c.ID); status != rig.ExitUsage || !strings.Contains(out, "is complete: there is nothing to resume") {
 		t.Errorf("resumed when complete: status %d\n%s", status, out)
 	}
 	lines, warnings, err := st.AA()
@@ -131,7 +131,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 		t.Fatal(err, warnings)
 	}
 	if len(lines) == 0 {
-		if status != exitInvalid {
+		if status != rig.ExitInvalid {
 			t.Errorf("status %d and no line in the registry\n%s", status, out)
 		}
 		t.Logf("the host was too busy for a single valid line (status %d)", status)
@@ -148,7 +148,7 @@ func TestKilledComparisonGoesOn(t *testing.T) {
 	if err := next.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, next, 30*time.Second, said); status != exitTool {
+	if status := wait(t, next, 30*time.Second, said); status != rig.ExitTool {
 		t.Errorf("interrupted with status %d", status)
 	}
 	for _, want := range []string{"noise of this environment (sd of runs, from 1 comparison of a build with itself)", "1 line was better or worse", "0 of 12 blocks judged", "plimsoll compare -resume "} {
@@ -173,14 +173,14 @@ func TestResumeUsage(t *testing.T) {
 		{"nobody", []string{"compare", "-resume", "nobody"}, "not in the store"},
 		{"both", []string{"compare", "-resume", "last", "-aa"}, "leave -aa out"},
 	} {
-		if status, _, errOut := inStore(t, root, tt.args...); status != exitUsage || !strings.Contains(errOut, tt.want) {
+		if status, _, errOut := inStore(t, root, tt.args...); status != rig.ExitUsage || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: status %d, %q; want 2 and %q", tt.name, status, errOut, tt.want)
 		}
 		if _, err := store.Open(root); err != nil { // from the second on it is one
 			t.Fatal(err)
 		}
 	}
-	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "compare", "-resume", "last"); status != exitUsage || !strings.Contains(errOut, "missing") {
+	if status, _, errOut := inStore(t, filepath.Join(root, "missing"), "compare", "-resume", "last"); status != rig.ExitUsage || !strings.Contains(errOut, "missing") {
 		t.Errorf("no store: status %d, %q", status, errOut)
 	}
 	// A comparison whose program was another one.
@@ -192,12 +192,12 @@ func TestResumeUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &record.Comparison{ID: "c1", State: record.Running, Plan: p.String(), PlanDigest: p.Digest(), Tool: version(), Build: "sha256:other", Blocks: 12, Looks: comparison.PlannedLooks(p),
+	c := &record.Comparison{ID: "c1", State: record.Running, Plan: p.String(), PlanDigest: p.Digest(), Tool: own.Version(), Build: "sha256:other", Blocks: 12, Looks: comparison.PlannedLooks(p),
 		Arms: []string{"base", p.Compare.Arms[1].Name}, Engines: comparison.Engines(p)}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errOut := inStore(t, root, "compare", "-resume", "c1"); status != exitUsage || !strings.Contains(errOut, "another build of plimsoll") {
+	if status, _, errOut := inStore(t, root, "compare", "-resume", "c1"); status != rig.ExitUsage || !strings.Contains(errOut, "another build of plimsoll") {
 		t.Errorf("another build: status %d, %q", status, errOut)
 	}
 }
@@ -218,7 +218,7 @@ func TestListNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, _ := inStore(t, root, "ls", "-aa")
-	// A run sd of 2 % finds 4.1 % in six blocks (the study says), as a ratio of geometric means.
+	// A run sd of 2 % finds 4.1 % in six blocks (by the study), as a ratio of geometric means.
 	for _, want := range []string{"abc", "mysql", "capacity", "2 %", "4.11 %", "1 of 2", "a host", "a load", "  12  "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing (status %d) in\n%s", want, status, out)
@@ -232,76 +232,6 @@ func TestListNoise(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 1 || rows[0].RunSD < 0.0199 || rows[0].RunSD > 0.0201 || rows[0].False != 1 {
 		t.Errorf("%v, %v", rows, err)
-	}
-}
-
-// Users and the search's start are each database's own.
-func TestUsersPerDatabase(t *testing.T) {
-	p, err := known().Parse([]byte(`
-name: n
-target: {driver: refchat}
-database: {engine: [postgresql, mysql]}
-workload: {behavior: poster}
-bounded: {users: {postgresql: 7500, mysql: 5000}}
-unbounded: {max_users: 9000, start: {postgresql: 6000, mysql: 4000}}
-compare: {arms: {base: {}, new: {}}, combine: true}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &session{plan: withDefaultRules(p)}
-	for engine, want := range map[string][2]int{plan.PostgreSQL: {7500, 6000}, plan.MySQL: {5000, 4000}} {
-		spec := s.spec(part{engine: engine, bounded: true, unbounded: true}, nil, nil, nil, nil, time.Time{})
-		if spec.Bounded.Users != want[0] || spec.Search.Start != want[1] {
-			t.Errorf("%s: %d users, search from %d; want %v", engine, spec.Bounded.Users, spec.Search.Start, want)
-		}
-		if n := s.users(part{engine: engine, bounded: true}); n != want[0] {
-			t.Errorf("%s is provisioned for %d users, want %d", engine, n, want[0])
-		}
-	}
-}
-
-// A comparison goes on with the host and the programs that it began with, or not at all.
-func TestSameAsBefore(t *testing.T) {
-	host := func(kernel string) json.RawMessage {
-		b, err := json.Marshal(probe.Host{Kernel: kernel, CPUs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	c := &record.Comparison{ID: "c", Runs: []record.ComparisonRun{{Run: "lost", Cut: true}, {Run: "r1", Arm: "base", Engine: "mysql"}}}
-	cfg := comparison.Config{Load: func(id string) (*record.Run, error) {
-		if id != "r1" {
-			return nil, errors.New("nobody asks for a run that is not judged")
-		}
-		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`)}}, nil
-	}}
-	stacks, err := (&session{host: host("6.1")}).sameAsBefore(c, cfg)
-	was := stacks["base mysql"]
-	if err != nil || was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
-		t.Errorf("%v, %v", stacks, err)
-	}
-	for _, tt := range []struct {
-		is   stack
-		want string
-	}{
-		{was, ""},
-		{stack{"sha256:second", was.data, was.database}, "another build (digest sha256:second, it was sha256:first)"},
-		{stack{was.program, "mine sha256:2", was.database}, "on other data (mine sha256:2, it was mine sha256:1)"},
-		{stack{was.program, "", was.database}, "on other data (-, it was mine sha256:1)"},
-		{stack{was.program, was.data, "PostgreSQL 15.19"}, "on another database server (PostgreSQL 15.19, it was PostgreSQL 15.18)"},
-	} {
-		if got := tt.is.differs(was); got != tt.want {
-			t.Errorf("%v: %q, want %q", tt.is, got, tt.want)
-		}
-	}
-	if got := was.differs(stack{}); got != "" {
-		t.Errorf("from what nobody knows: %q", got)
-	}
-	_, err = (&session{host: host("6.2")}).sameAsBefore(c, cfg)
-	if statusOf(err) != exitUsage || !strings.Contains(err.Error(), "run r1 was made on another host") {
-		t.Errorf("another kernel: %v", err)
 	}
 }
 

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/dialect"
 	"plimsoll/plan"
 )
 
-// TestEveryBoundedTestHasRules: a plan with nothing but bounded is judged by failed operations and, where its users keep WebSockets, by those that break;
-// rules of its own are kept.
+// TestEveryBoundedTestHasRules: a plan with nothing but bounded is judged by failed operations and, where its users
+// keep WebSockets, by those that break; rules of its own are kept.
 func TestEveryBoundedTestHasRules(t *testing.T) {
 	const chat = "name: n\ntarget: {driver: external, url: \"http://h\"}\nworkload: {behavior: mattermost, share: 90%, with: {poster: 10%}}\n"
 	posters, feed := strings.Replace(chat, "mattermost, share: 90%, with: {poster: 10%}", "poster", 1), strings.Replace(chat, "mattermost, share: 90%, with: {poster: 10%}", "newsfeed", 1)
@@ -19,13 +20,13 @@ func TestEveryBoundedTestHasRules(t *testing.T) {
 		name, src string
 		want      []string
 	}{
-		{"the README's", chat + "bounded: {users: 200}\n", []string{plan.FailedOperations, disconnectedUsers}},
+		{"the README's", chat + "bounded: {users: 200}\n", []string{plan.FailedOperations, dialect.DisconnectedUsers}},
 		{"posters", posters + "bounded: {users: 200}\n", []string{plan.FailedOperations}},
 		{"a news feed", feed + "bounded: {users: 3}\n", []string{plan.FailedOperations}},
-		{"rules of its own", chat + "bounded: {users: 200, slo: [\"p99(op) < 2s\"]}\n", []string{"p99(op) < 2s", plan.FailedOperations, disconnectedUsers}},
+		{"rules of its own", chat + "bounded: {users: 200, slo: [\"p99(op) < 2s\"]}\n", []string{"p99(op) < 2s", plan.FailedOperations, dialect.DisconnectedUsers}},
 		{"limits of its own", chat + "bounded: {users: 200, slo: [\"rate(errors) < 5%\", \"rate(disconnected) < 50%\"]}\n", []string{"rate(errors) < 5% min 40", "rate(disconnected) < 50% min 4"}},
 		{"a search's", chat + "bounded: {users: 200}\nunbounded: {max_users: 900, slo: [\"p99(op) < 2s\"]}\n", []string{"p99(op) < 2s", plan.FailedOperations}},
-		{"its own, not the search's", chat + "bounded: {users: 200, slo: [\"rate(errors) < 5%\"]}\nunbounded: {max_users: 900, slo: [\"p99(op) < 2s\"]}\n", []string{"rate(errors) < 5% min 40", disconnectedUsers}},
+		{"its own, not the search's", chat + "bounded: {users: 200, slo: [\"rate(errors) < 5%\"]}\nunbounded: {max_users: 900, slo: [\"p99(op) < 2s\"]}\n", []string{"rate(errors) < 5% min 40", dialect.DisconnectedUsers}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := known().Parse([]byte(tt.src))
@@ -34,7 +35,7 @@ func TestEveryBoundedTestHasRules(t *testing.T) {
 			}
 			before := p.String()
 			var got []string
-			for _, r := range withDefaultRules(p).BoundedRules() {
+			for _, r := range dialects.WithDefaultRules(p).BoundedRules() {
 				got = append(got, r.Source)
 			}
 			if !slices.Equal(got, tt.want) {
@@ -43,7 +44,7 @@ func TestEveryBoundedTestHasRules(t *testing.T) {
 			if p.String() != before {
 				t.Error("the caller's plan was changed")
 			}
-			if _, err := plan.Parse([]byte(withDefaultRules(p).String())); err != nil {
+			if _, err := plan.Parse([]byte(dialects.WithDefaultRules(p).String())); err != nil {
 				t.Errorf("the stored plan is not readable: %v", err)
 			}
 		})
@@ -57,7 +58,7 @@ func TestEverySearchLimitsFailedOperations(t *testing.T) {
 		if p.Unbounded == nil {
 			return
 		}
-		if q := withDefaultRules(p); !slices.ContainsFunc(q.Unbounded.SLO, plan.SLO.LimitsErrors) {
+		if q := dialects.WithDefaultRules(p); !slices.ContainsFunc(q.Unbounded.SLO, plan.SLO.LimitsErrors) {
 			t.Errorf("no rule limits failed operations: %v", q.Unbounded.SLO)
 		}
 	}
@@ -80,7 +81,7 @@ func TestEverySearchLimitsFailedOperations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Target: plan.Target{Driver: "external"}, Unbounded: &plan.Unbounded{MaxUsers: 1, SLO: tt.slo}}
 			has(t, p)
-			if n := len(withDefaultRules(p).Unbounded.SLO); n != tt.rules {
+			if n := len(dialects.WithDefaultRules(p).Unbounded.SLO); n != tt.rules {
 				t.Errorf("%d rules, want %d", n, tt.rules)
 			}
 			if len(p.Unbounded.SLO) != len(tt.slo) {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"time"
 
-	"plimsoll/plain"
-	"plimsoll/plan"
-	"plimsoll/record"
+	"plimsoll/internal/plain"
+	"plimsoll/rig"
+	"plimsoll/run/record"
 )
 
 // bounded is the verb run: one bounded trial.
@@ -30,6 +28,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	arm := fs.String("arm", "", "arm, when the plan compares some (default base)")
 	users := fs.Int("users", 0, "users of the bounded test, or start of the search, instead of the plan's")
 	rate := a.calibrateFlag(fs)
+	keep := keepFlag(fs)
 	a.outwardFlags(fs)
 	rest, err := parse(fs, args, 1, 1)
 	if err != nil {
@@ -39,31 +38,34 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if err != nil {
 		return err
 	}
-	pt := part{arm: *arm, engine: *engine, bounded: bounded, unbounded: !bounded, start: *users}
-	if p, err = a.narrow(p, &pt, *users); err != nil {
+	pt := rig.RunPart{Arm: *arm, Engine: *engine, Bounded: bounded, Unbounded: !bounded, Start: *users}
+	if p, err = a.program().Narrow(p, &pt, *users); err != nil {
 		return fmt.Errorf("%s: %w", rest[0], err)
 	}
-	s, end, err := a.begin(ctx, p, *root, *rate)
+	s, end, err := rig.Begin(ctx, a.program(), p, *root, *rate)
 	if err != nil {
 		return err
 	}
 	defer end()
-	deployed := s.newDeployments()
-	defer deployed.close()
-	s.prog.what(rest[0], 0)
-	sys, err := deployed.system(ctx, pt)
+	deployed := s.NewDeployments()
+	defer deployed.Close()
+	s.Progress.What(rest[0], 0)
+	sys, err := deployed.System(ctx, pt)
 	if err != nil {
 		return err
 	}
-	if err := s.foretell(pt); err != nil {
+	if err := s.Foretell(pt); err != nil {
 		return err
 	}
-	r, out, err := s.trial(ctx, sys, pt)
-	deployed.close()
+	r, out, err := s.Trial(ctx, sys, pt)
+	deployed.Close()
 	if err != nil {
 		return err
 	}
-	s.prog.end()
+	if out.Interrupted == "" && !*keep {
+		deployed.Clear()
+	}
+	s.Progress.End()
 	sh, err := look(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return err
@@ -71,15 +73,14 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 	if *asJSON {
 		err = a.json(sh)
 	} else {
-		a.printRun(sh, false)
-		_, err = plain.Fprintf(a.stdout, "\nrun: %s\n", r.Dir)
+		err = sh.screen(r.Dir).Write(a.stdout, 0)
 	}
 	if err != nil {
 		return err
 	}
 	var statuses []int
 	if out.Interrupted != "" && ctx.Err() != nil {
-		statuses = append(statuses, exitTool)
+		statuses = append(statuses, rig.ExitTool)
 	} else {
 		statuses = append(statuses, foundStatus(r.Validity.Valid, out.Capacity))
 	}
@@ -93,84 +94,21 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		for _, b := range out.Broken {
 			plain.Fprintf(a.stderr, "plimsoll: rule broken: %s\n", b)
 		}
-		statuses = append(statuses, exitSLO)
+		statuses = append(statuses, rig.ExitSLO)
 	}
-	if status := worst(statuses...); status != exitOK {
-		return statusError(status)
+	if status := rig.Worst(statuses...); status != rig.ExitOK {
+		return rig.StatusError(status)
 	}
 	return nil
 }
 
-// foundStatus is the exit status of a run by its validity and by what its search found.
+// foundStatus is the exit status of a run by its validity and by the result of its search.
 func foundStatus(valid bool, c *record.Capacity) int {
 	switch {
 	case !valid || c != nil && c.Kind == record.Invalid:
-		return exitInvalid
+		return rig.ExitInvalid
 	case c != nil && c.Kind == record.Unstable:
-		return exitInconclusive
+		return rig.ExitInconclusive
 	}
-	return exitOK
-}
-
-// foretell says before a search how long it may take.
-func (s *session) foretell(pt part) error {
-	search := s.spec(pt, nil, nil, nil, nil, time.Time{}).Search
-	if search == nil {
-		return nil
-	}
-	f, err := search.Forecast()
-	if err != nil {
-		return usagef("unbounded: %w", err)
-	}
-	s.prog.say("search from %d to at most %d users: %v", search.Start, search.Max, f)
-	return nil
-}
-
-// narrow checks that the plan has the test and picks engine and arm.
-func (a *app) narrow(p *plan.Plan, pt *part, users int) (*plan.Plan, error) {
-	p = withDefaultRules(p)
-	switch {
-	case pt.bounded && p.Bounded == nil:
-		return nil, usagef("the plan has no bounded test; add a bounded section, or use capacity")
-	case pt.unbounded && p.Unbounded == nil:
-		return nil, usagef("the plan has no unbounded test; add an unbounded section, or use run")
-	}
-	if p.Compare != nil && pt.arm == "" {
-		pt.arm = plan.Base
-	}
-	asked := pt.engine
-	pt.engine = p.EngineOf(pt.arm, asked)
-	if asked != "" && asked != pt.engine {
-		return nil, usagef("-database %s: the arm %s has a database of its own, %s", asked, pt.arm, pt.engine)
-	}
-	if pt.arm != "" {
-		if p.Compare == nil {
-			return nil, usagef("-arm %s: the plan compares no arms", pt.arm)
-		}
-		if _, ok := p.Compare.Arm(pt.arm); !ok {
-			return nil, usagef("-arm %s: the plan has no such arm", pt.arm)
-		}
-	}
-	q := *p
-	if users > 0 && pt.bounded {
-		b := *p.Bounded
-		b.Users = plan.PerEngine{"": users}
-		q.Bounded = &b
-	}
-	if users < 0 {
-		return nil, usageError{errors.New("-users: want a number above 0")}
-	}
-	if pt.unbounded && users > p.Unbounded.MaxUsers {
-		return nil, usagef("-users %d: the search would start above unbounded.max_users, which is %d; start lower, or raise that in the plan", users, p.Unbounded.MaxUsers)
-	}
-	if pt.engine != "" {
-		found := false
-		for _, e := range p.Engines() {
-			found = found || e == pt.engine
-		}
-		if !found {
-			return nil, usagef("-database %s: the plan has %v", pt.engine, p.Engines())
-		}
-	}
-	return &q, nil
+	return rig.ExitOK
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/rig"
 )
 
 // published are tables of supported users that Mattermost's release team published, cell for cell, with the numbers
@@ -17,7 +19,8 @@ var published = []struct {
 	name, arms, csv string
 	flags           []string
 	tables          []publishedTable
-	// blocks is the table that is added: what it would have taken to say the same within 5 %.
+	// blocks is the table that is added: the blocks that finding the same within 5 % would have
+	// taken.
 	blocks [][]string
 }{
 	{
@@ -118,8 +121,8 @@ func tables(text string) map[string][][]string {
 
 func equal(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
 
-// resultsText is the file results.txt of load-test-ng with the supported users of one run, as its command writes it. The
-// published reports do not say the errors.
+// resultsText is the file results.txt of load-test-ng with the supported users of one run, as its command writes it.
+// The published reports do not have the errors.
 func resultsText(arms [2]string, rows [][3]string) string {
 	const ruler = "=================================================="
 	var b strings.Builder
@@ -133,7 +136,8 @@ func resultsText(arms [2]string, rows [][3]string) string {
 	return b.String()
 }
 
-// The tables that people published come out of their numbers, cell for cell, with what they lack.
+// The tables that people published follow from their numbers, cell for cell, with the missing
+// columns.
 func TestPublishedTables(t *testing.T) {
 	for _, tt := range published {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +159,7 @@ func TestPublishedTables(t *testing.T) {
 func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, files map[string]string, args ...string) {
 	t.Helper()
 	status, out, errOut := call(t, files, args...)
-	if status != exitInconclusive || errOut != "" {
+	if status != rig.ExitInconclusive || errOut != "" {
 		t.Errorf("status %d, stderr %q; want 4 and silence", status, errOut)
 	}
 	if n := strings.Count(out, "**INDICATIVE**"); n == 0 || strings.Contains(out, "**SAME**") || strings.Contains(out, "**BETTER**") {
@@ -172,7 +176,7 @@ func checkPublished(t *testing.T, want []publishedTable, blocks [][]string, file
 	}
 }
 
-// With several databases, those of one run are compared too unless nobody asks for it.
+// With several databases, those of one run are compared too by default.
 func TestDatabasesAreComparedByDefault(t *testing.T) {
 	_, out, _ := call(t, map[string]string{"a.csv": published[0].csv}, "judge", "-md", "-arms", published[0].arms, "a.csv")
 	got := tables(out)["Supported users in unbounded tests"]
@@ -181,7 +185,7 @@ func TestDatabasesAreComparedByDefault(t *testing.T) {
 	}
 }
 
-// What comes by a pipe is read like a file.
+// Input from a pipe is read like a file.
 func TestPublishedTablesByPipe(t *testing.T) {
 	arms := [2]string{"v9.11.16", "v10.5.7"}
 	for name, text := range map[string]string{

@@ -4,25 +4,25 @@ import (
 	"context"
 	"flag"
 	"path/filepath"
-	"sync"
 	"time"
 
-	"plimsoll/plain"
-	"plimsoll/record"
-	"plimsoll/series"
-	"plimsoll/store"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 // serve answers the Prometheus HTTP API over a run.
 func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, or its directory")
-	listen := fs.String("listen", "127.0.0.1:9090", "`address` to listen at; others than the loopback device's let whoever reaches them read the run")
+	listen := fs.String("listen", "127.0.0.1:9090", "`address` to listen at; beyond the loopback device, any host that reaches it can read the run")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
 	if *id == "" {
-		return usagef("say which run: serve -prometheus RUN")
+		return plan.Usagef("say which run: serve -prometheus RUN")
 	}
 	st, err := store.Open(*root)
 	if err != nil {
@@ -30,25 +30,25 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	}
 	r, err := st.Run(*id)
 	if err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
-	f, err := follow(filepath.Join(r.Dir, record.SeriesDir))
+	f, err := rig.Follow(filepath.Join(r.Dir, record.SeriesDir))
 	if err != nil {
 		return err
 	}
-	defer f.close()
-	if first, last, ok := f.db.Bounds(); ok {
+	defer f.Close()
+	if first, last, ok := f.DB.Bounds(); ok {
 		plain.Fprintf(a.stderr, "plimsoll: run %s, series from %s to %s\n", r.Manifest.ID, first.Format(time.RFC3339), last.Format(time.RFC3339))
 	} else {
 		plain.Fprintf(a.stderr, "plimsoll: run %s has no series\n", r.Manifest.ID)
 	}
-	if !f.db.Sealed() {
+	if !f.DB.Sealed() {
 		plain.Fprintf(a.stderr, "plimsoll: the run was not closed: it was killed or is going on. Its log is read anew while it grows, at the cost of CPU time on this host; run -serve answers from the run itself\n")
 	}
-	if err := f.db.Damage(); err != nil {
+	if err := f.DB.Damage(); err != nil {
 		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
-	stop, err := a.servePrometheus(*listen, "-listen", series.QueryTimeout, f.source)
+	stop, err := a.program().ServeStored(*listen, "-listen", f)
 	if err != nil {
 		return err
 	}
@@ -57,63 +57,15 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	return nil
 }
 
-// A follower keeps the series of a run open, and opens them anew while another process writes them: a log can only be
-// read from its beginning.
-type follower struct {
-	dir    string
-	mu     sync.RWMutex // held for reading while a request is answered
-	db     *series.DB
-	opened time.Time
-	took   time.Duration
+// outwardFlags adds the flags of verbs that carry out runs.
+func (a *app) outwardFlags(fs *flag.FlagSet) {
+	a.out = new(rig.Export)
+	fs.StringVar(&a.out.Listen, "serve", "", "`address`, such as 127.0.0.1:9090, at which the runs under way answer the Prometheus HTTP API")
+	fs.StringVar(&a.out.Push, "remote-write", "", "`URL` of a server that is sent all series by Prometheus remote write; credentials by PLIMSOLL_REMOTE_WRITE_TOKEN or PLIMSOLL_REMOTE_WRITE_BASIC (user:password), or files named by these and _FILE")
 }
 
-// followPause is the least time between two readings of a log; one that takes long is read less often, so that it takes a
-// tenth of a core at most.
-const followPause = 5 * time.Second
-
-func follow(dir string) (*follower, error) {
-	f := &follower{dir: dir}
-	return f, f.open()
-}
-
-func (f *follower) open() error {
-	began := time.Now()
-	db, err := series.Open(f.dir)
-	if err != nil {
-		return err
-	}
-	if f.db != nil {
-		err = f.db.Close()
-	}
-	f.db, f.opened, f.took = db, time.Now(), time.Since(began)
-	return err
-}
-
-func (f *follower) due() bool {
-	return !f.db.Sealed() && time.Since(f.opened) >= max(followPause, 10*f.took)
-}
-
-// source is a promapi.Source.
-func (f *follower) source() (*series.DB, func(), error) {
-	f.mu.RLock()
-	if !f.due() {
-		return f.db, f.mu.RUnlock, nil
-	}
-	f.mu.RUnlock()
-	f.mu.Lock()
-	if f.due() {
-		// At the moment in which the run is sealed, neither log nor block may be readable: the old state goes on.
-		if f.open() != nil {
-			f.opened = time.Now()
-		}
-	}
-	f.mu.Unlock()
-	f.mu.RLock()
-	return f.db, f.mu.RUnlock, nil
-}
-
-func (f *follower) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_ = f.db.Close()
+// keepFlag adds the flag that keeps the state of the systems under test.
+func keepFlag(fs *flag.FlagSet) *bool {
+	return fs.Bool("keep", false, "keep the state directories (databases, logs) of the systems under test in the store's directory state; "+
+		"by default a finished command removes those that it made, and never one that was there before")
 }

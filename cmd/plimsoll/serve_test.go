@@ -24,7 +24,8 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/compression"
 
-	"plimsoll/series"
+	"plimsoll/rig"
+	"plimsoll/watch/series"
 )
 
 // receiver is a server for remote write.
@@ -83,8 +84,8 @@ func clientOf(t *testing.T, output *safeBuffer) v1.API {
 	return nil
 }
 
-// TestPrometheusOverARun asks a run with a client that is not ours, while it lasts and afterwards, has it written to
-// another server, and draws the dashboards' queries on it.
+// TestPrometheusOverARun queries a run with a client that is not ours, while it lasts and afterwards, has it written
+// to another server, and draws the dashboards' queries on it.
 func TestPrometheusOverARun(t *testing.T) {
 	outside := &receiver{metrics: map[string]bool{}, runs: map[string]bool{}}
 	srv := httptest.NewServer(outside)
@@ -118,7 +119,7 @@ func TestPrometheusOverARun(t *testing.T) {
 	if first == nil || !strings.Contains(first.Error(), "503") {
 		t.Errorf("before the run: %v", first)
 	}
-	if status := wait(t, cmd, 120*time.Second, output); status != exitOK && status != exitInvalid {
+	if status := wait(t, cmd, 120*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
 	if strings.Contains(output.String(), "s3cret") {
@@ -135,7 +136,7 @@ func TestPrometheusOverARun(t *testing.T) {
 	}()
 	defer func() {
 		stop()
-		if status := <-ended; status != exitOK {
+		if status := <-ended; status != rig.ExitOK {
 			t.Errorf("serve ended with status %d: %s", status, said.String())
 		}
 	}()
@@ -197,7 +198,7 @@ func TestPrometheusOverARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, other, 120*time.Second, otherOutput); status != exitOK && status != exitInvalid {
+	if status := wait(t, other, 120*time.Second, otherOutput); status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s", status, otherOutput.String())
 	}
 	has := namesOf(t, otherRoot)
@@ -264,10 +265,10 @@ type dashboard struct {
 	}
 }
 
-// recordedNames are the metrics of the host probe's fixtures: a machine may lack some of what another has, such as PSI.
+// recordedNames are the metrics of the host probe's fixtures: a machine may lack some that another has, such as PSI.
 func recordedNames(t *testing.T) []string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "probe", "testdata", "host.golden"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "watch", "probe", "testdata", "host.golden"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,59 +374,5 @@ func checkDashboards(t *testing.T, has map[string]bool) {
 				return nil
 			})
 		}
-	}
-}
-
-// TestFollower reads what another writer is writing, and the block when it has closed.
-func TestFollower(t *testing.T) {
-	dir := t.TempDir() + "/series"
-	w, err := series.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t0 := time.Unix(1_700_000_000, 0)
-	add := func(i int) {
-		if err := w.Append(t0.Add(time.Duration(i)*time.Second), []series.Sample{{Name: "n", Value: float64(i)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	last := func(f *follower) time.Duration {
-		db, release, err := f.source()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer release()
-		_, end, _ := db.Bounds()
-		return end.Sub(t0)
-	}
-	add(1)
-	f, err := follow(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.close()
-	add(2)
-	if got := last(f); got != time.Second {
-		t.Errorf("read anew at once: %v", got)
-	}
-	f.opened = time.Now().Add(-2*followPause - 20*f.took)
-	if got := last(f); got != 2*time.Second {
-		t.Errorf("not read anew after its pause: %v", got)
-	}
-	add(3)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f.opened = time.Time{}
-	if got := last(f); got != 3*time.Second || !f.db.Sealed() {
-		t.Errorf("after the run's end: %v, sealed %v", got, f.db.Sealed())
-	}
-	// What cannot be read for a moment leaves the old state.
-	g := &follower{dir: dir + "-gone", db: f.db}
-	if err := g.open(); err == nil {
-		t.Error("a directory that is not there was opened")
-	}
-	if got := last(g); got != 3*time.Second {
-		t.Errorf("after a failure: %v", got)
 	}
 }

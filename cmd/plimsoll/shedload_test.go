@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/judge/limiter"
 	"plimsoll/plan"
-	"plimsoll/record"
-	"plimsoll/verdict"
+	"plimsoll/run/record"
 )
 
-// shedPlan searches from 20 users, two posts a second each, to far more than the proxy lets through. Its gates are open: the test's other
-// work on the machine says nothing about what is counted.
+// shedPlan searches from 20 users, two posts a second each, to far more than the proxy lets through. Its gates are
+// open: the test's other work on the machine does not affect the counts.
 const shedPlan = `
 name: shed
 seed: 7
@@ -55,8 +55,9 @@ func (s *shedder) refuses(r *http.Request) bool {
 	return true
 }
 
-// TestShedLoadIsNotCarried: a search ends where a server begins to refuse, by 429 or by cutting connections, and the refusals are its
-// limiter. Without a rule that looks at them, all users were "supported", and nothing limited the run.
+// TestShedLoadIsNotCarried: a search ends where a server begins to refuse, by 429 or by cutting connections, and the
+// refusals are its limiter. Without a rule that looks at them, all users were "supported", and nothing limited the
+// run.
 func TestShedLoadIsNotCarried(t *testing.T) {
 	exe, err := program()
 	if err != nil {
@@ -66,10 +67,10 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 		name, slo, kind, failures string
 		refuse                    http.HandlerFunc
 	}{
-		{"429", "", verdict.LimitRefusals, "4xx ", func(w http.ResponseWriter, _ *http.Request) {
+		{"429", "", limiter.LimitRefusals, "4xx ", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "slow down", http.StatusTooManyRequests)
 		}},
-		{"cut connections", `, slo: ["p99(op) < 2s"]`, verdict.LimitCut, "header ", func(w http.ResponseWriter, _ *http.Request) {
+		{"cut connections", `, slo: ["p99(op) < 2s"]`, limiter.LimitCut, "header ", func(w http.ResponseWriter, _ *http.Request) {
 			if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
 				if tcp, ok := c.(*net.TCPConn); ok {
 					_ = tcp.SetLinger(0)
@@ -104,7 +105,8 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 				t.Fatalf("%v: %v\n%s\n%s", err, jerr, out, said.String())
 			}
 			c := got.Manifest.Capacity
-			if c != nil && c.Kind == record.Unstable && float64(c.Reached) <= 45 { // on a busy machine the search may say that it does not know
+			// On a busy machine the search may end without an answer.
+			if c != nil && c.Kind == record.Unstable && float64(c.Reached) <= 45 {
 				return
 			}
 			if err != nil || c == nil || c.Kind != record.Estimate || c.Users < 20 || c.Users > 45 || c.Rule != plan.FailedOperations {
@@ -114,14 +116,14 @@ func TestShedLoadIsNotCarried(t *testing.T) {
 			if l == nil || l.Kind != tt.kind || !strings.Contains(l.Failed, tt.failures) {
 				t.Fatalf("the limiter is %+v, want %s with its failures", l, tt.kind)
 			}
-			if tt.kind == verdict.LimitRefusals && !strings.Contains(l.Failed, "(429 ") {
+			if tt.kind == limiter.LimitRefusals && !strings.Contains(l.Failed, "(429 ") {
 				t.Errorf("no count of the status: %s", l.Failed)
 			}
 			all := got.Ops[len(got.Ops)-1]
 			if all.Name != "op" || int(all.Errors) > shed.refused || all.Errors == 0 {
 				t.Errorf("%d operations %s failed, %d were refused", all.Errors, all.Name, shed.refused)
 			}
-			if tt.kind == verdict.LimitRefusals && all.Status["429"] != all.Class["4xx"] {
+			if tt.kind == limiter.LimitRefusals && all.Status["429"] != all.Class["4xx"] {
 				t.Errorf("of the class 4xx %v, of status 429 %v", all.Class, all.Status)
 			}
 		})

@@ -14,7 +14,8 @@ import (
 	"plimsoll/cmd/internal/shipped"
 )
 
-// mostBytes is the size that the program may have. It is above today's by what a few features need, and far below what one cloud client brings.
+// mostBytes is the size that the program may have. It is above today's size by the needs of a few features, and far
+// below the size of one cloud client.
 const mostBytes = 58_000_000
 
 // TestProgramIsStaticAndSmall looks at the program as scripts/build.sh makes it.
@@ -47,7 +48,7 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 			t.Errorf("the program has the section %s, which only debuggers read", s.Name)
 		}
 	}
-	// Whom perf and govulncheck -mode=binary ask.
+	// perf and govulncheck -mode=binary read these.
 	if names, err := f.Symbols(); err != nil || len(names) < 10_000 {
 		t.Errorf("the program has %d symbols (%v), want those of all functions", len(names), err)
 	}
@@ -69,7 +70,8 @@ func TestProgramIsStaticAndSmall(t *testing.T) {
 	}
 }
 
-// TestStackTracesNameFilesAndLines shows that leaving out DWARF costs no stack trace, and that one names no directory of this machine.
+// TestStackTracesNameFilesAndLines shows that leaving out DWARF costs no stack trace, and that one names no directory
+// of this machine.
 func TestStackTracesNameFilesAndLines(t *testing.T) {
 	path, err := program()
 	if err != nil {

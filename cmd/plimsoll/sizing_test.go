@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/refnull"
+	"plimsoll/judge/sizing"
+	"plimsoll/reference/refnull"
 	"plimsoll/report"
-	"plimsoll/store"
-	"plimsoll/verdict"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
 func TestStepsAround(t *testing.T) {
@@ -34,7 +35,7 @@ func TestStepsAround(t *testing.T) {
 		{record.Capacity{Kind: record.Estimate, Users: 3}, 5000, []int{1, 2, 3, 5}},
 		{record.Capacity{Kind: record.Estimate, Users: 1}, 5000, []int{1, 2}},
 	} {
-		if got := stepsAround(tt.c, tt.most); !slices.Equal(got, tt.want) {
+		if got := rig.StepsAround(tt.c, tt.most); !slices.Equal(got, tt.want) {
 			t.Errorf("%+v: %v, want %v", tt.c, got, tt.want)
 		}
 	}
@@ -56,27 +57,14 @@ func TestUpForEachTest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, pt := upFor(p)
-		if p, err = new(app).narrow(p, &pt, 0); err != nil {
+		p, pt := rig.UpFor(p)
+		if p, err = new(app).program().Narrow(p, &pt, 0); err != nil {
 			t.Errorf("%s: %v", tt.tests, err)
 			continue
 		}
-		if got := (&session{plan: p}).users(pt); got != tt.users {
+		if got := (&rig.Session{Plan: p}).Users(pt); got != tt.users {
 			t.Errorf("%s: made for %d users, want %d", tt.tests, got, tt.users)
 		}
-	}
-}
-
-func TestRefusals(t *testing.T) {
-	const page = "post: status 403 challenge page of a proxy (allow this host's address there) (4xx)"
-	got := refusals([]record.Event{
-		{Kind: "error", Text: "first failure of its kind: " + page}, {Kind: "error", Text: "first failure of its kind: " + page},
-		{Kind: "error", Text: "first failure of its kind: post: status 500 (5xx)"}, {Kind: "note", Text: page},
-		{Kind: "error", Text: "user 7: login: status 429 too many requests: a rate limit of the server or a proxy (4xx)"},
-	})
-	want := []string{page, "login: status 429 too many requests: a rate limit of the server or a proxy (4xx)"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }
 
@@ -123,8 +111,8 @@ func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument,
 	return d, output.String(), status, root
 }
 
-// Three small steps on the reference server and PostgreSQL give the table: what was measured is in it, a step that the
-// machine spoiled carries no grade, and the stored runs give the same report again.
+// Three small steps on the reference server and PostgreSQL give the table: the measurements are in it, a step that
+// the machine spoiled carries no grade, and the stored runs give the same report again.
 func TestSizingOnRefchat(t *testing.T) {
 	d, output, status, root := runSizing(t, `
 name: ladder
@@ -137,7 +125,7 @@ prices:
   - {name: bigger, vcpu: 2, memory: 8GB, price: 12, currency: EUR}
 setup: {stack: refchat}
 `)
-	if status != exitOK && status != exitInvalid || len(d.Steps) != 3 || !d.Complete {
+	if status != rig.ExitOK && status != rig.ExitInvalid || len(d.Steps) != 3 || !d.Complete {
 		t.Fatalf("status %d, %d steps\n%s", status, len(d.Steps), output)
 	}
 	graded := 0
@@ -158,13 +146,13 @@ setup: {stack: refchat}
 			graded++
 		}
 	}
-	if (status == exitOK) != (graded == 3) {
+	if (status == rig.ExitOK) != (graded == 3) {
 		t.Errorf("status %d with %d grades", status, graded)
 	}
 	if n := strings.Count(output, "resetting"); n != 1 {
 		t.Errorf("%d resets, want one before the first step", n)
 	}
-	// Twice the users make about twice the requests: the steps are what they say.
+	// Twice the users make about twice the requests: the steps have the users of their labels.
 	if a, b := d.Steps[0].Throughput, d.Steps[2].Throughput; b < 2*a {
 		t.Errorf("%.1f requests/s of 5 users, %.1f of 20", a, b)
 	}
@@ -202,8 +190,7 @@ setup: {stack: refchat}
 	if b, err := os.ReadFile(manifest); err != nil || os.WriteFile(manifest, append(b, '\n'), 0o644) != nil {
 		t.Fatal(err)
 	}
-	a := &app{env: os.Getenv}
-	if changed, err := a.sizingDocument(t.Context(), st, z); err != nil || changed.Steps[0].Valid || changed.Steps[0].Grade != "" {
+	if changed, err := catalog().Sizing(t.Context(), z, st.Run); err != nil || changed.Steps[0].Valid || changed.Steps[0].Grade != "" {
 		t.Errorf("%+v, %v", changed.Steps, err)
 	}
 }
@@ -239,18 +226,18 @@ target: {driver: external, url: "${ENV:TEST_URL}", ready: /api/v4/system/ping}
 workload: {behavior: poster, pace: 0.02, params: {channel: "${ENV:TEST_CHANNEL}", bot_token: "${ENV:TEST_TOKEN}"}}
 sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 `
-	if _, output, status, _ := runSizing(t, text); status != exitUsage || !strings.Contains(output, "TEST_URL is not set") {
+	if _, output, status, _ := runSizing(t, text); status != rig.ExitUsage || !strings.Contains(output, "TEST_URL is not set") {
 		t.Errorf("without the environment: status %d\n%s", status, output)
 	}
 	d, output, status, _ := runSizing(t, text, "TEST_URL="+proxy.URL, "TEST_CHANNEL=channelchannelchannel12345", "TEST_TOKEN=tokentokentokentokentoken1")
-	if status != exitInvalid || len(d.Steps) != 1 {
+	if status != rig.ExitInvalid || len(d.Steps) != 1 {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	step := d.Steps[0]
 	if step.Grade != "" || step.Failures < 0.5 || len(step.Proxy) == 0 || !strings.Contains(step.Proxy[0], "challenge page of a proxy") {
 		t.Errorf("%+v", step)
 	}
-	if d.Bottleneck.Name != verdict.ProxyBound || !strings.Contains(output, "allow this host's address at the proxy") {
+	if d.Bottleneck.Name != sizing.ProxyBound || !strings.Contains(output, "allow this host's address at the proxy") {
 		t.Errorf("%+v\n%s", d.Bottleneck, output)
 	}
 	if strings.Contains(output, "tokentoken") {
@@ -258,7 +245,7 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 	}
 }
 
-// An interrupted ladder leaves a report of what it has measured, which says that it is not complete.
+// An interrupted ladder leaves a report of its measurements, which states that it is not complete.
 func TestInterruptedSizing(t *testing.T) {
 	path, err := program()
 	if err != nil {
@@ -280,7 +267,7 @@ func TestInterruptedSizing(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if status := wait(t, cmd, 20*time.Second, output); status != exitTool {
+	if status := wait(t, cmd, 20*time.Second, output); status != rig.ExitTool {
 		t.Errorf("status %d\n%s", status, output.String())
 	}
 	if left := survivors(root); len(left) > 0 {

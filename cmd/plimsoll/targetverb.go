@@ -11,14 +11,14 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/lab"
-	"plimsoll/newsfeed"
-	"plimsoll/newsfeed/perf"
-	"plimsoll/plain"
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
-	"plimsoll/refchat"
-	"plimsoll/refnull"
-	"plimsoll/store"
+	"plimsoll/reference/newsfeed"
+	"plimsoll/reference/newsfeed/perf"
+	"plimsoll/reference/refchat"
+	"plimsoll/reference/refnull"
+	"plimsoll/rig"
+	"plimsoll/run/store"
 	"plimsoll/target"
 )
 
@@ -39,13 +39,13 @@ func (a *app) newsfeed(ctx context.Context, _ *flag.FlagSet, args []string) erro
 func (a *app) refnull(ctx context.Context, _ *flag.FlagSet, args []string) error {
 	err := refnull.Main(ctx, args, a.stdout, a.stderr)
 	if errors.Is(err, refnull.ErrUsage) && !errors.Is(err, flag.ErrHelp) {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	return err
 }
 
-// target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the foreground: it supervises the
-// programs, which never outlive it.
+// target starts, stops and looks at a plan's system under test, and verifies any server. "up" stays in the
+// foreground: it supervises the programs, which never outlive it.
 func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	engine := fs.String("database", "", "database engine, when the plan has several (default its first)")
@@ -68,9 +68,9 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 		if err != nil {
 			return err
 		}
-		p, pt := upFor(p)
-		pt.arm, pt.engine = *arm, *engine
-		if p, err = a.narrow(p, &pt, 0); err != nil {
+		p, pt := rig.UpFor(p)
+		pt.Arm, pt.Engine = *arm, *engine
+		if p, err = a.program().Narrow(p, &pt, 0); err != nil {
 			return fmt.Errorf("%s: %w", rest[1], err)
 		}
 		return a.targetUp(ctx, p, pt, *root, dir)
@@ -82,46 +82,35 @@ func (a *app) target(ctx context.Context, fs *flag.FlagSet, args []string) error
 		vf.asJSON = *asJSON
 		return a.verify(ctx, &vf, rest[1])
 	}
-	return usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
+	return plan.Usagef("want up PLAN.yaml, down, status or verify URL; see plimsoll target -h")
 }
 
-// upFor returns the test for whose users a system is made that stands by itself: the bounded one, or the search, or else the highest step of a ladder.
-func upFor(p *plan.Plan) (*plan.Plan, part) {
-	if p.Bounded == nil && p.Unbounded == nil { // then there is a ladder, with steps
-		p = (&ladder{plan: p}).step(slices.Max(p.Sizing.Steps))
-	}
-	return p, part{bounded: p.Bounded != nil, unbounded: p.Bounded == nil}
-}
-
-func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt part, root, dir string) error {
-	if done, err := a.isolate(ctx, p); done || err != nil {
+func (a *app) targetUp(ctx context.Context, p *plan.Plan, pt rig.RunPart, root, dir string) error {
+	if done, err := a.program().Isolate(ctx, p); done || err != nil {
 		return err
 	}
 	st, err := store.Open(root)
 	if err != nil {
 		return err
 	}
-	s, err := a.newSession(p, st)
+	s, err := rig.NewSession(a.program(), p, st)
 	if err != nil {
 		return err
 	}
-	f := s.newDeployments()
-	defer f.close()
-	sys, err := f.system(ctx, pt)
+	f := s.NewDeployments()
+	defer f.Close()
+	sys, err := f.System(ctx, pt)
 	if err != nil {
 		return err
 	}
-	s.prog.end()
-	if err := lab.MkdirState(dir); err != nil {
-		return err
-	}
-	if err := target.Save(dir, sys.dep, sys.ready, time.Now()); err != nil {
+	s.Progress.End()
+	if err := target.Save(dir, sys.Deployment, sys.Ready, time.Now()); err != nil {
 		return err
 	}
 	defer func() { _ = target.Forget(dir) }()
-	plain.Fprintf(a.stdout, "up: %s\n", sys.dep.URL())
+	plain.Fprintf(a.stdout, "up: %s\n", sys.Deployment.URL())
 	if p.Networked() {
-		plain.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.dep.URL())
+		plain.Fprintf(a.stderr, "it is in a network of its own: nsenter --net=/proc/%d/ns/net curl %s\n", os.Getpid(), sys.Deployment.URL())
 	}
 	plain.Fprintf(a.stderr, "Ctrl-C, or plimsoll target down, stops it\n")
 	<-ctx.Done()
@@ -136,17 +125,17 @@ func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
 	asked := state
 	asked.Ready = nil
 	for _, u := range state.Ready {
-		full, err := plan.Expand(u, (&session{app: a}).lookup)
+		full, err := plan.Expand(u, a.program().Lookup)
 		if err != nil {
-			return usagef("the target's ready address: %w", err)
+			return plan.Usagef("the target's ready address: %w", err)
 		}
 		asked.Ready = append(asked.Ready, full)
 	}
 	status := asked.Status(ctx)
 	if asJSON {
 		return a.json(struct {
-			State  target.State  `json:"state"`
-			Status target.Status `json:"status"`
+			State  target.StateFile `json:"state"`
+			Status target.Status    `json:"status"`
 		}{state, status})
 	}
 	ready := "ready"

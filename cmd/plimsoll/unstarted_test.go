@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/record"
-	"plimsoll/store"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
 )
 
-// TestAServerThatDoesNotStartIsAFailedRun compares a server with one that does not start the third time: the comparison goes on, the block is run again,
-// and the report counts the failure as the build's.
+// TestAServerThatDoesNotStartIsAFailedRun compares a server with one that does not start the third time: the
+// comparison goes on, the block is run again, and the report counts the failure as the build's.
 func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
 	path, err := program()
 	if err != nil {
@@ -27,7 +28,7 @@ func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
 	}
 	src := strings.NewReplacer("new: {args: [-push=0.01]}", "new: {binary: "+script+"}", "looks: [6, 9, 12]", "blocks: 3").Replace(looksPlan)
 	cmd, root, output := startPlan(t, src, "compare")
-	if status := wait(t, cmd, 3*time.Minute, output); status == exitTool || status == exitUsage {
+	if status := wait(t, cmd, 3*time.Minute, output); status == rig.ExitTool || status == rig.ExitUsage {
 		t.Fatalf("status %d\n%s", status, output)
 	}
 	st, err := store.Open(filepath.Join(root, "store"))
@@ -41,7 +42,7 @@ func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
 			failed++
 		}
 	}
-	report, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report.md"))
+	report, err := os.ReadFile(filepath.Join(st.ComparisonDir(c.ID), "report-full.md"))
 	if failed != 1 || c.State != record.Sealed || err != nil || !strings.Contains(string(report), "1 of 4 runs of new failed and 0 of 4 of base") {
 		t.Errorf("%d runs that did not start, state %s, %v\n%s", failed, c.State, err, output)
 	}

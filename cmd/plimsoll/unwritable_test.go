@@ -10,14 +10,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/rig"
 )
 
-// readings are the verbs that have to show what a store holds, whatever can be written to it.
+// readings are the verbs that must show the contents of a store, even if it cannot be written.
 func readings(id string) [][]string {
 	return [][]string{{"ls"}, {"ls", "-json"}, {"ls", "-aa"}, {"report", "last"}, {"judge", id}, {"show", "20260504-093000-stored"}}
 }
 
-// sameReadings runs the verbs on a store that can be written and then, after spoil, once more: they print the same, with the same status.
+// sameReadings runs the verbs on a store that can be written and then, after spoil, once more: they print the same,
+// with the same status.
 func sameReadings(t *testing.T, root, id string, spoil func()) (errors []string) {
 	t.Helper()
 	type reading struct {
@@ -44,7 +47,7 @@ func sameReadings(t *testing.T, root, id string, spoil func()) (errors []string)
 	var was []reading
 	for _, args := range readings(id) {
 		r, _ := read(args)
-		if r.status == exitTool || r.status == exitUsage || r.out == "" {
+		if r.status == rig.ExitTool || r.status == rig.ExitUsage || r.out == "" {
 			t.Fatalf("%s: status %d, %q", args, r.status, r.out)
 		}
 		was = append(was, r)
@@ -60,8 +63,8 @@ func sameReadings(t *testing.T, root, id string, spoil func()) (errors []string)
 	return errors
 }
 
-// A store on a read-only file system is read: ls, show, judge and report print what they print elsewhere. Root is not held by the modes of files, and has a
-// mount of its own for it.
+// A store on a read-only file system is read: ls, show, judge and report print the same as elsewhere. Root is not
+// held by the modes of files, and has a mount of its own for it.
 func TestReadOnlyStoreIsRead(t *testing.T) {
 	root := t.TempDir()
 	_, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -110,7 +113,8 @@ func noMount(t *testing.T, err error) {
 	t.Skipf("not allowed to mount: %v", err)
 }
 
-// A store on a full file system is read. Only root can make one; what fails first on one, the report's own files, fails in the next test for everybody.
+// A store on a full file system is read. Only root can make one; the first failure on one, of the report's own files,
+// is in the next test for all users.
 func TestFullStoreIsRead(t *testing.T) {
 	root, made := t.TempDir(), t.TempDir()
 	if err := unix.Mount("plimsoll-test", root, "tmpfs", 0, "size=64m"); err != nil {
@@ -122,7 +126,7 @@ func TestFullStoreIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	errors := sameReadings(t, root, id, func() {
-		_ = os.RemoveAll(filepath.Join(root, "index.sqlite")) // as if nobody had listed before
+		_ = os.RemoveAll(filepath.Join(root, "index.sqlite")) // as if the store had not been listed before
 		fill(t, root)
 	})
 	if !strings.Contains(errors[3], "no space left on device; the report is shown and was not written") || !strings.Contains(errors[0], "the list was made without it") {
@@ -130,7 +134,7 @@ func TestFullStoreIsRead(t *testing.T) {
 	}
 }
 
-// fill takes what is left of a file system.
+// fill takes the rest of a file system.
 func fill(t *testing.T, root string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(root, "filler"))
@@ -147,7 +151,7 @@ func fill(t *testing.T, root string) {
 	}
 }
 
-// The same for everybody: nothing more goes into the report's files, and the index cannot be opened.
+// The same for all users: nothing more goes into the report's files, and the index cannot be opened.
 func TestReportThatCannotBeWrittenIsShown(t *testing.T) {
 	root := t.TempDir()
 	st, id := keptComparison(t, root, keptShape{seconds: 60, handlers: 0, methods: 0, ops: 20})
@@ -175,7 +179,7 @@ func TestReportElsewhereThatCannotBeWrittenFails(t *testing.T) {
 	if err := os.Symlink("/dev/full", filepath.Join(out, "report.md.part")); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errOut := inStore(t, root, "report", "-out", out, id); status != exitTool || !strings.Contains(errOut, "no space left") {
+	if status, _, errOut := inStore(t, root, "report", "-out", out, id); status != rig.ExitTool || !strings.Contains(errOut, "no space left") {
 		t.Errorf("status %d, %q", status, errOut)
 	}
 }

@@ -11,9 +11,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"plimsoll/boundary"
+	"plimsoll/cmd/internal/own"
 	"plimsoll/cmd/internal/shipped"
-	"plimsoll/plain"
+	"plimsoll/dialect/mattermost"
+	"plimsoll/dialect/newsfeed"
+	"plimsoll/internal/boundary"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/rig"
 )
 
 // A verb is one of plimsoll's commands.
@@ -28,23 +33,23 @@ func verbs() []verb {
 		{"demo", "", "compare two builds of the reference chat server on real databases, from nothing", (*app).demo},
 		{"run", "PLAN.yaml", "one bounded trial", (*app).bounded},
 		{"capacity", "PLAN.yaml", "search for the supported users", (*app).capacity},
-		{"sizing", "PLAN.yaml", "load steps with a grade each: how many users a machine holds, what stops them, what they cost", (*app).sizing},
+		{"sizing", "PLAN.yaml", "load steps with a grade each: how many users a machine holds, its limiter, its cost", (*app).sizing},
 		{"compare", "[-aa] PLAN.yaml | -resume ID|last", "arms × databases in interleaved blocks, with a verdict and a report", (*app).compare},
 		{"judge", "FILE...|COMPARISON|last", "a verdict on numbers that you already have: pairs as CSV, files of k6, Locust, load-test-ng, stored runs", (*app).judge},
 		{"report", "COMPARISON|last|SIZING|FILE...|trend COMPARISON|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
-		{"ls", "[-aa]", "list the store's runs, or what comparisons of a build with itself say about the noise", (*app).ls},
+		{"ls", "[-aa]", "list the store's runs, or the noise found by comparisons of a build with itself", (*app).ls},
 		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
 		{"serve", "-prometheus RUN", "the Prometheus HTTP API over a stored run, for Grafana and other clients", (*app).serve},
 		{"target", "up|down|status|verify PLAN.yaml|URL", "a plan's system under test by itself; verify: prove every action on any server", (*app).target},
 		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", (*app).plan},
-		{"data", "generate|snapshot|restore|verify|info ...", "what a server holds before a test: make it, keep it, bring it back, check it", (*app).data},
+		{"data", "generate|snapshot|restore|verify|info ...", "a server's data before a test: make, keep, restore and check it", (*app).data},
 		{"calibrate", "", "rate this host: how many operations and users its generator can drive", (*app).calibrate},
 		{"agent", "-probe|-stdio", "this host's probes for runs on another, over HTTPS; or users of a run that another process leads", (*app).agent},
-		{"doctor", "[-role agent|proxy|app|db]", "limits and settings of this host that would spoil a test, with what mends each", (*app).doctor},
-		{"refchat", "", "the reference chat server by itself", (*app).refchat},
-		{"newsfeed", "[store|perf]", "the reference news feed by itself, one of its own stores, or the figures per minute from its telemetry", (*app).newsfeed},
-		{"refnull", "", "a server that does almost nothing, for measuring clients", (*app).refnull},
-		{"version", "[-notices]", "the version of this program, or the licenses of what it contains of others", (*app).version},
+		{"doctor", "[-role agent|proxy|app|db]", "limits and settings of this host that would spoil a test, with a remedy for each", (*app).doctor},
+		{mattermost.Refchat, "", "the reference chat server by itself", (*app).refchat},
+		{newsfeed.Driver, "[store|perf]", "the reference news feed by itself, one of its own stores, or the figures per minute from its telemetry", (*app).newsfeed},
+		{mattermost.Refnull, "", "a server that does almost nothing, for measuring clients", (*app).refnull},
+		{"version", "[-notices]", "the version of this program, or the licenses of the modules in it", (*app).version},
 	}
 }
 
@@ -53,14 +58,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 	defer a.gate()()
 	a.args = args
 	if a.caught == nil {
-		a.caught = new(caught)
+		a.caught = new(rig.Panics)
 	}
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
 		a.help(a.stdout)
 		if len(args) == 0 {
-			return exitUsage
+			return rig.ExitUsage
 		}
-		return exitOK
+		return rig.ExitOK
 	}
 	for _, v := range verbs() {
 		if v.name != args[0] {
@@ -80,23 +85,31 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args[1:]) })
 		if p, ok := errors.AsType[*boundary.Panic](err); ok {
 			a.panicked(p)
-			return exitTool
+			return rig.ExitTool
 		}
-		var status statusError
+		var status rig.StatusError
 		if err != nil && !errors.As(err, &status) && !errors.Is(err, flag.ErrHelp) && !unread(ctx, err) {
 			plain.Fprintf(a.stderr, "plimsoll %s: %v\n", v.name, err)
 		}
-		if a.caught.any() {
-			return worst(exitTool, statusOf(err))
+		if a.caught.Any() {
+			return rig.Worst(rig.ExitTool, statusOf(err))
 		}
 		return statusOf(err)
 	}
 	plain.Fprintf(a.stderr, "plimsoll: no verb %q; \"plimsoll help\" lists them\n", args[0])
-	return exitUsage
+	return rig.ExitUsage
+}
+
+// panicked reports a panic that no run has: on stderr, with its stack.
+func (a *app) panicked(p *boundary.Panic) { a.caught.Report(a.stderr, p) }
+
+func (a *app) newProgress() *rig.Reporter {
+	_, w := a.raw()
+	return rig.NewReporter(w, a.secrets, a.terminal)
 }
 
 func (a *app) help(w io.Writer) {
-	plain.Fprintf(w, "plimsoll loads a messaging server with simulated users and says how many it supports, whether that\nhas changed, and what limited it.\n\nusage: plimsoll VERB [flags] ARG\n\n")
+	plain.Fprintf(w, "plimsoll loads a messaging server with simulated users and reports how many it supports, whether that\nhas changed, and its limiter.\n\nusage: plimsoll VERB [flags] ARG\n\n")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range verbs() {
 		plain.Fprintf(tw, "  %s\t%s\n", strings.TrimSpace(v.name+" "+v.args), v.short)
@@ -113,7 +126,7 @@ func parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
 			if errors.Is(err, flag.ErrHelp) {
 				return nil, err
 			}
-			return nil, usageError{err}
+			return nil, plan.UsageError{Err: err}
 		}
 		args = fs.Args()
 		if len(args) == 0 {
@@ -126,7 +139,7 @@ func parse(fs *flag.FlagSet, args []string, least, most int) ([]string, error) {
 		if most > least {
 			want = fmt.Sprintf("%d to %d", least, most)
 		}
-		return nil, usagef("%d arguments, want %s; see plimsoll %s -h", len(rest), want, fs.Name())
+		return nil, plan.Usagef("%d arguments, want %s; see plimsoll %s -h", len(rest), want, fs.Name())
 	}
 	return rest, nil
 }
@@ -139,7 +152,7 @@ func (a *app) json(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	out, _ := a.raw() // values keep what the gate would write in another way
+	out, _ := a.raw() // values keep characters that the gate would replace
 	_, err := out.Write(a.secrets.JSON(b.Bytes()))
 	return err
 }
@@ -154,6 +167,6 @@ func (a *app) version(_ context.Context, fs *flag.FlagSet, args []string) error 
 		_, err := io.WriteString(out, shipped.Notices)
 		return err
 	}
-	_, err := plain.Fprintf(a.stdout, "plimsoll %v\n", version())
+	_, err := plain.Fprintf(a.stdout, "plimsoll %v\n", own.Version())
 	return err
 }

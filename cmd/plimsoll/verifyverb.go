@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
-	"plimsoll/plain"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/rig"
 )
 
-// verifyFlags are what "target verify" is told.
+// verifyFlags are the flags of "target verify".
 type verifyFlags struct {
 	tokenFile, admin, team, only string
 	timeout                      time.Duration
@@ -29,25 +32,26 @@ type verification struct {
 	Actions []mattermost.Proof `json:"actions"`
 }
 
-// verify is "target verify": every action of the simulated users is carried out on a server and proven by another client.
+// verify is "target verify": every action of the simulated users is carried out on a server and proven by another
+// client.
 func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return usagef("target verify %q: want the server's URL, as http://chat.example.com", server)
+		return plan.Usagef("target verify %q: want the server's URL, as http://chat.example.com", server)
 	}
 	cfg := mattermost.VerifyConfig{URL: server, Timeout: f.timeout, Params: map[string]string{},
 		Token: a.env("PLIMSOLL_ADMIN_TOKEN"), Password: a.env("PLIMSOLL_ADMIN_PASSWORD"), UserPassword: a.env("PLIMSOLL_USER_PASSWORD"), Secrets: a.secrets}
 	if f.tokenFile != "" {
-		b, err := readRegular(f.tokenFile, maxSecret)
+		b, err := files.Read(f.tokenFile, rig.MaxSecret)
 		if err != nil {
-			return usagef("-token-file: %w", err)
+			return plan.Usagef("-token-file: %w", err)
 		}
 		if cfg.Token = strings.TrimSpace(string(b)); cfg.Token == "" {
-			return usagef("-token-file %s: the file is empty", f.tokenFile)
+			return plan.Usagef("-token-file %s: the file is empty", f.tokenFile)
 		}
 	}
 	if cfg.Token == "" && cfg.Password == "" {
-		return usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
+		return plan.Usagef("target verify acts as an administrator: give -token-file FILE, or set PLIMSOLL_ADMIN_TOKEN or PLIMSOLL_ADMIN_PASSWORD")
 	}
 	if f.admin != "" {
 		cfg.Params["admin"] = f.admin
@@ -56,14 +60,14 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 		cfg.Params["team"] = f.team
 	}
 	if err := mattermost.Check(cfg.Params); err != nil {
-		return usageError{err}
+		return plan.UsageError{Err: err}
 	}
 	if f.only != "" {
 		cfg.Only = strings.Split(f.only, ",")
-		known := actionNames()[weighted]
+		known := dialects.Known().Actions[mattermost.Dialect.Weighted]
 		for _, name := range cfg.Only {
 			if !slices.Contains(known, name) {
-				return usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
+				return plan.Usagef("-only: no action %q; there are %s", name, strings.Join(known, ", "))
 			}
 		}
 	}
@@ -91,19 +95,19 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, server string) error {
 	}
 	for _, p := range proofs {
 		if p.Stack != "" {
-			a.caught.add()
+			a.caught.Add()
 			plain.Fprintf(a.stderr, "plimsoll: %s: %s: a defect of plimsoll; please report it with this stack\n%s\n", p.Action, p.Detail, plain.Block(p.Stack))
 		}
 	}
 	if err == nil && v.Counts[string(mattermost.OutcomeFailed)] > 0 {
-		return statusError(exitInvalid) // so would be a run that counts these actions as done
+		return rig.StatusError(rig.ExitInvalid) // so would be a run that counts these actions as done
 	}
 	return err
 }
 
 var outcomes = []mattermost.Outcome{mattermost.OutcomeOK, mattermost.OutcomeAbsent, mattermost.OutcomeLicense, mattermost.OutcomeFailed}
 
-// verifyTable writes what is not ok last, where it is seen.
+// verifyTable writes the outcomes that are not ok last, where they are seen.
 func (a *app) verifyTable(v *verification) error {
 	list := slices.Clone(v.Actions)
 	slices.SortStableFunc(list, func(p, q mattermost.Proof) int {

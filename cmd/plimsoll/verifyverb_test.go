@@ -10,10 +10,11 @@ import (
 
 	"plimsoll/cmd/internal/reference"
 	"plimsoll/plan"
-	"plimsoll/refchat"
+	"plimsoll/reference/refchat"
+	"plimsoll/rig"
 )
 
-// target verify tells what works from what fails, what is not there and what wants a license, and exits accordingly.
+// target verify distinguishes actions that work, fail, are missing and need a license, and exits accordingly.
 func TestTargetVerify(t *testing.T) {
 	url := reference.Start(t, plan.PostgreSQL, refchat.Config{License: "none", AdminPassword: "Very-secret-1", Faults: []string{"error:100%@updateUserCustomStatus"}})
 	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "Very-secret-1"}
@@ -28,7 +29,7 @@ func TestTargetVerify(t *testing.T) {
 	}
 	const only = "-only=upsert_draft,update_custom_status,add_channel_bookmark"
 	status, out, talk := verify(only)
-	if status != exitInvalid || !strings.HasPrefix(out, "ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
+	if status != rig.ExitInvalid || !strings.HasPrefix(out, "ACTION                OUTCOME  DETAIL\n") || !strings.Contains(out, "3 actions, 1 ok, 0 absent, 1 license, 1 FAILED") || !strings.Contains(talk, "upsert_draft: ok") {
 		t.Errorf("status %d\n%s%s", status, out, talk)
 	}
 	for line := range strings.Lines(out) {
@@ -42,17 +43,17 @@ func TestTargetVerify(t *testing.T) {
 	}
 	status, out, _ = verify(only, "-json")
 	var v verification
-	if err := json.Unmarshal([]byte(out), &v); err != nil || status != exitInvalid {
+	if err := json.Unmarshal([]byte(out), &v); err != nil || status != rig.ExitInvalid {
 		t.Fatalf("status %d, %v in %s", status, err, out)
 	}
 	if v.URL != url || v.Version != "11.0.0" || len(v.Actions) != 3 || v.Counts["ok"] != 1 || v.Counts["absent"] != 0 || v.Counts["FAILED"] != 1 {
 		t.Errorf("%+v", v)
 	}
-	if status, out, _ = verify("-only=upsert_draft"); status != exitOK {
+	if status, out, _ = verify("-only=upsert_draft"); status != rig.ExitOK {
 		t.Errorf("status %d of what works\n%s", status, out)
 	}
 	env["PLIMSOLL_ADMIN_PASSWORD"] = "wrong"
-	if status, out, talk = verify("-only=upsert_draft"); status != exitTool || out != "" || !strings.Contains(talk, "administrator") {
+	if status, out, talk = verify("-only=upsert_draft"); status != rig.ExitTool || out != "" || !strings.Contains(talk, "administrator") {
 		t.Errorf("status %d with a wrong password\n%s%s", status, out, talk)
 	}
 }

@@ -1,7 +1,7 @@
-// Package grafana holds the dashboards for Grafana as bytes, for who draws the same panels without it: a run's frozen
-// pages are these dashboards, so that both show the same, by the same queries, under the same titles.
+// Package grafana holds the dashboards for Grafana as bytes, for callers that draw the same panels without it: the
+// frozen pages of a run show the same panels, with the same queries and titles.
 //
-// It does not know what a panel means, nor how it is drawn.
+// It does not know the meaning of a panel, nor how it is drawn.
 package grafana
 
 import _ "embed" // the dashboards

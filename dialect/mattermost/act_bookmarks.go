@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// bookmarkActions are about what channels show at their heads, and about the person's sidebar.
+// bookmarkActions are about the bookmarks in the headers of channels, and about the person's
+// sidebar.
 var bookmarkActions = []action{
 	{name: "update_sidebar_category", weight: 0.004, needs: hasSidebar, do: (*person).updateSidebarCategory, prove: proveUpdateSidebarCategory},
 	{name: "add_channel_bookmark", weight: 0.0003, needs: hasBookmarks, do: (*person).addChannelBookmark, prove: proveAddChannelBookmark},
@@ -47,7 +50,7 @@ func (a *person) addBookmark(ctx context.Context) error {
 	ch := a.channel().id.String()
 	file := a.choice.IntN(2) == 1
 	name := fewWords(a.content, 2)
-	b := Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
+	b := api.Bookmark{Name: name[:min(len(name), 60)], URL: "https://example.com/" + strconv.Itoa(a.content.IntN(1e6))}
 	if file {
 		id, err := a.c.UploadBookmark(ctx, ch, "bookmark.txt", "text/plain", []byte(name))
 		if err != nil {
@@ -59,8 +62,9 @@ func (a *person) addBookmark(ctx context.Context) error {
 	return err
 }
 
-// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds what is missing first.
-func (a *person) bookmarks(ctx context.Context, n int) ([]Bookmark, error) {
+// bookmarks lists the current channel's bookmarks. Where there are fewer than n, the person adds the missing ones
+// first.
+func (a *person) bookmarks(ctx context.Context, n int) ([]api.Bookmark, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return nil, err
 	}
@@ -120,7 +124,7 @@ func (a *person) deleteChannelBookmark(ctx context.Context) error {
 // createSidebarCategory groups some of the person's channels, and reads the new sidebar.
 func (a *person) createSidebarCategory(ctx context.Context) error {
 	name := fewWords(a.content, 2)
-	cat := Category{Name: name[:min(len(name), 20)], Type: "custom"}
+	cat := api.Category{Name: name[:min(len(name), 20)], Type: "custom"}
 	for k, p := range a.places {
 		if a.inTeam(p) && len(cat.Channels) < 3 && (k == a.current || a.pick.IntN(4) == 0) {
 			cat.Channels = append(cat.Channels, p.ch.id.String())
@@ -159,16 +163,16 @@ func (a *person) updateSidebarCategory(ctx context.Context) error {
 	src, dst := &cats[s.cat], &cats[to[a.pick.IntN(len(to))]]
 	dst.Channels = append([]string{src.Channels[s.at]}, dst.Channels...)
 	src.Channels = slices.Delete(src.Channels, s.at, s.at+1)
-	if err := a.c.UpdateCategories(ctx, a.id, a.team, []Category{*src, *dst}); err != nil {
+	if err := a.c.UpdateCategories(ctx, a.id, a.team, []api.Category{*src, *dst}); err != nil {
 		return err
 	}
 	_, err = a.c.Categories(ctx, a.id, a.team)
 	return err
 }
 
-// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that the witness sees
-// before and after.
-func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []Bookmark, err error) {
+// proveBookmarks carries the action out with n bookmarks of the witness in the channel, and returns the lists that
+// the witness sees before and after.
+func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []api.Bookmark, err error) {
 	ch := s.actor.channel().id.String()
 	list, err := s.witness.c.Bookmarks(ctx, ch)
 	if err != nil {
@@ -180,7 +184,7 @@ func proveBookmarks(ctx context.Context, s *stage, n int) (before, after []Bookm
 		}
 	}
 	for i := range n {
-		if _, err := s.witness.c.AddBookmark(ctx, ch, Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}); err != nil {
+		if _, err := s.witness.c.AddBookmark(ctx, ch, api.Bookmark{Name: fmt.Sprint("bookmark ", i), URL: "https://example.com"}); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -246,7 +250,7 @@ func proveSortChannelBookmark(ctx context.Context, s *stage) error {
 	}
 	moved := 0
 	for i, b := range before {
-		k := slices.IndexFunc(after, func(c Bookmark) bool { return c.ID == b.ID })
+		k := slices.IndexFunc(after, func(c api.Bookmark) bool { return c.ID == b.ID })
 		if k < 0 {
 			return fmt.Errorf("a bookmark is gone")
 		}
@@ -269,10 +273,11 @@ func proveDeleteChannelBookmark(ctx context.Context, s *stage) error {
 	return err
 }
 
-// sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there are.
+// sidebar returns the section of each of the actor's channels as another device sees it, and how many sections there
+// are.
 func (s *stage) sidebar(ctx context.Context) (in map[string]string, n int, err error) {
 	in = map[string]string{}
-	err = s.device(func(c *Client) error {
+	err = s.device(func(c *api.Client) error {
 		cats, err := c.Categories(ctx, s.actor.id, s.actor.team)
 		for _, cat := range cats {
 			for _, ch := range cat.Channels {

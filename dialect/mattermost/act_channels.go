@@ -3,7 +3,10 @@ package mattermost
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // channelActions are those by which a person moves around.
@@ -57,7 +60,8 @@ func (a *person) largest() (best int, ok bool) {
 	return best, best >= 0 && best != a.current
 }
 
-// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by Zipf's law over their names.
+// otherPlace chooses one of the places that keep accepts, except the current one, with one draw: by Zipf's law over
+// their names.
 func (a *person) otherPlace(keep func(place) bool) (int, bool) {
 	n := 0
 	for k, p := range a.places {
@@ -115,7 +119,7 @@ func (a *person) enter(ctx context.Context, k int) error {
 	if err := a.load(ctx, k); err != nil {
 		return err
 	}
-	a.current, a.anchor = k, ID{}
+	a.current, a.anchor = k, api.ID{}
 	ch := a.places[k].ch
 	id := ch.id.String()
 	a.look(ch)
@@ -158,22 +162,22 @@ var channelLooks = []channelLook{{hasBookmarks, (*person).lookAtBookmarks}}
 
 // showDirect keeps a direct or group channel in the sidebar.
 func (a *person) showDirect(ctx context.Context, ch *channel) error {
-	show := Preference{"group_channel_show", ch.id.String(), "true"}
+	show := api.Preference{Category: "group_channel_show", Name: ch.id.String(), Value: "true"}
 	if ch.kind == 'D' {
-		show = Preference{"direct_channel_show", otherOf(ch.name, a.id), "true"}
+		show = api.Preference{Category: "direct_channel_show", Name: otherOf(ch.name, a.id), Value: "true"}
 	}
 	if show.Name == "" { // a channel with oneself
 		show.Name = a.id
 	}
-	now := millis(time.Now().UnixMilli())
-	return a.c.SetPreferences(ctx, a.id, show, Preference{"channel_open_time", ch.id.String(), now})
+	now := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	return a.c.SetPreferences(ctx, a.id, show, api.Preference{Category: "channel_open_time", Name: ch.id.String(), Value: now})
 }
 
 // load reads the posts of a place that the person does not have yet.
 func (a *person) load(ctx context.Context, k int) error {
 	p := &a.places[k]
 	ch, id := p.ch, p.ch.id.String()
-	var posts []Seen
+	var posts []api.Seen
 	var err error
 	if p.loaded && p.seen > 0 {
 		posts, err = a.c.PostsSince(ctx, id, p.seen)
@@ -189,7 +193,7 @@ func (a *person) load(ctx context.Context, k int) error {
 }
 
 // learn remembers posts that were read.
-func (a *person) learn(ch *channel, posts []Seen) {
+func (a *person) learn(ch *channel, posts []api.Seen) {
 	for _, p := range posts {
 		if p.Deleted {
 			ch.forget(p.ID)
@@ -209,7 +213,8 @@ func (a *person) scrollChannel(ctx context.Context) error {
 	if a.anchor.None() {
 		p, ok := ch.oldest()
 		if !ok {
-			posts, err := a.c.Posts(ctx, ch.id.String(), pageOf) // it is empty, and the client looks whether it still is
+			// It is empty, and the client looks whether it still is.
+			posts, err := a.c.Posts(ctx, ch.id.String(), pageOf)
 			if err != nil || len(posts) == 0 {
 				return err
 			}
@@ -240,7 +245,7 @@ func (a *person) scrollChannel(ctx context.Context) error {
 	return nil
 }
 
-// unreadCheck is what the client does to show its unread counts.
+// unreadCheck makes the calls with which the client refreshes its unread counts.
 func (a *person) unreadCheck(ctx context.Context) error {
 	chs, err := a.c.TeamChannels(ctx, a.id, a.team, true)
 	if err != nil {
@@ -260,8 +265,8 @@ func (a *person) unreadCheck(ctx context.Context) error {
 	return err
 }
 
-// clickPermalink follows a link to a post of another channel: the thread of the post, its channel, the person's membership there, and the
-// channel itself.
+// clickPermalink follows a link to a post of another channel: the thread of the post, its channel, the person's
+// membership there, and the channel itself.
 func (a *person) clickPermalink(ctx context.Context) error {
 	k, ok := a.otherPlace(func(p place) bool { _, ok := p.ch.oldest(); return ok && p.loaded && (a.inTeam(p) || isDirect(p)) })
 	if !ok { // no post of another channel is known: the link came from somewhere else
@@ -320,7 +325,8 @@ func (a *person) switchTeam(ctx context.Context) error {
 	return nil
 }
 
-// proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is current.
+// proveSwitchChannel shows that the channel that was entered counts as read afterwards, and another than before is
+// current.
 func proveSwitchChannel(ctx context.Context, s *stage) error {
 	return s.proveEntering(ctx, s.actor.inTeam)
 }
@@ -328,7 +334,8 @@ func proveSwitchChannel(ctx context.Context, s *stage) error {
 // proveOpenDirect shows the same of direct and group channels.
 func proveOpenDirect(ctx context.Context, s *stage) error { return s.proveEntering(ctx, isDirect) }
 
-// proveClickPermalink shows that the person is where the link leads: in another channel of its own, all of whose posts count as read.
+// proveClickPermalink shows that the person is where the link leads: in another channel of its own, all of whose
+// posts count as read.
 func proveClickPermalink(ctx context.Context, s *stage) error {
 	return s.proveEntering(ctx, func(p place) bool { return s.actor.inTeam(p) || isDirect(p) })
 }
@@ -338,7 +345,7 @@ func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) error 
 	a := s.actor
 	for k, p := range a.places {
 		if k != a.current && keep(p) && s.shared(p) {
-			if _, err := s.witness.c.Post(ctx, Draft{ChannelID: p.ch.id.String(), Message: "unread"}); err != nil {
+			if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: p.ch.id.String(), Message: "unread"}); err != nil {
 				return err
 			}
 		}
@@ -356,7 +363,7 @@ func (s *stage) proveEntering(ctx context.Context, keep func(place) bool) error 
 // proveUnreadCheck shows that a post that came into the current channel counts as read afterwards.
 func proveUnreadCheck(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
-	if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "unread"}); err != nil {
+	if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "unread"}); err != nil {
 		return err
 	}
 	if err := s.act(ctx); err != nil {
@@ -369,14 +376,14 @@ func proveUnreadCheck(ctx context.Context, s *stage) error {
 func proveScrollChannel(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
 	for range seenPosts + 2*pageOf {
-		if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "history"}); err != nil {
+		if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "history"}); err != nil {
 			return err
 		}
 	}
 	if err := s.refresh(ctx); err != nil {
 		return err
 	}
-	s.actor.anchor = ID{}
+	s.actor.anchor = api.ID{}
 	from, ok := ch.oldest()
 	if !ok {
 		return fmt.Errorf("the channel has no posts")
@@ -412,7 +419,7 @@ func proveSwitchTeam(ctx context.Context, s *stage) error {
 		}
 		for _, ch := range chs {
 			if ch.TeamID == team {
-				if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.ID, Message: "unread"}); err != nil {
+				if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.ID, Message: "unread"}); err != nil {
 					return err
 				}
 			}
@@ -423,7 +430,7 @@ func proveSwitchTeam(ctx context.Context, s *stage) error {
 	}
 	ch, now := s.actor.channel(), s.actor.team
 	s.actor.team = before // the other proofs happen here
-	if now == before || ch.team != parseID(now) {
+	if now == before || ch.team != api.ParseID(now) {
 		return fmt.Errorf("the person is still in the same team")
 	}
 	return s.allRead(ctx, ch)

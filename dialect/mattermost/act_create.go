@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // createActions are those that make or join channels.
@@ -20,14 +22,14 @@ var createActions = []action{
 
 // joinChannel looks through the team's open channels and joins one.
 func (a *person) joinChannel(ctx context.Context) error {
-	var free []Channel
+	var free []api.Channel
 	for page := 0; len(free) == 0 && page < 10; page++ {
 		chs, err := a.c.PublicChannels(ctx, a.team, page, 100)
 		if err != nil {
 			return err
 		}
 		for _, ch := range chs {
-			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.id == parseID(ch.ID) }) {
+			if !ch.Archived && !slices.ContainsFunc(a.places, func(p place) bool { return p.ch.id == api.ParseID(ch.ID) }) {
 				free = append(free, ch)
 			}
 		}
@@ -38,7 +40,7 @@ func (a *person) joinChannel(ctx context.Context) error {
 	if len(free) == 0 {
 		return errNoChannel
 	}
-	slices.SortFunc(free, byName)
+	slices.SortFunc(free, api.ByName)
 	ch := free[a.pick.IntN(len(free))]
 	if err := a.c.JoinChannel(ctx, ch.ID, a.id); err != nil {
 		return err
@@ -48,16 +50,16 @@ func (a *person) joinChannel(ctx context.Context) error {
 }
 
 // people lists those that a dialog for a new channel offers, other than the person, with their pictures.
-func (a *person) people(ctx context.Context) ([]Profile, error) {
+func (a *person) people(ctx context.Context) ([]api.Profile, error) {
 	all, err := a.c.Users(ctx, 0, 100, "&in_team="+a.team)
 	if err != nil {
 		return nil, err
 	}
 	a.know(all)
-	all = slices.DeleteFunc(all, func(p Profile) bool { return p.ID == a.id || p.Bot })
+	all = slices.DeleteFunc(all, func(p api.Profile) bool { return p.ID == a.id || p.Bot })
 	var faces []uint32
 	for _, p := range all {
-		faces = append(faces, a.b.dir.user(parseID(p.ID)))
+		faces = append(faces, a.b.dir.user(api.ParseID(p.ID)))
 	}
 	if err := a.portraits(ctx, faces); err != nil {
 		return nil, err
@@ -68,14 +70,14 @@ func (a *person) people(ctx context.Context) ([]Profile, error) {
 	return all, nil
 }
 
-// createDirect opens a direct channel with somebody and writes there.
+// createDirect opens a direct channel with another user and writes there.
 func (a *person) createDirect(ctx context.Context) error {
 	c := a.compose(rootWords)
 	all, err := a.people(ctx)
 	if err != nil {
 		return err
 	}
-	strangers := slices.DeleteFunc(slices.Clone(all), func(p Profile) bool {
+	strangers := slices.DeleteFunc(slices.Clone(all), func(p api.Profile) bool {
 		return slices.ContainsFunc(a.places, func(q place) bool { return q.ch.kind == 'D' && otherOf(q.ch.name, a.id) == p.ID })
 	})
 	if len(strangers) > 0 {
@@ -108,7 +110,7 @@ func (a *person) createGroup(ctx context.Context) error {
 }
 
 // settleIn reads a channel that was just opened, and writes there.
-func (a *person) settleIn(ctx context.Context, ch Channel, c composed) error {
+func (a *person) settleIn(ctx context.Context, ch api.Channel, c composed) error {
 	ch, err := a.c.Channel(ctx, ch.ID)
 	if err != nil {
 		return err
@@ -119,7 +121,7 @@ func (a *person) settleIn(ctx context.Context, ch Channel, c composed) error {
 	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
 		return err
 	}
-	d, err := a.write(ctx, a.channel(), ID{}, c)
+	d, err := a.write(ctx, a.channel(), api.ID{}, c)
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	}
 	a.know(in)
 	a.know(out)
-	for _, people := range [][]Profile{in, out} {
+	for _, people := range [][]api.Profile{in, out} {
 		var ids []string
 		for _, p := range people {
 			ids = append(ids, p.ID)
@@ -167,7 +169,7 @@ func (a *person) createChannel(ctx context.Context, kind string) error {
 	if err := a.enter(ctx, a.place(a.b.dir.channel(ch))); err != nil {
 		return err
 	}
-	out = slices.DeleteFunc(out, func(p Profile) bool { return p.ID == a.id || p.Bot })
+	out = slices.DeleteFunc(out, func(p api.Profile) bool { return p.ID == a.id || p.Bot })
 	for range min(want, len(out)) {
 		i := a.pick.IntN(len(out))
 		if err := a.c.JoinChannel(ctx, ch.ID, out[i].ID); err != nil {
@@ -201,8 +203,8 @@ func proveCreateGroup(ctx context.Context, s *stage) error {
 func proveCreatePrivate(ctx context.Context, s *stage) error { return s.proveMaking(ctx, 'P') }
 func proveCreatePublic(ctx context.Context, s *stage) error  { return s.proveMaking(ctx, 'O') }
 
-// proveMaking shows that the actor is in a channel of a kind with other members, as the administrator is told; a direct or group channel may
-// have been there already.
+// proveMaking shows that the actor is in a channel of a kind with other members, as the administrator sees it; a
+// direct or group channel may have been there already.
 func (s *stage) proveMaking(ctx context.Context, kind byte) error {
 	before := s.placesNow()
 	if err := s.act(ctx); err != nil {
@@ -231,9 +233,9 @@ func (s *stage) proveMaking(ctx context.Context, kind byte) error {
 	return nil
 }
 
-// postsOf reads a channel as a member other than the actor: a release may keep an administrator who is none from reading it. Only if
-// no other member is a person of the stage, it is the actor's other device.
-func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) (posts []Seen, err error) {
+// postsOf reads a channel as a member other than the actor: a release may keep an administrator who is none from
+// reading it. Only if no other member is a person of the stage, it is the actor's other device.
+func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) (posts []api.Seen, err error) {
 	token := s.actor.c.Token()
 	for rank, id := range s.b.ids {
 		if id != s.actor.id && slices.Contains(members, id) && s.b.session(rank) != "" {
@@ -250,7 +252,7 @@ func (s *stage) postsOf(ctx context.Context, ch *channel, members []string) (pos
 }
 
 // placesNow returns the channels that the actor is in.
-func (s *stage) placesNow() (ids []ID) {
+func (s *stage) placesNow() (ids []api.ID) {
 	for _, p := range s.actor.places {
 		ids = append(ids, p.ch.id)
 	}
@@ -258,7 +260,7 @@ func (s *stage) placesNow() (ids []ID) {
 }
 
 // isIn shows that the actor is in a channel of a kind that it was not in before.
-func (s *stage) isIn(ctx context.Context, before []ID, kind byte) error {
+func (s *stage) isIn(ctx context.Context, before []api.ID, kind byte) error {
 	for _, p := range s.actor.places {
 		if p.ch.kind == kind && !slices.Contains(before, p.ch.id) {
 			_, err := s.admin.ChannelMember(ctx, p.ch.id.String(), s.actor.id)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // draftActions are about messages that are not sent yet: drafts, and posts for later.
@@ -25,23 +27,23 @@ const (
 	mostDrafts          = 50 // that a person remembers; more are on the server only
 )
 
-// belongings are what a person has on the server besides posts. Most have none at a time.
+// belongings are a person's objects on the server besides posts. Most persons have none at a time.
 type belongings struct {
 	drafts    []unsent
 	scheduled []unsent
 	reported  int // accounts in the last report
 	looked    look
-	threads   []ID // of its inbox, the newest ones
-	acked     []ID // posts that it has acknowledged, the last ones
-	found     int  // by the last search, or in the last thread
+	threads   []api.ID // of its inbox, the newest ones
+	acked     []api.ID // posts that it has acknowledged, the last ones
+	found     int      // by the last search, or in the last thread
 }
 
 // An unsent is where a draft or a scheduled post would go.
 type unsent struct {
 	ch   *channel
-	root ID
-	id   ID    // of a scheduled post
-	at   int64 // its time, Unix ms
+	root api.ID
+	id   api.ID // of a scheduled post
+	at   int64  // its time, Unix ms
 }
 
 // own returns the person's belongings.
@@ -52,14 +54,15 @@ func (a *person) own() *belongings {
 	return a.has
 }
 
-// quiet returns the person's client for calls of whose events the client itself does not want to hear.
-func (a *person) quiet() *Client {
+// quiet returns the person's client for calls of whose events the client itself does not receive.
+func (a *person) quiet() *api.Client {
 	a.c.SetSocket(a.socket())
 	return a.c
 }
 
-// threadOf returns the thread in which a message to a channel belongs, with this probability one of those that the person sees.
-func (a *person) threadOf(ch *channel, share float64) (root ID) {
+// threadOf returns the thread in which a message to a channel belongs, with this probability one of those that the
+// person sees.
+func (a *person) threadOf(ch *channel, share float64) (root api.ID) {
 	if a.choice.Float64() >= share {
 		return root
 	}
@@ -72,7 +75,7 @@ func (a *person) threadOf(ch *channel, share float64) (root ID) {
 }
 
 // composeTo draws a message to a channel or thread.
-func (a *person) composeTo(root ID) composed {
+func (a *person) composeTo(root api.ID) composed {
 	if root.None() {
 		return a.compose(rootWords)
 	}
@@ -100,12 +103,12 @@ func (a *person) upsertDraft(ctx context.Context) error {
 	return nil
 }
 
-func unsentTo(ch *channel, root ID) func(unsent) bool {
+func unsentTo(ch *channel, root api.ID) func(unsent) bool {
 	return func(d unsent) bool { return d.ch == ch && d.root == root }
 }
 
 // dropDraft deletes a draft that the person has, if it has one there: the message was sent, or given up.
-func (a *person) dropDraft(ctx context.Context, ch *channel, root ID) error {
+func (a *person) dropDraft(ctx context.Context, ch *channel, root api.ID) error {
 	if a.has == nil {
 		return nil
 	}
@@ -120,8 +123,9 @@ func (a *person) dropDraft(ctx context.Context, ch *channel, root ID) error {
 	return nil
 }
 
-// deleteDraft gives up one of the person's drafts. A person without any clears what stands in the current channel: the web app says so
-// to the server whether there is a draft or not, which is why this is done almost three times as often as drafts are saved.
+// deleteDraft gives up one of the person's drafts. A person without any clears the current channel: the web app sends
+// that request whether there is a draft or not, which is why this is done almost three times as often as drafts are
+// saved.
 func (a *person) deleteDraft(ctx context.Context) error {
 	if a.has != nil && len(a.has.drafts) > 0 {
 		d := a.has.drafts[a.pick.IntN(len(a.has.drafts))]
@@ -142,15 +146,15 @@ func (a *person) getDrafts(ctx context.Context) error {
 	own := a.own()
 	own.drafts = own.drafts[:0]
 	for _, d := range list {
-		if ch := a.b.dir.known(parseID(d.ChannelID)); ch != nil && len(own.drafts) < mostDrafts {
-			own.drafts = append(own.drafts, unsent{ch: ch, root: parseID(d.RootID)})
+		if ch := a.b.dir.known(api.ParseID(d.ChannelID)); ch != nil && len(own.drafts) < mostDrafts {
+			own.drafts = append(own.drafts, unsent{ch: ch, root: api.ParseID(d.RootID)})
 		}
 	}
 	return nil
 }
 
 // loadScheduled shows in the sidebar that there are scheduled posts.
-func loadScheduled(ctx context.Context, c *Client, _, teamID string) error {
+func loadScheduled(ctx context.Context, c *api.Client, _, teamID string) error {
 	_, err := c.ScheduledPosts(ctx, teamID)
 	return err
 }
@@ -181,12 +185,13 @@ func (a *person) schedule(ctx context.Context) (unsent, error) {
 	if err != nil {
 		return unsent{}, err
 	}
-	p := unsent{ch: ch, root: root, id: parseID(s.ID), at: at}
+	p := unsent{ch: ch, root: root, id: api.ParseID(s.ID), at: at}
 	a.own().scheduled = append(a.own().scheduled, p)
 	return p, nil
 }
 
-// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who has none writes one first.
+// anyScheduled picks one of the person's scheduled posts. One who knows of none looks, and one who has none writes
+// one first.
 func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 	own := a.own()
 	if len(own.scheduled) == 0 {
@@ -195,8 +200,8 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 			return unsent{}, err
 		}
 		for _, s := range list {
-			if ch := a.b.dir.known(parseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
-				own.scheduled = append(own.scheduled, unsent{ch: ch, root: parseID(s.RootID), id: parseID(s.ID), at: s.At})
+			if ch := a.b.dir.known(api.ParseID(s.ChannelID)); ch != nil && len(own.scheduled) < mostDrafts {
+				own.scheduled = append(own.scheduled, unsent{ch: ch, root: api.ParseID(s.RootID), id: api.ParseID(s.ID), at: s.At})
 			}
 		}
 	}
@@ -206,14 +211,14 @@ func (a *person) anyScheduled(ctx context.Context) (unsent, error) {
 	return own.scheduled[a.pick.IntN(len(own.scheduled))], nil
 }
 
-// updateScheduledPost writes a scheduled post anew, for another time.
+// updateScheduledPost rewrites a scheduled post, for another time.
 func (a *person) updateScheduledPost(ctx context.Context) error {
 	p, err := a.anyScheduled(ctx)
 	if err != nil {
 		return err
 	}
 	text, at := a.composeTo(p.root).plain(), later(a.choice)
-	return a.quiet().Reschedule(ctx, a.id, Scheduled{Draft: Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
+	return a.quiet().Reschedule(ctx, a.id, api.Scheduled{Draft: api.Draft{ChannelID: p.ch.id.String(), RootID: p.root.String(), Message: text}, ID: p.id.String(), At: at})
 }
 
 // deleteScheduledPost thinks better of a scheduled post.
@@ -239,16 +244,17 @@ func (a *person) sendScheduledPost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.post(ctx, p.ch, Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}); err != nil {
+	if err := a.post(ctx, p.ch, api.Draft{Message: a.composeTo(p.root).plain(), RootID: p.root.String()}); err != nil {
 		return err
 	}
 	return a.unschedule(ctx, p)
 }
 
-// device calls f with a client of the actor's own on another device: what only the actor may see is proven by it.
-func (s *stage) device(f func(c *Client) error) error {
-	cfg := ClientConfig{URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady, Secrets: s.env.Secrets}
-	c, err := NewClient(cfg)
+// device calls f with a client of the actor's own on another device: it proves effects that only the actor may
+// see.
+func (s *stage) device(f func(c *api.Client) error) error {
+	cfg := api.ClientConfig{URL: s.env.URL, Token: s.actor.c.Token(), Timeout: s.env.Timeout, UserAgent: "plimsoll", Recorder: s.actor.u, Table: s.actor.steady, Secrets: s.env.Secrets}
+	c, err := api.NewClient(cfg)
 	if err != nil {
 		return err
 	}
@@ -257,8 +263,8 @@ func (s *stage) device(f func(c *Client) error) error {
 }
 
 // drafts lists the actor's drafts as another device sees them.
-func (s *stage) drafts(ctx context.Context) (list []Draft, err error) {
-	err = s.device(func(c *Client) error {
+func (s *stage) drafts(ctx context.Context) (list []api.Draft, err error) {
+	err = s.device(func(c *api.Client) error {
 		list, err = c.Drafts(ctx, s.actor.id, s.actor.team)
 		return err
 	})
@@ -282,7 +288,7 @@ func (s *stage) noDrafts(ctx context.Context) error {
 
 // proveUpsertDraft shows that another device of the person finds the draft, in a thread most of the time.
 func proveUpsertDraft(ctx context.Context, s *stage) error {
-	if _, err := s.witness.c.Post(ctx, Draft{ChannelID: s.actor.channel().id.String(), Message: "answer me"}); err != nil {
+	if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: s.actor.channel().id.String(), Message: "answer me"}); err != nil {
 		return err
 	}
 	if err := s.refresh(ctx); err != nil {
@@ -349,8 +355,8 @@ func proveGetDrafts(ctx context.Context, s *stage) error {
 	if err := s.noDrafts(ctx); err != nil {
 		return err
 	}
-	if err := s.device(func(c *Client) error {
-		return c.UpsertDraft(ctx, Draft{ChannelID: ch.id.String(), Message: "from my phone"})
+	if err := s.device(func(c *api.Client) error {
+		return c.UpsertDraft(ctx, api.Draft{ChannelID: ch.id.String(), Message: "from my phone"})
 	}); err != nil {
 		return err
 	}
@@ -364,8 +370,8 @@ func proveGetDrafts(ctx context.Context, s *stage) error {
 }
 
 // scheduled lists the actor's scheduled posts as another device sees them.
-func (s *stage) scheduled(ctx context.Context) (list []Scheduled, err error) {
-	err = s.device(func(c *Client) error {
+func (s *stage) scheduled(ctx context.Context) (list []api.Scheduled, err error) {
+	err = s.device(func(c *api.Client) error {
 		list, err = c.ScheduledPosts(ctx, s.actor.team)
 		return err
 	})
@@ -373,7 +379,7 @@ func (s *stage) scheduled(ctx context.Context) (list []Scheduled, err error) {
 }
 
 // oneScheduled begins a proof with one scheduled post, of which the person does not know yet.
-func (s *stage) oneScheduled(ctx context.Context) (p Scheduled, err error) {
+func (s *stage) oneScheduled(ctx context.Context) (p api.Scheduled, err error) {
 	list, err := s.scheduled(ctx)
 	if err != nil {
 		return p, err
@@ -384,8 +390,8 @@ func (s *stage) oneScheduled(ctx context.Context) (p Scheduled, err error) {
 		}
 	}
 	s.actor.own().scheduled = nil
-	err = s.device(func(c *Client) (err error) {
-		p, err = c.Schedule(ctx, s.actor.id, Draft{ChannelID: s.actor.channel().id.String(), Message: "from my phone"}, time.Now().Add(50*time.Hour).UnixMilli())
+	err = s.device(func(c *api.Client) (err error) {
+		p, err = c.Schedule(ctx, s.actor.id, api.Draft{ChannelID: s.actor.channel().id.String(), Message: "from my phone"}, time.Now().Add(50*time.Hour).UnixMilli())
 		return err
 	})
 	return p, err
@@ -452,7 +458,7 @@ func proveSendScheduledPost(ctx context.Context, s *stage) error {
 	if _, err := s.oneScheduled(ctx); err != nil {
 		return err
 	}
-	mark, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "before"})
+	mark, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "before"})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
 
 // postActions are those that write.
@@ -18,15 +19,16 @@ var postActions = []action{
 // replyShare of the posts are replies: of production's posts, as load-test-ng has it.
 const replyShare = 0.18
 
-// typing tells the others that the person is typing, unless they are too many for the server (MaxNotificationsPerChannel). Without a
-// WebSocket nobody is told: the loss was counted already.
-func (a *person) typing(ctx context.Context, ch *channel, root ID) error {
+// typing notifies the others that the person is typing, unless they are too many for the server
+// (MaxNotificationsPerChannel). Without a WebSocket no notification is sent: the loss was counted
+// already.
+func (a *person) typing(ctx context.Context, ch *channel, root api.ID) error {
 	sock := a.socket()
 	if sock == nil || int(ch.members.Load()) > a.b.mostNotified {
 		return nil
 	}
 	err := a.c.Typing(ctx, sock, ch.id.String(), root.String())
-	if _, ok := errors.AsType[*OpError](err); ok {
+	if _, ok := errors.AsType[*api.OpError](err); ok {
 		return nil // recorded; the message is written all the same
 	}
 	return err
@@ -45,7 +47,7 @@ func (a *person) createPost(ctx context.Context) error {
 		return err
 	}
 	ch := a.channel()
-	root := ID{}
+	root := api.ID{}
 	if reply {
 		if p, ok := a.anyPost(ch, isUserPost); ok {
 			if root = p.root; root.None() {
@@ -62,22 +64,22 @@ func (a *person) createPost(ctx context.Context) error {
 }
 
 // post makes a post in a channel and remembers it.
-func (a *person) post(ctx context.Context, ch *channel, d Draft) error {
+func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
 	d.ChannelID = ch.id.String()
 	p, err := a.c.Post(ctx, d)
-	if unnamed(err) {
+	if api.Unnamed(err) {
 		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
 	}
 	if err != nil {
 		return err
 	}
 	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Root: d.RootID, Author: a.u.ID, Reader: a.reader(ch), Sent: p.Sent, Acked: p.Acked})
-	seen := Seen{ID: parseID(p.ID), RootID: parseID(d.RootID), UserID: parseID(a.id), CreateAt: p.CreateAt}
+	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id), CreateAt: p.CreateAt}
 	if d.Priority.WantsAck {
-		seen.flags |= postWantsAck
+		seen.Flags |= api.PostWantsAck
 	}
 	a.b.dir.see(ch, seen)
-	return a.dropDraft(ctx, ch, parseID(d.RootID))
+	return a.dropDraft(ctx, ch, api.ParseID(d.RootID))
 }
 
 // addReaction adds a reaction to a post.
@@ -93,8 +95,8 @@ func (a *person) addReaction(ctx context.Context) error {
 // mostLooks is how many channels a person enters in search of a post.
 const mostLooks = 3
 
-// somePost chooses a post that keep accepts: of the current channel; else of one that is known to have some, which the person enters; else
-// of those that it enters in search of one.
+// somePost chooses a post that keep accepts: of the current channel; else of one that is known to have some, which
+// the person enters; else of those that it enters in search of one.
 func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, error) {
 	if err := a.somewhere(ctx); err != nil {
 		return post{}, err
@@ -125,7 +127,7 @@ func (a *person) somePost(ctx context.Context, keep func(*post) bool) (post, err
 }
 
 // isUserPost accepts posts that people wrote.
-func isUserPost(p *post) bool { return p.flags&postSystem == 0 }
+func isUserPost(p *post) bool { return p.flags&api.PostSystem == 0 }
 
 // anyPost chooses one of the posts that the person sees of a channel and keep (nil: all) accepts.
 func (a *person) anyPost(ch *channel, keep func(*post) bool) (post, bool) {
@@ -149,7 +151,7 @@ func proveCreatePost(ctx context.Context, s *stage) error {
 		if err != nil {
 			return err
 		}
-		if len(after) == 0 || after[0].UserID.String() != s.actor.id || slices.ContainsFunc(before, func(p Seen) bool { return p.ID == after[0].ID }) {
+		if len(after) == 0 || after[0].UserID.String() != s.actor.id || slices.ContainsFunc(before, func(p api.Seen) bool { return p.ID == after[0].ID }) {
 			return fmt.Errorf("another client finds no new post of the person")
 		}
 		if !after[0].RootID.None() {
@@ -165,7 +167,7 @@ func proveCreatePost(ctx context.Context, s *stage) error {
 // proveAddReaction shows that a post has a reaction of the person that it did not have.
 func proveAddReaction(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
-	if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "what do you think?"}); err != nil {
+	if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "what do you think?"}); err != nil {
 		return err
 	}
 	count := func() (n int, err error) {

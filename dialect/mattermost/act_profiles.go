@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// profileActions are about what persons tell of themselves and look up about others.
+// profileActions are about the persons' own profiles and those of others.
 var profileActions = []action{
 	{name: "click_user_profile", weight: 0.03, do: (*person).clickUserProfile, prove: proveClickUserProfile},
 	{name: "update_custom_attribute", weight: 0.004, needs: hasAttributes, do: (*person).updateCustomAttribute, prove: proveUpdateCustomAttribute},
@@ -16,7 +18,7 @@ var profileActions = []action{
 	{name: "generate_user_report", weight: 0.0001, needs: hasReports, do: (*person).generateUserReport, prove: proveGenerateUserReport},
 }
 
-// A look is what a person last read in another's profile.
+// A look holds the profile that a person read last.
 type look struct {
 	user       uint32 // in the directory
 	messages   int64  // that the other has read of the channel
@@ -24,7 +26,8 @@ type look struct {
 	attributes int
 }
 
-// clickUserProfile opens the profile of somebody who wrote in the current channel: membership of channel and team, and custom attributes.
+// clickUserProfile opens the profile of an author in the current channel: membership of channel and team, and custom
+// attributes.
 func (a *person) clickUserProfile(ctx context.Context) error {
 	if err := a.somewhere(ctx); err != nil {
 		return err
@@ -41,7 +44,7 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 		if ids = slices.DeleteFunc(ids, func(id string) bool { return id == a.id }); len(ids) == 0 {
 			return errNoUser
 		}
-		who = a.b.dir.user(parseID(ids[a.pick.IntN(len(ids))]))
+		who = a.b.dir.user(api.ParseID(ids[a.pick.IntN(len(ids))]))
 	}
 	id := a.b.dir.account(who).id.String()
 	m, err := a.c.ChannelMember(ctx, ch.id.String(), id)
@@ -69,7 +72,7 @@ func (a *person) clickUserProfile(ctx context.Context) error {
 // Custom statuses last half an hour, as the web app's first offer.
 const statusTime = 30 * time.Minute
 
-// updateCustomStatus tells everybody what the person is up to.
+// updateCustomStatus sets the person's custom status.
 func (a *person) updateCustomStatus(ctx context.Context) error {
 	emoji := emojis[a.content.IntN(len(emojis))]
 	text := fewWords(a.content, 4)
@@ -88,13 +91,14 @@ func (a *person) updateCustomAttribute(ctx context.Context) error {
 
 const reportPage = 50 // users
 
-// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the person's own.
+// generateUserReport reads the report on all users to its end, as the administrator: the only action that is not the
+// person's own.
 func (a *person) generateUserReport(ctx context.Context) error {
 	mine := a.c.Token()
 	defer a.c.SetToken(mine)
 	a.c.SetToken(a.b.adminToken)
 	n := 0
-	var last Profile
+	var last api.Profile
 	for before := 0; ; before++ {
 		page, err := a.c.UserReport(ctx, before, last.Username, last.ID, reportPage)
 		if err != nil {
@@ -109,11 +113,11 @@ func (a *person) generateUserReport(ctx context.Context) error {
 	}
 }
 
-// proveClickUserProfile shows that what the person read of the witness is what the witness reads of itself.
+// proveClickUserProfile shows that the person read the same profile of the witness as the witness does.
 func proveClickUserProfile(ctx context.Context, s *stage) error {
 	ch := s.actor.channel()
-	for range seenPosts { // so that it is the witness whom the person picks
-		if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "who am I?"}); err != nil {
+	for range seenPosts { // so that the person picks the witness
+		if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "who am I?"}); err != nil {
 			return err
 		}
 	}
@@ -193,7 +197,7 @@ func proveRemoveCustomStatus(ctx context.Context, s *stage) error {
 // proveUpdateCustomAttribute shows that another client sees the new value.
 func proveUpdateCustomAttribute(ctx context.Context, s *stage) error {
 	const before = "as before"
-	if err := s.device(func(c *Client) error { return c.SetAttribute(ctx, s.b.attribute, before) }); err != nil {
+	if err := s.device(func(c *api.Client) error { return c.SetAttribute(ctx, s.b.attribute, before) }); err != nil {
 		return err
 	}
 	if err := s.act(ctx); err != nil {
@@ -206,7 +210,8 @@ func proveUpdateCustomAttribute(ctx context.Context, s *stage) error {
 	return err
 }
 
-// proveGenerateUserReport shows that the report has every account that the server counts without bots, which the report leaves out.
+// proveGenerateUserReport shows that the report has every account that the server counts without bots, which the
+// report leaves out.
 func proveGenerateUserReport(ctx context.Context, s *stage) error {
 	if err := s.act(ctx); err != nil {
 		return err

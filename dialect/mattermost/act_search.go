@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // searchActions look for posts, people and channels.
@@ -31,8 +33,8 @@ type query struct {
 	in            *channel
 }
 
-// query draws a search: one to four words and, each in one of five searches, an author, a channel, a date, an excluded word and a phrase.
-// All is drawn before anything is asked for.
+// query draws a search: one to four words and, each in one of five searches, an author, a channel, a date, an
+// excluded word and a phrase. All is drawn before any request.
 func (a *person) query() (q query) {
 	r := a.content
 	word := func() string { words := vocabulary(); return words[r.IntN(len(words))] }
@@ -86,7 +88,7 @@ func (a *person) searchPosts(ctx context.Context) error { return a.searchIn(ctx,
 
 func (a *person) searchPostsAllTeams(ctx context.Context) error { return a.searchIn(ctx, "") }
 
-// searchIn types a search, with the server's help for names, and looks at what was found.
+// searchIn types a search, with the server's help for names, and looks at the results.
 func (a *person) searchIn(ctx context.Context, team string) error {
 	q := a.query()
 	if q.from != "" {
@@ -166,7 +168,8 @@ func (a *person) searchGroupChannels(ctx context.Context) error {
 	})
 }
 
-// proveSearchPosts has the witness write something that the very search must find, and shows that the person found as much as the witness.
+// proveSearchPosts has the witness write something that the very search must find, and shows that the person found as
+// much as the witness.
 func proveSearchPosts(ctx context.Context, s *stage) error {
 	a := s.actor
 	for seed := uint64(1); ; seed++ {
@@ -178,9 +181,9 @@ func proveSearchPosts(ctx context.Context, s *stage) error {
 		}
 		text := strings.Join(append(slices.Clone(q.words), q.phrase...), " ")
 		ch := a.channel().id.String()
-		p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch, Message: text})
+		p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch, Message: text})
 		if err == nil {
-			_, err = s.witness.c.Post(ctx, Draft{ChannelID: ch, Message: text + " " + q.not})
+			_, err = s.witness.c.Post(ctx, api.Draft{ChannelID: ch, Message: text + " " + q.not})
 		}
 		if err != nil {
 			return err
@@ -199,7 +202,7 @@ func proveSearchPosts(ctx context.Context, s *stage) error {
 			if err != nil {
 				return err
 			}
-			if slices.ContainsFunc(theirs, func(x Seen) bool { return x.ID.String() == p.ID }) && a.own().found == len(theirs) {
+			if slices.ContainsFunc(theirs, func(x api.Seen) bool { return x.ID.String() == p.ID }) && a.own().found == len(theirs) {
 				return nil
 			}
 			if err := a.u.Pause(ctx, time.Second); err != nil {
@@ -225,7 +228,8 @@ func proveSearchUsers(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness finds, too.
+// proveSearchChannels shows that the person found at least the channel whose name it began to type, which the witness
+// finds, too.
 func proveSearchChannels(ctx context.Context, s *stage) error {
 	s.actor.own().found = 0
 	if err := s.act(ctx); err != nil {
@@ -237,7 +241,7 @@ func proveSearchChannels(ctx context.Context, s *stage) error {
 			if err != nil {
 				return err
 			}
-			if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c Channel) bool { return c.ID == p.ch.id.String() }) {
+			if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == p.ch.id.String() }) {
 				return fmt.Errorf("the person found %d channels; the witness finds %v for %s", s.actor.own().found, theirs, p.ch.name)
 			}
 		}
@@ -259,7 +263,7 @@ func proveSearchGroupChannels(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c Channel) bool { return c.ID == ch.ID }) {
+	if s.actor.own().found == 0 || !slices.ContainsFunc(theirs, func(c api.Channel) bool { return c.ID == ch.ID }) {
 		return fmt.Errorf("the person found %d group channels, the witness %d", s.actor.own().found, len(theirs))
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // sessionActions are those of a client that comes, goes, and comes back.
@@ -14,7 +16,7 @@ var sessionActions = []action{
 	{name: "logout_login", weight: 0.0006, do: (*person).logoutLogin, prove: proveLogoutLogin},
 }
 
-// reconnectWebSocket loses the WebSocket, takes it up again where it was, and asks for what a client asks for after a gap.
+// reconnectWebSocket loses the WebSocket, resumes it, and makes the calls of a client after a gap.
 func (a *person) reconnectWebSocket(ctx context.Context) error {
 	from := time.Now()
 	if err := a.dropAndResume(ctx); err != nil {
@@ -28,20 +30,20 @@ func (a *person) dropAndResume(ctx context.Context) error {
 	if sock := a.socket(); sock != nil {
 		sock.Drop()
 		select {
-		case <-sock.ended: // the reader has seen it
+		case <-sock.Ended(): // the reader has seen it
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	_, err := a.resume(ctx, a.u, a.c.table)
+	_, err := a.resume(ctx, a.u, a.c.Table())
 	if err == nil {
 		a.wake()
 	}
 	return err
 }
 
-// resync asks for what may have happened since a moment: channels, memberships, posts of the current channel, presence, unread counts, and
-// who of those in view changed.
+// resync requests everything that may have changed since a moment: channels, memberships, posts of the current
+// channel, presence, unread counts, and who of those in view changed.
 func (a *person) resync(ctx context.Context, since time.Time) error {
 	chs, err := a.c.TeamChannels(ctx, a.id, a.team, false)
 	if err != nil {
@@ -104,14 +106,14 @@ func (a *person) logoutLogin(ctx context.Context) error {
 }
 
 // under records the calls from here on under other names, until the function that it returns is called.
-func (a *person) under(t *Table) (back func()) {
-	was := a.c.table
+func (a *person) under(t *api.Table) (back func()) {
+	was := a.c.Table()
 	a.c.SetTable(t)
 	return func() { a.c.SetTable(was) }
 }
 
-// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that an event sent
-// afterwards arrives.
+// proveReconnect shows that the socket is another one, that the server knows the connection again if it can, and that
+// an event sent afterwards arrives.
 func proveReconnect(ctx context.Context, s *stage) error {
 	old := s.actor.socket()
 	if err := s.act(ctx); err != nil {
@@ -124,7 +126,8 @@ func proveReconnect(ctx context.Context, s *stage) error {
 	return s.hears(ctx)
 }
 
-// proveFullReload shows that the person has a new WebSocket that hears, and knows its channels again.
+// proveFullReload shows that the person has a new WebSocket that receives events, and has its
+// channels again.
 func proveFullReload(ctx context.Context, s *stage) error {
 	inTeam := func() (n int) {
 		for _, p := range s.actor.places {
@@ -144,7 +147,7 @@ func proveFullReload(ctx context.Context, s *stage) error {
 	return s.hears(ctx)
 }
 
-// proveLogoutLogin shows that the old session is refused, and that the new one hears.
+// proveLogoutLogin shows that the old session is refused, and that the new one receives events.
 func proveLogoutLogin(ctx context.Context, s *stage) error {
 	old := s.actor.c.Token()
 	if err := s.act(ctx); err != nil {
@@ -170,11 +173,11 @@ func (s *stage) hears(ctx context.Context) error {
 		return err
 	}
 	ch := s.actor.channel()
-	p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "can you hear me?"})
+	p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "can you hear me?"})
 	if err != nil {
 		return err
 	}
-	id := parseID(p.ID)
+	id := api.ParseID(p.ID)
 	return s.eventually(ctx, "an event of the witness's post", func() bool {
 		_, ok := ch.pick(func(int) int { return 0 }, func(p *post) bool { return p.id == id })
 		return ok

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // threadActions are about threads and the inbox of those that a person follows.
@@ -24,7 +26,7 @@ const (
 	mostThreads = 25 // that a person remembers of its inbox
 )
 
-// errNoThread says that a person follows no thread.
+// errNoThread is the reason of a person that follows no thread.
 const errNoThread skipError = "no followed thread"
 
 // viewGlobalThreads looks through the inbox: one to three pages of all threads, then of the unread ones.
@@ -56,7 +58,7 @@ func (a *person) viewGlobalThreads(ctx context.Context) error {
 }
 
 // keepThreads remembers the newest threads of the inbox.
-func (a *person) keepThreads(list []ThreadSeen) {
+func (a *person) keepThreads(list []api.ThreadSeen) {
 	own := a.own()
 	own.threads = own.threads[:0]
 	for _, t := range list[:min(len(list), mostThreads)] {
@@ -64,18 +66,18 @@ func (a *person) keepThreads(list []ThreadSeen) {
 	}
 }
 
-// followed chooses one of the threads that the person follows; it asks for them if it does not know any.
-func (a *person) followed(ctx context.Context) (ID, error) {
+// followed chooses one of the threads that the person follows; it requests them if it does not know any.
+func (a *person) followed(ctx context.Context) (api.ID, error) {
 	if len(a.own().threads) == 0 {
 		list, err := a.c.Threads(ctx, a.id, a.team, "", threadsPage, false)
 		if err != nil {
-			return ID{}, err
+			return api.ID{}, err
 		}
 		a.keepThreads(list)
 	}
 	threads := a.own().threads
 	if len(threads) == 0 {
-		return ID{}, errNoThread
+		return api.ID{}, errNoThread
 	}
 	return threads[a.pick.IntN(len(threads))], nil
 }
@@ -91,27 +93,27 @@ func (a *person) updateThreadRead(ctx context.Context) error {
 }
 
 // gone forgets a thread that the server does not have any more: its root was deleted since the inbox was read.
-func (a *person) gone(id ID, err error) error {
-	if e, ok := errors.AsType[*OpError](err); ok && e.Status == 404 {
+func (a *person) gone(id api.ID, err error) error {
+	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 404 {
 		own := a.own()
-		own.threads = slices.DeleteFunc(own.threads, func(t ID) bool { return t == id })
+		own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
 	}
 	return err
 }
 
 // root chooses the root of a thread in the current channel: of one with replies, if there are any.
-func (a *person) root(ctx context.Context) (ID, error) {
+func (a *person) root(ctx context.Context) (api.ID, error) {
 	if err := a.somewhere(ctx); err != nil {
-		return ID{}, err
+		return api.ID{}, err
 	}
 	ch := a.channel()
-	p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && (!p.root.None() || p.flags&postHasReplies != 0) })
+	p, ok := a.anyPost(ch, func(p *post) bool { return isUserPost(p) && (!p.root.None() || p.flags&api.PostHasReplies != 0) })
 	if !ok {
 		p, ok = a.anyPost(ch, isUserPost)
 	}
 	switch {
 	case !ok:
-		return ID{}, errNoPost
+		return api.ID{}, errNoPost
 	case !p.root.None():
 		return p.root, nil
 	}
@@ -124,7 +126,7 @@ func (a *person) viewThread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last := Seen{}
+	last := api.Seen{}
 	read := 1 // the root, which comes with each page, and from some servers twice
 	for before := 0; ; before++ {
 		posts, more, err := a.c.ThreadPage(ctx, id.String(), before, last, repliesPage)
@@ -175,7 +177,7 @@ func (a *person) unfollowThread(ctx context.Context) error {
 		return a.gone(id, err)
 	}
 	own := a.own()
-	own.threads = slices.DeleteFunc(own.threads, func(t ID) bool { return t == id })
+	own.threads = slices.DeleteFunc(own.threads, func(t api.ID) bool { return t == id })
 	return nil
 }
 
@@ -185,27 +187,29 @@ func (a *person) readAllThreads(ctx context.Context) error {
 }
 
 // newThread makes the actor's inbox hold a thread with an unread reply by the witness, and returns its root.
-func (s *stage) newThread(ctx context.Context) (ID, error) {
+func (s *stage) newThread(ctx context.Context) (api.ID, error) {
 	ch := s.actor.channel().id.String()
-	p, err := s.actor.c.Post(ctx, Draft{ChannelID: ch, Message: "a question"})
+	p, err := s.actor.c.Post(ctx, api.Draft{ChannelID: ch, Message: "a question"})
 	if err == nil {
-		_, err = s.witness.c.Post(ctx, Draft{ChannelID: ch, Message: "an answer", RootID: p.ID})
+		_, err = s.witness.c.Post(ctx, api.Draft{ChannelID: ch, Message: "an answer", RootID: p.ID})
 	}
 	if err != nil {
-		return ID{}, err
+		return api.ID{}, err
 	}
 	s.actor.own().threads = nil
-	return parseID(p.ID), s.refresh(ctx)
+	return api.ParseID(p.ID), s.refresh(ctx)
 }
 
-// inbox is what the administrator sees of the actor's inbox: nobody else may look into it.
-func (s *stage) inbox(ctx context.Context, unread bool) ([]ThreadSeen, error) {
+// inbox returns the actor's inbox as the administrator sees it: no other account may read it.
+func (s *stage) inbox(ctx context.Context, unread bool) ([]api.ThreadSeen, error) {
 	return s.admin.Threads(ctx, s.actor.id, s.actor.team, "", threadsPage, unread)
 }
 
-func threadWith(id ID) func(ThreadSeen) bool { return func(t ThreadSeen) bool { return t.ID == id } }
+func threadWith(id api.ID) func(api.ThreadSeen) bool {
+	return func(t api.ThreadSeen) bool { return t.ID == id }
+}
 
-// proveViewGlobalThreads shows that the person found in its inbox what the administrator sees there.
+// proveViewGlobalThreads shows that the person found the same inbox as the administrator sees.
 func proveViewGlobalThreads(ctx context.Context, s *stage) error {
 	id, err := s.newThread(ctx)
 	if err != nil {
@@ -233,7 +237,7 @@ func proveUpdateThreadRead(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	s.actor.own().threads = []ID{id}
+	s.actor.own().threads = []api.ID{id}
 	before, err := s.admin.FollowedThread(ctx, s.actor.id, s.actor.team, id.String())
 	if err != nil {
 		return err
@@ -254,18 +258,19 @@ func proveUpdateThreadRead(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// proveViewThread shows that the person read as many posts as another client finds in the longest thread of the channel, over several pages.
+// proveViewThread shows that the person read as many posts as another client finds in the longest thread of the
+// channel, over several pages.
 func proveViewThread(ctx context.Context, s *stage) error {
 	ch, err := s.emptyChannel(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "a long story"})
+	p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "a long story"})
 	if err != nil {
 		return err
 	}
 	for range repliesPage + 5 {
-		if _, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "and then", RootID: p.ID}); err != nil {
+		if _, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "and then", RootID: p.ID}); err != nil {
 			return err
 		}
 	}
@@ -280,7 +285,7 @@ func proveViewThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	ids := map[ID]bool{}
+	ids := map[api.ID]bool{}
 	for _, x := range all { // some servers name the root twice
 		ids[x.ID] = true
 	}
@@ -296,9 +301,9 @@ func proveFollowThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "among ourselves"})
+	p, err := s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "among ourselves"})
 	if err == nil {
-		_, err = s.witness.c.Post(ctx, Draft{ChannelID: ch.id.String(), Message: "indeed", RootID: p.ID})
+		_, err = s.witness.c.Post(ctx, api.Draft{ChannelID: ch.id.String(), Message: "indeed", RootID: p.ID})
 	}
 	if err == nil {
 		err = s.refresh(ctx)
@@ -310,14 +315,14 @@ func proveFollowThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
+	if slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))) {
 		return errors.New("the person follows the thread to begin with")
 	}
 	if err := s.act(ctx); err != nil {
 		return err
 	}
 	list, err = s.inbox(ctx, false)
-	if err == nil && !slices.ContainsFunc(list, threadWith(parseID(p.ID))) {
+	if err == nil && !slices.ContainsFunc(list, threadWith(api.ParseID(p.ID))) {
 		err = errors.New("the thread is not in the person's inbox")
 	}
 	return err
@@ -329,7 +334,7 @@ func proveUnfollowThread(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	s.actor.own().threads = []ID{id}
+	s.actor.own().threads = []api.ID{id}
 	if err := s.act(ctx); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // urgentActions change or answer posts that are there, or write ones that ask for more than to be read.
@@ -47,7 +49,7 @@ func (a *person) anyPlacePost(keep func(*post) bool) (*channel, post, bool) {
 
 func (a *person) isOwn(p *post) bool { return isUserPost(p) && p.author == a.self }
 
-// editPost writes one of the person's own posts anew.
+// editPost edits one of the person's own posts.
 func (a *person) editPost(ctx context.Context) error {
 	c := a.compose(rootWords)
 	_, p, ok := a.anyPlacePost(a.isOwn)
@@ -57,9 +59,10 @@ func (a *person) editPost(ctx context.Context) error {
 	return a.c.EditPost(ctx, p.id.String(), c.plain())
 }
 
-// deletePost deletes one of the person's own posts that nobody is known to have answered. A reply that is on its way is deleted with it.
+// deletePost deletes one of the person's own posts without a known reply. A reply that is on its way is deleted with
+// it.
 func (a *person) deletePost(ctx context.Context) error {
-	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&postHasReplies == 0 })
+	ch, p, ok := a.anyPlacePost(func(p *post) bool { return a.isOwn(p) && p.flags&api.PostHasReplies == 0 })
 	if !ok {
 		return errNoOwnPost
 	}
@@ -68,7 +71,7 @@ func (a *person) deletePost(ctx context.Context) error {
 	return a.c.DeletePost(ctx, p.id.String())
 }
 
-// createReminder asks to be reminded of a post in ten minutes.
+// createReminder requests a reminder of a post in ten minutes.
 func (a *person) createReminder(ctx context.Context) error {
 	_, p, ok := a.anyPlacePost(isUserPost)
 	if !ok {
@@ -77,26 +80,26 @@ func (a *person) createReminder(ctx context.Context) error {
 	return a.c.Remind(ctx, a.id, p.id.String(), time.Now().Add(10*time.Minute))
 }
 
-// createAckPost writes an urgent post whose readers are to say that they have read it.
+// createAckPost writes an urgent post that requests an acknowledgement of its readers.
 func (a *person) createAckPost(ctx context.Context) error {
 	c := a.compose(rootWords)
 	if err := a.somewhere(ctx); err != nil {
 		return err
 	}
 	ch := a.channel()
-	d, err := a.write(ctx, ch, ID{}, c)
+	d, err := a.write(ctx, ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
-	d.Priority = Priority{Urgent: true, WantsAck: true}
+	d.Priority = api.Priority{Urgent: true, WantsAck: true}
 	return a.post(ctx, ch, d)
 }
 
-// ackToPost says that the person has read a post whose author wants to know.
+// ackToPost acknowledges a post whose author has requested it.
 func (a *person) ackToPost(ctx context.Context) error {
 	own := a.own()
 	_, p, ok := a.anyPlacePost(func(p *post) bool {
-		return p.flags&postWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
+		return p.flags&api.PostWantsAck != 0 && p.author != a.self && !slices.Contains(own.acked, p.id)
 	})
 	if !ok {
 		return errNoAckPost
@@ -123,16 +126,17 @@ func (a *person) createPersistentPost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.write(ctx, ch, ID{}, c)
+	d, err := a.write(ctx, ch, api.ID{}, c)
 	if err != nil {
 		return err
 	}
 	d.Message += " @" + name
-	d.Priority = Priority{Urgent: true, Persistent: true}
+	d.Priority = api.Priority{Urgent: true, Persistent: true}
 	return a.post(ctx, ch, d)
 }
 
-// someoneIn returns the name of another member of a channel: of somebody who wrote there, else of one whom the server names.
+// someoneIn returns the name of another member of a channel: of one who wrote there, else of one that the server
+// names.
 func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	if p, ok := a.anyPost(ch, func(p *post) bool {
 		return isUserPost(p) && p.author != a.self && strings.HasPrefix(a.b.dir.account(p.author).name, a.b.set.users)
@@ -144,7 +148,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 		return "", err
 	}
 	a.know(people)
-	people = slices.DeleteFunc(people, func(p Profile) bool { return p.ID == a.id || p.Bot })
+	people = slices.DeleteFunc(people, func(p api.Profile) bool { return p.ID == a.id || p.Bot })
 	if len(people) == 0 {
 		return "", errNoUser
 	}
@@ -153,7 +157,7 @@ func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 
 // proveEditPost shows the witness another text in the actor's only post.
 func proveEditPost(ctx context.Context, s *stage) error {
-	id, err := s.onlyPost(ctx, s.actor, Draft{Message: "first thoughts"})
+	id, err := s.onlyPost(ctx, s.actor, api.Draft{Message: "first thoughts"})
 	if err != nil {
 		return err
 	}
@@ -169,7 +173,7 @@ func proveEditPost(ctx context.Context, s *stage) error {
 
 // proveDeletePost shows that the witness does not find the actor's only post any more.
 func proveDeletePost(ctx context.Context, s *stage) error {
-	id, err := s.onlyPost(ctx, s.actor, Draft{Message: "a slip"})
+	id, err := s.onlyPost(ctx, s.actor, api.Draft{Message: "a slip"})
 	if err != nil {
 		return err
 	}
@@ -177,7 +181,7 @@ func proveDeletePost(ctx context.Context, s *stage) error {
 		return err
 	}
 	posts, err := s.witness.c.Posts(ctx, s.actor.channel().id.String(), seenPosts)
-	if err == nil && slices.ContainsFunc(posts, func(p Seen) bool { return p.ID.String() == id }) {
+	if err == nil && slices.ContainsFunc(posts, func(p api.Seen) bool { return p.ID.String() == id }) {
 		err = fmt.Errorf("the post is still there")
 	}
 	return err
@@ -185,7 +189,7 @@ func proveDeletePost(ctx context.Context, s *stage) error {
 
 // proveCreateReminder shows another client of the same person the confirmation that only that person gets.
 func proveCreateReminder(ctx context.Context, s *stage) error {
-	if _, err := s.onlyPost(ctx, s.witness, Draft{Message: "for later"}); err != nil {
+	if _, err := s.onlyPost(ctx, s.witness, api.Draft{Message: "for later"}); err != nil {
 		return err
 	}
 	sock, err := s.actor.c.Connect(ctx)
@@ -203,23 +207,25 @@ func proveCreateReminder(ctx context.Context, s *stage) error {
 		if err != nil {
 			return fmt.Errorf("no confirmation: %w", err)
 		}
-		if ev.Kind == EventEphemeral {
+		if ev.Kind == api.EventEphemeral {
 			return nil
 		}
 	}
 }
 
-// proveCreateAckPost shows the witness an urgent post of the actor that wants an acknowledgement.
+// proveCreateAckPost shows the witness an urgent post of the actor that requests an
+// acknowledgement.
 func proveCreateAckPost(ctx context.Context, s *stage) error {
-	return s.provePriority(ctx, Priority{Urgent: true, WantsAck: true}, "")
+	return s.provePriority(ctx, api.Priority{Urgent: true, WantsAck: true}, "")
 }
 
-// proveCreatePersistentPost shows the witness an urgent post that goes on notifying, and names somebody.
+// proveCreatePersistentPost shows the witness an urgent post with persistent notifications, and a
+// mention.
 func proveCreatePersistentPost(ctx context.Context, s *stage) error {
-	return s.provePriority(ctx, Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
+	return s.provePriority(ctx, api.Priority{Urgent: true, Persistent: true}, "@"+s.b.set.users)
 }
 
-func (s *stage) provePriority(ctx context.Context, want Priority, contains string) error {
+func (s *stage) provePriority(ctx context.Context, want api.Priority, contains string) error {
 	ch, err := s.emptyChannel(ctx)
 	if err != nil {
 		return err
@@ -250,7 +256,7 @@ func (s *stage) provePriority(ctx context.Context, want Priority, contains strin
 
 // proveAckToPost shows the witness, who wrote an urgent post, the actor's acknowledgement.
 func proveAckToPost(ctx context.Context, s *stage) error {
-	id, err := s.onlyPost(ctx, s.witness, Draft{Message: "please confirm", Priority: Priority{Urgent: true, WantsAck: true}})
+	id, err := s.onlyPost(ctx, s.witness, api.Draft{Message: "please confirm", Priority: api.Priority{Urgent: true, WantsAck: true}})
 	if err != nil {
 		return err
 	}
@@ -264,8 +270,9 @@ func proveAckToPost(ctx context.Context, s *stage) error {
 	return err
 }
 
-// onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to the actor.
-func (s *stage) onlyPost(ctx context.Context, author *person, d Draft) (id string, err error) {
+// onlyPost brings actor and witness to a channel without posts by people, has one of them write there and shows it to
+// the actor.
+func (s *stage) onlyPost(ctx context.Context, author *person, d api.Draft) (id string, err error) {
 	ch, err := s.emptyChannel(ctx)
 	if err != nil {
 		return "", err
@@ -296,7 +303,7 @@ func (s *stage) emptyChannel(ctx context.Context) (*channel, error) {
 			return nil, err
 		}
 		a.take(chs)
-		if ch = s.b.dir.known(parseID(id)); ch == nil {
+		if ch = s.b.dir.known(api.ParseID(id)); ch == nil {
 			return nil, fmt.Errorf("the new channel is not among the person's")
 		}
 		if err := a.enter(ctx, a.place(ch)); err != nil {

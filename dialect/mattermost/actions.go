@@ -11,17 +11,18 @@ type action struct {
 	name string
 	// weight is how often it is done relative to creating a post (mix default).
 	weight float64
-	// needs is what the server must be able to do.
+	// needs is the feature that the server must have.
 	needs feature
-	// do performs it and returns nil if all its calls succeeded and showed their effect, an *OpError (recorded already) if one did
-	// not, a skipError if what it needs is not there, or the context's cause at the end of the run. Chance comes from the person's
-	// choice, content and pick alone, which begin anew with each action: how much one action draws cannot change the next.
+	// do performs it and returns nil if all its calls succeeded and showed their effect, an *OpError (recorded
+	// already) if one did not, a skipError if its objects do not exist, or the context's cause at the end of the run.
+	// Chance comes from the person's choice, content and pick alone, which begin again with each action: how much one
+	// action draws cannot change the next.
 	do func(a *person, ctx context.Context) error
 	// prove makes do possible, calls it (s.act) and shows its effect through another client.
 	prove func(ctx context.Context, s *stage) error
 }
 
-// A skipError is why an action was not carried out: what it acts on is not there.
+// A skipError is the reason why an action was skipped: its object does not exist.
 type skipError string
 
 // Error returns the reason.
@@ -39,8 +40,8 @@ const (
 // actions are all that a person can do.
 var actions = slices.Concat(channelActions, sessionActions, createActions, postActions, urgentActions, threadActions, draftActions, searchActions, profileActions, bookmarkActions)
 
-// A chance is the three streams that an action draws from. Each action gets new ones, seeded by two draws from the user's own stream
-// of actions, so that the user's next action is the same whatever this one found on the server.
+// A chance is the three streams that an action draws from. Each action gets new ones, seeded by two draws from the
+// user's own stream of actions, so that the user's next action does not depend on the state of the server.
 type chance struct {
 	choice, content, pick *rand.Rand
 	src                   [3]rand.PCG
@@ -68,8 +69,8 @@ type speedClass struct {
 // speeds are the classes of load-test-ng's sample configuration: 5, 10, 15, 40 and 30 % of the users.
 var speeds = [...]speedClass{{1, 1}, {2, 2}, {3, 3}, {6, 8}, {30, 6}}
 
-// speedOf is the factor of the person with this number: dealt, not drawn. Of any twenty consecutive persons each class has exactly its
-// share, and of fewer nearly.
+// speedOf is the factor of the person with this number: dealt, not drawn. Of any twenty consecutive persons each
+// class has exactly its share, and of fewer nearly.
 func speedOf(rank int) float64 {
 	var dealt [len(speeds)]int
 	factor := 0.0

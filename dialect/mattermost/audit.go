@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"sync"
 
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
 
 const (
@@ -16,9 +17,10 @@ const (
 	mostOneByOne = 1000 // messages of a channel that are asked for by themselves when they were not on the pages
 )
 
-// Audit implements workload.Auditor: it reads the channels from their newest post backwards until every message was seen, and asks for
-// those that were not on these pages one by one. Open channels are read as the administrator; others as a member, who is the author of
-// some of their messages, and as the administrator only when no member's session can be had. What all of them are refused is not audited.
+// Audit implements workload.Auditor: it reads the channels from their newest post backwards until every message was
+// seen, and asks for those that were not on these pages one by one. Open channels are read as the administrator;
+// others as a member, who is the author of some of their messages, and as the administrator only when no member's
+// session can be had. Channels that none of them may read are not audited.
 func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
 	return audit(ctx, env, b.set, b.session, acked)
 }
@@ -43,7 +45,7 @@ func audit(ctx context.Context, env workload.Env, set settings, have func(rank i
 	}
 	members := &readers{set: set, password: personPassword(&env), have: have, opened: map[string]string{}}
 	var mu sync.Mutex
-	err = s.parallel(len(acked), func(ctx context.Context, c *Client, i int) error {
+	err = s.parallel(len(acked), func(ctx context.Context, c *api.Client, i int) error {
 		b := newBooks(acked[i])
 		err := b.read(ctx, c, members, s.token)
 		mu.Lock()
@@ -73,22 +75,23 @@ func final(err error) bool { return missing(err) || refused(err) }
 // books are the messages of one channel: those found, those that are gone, and those left.
 type books struct {
 	workload.AckedMessages
-	left  map[ID]bool
+	left  map[api.ID]bool
 	found int
 	gone  []string
 }
 
 func newBooks(m workload.AckedMessages) *books {
-	b := &books{AckedMessages: m, left: make(map[ID]bool, len(m.IDs))}
+	b := &books{AckedMessages: m, left: make(map[api.ID]bool, len(m.IDs))}
 	for _, id := range m.IDs {
-		b.left[parseID(id)] = true
+		b.left[api.ParseID(id)] = true
 	}
 	return b
 }
 
-// read reads what is left as one member after the other, and as the administrator when none of them could. The client is the
-// administrator's again afterwards. The error is the administrator's, and names that of the first member.
-func (b *books) read(ctx context.Context, c *Client, members *readers, admin string) error {
+// read reads the remaining messages as one member after the other, and as the administrator when none of them could.
+// The client is the administrator's again afterwards. The error is the administrator's, and names that of the first
+// member.
+func (b *books) read(ctx context.Context, c *api.Client, members *readers, admin string) error {
 	defer c.SetToken(admin)
 	var first error
 	for _, reader := range b.Readers {
@@ -106,23 +109,24 @@ func (b *books) read(ctx context.Context, c *Client, members *readers, admin str
 	return err
 }
 
-// as reads what is left as a member: with the session that there is or, when that has ended, with a new one.
-func (b *books) as(ctx context.Context, c *Client, members *readers, reader string) (err error) {
+// as reads the remaining messages as a member: with the session that there is or, when that has ended, with
+// a new one.
+func (b *books) as(ctx context.Context, c *api.Client, members *readers, reader string) (err error) {
 	for _, anew := range []bool{false, true} {
 		if err := members.session(ctx, c, reader, anew); err != nil {
 			return err
 		}
 		err = b.pages(ctx, c)
-		if e, ok := errors.AsType[*OpError](err); !ok || e.Status != 401 {
+		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Status != 401 {
 			break
 		}
 	}
 	return err
 }
 
-// pages reads the channel and looks for what is left.
-func (b *books) pages(ctx context.Context, c *Client) error {
-	posts, err := workload.Again(ctx, final, func() ([]Seen, error) { return c.Posts(ctx, b.Channel, auditPage) })
+// pages reads the channel and looks for the remaining messages.
+func (b *books) pages(ctx context.Context, c *api.Client) error {
+	posts, err := workload.Again(ctx, final, func() ([]api.Seen, error) { return c.Posts(ctx, b.Channel, auditPage) })
 	for page := 0; len(b.left) > 0 && err == nil && len(posts) > 0 && page < len(b.IDs)/auditPage+mostExtra; page++ {
 		for _, p := range posts {
 			if b.left[p.ID] {
@@ -134,7 +138,7 @@ func (b *books) pages(ctx context.Context, c *Client) error {
 			break
 		}
 		before := posts[len(posts)-1].ID.String()
-		posts, err = workload.Again(ctx, final, func() ([]Seen, error) { return c.PostsBefore(ctx, b.Channel, before, auditPage) })
+		posts, err = workload.Again(ctx, final, func() ([]api.Seen, error) { return c.PostsBefore(ctx, b.Channel, before, auditPage) })
 	}
 	if err != nil {
 		if refused(err) {
@@ -157,7 +161,7 @@ func (b *books) pages(ctx context.Context, c *Client) error {
 		case refused(err):
 			return err
 		default:
-			if _, ok := errors.AsType[*OpError](err); !ok {
+			if _, ok := errors.AsType[*api.OpError](err); !ok {
 				return err
 			}
 			return fmt.Errorf("reading post %s: %w", id, err)

@@ -7,16 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/refchat"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refchat"
 )
 
-// nineEleven plays what release 9.11 does to an administrator.
+// nineEleven refuses an administrator as release 9.11 does.
 func nineEleven() refchat.Config {
 	return refchat.Config{Version: "9.11.0", License: "professional", Quirks: []string{refchat.QuirkDirectMembersOnly, refchat.QuirkStatsCountBots}}
 }
 
-// wroteDirectly has a person write in a direct and a group channel and returns what was acknowledged, and the persons.
+// wroteDirectly has a person write in a direct and a group channel and returns the acknowledged messages and the
+// persons.
 func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, []workload.AckedMessages) {
 	t.Helper()
 	env := contractEnv(url, password)
@@ -54,8 +56,9 @@ func messages(acked []workload.AckedMessages) (n int) {
 	return n
 }
 
-// An administrator may not read direct and group channels of others on every release: the audit reads them as a member, with the session
-// that the person has, with a new one where that has ended, and as the persons of another behavior.
+// An administrator may not read direct and group channels of others on every release: the audit reads them as a
+// member, with the session that the person has, with a new one where that has ended, and as the persons of another
+// behavior.
 func TestAuditReadsAsAMember(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
@@ -75,7 +78,8 @@ func TestAuditReadsAsAMember(t *testing.T) {
 	}
 }
 
-// What nobody may read is counted as not audited, with the reason: the server is not accused of having lost it, and the audit goes on.
+// A message that no account may read is counted as not audited, with the reason: the server is not accused of having
+// lost it, and the audit goes on.
 func TestNotAuditedIsNotLost(t *testing.T) {
 	url, password := reference(t, "postgresql", nineEleven())
 	b, env, acked := wroteDirectly(t, url, password)
@@ -83,10 +87,10 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 	if err := s.asAdmin(); err != nil {
 		t.Fatal(err)
 	}
-	direct := 0 // messages of channels of which the administrator is no member
+	direct := 0 // messages of channels of which the administrator is not a member
 	for _, m := range acked {
 		var members []string
-		err := s.with(func(c *Client) (err error) {
+		err := s.with(func(c *api.Client) (err error) {
 			members, err = c.ChannelMembers(t.Context(), m.Channel, 0, 100)
 			return err
 		})
@@ -100,7 +104,7 @@ func TestNotAuditedIsNotLost(t *testing.T) {
 	if direct == 0 || direct == messages(acked) {
 		t.Fatalf("%d of %d messages are closed to the administrator", direct, messages(acked))
 	}
-	env.Secret = func(name string) string { // the persons' password is not what it was
+	env.Secret = func(name string) string { // the persons' password has changed
 		return map[string]string{"admin_password": password, "user_password": "Another-1"}[name]
 	}
 	for name, auditor := range map[string]workload.Auditor{

@@ -3,13 +3,15 @@ package mattermost
 import (
 	"context"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 // mostTimes is how many measurements a client keeps for its next report.
 const mostTimes = 16
 
-// measured notes how long something took that began at start, for the report of the client's own measurements. Servers that take none
-// get none.
+// measured notes how long something took that began at start, for the report of the client's own measurements.
+// Servers that take none get none.
 func (a *person) measured(metric string, start time.Time) {
 	if a.b.facts.lacks(hasClientPerf) != "" || !a.b.set.periodic {
 		return
@@ -18,12 +20,12 @@ func (a *person) measured(metric string, start time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.times) < mostTimes {
-		a.times = append(a.times, Measurement{Metric: metric, Took: now.Sub(start), At: now})
+		a.times = append(a.times, api.Measurement{Metric: metric, Took: now.Sub(start), At: now})
 	}
 }
 
-// report sends what was measured since the last report, if anything was.
-func (a *person) report(ctx context.Context, c *Client) {
+// report sends the measurements since the last report, if there are any.
+func (a *person) report(ctx context.Context, c *api.Client) {
 	a.mu.Lock()
 	times := a.times
 	a.times = nil

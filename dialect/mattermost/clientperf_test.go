@@ -3,20 +3,20 @@ package mattermost
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 )
 
-// A client reports what it has measured since the last time, to servers that take it, and says nothing if there is nothing.
+// A client reports its measurements since the last time, to servers that accept them, and sends nothing if there are
+// none.
 func TestClientReports(t *testing.T) {
 	var got []string
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		got = append(got, r.URL.Path+" "+string(b))
 		io.WriteString(w, `{"status":"OK"}`)
-	}))
+	})
 	defer srv.Close()
 	c, rec := newTestClient(t, srv.URL)
 	a := &person{b: &Person{set: settings{periodic: true}, facts: &facts{version: version{9, 9}}}}

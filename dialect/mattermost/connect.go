@@ -7,19 +7,22 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/boundary"
-	"plimsoll/measure"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/boundary"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
 )
 
-// reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a minute.
+// reconnectWait is the pause before a reconnection, as at pace 1; the n-th in a row takes n times as long, up to a
+// minute.
 const reconnectWait = 3 * time.Second
 
 // errGone ends the life of a person that leaves; otherwise the run ends it.
 var errGone = errors.New("the person has gone")
 
-// unfollow closes what records ops of a life beside the person's own. In a run that was cut off it does not: an op that was given up has not ended.
+// unfollow closes the recorder of ops beside the person's own. In a run that was cut off it does not: an op that was
+// given up has not ended.
 func unfollow(life context.Context, rec *workload.Beside) {
 	if life.Err() == nil || errors.Is(context.Cause(life), errGone) {
 		rec.Close()
@@ -49,14 +52,15 @@ func (a *person) connect(ctx context.Context) error {
 	return nil
 }
 
-// devices is how many of them the person of that rank has: dealt, so that any stretch of persons has the mean that was asked for.
+// devices is how many of them the person of that rank has: dealt, so that any stretch of persons has the requested
+// mean.
 func devices(rank int, mean float64) int {
 	return max(1, int(float64(rank+1)*mean+1e-9)-int(float64(rank)*mean+1e-9))
 }
 
-// carry is a further device: it hears everything and says nothing. What it hears is not counted a second time. That it was cut off counts
-// once, and each attempt to take it up again by itself.
-func (a *person) carry(ctx context.Context, sock *Socket) {
+// carry is a further device: it receives all events and sends nothing. Its events are not counted a second time. A
+// lost connection counts once, and so does each attempt to resume it.
+func (a *person) carry(ctx context.Context, sock *api.Socket) {
 	for {
 		var err error
 		for err == nil {
@@ -69,7 +73,7 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 			if workload.SleepUntil(ctx, again) != nil {
 				return
 			}
-			var next *Socket
+			var next *api.Socket
 			rec := a.u.Beside(a.u.Since(again)).Followed()
 			if next, err = a.pool.apart(rec, a.steady).Resume(ctx, sock); err == nil { // which records it
 				sock = next
@@ -79,7 +83,7 @@ func (a *person) carry(ctx context.Context, sock *Socket) {
 	}
 }
 
-// leave ends the person's connection and waits for what hangs on it.
+// leave ends the person's connection and waits for its goroutines.
 func (a *person) leave() {
 	a.mu.Lock()
 	sock := a.sock
@@ -99,7 +103,7 @@ func (a *person) leave() {
 }
 
 // listen reads events until ctx is over, and reconnects when the connection is lost.
-func (a *person) listen(ctx context.Context, sock *Socket) {
+func (a *person) listen(ctx context.Context, sock *api.Socket) {
 	for {
 		a.events(ctx, sock)
 		sock.Close()
@@ -109,21 +113,21 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 		}
 		a.mu.Unlock()
 		if ctx.Err() != nil {
-			close(sock.ended)
+			sock.End()
 			return
 		}
 		a.ledger.Disconnected(a.u.ID)
-		close(sock.ended)
+		sock.End()
 		for try := 1; ; try++ {
 			wait := min(time.Duration(try)*reconnectWait, time.Minute)
-			if !sock.lost.Load() { // what an action dropped it opens again itself, at any pace
+			if !sock.Dropped() { // an action that dropped a connection opens it again itself, at any pace
 				wait = time.Duration(float64(wait) * a.u.Pace)
 			}
 			again := time.Now().Add(wait)
 			timer := time.NewTimer(wait)
 			select {
 			case <-timer.C:
-			case <-a.woken: // somebody else connected
+			case <-a.woken: // another goroutine connected
 				again = time.Now()
 			case <-ctx.Done():
 			}
@@ -145,8 +149,8 @@ func (a *person) listen(ctx context.Context, sock *Socket) {
 	}
 }
 
-// resume takes up a lost connection again. If somebody else did, it returns that one.
-func (a *person) resume(ctx context.Context, rec Recorder, t *Table) (*Socket, error) {
+// resume takes up a lost connection again. If another goroutine did, it returns that one.
+func (a *person) resume(ctx context.Context, rec api.Recorder, t *api.Table) (*api.Socket, error) {
 	a.mu.Lock()
 	old, sock := a.last, a.sock
 	a.mu.Unlock()
@@ -167,11 +171,11 @@ func (a *person) resume(ctx context.Context, rec Recorder, t *Table) (*Socket, e
 		return a.sock, nil
 	}
 	a.sock = sock
-	a.ledger.Connected(a.u.ID, time.Now(), old != nil && !old.id.None())
+	a.ledger.Connected(a.u.ID, time.Now(), old != nil && old.Resumable())
 	return sock, nil
 }
 
-// wake tells the reader that there is a connection again.
+// wake notifies the reader of a new connection.
 func (a *person) wake() {
 	select {
 	case a.woken <- struct{}{}:
@@ -179,12 +183,12 @@ func (a *person) wake() {
 	}
 }
 
-// events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped it. Its
-// goroutine waits nearly all the time, one for each connection: what an event needs of the stack is in functions that have returned
-// by then, or the stacks of all connections would be twice as large.
-func (a *person) events(ctx context.Context, sock *Socket) {
+// events reads one connection's events until it ends, and counts its end unless the run is over or the person dropped
+// it. Its goroutine waits nearly all the time, one for each connection: functions that need much stack for an event
+// have returned by then, or the stacks of all connections would be twice as large.
+func (a *person) events(ctx context.Context, sock *api.Socket) {
 	for {
-		_, data, at, err := sock.ws.Read(ctx)
+		data, at, err := sock.Message(ctx)
 		if err == nil {
 			err = a.handle(sock, data, at)
 		}
@@ -198,8 +202,8 @@ func (a *person) events(ctx context.Context, sock *Socket) {
 // cutOff counts the end of a connection.
 //
 //go:noinline
-func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
-	if ctx.Err() != nil || sock.lost.Load() {
+func (a *person) cutOff(ctx context.Context, sock *api.Socket, err error) {
+	if ctx.Err() != nil || sock.Dropped() {
 		if p, ok := errors.AsType[*boundary.Panic](err); ok {
 			a.note(p)
 		}
@@ -209,17 +213,18 @@ func (a *person) cutOff(ctx context.Context, sock *Socket, err error) {
 	if ce, ok := errors.AsType[*wire.CloseError](err); ok {
 		err = fmt.Errorf("lost: %w", ce)
 	}
-	a.u.Recorder().Error(a.steady.names[opWebSocket], class)
-	a.note(&OpError{Op: opNames[opWebSocket], Class: class, Err: err})
+	a.u.Recorder().Error(a.steady.Socket(), class)
+	a.note(&api.OpError{Op: workload.Socket, Class: class, Err: err})
 }
 
-// handle does what a message asks for. It is the boundary of one message, which is text of the target: a panic ends the connection.
+// handle acts on a message. It is the boundary of one message, which is text of the target: a panic ends the
+// connection.
 //
 //go:noinline
-func (a *person) handle(sock *Socket, data []byte, at time.Time) (err error) {
+func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error) {
 	defer boundary.Recover("handling an event", &err)
-	var ev Event
-	if ok, err := sock.event(data, at, &ev); err != nil || !ok {
+	var ev api.Event
+	if ok, err := sock.Event(data, at, &ev); err != nil || !ok {
 		return err
 	}
 	rec := a.u.Recorder()
@@ -227,34 +232,34 @@ func (a *person) handle(sock *Socket, data []byte, at time.Time) (err error) {
 		rec.Lag(a.inbox, ev.Late)
 	}
 	if ev.Lost != 0 {
-		rec.Error(a.steady.names[opWebSocket], measure.WS)
-		a.note(&OpError{Op: opNames[opWebSocket], Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
+		rec.Error(a.steady.Socket(), measure.WS)
+		a.note(&api.OpError{Op: workload.Socket, Class: measure.WS, Err: fmt.Errorf("%d events missing in the server's numbering", ev.Lost)})
 	}
 	if ev.Lost < 0 {
 		return nil
 	}
 	switch ev.Kind {
-	case EventOther, EventReactionAdded, EventEphemeral:
-	case EventHello: // the server could not resume: what was sent meanwhile is gone
+	case api.EventOther, api.EventReactionAdded, api.EventEphemeral:
+	case api.EventHello: // the server could not resume: the events in between are lost
 		a.ledger.Disconnected(a.u.ID)
 		a.ledger.Connected(a.u.ID, ev.At, false)
-	case EventPosted:
+	case api.EventPosted:
 		a.hear(sock, &ev)
-	case EventDeleted: // by a user of another process, perhaps
+	case api.EventDeleted: // by a user of another process, perhaps
 		if ch := a.b.dir.known(ev.Post.ChannelID); ch != nil {
 			ch.forget(ev.Post.ID)
 		}
-	case EventTyping:
+	case api.EventTyping:
 		a.meetTyping(ev.UserID, ev.At)
 	}
 	return nil
 }
 
-// hear takes in that somebody posted.
+// hear adds a post of an event to the directory.
 //
 //go:noinline
-func (a *person) hear(sock *Socket, ev *Event) {
-	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.bytes(), ev.Post.ID.bytes(), ev.At, a.u.Recorder(), a.delivery)
+func (a *person) hear(sock *api.Socket, ev *api.Event) {
+	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.At, a.u.Recorder(), a.delivery)
 	if ev.WantsAck {
 		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
 	}
@@ -271,7 +276,8 @@ func (a *person) note(err error) {
 	}
 }
 
-// rescue is deferred by goroutines of the person beside its own: a panic ends what they do, and is told.
+// rescue is deferred by goroutines of the person beside its own: a panic ends the goroutine's work, and
+// is reported.
 func (a *person) rescue(what string) {
 	if v := recover(); v != nil {
 		a.note(boundary.New(what, v))
@@ -281,9 +287,9 @@ func (a *person) rescue(what string) {
 // mostBehind is how many calls at a time events may set off; a client in a storm of events skips the rest.
 const mostBehind = 1
 
-// behind does something on a goroutine and a connection of its own, as long as the person is connected. Its first call is intended at that
-// moment: when the event arrived that sets it off, or when the clock was to tick.
-func (a *person) behind(intended time.Time, do func(ctx context.Context, c *Client)) {
+// behind does something on a goroutine and a connection of its own, as long as the person is connected. Its first
+// call is intended at that moment: when the event arrived that sets it off, or when the clock was to tick.
+func (a *person) behind(intended time.Time, do func(ctx context.Context, c *api.Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.life == nil || a.busy >= mostBehind {
@@ -307,9 +313,9 @@ func (a *person) behind(intended time.Time, do func(ctx context.Context, c *Clie
 	})
 }
 
-// discover asks for a channel from which an event came and that nobody has heard of: somebody put the person into it.
-func (a *person) discover(id ID, at time.Time) {
-	a.behind(at, func(ctx context.Context, c *Client) {
+// discover requests a channel from which an event came and that is not in the directory: the person was added to it.
+func (a *person) discover(id api.ID, at time.Time) {
+	a.behind(at, func(ctx context.Context, c *api.Client) {
 		ch, err := c.Channel(ctx, id.String())
 		if err != nil {
 			return // recorded
@@ -325,10 +331,10 @@ func (a *person) discover(id ID, at time.Time) {
 	})
 }
 
-// meetTyping asks for the profile and the presence of somebody who types, as the web app does to name them.
+// meetTyping requests the profile and the presence of a user who types, as the web app does to name them.
 //
 //go:noinline
-func (a *person) meetTyping(id ID, at time.Time) {
+func (a *person) meetTyping(id api.ID, at time.Time) {
 	if id.None() {
 		return
 	}
@@ -339,14 +345,14 @@ func (a *person) meetTyping(id ID, at time.Time) {
 	if known {
 		return
 	}
-	a.behind(at, func(ctx context.Context, c *Client) {
+	a.behind(at, func(ctx context.Context, c *api.Client) {
 		if err := a.getProfiles(ctx, c, []string{id.String()}); err == nil {
 			_, _ = c.Statuses(ctx, []string{id.String()}) // recorded
 		}
 	})
 }
 
-// The clock of a client: every minute, not scaled by the person's speed, it asks for the presence of those in view.
+// The clock of a client: every minute, not scaled by the person's speed, it requests the presence of those in view.
 const clockPeriod = time.Minute
 
 // startClock sets the first tick, at a moment of the minute that is the person's own. The lock is held.
@@ -358,7 +364,7 @@ func (a *person) startClock() {
 	first := period * time.Duration(1+a.u.ID*7919%60) / 60 // 7919 is prime: neighbors lie apart
 	tick := time.Now().Add(first)
 	var timer *time.Timer
-	timer = time.AfterFunc(first, func() { // nothing of it can fail: what it sets off has a boundary
+	timer = time.AfterFunc(first, func() { // nothing of it can fail: the call that it starts has a boundary
 		a.mu.Lock()
 		ours, at := a.clock == timer, tick
 		if ours {
@@ -373,8 +379,9 @@ func (a *person) startClock() {
 	a.clock = timer
 }
 
-// tick is what the clock asks for: the presence of the person itself, of the authors in view and of those it has direct channels with.
-func (a *person) tick(ctx context.Context, c *Client) {
+// tick makes the periodic requests: the presence of the person itself, of the authors in view and of those it has
+// direct channels with.
+func (a *person) tick(ctx context.Context, c *api.Client) {
 	a.mu.Lock()
 	ch := a.viewed
 	a.mu.Unlock()

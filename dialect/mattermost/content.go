@@ -11,11 +11,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// What persons write, by the shares of load-test-ng's study of it: the number of words is uniform, one message in ten ends with an emoji,
-// one in ten mentions somebody, one in ten has a link, one in a hundred a link to another post, one in fifty files. The last two are
-// draws of their own.
+// The content of posts, by the shares of load-test-ng's study of it: the number of words is uniform, one message in
+// ten ends with an emoji, one in ten has a mention, one in ten has a link, one in a hundred a link to another post,
+// one in fifty files. The last two are draws of their own.
 const (
 	rootWords  = 68 // at most; a root has 1 to 68
 	replyWords = 46
@@ -31,7 +33,7 @@ const (
 
 var emojis = []string{"smile", "+1", "heart", "tada", "eyes", "fire", "rocket", "clap", "wave", "ok_hand", "thinking", "100"}
 
-// links lead to domains that are reserved for examples: a server that looks up what is behind them troubles nobody.
+// links lead to domains that are reserved for examples: a server that follows them reaches no real site.
 var links = []string{
 	"https://example.com/", "https://example.org/guide/first-steps", "https://www.example.com/blog/2024/05/what-we-learned?ref=chat",
 	"https://example.net/issues/4711", "https://docs.example.org/en/latest/operations.html#backup", "https://video.example.com/watch?v=a1b2c3d4e5f",
@@ -42,11 +44,11 @@ var links = []string{
 type composed struct {
 	text    string
 	mention string // name of a user who is mentioned at the end; typed with the help of the server
-	tail    string // what follows
+	tail    string // the rest
 	files   []int  // of attachments
 }
 
-// compose draws a message of at most so many words. Everything is drawn here, before anything is asked for.
+// compose draws a message of at most so many words. Everything is drawn here, before any request.
 func (a *person) compose(words int) composed {
 	r := a.content
 	c := composed{text: sentence(r, 1+r.IntN(words))}
@@ -113,10 +115,10 @@ func (c composed) plain() string {
 	return c.text + c.tail
 }
 
-// write does what a client does while a person writes: it says that the person is typing, looks up whom the person mentions, and uploads
-// the files. It returns what is to be sent or kept.
-func (a *person) write(ctx context.Context, ch *channel, root ID, c composed) (Draft, error) {
-	d := Draft{ChannelID: ch.id.String(), RootID: root.String()}
+// write makes the calls of a client while a person writes: it sends that the person is typing, looks up mentioned
+// users, and uploads the files. It returns the content to be sent or kept.
+func (a *person) write(ctx context.Context, ch *channel, root api.ID, c composed) (api.Draft, error) {
+	d := api.Draft{ChannelID: ch.id.String(), RootID: root.String()}
 	if err := a.typing(ctx, ch, root); err != nil {
 		return d, err
 	}
@@ -129,7 +131,7 @@ func (a *person) write(ctx context.Context, ch *channel, root ID, c composed) (D
 	ids := make([]string, len(c.files))
 	calls := make([]call, len(c.files))
 	for i, k := range c.files {
-		calls[i] = func(ctx context.Context, cl *Client) (err error) {
+		calls[i] = func(ctx context.Context, cl *api.Client) (err error) {
 			f := &attachments()[k]
 			ids[i], err = cl.Upload(ctx, d.ChannelID, f.name, f.kind, f.data)
 			return err
@@ -144,7 +146,7 @@ func (a *person) write(ctx context.Context, ch *channel, root ID, c composed) (D
 	return d, nil
 }
 
-// lookUp asks whom a name that is being typed may mean, and shows the portraits of those.
+// lookUp requests completions of a name that is being typed, and shows the portraits of those.
 func (a *person) lookUp(ctx context.Context, ch *channel, part string) error {
 	in, out, err := a.c.AutocompleteUsers(ctx, a.team, ch.id.String(), part)
 	if err != nil {
@@ -153,18 +155,18 @@ func (a *person) lookUp(ctx context.Context, ch *channel, part string) error {
 	return a.show(ctx, append(in, out...))
 }
 
-// show remembers users that were found, and asks for their portraits.
-func (a *person) show(ctx context.Context, people []Profile) error {
+// show remembers users that were found, and requests their portraits.
+func (a *person) show(ctx context.Context, people []api.Profile) error {
 	a.know(people)
 	faces := make([]uint32, len(people))
 	for i, p := range people {
-		faces[i] = a.b.dir.user(parseID(p.ID))
+		faces[i] = a.b.dir.user(api.ParseID(p.ID))
 	}
 	return a.portraits(ctx, faces)
 }
 
-// typeOut types a text letter by letter, in 100 to 300 ms each, and has each beginning of it looked up; now and then a wrong letter is
-// looked up, too.
+// typeOut types a text letter by letter, in 100 to 300 ms each, and has each beginning of it looked up; now and then
+// a wrong letter is looked up, too.
 func (a *person) typeOut(ctx context.Context, text string, look func(part string) error) error {
 	pause := time.Duration(100+a.content.IntN(201)) * time.Millisecond
 	for i := range len(text) {
@@ -191,7 +193,8 @@ type attachment struct {
 	data       []byte
 }
 
-// attachments are a picture, a photograph, a film and a text, of the sizes of load-test-ng's. All persons share the bytes.
+// attachments are a picture, a photograph, a film and a text, of the sizes of load-test-ng's. All persons share the
+// bytes.
 var attachments = sync.OnceValue(func() []attachment {
 	r := rand.New(rand.NewPCG(1, 2))
 	noise := func(w, h int) image.Image {
@@ -225,7 +228,8 @@ func padded(b []byte, size int) []byte {
 	return append(b, make([]byte, max(0, size-len(b)))...)
 }
 
-// drawFiles draws which attachments a message has: one of them half of the time, else two or three; each is decided by a coin, in order.
+// drawFiles draws which attachments a message has: one of them half of the time, else two or three; each is decided
+// by a coin, in order.
 func drawFiles(r *rand.Rand) (files []int) {
 	want := []int{1, 1, 2, 3}[r.IntN(4)]
 	for len(files) == 0 {

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 func TestVocabulary(t *testing.T) {
@@ -38,7 +40,7 @@ func TestAttachments(t *testing.T) {
 				t.Errorf("%s: %s, %v", f.name, kind, err)
 			}
 		}
-		if bytes.Contains(f.data, []byte(formBoundary)) {
+		if bytes.Contains(f.data, []byte(api.FormBoundary)) {
 			t.Errorf("%s contains the boundary of uploads", f.name)
 		}
 	}

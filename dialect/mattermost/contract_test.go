@@ -10,15 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab/mysql"
-	"plimsoll/lab/postgresql"
-	"plimsoll/measure"
-	"plimsoll/refchat"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refchat"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
 )
 
-// server returns the URL and the administrator's password of a server: the reference server on a fresh PostgreSQL, or, when
-// PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real one, so that both can be held to the same contract.
+// server returns the URL and the administrator's password of a server: the reference server on a fresh PostgreSQL,
+// or, when PLIMSOLL_CONTRACT_URL and PLIMSOLL_CONTRACT_PASSWORD are set, a real one, so that both can be held to the
+// same contract.
 func server(t *testing.T, faults ...string) (url, password string) {
 	t.Helper()
 	if url := os.Getenv("PLIMSOLL_CONTRACT_URL"); url != "" && len(faults) == 0 {
@@ -168,7 +170,7 @@ func TestContract(t *testing.T) {
 				a.switchChannel, a.scrollChannel, a.unreadCheck, a.createPost, a.addReaction,
 				func(ctx context.Context) error {
 					p, _ := a.anyPost(a.channel(), nil)
-					if err := a.post(ctx, a.channel(), Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
+					if err := a.post(ctx, a.channel(), api.Draft{Message: "re", RootID: cmp.Or(p.root, p.id).String()}); err != nil {
 						return err
 					}
 					_, err := a.c.Thread(ctx, p.id.String())
@@ -219,11 +221,11 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// Every action does what it is named: the same suite that verifies any server.
+// Every action has the effect that it is named for: the same suite that verifies any server.
 func TestVerify(t *testing.T) {
 	url, password := server(t)
 	cfg := VerifyConfig{URL: url, Password: password, Log: t.Logf}
-	for range 2 { // it finds what an earlier one left
+	for range 2 { // it finds the objects of an earlier one
 		proofs, err := Verify(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)

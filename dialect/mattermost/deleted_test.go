@@ -4,11 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// twoProcesses returns a person of each of two processes. They look at the same channel, and share nothing but the server and the ledger.
+// twoProcesses returns a person of each of two processes. They look at the same channel, and share nothing except
+// the server and the ledger.
 func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	t.Helper()
 	url, password := server(t)
@@ -41,7 +43,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 		}
 		a := actor.(*person)
 		a.begin(a.steady)
-		ch := b.dir.known(parseID(b.channels[0]))
+		ch := b.dir.known(api.ParseID(b.channels[0]))
 		if ch == nil {
 			t.Fatalf("person %d does not know its channel", rank)
 		}
@@ -53,10 +55,10 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	return env, login(first, env, 0), login(second, other, 1)
 }
 
-// What a person of one process deletes, those of another process choose no more.
+// Persons of another process do not choose posts that a person of this process deleted.
 func TestDeletionsReachOtherProcesses(t *testing.T) {
 	_, here, there := twoProcesses(t)
-	if err := here.post(t.Context(), here.channel(), Draft{Message: "a slip"}); err != nil {
+	if err := here.post(t.Context(), here.channel(), api.Draft{Message: "a slip"}); err != nil {
 		t.Fatal(err)
 	}
 	id := newestOwn(t, here)
@@ -80,7 +82,7 @@ func TestDeletionsReachOtherProcesses(t *testing.T) {
 }
 
 // newestOwn returns the newest post that a person wrote in its current channel.
-func newestOwn(t *testing.T, a *person) ID {
+func newestOwn(t *testing.T, a *person) api.ID {
 	t.Helper()
 	p, ok := a.channel().pick(func(int) int { return 0 }, a.isOwn)
 	if !ok {
@@ -89,20 +91,21 @@ func newestOwn(t *testing.T, a *person) ID {
 	return p.id
 }
 
-// A reply that the server deletes with its root, because whoever deletes that has not heard of the reply, is none that it has lost.
+// A reply that the server deletes with its root, because the deleting person does not know of the reply, does not
+// count as lost.
 func TestAuditExpectsNoRepliesToWhatWasDeleted(t *testing.T) {
 	env, here, there := twoProcesses(t)
-	write := func(a *person, d Draft) ID {
+	write := func(a *person, d api.Draft) api.ID {
 		t.Helper()
 		if err := a.post(t.Context(), a.channel(), d); err != nil {
 			t.Fatal(err)
 		}
 		return newestOwn(t, a)
 	}
-	root := write(here, Draft{Message: "a question"})
+	root := write(here, api.Draft{Message: "a question"})
 	here.leave() // the event of the reply comes too late
-	reply := write(there, Draft{Message: "an answer", RootID: root.String()})
-	write(there, Draft{Message: "what stays"})
+	reply := write(there, api.Draft{Message: "an answer", RootID: root.String()})
+	write(there, api.Draft{Message: "what stays"})
 	if err := here.deletePost(t.Context()); err != nil {
 		t.Fatal(err)
 	}

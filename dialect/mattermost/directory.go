@@ -5,36 +5,38 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
 const (
 	ringPosts = 200 // newest posts that are kept of a channel
-	seenPosts = 60  // of these, what a person sees of a channel that it has loaded
+	seenPosts = 60  // of these, the posts that a person sees in a channel that it has loaded
 )
 
-// A directory holds what the persons of one run know of the server, once for all of a process: accounts, channels and the newest posts of
-// each. A person keeps indices, pointers and bitmaps into it. It is safe for concurrent use. Nothing in it depends on who came first
-// except the numbers of accounts, by which therefore nobody may choose.
+// A directory holds the persons' knowledge of the server in one run, once for all of a process: accounts, channels
+// and the newest posts of each. A person keeps indices, pointers and bitmaps into it. It is safe for concurrent use.
+// Nothing in it depends on who came first except the numbers of accounts, which therefore may not influence choices.
 type directory struct {
 	mu       sync.RWMutex
 	users    []account
-	userOf   map[ID]uint32
+	userOf   map[api.ID]uint32
 	byName   map[string]uint32
-	channels map[ID]*channel
+	channels map[api.ID]*channel
 }
 
-// account is what is known of a user of the server.
+// account holds the known facts about a user of the server.
 type account struct {
-	id   ID
+	id   api.ID
 	name string // "" until a profile was read
 	tag  string // of its picture; "" until that was read
 }
 
 // channel is one channel with its newest posts.
 type channel struct {
-	id      ID
-	kind    byte // O open, P private, D direct, G group
-	team    ID   // none for D and G
+	id      api.ID
+	kind    byte   // O open, P private, D direct, G group
+	team    api.ID // none for D and G
 	name    string
 	members atomic.Int32 // as last heard; 0 if never
 
@@ -42,31 +44,20 @@ type channel struct {
 	posts []post // by creation, newest last
 }
 
-// post is what is known of a post.
+// post holds the known facts about a post.
 type post struct {
-	id, root ID     // root is none for a root post
+	id, root api.ID // root is none for a root post
 	author   uint32 // index in the directory
 	createAt int64  // server time, Unix ms
-	flags    postFlags
+	flags    api.PostFlags
 }
 
-// postFlags are further traits of a post.
-type postFlags uint8
-
-const (
-	postHasReplies postFlags = 1 << iota
-	postWantsAck             // an acknowledgement was requested
-	postHasImage             // a file with a thumbnail
-	postHasFiles
-	postSystem // "X joined the channel" and its like
-)
-
 func newDirectory() *directory {
-	return &directory{userOf: map[ID]uint32{}, byName: map[string]uint32{}, channels: map[ID]*channel{}}
+	return &directory{userOf: map[api.ID]uint32{}, byName: map[string]uint32{}, channels: map[api.ID]*channel{}}
 }
 
 // user returns the number of an account, a new one if it is seen for the first time.
-func (d *directory) user(id ID) uint32 {
+func (d *directory) user(id api.ID) uint32 {
 	d.mu.RLock()
 	n, ok := d.userOf[id]
 	d.mu.RUnlock()
@@ -83,7 +74,7 @@ func (d *directory) user(id ID) uint32 {
 	return n
 }
 
-// account returns what is known of the account with this number.
+// account returns the account with this number.
 func (d *directory) account(n uint32) account {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -94,7 +85,7 @@ func (d *directory) account(n uint32) account {
 }
 
 // profile remembers an account's name and returns its number.
-func (d *directory) profile(id ID, name string) uint32 {
+func (d *directory) profile(id api.ID, name string) uint32 {
 	n := d.user(id)
 	if d.account(n).name != name {
 		d.mu.Lock()
@@ -127,20 +118,20 @@ func (d *directory) size() int {
 	return len(d.users)
 }
 
-// known returns a channel, or nil if nobody has heard of it.
-func (d *directory) known(id ID) *channel {
+// known returns a channel, or nil if it is not in the directory.
+func (d *directory) known(id api.ID) *channel {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.channels[id]
 }
 
 // channel returns the channel that c describes, and remembers it.
-func (d *directory) channel(c Channel) *channel {
-	id := parseID(c.ID)
+func (d *directory) channel(c api.Channel) *channel {
+	id := api.ParseID(c.ID)
 	if ch := d.known(id); ch != nil {
 		return ch
 	}
-	ch := &channel{id: id, team: parseID(c.TeamID), name: c.Name, kind: 'O'}
+	ch := &channel{id: id, team: api.ParseID(c.TeamID), name: c.Name, kind: 'O'}
 	if c.Type != "" {
 		ch.kind = c.Type[0]
 	}
@@ -154,10 +145,10 @@ func (d *directory) channel(c Channel) *channel {
 }
 
 // see remembers posts of a channel as they were read or announced. Only the newest are kept.
-func (d *directory) see(ch *channel, posts ...Seen) {
+func (d *directory) see(ch *channel, posts ...api.Seen) {
 	for i := range posts {
 		s := &posts[i]
-		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt, flags: s.flags})
+		ch.add(post{id: s.ID, root: s.RootID, author: d.user(s.UserID), createAt: s.CreateAt, flags: s.Flags})
 	}
 }
 
@@ -190,14 +181,15 @@ func (ch *channel) add(p post) {
 	if !p.root.None() {
 		for k := range ch.posts {
 			if ch.posts[k].id == p.root {
-				ch.posts[k].flags |= postHasReplies
+				ch.posts[k].flags |= api.PostHasReplies
 			}
 		}
 	}
 }
 
-// forget removes a post, and its replies if it is a root. Every member hears of a deletion; all but the first find nothing to remove.
-func (ch *channel) forget(id ID) {
+// forget removes a post, and its replies if it is a root. Every member hears of a deletion; all except the first
+// find nothing to remove.
+func (ch *channel) forget(id api.ID) {
 	gone := func(p post) bool { return p.id == id || p.root == id }
 	ch.mu.RLock()
 	have := slices.ContainsFunc(ch.posts, gone)
@@ -211,7 +203,7 @@ func (ch *channel) forget(id ID) {
 }
 
 // mark sets traits of a post, if it is kept.
-func (ch *channel) mark(id ID, flags postFlags) {
+func (ch *channel) mark(id api.ID, flags api.PostFlags) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	for i := range ch.posts {
@@ -221,8 +213,8 @@ func (ch *channel) mark(id ID, flags postFlags) {
 	}
 }
 
-// pick chooses one of the posts that a person sees and keep (nil: all) accepts; rank draws the place, 0 being the newest, among n. It
-// draws exactly once if there are posts to choose from.
+// pick chooses one of the posts that a person sees and keep (nil: all) accepts; rank draws the place, 0 being the
+// newest, among n. It draws exactly once if there are posts to choose from.
 func (ch *channel) pick(rank func(n int) int, keep func(*post) bool) (post, bool) {
 	ch.mu.RLock()
 	defer ch.mu.RUnlock()

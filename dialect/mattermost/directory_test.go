@@ -6,24 +6,27 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-func testID(kind string, n int) ID { return parseID(fmt.Sprintf("%s%025d", kind, n)) }
+func testID(kind string, n int) api.ID { return api.ParseID(fmt.Sprintf("%s%025d", kind, n)) }
 
-// What stands in a channel is a function of what was seen, not of the order or of who saw it.
+// The contents of a channel depend on the posts that were seen, not on their order or on the
+// persons who saw them.
 func TestDirectoryDependsOnNoOrder(t *testing.T) {
 	const n = 350
 	var want []post
 	for round := range 5 {
 		d := newDirectory()
-		ch := d.channel(Channel{ID: "c", Type: "O", TeamID: "t", Name: "town"})
+		ch := d.channel(api.Channel{ID: "c", Type: "O", TeamID: "t", Name: "town"})
 		order := rand.New(rand.NewPCG(1, uint64(round))).Perm(n)
 		var wg sync.WaitGroup
 		for k := range 4 {
 			wg.Go(func() {
 				for j, i := range order {
 					if k == 0 || j%4 == k { // some are seen twice
-						d.see(ch, Seen{ID: testID("p", i), UserID: testID("u", 0), CreateAt: int64(i / 2)})
+						d.see(ch, api.Seen{ID: testID("p", i), UserID: testID("u", 0), CreateAt: int64(i / 2)})
 					}
 				}
 			})
@@ -45,8 +48,8 @@ func TestDirectoryDependsOnNoOrder(t *testing.T) {
 
 func TestDirectoryPosts(t *testing.T) {
 	d := newDirectory()
-	ch := d.channel(Channel{ID: "c", Type: "D"})
-	if ch.kind != 'D' || d.channel(Channel{ID: "c"}) != ch || d.known(parseID("c")) != ch || d.known(parseID("x")) != nil {
+	ch := d.channel(api.Channel{ID: "c", Type: "D"})
+	if ch.kind != 'D' || d.channel(api.Channel{ID: "c"}) != ch || d.known(api.ParseID("c")) != ch || d.known(api.ParseID("x")) != nil {
 		t.Error("a channel is not found again")
 	}
 	newest := func(int) int { return 0 }
@@ -54,7 +57,7 @@ func TestDirectoryPosts(t *testing.T) {
 		t.Error("a post of an empty channel")
 	}
 	for i := range 100 {
-		s := Seen{ID: testID("p", i), UserID: testID("u", i%3), CreateAt: int64(i)}
+		s := api.Seen{ID: testID("p", i), UserID: testID("u", i%3), CreateAt: int64(i)}
 		if i == 99 {
 			s.RootID = testID("p", 90)
 		}
@@ -66,10 +69,10 @@ func TestDirectoryPosts(t *testing.T) {
 	if p, _ := ch.oldest(); p.id != testID("p", 100-seenPosts) {
 		t.Errorf("the oldest seen is %s", p.id)
 	}
-	if p, ok := ch.pick(newest, func(p *post) bool { return p.flags&postHasReplies != 0 }); !ok || p.id != testID("p", 90) {
+	if p, ok := ch.pick(newest, func(p *post) bool { return p.flags&api.PostHasReplies != 0 }); !ok || p.id != testID("p", 90) {
 		t.Errorf("the post with a reply is %s", p.id)
 	}
-	got := map[ID]bool{}
+	got := map[api.ID]bool{}
 	r := rand.New(rand.NewPCG(1, 1))
 	mine := d.user(testID("u", 1))
 	for range 2000 {
@@ -79,8 +82,8 @@ func TestDirectoryPosts(t *testing.T) {
 	if len(got) != 20 {
 		t.Errorf("%d different posts of one author were picked, want 20 of those seen", len(got))
 	}
-	ch.mark(testID("p", 98), postWantsAck)
-	if p, _ := ch.pick(func(n int) int { return 1 }, nil); p.flags != postWantsAck {
+	ch.mark(testID("p", 98), api.PostWantsAck)
+	if p, _ := ch.pick(func(n int) int { return 1 }, nil); p.flags != api.PostWantsAck {
 		t.Errorf("flags %b", p.flags)
 	}
 	ch.forget(testID("p", 90))
@@ -111,19 +114,6 @@ func TestBitmap(t *testing.T) {
 	}
 	if m.has(1) || m.has(1<<30) || m.count() != 4 {
 		t.Errorf("%d members", m.count())
-	}
-}
-
-func TestID(t *testing.T) {
-	id, err := idOf([]byte(anID))
-	if err != nil || id.String() != anID || id.None() || id != parseID(anID) {
-		t.Errorf("%s, %v", id, err)
-	}
-	if _, err := idOf([]byte(anID + "x")); err == nil {
-		t.Error("an identifier of 27 characters passed")
-	}
-	if !(ID{}).None() || (ID{}).String() != "" || parseID("abc").String() != "abc" {
-		t.Error("short identifiers")
 	}
 }
 

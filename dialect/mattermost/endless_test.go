@@ -10,20 +10,22 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"plimsoll/measure"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
 )
 
-// endless is a server whose lists have a full page of 200 whichever is asked for: the same one, or with fresh, one that was never there before.
+// endless is a server whose lists have a full page of 200 whichever is asked for: the same one, or with fresh, one
+// that was never there before.
 func endless(t *testing.T, fresh bool) (url string, asked *atomic.Int64) {
 	t.Helper()
 	asked = new(atomic.Int64)
-	fixed := []byte("[" + strings.Repeat(`{"id":"x","username":"x","user_id":"x","channel_id":"x"},`, pageSize-1) + `{"id":"x","username":"x","user_id":"x","channel_id":"x"}]`)
+	fixed := []byte("[" + strings.Repeat(`{"id":"x","username":"x","user_id":"x","channel_id":"x"},`, 200-1) + `{"id":"x","username":"x","user_id":"x","channel_id":"x"}]`)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/thread"):
 			fmt.Fprint(w, `{"order":[],"posts":{},"has_next":true}`)
-		case fresh && !strings.HasPrefix(r.URL.Path, api+"/users/"): // memberships are of one user
+		case fresh && !strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
 			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"},%s`, n, fixed[1:])
 		default:
 			_, _ = w.Write(fixed)
@@ -33,46 +35,16 @@ func endless(t *testing.T, fresh bool) (url string, asked *atomic.Int64) {
 	return srv.URL, asked
 }
 
-// TestEndlessListIsAWrongAnswer: the last page that is read of a list is an answer that does not show the effect if it says that there are more;
-// the one before it is good.
-func TestEndlessListIsAWrongAnswer(t *testing.T) {
-	url, _ := endless(t, true)
-	c, rec := newTestClient(t, url)
-	for name, call := range map[string]func(page int) error{
-		"team_members":       func(page int) error { _, err := c.TeamMembers(t.Context(), "t", page, pageSize); return err },
-		"channel_members":    func(page int) error { _, err := c.ChannelMembers(t.Context(), "c", page, pageSize); return err },
-		"my_channel_members": func(page int) error { _, err := c.MyChannelMembers(t.Context(), "x", page, pageSize); return err },
-		"public_channels":    func(page int) error { _, err := c.PublicChannels(t.Context(), "t", page, pageSize); return err },
-		"user_report":        func(page int) error { _, err := c.UserReport(t.Context(), page, "a", "b", reportPage); return err },
-		"get_thread": func(page int) error {
-			_, _, err := c.ThreadPage(t.Context(), "r", page, Seen{}, repliesPage)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if err := call(mostPages - 2); err != nil || rec.take() != name+":ok" {
-				t.Errorf("the last but one: %v", err)
-			}
-			err := call(mostPages - 1)
-			if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode || !strings.Contains(e.Error(), "does not end within 5000 pages") {
-				t.Errorf("the last: %v", err)
-			}
-			if got := rec.take(); got != name+":decode" {
-				t.Errorf("recorded %s", got)
-			}
-		})
-	}
-}
-
-// TestListsEndWhateverTheServerSays: whoever reads a list to its end asks for a bounded number of pages, and keeps only what it looks for.
+// TestListsEndWhateverTheServerSays: functions that read a list to its end request a bounded number of pages, and
+// keep only matching elements.
 func TestListsEndWhateverTheServerSays(t *testing.T) {
-	for name, read := range map[string]func(ctx context.Context, c *Client) error{
-		"reload": func(ctx context.Context, c *Client) error { return allPages(ctx, c, "x") },
-		"storm":  func(ctx context.Context, c *Client) error { _, err := findOrMake(ctx, c, "t", "name"); return err },
-		"report": func(ctx context.Context, c *Client) error {
+	for name, read := range map[string]func(ctx context.Context, c *api.Client) error{
+		"reload": func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, "x") },
+		"storm":  func(ctx context.Context, c *api.Client) error { _, err := findOrMake(ctx, c, "t", "name"); return err },
+		"report": func(ctx context.Context, c *api.Client) error {
 			return (&person{b: &Person{}, c: c}).generateUserReport(ctx)
 		},
-		"provisioning": func(ctx context.Context, c *Client) error {
+		"provisioning": func(ctx context.Context, c *api.Client) error {
 			found, err := membersAmong([]string{"a", "b", "f7"}, func(page int) ([]string, error) { return c.TeamMembers(ctx, "t", page, pageSize) })
 			if len(found) > 1 {
 				return fmt.Errorf("%d members are kept", len(found))
@@ -84,19 +56,19 @@ func TestListsEndWhateverTheServerSays(t *testing.T) {
 			url, asked := endless(t, true)
 			c, rec := newTestClient(t, url)
 			err := read(t.Context(), c)
-			if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
+			if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Decode {
 				t.Errorf("error %v, want one of class decode", err)
 			}
-			if n := asked.Load(); n != mostPages {
-				t.Errorf("%d pages were read, want %d", n, mostPages)
+			if n := asked.Load(); n != 5000 {
+				t.Errorf("%d pages were read, want %d", n, 5000)
 			}
 			_ = rec.take()
 		})
 	}
 }
 
-// TestMembersAreReadAsFarAsNeeded: the reading of members ends with the list, with the last one that is looked for, and with a page that was there
-// before.
+// TestMembersAreReadAsFarAsNeeded: the reading of members ends with the list, with the last one that is looked for,
+// and with a page that was there before.
 func TestMembersAreReadAsFarAsNeeded(t *testing.T) {
 	page := func(first string) []string {
 		ids := []string{first}

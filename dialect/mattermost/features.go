@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/wire"
+	"plimsoll/dialect/mattermost/api"
 )
 
 // A feature is an ability of the server that not every one has. An action names the one it needs.
@@ -24,7 +24,7 @@ const (
 	hasPersistent                  // urgent posts that notify again and again
 	hasBookmarks                   // of channels
 	hasReports                     // on users, for administrators
-	hasClientPerf                  // what clients measure
+	hasClientPerf                  // measurements of clients
 	hasScheduled                   // posts for later
 	hasAttributes                  // custom profile attributes
 	hasAllTeams                    // search in all teams at once
@@ -47,7 +47,8 @@ func (l license) String() string {
 	return [...]string{"no license", "any license", "a Professional license", "an Enterprise license"}[l]
 }
 
-// licenseOf reads what a server says of its license. A licensed server that does not name the tier has at least one that counts as any.
+// licenseOf reads the license from a server's answer. A licensed server that does not name the tier has at least one
+// that counts as any.
 func licenseOf(values map[string]string) license {
 	if values["IsLicensed"] != "true" {
 		return unlicensed
@@ -61,17 +62,19 @@ func licenseOf(values map[string]string) license {
 	return anyLicense
 }
 
-// A featureSpec says when a server has a feature.
+// A featureSpec lists the conditions under which a server has a feature.
 type featureSpec struct {
-	name    string
-	since   version // of the server's first release with the API
-	config  string  // key of the client configuration that switches it off by "false" or "disabled" ("" if there is none)
+	name  string
+	since version // of the server's first release with the API
+	// Key of the client configuration that switches it off by "false" or "disabled" ("" if there is none).
+	config  string
 	license license
 	source  string // where since, config and license were read
 }
 
-// Sources: "reference" is the public API reference (api/v4/source of mattermost/mattermost and v4/source of mattermost-api-reference),
-// "server" the public source of the server, release-5.37 and before in mattermost-server, later ones in mattermost/mattermost.
+// Sources: "reference" is the public API reference (api/v4/source of mattermost/mattermost and v4/source of
+// mattermost-api-reference), "server" the public source of the server, release-5.37 and before in mattermost-server,
+// later ones in mattermost/mattermost.
 var featureSpecs = [numFeatures]featureSpec{
 	always:     {name: "the API itself", source: "API v4 reference"},
 	hasSidebar: {name: "sidebar categories", since: version{5, 26}, source: "reference: channels.yaml, minimum server version 5.26"},
@@ -104,7 +107,8 @@ var featureSpecs = [numFeatures]featureSpec{
 // A version is a release of the server: major, minor, patch.
 type version [3]int
 
-// parseVersion reads the beginning of "5.37.0.5.37.0.hash.false" or "10.5.1". What it cannot read is 0.
+// parseVersion reads the beginning of "5.37.0.5.37.0.hash.false" or "10.5.1". A version that it cannot
+// read is 0.
 func parseVersion(s string) (v version) {
 	parts := strings.SplitN(s, ".", 4)
 	for i := range min(3, len(parts)) {
@@ -125,7 +129,7 @@ func (v version) before(w version) bool {
 	return false
 }
 
-// facts are what one server says of itself.
+// facts describe one server, by its own answers.
 type facts struct {
 	version version
 	config  map[string]string // its configuration for clients
@@ -137,8 +141,8 @@ func (s *facts) collapsed() bool {
 	return s != nil && (s.config["CollapsedThreads"] == "always_on" || s.config["CollapsedThreads"] == "default_on")
 }
 
-// lacks returns why the server does not have a feature, or "". A switch that the server does not mention is no reason: it is a release
-// that does not have it any more, or a stranger was told only a part.
+// lacks returns why the server does not have a feature, or "". A switch that the server does not mention is not a
+// reason: the release may have dropped it, or a client without a session got only a part.
 func (s *facts) lacks(f feature) string {
 	spec := &featureSpecs[f]
 	switch v := s.config[spec.config]; {
@@ -159,48 +163,8 @@ func (s *facts) wantsLicense(f feature) bool {
 	return s.lacks(f) != "" && with.lacks(f) == ""
 }
 
-var (
-	opClientConfig  = newOp("client_config")
-	opClientLicense = newOp("client_license")
-)
-
-// ClientConfig reads what the server tells its clients about itself; without a session it is only a part. A server that cannot do
-// without the parameter format=old (those before 11) gets it: all accept it.
-func (c *Client) ClientConfig(ctx context.Context) (map[string]string, error) {
-	config := map[string]string{}
-	err := c.get(ctx, opClientConfig, "/config/client?format=old", pairs(config, "Version"))
-	return config, err
-}
-
-// ClientLicense reads what the server tells about its license.
-func (c *Client) ClientLicense(ctx context.Context) (map[string]string, error) {
-	license := map[string]string{}
-	err := c.get(ctx, opClientLicense, "/license/client?format=old", pairs(license, "IsLicensed"))
-	return license, err
-}
-
-// pairs reads the strings of an object, and requires some of them.
-func pairs(into map[string]string, keys ...string) func(*wire.Response) error {
-	return func(resp *wire.Response) error {
-		if err := eachField(resp.Body, func(k, v []byte) error {
-			if len(v) > 0 && v[0] == '"' {
-				into[string(k)] = string(text(v))
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if into[key] == "" {
-				return fmt.Errorf("%w: no %s", errEffect, key)
-			}
-		}
-		return nil
-	}
-}
-
-// describe asks a server what it is.
-func describe(ctx context.Context, c *Client) (*facts, error) {
+// describe requests the facts of a server.
+func describe(ctx context.Context, c *api.Client) (*facts, error) {
 	config, err := c.ClientConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -211,7 +175,7 @@ func describe(ctx context.Context, c *Client) (*facts, error) {
 	}
 	f := &facts{version: parseVersion(config["Version"]), config: config, license: licenseOf(values)}
 	if f.version == (version{}) {
-		return nil, fmt.Errorf("%w: the server names no version (%q)", errEffect, config["Version"])
+		return nil, fmt.Errorf("%w: the server names no version (%q)", api.ErrEffect, config["Version"])
 	}
 	return f, nil
 }

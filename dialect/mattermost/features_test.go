@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// told is what a server of some release says of itself, written by hand after the public source of that release.
+// told is the answers of a server of some release, written by hand after the public source of that release.
 type told struct {
 	Header      string            `json:"header"`
 	NeedsFormat bool              `json:"needs_format"` // answers 501 to a request without format=old
@@ -98,7 +100,7 @@ func TestDetection(t *testing.T) {
 					t.Errorf("%s: for want of a license: %v, want %v", featureSpecs[f].name, !license, license)
 				}
 			}
-			// A stranger hears less. That is no reason to take anything for absent.
+			// A client without a session gets fewer fields. A missing one does not count as absent.
 			c.SetToken("")
 			stranger, err := describe(t.Context(), c)
 			if err != nil || stranger.version != got.version || stranger.config["AllowSyncedDrafts"] != "" {
@@ -113,7 +115,7 @@ func TestDetection(t *testing.T) {
 	}
 }
 
-// A server that does not say its version is not guessed at.
+// The version of a server that does not report it is not guessed.
 func TestDetectionOfSomethingElse(t *testing.T) {
 	for name, s := range map[string]*told{"no version": {Config: map[string]string{"SiteName": "x"}, License: map[string]string{}}, "dev": {Config: map[string]string{"Version": "dev"}}} {
 		srv := httptest.NewServer(s)
@@ -125,7 +127,8 @@ func TestDetectionOfSomethingElse(t *testing.T) {
 	}
 }
 
-// The error bodies of several releases are read rightly, and those that name a license are told from the others.
+// The error bodies of several releases are read rightly, and those that name a license are distinguished from
+// the others.
 func TestErrorBodies(t *testing.T) {
 	b, err := os.ReadFile("testdata/errors.json")
 	if err != nil {
@@ -157,18 +160,19 @@ func TestErrorBodies(t *testing.T) {
 			defer srv.Close()
 			c, _ := newTestClient(t, srv.URL)
 			_, err := c.Me(t.Context())
-			e, ok := errors.AsType[*OpError](err)
+			e, ok := errors.AsType[*api.OpError](err)
 			if !ok || e.Code != tt.Code || e.Status != tt.Status || !strings.Contains(e.Proxy, tt.Proxy) || tt.Proxy == "" && e.Proxy != "" {
 				t.Errorf("read %+v", e)
 			}
-			if ok && e.lacksLicense() != tt.License {
-				t.Errorf("for want of a license: %v", e.lacksLicense())
+			if ok && e.LacksLicense() != tt.License {
+				t.Errorf("for want of a license: %v", e.LacksLicense())
 			}
 		})
 	}
 }
 
-// Each feature is needed by an action or by a call of its own, and each source says where it was read.
+// Each feature is needed by an action or by a call of its own, and each source names the place where
+// it was read.
 func TestFeatureTable(t *testing.T) {
 	names := map[string]bool{}
 	for f, spec := range featureSpecs {

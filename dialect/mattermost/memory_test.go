@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/refnull"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/race"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refnull"
 )
 
 // nullProcess starts the null server in a process of its own (this test binary again), whose memory does not count.
@@ -61,8 +63,8 @@ func TestNullProcess(t *testing.T) {
 	}
 }
 
-// personMemory returns the bytes that one of n connected persons costs after it has acted: each has an HTTP connection, a WebSocket,
-// two goroutines, 100 channels and 5,000 known users.
+// personMemory returns the bytes that one of n connected persons costs after it has acted: each has an HTTP
+// connection, a WebSocket, two goroutines, 100 channels and 5,000 known users.
 func personMemory(t testing.TB, n int) float64 {
 	env := workload.Env{
 		URL: nullProcess(t), Seed: 7, Pace: 0.01, Registry: measure.NewRegistry(1), Timeout: 30 * time.Second, Tally: &workload.Tally{},
@@ -70,14 +72,14 @@ func personMemory(t testing.TB, n int) float64 {
 		Secret: func(name string) string { return map[string]string{"admin_password": "Aa1!aaaaaaaa"}[name] },
 	}
 	b := &Person{}
-	const first = 50 // persons, with whom comes what exists once
+	const first = 50 // persons; the state that exists once comes with them
 	if err := b.Provision(t.Context(), env, first+n); err != nil {
 		t.Fatal(err)
 	}
 	const channels, users = 100, 5000
 	var chs []*channel
 	for i := range channels {
-		chs = append(chs, b.dir.channel(Channel{ID: testID("c", i).String(), Name: fmt.Sprint("c", i), TeamID: b.team, Type: "O"}))
+		chs = append(chs, b.dir.channel(api.Channel{ID: testID("c", i).String(), Name: fmt.Sprint("c", i), TeamID: b.team, Type: "O"}))
 	}
 	for i := range users {
 		b.dir.profile(testID("u", i), fmt.Sprint("user-", i))
@@ -85,7 +87,7 @@ func personMemory(t testing.TB, n int) float64 {
 	var before int64
 	leave := make(chan struct{})
 	var ready, gone sync.WaitGroup
-	few := make(chan struct{}, first) // at a time: what is measured is rest, not a storm
+	few := make(chan struct{}, first) // at a time: memory at rest is measured, not a storm
 	for rank := range first + n {
 		if rank == first {
 			ready.Wait()
@@ -145,6 +147,7 @@ func inUse() int64 {
 const mostMemory = 40 << 10 // bytes of a connected person
 
 func TestPersonMemory(t *testing.T) {
+	race.SkipBudget(t)
 	if got := personMemory(t, 500); got > mostMemory {
 		t.Errorf("%.1f KiB for a person, want at most %d", got/1024, mostMemory>>10)
 	}

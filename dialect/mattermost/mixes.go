@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
 // DefaultMix is the mix of persons when a plan names none.
@@ -15,9 +15,9 @@ const DefaultMix = "default"
 //	default      the 51 weights of mattermost-load-test-ng: rates of calls on production servers, relative to creating a post
 //	loadtest-ng  the same weights; with it come that tool's own choices (uniform, independent) for comparison with published results
 //	files        many files: a writer in two attaches one, people look at pictures and scroll
-//	search       people who look for things: a quarter of what they do is a search
+//	search       people who look for things: a quarter of their actions is a search
 //
-// The last two are the plans of a self-hoster who asks what a certain use would cost; their weights are assumptions.
+// The last two are the plans of a self-hoster who plans for a certain use; their weights are assumptions.
 func Mixes() map[string]map[string]float64 {
 	mixes := map[string]map[string]float64{}
 	for _, name := range []string{DefaultMix, "loadtest-ng", "files", "search"} {
@@ -40,7 +40,7 @@ var boosts = map[string]map[string]float64{
 		"search_posts_all_teams": 0.5, "click_permalink": 0.8},
 }
 
-// A mix is what persons do, and how often, on one server.
+// A mix holds the persons' actions and their frequencies on one server.
 type mix struct {
 	actions []*action // those that the server can do and whose weight is above 0
 	share   []float64 // of each; they add up to 1
@@ -49,7 +49,8 @@ type mix struct {
 	tally   []int // index in list
 }
 
-// newMix resolves weights by action name against what the server can do. Names of other behaviors' actions are none of its business.
+// newMix resolves weights by action name against the features of the server. Names of other behaviors' actions are
+// ignored.
 func newMix(weights map[string]float64, about *facts) (*mix, error) {
 	m := &mix{}
 	sum := 0.0

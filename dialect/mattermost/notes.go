@@ -4,50 +4,53 @@ import (
 	"errors"
 	"sync"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// notes is what the users of one behavior share: the tables of names, and the kinds of failure that were told to a person already.
+// notes is the state that the users of one behavior share: the tables of names, and the kinds of failure that were
+// printed already.
 type notes struct {
 	mu     sync.Mutex
 	reg    *measure.Registry
-	tables [2]*Table // steady state, login
-	storms map[string]*Table
-	told   map[OpError]bool
+	tables [2]*api.Table // steady state, login
+	storms map[string]*api.Table
+	told   map[api.OpError]bool
 }
 
 const mostTold = 20
 
-func (n *notes) table(env *workload.Env, k int) *Table {
+func (n *notes) table(env *workload.Env, k int) *api.Table {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.reg != env.Registry || n.tables[0] == nil {
 		n.reg = env.Registry
-		n.tables = [2]*Table{NewTable(env.Registry, ""), NewTable(env.Registry, workload.Login)}
-		n.storms = map[string]*Table{}
-		n.told = nil // each run is told of its own
+		n.tables = [2]*api.Table{api.NewTable(env.Registry, ""), api.NewTable(env.Registry, workload.Login)}
+		n.storms = map[string]*api.Table{}
+		n.told = nil // each run prints its own
 	}
 	return n.tables[k]
 }
 
-func (n *notes) steady(env *workload.Env) *Table { return n.table(env, 0) }
-func (n *notes) login(env *workload.Env) *Table  { return n.table(env, 1) }
+func (n *notes) steady(env *workload.Env) *api.Table { return n.table(env, 0) }
+func (n *notes) login(env *workload.Env) *api.Table  { return n.table(env, 1) }
 
 // storm returns the names of a kind of storm, in the registry of the run under way.
-func (n *notes) storm(reg *measure.Registry, kind string) *Table {
+func (n *notes) storm(reg *measure.Registry, kind string) *api.Table {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	t := n.storms[kind]
 	if t == nil {
-		t = NewTable(reg, workload.StormPrefix+kind)
+		t = api.NewTable(reg, workload.StormPrefix+kind)
 		n.storms[kind] = t
 	}
 	return t
 }
 
-// to returns a function that tells each kind of failure once: an op that fails a thousand times is counted in its class, but what the
-// server (or a proxy) said is worth a line. A panic is passed on each time, whether it failed an op or not.
+// to returns a function that prints each kind of failure once: an op that fails a thousand times is counted in its
+// class, but the answer of the server (or a proxy) is worth a line. A panic is passed on each time, whether it failed
+// an op or not.
 func (n *notes) to(env *workload.Env) func(error) {
 	if env.Log == nil && env.Panicked == nil {
 		return nil
@@ -56,16 +59,16 @@ func (n *notes) to(env *workload.Env) func(error) {
 	log := env.Log
 	return func(err error) {
 		own.Panic(err)
-		e, ok := errors.AsType[*OpError](err)
+		e, ok := errors.AsType[*api.OpError](err)
 		if !ok || log == nil {
 			return
 		}
-		kind := OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Proxy: e.Proxy}
+		kind := api.OpError{Op: e.Op, Class: e.Class, Status: e.Status, Code: e.Code, Proxy: e.Proxy}
 		n.mu.Lock()
 		seen := n.told[kind] || len(n.told) >= mostTold
 		if !seen {
 			if n.told == nil {
-				n.told = map[OpError]bool{}
+				n.told = map[api.OpError]bool{}
 			}
 			n.told[kind] = true
 		}

@@ -4,23 +4,23 @@ import (
 	"slices"
 	"testing"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
 
-// What a margin may name beside the steady state is what users record there, and nothing of the steady state.
+// A margin may name exactly the series that users record beside the steady state, and none of the steady
+// state.
 func TestApartAreTheSeriesOfLoginsAndStorms(t *testing.T) {
 	apart := Apart()
 	for _, name := range apart {
-		if workload.Steady(name) || slices.Contains(Ops(), name) {
+		if workload.Steady(name) || slices.Contains(api.Ops(), name) {
 			t.Errorf("%s is an operation of the steady state", name)
 		}
 	}
-	reg := measure.NewRegistry(1)
 	for _, prefix := range []string{workload.Login, workload.StormPrefix + "reconnect", workload.StormPrefix + "login"} {
-		for o, n := range NewTable(reg, prefix).names {
-			if name := seriesOf(op(o), prefix); n != reg.Name(name) || !slices.Contains(apart, name) {
-				t.Errorf("%s of %s is not recorded under its name, or is missing", name, prefix)
+		for _, name := range api.SeriesOf(prefix) {
+			if !slices.Contains(apart, name) {
+				t.Errorf("%s of %s is missing", name, prefix)
 			}
 		}
 	}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"plimsoll/boundary"
-	"plimsoll/measure"
-	"plimsoll/refchat"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/boundary"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refchat"
 )
 
 // failing is a proxy that passes the first n requests on and answers the others by fail. It counts them.
@@ -43,8 +43,9 @@ func failing(t *testing.T, target string, n int64, fail http.HandlerFunc) (proxy
 	return s, seen
 }
 
-// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: whatever proof the target begins to fail in, the others are told as failed, each with the reason. Before,
-// a reload that failed left the person without a channel, and the next proof that wanted to post there panicked.
+// TestVerifyOfATargetThatBeginsToFailDoesNotPanic: when the target begins to fail in some proof, the others are
+// reported as failed, each with the reason. Before, a reload that failed left the person without a channel, and the
+// next proof that posted there panicked.
 func TestVerifyOfATargetThatBeginsToFailDoesNotPanic(t *testing.T) {
 	direct, password := reference(t, "postgresql", refchat.Config{})
 	only := []string{"full_reload", "logout_login", "create_private_channel", "add_reaction", "edit_post", "follow_thread", "upsert_draft", "click_user_profile", "add_channel_bookmark"}
@@ -107,7 +108,7 @@ func TestAProofThatPanicsHasFailed(t *testing.T) {
 	}
 	defer s.close()
 	bad := action{name: "bad", prove: func(context.Context, *stage) error {
-		s.actor.mu.Lock() // which nobody will release
+		s.actor.mu.Lock() // which will never be released
 		var none *channel
 		none.members.Load()
 		return nil
@@ -125,39 +126,7 @@ func TestAProofThatPanicsHasFailed(t *testing.T) {
 	}
 }
 
-// An answer whose reading panics is an operation of class decode, and the run is told.
-func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
-	defer s.Close()
-	reg := measure.NewRegistry(1)
-	var told []*boundary.Panic
-	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
-	var n notes
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
-	c, err := NewClient(ClientConfig{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: n.steady(&env), Note: n.to(&env)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	u.Schedule(u.Now())
-	err = c.get(t.Context(), opGetPosts, "/x", func(*wire.Response) error { panic("odd") })
-	if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
-		t.Errorf("%v", err)
-	}
-	if len(told) != 1 || told[0].Value != "odd" {
-		t.Errorf("told %v", told)
-	}
-	for _, w := range reg.Cut() {
-		if w.Name == "get_posts" && w.Classes[measure.Decode] != 1 {
-			t.Errorf("recorded %v", w.Classes)
-		}
-	}
-	if err := c.get(t.Context(), opGetPosts, "/x", nil); err != nil {
-		t.Errorf("the next one: %v", err)
-	}
-}
-
-// An event whose handling panics ends the connection, not the program, and the run is told.
+// An event whose handling panics ends the connection, not the program, and the run is notified.
 func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 	again := make(chan struct{})
 	var mu sync.Mutex
@@ -185,7 +154,7 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := actor.(*person)
-	b.dir = nil // what handles the event needs it
+	b.dir = nil // the handler of the event needs it
 	a.begin(a.login)
 	if err := a.connect(t.Context()); err != nil {
 		t.Fatal(err)
@@ -218,8 +187,8 @@ func TestACallBesideOthersThatPanics(t *testing.T) {
 	a := actor.(*person)
 	defer a.Close()
 	a.begin(a.login)
-	fine := func(context.Context, *Client) error { return nil }
-	err = a.together(t.Context(), fine, fine, func(context.Context, *Client) error { panic("odd") }, fine)
+	fine := func(context.Context, *api.Client) error { return nil }
+	err = a.together(t.Context(), fine, fine, func(context.Context, *api.Client) error { panic("odd") }, fine)
 	if p, ok := errors.AsType[*boundary.Panic](err); !ok || p.Value != "odd" {
 		t.Errorf("%v", err)
 	}

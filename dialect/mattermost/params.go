@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
 // Behaviors lists the behaviors of this package.
@@ -53,7 +53,8 @@ var Params = map[string]string{
 	"direct":      "direct channels that each person has from the beginning, besides one group channel of three (0 to 20, default 2, if the mix opens any)",
 }
 
-// Secrets are the names that Env.Secret is asked for, with their meaning. A setting of the same name is used if that has none.
+// Secrets are the names that Env.Secret is asked for, with their meaning. A setting of the same name is used if that
+// has none.
 var Secrets = map[string]string{
 	"admin_password": "password of the administrator",
 	"admin_token":    "token of the administrator, instead of its password",
@@ -61,7 +62,7 @@ var Secrets = map[string]string{
 	"user_password":  "password of the persons; derived from the administrator's secret if there is none",
 }
 
-// settings is what Params say.
+// settings holds the values of Params.
 type settings struct {
 	admin, team, users, bot string
 	channels, memberships   int
@@ -80,7 +81,7 @@ type settings struct {
 	away                time.Duration
 }
 
-// An imagePolicy says how persons get the pictures of users.
+// An imagePolicy selects how persons get the pictures of users.
 type imagePolicy uint8
 
 const (
@@ -256,8 +257,8 @@ func secret(env *workload.Env, name string) string {
 	return ""
 }
 
-// personPassword is the password of all persons: given, or derived from the administrator's secret so that a later run finds it again
-// and nobody has to store it.
+// personPassword is the password of all persons: given, or derived from the administrator's secret so that a later
+// run finds it again and it need not be stored.
 func personPassword(env *workload.Env) string {
 	if v := secret(env, "user_password"); v != "" {
 		env.Secrets.Add(v)

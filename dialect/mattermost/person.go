@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 // Person is the behavior mattermost: see "Behaviors" in the package comment. Its zero value is ready for Provision.
@@ -26,11 +27,13 @@ type Person struct {
 	facts    *facts
 	made     made
 	notes    notes
+	call     time.Duration // of one request of Provision; 0 for that of a load, which waits long
 
 	adminToken string // of reports
 	attribute  string // id of the custom profile attribute that persons change; "" if the server has none
 
-	// mostNotified is how many members a channel may have for its users to be told of typing.
+	// mostNotified is the largest number of members of a channel whose users are notified of
+	// typing.
 	mostNotified int
 
 	mu    sync.Mutex
@@ -38,9 +41,9 @@ type Person struct {
 	fresh map[int]string    // sessions that persons opened during the run, by rank
 
 	storm     sync.Mutex
-	rallies   map[string]Channel // of storms, by name
+	rallies   map[string]api.Channel // of storms, by name
 	ralliesOf *measure.Registry
-	rallied   time.Time // when somebody was last done with finding or making one
+	rallied   time.Time // when one was last found or made
 }
 
 // personName is the user name of the person with this rank.
@@ -49,8 +52,8 @@ func personName(prefix string, rank int) string {
 	return prefix + "00000"[min(len(n), 5):] + n
 }
 
-// Provision implements workload.Behavior: n persons exist, are members of the team and of their channels, and, with warm logins, are
-// logged in. Persons beyond n of an earlier call stay.
+// Provision implements workload.Behavior: n persons exist, are members of the team and of their channels, and, with
+// warm logins, are logged in. Persons beyond n of an earlier call stay.
 func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	mixName := cmp.Or(env.Mix, DefaultMix)
 	set, err := parse(env.Params, mixName)
@@ -59,6 +62,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	}
 	b.set = set
 	s := newSetup(ctx, &env, set)
+	s.call = cmp.Or(b.call, s.call)
 	if err := s.asAdmin(); err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		b.ids, b.tokens, b.dir, b.made = nil, nil, newDirectory(), made{}
 	}
 	b.team, b.channels, b.password = team, channels, personPassword(&env)
-	if err := s.with(func(c *Client) (err error) {
+	if err := s.with(func(c *api.Client) (err error) {
 		b.facts, err = describe(ctx, c)
 		return err
 	}); err != nil {
@@ -132,7 +136,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 		return err
 	}
 	for i, id := range have {
-		b.dir.profile(parseID(id), names[i])
+		b.dir.profile(api.ParseID(id), names[i])
 	}
 	if env.Cold {
 		return nil
@@ -171,7 +175,7 @@ func (b *Person) warm(s *setup, n int) error {
 	if len(lack) > 0 {
 		s.log("logging %d users in", len(lack))
 	}
-	err := s.parallel(len(lack), func(ctx context.Context, c *Client, k int) error {
+	err := s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
 		name := personName(b.set.users, lack[k])
 		defer c.SetToken(s.token)
 		if _, err := c.Login(ctx, name, b.password); err != nil {
@@ -185,8 +189,8 @@ func (b *Person) warm(s *setup, n int) error {
 	return err
 }
 
-// begin starts anew what belongs to one run, when the first actor of another run is made. The server may have been reset in between:
-// posts, and channels that persons made, are gone. No actor of the run before is alive any more.
+// begin resets the state of one run, when the first actor of another run is made. The server may have been reset in
+// between: posts, and channels that persons made, are gone. No actor of the run before is alive any more.
 func (b *Person) begin(run *measure.Registry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,7 +208,7 @@ func (b *Person) newDirectory() *directory {
 	d := newDirectory()
 	for rank, id := range b.ids {
 		if id != "" {
-			d.profile(parseID(id), personName(b.set.users, rank))
+			d.profile(api.ParseID(id), personName(b.set.users, rank))
 		}
 	}
 	return d
@@ -229,7 +233,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
 	}
 	if a.id != "" { // a newcomer has none yet
-		a.self = b.dir.user(parseID(a.id))
+		a.self = b.dir.user(api.ParseID(a.id))
 	}
 	if b.mix != nil {
 		a.counts = env.Tally.Behavior("mattermost", b.mix.list)
@@ -237,11 +241,11 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if a.factor == 0 {
 		a.factor = speedOf(u.Rank)
 	}
-	a.pool = pool{budget: max(1, b.set.connections), cfg: ClientConfig{
+	a.pool = pool{budget: max(1, b.set.connections), cfg: api.ClientConfig{
 		URL: env.URL, Token: token, Timeout: env.Timeout, UserAgent: "plimsoll", Recorder: u, Table: a.login, Note: b.notes.to(&env),
 		Dial: env.Dial, Collapse: b.facts.collapsed(), Secrets: env.Secrets,
 	}}
-	c, err := NewClient(a.pool.cfg)
+	c, err := api.NewClient(a.pool.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +258,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 func (b *Person) token(a *person) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t, ok := b.fresh[a.u.Rank]; ok { // "": it has logged out, and tokens has what it logged out of
+	if t, ok := b.fresh[a.u.Rank]; ok { // "": it has logged out, and tokens has the session that it ended
 		return t
 	}
 	if a.cold || a.u.Rank >= len(b.tokens) {
@@ -263,7 +267,7 @@ func (b *Person) token(a *person) string {
 	return b.tokens[a.u.Rank]
 }
 
-// remember keeps the session that a person has opened during a run; "" says that it has none.
+// remember keeps the session that a person has opened during a run; "" means none.
 func (b *Person) remember(a *person, token string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,13 +9,15 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 const pageOf = 30 // posts
 
-// person is one user. What it knows of the server lies in the behavior's directory; it keeps pointers, numbers and bitmaps.
+// person is one user. Its knowledge of the server lies in the behavior's directory; it keeps pointers, numbers and
+// bitmaps.
 type person struct {
 	b             *Person
 	u             *workload.User
@@ -23,7 +25,7 @@ type person struct {
 	self          uint32 // in the directory
 	factor        float64
 	cold          bool // its first session begins with its password
-	steady, login *Table
+	steady, login *api.Table
 	ledger        *workload.Ledger
 	counts        *workload.Counts
 	delivery      measure.Name
@@ -32,15 +34,15 @@ type person struct {
 	start [2]uint64 // seeds of the login's chance, and of storms
 	reg   *measure.Registry
 
-	// c is the client of whoever acts: of the person's own goroutine, during an action.
-	c    *Client
+	// c is the client of the acting goroutine: the person's own, during an action.
+	c    *api.Client
 	pool pool
 
 	team     string // current team
 	teams    []string
 	places   []place // the channels that it is a member of, by name
 	current  int     // index of the current channel; -1 before the first
-	anchor   ID      // how far back the current channel was scrolled; none if not beyond what is seen
+	anchor   api.ID  // how far back the current channel was scrolled; none if not beyond the visible posts
 	profiles bitmap  // accounts whose profiles it has
 	statuses bitmap  // accounts whose presence it has
 	images   bitmap  // accounts whose pictures it has
@@ -48,18 +50,18 @@ type person struct {
 	has      *belongings
 
 	woken chan struct{}
-	wg    sync.WaitGroup // of the reader, and of what it or the clock sets off
+	wg    sync.WaitGroup // of the reader, and of calls that it or the clock starts
 
 	mu     sync.Mutex
 	life   context.Context // of the connection; nil while there is none
 	stop   context.CancelFunc
-	sock   *Socket // nil while it is lost
-	last   *Socket // the one before, which a new one resumes
+	sock   *api.Socket // nil while it is lost
+	last   *api.Socket // the one before, which a new one resumes
 	clock  *time.Timer
-	heard  []Channel // channels that others put it into
-	viewed *channel  // the current one, for the clock
-	busy   int       // calls that events set off
-	times  []Measurement
+	heard  []api.Channel // channels that others put it into
+	viewed *channel      // the current one, for the clock
+	busy   int           // calls that events set off
+	times  []api.Measurement
 }
 
 // place is a channel that a person is a member of.
@@ -69,7 +71,8 @@ type place struct {
 	loaded bool  // its posts were read since login
 }
 
-// Login implements workload.Actor: the session, what the web app asks for at its start, the WebSocket, and the first channel.
+// Login implements workload.Actor: the session, the requests of the web app at its start, the WebSocket, and the
+// first channel.
 func (a *person) Login(ctx context.Context) error {
 	a.renew(a.start[0], a.start[1])
 	defer a.begin(a.login)()
@@ -80,8 +83,8 @@ func (a *person) Login(ctx context.Context) error {
 	return err
 }
 
-// begin takes a client for the person's own goroutine; what it returns gives it back.
-func (a *person) begin(t *Table) (end func()) {
+// begin takes a client for the person's own goroutine; the returned function gives it back.
+func (a *person) begin(t *api.Table) (end func()) {
 	if a.c = a.pool.take(a.u, t); a.c == nil {
 		a.c = a.pool.force(a.u, t)
 	}
@@ -100,7 +103,7 @@ func (a *person) arrive(ctx context.Context) error {
 	if token != "" {
 		a.setToken(token)
 		me, err := a.c.Me(ctx)
-		if e, ok := errors.AsType[*OpError](err); ok && e.Status == 401 {
+		if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
 			token = "" // the session is gone: it was logged out, or the server was reset
 		} else if err != nil {
 			return err
@@ -123,7 +126,7 @@ func (a *person) arrive(ctx context.Context) error {
 
 // signIn exchanges the password for a session.
 func (a *person) signIn(ctx context.Context) error {
-	t := a.c.table
+	t := a.c.Table()
 	if t == a.steady {
 		a.c.SetTable(a.login) // a login never hides in the steady state
 		defer a.c.SetTable(t)
@@ -145,22 +148,22 @@ func (a *person) setToken(token string) {
 	a.c.SetToken(token)
 }
 
-// forgetAll is what a client that starts knows.
+// forgetAll resets the person to a client that has just started.
 func (a *person) forgetAll() {
-	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, ID{}, nil, nil
+	a.places, a.current, a.anchor, a.profiles, a.statuses = nil, -1, api.ID{}, nil, nil
 	a.team, a.teams, a.has = a.b.team, nil, nil
 	a.look(nil)
 }
 
-// look tells the clock which channel is looked at.
+// look passes the current channel to the clock.
 func (a *person) look(ch *channel) {
 	a.mu.Lock()
 	a.viewed = ch
 	a.mu.Unlock()
 }
 
-// place returns the index of a channel among the person's, to which it is added if need be. Servers list them by id, which no two
-// share; by name they are the same everywhere.
+// place returns the index of a channel among the person's, to which it is added if need be. Servers list them by id,
+// which no two share; by name they are the same everywhere.
 func (a *person) place(ch *channel) int {
 	if k := slices.IndexFunc(a.places, func(p place) bool { return p.ch == ch }); k >= 0 {
 		return k
@@ -178,7 +181,7 @@ func (a *person) place(ch *channel) int {
 
 // inTeam reports whether a place is an open or private channel of the current team.
 func (a *person) inTeam(p place) bool {
-	return (p.ch.kind == 'O' || p.ch.kind == 'P') && p.ch.team == parseID(a.team)
+	return (p.ch.kind == 'O' || p.ch.kind == 'P') && p.ch.team == api.ParseID(a.team)
 }
 
 // isDirect reports whether a place is a direct or group channel.
@@ -220,13 +223,13 @@ func (a *person) Act(ctx context.Context) error {
 	return a.settle(ctx, err)
 }
 
-// settle turns the outcome of an action into that of Act: a failed op is recorded, and the rest of the action makes no sense, but the
-// user goes on.
+// settle turns the outcome of an action into that of Act: a failed op is recorded, and the rest of the action makes
+// no sense, but the user goes on.
 func (a *person) settle(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
-	if _, ok := errors.AsType[*OpError](err); ok {
+	if _, ok := errors.AsType[*api.OpError](err); ok {
 		return nil
 	}
 	if _, ok := errors.AsType[skipError](err); ok {
@@ -235,8 +238,8 @@ func (a *person) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// isGone reports whether the person is not there: its last login failed, before it was connected or before it had come to a channel. It
-// arrives anew at its next action.
+// isGone reports whether the person is not there: its last login failed, before it was connected or before it had
+// come to a channel. It arrives again at its next action.
 func (a *person) isGone() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -244,7 +247,7 @@ func (a *person) isGone() bool {
 	return a.visit.away
 }
 
-// takeIn makes places of the channels that the reader heard of.
+// takeIn makes places of the channels that the reader found.
 func (a *person) takeIn() {
 	a.mu.Lock()
 	heard := a.heard
@@ -261,7 +264,7 @@ func (a *person) Close() {
 	a.pool.close()
 }
 
-func (a *person) socket() *Socket {
+func (a *person) socket() *api.Socket {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sock

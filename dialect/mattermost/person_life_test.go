@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// A person whose reload or new session fails half way is no worse off than one whose first login fails: its next action begins with another
-// arrival, which succeeds as soon as the server does, and it never calls with a session that it has ended.
+// A person whose reload or new session fails half way is no worse off than one whose first login fails: its next
+// action begins with another arrival, which succeeds as soon as the server does, and it never calls with a session
+// that it has ended.
 func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 	null, err := url.Parse(nullProcess(t))
 	if err != nil {

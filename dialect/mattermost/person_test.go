@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 func TestThinkTime(t *testing.T) {
@@ -322,8 +323,8 @@ func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
 	}
 	first := measure.NewRegistry(1)
 	actor(first)
-	ch := b.dir.channel(Channel{ID: testID("c", 0).String()})
-	b.dir.see(ch, Seen{ID: testID("p", 0), UserID: testID("u", 9), CreateAt: 1})
+	ch := b.dir.channel(api.Channel{ID: testID("c", 0).String()})
+	b.dir.see(ch, api.Seen{ID: testID("p", 0), UserID: testID("u", 9), CreateAt: 1})
 	actor(first)
 	if b.dir.known(ch.id) != ch {
 		t.Fatal("a second person of the same run does not know what the first has seen")

@@ -5,27 +5,29 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"plimsoll/boundary"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/boundary"
+	"plimsoll/load/workload"
 )
 
-// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls go out at the same time, up to the
-// budget that a browser has for one server, and kept until the person's action ends: an action that has calls together more than once does
-// not connect each time. Its zero value needs cfg and budget. It is safe for concurrent use.
+// A pool holds a person's HTTP connections. A client at rest keeps one; others are made when calls go out at the same
+// time, up to the budget that a browser has for one server, and kept until the person's action ends: an action that
+// has calls together more than once does not connect each time. Its zero value needs cfg and budget. It is safe for
+// concurrent use.
 type pool struct {
-	cfg    ClientConfig
+	cfg    api.ClientConfig
 	budget int
 
 	mu     sync.Mutex
-	idle   *Client
-	more   []*Client // idle, too; none while the person rests
+	idle   *api.Client
+	more   []*api.Client // idle, too; none while the person rests
 	acting bool
 	open   int
 	closed bool
 }
 
 // take returns a client that records with rec under t, or nil if the budget is spent.
-func (p *pool) take(rec Recorder, t *Table) *Client {
+func (p *pool) take(rec api.Recorder, t *api.Table) *api.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idle == nil && len(p.more) == 0 && p.open >= p.budget {
@@ -35,29 +37,30 @@ func (p *pool) take(rec Recorder, t *Table) *Client {
 }
 
 // force is take beyond the budget: the person itself never waits for calls that events set off.
-func (p *pool) force(rec Recorder, t *Table) *Client {
+func (p *pool) force(rec api.Recorder, t *api.Table) *api.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.get(rec, t)
 }
 
-// apart returns a client that opens a WebSocket and does nothing else: it is none of the connections, and is not given back.
-func (p *pool) apart(rec Recorder, t *Table) *Client {
+// apart returns a client that opens a WebSocket and does nothing else: it is none of the connections, and is not
+// given back.
+func (p *pool) apart(rec api.Recorder, t *api.Table) *api.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.client(rec, t)
 }
 
 // client makes a client. The lock is held.
-func (p *pool) client(rec Recorder, t *Table) *Client {
+func (p *pool) client(rec api.Recorder, t *api.Table) *api.Client {
 	cfg := p.cfg
 	cfg.Recorder, cfg.Table = rec, t
-	c, _ := NewClient(cfg) // the configuration was checked when the person was made
+	c, _ := api.NewClient(cfg) // the configuration was checked when the person was made
 	return c
 }
 
 // get returns an idle client or a new one. The lock is held.
-func (p *pool) get(rec Recorder, t *Table) *Client {
+func (p *pool) get(rec api.Recorder, t *api.Table) *api.Client {
 	c := p.idle
 	switch n := len(p.more); {
 	case c != nil:
@@ -68,12 +71,12 @@ func (p *pool) get(rec Recorder, t *Table) *Client {
 		p.open++
 		c = p.client(rec, t)
 	}
-	c.rec, c.table, c.token = rec, t, p.cfg.Token
+	c.Lend(rec, t, p.cfg.Token)
 	return c
 }
 
 // give takes a client back.
-func (p *pool) give(c *Client) {
+func (p *pool) give(c *api.Client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -88,7 +91,7 @@ func (p *pool) give(c *Client) {
 	}
 }
 
-// act says that the person's action begins, or that it has ended.
+// act records that the person's action begins, or that it has ended.
 func (p *pool) act(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +104,7 @@ func (p *pool) act(on bool) {
 }
 
 // drop closes a client. The lock is held.
-func (p *pool) drop(c *Client) {
+func (p *pool) drop(c *api.Client) {
 	p.open--
 	c.Close()
 }
@@ -127,21 +130,22 @@ func (p *pool) close() {
 }
 
 // A call is one of several that go out together. It must not touch the person.
-type call func(ctx context.Context, c *Client) error
+type call func(ctx context.Context, c *api.Client) error
 
 // do makes the call; a panic of it is its error, whichever goroutine it is on.
-func (f call) do(ctx context.Context, c *Client) (err error) {
+func (f call) do(ctx context.Context, c *api.Client) (err error) {
 	defer boundary.Recover("one of several calls", &err)
 	return f(ctx, c)
 }
 
-// together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the setting parallel off, one
-// after the other. The person's own goroutine makes the first one. All are intended when the person could go on, or, for those that follow
-// others on their connection, when the one before them was done. It returns the first error of the earliest call when all have ended.
+// together makes calls at the same time, as a browser does, as far as the budget of connections goes; with the
+// setting parallel off, one after the other. The person's own goroutine makes the first one. All are intended when
+// the person could go on, or, for those that follow others on their connection, when the one before them was done. It
+// returns the first error of the earliest call when all have ended.
 func (a *person) together(ctx context.Context, calls ...call) error {
 	errs := make([]error, len(calls))
 	var taken atomic.Int64 // the first call is the person's
-	work := func(c *Client, i int) {
+	work := func(c *api.Client, i int) {
 		for ; i < len(calls); i = int(taken.Add(1)) {
 			errs[i] = calls[i].do(ctx, c)
 		}
@@ -153,7 +157,7 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 			break
 		}
 		rec := a.u.Beside(a.u.Intended()).Followed()
-		c := a.pool.take(rec, a.c.table)
+		c := a.pool.take(rec, a.c.Table())
 		if c == nil {
 			rec.Close()
 			break
@@ -162,7 +166,7 @@ func (a *person) together(ctx context.Context, calls ...call) error {
 		wg.Go(func() {
 			defer a.pool.give(c)
 			work(c, int(taken.Add(1)))
-			if ctx.Err() == nil { // otherwise what was given up is still under way
+			if ctx.Err() == nil { // otherwise the abandoned call is still under way
 				rec.Close()
 			}
 		})

@@ -10,12 +10,13 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// A login calls several things together, several times. Each connection that it makes on the way is one that a browser would make, too,
-// and one whose port the kernel keeps for a minute after it.
+// A login calls several things together, several times. Each connection that it makes on the way is one that a
+// browser would make, too, and one whose port the kernel keeps for a minute after it.
 func TestConnectionsOfALogin(t *testing.T) {
 	const budget = 4
 	var dials, open atomic.Int64
@@ -51,7 +52,7 @@ func TestConnectionsOfALogin(t *testing.T) {
 	if n := dials.Load() - dialsBefore; n < 2+sockets || n > budget+sockets {
 		t.Errorf("the login made %d connections, want more than one and at most %d beside the WebSocket", n-sockets, budget)
 	}
-	// A connection that the server ended is counted until somebody has noticed.
+	// A connection that the server ended is counted until its end is noticed.
 	for limit := time.Now().Add(5 * time.Second); open.Load()-openBefore > 1+sockets && time.Now().Before(limit); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -77,23 +78,23 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A post with two files: the small one is uploaded on the person's own connection, the film on another. What the person waits for the film is
-// in the film's op. The post that follows, which found its connection free, waited for nothing; that the generator went on to it late is lag, as it
-// is of calls that go out together.
+// A post with two files: the small one is uploaded on the person's own connection, the film on another. The person's
+// wait for the film is in the film's op. The post that follows, which found its connection free, waited for nothing;
+// that the generator went on to it late is lag, as it is of calls that go out together.
 func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
-		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: ClientConfig{URL: "http://127.0.0.1:9"}}}
+		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.ClientConfig{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
-		defer a.begin(&Table{})()
+		defer a.begin(&api.Table{})()
 		const lag, slow = 3 * time.Millisecond, 20 * time.Millisecond
 		op := func(name string, d time.Duration) call {
-			return func(_ context.Context, c *Client) error {
+			return func(_ context.Context, c *api.Client) error {
 				time.Sleep(slow) // the generator
 				sent := time.Now()
 				time.Sleep(d)
-				c.rec.Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
+				c.Recorder().Done(reg.Name(name), sent, sent, time.Now(), measure.OK, 0)
 				return nil
 			}
 		}

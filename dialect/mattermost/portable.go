@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
-// personState is what Provision of a Person has found and made. Settings and mix follow from the plan.
+// personState holds the objects that Provision of a Person has found and made. Settings and mix follow
+// from the plan.
 type personState struct {
 	Password     string            `json:"password"`
 	Team         string            `json:"team"`
@@ -58,7 +59,7 @@ func (b *Person) Restore(env workload.Env, state []byte) (err error) {
 	return nil
 }
 
-// posterState is what Provision of a Poster has found and made.
+// posterState holds the objects that Provision of a Poster has found and made.
 type posterState struct {
 	Channels []string `json:"channels"`
 	Token    string   `json:"token"`

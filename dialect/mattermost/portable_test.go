@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 // A person that was restored has the same state, the same mix, and actors for the same ranks.
 func TestStateOfAnotherProcess(t *testing.T) {
-	a := &Person{password: "p", team: parseID("t1").String(), channels: []string{"c1", "c2"}, ids: []string{"u1", "", "u3"}, tokens: []string{"k1", "", "k3"},
+	a := &Person{password: "p", team: api.ParseID("t1").String(), channels: []string{"c1", "c2"}, ids: []string{"u1", "", "u3"}, tokens: []string{"k1", "", "k3"},
 		adminToken: "adm", attribute: "att", mostNotified: 77,
 		facts: &facts{version: version{10, 5, 1}, config: map[string]string{"CollapsedThreads": "default_on"}, license: professional}}
 	state, err := a.State()

@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
 
 const (
@@ -94,7 +95,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if len(p.channels) == 0 {
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
-	c, err := NewClient(ClientConfig{
+	c, err := api.NewClient(api.ClientConfig{
 		URL: env.URL, Token: p.token, Timeout: env.Timeout, UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
@@ -128,7 +129,7 @@ func (a *poster) Serve(ctx context.Context, k int64) error {
 // poster is one user.
 type poster struct {
 	all     []string // channels, of one that serves arrivals
-	c       *Client
+	c       *api.Client
 	u       *workload.User
 	channel string
 	files   int
@@ -165,7 +166,7 @@ func (a *poster) Act(ctx context.Context) error {
 }
 
 func (a *poster) act(ctx context.Context, upload bool) error {
-	d := Draft{ChannelID: a.channel}
+	d := api.Draft{ChannelID: a.channel}
 	if !upload {
 		d.Message = "Test message: " + randomText(a.u.Content, 10)
 	} else {
@@ -179,7 +180,7 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		d.FileIDs = []string{id}
 	}
 	p, err := a.c.Post(ctx, d)
-	if unnamed(err) {
+	if api.Unnamed(err) {
 		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
 	}
 	if err != nil {
@@ -192,7 +193,7 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 // Close implements workload.Actor.
 func (a *poster) Close() { a.c.Close() }
 
-// ended is what Act returns after a failed op: nothing, unless it failed because the run is over.
+// ended is the result of Act after a failed op: nothing, unless it failed because the run is over.
 func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return workload.ErrStop

@@ -9,9 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/boundary"
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/boundary"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 const (
@@ -29,8 +30,9 @@ type setup struct {
 	set   settings
 	token string // of the administrator, and
 	admin string // its id
-	table *Table
-	rec   Recorder
+	table *api.Table
+	rec   api.Recorder
+	call  time.Duration // of one request
 }
 
 // setupRecorder records provisioning, in which every op is due when it is sent.
@@ -52,11 +54,11 @@ func (r setupRecorder) Done(n measure.Name, _, sent, done time.Time, class measu
 func newSetup(ctx context.Context, env *workload.Env, set settings) *setup {
 	reg := env.Registry
 	if reg == nil {
-		reg = measure.NewRegistry(1) // nobody wants to know
+		reg = measure.NewRegistry(1) // not recorded
 	}
 	return &setup{
-		ctx: ctx, env: env, set: set, table: NewTable(reg, workload.Setup),
-		rec: setupRecorder{reg.Recorder(0), time.Now()},
+		ctx: ctx, env: env, set: set, table: api.NewTable(reg, workload.Setup),
+		rec: setupRecorder{reg.Recorder(0), time.Now()}, call: max(env.Timeout, provisionTimeout),
 	}
 }
 
@@ -66,19 +68,14 @@ func (s *setup) log(format string, args ...any) {
 	}
 }
 
-func (s *setup) client(token string) (*Client, error) {
-	return s.clientWithin(token, max(s.env.Timeout, provisionTimeout))
-}
-
-// clientWithin is client with another limit of one request.
-func (s *setup) clientWithin(token string, timeout time.Duration) (*Client, error) {
-	return NewClient(ClientConfig{
-		URL: s.env.URL, Token: token, Timeout: timeout, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+func (s *setup) client(token string) (*api.Client, error) {
+	return api.NewClient(api.ClientConfig{
+		URL: s.env.URL, Token: token, Timeout: s.call, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 	})
 }
 
 // with runs f with a client of the administrator.
-func (s *setup) with(f func(c *Client) error) error {
+func (s *setup) with(f func(c *api.Client) error) error {
 	c, err := s.client(s.token)
 	if err != nil {
 		return err
@@ -88,7 +85,7 @@ func (s *setup) with(f func(c *Client) error) error {
 }
 
 // parallel calls f for 0 to n-1, a few at a time, each caller with its own client. It stops at the first error.
-func (s *setup) parallel(n int, f func(ctx context.Context, c *Client, i int) error) error {
+func (s *setup) parallel(n int, f func(ctx context.Context, c *api.Client, i int) error) error {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	var mu sync.Mutex
@@ -115,15 +112,15 @@ func (s *setup) parallel(n int, f func(ctx context.Context, c *Client, i int) er
 	return context.Cause(ctx)
 }
 
-// missing reports whether err says that a thing is not there, as the real server says it.
+// missing reports whether err means, as on the real server, that an object does not exist.
 func missing(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
+	e, ok := errors.AsType[*api.OpError](err)
 	return ok && e.Status == 404
 }
 
-// exists reports whether err says that a thing is there already: someone else was faster.
+// exists reports whether err means that an object exists already: another process was faster.
 func exists(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
+	e, ok := errors.AsType[*api.OpError](err)
 	return ok && (e.Status == 400 || e.Status == 409) && strings.Contains(e.Code, "exist")
 }
 
@@ -138,12 +135,12 @@ func (s *setup) asAdmin() error {
 		return err
 	}
 	defer c.Close()
-	var p Profile
+	var p api.Profile
 	if token != "" {
 		p, err = c.Me(s.ctx)
 	} else {
 		p, err = c.Login(s.ctx, s.set.admin, password)
-		if e, ok := errors.AsType[*OpError](err); ok && e.Status == 401 {
+		if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
 			// An account that is there, and whose password differs, makes this fail too.
 			if _, cerr := c.CreateUser(s.ctx, s.set.admin, s.set.admin+"@example.com", password); cerr != nil {
 				return fmt.Errorf("logging in as administrator %s: %w; creating it: %w", s.set.admin, err, cerr)
@@ -165,7 +162,7 @@ func (s *setup) asAdmin() error {
 // place finds or creates the team and the channels.
 func (s *setup) place() (team string, channels []string, err error) {
 	if len(s.set.existing) > 0 {
-		err := s.with(func(c *Client) error {
+		err := s.with(func(c *api.Client) error {
 			for _, ch := range s.set.existing {
 				in, err := c.Channel(s.ctx, ch)
 				if err != nil {
@@ -190,7 +187,7 @@ func (s *setup) place() (team string, channels []string, err error) {
 
 // team finds or creates a team.
 func (s *setup) team(name string) (id string, err error) {
-	err = s.with(func(c *Client) error {
+	err = s.with(func(c *api.Client) error {
 		id, err = c.TeamByName(s.ctx, name)
 		if missing(err) {
 			if id, err = c.CreateTeam(s.ctx, name); exists(err) {
@@ -213,11 +210,11 @@ func (s *setup) team(name string) (id string, err error) {
 // makeChannels finds or creates open channels named PREFIX-000, PREFIX-001, ...
 func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	channels := make([]string, n)
-	err := s.parallel(n, func(ctx context.Context, c *Client, i int) (err error) {
+	err := s.parallel(n, func(ctx context.Context, c *api.Client, i int) (err error) {
 		name := fmt.Sprintf("%s-%03d", prefix, i)
 		channels[i], err = c.ChannelByName(ctx, team, name)
 		if missing(err) {
-			var made Channel
+			var made api.Channel
 			if made, err = c.MakeChannel(ctx, team, name, "O"); exists(err) {
 				made.ID, err = c.ChannelByName(ctx, team, name)
 			}
@@ -235,7 +232,7 @@ func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 func (s *setup) accounts(names []string, password string) ([]string, error) {
 	ids := make([]string, len(names))
 	batches := (len(names) + namesPerRequest - 1) / namesPerRequest
-	err := s.parallel(batches, func(ctx context.Context, c *Client, k int) error {
+	err := s.parallel(batches, func(ctx context.Context, c *api.Client, k int) error {
 		from := k * namesPerRequest
 		found, err := c.UsersByName(ctx, names[from:min(from+namesPerRequest, len(names))])
 		if err != nil {
@@ -262,7 +259,7 @@ func (s *setup) accounts(names []string, password string) ([]string, error) {
 	if len(lack) > 0 {
 		s.log("creating %d users", len(lack))
 	}
-	err = s.parallel(len(lack), func(ctx context.Context, c *Client, k int) error {
+	err = s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
 		i := lack[k]
 		p, err := c.CreateUser(ctx, names[i], names[i]+"@example.com", password)
 		if err != nil {
@@ -291,7 +288,8 @@ func membersAmong(users []string, list func(page int) ([]string, error)) (map[st
 				found[id] = true
 			}
 		}
-		if len(ids) < pageSize || len(found) == len(wanted) || page > 0 && ids[0] == first { // the end, all, or a server that ignores the page
+		// The last page, all names found, or a server that ignores the page number.
+		if len(ids) < pageSize || len(found) == len(wanted) || page > 0 && ids[0] == first {
 			return found, nil
 		}
 		if page == 0 {
@@ -303,7 +301,7 @@ func membersAmong(users []string, list func(page int) ([]string, error)) (map[st
 // joinTeam makes users members of the team.
 func (s *setup) joinTeam(team string, users []string) error {
 	var members map[string]bool
-	err := s.with(func(c *Client) (err error) {
+	err := s.with(func(c *api.Client) (err error) {
 		members, err = membersAmong(users, func(page int) ([]string, error) { return c.TeamMembers(s.ctx, team, page, pageSize) })
 		return err
 	})
@@ -317,7 +315,7 @@ func (s *setup) joinTeam(team string, users []string) error {
 		}
 	}
 	batches := (len(lack) + joinsPerRequest - 1) / joinsPerRequest
-	return s.parallel(batches, func(ctx context.Context, c *Client, k int) error {
+	return s.parallel(batches, func(ctx context.Context, c *api.Client, k int) error {
 		from := k * joinsPerRequest
 		if err := c.AddTeamMembers(ctx, team, lack[from:min(from+joinsPerRequest, len(lack))]); err != nil {
 			return fmt.Errorf("adding users to team %s: %w (the server's MaxUsersPerTeam must allow them all)", s.set.team, err)
@@ -333,7 +331,7 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 		users   []string
 	}
 	lists := make([][]string, len(channels))
-	err := s.parallel(len(channels), func(ctx context.Context, c *Client, i int) error {
+	err := s.parallel(len(channels), func(ctx context.Context, c *api.Client, i int) error {
 		members, err := membersAmong(want[i], func(page int) ([]string, error) { return c.ChannelMembers(ctx, channels[i], page, pageSize) })
 		if err != nil {
 			return fmt.Errorf("members of channel %s: %w", channels[i], err)
@@ -354,7 +352,7 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 			batches = append(batches, batch{channels[i], users[from:min(from+joinsPerRequest, len(users))]})
 		}
 	}
-	return s.parallel(len(batches), func(ctx context.Context, c *Client, k int) error {
+	return s.parallel(len(batches), func(ctx context.Context, c *api.Client, k int) error {
 		for users := batches[k].users; len(users) > 0; {
 			n, err := c.JoinChannelAll(ctx, batches[k].channel, users)
 			if err != nil {
@@ -368,7 +366,7 @@ func (s *setup) joinChannels(channels []string, want [][]string) error {
 
 // bot finds or creates the bot and returns its id and a token.
 func (s *setup) bot() (id, token string, err error) {
-	err = s.with(func(c *Client) error {
+	err = s.with(func(c *api.Client) error {
 		found, err := c.UsersByName(s.ctx, []string{s.set.bot})
 		if err != nil {
 			return err
@@ -394,7 +392,7 @@ const attributeName = "load_test"
 
 // attribute finds or creates the custom profile attribute and returns its id.
 func (s *setup) attribute() (id string, err error) {
-	err = s.with(func(c *Client) error {
+	err = s.with(func(c *api.Client) error {
 		fields, err := c.AttributeFields(s.ctx)
 		if err != nil {
 			return err
@@ -420,7 +418,7 @@ func (s *setup) valid(token string) (bool, error) {
 	}
 	defer c.Close()
 	_, err = c.Me(s.ctx)
-	if e, ok := errors.AsType[*OpError](err); ok && e.Status == 401 {
+	if e, ok := errors.AsType[*api.OpError](err); ok && e.Status == 401 {
 		return false, nil
 	}
 	return err == nil, err

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// made is what a behavior has provided so far beyond accounts and the team's channels.
+// made holds the objects that a behavior has provided so far beyond accounts and the team's
+// channels.
 type made struct {
 	directs int // persons that have their direct and group channels
 	second  int // members of the second team
@@ -22,7 +25,8 @@ const (
 	namedAtOnce  = 20 // persons that one reply mentions
 )
 
-// more provides what the actions of the mix need: another team, channels to join, direct and group channels.
+// more provides the objects that the actions of the mix need: another team, channels to join, direct and
+// group channels.
 func (s *setup) more(b *Person) error {
 	ids := b.present()
 	if b.mix.has("switch_team") && len(b.set.existing) == 0 && b.made.second < len(ids) {
@@ -43,10 +47,11 @@ func (s *setup) more(b *Person) error {
 		b.made.open = openChannels
 	}
 	if err := s.threads(b); err != nil {
-		if _, ok := errors.AsType[*OpError](err); !ok {
+		if _, ok := errors.AsType[*api.OpError](err); !ok {
 			return err
 		}
-		s.log("%v: persons will have no thread to read at first", err) // the server's fault, and not in the way of a run
+		// This is a fault of the server, and does not prevent a run.
+		s.log("%v: persons will have no thread to read at first", err)
 	}
 	if b.set.direct == 0 || b.made.directs >= len(ids) ||
 		!b.mix.has("open_direct_or_group_channel") && !b.mix.has("search_group_channels") {
@@ -55,13 +60,14 @@ func (s *setup) more(b *Person) error {
 	return s.directs(b, ids)
 }
 
-// directs opens direct channels between each person and the next ones by number, and group channels of three. The server answers with
-// the channel that is there if there is one.
+// directs opens direct channels between each person and the next ones by number, and group channels of three. The
+// server answers with the channel that is there if there is one.
 func (s *setup) directs(b *Person, ids []string) error {
 	n := len(ids)
 	var pairs, groups [][]string
 	for rank := range n {
-		// Half of the channels are opened by the person itself, half by those before it: each has about as many as the setting says.
+		// Half of the channels are opened by the person itself, half by those before it: each has about as many as
+		// the setting.
 		for d := 1; d <= (b.set.direct+1)/2; d++ {
 			if other := (rank + d) % n; other != rank && (rank >= b.made.directs || other >= b.made.directs || rank+d >= n) {
 				pairs = append(pairs, []string{ids[rank], ids[other]})
@@ -83,7 +89,7 @@ func (s *setup) directs(b *Person, ids []string) error {
 	}
 	if !have {
 		s.log("opening %d direct and %d group channels", len(pairs), len(groups))
-		err = s.parallel(len(pairs)+len(groups), func(ctx context.Context, c *Client, k int) (err error) {
+		err = s.parallel(len(pairs)+len(groups), func(ctx context.Context, c *api.Client, k int) (err error) {
 			if k < len(pairs) {
 				_, err = c.CreateDirect(ctx, pairs[k][0], pairs[k][1])
 			} else {
@@ -102,18 +108,19 @@ func (s *setup) directs(b *Person, ids []string) error {
 	return nil
 }
 
-// haveDirects reports whether the first and the last person have their direct and group channels: those between are made in between.
+// haveDirects reports whether the first and the last person have their direct and group channels: those between are
+// made in between.
 func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
 	for _, id := range []string{ids[0], ids[len(ids)-1]} {
-		var chs []Channel
-		if err := s.with(func(c *Client) (err error) {
+		var chs []api.Channel
+		if err := s.with(func(c *api.Client) (err error) {
 			chs, err = c.TeamChannels(s.ctx, id, b.team, false)
 			return err
 		}); err != nil {
 			return false, fmt.Errorf("looking for direct channels: %w", err)
 		}
-		direct := slices.ContainsFunc(chs, func(ch Channel) bool { return ch.Type == "D" })
-		group := len(ids) < groupOf || slices.ContainsFunc(chs, func(ch Channel) bool { return ch.Type == "G" })
+		direct := slices.ContainsFunc(chs, func(ch api.Channel) bool { return ch.Type == "D" })
+		group := len(ids) < groupOf || slices.ContainsFunc(chs, func(ch api.Channel) bool { return ch.Type == "G" })
 		if !direct && len(ids) > 1 || !group {
 			return false, nil
 		}
@@ -121,8 +128,8 @@ func (s *setup) haveDirects(b *Person, ids []string) (bool, error) {
 	return true, nil
 }
 
-// threads makes every person follow a thread, because it is mentioned there: on a new server nobody would have one to read. Channels in which
-// people wrote already are left as they are.
+// threads makes every person follow a thread, because it is mentioned there: on a new server there would be none to
+// read. Channels with posts are left as they are.
 func (s *setup) threads(b *Person) error {
 	if b.facts.lacks(hasThreads) != "" || len(b.set.existing) > 0 || !b.mix.has("view_thread") && !b.mix.has("update_thread_read") {
 		return nil
@@ -136,7 +143,7 @@ func (s *setup) threads(b *Person) error {
 		names[k] = append(names[k], "@"+personName(b.set.users, rank))
 	}
 	again := b.made.threads > 0
-	err := s.parallel(len(b.channels), func(ctx context.Context, c *Client, k int) error {
+	err := s.parallel(len(b.channels), func(ctx context.Context, c *api.Client, k int) error {
 		if len(names[k]) == 0 {
 			return nil
 		}
@@ -147,7 +154,7 @@ func (s *setup) threads(b *Person) error {
 		}
 		root := ""
 		for _, p := range posts {
-			if p.flags&postSystem == 0 {
+			if p.Flags&api.PostSystem == 0 {
 				if !again {
 					return nil
 				}
@@ -158,14 +165,14 @@ func (s *setup) threads(b *Person) error {
 			}
 		}
 		if root == "" {
-			p, err := c.Post(ctx, Draft{ChannelID: ch, Message: "Who is here?"})
+			p, err := c.Post(ctx, api.Draft{ChannelID: ch, Message: "Who is here?"})
 			if err != nil {
 				return fmt.Errorf("beginning a thread: %w", err)
 			}
 			root = p.ID
 		}
 		for some := range slices.Chunk(names[k], namedAtOnce) {
-			if _, err := c.Post(ctx, Draft{ChannelID: ch, RootID: root, Message: strings.Join(some, " ")}); err != nil {
+			if _, err := c.Post(ctx, api.Draft{ChannelID: ch, RootID: root, Message: strings.Join(some, " ")}); err != nil {
 				return fmt.Errorf("mentioning persons in a thread: %w", err)
 			}
 		}

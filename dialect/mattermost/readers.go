@@ -7,11 +7,13 @@ import (
 	"strconv"
 	"sync"
 
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
 
-// reader names the person as one through whom the audit can read a channel. Open channels need none: an administrator reads them
-// on every release. Direct and group channels are closed to administrators who are no members on releases of the 9.x line.
+// reader names the person as a reader of a channel for the audit. Open channels need none: an administrator reads
+// them on every release. Direct and group channels are closed to administrators who are not members on releases of
+// the 9.x line.
 func (a *person) reader(ch *channel) string {
 	if ch.kind == 'O' {
 		return ""
@@ -29,8 +31,9 @@ type readers struct {
 	opened map[string]string // by reader
 }
 
-// session gives a client the session of a reader: one that is there or, with anew, one that is opened with the password.
-func (r *readers) session(ctx context.Context, c *Client, reader string, anew bool) error {
+// session gives a client the session of a reader: one that is there or, with anew, one that is opened with
+// the password.
+func (r *readers) session(ctx context.Context, c *api.Client, reader string, anew bool) error {
 	rank, err := strconv.Atoi(reader)
 	if err != nil || rank < 0 {
 		return fmt.Errorf("%w: no person %q", errRefused, reader)
@@ -45,7 +48,7 @@ func (r *readers) session(ctx context.Context, c *Client, reader string, anew bo
 		c.SetToken(token)
 		return nil
 	}
-	if _, err := workload.Again(ctx, refused, func() (Profile, error) { return c.Login(ctx, personName(r.set.users, rank), r.password) }); err != nil {
+	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) { return c.Login(ctx, personName(r.set.users, rank), r.password) }); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -58,7 +61,7 @@ var errRefused = errors.New("refused")
 
 // refused reports whether the server answered that the caller may not: no session, or no permission.
 func refused(err error) bool {
-	e, ok := errors.AsType[*OpError](err)
+	e, ok := errors.AsType[*api.OpError](err)
 	return ok && (e.Status == 401 || e.Status == 403) || errors.Is(err, errRefused)
 }
 

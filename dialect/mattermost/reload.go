@@ -6,44 +6,46 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// reload is what a client asks for when it starts, in the order and in the groups of the web app: who am I and who is there, then the
-// channels of the team, then what the sidebar shows, then a channel.
+// reload makes the requests of a client that starts, in the order and in the groups of the web app: the user and the
+// presence of others, then the channels of the team, then the sidebar, then a channel.
 func (a *person) reload(ctx context.Context) error {
 	start := time.Now()
-	var people []Profile
-	var prefs []Preference
+	var people []api.Profile
+	var prefs []api.Preference
 	var memberOf []string
 	var roles string
 	calls := []call{
-		func(ctx context.Context, c *Client) error { _, err := c.ClientConfig(ctx); return err },
-		func(ctx context.Context, c *Client) error { _, err := c.ClientLicense(ctx); return err },
-		func(ctx context.Context, c *Client) error {
+		func(ctx context.Context, c *api.Client) error { _, err := c.ClientConfig(ctx); return err },
+		func(ctx context.Context, c *api.Client) error { _, err := c.ClientLicense(ctx); return err },
+		func(ctx context.Context, c *api.Client) error {
 			me, err := c.Me(ctx)
 			roles = me.Roles
 			return err
 		},
-		func(ctx context.Context, c *Client) (err error) {
+		func(ctx context.Context, c *api.Client) (err error) {
 			people, err = c.Users(ctx, 0, 100, "")
 			return err
 		},
-		func(ctx context.Context, c *Client) (err error) {
+		func(ctx context.Context, c *api.Client) (err error) {
 			prefs, err = c.Preferences(ctx, a.id)
 			return err
 		},
-		func(ctx context.Context, c *Client) error { _, err := c.Teams(ctx, 50); return err },
-		func(ctx context.Context, c *Client) error { _, err := c.MyTeams(ctx, a.id); return err },
-		func(ctx context.Context, c *Client) (err error) {
+		func(ctx context.Context, c *api.Client) error { _, err := c.Teams(ctx, 50); return err },
+		func(ctx context.Context, c *api.Client) error { _, err := c.MyTeams(ctx, a.id); return err },
+		func(ctx context.Context, c *api.Client) (err error) {
 			memberOf, err = c.MyTeamMembers(ctx, a.id)
 			return err
 		},
 	}
 	if a.b.facts.config["PluginsEnabled"] == "true" {
-		calls = append(calls, func(ctx context.Context, c *Client) error { _, err := c.Plugins(ctx); return err })
+		calls = append(calls, func(ctx context.Context, c *api.Client) error { _, err := c.Plugins(ctx); return err })
 	}
 	if a.b.facts.lacks(hasAttributes) == "" {
-		calls = append(calls, func(ctx context.Context, c *Client) error { _, err := c.AttributeFields(ctx); return err })
+		calls = append(calls, func(ctx context.Context, c *api.Client) error { _, err := c.AttributeFields(ctx); return err })
 	}
 	if err := a.together(ctx, calls...); err != nil {
 		return err
@@ -62,8 +64,8 @@ func (a *person) reload(ctx context.Context) error {
 	}
 	if a.b.facts.lacks(hasAllChannels) == "" {
 		if err := a.together(ctx,
-			func(ctx context.Context, c *Client) error { _, err := c.MyChannels(ctx, a.id); return err },
-			func(ctx context.Context, c *Client) error { return allPages(ctx, c, a.id) },
+			func(ctx context.Context, c *api.Client) error { _, err := c.MyChannels(ctx, a.id); return err },
+			func(ctx context.Context, c *api.Client) error { return allPages(ctx, c, a.id) },
 		); err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func (a *person) reload(ctx context.Context) error {
 }
 
 // allPages reads the person's memberships in all teams.
-func allPages(ctx context.Context, c *Client, id string) error {
+func allPages(ctx context.Context, c *api.Client, id string) error {
 	for page := 0; ; page++ {
 		if n, err := c.MyChannelMembers(ctx, id, page, pageSize); err != nil || n < pageSize {
 			return err
@@ -95,16 +97,16 @@ func allPages(ctx context.Context, c *Client, id string) error {
 }
 
 // know remembers people whose profiles were read.
-func (a *person) know(people []Profile) {
+func (a *person) know(people []api.Profile) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, p := range people {
-		a.profiles.add(a.b.dir.profile(parseID(p.ID), p.Username))
+		a.profiles.add(a.b.dir.profile(api.ParseID(p.ID), p.Username))
 	}
 }
 
-// getProfiles asks for the profiles of these users and remembers them.
-func (a *person) getProfiles(ctx context.Context, c *Client, ids []string) error {
+// getProfiles requests the profiles of these users and remembers them.
+func (a *person) getProfiles(ctx context.Context, c *api.Client, ids []string) error {
 	people, err := c.ProfilesByID(ctx, ids)
 	if err != nil {
 		return err
@@ -116,14 +118,14 @@ func (a *person) getProfiles(ctx context.Context, c *Client, ids []string) error
 // mostGroups is how many of the group channels that a sidebar shows are filled with names at the start.
 const mostGroups = 20
 
-// groupsShown asks who is in the group channels that the person's sidebar shows.
-func (a *person) groupsShown(ctx context.Context, prefs []Preference) error {
+// groupsShown requests the members of the group channels that the person's sidebar shows.
+func (a *person) groupsShown(ctx context.Context, prefs []api.Preference) error {
 	var calls []call
-	found := make([][]Profile, mostGroups)
+	found := make([][]api.Profile, mostGroups)
 	for _, p := range prefs {
 		if p.Category == "group_channel_show" && p.Value == "true" && len(calls) < mostGroups {
 			i := len(calls)
-			calls = append(calls, func(ctx context.Context, c *Client) (err error) {
+			calls = append(calls, func(ctx context.Context, c *api.Client) (err error) {
 				found[i], err = c.Users(ctx, 0, 8, "&in_channel="+p.Name)
 				return err
 			})
@@ -136,25 +138,25 @@ func (a *person) groupsShown(ctx context.Context, prefs []Preference) error {
 	return err
 }
 
-// loadTeam asks for the channels of the current team and for what its sidebar shows.
+// loadTeam requests the channels of the current team and the contents of its sidebar.
 func (a *person) loadTeam(ctx context.Context) error {
-	var chs []Channel
+	var chs []api.Channel
 	calls := []call{
-		func(ctx context.Context, c *Client) (err error) {
+		func(ctx context.Context, c *api.Client) (err error) {
 			chs, err = c.TeamChannels(ctx, a.id, a.team, true)
 			return err
 		},
-		func(ctx context.Context, c *Client) error {
+		func(ctx context.Context, c *api.Client) error {
 			_, err := c.TeamChannelMembers(ctx, a.id, a.team)
 			return err
 		},
-		func(ctx context.Context, c *Client) error { _, err := c.TeamsUnread(ctx, a.id); return err },
-		func(ctx context.Context, c *Client) error { _, err := c.Categories(ctx, a.id, a.team); return err },
-		func(ctx context.Context, c *Client) error { _, err := c.Statuses(ctx, []string{a.id}); return err },
+		func(ctx context.Context, c *api.Client) error { _, err := c.TeamsUnread(ctx, a.id); return err },
+		func(ctx context.Context, c *api.Client) error { _, err := c.Categories(ctx, a.id, a.team); return err },
+		func(ctx context.Context, c *api.Client) error { _, err := c.Statuses(ctx, []string{a.id}); return err },
 	}
 	for _, more := range teamLoads {
 		if a.b.facts.lacks(more.needs) == "" {
-			calls = append(calls, func(ctx context.Context, c *Client) error { return more.load(ctx, c, a.id, a.team) })
+			calls = append(calls, func(ctx context.Context, c *api.Client) error { return more.load(ctx, c, a.id, a.team) })
 		}
 	}
 	if err := a.together(ctx, calls...); err != nil {
@@ -167,19 +169,19 @@ func (a *person) loadTeam(ctx context.Context) error {
 // A teamLoad is a further call of loadTeam, for servers that can answer it.
 type teamLoad struct {
 	needs feature
-	load  func(ctx context.Context, c *Client, userID, teamID string) error
+	load  func(ctx context.Context, c *api.Client, userID, teamID string) error
 }
 
 var teamLoads = []teamLoad{{hasScheduled, loadScheduled}, {hasThreads, loadThreadTotals}}
 
-// loadThreadTotals asks how many threads of a team have something new.
-func loadThreadTotals(ctx context.Context, c *Client, userID, teamID string) error {
+// loadThreadTotals requests the number of threads of a team with unread replies.
+func loadThreadTotals(ctx context.Context, c *api.Client, userID, teamID string) error {
 	_, _, err := c.ThreadTotals(ctx, userID, teamID)
 	return err
 }
 
 // take makes places of channels that were read, except archived ones.
-func (a *person) take(chs []Channel) {
+func (a *person) take(chs []api.Channel) {
 	for _, ch := range chs {
 		if !ch.Archived {
 			a.place(a.b.dir.channel(ch))
@@ -187,7 +189,7 @@ func (a *person) take(chs []Channel) {
 	}
 }
 
-// direct asks for the profiles and the presence of those that the person has direct channels with.
+// direct requests the profiles and the presence of those that the person has direct channels with.
 func (a *person) direct(ctx context.Context) error {
 	var ids []string
 	for _, p := range a.places {
@@ -206,7 +208,8 @@ func (a *person) direct(ctx context.Context) error {
 	return a.getStatuses(ctx, ids)
 }
 
-// otherOf returns the other of the two users of a direct channel, whose name is both identifiers with two underscores between.
+// otherOf returns the other of the two users of a direct channel, whose name is both identifiers with two underscores
+// between.
 func otherOf(name, self string) string {
 	x, y, ok := strings.Cut(name, "__")
 	switch {
@@ -218,39 +221,40 @@ func otherOf(name, self string) string {
 	return x
 }
 
-// getStatuses asks for the presence of users and remembers that it is known.
+// getStatuses requests the presence of users and remembers that it is known.
 func (a *person) getStatuses(ctx context.Context, ids []string) error {
 	if _, err := a.c.Statuses(ctx, ids); err != nil {
 		return err
 	}
 	for _, id := range ids {
-		a.statuses.add(a.b.dir.user(parseID(id)))
+		a.statuses.add(a.b.dir.user(api.ParseID(id)))
 	}
 	return nil
 }
 
-// meet asks for what the client does not know yet and needs to show posts, in the order of the web app: their pictures, the presence, the
-// profiles and the portraits of their authors, and the profiles of those they mention.
-func (a *person) meet(ctx context.Context, posts []Seen) error {
+// meet requests the objects that the client lacks to show posts, in the order of the web app: their pictures, the
+// presence, the profiles and the portraits of their authors, and the profiles of those they mention.
+func (a *person) meet(ctx context.Context, posts []api.Seen) error {
 	var pictures []call
 	var unseen, unknown, names []string
 	var faces, authors []uint32
 	a.mu.Lock()
 	for _, p := range posts {
-		for _, f := range p.files {
-			pictures = append(pictures, func(ctx context.Context, c *Client) error { return c.Thumbnail(ctx, f.id.String()) })
-			if f.preview {
-				pictures = append(pictures, func(ctx context.Context, c *Client) error { return c.Preview(ctx, f.id.String()) })
+		for _, f := range p.Images {
+			pictures = append(pictures, func(ctx context.Context, c *api.Client) error { return c.Thumbnail(ctx, f.ID.String()) })
+			if f.Preview {
+				pictures = append(pictures, func(ctx context.Context, c *api.Client) error { return c.Preview(ctx, f.ID.String()) })
 			}
 		}
-		if n, ok := a.b.dir.named(p.mention); p.mention != "" && !(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.mention) {
-			names = append(names, p.mention)
+		if n, ok := a.b.dir.named(p.Mention); p.Mention != "" && !(ok && (n == a.self || a.profiles.has(n))) && !slices.Contains(names, p.Mention) {
+			names = append(names, p.Mention)
 		}
 		n := a.b.dir.user(p.UserID)
 		if p.UserID.None() || n == a.self || slices.Contains(faces, n) {
 			continue
 		}
-		if p.flags&postSystem == 0 || a.b.set.images == imagesRevalidate { // messages of the system have a picture of their own
+		// Messages of the system have a picture of their own.
+		if p.Flags&api.PostSystem == 0 || a.b.set.images == imagesRevalidate {
 			faces = append(faces, n)
 		}
 		if slices.Contains(authors, n) {
@@ -294,7 +298,8 @@ func (a *person) meet(ctx context.Context, posts []Seen) error {
 	return nil
 }
 
-// portraits asks for the pictures of users: those that a browser does not have, or with the setting images revalidate, whether they changed.
+// portraits requests the pictures of users: those that a browser does not have, or with the setting images
+// revalidate, whether they changed.
 func (a *person) portraits(ctx context.Context, users []uint32) error {
 	if a.b.set.images == imagesOff {
 		return nil
@@ -309,7 +314,7 @@ func (a *person) portraits(ctx context.Context, users []uint32) error {
 		if have {
 			tag = who.tag
 		}
-		calls = append(calls, func(ctx context.Context, c *Client) error {
+		calls = append(calls, func(ctx context.Context, c *api.Client) error {
 			got, _, err := c.UserImage(ctx, who.id.String(), tag)
 			if err == nil && got != "" && got != who.tag {
 				a.b.dir.tag(n, got)

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/refnull"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/refnull"
 )
 
-// A tape notes what each user sends: the requests by token, with moments blotted out.
+// A tape records the requests of each user: the requests by token, with moments blotted out.
 type tape struct {
 	mu  sync.Mutex
 	log map[string][]string
@@ -51,8 +51,8 @@ func (t *tape) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return tapedConn{conn, t}, nil
 }
 
-// process plays one process of a run: the persons from one rank to another do so many actions. It returns what each sent, sorted (calls go
-// out together), and its think times.
+// process plays one process of a run: the persons from one rank to another do so many actions. It returns the
+// requests of each, sorted (calls go out together), and its think times.
 func process(t *testing.T, all, from, to, acts int, weights map[string]float64) (sent map[string][]string, think map[int][]time.Duration) {
 	t.Helper()
 	s, err := refnull.New(refnull.Config{})
@@ -113,11 +113,13 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 	return tape.log, think
 }
 
-// Whether one process plays all users or two play a half each, each user thinks as long and sends the same, where it sees the same.
+// Whether one process plays all users or two play a half each, each user thinks as long and sends the same, where it
+// sees the same.
 func TestSameSeedSameUsers(t *testing.T) {
 	weights := map[string]float64{}
 	for name, w := range Mixes()[DefaultMix] {
-		// What others write is another's view: here everybody only reads, so that all see the same.
+		// Posts of others would change a person's view: here all persons only read, so that all see
+		// the same.
 		if !strings.HasPrefix(name, "create_") {
 			weights[name] = w
 		}
@@ -158,7 +160,7 @@ func firstDifference(a, b []string) string {
 	return fmt.Sprintf("%d instead of %d", len(b), len(a))
 }
 
-// What a user does next does not depend on what the server says.
+// A user's next action does not depend on the answers of the server.
 func TestNamesDoNotDependOnTheServer(t *testing.T) {
 	var mu sync.Mutex
 	broken := false

@@ -2,11 +2,12 @@ package mattermost
 
 import (
 	"context"
-	"net/url"
+
+	"plimsoll/dialect/mattermost/api"
 )
 
-// newcomer reports whether the person with this rank has no account before the run: dealt, so that any stretch of persons has the share
-// that was asked for.
+// newcomer reports whether the person with this rank has no account before the run: dealt, so that any stretch of
+// persons has the requested share.
 func (b *Person) newcomer(rank int) bool {
 	return int(float64(rank+1)*b.set.signUp+1e-9) > int(float64(rank)*b.set.signUp+1e-9)
 }
@@ -22,8 +23,8 @@ func (b *Person) present() []string {
 	return ids
 }
 
-// signUp is a newcomer's beginning: it makes its account, opens a session, and joins the team and its channels. An account that an
-// earlier run has left is used.
+// signUp is a newcomer's beginning: it makes its account, opens a session, and joins the team and its channels. An
+// account that an earlier run has left is used.
 func (a *person) signUp(ctx context.Context) error {
 	name := personName(a.b.set.users, a.u.Rank)
 	if _, err := a.c.CreateUser(ctx, name, name+"@example.com", a.b.password); err != nil && !exists(err) {
@@ -46,15 +47,6 @@ func (a *person) signUp(ctx context.Context) error {
 }
 
 // is remembers which account is the person's.
-func (a *person) is(p Profile) {
-	a.id, a.self = p.ID, a.b.dir.profile(parseID(p.ID), p.Username)
-}
-
-var opJoinTeam = newSetupOp("join_team")
-
-// JoinTeam makes a user a member of an open team.
-func (c *Client) JoinTeam(ctx context.Context, teamID, userID string) error {
-	return c.send(ctx, opJoinTeam, "/teams/"+url.PathEscape(teamID)+"/members", func(b []byte) []byte {
-		return object(b, "team_id", teamID, "user_id", userID)
-	}, shown("user_id", userID, "team_id", teamID), 201)
+func (a *person) is(p api.Profile) {
+	a.id, a.self = p.ID, a.b.dir.profile(api.ParseID(p.ID), p.Username)
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// Half of the persons make their account, join and load everything; nobody's first login hides in the steady state. A second run finds
-// their accounts.
+// Half of the persons make their account, join and load everything; no first login counts in the steady state. A
+// second run finds their accounts.
 func TestSignUp(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)

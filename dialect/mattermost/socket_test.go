@@ -14,9 +14,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"plimsoll/measure"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 // socketServer serves the WebSocket with another implementation than ours. serve gets a function that sends an event.
@@ -25,10 +25,12 @@ func socketServer(t *testing.T, serve func(c *websocket.Conn, send func(raw stri
 	return busyServer(t, func() bool { return false }, serve)
 }
 
-// busyServer is a socketServer that answers 503 as often as busy says so.
+// busyServer is a socketServer that answers 503 whenever busy returns true.
 func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, send func(raw string))) string {
 	t.Helper()
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	closed := false // no handler may begin while they are waited for
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v4/websocket" || r.Header.Get("Authorization") != "Bearer tok" {
 			w.WriteHeader(401)
@@ -42,13 +44,25 @@ func busyServer(t *testing.T, busy func() bool, serve func(c *websocket.Conn, se
 		if err != nil {
 			return
 		}
-		wg.Add(1)
-		defer wg.Done()
 		defer c.Close()
+		mu.Lock()
+		if closed {
+			mu.Unlock()
+			return
+		}
+		wg.Add(1)
+		mu.Unlock()
+		defer wg.Done()
 		c.SetReadDeadline(time.Now().Add(10 * time.Second))
 		serve(c, func(raw string) { c.WriteMessage(websocket.TextMessage, []byte(raw+"\n")) })
 	}))
-	t.Cleanup(func() { srv.Close(); wg.Wait() })
+	t.Cleanup(func() {
+		srv.Close()
+		mu.Lock()
+		closed = true
+		mu.Unlock()
+		wg.Wait()
+	})
 	return srv.URL
 }
 
@@ -62,131 +76,8 @@ func posted(seq int, id, author, message string) string {
 	return fmt.Sprintf(`{"event": "posted", "data": %s, "broadcast": {"channel_id":"c"}, "seq": %d}`, data, seq)
 }
 
-func TestSocketEvents(t *testing.T) {
-	tricky := `{"id":"no"} \"id\":\"no\" é😀 ` + "\n\t\\"
-	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
-		send(hello)
-		send(posted(1, "p1", "a", tricky))
-		send(`{"event":"typing","data":{"parent_id":"","user_id":"a"},"broadcast":{},"seq":2}`)
-		send(`{"status":"OK","seq_reply":9}`)
-		send(`{"event":"reaction_added","data":{},"seq":5}`)
-		send(posted(5, "p2", "b", strings.Repeat("long ", 3000)))
-		send(`{"event":"typing","data":{},"seq":2}`)
-		send(`{"event":"status_change","data":{},"seq":6}`)
-		send(strings.Replace(posted(7, "p1", "a", tricky), `"posted"`, `"post_deleted"`, 1))
-		send(`{"event":"posted","data":{"post":"{\"id\":"},"seq":8}`)
-		c.ReadMessage()
-	})
-	c, rec := newTestClient(t, url)
-	s, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if got := rec.take(); got != "websocket:ok" {
-		t.Errorf("recorded %q", got)
-	}
-	for i, want := range []struct {
-		kind     EventKind
-		lost     int64
-		id, user string
-	}{
-		{EventPosted, 0, "p1", "a"}, {EventTyping, 0, "", ""}, {EventReactionAdded, 2, "", ""}, {EventPosted, -1, "p2", "b"}, {EventTyping, -4, "", ""}, {EventOther, 0, "", ""},
-		{EventDeleted, 0, "p1", "a"},
-	} {
-		ev, err := s.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ev.Kind != want.kind || ev.Lost != want.lost || ev.Post.ID.String() != want.id || ev.Post.UserID.String() != want.user || ev.At.IsZero() ||
-			want.id != "" && ev.Post.ChannelID.String() != "c" {
-			t.Errorf("event %d: kind %d, lost %d, post %s by %s in %s; want %+v", i, ev.Kind, ev.Lost, ev.Post.ID, ev.Post.UserID, ev.Post.ChannelID, want)
-		}
-	}
-	if _, err := s.Next(t.Context()); err == nil || workload.ClassOf(err) != measure.WS {
-		t.Errorf("a broken event passed: %v", err)
-	}
-}
-
-func TestConnectFailures(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		serve func(*websocket.Conn, func(string))
-		class measure.Class
-	}{
-		{"no hello", func(c *websocket.Conn, _ func(string)) { c.ReadMessage() }, measure.Timeout},
-		{"closed instead", func(*websocket.Conn, func(string)) {}, measure.WS},
-		{"something else first", func(c *websocket.Conn, send func(string)) { send(posted(0, "p", "a", "")); c.ReadMessage() }, measure.WS},
-		{"not JSON", func(c *websocket.Conn, send func(string)) { send("hello"); c.ReadMessage() }, measure.WS},
-	} {
-		c, rec := newTestClient(t, socketServer(t, tt.serve))
-		_, err := c.Connect(t.Context())
-		if got := rec.take(); err == nil || got != "websocket:"+tt.class.String() {
-			t.Errorf("%s: recorded %q, %v; want %s", tt.name, got, err, tt.class)
-		}
-	}
-	c, rec := newTestClient(t, socketServer(t, nil))
-	c.SetToken("wrong")
-	if _, err := c.Connect(t.Context()); err == nil || rec.take() != "websocket:4xx" {
-		t.Errorf("refused: %v", err)
-	}
-}
-
-func TestTyping(t *testing.T) {
-	url := socketServer(t, func(c *websocket.Conn, send func(string)) {
-		send(hello)
-		for {
-			var req struct {
-				Action string
-				Seq    int
-				Data   map[string]string
-			}
-			if c.ReadJSON(&req) != nil {
-				return
-			}
-			if req.Action != "user_typing" || req.Data["channel_id"] != "c" {
-				send(`{"status":"FAIL","seq_reply":0}`)
-				return
-			}
-			switch req.Data["parent_id"] {
-			case "bad":
-				send(fmt.Sprintf(`{"status":"FAIL","seq_reply":%d,"error":{"id":"x"}}`, req.Seq))
-			case "mute":
-			case "gone":
-				return
-			default:
-				send(fmt.Sprintf(`{"status":"OK","seq_reply":%d}`, req.Seq))
-			}
-		}
-	})
-	c, rec := newTestClient(t, url)
-	s, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec.take()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			if _, err := s.Next(t.Context()); err != nil {
-				s.Close()
-				return
-			}
-		}
-	}()
-	for _, tt := range []struct{ parent, want string }{
-		{"", "typing:ok"}, {"bad", "typing:ws"}, {"root", "typing:ok"}, {"mute", "typing:timeout"}, {"", "typing:ok"}, {"gone", "typing:ws"}, {"", "typing:ws"},
-	} {
-		err := c.Typing(t.Context(), s, "c", tt.parent)
-		if got := rec.take(); got != tt.want || (err == nil) != (tt.want == "typing:ok") {
-			t.Errorf("parent %q: recorded %q, %v; want %s", tt.parent, got, err, tt.want)
-		}
-	}
-	<-ended
-}
-
-// A lost connection, a gap and a repeated event are counted, deliveries are recorded for others' posts only, and the user reconnects.
+// A lost connection, a gap and a repeated event are counted, deliveries are recorded for others' posts only, and the
+// user reconnects.
 func TestListen(t *testing.T) {
 	var mu sync.Mutex
 	conns := 0
@@ -212,7 +103,7 @@ func TestListen(t *testing.T) {
 	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
 	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1)}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
-	ch := b.dir.channel(Channel{ID: "c"})
+	ch := b.dir.channel(api.Channel{ID: "c"})
 	actor, err := b.NewActor(env, u)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +115,7 @@ func TestListen(t *testing.T) {
 		if id == "mine" {
 			author = 0
 		}
-		env.Ledger.Acked(workload.Message{ID: parseID(id).String(), Channel: ch.id.String(), Author: author, Sent: time.Now(), Acked: time.Now()})
+		env.Ledger.Acked(workload.Message{ID: api.ParseID(id).String(), Channel: ch.id.String(), Author: author, Sent: time.Now(), Acked: time.Now()})
 	}
 	a.begin(a.login)
 	if err := a.connect(t.Context()); err != nil {
@@ -318,24 +209,11 @@ func TestProvisionNeedsAnAdministrator(t *testing.T) {
 			t.Errorf("%T: got %v, want a hint at the secret", b, err)
 		}
 		err = b.Provision(t.Context(), workload.Env{URL: "http://127.0.0.1:1", Params: map[string]string{"admin_password": "hunter2"}}, 1)
-		if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Dial || strings.Contains(err.Error(), "hunter2") {
+		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Dial || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%T: got %v, want a dial error without the password", b, err)
 		}
 		if _, err := b.NewActor(workload.Env{}, workload.NewUser(0, 0, 1, 1, nil, time.Now())); err == nil {
 			t.Errorf("%T: an actor without provisioning", b)
 		}
-	}
-}
-
-// A reply over the WebSocket is done when it arrived. Until the user's goroutine runs again, the reader has its other events to handle, and that
-// is the generator's time.
-func TestAReplyIsDoneWhenItArrived(t *testing.T) {
-	s := &Socket{ws: new(wire.WS), waiting: 3, replies: make(chan reply, 1)}
-	at := time.Now().Add(-20 * time.Millisecond)
-	if ok, err := s.event([]byte(`{"status":"OK","seq_reply":3}`), at, new(Event)); ok || err != nil {
-		t.Fatalf("the reply is an event, or wrong: %v, %v", ok, err)
-	}
-	if r := <-s.replies; !r.ok || !r.at.Equal(at) {
-		t.Errorf("%+v, want OK at %v", r, at)
 	}
 }

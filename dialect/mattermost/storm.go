@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
 )
 
 // storms are the kinds that persons know.
@@ -23,13 +24,13 @@ var storms = map[string]func(a *person, ctx context.Context, s workload.Storm) e
 // StormKinds implements workload.StormKinds:
 //
 //	login      everyone comes in the morning: a new session by password, the WebSocket, and all that a client loads at its start
-//	reconnect  a network or a proxy drops WebSockets: they are taken up where they were, and what may have been missed is asked for
-//	mention    someone writes to @all in the team's largest channel; param posts says how often (default 1)
+//	reconnect  a network or a proxy drops WebSockets: they are taken up where they were, and possibly missed events are requested
+//	mention    someone writes to @all in the team's largest channel; param posts sets how often (default 1)
 //	join       everyone joins one new channel and reads it
 func (b *Person) StormKinds() []string { return slices.Sorted(maps.Keys(storms)) }
 
-// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's place in the plan, and takes nothing from
-// the user's own streams.
+// Storm implements workload.Stormer. Its chance is a function of the user's and of the storm's place in the plan, and
+// takes nothing from the user's own streams.
 func (a *person) Storm(ctx context.Context, s workload.Storm) error {
 	do := storms[s.Kind]
 	if do == nil {
@@ -68,7 +69,8 @@ func (a *person) stormReconnect(ctx context.Context, _ workload.Storm) error {
 	return a.resync(ctx, from)
 }
 
-// CheckStorm reports what is wrong with the settings of a kind of storm: the key, and the problem with it; "" when all are good.
+// CheckStorm reports a problem with the settings of a kind of storm: the key, and the problem with it; "" when all
+// are good.
 func CheckStorm(kind string, params map[string]string) (key, problem string) {
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		switch {
@@ -103,7 +105,7 @@ func (a *person) stormMention(ctx context.Context, s workload.Storm) error {
 		return errNoChannel
 	}
 	for range posts {
-		if err := a.post(ctx, a.places[k].ch, Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
+		if err := a.post(ctx, a.places[k].ch, api.Draft{Message: "@all " + a.compose(replyWords).plain()}); err != nil {
 			return err
 		}
 	}
@@ -122,8 +124,8 @@ func (a *person) stormJoin(ctx context.Context, s workload.Storm) error {
 	return a.load(ctx, a.place(a.b.dir.channel(ch)))
 }
 
-// rally finds or creates the channel of a storm; whoever comes first does it for all, who wait until then.
-func (a *person) rally(ctx context.Context, team, name string) (Channel, error) {
+// rally finds or creates the channel of a storm; the first caller does it for all, the others wait.
+func (a *person) rally(ctx context.Context, team, name string) (api.Channel, error) {
 	b := a.b
 	b.storm.Lock()
 	defer b.storm.Unlock()
@@ -140,24 +142,35 @@ func (a *person) rally(ctx context.Context, team, name string) (Channel, error) 
 		return ch, err
 	}
 	if b.reg != b.ralliesOf || b.rallies == nil {
-		b.rallies, b.ralliesOf = map[string]Channel{}, b.reg
+		b.rallies, b.ralliesOf = map[string]api.Channel{}, b.reg
 	}
 	b.rallies[name] = ch
 	return ch, nil
 }
 
-// findOrMake looks for an open channel by name in the team's list, in which nothing is an error, and makes it if it is not there.
-func findOrMake(ctx context.Context, c *Client, team, name string) (Channel, error) {
+// findOrMake looks for an open channel by name in the team's list, in which nothing is an error, and makes it if it
+// is not there.
+func findOrMake(ctx context.Context, c *api.Client, team, name string) (api.Channel, error) {
 	for page := 0; ; page++ {
 		chs, err := c.PublicChannels(ctx, team, page, pageSize)
 		if err != nil {
-			return Channel{}, err
+			return api.Channel{}, err
 		}
-		if i := slices.IndexFunc(chs, func(ch Channel) bool { return ch.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(chs, func(ch api.Channel) bool { return ch.Name == name }); i >= 0 {
 			return chs[i], nil
 		}
 		if len(chs) < pageSize {
 			return c.MakeChannel(ctx, team, name, "O")
 		}
 	}
+}
+
+// Apart returns the names of the operations of logins and storms, which are not part of the steady
+// state.
+func Apart() []string {
+	out := api.SeriesOf(workload.Login)
+	for _, kind := range slices.Sorted(maps.Keys(storms)) {
+		out = append(out, api.SeriesOf(workload.StormPrefix+kind)...)
+	}
+	return out
 }

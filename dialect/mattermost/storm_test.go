@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
-// Each kind of storm does its work on a server, under series of its own; everyone is connected afterwards, and no user's chance was touched.
+// Each kind of storm does its work on a server, under series of its own; everyone is connected afterwards, and no
+// user's chance was touched.
 func TestStorms(t *testing.T) {
 	url, password := server(t)
 	env := contractEnv(url, password)

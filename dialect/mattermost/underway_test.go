@@ -10,11 +10,13 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// A server that stands still in its WebSocket handlers when the phase ends: the operation that waits for it is under way until it was answered.
+// A server that stands still in its WebSocket handlers when the phase ends: the operation that waits for it is under
+// way until it was answered.
 func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	for _, stalls := range []string{"websocket", "typing"} {
 		t.Run(stalls, func(t *testing.T) {
@@ -39,7 +41,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 			})
 			reg, epoch := measure.NewRegistry(1), time.Now()
 			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
-			c, err := NewClient(ClientConfig{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: NewTable(reg, "")})
+			c, err := api.NewClient(api.ClientConfig{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +78,8 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 	}
 }
 
-// What an event or the clock sets off is under way as all else is, until it was answered or its person has gone; a run that is cut off leaves it so.
+// A call that an event or the clock starts is under way as all others are, until it was answered or its person has
+// gone; a run that is cut off leaves it so.
 func TestCallsBehindAreUnderWay(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -103,11 +106,11 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			defer cut()
 			life, gone := context.WithCancelCause(run)
 			defer gone(nil)
-			table := NewTable(reg, "")
+			table := api.NewTable(reg, "")
 			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
-				cfg: ClientConfig{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
+				cfg: api.ClientConfig{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
 			defer a.pool.close()
-			a.behind(epoch, func(ctx context.Context, c *Client) { _, _ = c.Channel(ctx, "c") })
+			a.behind(epoch, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked
 			reg.Mark(epoch, time.Since(epoch))
 			if n := reg.Open(); n != 1 {

@@ -3,27 +3,27 @@ package mattermost
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200 {"status":"OK"}. Each of them is an error of class
-// decode, and the ledger knows that nobody can look for it; the audit expects the others.
+// TestPostsAcceptedWithoutIdAreNotLostSilently: half of the posts of a poster are answered 200 {"status":"OK"}. Each
+// of them is an error of class decode, and the ledger records that it cannot be looked for; the audit expects the
+// others.
 func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	n := 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := inTurn(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if n++; n%2 == 0 {
 			io.WriteString(w, `{"status":"OK"}`)
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
-		io.WriteString(w, `{"id":"`+millis(int64(n))+`","create_at":7,"channel_id":"`+anID+`"}`)
-	}))
+		io.WriteString(w, `{"id":"`+itoa(n)+`","create_at":7,"channel_id":"`+anID+`"}`)
+	})
 	defer srv.Close()
 	reg := measure.NewRegistry(1)
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: time.Minute, Ledger: workload.NewLedger(0, 1)}
@@ -36,7 +36,10 @@ func TestPostsAcceptedWithoutIdAreNotLostSilently(t *testing.T) {
 	defer a.Close()
 	const posts = 40
 	for range posts {
-		if err := a.(*poster).act(t.Context(), false); (err != nil) != (n%2 == 0) {
+		passTurn()
+		err := a.(*poster).act(t.Context(), false)
+		passTurn()
+		if (err != nil) != (n%2 == 0) {
 			t.Fatalf("post %d: %v", n, err)
 		}
 	}

@@ -10,20 +10,21 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/boundary"
-	"plimsoll/measure"
-	"plimsoll/plain"
-	"plimsoll/workload"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/internal/boundary"
+	"plimsoll/internal/plain"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// An Outcome is what [Verify] found about one action.
+// An Outcome is the result of [Verify] for one action.
 type Outcome string
 
 // The outcomes. Only OutcomeFailed is a fault: of the server, or of this package.
 const (
 	OutcomeOK      Outcome = "ok"      // it was carried out, and another client saw its effect
 	OutcomeAbsent  Outcome = "absent"  // the server does not have it
-	OutcomeLicense Outcome = "license" // the server wants a license for it
+	OutcomeLicense Outcome = "license" // the server requires a license for it
 	OutcomeFailed  Outcome = "FAILED"
 )
 
@@ -37,24 +38,25 @@ type Proof struct {
 	Stack string `json:"stack,omitempty"`
 }
 
-// A VerifyConfig says which server is verified and as whom.
+// A VerifyConfig names the server to verify and the account to use.
 type VerifyConfig struct {
 	URL      string
 	Token    string // of an administrator; or
 	Password string // of the administrator named by the setting admin, who is created on an empty server
-	// UserPassword is that of the accounts it makes; derived from the administrator's secret if empty, and so another one with
-	// another token.
+	// UserPassword is that of the accounts it makes; derived from the administrator's secret if empty, and so another
+	// one with another token.
 	UserPassword string
 	Params       map[string]string
 	Timeout      time.Duration // of one call; 0 means 10 s
 	Only         []string      // names of actions; nil means all
 	Log          func(format string, args ...any)
-	Secrets      *plain.Secrets // is told of every password and token of the verification; may be nil
+	Secrets      *plain.Secrets // gets every password and token of the verification; may be nil
 }
 
-// Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves the effect of each
-// through another client. It makes a team of its own (setting team, default plimsoll-verify) with a few accounts and channels, and
-// leaves them there. The error says that this could not be done; what an action lacks is in its Proof.
+// Verify carries out every action that persons can do on a server, with the very code that a load uses, and proves
+// the effect of each through another client. It makes a team of its own (setting team, default plimsoll-verify) with
+// a few accounts and channels, and leaves them there. The error reports that this failed; a failure of an action is
+// in its Proof.
 func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	s, err := newStage(ctx, cfg)
 	if err != nil {
@@ -79,16 +81,17 @@ func Verify(ctx context.Context, cfg VerifyConfig) ([]Proof, error) {
 	return proofs, nil
 }
 
-// A stage is the small world in which actions are proven. Two persons are members of the same channels: one acts, the other watches.
+// A stage is the small world in which actions are proven. Two persons are members of the same channels: one acts, the
+// other watches.
 type stage struct {
 	b              *Person
 	env            workload.Env
 	actor, witness *person
-	admin          *Client // of the administrator
+	admin          *api.Client // of the administrator
 	doing          *action
 	rooms          int   // channels made
 	nonce          int64 // differs from one verification to the next
-	spoiled        bool  // the actor or the witness panicked: nobody knows what state it is in
+	spoiled        bool  // the actor or the witness panicked: its state is unknown
 
 	mu     sync.Mutex
 	panics []*boundary.Panic // of the proof under way, caught beside it
@@ -107,7 +110,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	s := &stage{b: &Person{}, env: workload.Env{
+	s := &stage{b: &Person{call: cfg.Timeout}, env: workload.Env{
 		URL: strings.TrimRight(cfg.URL, "/"), Seed: 1, Pace: 0.001, Timeout: cfg.Timeout, Params: params,
 		Registry: measure.NewRegistry(1), Ledger: workload.NewLedger(0, 1), Log: cfg.Log, Secrets: cfg.Secrets,
 		Secret: func(name string) string {
@@ -122,9 +125,10 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 	}
 	s.nonce = time.Now().UnixNano()
 	setup := newSetup(ctx, &s.env, s.b.set)
+	setup.call = s.env.Timeout
 	err := setup.asAdmin()
-	if err == nil { // not the setup's client: a proof waits no longer for one call than the caller has said
-		s.admin, err = setup.clientWithin(setup.token, s.env.Timeout)
+	if err == nil {
+		s.admin, err = setup.client(setup.token)
 	}
 	if err == nil {
 		s.actor, err = s.person(ctx, 0)
@@ -157,10 +161,10 @@ func (s *stage) person(ctx context.Context, rank int) (*person, error) {
 }
 
 // client returns another client with a token.
-func (s *stage) client(token string) (*Client, error) {
+func (s *stage) client(token string) (*api.Client, error) {
 	cfg := s.actor.pool.cfg
 	cfg.Token = token
-	return NewClient(cfg)
+	return api.NewClient(cfg)
 }
 
 // eventually waits for something that comes by the WebSocket.
@@ -224,14 +228,14 @@ func (s *stage) verify(ctx context.Context, a *action) Proof {
 	}
 	if err != nil {
 		p.Outcome, p.Detail = OutcomeFailed, s.env.Secrets.Text(err.Error())
-		if e, ok := errors.AsType[*OpError](err); ok && e.lacksLicense() && own == nil {
+		if e, ok := errors.AsType[*api.OpError](err); ok && e.LacksLicense() && own == nil {
 			p.Outcome = OutcomeLicense
 		}
 	}
 	return p
 }
 
-// panicked is told of panics that the persons' own boundaries caught.
+// panicked records panics that the persons' own boundaries caught.
 func (s *stage) panicked(p *boundary.Panic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +250,8 @@ func (s *stage) panicking() (list []*boundary.Panic) {
 	return list
 }
 
-// renew puts new persons in the places of those of which one panicked. The old ones may hold locks: nobody waits for their end.
+// renew puts new persons in the places of those of which one panicked. The old ones may hold locks: their end is not
+// awaited.
 func (s *stage) renew(ctx context.Context) error {
 	for _, a := range []*person{s.actor, s.witness} {
 		go func() { _ = boundary.Do("a person that closes", func() error { a.Close(); return nil }) }()
@@ -264,8 +269,9 @@ func (s *stage) renew(ctx context.Context) error {
 	return nil
 }
 
-// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh chance. One of them that a proof has left
-// without a connection or a channel, because its reload or its login failed, arrives anew, as it would in a load.
+// ready gives every proof the same beginning: actor and witness look at the same channel of the team, with fresh
+// chance. One of them that a proof has left without a connection or a channel, because its reload or its login
+// failed, arrives again, as it would in a load.
 func (s *stage) ready(ctx context.Context) error {
 	if s.spoiled {
 		if err := s.renew(ctx); err != nil {
@@ -286,7 +292,7 @@ func (s *stage) ready(ctx context.Context) error {
 	return s.gather(ctx)
 }
 
-// again lets a person arrive anew.
+// again lets a person arrive again.
 func (s *stage) again(ctx context.Context, a *person) error {
 	defer a.under(a.login)()
 	return a.arrive(ctx)
@@ -309,7 +315,8 @@ func (s *stage) gather(ctx context.Context) error {
 	return errors.New("the two persons of the verification are in no channel of the team together")
 }
 
-// act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is there to make it possible.
+// act carries out the action that is being proven, as a load would, once. A skip is a failure here: the proof is
+// there to make it possible.
 func (s *stage) act(ctx context.Context) error {
 	return s.actAs(ctx, s.actor.u.Action.Uint64(), s.actor.u.Action.Uint64())
 }
@@ -323,7 +330,7 @@ func (s *stage) actAs(ctx context.Context, a, b uint64) error {
 	return nil
 }
 
-// refresh makes the actor see what stands in its current channel now.
+// refresh makes the actor read the present state of its current channel.
 func (s *stage) refresh(ctx context.Context) error {
 	posts, err := s.actor.c.Posts(ctx, s.actor.channel().id.String(), seenPosts)
 	if err == nil {
@@ -332,7 +339,7 @@ func (s *stage) refresh(ctx context.Context) error {
 	return err
 }
 
-// allRead shows that the actor has nothing unread in a channel, as the administrator is told.
+// allRead shows that the actor has nothing unread in a channel, as the administrator sees it.
 func (s *stage) allRead(ctx context.Context, ch *channel) error {
 	m, err := s.admin.ChannelMember(ctx, ch.id.String(), s.actor.id)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/refchat"
+	"plimsoll/reference/refchat"
 )
 
-// The actions do what they are named on the other engine, too.
+// The actions have their effects on the other engine, too.
 func TestVerifyOnMySQL(t *testing.T) {
 	url, password := reference(t, "mysql", refchat.Config{})
 	proofs, err := Verify(t.Context(), VerifyConfig{URL: url, Password: password})
@@ -30,7 +30,8 @@ func TestVerifyOnMySQL(t *testing.T) {
 	}
 }
 
-// On a server without a license, and on an old one, what is not there is told from what fails.
+// On a server without a license, and on an old one, missing features are distinguished from
+// failures.
 func TestVerifyWithoutFeatures(t *testing.T) {
 	for version, want := range map[string]map[string]Outcome{
 		"11.0.0": {"upsert_draft": OutcomeOK, "create_scheduled_post": OutcomeLicense, "add_channel_bookmark": OutcomeLicense,
@@ -125,7 +126,7 @@ var lies = []lie{
 		var v struct {
 			ID string `json:"channel_id"`
 		}
-		_ = json.Unmarshal(body, &v) // what cannot be read is not looked at
+		_ = json.Unmarshal(body, &v) // unreadable bodies are skipped
 		return `{"status":"OK","last_viewed_at_times":{"` + v.ID + `":9999999999999}}`
 	}},
 	{"join_channel", "POST /channels/[^/]*/members", 201, func(path string, body []byte) string {
@@ -133,7 +134,7 @@ var lies = []lie{
 	}},
 }
 
-// liar is a proxy that tells one lie.
+// liar is a proxy with one false answer.
 func liar(t *testing.T, target string, l lie) *httptest.Server {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -186,7 +187,7 @@ func liar(t *testing.T, target string, l lie) *httptest.Server {
 	return srv
 }
 
-// A server that says that it has done something and has not is found out: no proof is satisfied with an answer.
+// A server that claims an effect that it did not have is found out: no proof is satisfied with an answer.
 func TestProofsWantTheEffect(t *testing.T) {
 	target, password := reference(t, "postgresql", refchat.Config{})
 	for _, l := range lies {

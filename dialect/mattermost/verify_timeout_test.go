@@ -2,13 +2,21 @@ package mattermost
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"plimsoll/refnull"
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/reference/refnull"
 )
 
-// A server that stops answering within the proofs would hold the administrator's calls for a minute each, as those of provisioning.
+// A server that stops answering within the proofs would hold the administrator's calls for a minute each, as those of
+// provisioning.
 func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 	srv, err := refnull.New(refnull.Config{Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -28,9 +36,59 @@ func TestAProofWaitsNoLongerForACallThanItWasTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	for name, c := range map[string]*Client{"administrator": s.admin, "actor": s.actor.c, "witness": s.witness.c} {
-		if c.timeout != 7*time.Second {
-			t.Errorf("a call of the %s may take %v, want 7s", name, c.timeout)
+	for name, c := range map[string]*api.Client{"administrator": s.admin, "actor": s.actor.c, "witness": s.witness.c} {
+		if c.Timeout() != 7*time.Second {
+			t.Errorf("a call of the %s may take %v, want 7s", name, c.Timeout())
 		}
+	}
+}
+
+// Also before the first proof: each request of the provisioning ends after the time of one call, wherever the server
+// falls silent.
+func TestTheStageWaitsNoLongerForACallThanItWasTold(t *testing.T) {
+	for _, silent := range []string{"/api/v4/users/login", "/api/v4/teams", "/api/v4/users/usernames", "/api/v4/channels"} {
+		t.Run(strings.ReplaceAll(silent[len("/api/v4/"):], "/", " "), func(t *testing.T) {
+			srv, err := refnull.New(refnull.Config{Listen: "127.0.0.1:0"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			done := make(chan error, 1)
+			go func() { done <- srv.Run(ctx) }()
+			to, err := url.Parse(srv.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			forward, over := httputil.NewSingleHostReverseProxy(to), make(chan struct{})
+			var asked atomic.Int64
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasPrefix(r.URL.Path, silent) {
+					forward.ServeHTTP(w, r)
+					return
+				}
+				asked.Add(1)
+				<-over
+			}))
+			t.Cleanup(func() {
+				close(over)
+				front.Close()
+				stop()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+			within, cancel := context.WithTimeout(t.Context(), provisionTimeout/2)
+			defer cancel()
+			s, err := newStage(within, VerifyConfig{URL: front.URL, Password: "Aa1!aaaaaaaa", Timeout: 200 * time.Millisecond})
+			if err == nil {
+				s.close()
+			}
+			if asked.Load() == 0 {
+				t.Fatal("the provisioning does not ask for it")
+			}
+			if err == nil || within.Err() != nil {
+				t.Errorf("%v; the calls took longer than they may", err)
+			}
+		})
 	}
 }

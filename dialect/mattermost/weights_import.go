@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// CallsQuery is what a production server's Prometheus is asked for: calls per second by handler, over a window such as "2h".
+// CallsQuery returns the query for a production server's Prometheus: calls per second by handler, over a window such
+// as "2h".
 func CallsQuery(window string) string {
 	return fmt.Sprintf("sum by (handler) (rate(mattermost_api_time_count[%s]))", window)
 }
@@ -16,7 +17,7 @@ func CallsQuery(window string) string {
 // createPostHandler is the handler of which all weights are multiples.
 const createPostHandler = "createPost"
 
-// A share says which actions a handler's calls stand for.
+// A share names the actions that a handler's calls stand for.
 type handlerShare struct {
 	actions []string // the calls are split over them as the default weights are; evenly if these are 0
 	plus    []string // handlers whose calls count
@@ -24,15 +25,16 @@ type handlerShare struct {
 	calls   float64  // about how many of these calls one action makes; 0 is 1
 }
 
-// handlerShares is the weight method of mattermost-load-test-ng's docs/coverage-frequency.md (an action weighs what its handler is called,
-// relative to createPost), refined where one action makes several calls or several actions share a handler. Handlers are those that
-// the server's api4 registers; two names for one call are of different versions.
+// handlerShares is the weight method of mattermost-load-test-ng's docs/coverage-frequency.md (an action's weight is
+// the rate of its handler's calls, relative to createPost), refined where one action makes several calls or several
+// actions share a handler. Handlers are those that the server's api4 registers; two names for one call are of
+// different versions.
 var handlerShares = []handlerShare{
 	{actions: []string{"create_post"}, plus: []string{createPostHandler}},
-	// Each look at a channel asks for its statistics; which kind of channel it is the handler does not tell.
+	// Each view of a channel requests its statistics; the handler does not reveal the kind of channel.
 	{actions: []string{"switch_channel", "open_direct_or_group_channel"}, plus: []string{"getChannelStats"}},
-	// A look reads the posts around the first unread one or, later, those since the last look; the rest of the calls are pages, three
-	// for one scroll.
+	// A look reads the posts around the first unread one or, later, those since the last look; the rest of the calls
+	// are pages, three for one scroll.
 	{actions: []string{"scroll_channel"}, plus: []string{"getPostsForChannel", "getPostsForChannelAroundLastUnread"}, minus: []string{"getChannelStats"}, calls: 3},
 	{actions: []string{"upsert_draft"}, plus: []string{"upsertDraft"}},
 	{actions: []string{"delete_draft"}, plus: []string{"deleteDraft"}},
@@ -50,7 +52,8 @@ var handlerShares = []handlerShare{
 	{actions: []string{"ack_to_post"}, plus: []string{"acknowledgePost"}},
 	{actions: []string{"create_scheduled_post"}, plus: []string{"createSchedulePost"}},
 	{actions: []string{"update_scheduled_post"}, plus: []string{"updateScheduledPost"}},
-	{actions: []string{"delete_scheduled_post", "send_scheduled_post"}, plus: []string{"deleteScheduledPost"}}, // sending deletes it too
+	// Sending deletes it too.
+	{actions: []string{"delete_scheduled_post", "send_scheduled_post"}, plus: []string{"deleteScheduledPost"}},
 	// Searches ask again with each typed letter: 2.5 of a channel's name on average, about ten of a user's.
 	{actions: []string{"search_users"}, plus: []string{"searchUsers"}, calls: 10},
 	{actions: []string{"search_channels"}, plus: []string{"searchChannelsForTeam", "searchAllChannels"}, calls: 2.5},
@@ -72,7 +75,8 @@ var handlerShares = []handlerShare{
 	{actions: []string{"update_channel_bookmark_sort_order"}, plus: []string{"updateChannelBookmarkSortOrder"}},
 	{actions: []string{"delete_channel_bookmark"}, plus: []string{"deleteChannelBookmark"}},
 	{actions: []string{"generate_user_report"}, plus: []string{"getUsersForReporting"}},
-	// Preferences are read when the page is loaded, which a login does too; the list of plugins also after a lost connection.
+	// Preferences are read when the page is loaded, which a login does too; the list of plugins also after a lost
+	// connection.
 	{actions: []string{"logout_login"}, plus: []string{"logout"}},
 	{actions: []string{"full_reload"}, plus: []string{"getPreferences"}, minus: []string{"login"}},
 	{actions: []string{"reconnect_websocket"}, plus: []string{"getWebappPlugins"}, minus: []string{"getPreferences"}},
@@ -81,9 +85,10 @@ var handlerShares = []handlerShare{
 // keptActions have no handler of their own: they keep their default weight, which is relative to createPost as well.
 var keptActions = []string{"unread_check", "click_permalink", "switch_team", "create_ack_post", "create_persistent_notification_post"}
 
-// ImportWeights turns the calls per second of a server's handlers into weights of actions, create_post being 1. An action whose handlers
-// were not called weighs 0; kept names the actions that no handler tells and that have their default weight. unmapped lists the
-// handlers that stand for no action, the most called first: the calls that come with actions, and what nobody models.
+// ImportWeights turns the calls per second of a server's handlers into weights of actions, create_post being 1. An
+// action whose handlers were not called weighs 0; kept names the actions that no handler stands for and that have
+// their default weight. unmapped lists the handlers that stand for no action, the most called first: the calls that
+// come with actions, and those that are not modeled.
 func ImportWeights(rates map[string]float64) (weights map[string]float64, kept, unmapped []string, err error) {
 	unit := rates[createPostHandler]
 	for handler, x := range rates {

@@ -67,7 +67,7 @@ func TestImportWeightsRefuses(t *testing.T) {
 	}
 }
 
-// Every action is told by a handler or kept, and by one thing only; a handler stands for one thing only.
+// Every action has a handler or is kept, and by one thing only; a handler stands for one thing only.
 func TestHandlerSharesAreComplete(t *testing.T) {
 	seen := map[string]int{}
 	plus := map[string]int{}

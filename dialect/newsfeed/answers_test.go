@@ -5,19 +5,21 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
-// TestEveryCallProvesItsEffect: whatever a server answers with status 200, a call that does not show what it was for is an error of class decode.
+// TestEveryCallProvesItsEffect: an answer with status 200 that does not show the effect of its call is an error of
+// class decode.
 func TestEveryCallProvesItsEffect(t *testing.T) {
-	body := ""
+	var body atomic.Value // of the server's next answer
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		io.WriteString(w, body)
+		io.WriteString(w, body.Load().(string))
 	}))
 	defer srv.Close()
 	general := []string{`{}`, `null`, `[]`, `[null]`, `[{}]`, `"text"`, `7`, `{"status":"OK"}`, `<html>busy</html>`, ``}
@@ -46,18 +48,19 @@ func TestEveryCallProvesItsEffect(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.close()
-			body = tt.good
+			body.Store(tt.good)
 			if err := tt.do(t.Context(), c); err != nil {
-				t.Errorf("%s: %v", body, err)
+				t.Errorf("%s: %v", tt.good, err)
 			}
 			lies := uint64(0)
-			for _, body = range append(general, tt.bad...) {
-				if body == tt.accepts {
+			for _, lie := range append(general, tt.bad...) {
+				if lie == tt.accepts {
 					continue
 				}
 				lies++
+				body.Store(lie)
 				if err := tt.do(t.Context(), c); err == nil {
-					t.Errorf("%s passed", body)
+					t.Errorf("%s passed", lie)
 				}
 			}
 			for _, w := range reg.Cut() {

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/workload"
+	"plimsoll/load/workload"
 )
 
-// channel names where i's stories belong, for the ledger: the sender, then the friend of each friendship, those of one friend beside
-// each other.
+// channel names where i's stories belong, for the ledger: the sender, then the friend of each friendship, those of
+// one friend beside each other.
 func (a *poster) channel(i int) string {
 	friends := a.batch.friends(i)
 	slices.Sort(friends)
@@ -22,8 +22,8 @@ func (a *poster) channel(i int) string {
 	return string(b)
 }
 
-// Audit implements workload.Auditor: it counts what the stores hold, then reads the outbound of every sender and the inbounds of its
-// friends.
+// Audit implements workload.Auditor: it counts the rows of the stores, then reads the outbound of every sender and
+// the inbounds of its friends.
 func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
 	r.Part = 1
 	for _, m := range acked {
@@ -58,7 +58,7 @@ func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.Ack
 // everywhere returns the subjects of the stories that a sender and all its friends have.
 func (c *client) everywhere(ctx context.Context, channel string) (map[string]bool, error) {
 	count := map[string]int{}
-	people := slices.Compact(strings.Fields(channel)) // the sender is nobody's friend of their own
+	people := slices.Compact(strings.Fields(channel)) // a sender is not a friend of itself
 	for i, p := range people {
 		id, err := strconv.ParseInt(p, 10, 64)
 		if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheMixOfManyBatches holds the batch to what the study's data and code say (newsfeed.md 3.1, 6.4, 7.7):
-// 10 : 6.75 : 25, and 2.740 friends or 3.563 friendships per story.
+// TestTheMixOfManyBatches compares the batch with the study's data and code (newsfeed.md 3.1, 6.4, 7.7): 10
+// : 6.75 : 25, and 2.740 friends or 3.563 friendships per story.
 func TestTheMixOfManyBatches(t *testing.T) {
 	const n = 200_000
 	r := rand.New(rand.NewPCG(7, 7))
@@ -41,7 +41,7 @@ func TestTheMixOfManyBatches(t *testing.T) {
 	}
 }
 
-// TestTheMeansAreThoseOfManyBatches compares what the mix is judged by with what is drawn.
+// TestTheMeansAreThoseOfManyBatches compares the expected mix with the drawn one.
 func TestTheMeansAreThoseOfManyBatches(t *testing.T) {
 	const n = 50_000
 	for _, name := range presetNames() {

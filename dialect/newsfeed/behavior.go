@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"plimsoll/dialect"
-	"plimsoll/measure"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 // Name is the behavior's name in plans.
@@ -26,15 +26,15 @@ type Feed struct {
 	ready bool
 
 	mu     sync.Mutex
-	before *stored // nil if the service does not tell
-	unread error   // why it could not be asked at last
+	before *stored // nil if the service has no counts
+	unread error   // why the last request failed
 	reg    *measure.Registry
 	names  *table
 	told   map[OpError]bool
 }
 
-// Provision implements workload.Behavior. Users make what they need themselves: it only sees that a news feed answers, by one
-// search.
+// Provision implements workload.Behavior. Users make their own objects: it only checks that a news feed answers, by
+// one search.
 func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	set, err := parse(env.Params)
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	return nil
 }
 
-// aside returns a client for what happens around a run.
+// aside returns a client for the calls around a run.
 func aside(env *workload.Env, set settings) (*client, error) {
 	reg := env.Registry
 	if reg == nil {
@@ -88,7 +88,7 @@ func (b *Feed) table(env *workload.Env) *table {
 
 const mostTold = 20
 
-// note returns a function that tells a person the first failure of each kind.
+// note returns a function that prints the first failure of each kind.
 func (b *Feed) note(env *workload.Env) func(*OpError) {
 	own := *env
 	log := env.Log
@@ -154,10 +154,11 @@ func (b *Feed) newPoster(env *workload.Env, c *client, u *workload.User) *poster
 	})}
 }
 
-// failureRest is the pause after a request that failed, so that a server that is gone is not asked ten thousand times a second.
+// failureRest is the pause after a request that failed, so that a server that is gone does not get ten thousand
+// requests a second.
 const failureRest = 100 * time.Millisecond
 
-// loop is what all users have in common: no login, and a pause only after a failure.
+// loop is the common part of all users: no login, and a pause only after a failure.
 type loop struct{ failed bool }
 
 // Login implements workload.Actor. The connection comes with the first request.
@@ -291,7 +292,7 @@ func (a *searcher) Act(ctx context.Context) error {
 // Close implements workload.Actor.
 func (a *searcher) Close() { a.c.close() }
 
-// ended is what Act returns after a failed op: nothing, unless it failed because the run is over.
+// ended is the result of Act after a failed op: nothing, unless it failed because the run is over.
 func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return workload.ErrStop

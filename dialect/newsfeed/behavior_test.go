@@ -16,19 +16,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	dialect "plimsoll/dialect/newsfeed"
-	"plimsoll/lab/postgresql"
-	"plimsoll/lab/redis"
-	"plimsoll/measure"
-	"plimsoll/newsfeed"
-	"plimsoll/workload"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/reference/newsfeed"
+	"plimsoll/target/lab/postgresql"
+	"plimsoll/target/lab/redis"
 )
 
-// double is a server that notes requests and answers them well, but for those that break refuses.
+// double is a server that notes requests and answers them well, except for those that break
+// refuses.
 type double struct {
 	mu     sync.Mutex
 	log    []string
 	people int
 	refuse func(path string) bool
+}
+
+func (d *double) requests() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.log)
 }
 
 func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +104,7 @@ func TestTheSameSeedIsTheSameLoad(t *testing.T) {
 		defer s.Close()
 		e := env(s.URL, nil)
 		act(t, provisioned(t, e), e, id, 120)
-		return d.log
+		return d.requests()
 	}
 	one := play(1)
 	if diff := cmp.Diff(one, play(1)); diff != "" {
@@ -122,7 +129,7 @@ func TestTheSameSeedIsTheSameLoad(t *testing.T) {
 	}
 }
 
-// TestArrivalsAreBatches: what an arrival does depends on its number alone.
+// TestArrivalsAreBatches: the requests of an arrival depend on its number alone.
 func TestArrivalsAreBatches(t *testing.T) {
 	play := func(server int) []string {
 		d := &double{}
@@ -139,7 +146,7 @@ func TestArrivalsAreBatches(t *testing.T) {
 		if err := srv.Serve(t.Context(), 42); err != nil {
 			t.Fatal(err)
 		}
-		return d.log
+		return d.requests()
 	}
 	one := play(0)
 	if n := len(one) - 1; n < 10+3+20 || n > 10+9+30 {
@@ -150,7 +157,7 @@ func TestArrivalsAreBatches(t *testing.T) {
 	}
 }
 
-// TestAFailureEndsItsBatch and is recorded with its class and told once.
+// TestAFailureEndsItsBatch and is recorded with its class and printed once.
 func TestAFailureEndsItsBatch(t *testing.T) {
 	d := &double{refuse: func(path string) bool { return strings.HasSuffix(path, "/friends") }}
 	s := httptest.NewServer(d)
@@ -166,8 +173,8 @@ func TestAFailureEndsItsBatch(t *testing.T) {
 	if err := a.Act(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if last := d.log[len(d.log)-1]; !strings.HasPrefix(last, "POST /participant ") {
-		t.Errorf("after a failure: %s, want the next batch", last)
+	if log := d.requests(); !strings.HasPrefix(log[len(log)-1], "POST /participant ") {
+		t.Errorf("after a failure: %s, want the next batch", log[len(log)-1])
 	}
 	if a.Think() != 0 {
 		t.Error("a pause after a success")
@@ -188,7 +195,7 @@ func TestAFailureEndsItsBatch(t *testing.T) {
 	}
 }
 
-// TestALyingServer answers with something else than was asked for.
+// TestALyingServer answers with something other than the requested data.
 func TestALyingServer(t *testing.T) {
 	for _, answer := range []string{`{"id":0}`, `{"id":3,"name":"somebody else"}`, `[]`, `{`, ``, `"x"`} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +291,7 @@ func TestAgainstTheService(t *testing.T) {
 				}
 				checkRows(t, res.Rows, "database: participants", "bus: records")
 				acked[0].IDs = append(acked[0].IDs, "a story that nobody has")
-				acked[1].Channel += " 999999" // who is no friend
+				acked[1].Channel += " 999999" // who is not a friend
 				res, err = b.Audit(ctx, e, acked)
 				if want := 1 + len(acked[1].IDs); err != nil || res.Missing != want {
 					t.Errorf("audit: %+v, %v; want %d missing", res, err, want)
@@ -322,7 +329,7 @@ func TestWhoCannotTellIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestTheCountBeforeARun is taken again when the service fails to tell, and is not silently left out when it never tells.
+// TestTheCountBeforeARun is taken again when the request fails, and is not silently left out when it always fails.
 func TestTheCountBeforeARun(t *testing.T) {
 	const ok = 200
 	for _, tt := range []struct {
@@ -338,7 +345,7 @@ func TestTheCountBeforeARun(t *testing.T) {
 		{"it told once", []int{ok, 503}, "every store: rows before the run: expected 0, not known: asking for the rows: status 503"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel() // one that never tells is asked for five seconds
+			t.Parallel() // a failing one is retried for five seconds
 			var asked atomic.Int32
 			var running atomic.Bool
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -390,7 +397,7 @@ func background(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// rowsOf is a service that says before a run and after it what its stores hold.
+// rowsOf is a service that reports the rows of its stores, before a run and after it.
 func rowsOf(t *testing.T, before, after string) (url string, began func()) {
 	t.Helper()
 	var running atomic.Bool

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/boundary"
-	"plimsoll/measure"
-	"plimsoll/plain"
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/internal/boundary"
+	"plimsoll/internal/plain"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
 )
 
 // An op is a kind of call.
@@ -37,7 +37,7 @@ func Ops() []string { return opNames[:opInbound:opInbound] }
 // A table holds the handles of the op names in one registry.
 type table [len(opNames)]measure.Name
 
-// newTable returns the names of the steady state, or with workload.Setup as prefix those of what happens around it.
+// newTable returns the names of the steady state, or with workload.Setup as prefix those of the calls around it.
 func newTable(reg *measure.Registry, prefix string) *table {
 	t := new(table)
 	for i, name := range opNames {
@@ -55,16 +55,16 @@ type recorder interface {
 	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
-// An OpError is a call that did not do what it was for.
+// An OpError is a call that did not have its effect.
 type OpError struct {
 	Op     string
 	Class  measure.Class
 	Status int    // of the answer; 0 if there was none
-	Said   string // what the server said of it, as [plain.Excerpt] shows it
+	Said   string // the server's message, as [plain.Excerpt] shows it
 	Err    error  // the cause, if it is not just the status
 }
 
-// Error names the op, and what is known.
+// Error names the op and the known cause.
 func (e *OpError) Error() string {
 	text := e.Op + ": "
 	if e.Status != 0 {
@@ -82,15 +82,15 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// A client is one user's side of the interface. Each method makes one request and records one op; its error is an [*OpError], or the
-// context's if the run ended (then nothing is recorded). It is not safe for concurrent use.
+// A client is one user's side of the interface. Each method makes one request and records one op; its error is an
+// [*OpError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use.
 type client struct {
 	http  *wire.Client
 	set   settings
 	rec   recorder
 	table *table
-	note  func(*OpError)    // hears of every failed op; may be nil
-	reg   *measure.Registry // counts the statuses of failed ops; nil for what is no load
+	note  func(*OpError)    // called with every failed op; may be nil
+	reg   *measure.Registry // counts the statuses of failed ops; nil for calls that are not load
 	body  []byte
 }
 
@@ -149,10 +149,10 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 const (
 	mostList     = 32 << 20 // bytes of a list of stories, which an audit reads whole, one after the other
 	mostElements = 500_000  // objects in it
-	mostFound    = 100_000  // commas in what a search found: senders, or objects of two members
+	mostFound    = 100_000  // commas in the result of a search: senders, or objects of two members
 )
 
-// decode calls read with memory reserved for what it makes of a large answer.
+// decode calls read with memory reserved for the values decoded from a large answer.
 func (c *client) decode(body []byte, read func([]byte) error) (err error) {
 	defer boundary.Recover("reading an answer", &err)
 	if len(body) > 64<<10 {
@@ -163,7 +163,7 @@ func (c *client) decode(body []byte, read func([]byte) error) (err error) {
 	return read(body)
 }
 
-// said is the error that an answer tells, in JSON.
+// said is the error message of an answer in JSON.
 func said(body []byte) string {
 	var v struct{ Error string }
 	if json.Unmarshal(body, &v) != nil {
@@ -172,7 +172,7 @@ func said(body []byte) string {
 	return plain.Excerpt(v.Error, 200)
 }
 
-// errEffect is an answer that does not show what the call was for.
+// errEffect is the error of an answer that does not show the effect of the call.
 var errEffect = errors.New("the answer does not show the effect")
 
 // field appends one member of a request's body. Values are digits, letters, spaces, dashes and slashes only.
@@ -311,7 +311,7 @@ func (c *client) story(ctx context.Context, from int64, occurred, subject, text 
 	})
 }
 
-// search looks for a word; nobody may have written it.
+// search looks for a word; it may have no matches.
 func (c *client) search(ctx context.Context, word string) error {
 	req := &wire.Request{Path: "/outbound?keywords=" + word}
 	if c.set.legacy {

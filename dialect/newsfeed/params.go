@@ -27,8 +27,8 @@ type preset struct {
 	searchers int  // of every ten users
 }
 
-// presets are those of the study. How many users there are is the plan's: 3 in blog-code and blog-literal, 12 to 17 in blog-scale,
-// which is blog-code otherwise, 10 in mixed-10.
+// presets are those of the study. How many users there are is the plan's: 3 in blog-code and blog-literal, 12 to 17
+// in blog-scale, which is blog-code otherwise, 10 in mixed-10.
 var presets = map[string]preset{
 	"blog-code":    {stories: 10, words: 150},
 	"blog-literal": {stories: 10, words: 150, literal: true},
@@ -42,8 +42,8 @@ func presetNames() []string { return slices.Sorted(maps.Keys(presets)) }
 // means returns the mean numbers of friendships and stories in a batch.
 func (p preset) means() (friendships, stories float64) {
 	if p.literal {
-		// The circle has 10; of a couple that becomes friends (5 of 10 in two rounds), 10 of 45 pairs are on it, and of the
-		// second round's some are in the first's: 5/2 · 7/9 new ones, then 5/2 · (1 - (10 + 5/2·7/9)/45).
+		// The circle has 10; of a couple that becomes friends (5 of 10 in two rounds), 10 of 45 pairs are on it, and
+		// of the second round's some are in the first's: 5/2 · 7/9 new ones, then 5/2 · (1 - (10 + 5/2·7/9)/45).
 		first := 2.5 * 7 / 9
 		return people + first + 2.5*(1-(people+first)/45), float64(people * p.stories)
 	}
@@ -51,7 +51,7 @@ func (p preset) means() (friendships, stories float64) {
 	return inviters * invited * (people - 1) / people, invited * float64(p.stories)
 }
 
-// settings is what Params say.
+// settings holds the values of Params.
 type settings struct {
 	preset
 	legacy, form bool

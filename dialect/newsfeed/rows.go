@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/wire"
-	"plimsoll/workload"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
 )
 
-// stored is what the service's stores hold, as it says at GET /rows.
+// stored counts the rows of the service's stores, as GET /rows reports them.
 type stored struct {
 	Stores  map[string]map[string]int64
 	Untold  map[string]string
@@ -24,8 +24,8 @@ type stored struct {
 
 var errNoRows = errors.New("the service does not tell its rows")
 
-// stored asks how much the stores hold. It is no operation of a user and is not recorded. errNoRows is the answer of a service that has
-// no such page.
+// stored requests the counts of the stores. It is not an operation of a user and is not recorded. errNoRows is
+// the answer of a service that has no such page.
 func (c *client) stored(ctx context.Context) (s stored, err error) {
 	resp, err := c.http.Do(ctx, &wire.Request{Path: "/rows"})
 	defer c.http.Release()
@@ -42,8 +42,8 @@ func (c *client) stored(ctx context.Context) (s stored, err error) {
 	return s, nil
 }
 
-// Before notes what the stores hold before a run: the audit counts what is there beyond it. A service that cannot tell is not
-// counted; one that fails to tell is, and not found right.
+// Before counts the rows of the stores before a run: the audit counts those beyond them. A service without counts is
+// not checked; one that fails to report them is, and fails the check.
 func (b *Feed) Before(ctx context.Context, env workload.Env) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *Feed) Before(ctx context.Context, env workload.Env) {
 	}
 	defer c.close()
 	for end := time.Now().Add(drainTime); ; rest(ctx, drainRest/2) {
-		// Until the telemetry of what went before has come, too.
+		// Until the telemetry of earlier requests has come, too.
 		s, err := c.stored(ctx)
 		switch {
 		case errors.Is(err, errNoRows):
@@ -87,10 +87,11 @@ func rest(ctx context.Context, d time.Duration) {
 const (
 	drainTime = 5 * time.Second        // for telemetry, which is sent behind the requests
 	drainRest = 100 * time.Millisecond // between two looks
-	mostFans  = people - 1             // of one story: whoever is cut off may have reached so many friends, or so many friendships
+	mostFans  = people - 1             // of one story: a cut-off user may have reached so many friends or friendships
 )
 
-// counted compares what the stores hold with what was acknowledged; nil if the service has no page that tells.
+// counted compares the rows of the stores with the acknowledged ones; nil if the service has no page that
+// reports them.
 func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked []workload.AckedMessages) []workload.RowCount {
 	b.mu.Lock()
 	before, unread := b.before, b.unread
@@ -139,8 +140,9 @@ func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked 
 	return out
 }
 
-// expected returns by store and kind the least and the most that may be there. An acknowledged request has made its rows; one that
-// failed, or was under way at the end, may have. Whether a story reaches a friend once per friendship is a setting of the service.
+// expected returns by store and kind the least and the most that may be there. An acknowledged request has made its
+// rows; one that failed, or was under way at the end, may have. Whether a story reaches a friend once per friendship
+// is a setting of the service.
 func expected(did workload.Snapshot, acked []workload.AckedMessages, repeats bool) map[string][2]int64 {
 	ok, tried := map[string]int64{}, map[string]int64{}
 	all := [2]int64{}

@@ -10,28 +10,49 @@ import (
 	"strings"
 )
 
-// rows is the picture of the layers, bottom up. A package imports only rows below its own.
+// rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
+// row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0: {"plain"},
-	1: {"boundary", "stats", "measure", "wire", "series", "lab", "refnull", "refchat", "newsfeed", "contrib"},
-	2: {"plan", "workload", "control", "probe"},
-	3: {"record", "dialect", "dataset"},
-	4: {"engine", "trial", "target", "store", "verdict"},
-	5: {"fleet", "comparison", "report"},
-	6: {"web"},
-	7: {"cmd", "bench"}, // bench is a module of its own
+	0: {"internal/files", "internal/parallel", "internal/plain"},
+	1: {"internal/boundary", "judge/stats", "load/measure", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
+	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
+	3: {"run/record", "dialect", "reference/dataset"},
+	4: {"load/engine", "run/trial", "target", "run/store", "judge"},
+	5: {"load/fleet", "judge/comparison", "report"},
+	6: {"evidence"},
+	7: {"rig"},
+	8: {"cmd", "bench"}, // bench is a module of its own
 }
 
-// pure are the packages that are functions of what they are given.
-var pure = []string{"stats", "plan", "verdict", "control", "report"}
+// outside are the packages that are in no layer: they import nothing of ours.
+var outside = []string{".", "internal/arch", "internal/house", "internal/race"}
 
-// inTests are subpackages that tests of any package may start.
-var inTests = []string{"lab/postgresql", "lab/mysql", "lab/redis", "lab/jvm"}
+// drivers are chosen by name when a plan is carried out. Each stands one row above its room.
+var driverList = []string{
+	"contrib/grafana",
+	"dialect/mattermost", "dialect/newsfeed",
+	"load/engine/calibration",
+	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat", "reference/newsfeed/perf",
+	"run/record/figures", "run/record/k6", "run/record/loadtestng", "run/record/locust",
+	"target/container", "target/external", "target/process",
+	"target/lab/cgroup", "target/lab/jvm", "target/lab/mysql", "target/lab/netns", "target/lab/postgresql", "target/lab/redis",
+	"watch/probe/agent", "watch/probe/mysql", "watch/probe/postgresql",
+	"watch/series/promapi", "watch/series/remote",
+}
+
+// choosers are the rooms that import drivers.
+var choosers = []string{"rig", "cmd"}
+
+// pure are the packages that are functions of their arguments.
+var pure = []string{"judge/stats", "plan", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
+
+// inTests are packages that tests of any package may import: databases to start, and whether the race detector is on.
+var inTests = []string{"internal/race", "target/lab/postgresql", "target/lab/mysql", "target/lab/redis", "target/lab/jvm"}
 
 // named are the directories that may speak of one particular server.
-var named = []string{"dialect", "dataset", "refchat", "newsfeed", "cmd", "internal/arch"}
+var named = []string{"dialect", "reference", "cmd", "internal/arch"}
 
-// A rule looks at the tree and returns what is wrong, one line each, beginning with a place.
+// A rule checks the tree and returns its findings, one line each, beginning with a place.
 type rule struct {
 	name  string
 	why   string
@@ -41,7 +62,13 @@ type rule struct {
 var rules = []rule{
 	{"layers", "a package that imports only what is below it can be read, tested and replaced without the rest; " +
 		"to change the picture, change the table in internal/arch and write an ADR", layers},
-	{"drivers", "drivers are chosen in one place, cmd; who imports one is bound to it for good", drivers},
+	{"picture", "the table of rooms is the picture of the repository: a newcomer reads it first, and looks for each name in it", picture},
+	{"drivers", "drivers are chosen by name where a run is put together, in rig and cmd; other packages that import one are " +
+		"bound to it for good", drivers},
+	{"program", "cmd/plimsoll only wires: what it computes itself cannot be used, read or tested without it. " + ratchet, programWires},
+	{"plans", "a stored plan may be of an older version; one place decides what is done then. " + ratchet, storedPlans},
+	{"driver-names", "a driver is added in its dialect and in one registry; a name written elsewhere is a place to forget. " + ratchet, driverLiterals},
+	{"doubles", "one word has one meaning, for types too. " + ratchet, doubles},
 	{"strangers", "the reference server and the client that measures it are two readings of one protocol; " +
 		"shared code would share its mistakes", strangers},
 	{"pure", "plans, mathematics, verdicts and reports are functions of stored data: they can be repeated years later, " +
@@ -55,26 +82,34 @@ var rules = []rule{
 	{"paths", "the repository must work for whoever clones it", machinePaths},
 	{"size", "beyond that, nobody finds the idea that a file holds; split it by noun", size},
 	{"prints", "only a format may end a line of what people read: the arguments may be a target's text, and plain quotes them", prints},
+	{"renames", "a file that takes the place of another is on disk before, and its directory after: internal/files sees to that", renames},
 	{"adr", "decisions are found through their index, and never deleted", adrs},
 }
 
-// rowOf returns the row of a package: a subpackage stands one row above its parent. Directories named internal
-// belong to their parent's row.
-func rowOf(dir string) (int, bool) {
-	for row, names := range rows {
-		if slices.Contains(names, top(dir)) {
-			if row < len(rows)-1 && isDriver(dir) {
-				row++
+// roomOf returns the room of a package, the longest name in rows that its directory begins with, and its row. A
+// driver, or a package below one, stands one row above its room.
+func roomOf(dir string) (room string, row int, ok bool) {
+	for r, names := range rows {
+		for _, n := range names {
+			if within(dir, n) && len(n) > len(room) {
+				room, row, ok = n, r, true
 			}
-			return row, true
 		}
 	}
-	return 0, false
+	if ok && row < len(rows)-1 && isDriver(dir) {
+		row++
+	}
+	return room, row, ok
 }
 
-// isDriver reports whether dir is a subpackage of something below cmd.
+// within reports whether dir is parent or lies below it.
+func within(dir, parent string) bool {
+	return dir == parent || strings.HasPrefix(dir, parent+"/")
+}
+
+// isDriver reports whether dir is a driver or lies below one.
 func isDriver(dir string) bool {
-	return strings.Contains(dir, "/") && top(dir) != "cmd" && !strings.HasPrefix(dir, "internal/") && !strings.Contains(dir, "/internal")
+	return slices.ContainsFunc(driverList, func(d string) bool { return within(dir, d) })
 }
 
 // edges calls f for every import of one of our packages by another.
@@ -92,41 +127,57 @@ func edges(t *tree, f func(from *pkg, in *file, to string)) {
 
 func layers(t *tree) (bad []string) {
 	for _, d := range t.dirs() {
-		if _, ok := rowOf(d); !ok && d != "." && d != "internal/arch" {
+		if _, _, ok := roomOf(d); !ok && !slices.Contains(outside, d) {
 			bad = append(bad, fmt.Sprintf("%s: package has no row in the table of layers", d))
 		}
 	}
 	edges(t, func(from *pkg, in *file, to string) {
-		row, ok := rowOf(from.dir)
-		below, known := rowOf(to)
+		room, row, ok := roomOf(from.dir)
+		theirs, below, known := roomOf(to)
 		switch {
 		case in.test && slices.Contains(inTests, to):
 		case !known:
 			bad = append(bad, fmt.Sprintf("%s: imports %s, which has no row", in.path, to))
-		case from.dir == "." || from.dir == "internal/arch":
+		case slices.Contains(outside, from.dir):
 			bad = append(bad, fmt.Sprintf("%s: %s imports nothing of ours, and here it imports %s", in.path, from.dir, to))
-		case ok && below >= row && !(strings.Contains(to, "/internal") && top(to) == top(from.dir)):
+		case ok && below >= row && (room != theirs || isDriver(to) && !sameDriver(from.dir, to)):
 			bad = append(bad, fmt.Sprintf("%s: %s (row %d) imports %s (row %d), which is not below it", in.path, from.dir, row, to, below))
 		}
 	})
 	return bad
 }
 
+// sameDriver reports whether two packages belong to one driver: below it, its parts are free.
+func sameDriver(a, b string) bool {
+	return slices.ContainsFunc(driverList, func(d string) bool { return within(a, d) && within(b, d) })
+}
+
 func drivers(t *tree) (bad []string) {
 	edges(t, func(from *pkg, in *file, to string) {
-		if isDriver(to) && top(from.dir) != "cmd" && !(in.test && slices.Contains(inTests, to)) {
-			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only cmd does", in.path, to))
+		if isDriver(to) && !sameDriver(from.dir, to) && !slices.Contains(choosers, top(from.dir)) && !(in.test && slices.Contains(inTests, to)) {
+			bad = append(bad, fmt.Sprintf("%s: imports the driver %s; only %s do", in.path, to, strings.Join(choosers, " and ")))
 		}
 	})
 	return bad
 }
 
+// servers of reference, which share no code with the clients that measure them, nor with each other.
+var references = []string{"reference/refchat", "reference/refnull", "reference/newsfeed"}
+
 func strangers(t *tree) (bad []string) {
+	reference := func(dir string) string {
+		i := slices.IndexFunc(references, func(r string) bool { return within(dir, r) })
+		if i < 0 {
+			return ""
+		}
+		return references[i]
+	}
 	edges(t, func(from *pkg, in *file, to string) {
+		server := reference(from.dir)
 		switch {
-		case slices.Contains([]string{"refchat", "refnull", "newsfeed"}, top(from.dir)) && top(from.dir) != top(to) && !(in.test && slices.Contains(inTests, to)):
-			bad = append(bad, fmt.Sprintf("%s: the reference server %s imports %s", in.path, top(from.dir), to))
-		case !in.test && top(from.dir) == "dialect" && slices.Contains([]string{"refchat", "refnull", "newsfeed"}, top(to)):
+		case server != "" && !within(to, server) && !(in.test && slices.Contains(inTests, to)):
+			bad = append(bad, fmt.Sprintf("%s: the reference server %s imports %s", in.path, server, to))
+		case !in.test && top(from.dir) == "dialect" && reference(to) != "":
 			bad = append(bad, fmt.Sprintf("%s: a dialect imports the reference server %s", in.path, to))
 		}
 	})
@@ -175,13 +226,16 @@ func top1(imported string) string {
 	return top(imported)
 }
 
-// prints finds what writes to a stream past the gate, in the program whose streams people read.
+// prints finds the calls that write to a stream past the gate, in the program whose streams people read and in the
+// room that reports its progress.
 func prints(t *tree) (bad []string) {
-	p := t.packages["cmd/plimsoll"]
-	if p == nil {
-		return nil
+	var files []*file
+	for _, d := range []string{"cmd/plimsoll", "rig"} {
+		if p := t.packages[d]; p != nil {
+			files = append(files, p.files...)
+		}
 	}
-	for _, f := range p.files {
+	for _, f := range files {
 		if f.test {
 			continue
 		}
@@ -277,7 +331,7 @@ func links(t *tree) (bad []string) {
 	}
 	for _, name := range t.sorted() {
 		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
-			continue // a changelog speaks of what is gone
+			continue // a changelog may mention removed paths
 		}
 		text := fence.ReplaceAllFunc(t.texts[name], func(b []byte) []byte { return bytes.Repeat([]byte("\n"), bytes.Count(b, []byte("\n"))) })
 		for i, line := range strings.Split(string(text), "\n") {

@@ -23,6 +23,7 @@ type tree struct {
 	texts    map[string][]byte // Markdown, YAML, shell and make files, by path
 	paths    map[string]bool   // every file and directory
 	tests    map[string]bool   // functions of tests that go test can run by name
+	debts    map[string]map[string]int
 }
 
 // A pkg is one directory with Go files.
@@ -42,7 +43,7 @@ type file struct {
 	lines int
 }
 
-// skipped are directories that are no part of the repository: what builds and runs leave behind.
+// skipped are directories that are not part of the repository: output of builds and runs.
 var skipped = []string{"bin", "runs", "node_modules", "testdata", "internal/deps"}
 
 // load reads the tree. Files of Go that do not parse are errors.
@@ -71,6 +72,12 @@ func load(fsys fs.FS) (*tree, error) {
 		case slices.Contains([]string{".md", ".yaml", ".yml", ".sh"}, path.Ext(name)), base == "Makefile", path.Dir(name) == ".ci":
 			src, err := fs.ReadFile(fsys, name)
 			t.texts[name] = src
+			return err
+		case name == debtsFile:
+			src, err := fs.ReadFile(fsys, name)
+			if err == nil {
+				t.debts, err = parseDebts(src)
+			}
 			return err
 		}
 		return nil

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab"
 	"plimsoll/target/container"
+	"plimsoll/target/lab"
 )
 
 // TestMain lets the test binary play the server in a container, and the program that runs one and is killed.
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A sight is what a server sees of where it is.
+// A sight is a server's view of its environment.
 type sight struct {
 	PID, Host, Dir string
 	Args, Root     []string
@@ -38,7 +38,7 @@ type sight struct {
 	Processes      int
 }
 
-// serve writes what it sees into the state directory and waits to be told to end.
+// serve writes its view into the state directory and waits for the signal to end.
 func serve() {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -107,7 +107,7 @@ func job(state string) container.Job {
 	}}
 }
 
-// engines runs a test with each engine. What setup installs may not be missing under CI.
+// engines runs a test with each engine. Under CI, the programs that setup installs must be present.
 func engines(t *testing.T, f func(t *testing.T, name string, e container.Engine)) {
 	for _, name := range []string{"namespaces", "podman"} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func state(t *testing.T) string {
 	return dir
 }
 
-// look waits for what the server sees.
+// look waits for the server's view.
 func look(t *testing.T, dir string, p container.Process) (s sight) {
 	t.Helper()
 	for range 2000 {
@@ -213,7 +213,7 @@ func TestContainer(t *testing.T) {
 	})
 }
 
-// left looks for control groups and mounts of a container.
+// left returns the remaining control groups and mounts of a container.
 func left(t *testing.T, name string) (all []string) {
 	t.Helper()
 	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/*/"} {
@@ -233,7 +233,8 @@ func left(t *testing.T, name string) (all []string) {
 	return all
 }
 
-// TestKilledRunner kills the program that runs a container with SIGKILL, and expects container, monitor and control groups to go with it.
+// TestKilledRunner kills the program that runs a container with SIGKILL, and expects container, monitor and control
+// groups to go with it.
 func TestKilledRunner(t *testing.T) {
 	engines(t, func(t *testing.T, name string, _ container.Engine) {
 		dir := state(t)

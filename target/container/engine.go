@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/lab"
+	"plimsoll/target/lab"
 )
 
 // A Process is a running server: a [lab.Process], or a container.
@@ -23,7 +23,7 @@ type Process interface {
 
 // An Engine runs containers. Its methods may be called by several goroutines.
 type Engine interface {
-	// Name says what it is, with its version, for manifests and reports.
+	// Name returns the name and version of the engine, for manifests and reports.
 	Name() string
 	// Start starts a container. The context bounds the start only.
 	Start(ctx context.Context, j Job) (Process, error)
@@ -31,9 +31,10 @@ type Engine interface {
 
 // A Job is a program to be run in a container.
 type Job struct {
-	Spec  lab.Spec // as for a process: program and working directory are those of the host
-	Name  string   // of the container; begins with lab.Mark
-	State string   // directory that the container shares with the host, under the same path, and where its root file system goes
+	Spec lab.Spec // as for a process: program and working directory are those of the host
+	Name string   // of the container; begins with lab.Mark
+	// Directory that the container shares with the host, under the same path, and where its root file system goes.
+	State string
 }
 
 // Namespaces is the engine that needs no other program.
@@ -46,7 +47,8 @@ func (Namespaces) Name() string {
 	return "own namespaces, Linux " + unix.ByteSliceToString(u.Release[:])
 }
 
-// Start implements [Engine]: it makes the root file system and starts this program anew as the container's first process, see [Init].
+// Start implements [Engine]: it makes the root file system and starts this program again as the container's
+// first process, see [Init].
 func (Namespaces) Start(ctx context.Context, j Job) (Process, error) {
 	root, inside, err := j.makeRoot()
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // initArg is the first argument of a program that is to become the first process of a container.
 const initArg = "-container-init"
 
-// An initSpec says how; it is the second argument. It holds no secrets: every user can see it.
+// An initSpec configures it; it is the second argument. It holds no secrets: every user can see it.
 type initSpec struct {
-	Outer  string   // the mount namespace of who starts it
+	Outer  string   // the mount namespace of the starting process
 	Root   string   // directory that becomes the root file system
 	Mounts []string // directories of the host that are there under the same paths
 	Name   string   // of the host, inside
@@ -26,8 +26,9 @@ type initSpec struct {
 	Args   []string // its arguments, without its name
 }
 
-// Init must be called first by the main function of every program that uses [Namespaces]. In the first process of a container it
-// becomes the program that the container is for and does not return, or ends with status 125; in all others it does nothing.
+// Init must be called first by the main function of every program that uses [Namespaces]. In the first process of a
+// container it becomes the program that the container is for and does not return, or ends with status 125; in all
+// others it does nothing.
 func Init() {
 	if len(os.Args) != 3 || os.Args[1] != initArg {
 		return
@@ -45,13 +46,14 @@ func Init() {
 	os.Exit(125)
 }
 
-// mountNS names the mount namespace of who reads it.
+// mountNS names the mount namespace of the reading process.
 const mountNS = "/proc/self/ns/mnt"
 
 // devices are those that a server may use.
 var devices = []string{"null", "zero", "random", "urandom"}
 
-// enter changes this process, which is in new namespaces, to the root file system of the container, and gives up what it may do.
+// enter changes this process, which is in new namespaces, to the root file system of the container, and gives up its
+// capabilities.
 func (s initSpec) enter() error {
 	// In the mount namespace of the host these mounts would be the host's.
 	own, err := os.Readlink(mountNS)
@@ -77,7 +79,8 @@ func (s initSpec) enter() error {
 	if err := mount("proc", filepath.Join(s.Root, "proc"), "proc", still); err != nil {
 		return err
 	}
-	if err := mount("sysfs", filepath.Join(s.Root, "sys"), "sysfs", still|unix.MS_RDONLY); err != nil { // Go's runtime asks for the size of huge pages
+	// Go's runtime reads the size of huge pages.
+	if err := mount("sysfs", filepath.Join(s.Root, "sys"), "sysfs", still|unix.MS_RDONLY); err != nil {
 		return err
 	}
 	for _, dir := range []string{"tmp", "dev"} {
@@ -121,7 +124,7 @@ func (s initSpec) enter() error {
 	return powerless()
 }
 
-// powerless gives up all capabilities, for what is started too.
+// powerless gives up all capabilities, also for its children.
 func powerless() error {
 	for c := uintptr(0); ; c++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)

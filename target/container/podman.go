@@ -13,18 +13,19 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/lab"
-	"plimsoll/plain"
+	"plimsoll/internal/plain"
+	"plimsoll/target/lab"
 )
 
 // podmanPatience bounds the start of a container, and each question to podman.
 const podmanPatience = 30 * time.Second
 
-// A podman runs containers by the programs podman and runc, as root. Its images, containers and logs are in the state directory of
-// each container, its mounts in a mount namespace of its own, and its control groups below one that bears this program's mark.
+// A podman runs containers by the programs podman and runc, as root. Its images, containers and logs are in the state
+// directory of each container, its mounts in a mount namespace of its own, and its control groups below one that
+// bears this program's mark.
 type podman struct{ path, runtime, unshare, name string }
 
-// FindPodman returns the engine podman, or an error that says what is missing.
+// FindPodman returns the engine podman, or an error that names the missing part.
 func FindPodman(ctx context.Context) (Engine, error) {
 	var p podman
 	for name, to := range map[string]*string{"podman": &p.path, "runc": &p.runtime, "unshare": &p.unshare, "conmon": new(string)} {
@@ -52,7 +53,7 @@ func FindPodman(ctx context.Context) (Engine, error) {
 // Name implements [Engine].
 func (p podman) Name() string { return p.name }
 
-// A contained process is a container of podman. What is embedded is podman itself, whose end is that of the container.
+// A contained process is a container of podman. The embedded process is podman itself, which ends with the container.
 type contained struct {
 	*lab.Process
 	name            string
@@ -76,7 +77,7 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 		return nil, err
 	}
 	own := filepath.Join(j.State, "podman")
-	if err := os.RemoveAll(own); err != nil { // what a killed program left there
+	if err := os.RemoveAll(own); err != nil { // left by a killed program
 		return nil, err
 	}
 	if err := os.MkdirAll(own, 0o755); err != nil {
@@ -90,13 +91,13 @@ func (p podman) start(ctx context.Context, j Job) (_ *contained, err error) {
 	spec := j.Spec
 	// The container alone joins the network: in it runc would take its network for the host's.
 	spec.Name, spec.Path, spec.NetNS = "podman", p.unshare, ""
-	// Podman wants short paths: in its own mount namespace the directory is at /mnt.
+	// Podman needs short paths: in its own mount namespace the directory is at /mnt.
 	spec.Args = append([]string{"--mount", "--propagation", "private", "/bin/sh", "-c", `mount --bind "$0" /mnt && exec "$@"`, own, p.path,
 		"--root", "/mnt/root", "--runroot", "/mnt/run", "--tmpdir", "/mnt/tmp",
 		"--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--runtime", p.runtime, "--events-backend", "none", "--log-level", "error",
 	}, p.arguments(j, pidFile, monitor)...)
 	spec.Args = append(append(spec.Args, "--rootfs", root, inside), j.Spec.Args...)
-	spec.StopTimeout += 2 * time.Second // podman takes down what it put up
+	spec.StopTimeout += 2 * time.Second // podman takes down its own setup
 	if c.Process, err = lab.Start(ctx, spec); err != nil {
 		return nil, err
 	}
@@ -133,11 +134,12 @@ func (p podman) arguments(j Job, pidFile, monitor string) []string {
 		"--no-hosts", "--pidfile", pidFile, "--conmon-pidfile", monitor, "--cgroup-parent", "/" + j.Name, "--stop-timeout", "3",
 		"--volume", j.State + ":" + j.State, "--workdir", j.Spec.Dir}
 	var lim syscall.Rlimit
-	// What podman would set by default may be more than this process has.
+	// Podman's default may exceed the limit of this process.
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &lim); err == nil {
 		args = append(args, "--ulimit", fmt.Sprintf("nofile=%d:%d", lim.Cur, lim.Max))
 	}
-	const nproc, many = 6, 8192 // RLIMIT_NPROC; more than podman left itself is refused without the right to raise limits
+	// RLIMIT_NPROC; more than podman left itself is refused without the right to raise limits.
+	const nproc, many = 6, 8192
 	if err := syscall.Getrlimit(nproc, &lim); err == nil {
 		args = append(args, "--ulimit", fmt.Sprintf("nproc=%d:%d", min(lim.Cur, many), min(lim.Max, many)))
 	}
@@ -183,10 +185,11 @@ func (c *contained) PID() int {
 	return c.server.PID
 }
 
-// Stop passes the stop signal on to the server, by podman, and kills what is left.
+// Stop passes the stop signal on to the server, by podman, and kills the remaining processes.
 func (c *contained) Stop(ctx context.Context) error {
 	err := c.Process.Stop(ctx)
-	for id, grace := range map[lab.Identity]time.Duration{c.server: 0, c.monitor: time.Second} { // the monitor ends by itself
+	// The monitor ends by itself.
+	for id, grace := range map[lab.Identity]time.Duration{c.server: 0, c.monitor: time.Second} {
 		if id.PID != 0 {
 			err = errors.Join(err, id.Terminate(context.WithoutCancel(ctx), syscall.SIGTERM, grace))
 		}
@@ -195,7 +198,7 @@ func (c *contained) Stop(ctx context.Context) error {
 		done()
 	}
 	c.undo = nil
-	for range 50 { // the kernel takes a moment to notice that nobody is in them
+	for range 50 { // the kernel takes a moment to notice that they are empty
 		if removeGroups(c.name) {
 			c.grouped()
 			break

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRootHasTheLibrariesOfADynamicProgram: plimsoll itself is static, and a server that somebody tests need not be.
+// TestRootHasTheLibrariesOfADynamicProgram covers dynamic programs: plimsoll itself is static, but a server under
+// test need not be.
 func TestRootHasTheLibrariesOfADynamicProgram(t *testing.T) {
 	program, err := exec.LookPath("ls")
 	if err != nil {

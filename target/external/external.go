@@ -1,9 +1,9 @@
-// Package external is a target that somebody else runs: a URL and, if they give one, a command that puts
-// its state back.
+// Package external is the driver for a target that others run: a URL and, optionally, a command that
+// restores its state.
 //
 // The driver starts and stops nothing. Without a reset command, Reset returns [target.ErrNoReset]: runs
-// against such a target share its state, and whoever compares them must know. It knows no processes, so
-// gates on the target's CPU need a probe on its host.
+// against such a target share its state, which a comparison must take into account. It has no
+// processes, so gates on the target's CPU need a probe on its host.
 package external
 
 import (
@@ -17,8 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/lab"
+	"plimsoll/plan"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 )
 
 // Defaults of a Driver.
@@ -39,10 +40,10 @@ type deployment struct {
 	spec   target.Spec
 }
 
-// Deploy implements [target.Driver]. It needs Spec.URL, asks Spec.Ready (default: the URL itself) whether
-// the target is there, and refuses fields that would have no effect.
+// Deploy implements [target.Driver]. It needs Spec.URL, requests Spec.Ready (default: the URL itself)
+// to check that the target is there, and refuses fields that would have no effect.
 func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
-	spec.Driver = "external"
+	spec.Driver = plan.External
 	dep := &deployment{*d, spec}
 	if dep.driver.ReadyTimeout <= 0 {
 		dep.driver.ReadyTimeout = DefaultReadyTimeout
@@ -114,7 +115,7 @@ func (d *deployment) Describe() target.Description {
 		reset = strings.Join(d.spec.ResetCmd, " ")
 	}
 	return target.Description{
-		Name: d.spec.Name, Driver: "external", Version: d.spec.Version, URLs: d.URLs(), Instances: 1,
+		Name: d.spec.Name, Driver: plan.External, Version: d.spec.Version, URLs: d.URLs(), Instances: 1,
 		Settings: map[string]string{"reset": reset},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
-	"plimsoll/lab"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 )
 
 // renewCompanions starts the companions with empty state, and stops first those that run.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/lab"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 	"plimsoll/target/process"
 )
 
@@ -22,8 +22,8 @@ type pond struct {
 
 func (p *pond) Addr() string { return p.addr }
 func (p *pond) PIDs() []int  { return []int{os.Getpid()} }
-func (p *pond) Describe(context.Context) (lab.Description, error) {
-	return lab.Description{Name: "Pond", Version: "2"}, nil
+func (p *pond) Describe(context.Context) (lab.ProgramInfo, error) {
+	return lab.ProgramInfo{Name: "Pond", Version: "2"}, nil
 }
 func (p *pond) Stop(context.Context) error {
 	*p.runs--

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 	"plimsoll/target/process"
 )
 
-// deployAndWait deploys with both engines' supervisors around and waits to be killed or told to end.
+// deployAndWait deploys with both engines' supervisors around and waits to be killed or signaled.
 func deployAndWait() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
@@ -38,7 +38,7 @@ func deployAndWait() {
 }
 
 // deployer starts this test binary as a program that deploys a target.
-func deployer(t *testing.T, dir, engine string) (*lab.Process, target.State) {
+func deployer(t *testing.T, dir, engine string) (*lab.Process, target.StateFile) {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{
 		Name: "deployer", Path: os.Args[0],
@@ -95,6 +95,12 @@ func TestKilledDeployer(t *testing.T) {
 			// Not p.Kill, which would kill the group: only the one process.
 			if err := p.Signal(syscall.SIGKILL); err != nil {
 				t.Fatal(err)
+			}
+			// The children may be gone before the last thread of their parent.
+			select {
+			case <-p.Done():
+			case <-time.After(deadline):
+				t.Fatal("the deployer survived SIGKILL")
 			}
 			gone(t, append(s.Processes["app"], s.Processes["db"]...))
 			limit := time.Now().Add(20 * time.Second)

@@ -1,4 +1,4 @@
-// Package process deploys any program as a target: with its environment, a URL that tells when it is
+// Package process deploys any program as a target: with its environment, a URL that shows when it is
 // ready, and a signal that ends it.
 //
 // # Deploying
@@ -7,10 +7,10 @@
 // program once so that it prepares its schema, calls [Config].Provision, stops the program, takes a
 // snapshot of the database, and starts everything as each run finds it. Reset stops the program, restores
 // the snapshot, which restarts the database, and starts the program. A target without a database is
-// restarted only: what the program keeps elsewhere is its own.
+// restarted only: state that the program keeps elsewhere is its own.
 //
-// The state directory is this deployment's until it is stopped, also while it is halted between two runs. The program's temporary
-// files lie there (TMPDIR) and do not outlive its next start.
+// The state directory is this deployment's until it is stopped, also while it is halted between two runs. The
+// program's temporary files lie there (TMPDIR) and do not outlive its next start.
 //
 // # Variables
 //
@@ -23,7 +23,7 @@
 //	PEERS PEERS1 PEERS2 PEERS3  host:port of all instances, with commas between
 //	DIR                       state directory, for files of the program
 //	DSN                       URL of the database, such as postgres://user:password@host:port/db?…
-//	DSN_BARE                  the same without its scheme: what Go's MySQL driver takes
+//	DSN_BARE                  the same without its scheme: the form for Go's MySQL driver
 //	DB_ENGINE DB_HOST DB_PORT DB_NAME   parts of it
 //	DB_USER DB_PASSWORD       parts of it
 //
@@ -32,8 +32,9 @@
 // $$ stands for a dollar sign. An unknown name is an error. DSN, DSN_BARE and DB_PASSWORD are refused in
 // arguments, which every user of the host can read.
 //
-// # What it refuses to know
+// # Out of scope
 //
-// Which program it is, and which companions there are: a [Config] brings them. What a kind of server needs beyond variables goes into [Config]: its command line
-// and its provisioning. Containers, networks and limits: [Placed] hands each process to who knows them.
+// The program and its companions: a [Config] brings them. Needs of a kind of server beyond variables go into
+// [Config]: its command line and its provisioning. Containers, networks and limits: [Placed] hands each process to
+// the caller, which applies them.
 package process

@@ -65,8 +65,8 @@ func (d *deployment) PIDs() map[string][]int {
 	return pids
 }
 
-// DSN returns the URL of the deployment's database, password included, for who watches it; empty without one. It changes at
-// Reset.
+// DSN returns the URL of the deployment's database, password included, for its probe; empty without one. It
+// changes at Reset.
 func (d *deployment) DSN() string {
 	d.state.Lock()
 	defer d.state.Unlock()
@@ -76,7 +76,8 @@ func (d *deployment) DSN() string {
 	return d.db.DSN(d.conf.Database)
 }
 
-// CompanionAddr returns where the companion of a role answers, host:port; false without one that runs. It changes at Reset.
+// CompanionAddr returns where the companion of a role answers, host:port; false without one that runs. It changes at
+// Reset.
 func (d *deployment) CompanionAddr(role string) (addr string, ok bool) {
 	d.state.Lock()
 	defer d.state.Unlock()
@@ -95,8 +96,8 @@ func (d *deployment) Describe() target.Description {
 	return desc
 }
 
-// environment is what every instance gets besides its own variables: ours, without what may hold secrets
-// of this program or change a Go program's behavior behind the plan's back.
+// environment returns the environment of every instance besides its own variables: ours, without
+// variables that may hold secrets of this program or change a Go program's behavior unknown to the plan.
 func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {

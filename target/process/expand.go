@@ -64,7 +64,7 @@ func (in Instance) variables() (map[string]string, error) {
 	return vars, nil
 }
 
-// loopback is where instances listen unless a [Config] says otherwise.
+// loopback is the address on which instances listen unless a [Config] has another.
 const loopback = "127.0.0.1"
 
 func (in Instance) at(port int) string { return in.Host + ":" + strconv.Itoa(port) }
@@ -75,7 +75,7 @@ func splitDSN(dsn string) (map[string]string, error) {
 	if !ok {
 		return nil, fmt.Errorf("the database's DSN has no scheme")
 	}
-	// user:password@tcp(host:port)/db is a URL but for the words around the address.
+	// user:password@tcp(host:port)/db is a URL except for the words around the address.
 	plain := strings.Replace(strings.Replace(bare, "@tcp(", "@", 1), ")/", "/", 1)
 	u, err := url.Parse(scheme + "://" + plain)
 	if err != nil || u.Hostname() == "" {

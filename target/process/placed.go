@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/lab"
+	"plimsoll/target/lab"
 )
 
 // A Process is a running instance, as a [lab.Process] is one.
@@ -22,18 +22,18 @@ type Process interface {
 	Stop(ctx context.Context) error
 }
 
-// Placed is the part of a [Config] that says where and within which limits programs run. The zero value runs them beside this
+// Placed is the part of a [Config] for the place and the limits of programs. The zero value runs them beside this
 // program, without limits.
 type Placed struct {
-	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for another, Spec.URL has to say how
-	// they are reached.
+	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for another, Spec.URL
+	// must hold the address by which they are reached.
 	Host string
 	// Start starts an instance; nil means lab.Start.
 	Start func(ctx context.Context, in Instance, spec lab.Spec) (Process, error)
-	// Started is told the first process of each program, with its role, after it has been started and before a run: an instance
-	// at once, database and companions when they answer. An error fails the start.
+	// Started is called with the first process of each program and its role, after it has been started and before a
+	// run: an instance at once, database and companions when they answer. An error fails the start.
 	Started func(role string, pid int) error
-	// Described is what the Description says of all this.
+	// Described is added to the Description.
 	Described map[string]string
 }
 
@@ -57,7 +57,7 @@ func (p Placed) started(role string, pid int) error {
 
 func (d *deployment) started(role string, pid int) error { return d.conf.started(role, pid) }
 
-// startedStores tells of the database and the companions, which run.
+// startedStores calls Started for the running database and companions.
 func (d *deployment) startedStores() error {
 	if d.db != nil {
 		for _, pid := range d.db.PIDs() {

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/lab"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 	"plimsoll/target/process"
 )
 
-// TestPlaced: who limits processes is told of each, at each start, stores before the server; and who starts them gets what
-// would have been started.
+// TestPlaced checks that Started is called for each process, at each start, stores before the server, and that a
+// launcher gets the spec that would have been started.
 func TestPlaced(t *testing.T) {
 	var told []string
 	var asked []process.Instance

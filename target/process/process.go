@@ -18,9 +18,11 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/lab"
-	"plimsoll/plain"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
 	"plimsoll/target"
+	"plimsoll/target/lab"
 )
 
 // Defaults of a Config.
@@ -39,7 +41,8 @@ type Command struct {
 	Env  map[string]string // added to the environment of this program; expanded
 }
 
-// A Config is what a kind of server needs beyond a Spec. The zero value runs Spec.Binary without a database.
+// A Config holds the needs of a kind of server beyond a Spec. The zero value runs Spec.Binary without a
+// database.
 type Config struct {
 	// Name is the driver's name in descriptions; default "process".
 	Name string
@@ -47,13 +50,13 @@ type Config struct {
 	Databases map[string]target.StartDatabase
 	// Database is the name of the database to create; default DefaultDatabase.
 	Database string
-	// Companions start the other servers that the program needs, by role. Their state begins empty at each reset: what Provision
-	// leaves in them is not there in a run.
+	// Companions start the other servers that the program needs, by role. Their state begins empty at each reset:
+	// data that Provision leaves in them is gone in a run.
 	Companions map[string]target.StartCompanion
-	// Filled says that the started engines hold the database already: it is used as it is.
+	// Filled means that the started engines hold the database already: it is used as it is.
 	Filled bool
-	// Command says how an instance is started; nil means Spec.Binary with Spec.Args. Spec.Env and
-	// Spec.Secrets are added to the Command's own environment and win over it.
+	// Command returns the command line of an instance; nil means Spec.Binary with Spec.Args.
+	// Spec.Env and Spec.Secrets are added to the Command's own environment and win over it.
 	Command func(target.Spec, Instance) (Command, error)
 	// Provision fills a new deployment, whose instances are ready, before the snapshot is taken; nil means
 	// that there is nothing to do.
@@ -69,7 +72,7 @@ type Driver struct{ conf Config }
 // New returns a driver.
 func New(conf Config) *Driver {
 	if conf.Name == "" {
-		conf.Name = "process"
+		conf.Name = plan.Process
 	}
 	if conf.Database == "" {
 		conf.Database = DefaultDatabase
@@ -94,7 +97,7 @@ type deployment struct {
 	spec target.Spec
 	desc target.Description
 
-	mu        sync.Mutex // held by what changes the fields below; long, while programs start and stop
+	mu        sync.Mutex // held while the fields below change; long, while programs start and stop
 	stopped   bool
 	state     sync.Mutex // guards procs and instances against the short readers
 	instances []Instance
@@ -102,10 +105,10 @@ type deployment struct {
 	db        target.Database
 
 	companions map[string]target.Companion // under state, too
-	lock       *os.File                    // says that the state directory is ours; under mu
+	lock       *os.File                    // marks the state directory as ours; under mu
 }
 
-// Deploy implements [target.Driver]; the package comment tells its steps.
+// Deploy implements [target.Driver]; the package comment lists its steps.
 func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
 	spec.Driver = d.conf.Name
 	if spec.Instances == 0 {
@@ -130,7 +133,7 @@ func label(spec target.Spec) string {
 	return spec.Driver
 }
 
-// check refuses what cannot work before anything is started.
+// check refuses an unusable Spec before anything is started.
 func (d *deployment) check() error {
 	if d.spec.Instances < 0 || d.spec.Instances > 64 {
 		return fmt.Errorf("instances: %d; want 1 to 64", d.spec.Instances)
@@ -202,9 +205,10 @@ func (d *deployment) deploy(ctx context.Context) error {
 	return d.describe(ctx)
 }
 
-// claim makes the state directory this deployment's until it is stopped or this program ends: the journals know only of programs that
-// run, and those of a halted deployment do not. Children do not inherit it. A killed program lets its lock go only when the last of its
-// threads has ended, which is a moment after it and its children are gone for everybody else; so claim waits up to claimWait.
+// claim makes the state directory this deployment's until it is stopped or this program ends: the journals only list
+// running programs, and a halted deployment has none. Children do not inherit it. A killed program lets its lock go
+// only when the last of its threads has ended, a moment after it and its children have vanished from the process
+// table; so claim waits up to claimWait.
 func (d *deployment) claim(ctx context.Context) error {
 	f, err := os.OpenFile(filepath.Join(d.spec.Dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -367,7 +371,7 @@ func (d *deployment) readyError(i int, p Process, err error) error {
 	return out
 }
 
-// hide takes the secrets that we gave to the program out of what the program said.
+// hide takes the secrets that we gave to the program out of the program's output.
 func (d *deployment) hide(output string) string {
 	var secrets []string
 	for _, in := range d.instances {
@@ -400,7 +404,7 @@ func (d *deployment) startInstance(ctx context.Context, in Instance) (Process, e
 			return nil, err
 		}
 	}
-	// What it leaves there when it is killed goes with its next start.
+	// Its next start removes the files that it leaves there when it is killed.
 	tmp := filepath.Join(d.spec.Dir, fmt.Sprintf("tmp-%d", in.Index))
 	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(tmp, 0o700)); err != nil {
 		return nil, fmt.Errorf("making a directory for the program's temporary files: %w", err)
@@ -547,10 +551,10 @@ func (d *deployment) describe(ctx context.Context) error {
 	for role, c := range d.companions {
 		text, err := c.Describe(ctx)
 		if err != nil {
-			return fmt.Errorf("asking the %s what it is: %w", role, err)
+			return fmt.Errorf("reading the description of the %s: %w", role, err)
 		}
 		if desc.Companions == nil {
-			desc.Companions = map[string]lab.Description{}
+			desc.Companions = map[string]lab.ProgramInfo{}
 		}
 		desc.Companions[role] = text
 	}
@@ -564,7 +568,7 @@ func digest(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("looking for the program: %w", err)
 	}
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("reading the program: %w", err)
 	}

@@ -20,10 +20,10 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"plimsoll/lab"
-	"plimsoll/lab/mysql"
-	"plimsoll/lab/postgresql"
 	"plimsoll/target"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
 	"plimsoll/target/process"
 )
 
@@ -460,7 +460,8 @@ func TestCancelWhileDeploying(t *testing.T) {
 	}
 }
 
-// TestLockOfAKilledProgram: a killed program can hold its directory for a moment longer than it and its children are seen.
+// TestLockOfAKilledProgram: a killed program can hold its directory for a moment longer than it and its children are
+// seen.
 func TestLockOfAKilledProgram(t *testing.T) {
 	dir := t.TempDir()
 	held, err := os.Create(filepath.Join(dir, "lock"))
@@ -475,7 +476,8 @@ func TestLockOfAKilledProgram(t *testing.T) {
 	deploy(t, process.Config{}, spec(dir, ""))
 }
 
-// TestHaltedIsInUse: nothing runs in a halted deployment's directory, and yet nobody else may have it.
+// TestHaltedIsInUse checks that no other deployment may use the directory of a halted one, although
+// nothing runs in it.
 func TestHaltedIsInUse(t *testing.T) {
 	dir := t.TempDir()
 	ctx, dep := deploy(t, process.Config{}, spec(dir, "postgresql"))

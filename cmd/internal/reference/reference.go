@@ -1,5 +1,5 @@
-// Package reference runs the reference chat server on a fresh database for the tests of the commands. It serves nothing else: what commands start
-// for their users goes through package target.
+// Package reference runs the reference chat server on a fresh database for the tests of the commands. It serves
+// nothing else: servers that commands start for their users go through package target.
 package reference
 
 import (
@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab/mysql"
-	"plimsoll/lab/postgresql"
-	"plimsoll/refchat"
+	"plimsoll/reference/refchat"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
 )
 
-// Start runs the server on a database server of its own, "mysql" or else PostgreSQL, until the test ends, and returns its URL. Address, database
-// and the hash of passwords are not cfg's.
+// Start runs the server on a database server of its own, "mysql" or else PostgreSQL, until the test ends, and returns
+// its URL. Address, database and the hash of passwords are not cfg's.
 func Start(t testing.TB, engine string, cfg refchat.Config) (url string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write notices.txt anew")
 
-// TestNoticesGolden makes the notices from the licenses of the modules in the program, for every processor that it is built for.
+// TestNoticesGolden makes the notices from the licenses of the modules in the program, for every processor that it is
+// built for.
 func TestNoticesGolden(t *testing.T) {
 	all := append(parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64"), parts(t, "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")...)
 	got, err := notices(all)
@@ -56,7 +57,7 @@ type source struct {
 	kinds              []string
 }
 
-// licenseName is what files are called that say under which terms something may be passed on.
+// licenseName matches the names of files with the terms of redistribution.
 var licenseName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice)([-_.].*)?$|-licen[cs]e(\.(txt|md))?$`)
 
 // licenseDirs are directories of further licenses in the root of a module.
@@ -129,7 +130,7 @@ func (m *source) read() error {
 	return nil
 }
 
-// tidy drops what differs between texts without meaning: ends of lines, spaces before them, empty lines around.
+// tidy drops insignificant differences between texts: ends of lines, spaces before them, empty lines around.
 func tidy(text string) string {
 	lines := strings.Split(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff"), "\n")
 	for i := range lines {
@@ -138,8 +139,8 @@ func tidy(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// kinds are the licenses that the program may be passed on under, by words that only they have. The first that fits counts.
-// The GPL and its relatives are none of them.
+// kinds are the licenses that the program may be passed on under, by words that only they have. The first that fits
+// counts. The GPL and its relatives are none of them.
 var kinds = []struct{ name, words string }{
 	{"Apache-2.0", `^Apache License Version 2\.0|licensed under the Apache License, Version 2\.0`},
 	{"MPL-2.0", `^Mozilla Public License,? Version 2\.0`},

@@ -57,7 +57,7 @@ func parts(t *testing.T, settings ...string) []part {
 	return all
 }
 
-// unwanted are the beginnings of import paths that have no business in the program. A path is meant with what lies below it.
+// unwanted are prefixes of import paths that the program must not contain. A path includes the paths below it.
 var unwanted = []string{
 	// Clients of clusters and clouds.
 	"k8s.io", "sigs.k8s.io", "cloud.google.com", "google.golang.org/api", "google.golang.org/grpc", "github.com/googleapis",
@@ -68,7 +68,8 @@ var unwanted = []string{
 	"github.com/prometheus/prometheus/discovery/install", "github.com/prometheus/prometheus/plugins", "github.com/prometheus/prometheus/scrape",
 	"github.com/prometheus/prometheus/rules", "github.com/prometheus/prometheus/notifier", "github.com/prometheus/prometheus/web",
 	"github.com/prometheus/prometheus/promql/promqltest", "github.com/prometheus/alertmanager",
-	// Calls of methods by names that are not known before: with one, the linker keeps every exported method in the program, 16 MB of them.
+	// Calls of methods by names that are not known before: with one, the linker keeps every exported method in the
+	// program, 16 MB of them.
 	"text/template", "html/template", "golang.org/x/net/trace", "github.com/mwitkow/go-conntrack",
 	// Code that needs a C library.
 	"github.com/mattn/go-sqlite3",
@@ -101,11 +102,11 @@ func TestProgramCarriesNoCloudAndNoClusterClient(t *testing.T) {
 	}
 }
 
-// TestStrangersAreSeen shows that the test above can fail, and that what stands in for a module passes.
+// TestStrangersAreSeen shows that the test above can fail, and that a replacement of a module passes.
 func TestStrangersAreSeen(t *testing.T) {
 	var all []part
 	err := json.Unmarshal([]byte(`[
-		{"ImportPath": "plimsoll/series", "Imports": ["k8s.io/client-go/rest", "k8s.io/client-gopher", "example.org/k8s.io", "google.golang.org/api/option"]},
+		{"ImportPath": "plimsoll/watch/series", "Imports": ["k8s.io/client-go/rest", "k8s.io/client-gopher", "example.org/k8s.io", "google.golang.org/api/option"]},
 		{"ImportPath": "k8s.io/client-go/rest", "Module": {"Path": "k8s.io/client-go"}, "Imports": ["k8s.io/klog"]},
 		{"ImportPath": "k8s.io/klog"},
 		{"ImportPath": "github.com/prometheus/sigv4/v2", "Imports": ["github.com/aws/smithy-go"], "Module": {"Replace": {"Path": "./internal/absent/sigv4"}}},
@@ -116,14 +117,14 @@ func TestStrangersAreSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"k8s.io/client-go/rest, imported by plimsoll/series", "github.com/aws/smithy-go, imported by github.com/prometheus/sigv4/v2"}
+	want := []string{"k8s.io/client-go/rest, imported by plimsoll/watch/series", "github.com/aws/smithy-go, imported by github.com/prometheus/sigv4/v2"}
 	if got := strangersIn(all); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// TestNothingNeedsC holds the reason for which the program may be built with CGO_ENABLED=0: where C is at hand, only the
-// packages below use it, and each of them has the same in Go.
+// TestNothingNeedsC holds the reason for which the program may be built with CGO_ENABLED=0: where C is at hand, only
+// the packages below use it, and each of them has the same in Go.
 func TestNothingNeedsC(t *testing.T) {
 	spared := []string{"net", "os/user", "runtime/cgo"}
 	for _, p := range parts(t, "CGO_ENABLED=1") {

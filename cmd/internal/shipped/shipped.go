@@ -1,8 +1,8 @@
-// Package shipped knows what the program carries of others: the notices of their licenses, which the program prints. Its
-// tests hold the notices current, and hold out what nobody needs: clients of clouds and clusters, which packages of
+// Package shipped holds the notices of the licenses of other modules in the program, which the program prints. Its
+// tests keep the notices current, and keep unneeded packages out: clients of clouds and clusters, which packages of
 // Prometheus import for the sake of their configuration, and code that needs a C library.
 //
-// The package refuses to know what the program does.
+// The package does not know the purpose of the program.
 package shipped
 
 import _ "embed"

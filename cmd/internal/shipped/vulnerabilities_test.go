@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestVulnerabilitiesAreFoundOrNotChecked runs the script with a program in the place of govulncheck, which answers -version and a scan as
-// it is told to.
+// TestVulnerabilitiesAreFoundOrNotChecked runs the script with a program in the place of govulncheck, which answers
+// -version and a scan as configured.
 func TestVulnerabilitiesAreFoundOrNotChecked(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")

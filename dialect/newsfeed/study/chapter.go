@@ -8,50 +8,21 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/stats"
+	"plimsoll/dialect"
+	"plimsoll/judge/stats"
 )
 
-// A Chapter is what a report says beside its own tables.
-type Chapter struct {
-	Title  string
-	Leads  []string // sentences for the beginning of the report
-	Notes  []string // paragraphs
-	Tables []Table
-	Charts []Chart
-}
-
-// A Table is a table of texts; heads that begin with ">" are of numbers.
-type Table struct {
-	Title string
-	Head  []string
-	Rows  [][]string
-	Notes []string
-}
-
-// A Chart draws lines of one figure.
-type Chart struct {
-	Name, Title, Unit string
-	Lines             []Line
-}
-
-// A Line is the runs of one arm, or of one of its sides.
-type Line struct {
-	Label string
-	Index int // of its color
-	Runs  []Curve
-}
-
-// Setting is what a chapter has to know besides runs.
+// Setting holds the inputs of a chapter besides runs.
 type Setting struct {
-	Arms []Arm // in the order of the tables
-	// Stores says what plays the part of each other store: "wide: built-in, in the place of Cassandra".
+	Arms []StudiedArm // in the order of the tables
+	// Stores names the program behind each other store: "wide: built-in, in the place of Cassandra".
 	Stores string
 }
 
 // Compare makes the chapter. Runs are the judged ones.
-func Compare(set Setting, runs []Run) Chapter {
-	c := Chapter{Title: "Beside the study"}
-	findings := make([]Finding, 0, 6)
+func Compare(set Setting, runs []RunFigures) dialect.Supplement {
+	c := dialect.Supplement{Title: "Beside the study"}
+	findings := make([]ClaimResult, 0, 6)
 	for _, claim := range Claims() {
 		findings = append(findings, claim.Judge(set.Arms, runs))
 	}
@@ -68,14 +39,14 @@ func Compare(set Setting, runs []Run) Chapter {
 }
 
 // leadOf is the two figures that the study is known for.
-func leadOf(f Finding) []string {
+func leadOf(f ClaimResult) []string {
 	if f.Latency || f.Vague || f.N == 0 {
 		return nil
 	}
 	return []string{f.Sentence}
 }
 
-func sentences(fs []Finding) (out []string) {
+func sentences(fs []ClaimResult) (out []string) {
 	for _, f := range fs {
 		out = append(out, strings.TrimSuffix(f.Sentence, ".")+".")
 	}
@@ -83,7 +54,7 @@ func sentences(fs []Finding) (out []string) {
 }
 
 // of returns the runs of an arm.
-func of(runs []Run, arm string) (out []Run) {
+func of(runs []RunFigures, arm string) (out []RunFigures) {
 	for _, r := range runs {
 		if r.Arm == arm {
 			out = append(out, r)
@@ -92,8 +63,8 @@ func of(runs []Run, arm string) (out []Run) {
 	return out
 }
 
-// mean returns the geometric mean of a figure over runs and its interval; NaN for what is not known.
-func mean(runs []Run, figure func(Run) float64) (v, lo, hi float64) {
+// mean returns the geometric mean of a figure over runs and its interval; NaN if unknown.
+func mean(runs []RunFigures, figure func(RunFigures) float64) (v, lo, hi float64) {
 	nan := math.NaN()
 	logs := make([]float64, 0, len(runs))
 	for _, r := range runs {
@@ -111,10 +82,10 @@ func mean(runs []Run, figure func(Run) float64) (v, lo, hi float64) {
 	return math.Exp(s.Mean()), math.Exp(in.Lo), math.Exp(in.Hi)
 }
 
-func clientRate(r Run) float64 { return r.Client.PerMinute }
+func clientRate(r RunFigures) float64 { return r.Client.PerMinute }
 
 // absolute sets the throughputs beside the published ones.
-func absolute(set Setting, runs []Run) string {
+func absolute(set Setting, runs []RunFigures) string {
 	published := map[Variant]float64{mysqlPlain: publishedMySQL, postgresPlain: publishedPostgreSQL, bridged: publishedBridge}
 	var parts []string
 	for _, a := range set.Arms {
@@ -142,8 +113,8 @@ func absolute(set Setting, runs []Run) string {
 	return text
 }
 
-// why says what the runs and the published figures themselves tell of the differences.
-func why(set Setting, runs []Run) (out []string) {
+// why explains the differences by the runs and the published figures themselves.
+func why(set Setting, runs []RunFigures) (out []string) {
 	inFlight := publishedMySQL / 60.0 * publishedLatency / 1000
 	out = append(out, fmt.Sprintf("The published figures do not fit together: %s stories per minute of %.0f ms each are %.1f requests under way at a time, and %d threads that wait for every answer cannot have more than %d. "+
 		"Either more of them ran, or throughput and latency are of different things; no run of ours can reproduce both.",
@@ -179,8 +150,8 @@ func why(set Setting, runs []Run) (out []string) {
 	return out
 }
 
-// drift says whether the mean response climbed, as it did in the study.
-func drift(set Setting, runs []Run) string {
+// drift states whether the mean response climbed, as it did in the study.
+func drift(set Setting, runs []RunFigures) string {
 	published := math.Log(publishedLast/publishedFirst) / 60 // per minute
 	text := fmt.Sprintf("Drift: in the study the mean response climbed from %.0f to %.0f ms over an hour, %+.2f %% a minute.", publishedFirst, publishedLast, 100*published)
 	var parts []string
@@ -211,8 +182,8 @@ func drift(set Setting, runs []Run) string {
 	return text + " Here, within runs: " + strings.Join(parts, "; ") + "."
 }
 
-// law says whether all runs obey Little's law.
-func law(runs []Run) string {
+// law states whether all runs obey Little's law.
+func law(runs []RunFigures) string {
 	bad, failed := 0, uint64(0)
 	own := 0.0
 	for _, r := range runs {
@@ -235,8 +206,8 @@ func law(runs []Run) string {
 	return text
 }
 
-func claimTable(fs []Finding) Table {
-	t := Table{Title: "Published and here", Head: []string{"Comparison", ">Published", ">Here", ">Blocks", "Outcome"}}
+func claimTable(fs []ClaimResult) dialect.TextTable {
+	t := dialect.TextTable{Title: "Published and here", Head: []string{"Comparison", ">Published", ">Here", ">Blocks", "Outcome"}}
 	for _, f := range fs {
 		published, here := fmt.Sprintf("%.2f", f.Ratio), "–"
 		if f.Vague {
@@ -251,11 +222,11 @@ func claimTable(fs []Finding) Table {
 	return t
 }
 
-func armTable(set Setting, runs []Run) Table {
-	t := Table{Title: "Stories by variant", Head: []string{"Variant", "Database", "Network", ">Runs", ">Per minute", ">Mean ms, users", ">service", ">p50 ms, users", ">service", ">p95 ms, users", ">service"}}
+func armTable(set Setting, runs []RunFigures) dialect.TextTable {
+	t := dialect.TextTable{Title: "Stories by variant", Head: []string{"Variant", "Database", "Network", ">Runs", ">Per minute", ">Mean ms, users", ">service", ">p50 ms, users", ">service", ">p95 ms, users", ">service"}}
 	for _, a := range set.Arms {
 		rs := of(runs, a.Name)
-		cell := func(figure func(Run) float64) string {
+		cell := func(figure func(RunFigures) float64) string {
 			v, lo, hi := mean(rs, figure)
 			switch {
 			case math.IsNaN(v):
@@ -266,9 +237,9 @@ func armTable(set Setting, runs []Run) Table {
 			return fmt.Sprintf("%s [%s, %s]", number(v), number(lo), number(hi))
 		}
 		t.Rows = append(t.Rows, []string{a.Label, a.Server, a.Network, fmt.Sprint(len(rs)), cell(clientRate),
-			cell(func(r Run) float64 { return r.Client.Mean }), cell(func(r Run) float64 { return r.Server.Mean }),
-			cell(func(r Run) float64 { return r.Client.P50 }), cell(func(r Run) float64 { return r.Server.P50 }),
-			cell(func(r Run) float64 { return r.Client.P95 }), cell(func(r Run) float64 { return r.Server.P95 })})
+			cell(func(r RunFigures) float64 { return r.Client.Mean }), cell(func(r RunFigures) float64 { return r.Server.Mean }),
+			cell(func(r RunFigures) float64 { return r.Client.P50 }), cell(func(r RunFigures) float64 { return r.Server.P50 }),
+			cell(func(r RunFigures) float64 { return r.Client.P95 }), cell(func(r RunFigures) float64 { return r.Server.P95 })})
 	}
 	t.Notes = []string{"Geometric means over the runs with 95 % intervals. A percentile here is the mean of the runs' percentiles."}
 	return t
@@ -282,8 +253,8 @@ func number(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(v)))), v), ".")
 }
 
-func lawTable(set Setting, runs []Run) Table {
-	t := Table{Title: "Little's law", Head: []string{"Variant", ">Users", ">Under way, users", ">service", ">Tolerance", ">Own time per request", "Holds"}}
+func lawTable(set Setting, runs []RunFigures) dialect.TextTable {
+	t := dialect.TextTable{Title: "Little's law", Head: []string{"Variant", ">Users", ">Under way, users", ">service", ">Tolerance", ">Own time per request", "Holds"}}
 	for _, a := range set.Arms {
 		rs := of(runs, a.Name)
 		if len(rs) == 0 {
@@ -310,17 +281,17 @@ func lawTable(set Setting, runs []Run) Table {
 }
 
 // charts are those that the study has shown: four of each variant, and two of all.
-func charts(set Setting, runs []Run) (out []Chart) {
+func charts(set Setting, runs []RunFigures) (out []dialect.Chart) {
 	figures := []struct {
 		name, title, unit string
-		of                func(Curves) Curve
+		of                func(Curves) dialect.Curve
 	}{
-		{"throughput", "Stories per minute", "1/min", func(c Curves) Curve { return c.PerMinute }},
-		{"mean", "Mean response", "ms", func(c Curves) Curve { return c.Mean }},
-		{"median", "Median response", "ms", func(c Curves) Curve { return c.P50 }},
-		{"p95", "95th percentile", "ms", func(c Curves) Curve { return c.P95 }},
+		{"throughput", "Stories per minute", "1/min", func(c Curves) dialect.Curve { return c.PerMinute }},
+		{"mean", "Mean response", "ms", func(c Curves) dialect.Curve { return c.Mean }},
+		{"median", "Median response", "ms", func(c Curves) dialect.Curve { return c.P50 }},
+		{"p95", "95th percentile", "ms", func(c Curves) dialect.Curve { return c.P95 }},
 	}
-	curves := func(arm string, pick func(Run) Curves, figure func(Curves) Curve) (list []Curve) {
+	curves := func(arm string, pick func(RunFigures) Curves, figure func(Curves) dialect.Curve) (list []dialect.Curve) {
 		for _, r := range of(runs, arm) {
 			if c := figure(pick(r)); len(c.T) > 0 {
 				list = append(list, c)
@@ -328,18 +299,18 @@ func charts(set Setting, runs []Run) (out []Chart) {
 		}
 		return list
 	}
-	over := func(r Run) Curves { return r.Over }
-	within := func(r Run) Curves { return r.Within }
+	over := func(r RunFigures) Curves { return r.Over }
+	within := func(r RunFigures) Curves { return r.Within }
 	for _, a := range set.Arms {
 		for _, f := range figures {
-			out = append(out, Chart{Name: "study-" + a.Name + "-" + f.name, Title: f.title + ", " + a.Label, Unit: f.unit,
-				Lines: []Line{{Label: "users", Index: 0, Runs: curves(a.Name, over, f.of)}, {Label: "service", Index: 1, Runs: curves(a.Name, within, f.of)}}})
+			out = append(out, dialect.Chart{Name: "study-" + a.Name + "-" + f.name, Title: f.title + ", " + a.Label, Unit: f.unit,
+				Lines: []dialect.ChartLine{{Label: "users", Index: 0, Runs: curves(a.Name, over, f.of)}, {Label: "service", Index: 1, Runs: curves(a.Name, within, f.of)}}})
 		}
 	}
 	for _, f := range figures[:2] {
-		c := Chart{Name: "study-summary-" + f.name, Title: f.title + ", all variants", Unit: f.unit}
+		c := dialect.Chart{Name: "study-summary-" + f.name, Title: f.title + ", all variants", Unit: f.unit}
 		for i, a := range set.Arms {
-			c.Lines = append(c.Lines, Line{Label: a.Label, Index: i, Runs: curves(a.Name, over, f.of)})
+			c.Lines = append(c.Lines, dialect.ChartLine{Label: a.Label, Index: i, Runs: curves(a.Name, over, f.of)})
 		}
 		out = append(out, c)
 	}

@@ -5,10 +5,11 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/stats"
+	"plimsoll/judge/stats"
 )
 
-// What the study has published: of each variant one run, its last hour (the blog post "MySql vs PostGreSql vs Docker", 2016).
+// The published figures of the study: of each variant one run, its last hour (the blog post "MySql vs PostGreSql vs
+// Docker", 2016).
 const (
 	publishedMySQL      = 13_961 // stories per minute
 	publishedPostgreSQL = 15_502
@@ -19,14 +20,14 @@ const (
 	publishedLast       = 60.0
 )
 
-// A Variant is what one of the study's runs differed in.
+// A Variant identifies one of the study's runs.
 type Variant struct {
 	Engine  string // postgresql or mysql
 	Network string // none, bridge or host
 }
 
-// An Arm is a variant of ours.
-type Arm struct {
+// A StudiedArm is a variant of ours.
+type StudiedArm struct {
 	Name, Label string
 	Variant
 	// Server is the database's own name with its version.
@@ -62,7 +63,7 @@ func Claims() []Claim {
 	}
 }
 
-// An Outcome is what became of a claim.
+// An Outcome is the result of a claim.
 type Outcome string
 
 // The outcomes.
@@ -78,23 +79,26 @@ const (
 const (
 	minBlocks = stats.MinPairs // for more than an indication
 	level     = 0.95           // of intervals
-	similar   = 0.05           // up to which two figures are "very similar": the runs of the study vary by 4 to 8 % from minute to minute
+	// similar is the difference up to which two figures are "very similar": the runs of the study vary by 4 to 8 %
+	// from minute to minute.
+	similar = 0.05
 )
 
-// A Finding is a claim beside our ratio, over N blocks that have both arms. Lo and Hi are NaN where there is no interval.
-type Finding struct {
+// A ClaimResult is a claim beside our ratio, over N blocks that have both arms. Lo and Hi are NaN where there is no
+// interval.
+type ClaimResult struct {
 	Claim
 	Here, Lo, Hi float64
 	N            int
 	Outcome      Outcome
 	Sentence     string
-	// ServerSide says that the mean response is the service's own, as the study's was.
+	// ServerSide reports that the mean response is the service's own, as the study's was.
 	ServerSide bool
 }
 
 // Judge sets a claim beside the runs. It takes the first arm of each variant.
-func (c Claim) Judge(arms []Arm, runs []Run) Finding {
-	f := Finding{Claim: c, Here: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Outcome: NotTested}
+func (c Claim) Judge(arms []StudiedArm, runs []RunFigures) ClaimResult {
+	f := ClaimResult{Claim: c, Here: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Outcome: NotTested}
 	base, ok1 := armOf(arms, c.Base)
 	fresh, ok2 := armOf(arms, c.New)
 	if !ok1 || !ok2 {
@@ -121,27 +125,27 @@ func (c Claim) Judge(arms []Arm, runs []Run) Finding {
 }
 
 // of returns the figure that the claim is about.
-func (c Claim) of(server bool) func(Run) float64 {
+func (c Claim) of(server bool) func(RunFigures) float64 {
 	switch {
 	case !c.Latency:
-		return func(r Run) float64 { return r.Client.PerMinute }
+		return func(r RunFigures) float64 { return r.Client.PerMinute }
 	case server:
-		return func(r Run) float64 { return r.Server.Mean }
+		return func(r RunFigures) float64 { return r.Server.Mean }
 	}
-	return func(r Run) float64 { return r.Client.Mean }
+	return func(r RunFigures) float64 { return r.Client.Mean }
 }
 
-func armOf(arms []Arm, v Variant) (Arm, bool) {
+func armOf(arms []StudiedArm, v Variant) (StudiedArm, bool) {
 	for _, a := range arms {
 		if a.Variant == v {
 			return a, true
 		}
 	}
-	return Arm{}, false
+	return StudiedArm{}, false
 }
 
 // paired returns a figure of two arms in the blocks that have both.
-func paired(runs []Run, base, fresh string, of func(Run) float64) (before, after []float64) {
+func paired(runs []RunFigures, base, fresh string, of func(RunFigures) float64) (before, after []float64) {
 	blocks := map[int][2]float64{}
 	var order []int
 	for _, r := range runs {
@@ -166,7 +170,7 @@ func paired(runs []Run, base, fresh string, of func(Run) float64) (before, after
 }
 
 // outcome follows from the interval alone.
-func (f *Finding) outcome() Outcome {
+func (f *ClaimResult) outcome() Outcome {
 	inside := func(x float64) bool { return f.Lo <= x && x <= f.Hi }
 	switch {
 	case math.IsNaN(f.Lo):
@@ -197,14 +201,14 @@ func (c Claim) published() string {
 }
 
 // here is our ratio with its interval.
-func (f *Finding) here() string {
+func (f *ClaimResult) here() string {
 	if math.IsNaN(f.Lo) {
 		return fmt.Sprintf("%.2f", f.Here)
 	}
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", f.Here, f.Lo, f.Hi)
 }
 
-func (f *Finding) text() string {
+func (f *ClaimResult) text() string {
 	var b strings.Builder
 	side := ""
 	if f.Latency {

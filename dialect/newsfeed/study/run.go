@@ -5,10 +5,10 @@ import (
 	"math"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/record"
-	"plimsoll/stats"
-	"plimsoll/workload"
+	"plimsoll/dialect"
+	"plimsoll/judge/stats"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
 )
 
 // story is the operation that the study measured.
@@ -19,21 +19,19 @@ type Figures struct {
 	PerMinute, Mean, P50, P95 float64
 }
 
-// A Curve is one figure over the measured time: seconds since its beginning.
-type Curve struct{ T, V []float64 }
-
 // Curves are those that the study has shown of each variant.
-type Curves struct{ PerMinute, Mean, P50, P95 Curve }
+type Curves struct{ PerMinute, Mean, P50, P95 dialect.Curve }
 
-// A Run is what one run says of stories.
-type Run struct {
+// A RunFigures holds the figures of one run about stories.
+type RunFigures struct {
 	ID     string
 	Arm    string // name
 	Block  int
 	Client Figures
 	Server Figures // all 0 without telemetry
 	Law    Law
-	// Slope is the drift of the mean response, as a part of it per minute (Theil and Sen, of the logarithms); NaN if it is not known.
+	// Slope is the drift of the mean response, as a part of it per minute (Theil and Sen, of the logarithms); NaN if
+	// it is not known.
 	Slope float64
 	// Shares is which part of the service's time for all requests each store took, by role; nil if it is not known.
 	Shares map[string]float64
@@ -41,8 +39,8 @@ type Run struct {
 	Over, Within Curves
 }
 
-// step returns how much time one point of a curve stands for: a minute if there are ten of them, else a whole number of seconds so
-// that there are about a dozen points.
+// step returns how much time one point of a curve stands for: a minute if there are ten of them, else a whole number
+// of seconds so that there are about a dozen points.
 func step(span time.Duration) time.Duration {
 	if span >= 10*time.Minute {
 		return time.Minute
@@ -50,21 +48,17 @@ func step(span time.Duration) time.Duration {
 	return max(time.Second, (span / 12).Truncate(time.Second))
 }
 
-// Read reads a run that was measured; ok is false for one without stories.
-func Read(r *record.Run) (out Run, ok bool, err error) {
-	ph, measured := r.Manifest.Phase("measure")
-	if !measured {
-		return out, false, nil
-	}
-	out = Run{ID: r.Manifest.ID, Arm: r.Manifest.Arm, Block: r.Manifest.Block, Slope: math.NaN()}
-	out.Law = Law{Users: ph.Users, Span: ph.To - ph.From}
+// Read reads a run that was measured; ok is false for one without stories. Arm and Shares are left to the caller.
+func Read(r dialect.JudgedRun) (out RunFigures, ok bool, err error) {
+	out = RunFigures{ID: r.ID, Block: r.Block, Slope: math.NaN()}
+	out.Law = Law{Users: r.Users, Span: r.To - r.From}
 	width := step(out.Law.Span)
-	client, server := newBins(ph, width), newBins(ph, width)
-	all, seconds := measure.NewWindow("op"), newBins(ph, time.Second)
-	if _, err = r.EachSecond(func(second int, ws []*measure.Window) bool {
+	client, server := newBins(r, width), newBins(r, width)
+	all, seconds := measure.NewWindow("op"), newBins(r, time.Second)
+	if err = r.EachSecond(func(second int, ws []*measure.Window) bool {
 		at := time.Duration(second) * time.Second
 		for _, w := range ws {
-			if at < ph.From || at >= ph.To || !workload.Steady(w.Name) {
+			if at < r.From || at >= r.To || !workload.Steady(w.Name) {
 				continue
 			}
 			all.Merge(w)
@@ -73,21 +67,17 @@ func Read(r *record.Run) (out Run, ok bool, err error) {
 				seconds.add(at, w)
 			}
 		}
-		return at < ph.To
+		return at < r.To
 	}); err != nil {
 		return out, false, err
 	}
 	out.Law.Response, out.Law.Longest = all.Response.Sum(), all.Response.Max()
 	out.Law.Requests, out.Law.Failed = all.Count(), all.Count()-all.Response.Count()
-	told, err := r.Telemetry()
-	if err != nil {
-		return out, false, err
-	}
-	if told != nil && told.Note == "" { // else it is of the first part only
-		if err := r.EachTelemetrySecond(func(second int, ws []*measure.Window) bool {
+	if r.EachServerSecond != nil {
+		if err := r.EachServerSecond(func(second int, ws []*measure.Window) bool {
 			at := time.Duration(second) * time.Second
 			for _, w := range ws {
-				if at < ph.From || at >= ph.To {
+				if at < r.From || at >= r.To {
 					continue
 				}
 				out.Law.Server += w.Response.Sum()
@@ -95,9 +85,9 @@ func Read(r *record.Run) (out Run, ok bool, err error) {
 					server.add(at, w)
 				}
 			}
-			return at < ph.To
+			return at < r.To
 		}); err != nil {
-			return out, false, fmt.Errorf("telemetry of %s: %w", r.Manifest.ID, err)
+			return out, false, fmt.Errorf("telemetry of %s: %w", r.ID, err)
 		}
 	}
 	out.Client, out.Over = client.figures(), client.curves()
@@ -113,8 +103,8 @@ type bins struct {
 	whole             *measure.Window
 }
 
-func newBins(ph record.Phase, width time.Duration) *bins {
-	b := &bins{from: ph.From, span: ph.To - ph.From, width: width, whole: measure.NewWindow(story)}
+func newBins(r dialect.JudgedRun, width time.Duration) *bins {
+	b := &bins{from: r.From, span: r.To - r.From, width: width, whole: measure.NewWindow(story)}
 	b.list = make([]*measure.Window, b.span/width)
 	return b
 }
@@ -155,7 +145,7 @@ func (b *bins) curves() (c Curves) {
 		}
 		at := float64(i) * b.width.Seconds()
 		for _, x := range []struct {
-			to *Curve
+			to *dialect.Curve
 			v  float64
 		}{{&c.PerMinute, perMinute(w, b.width)}, {&c.Mean, ms(w.Response.Mean())}, {&c.P50, ms(w.Response.Quantile(0.50))}, {&c.P95, ms(w.Response.Quantile(0.95))}} {
 			x.to.T, x.to.V = append(x.to.T, at), append(x.to.V, x.v)

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/measure"
-	"plimsoll/record"
+	"plimsoll/dialect"
+	"plimsoll/load/measure"
+	"plimsoll/run/record"
 )
 
 // TestThePublishedFiguresBreakTheLaw: 13,961 stories a minute of 51 ms are 11.9 requests at a time, of three threads.
@@ -28,7 +29,8 @@ func TestThePublishedFiguresBreakTheLaw(t *testing.T) {
 	}
 }
 
-// TestTheLawOfALoop simulates users in a closed loop, cut anywhere: the law holds always, and not when a figure is wrong.
+// TestTheLawOfALoop simulates users in a closed loop, cut anywhere: the law holds always, and not when a figure is
+// wrong.
 func TestTheLawOfALoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 200 {
@@ -67,13 +69,13 @@ func TestTheLawOfALoop(t *testing.T) {
 	}
 }
 
-var arms = []Arm{
+var arms = []StudiedArm{
 	{Name: "base", Label: "MySQL", Variant: mysqlPlain, Server: "MariaDB 10.11"}, {Name: "pg", Label: "PostgreSQL", Variant: postgresPlain},
 	{Name: "bridge", Label: "bridge", Variant: bridged}, {Name: "host", Label: "host", Variant: hosted},
 }
 
 // played is a comparison: by arm, the factor of its throughput and mean response; noise is the spread of single runs.
-func played(blocks int, noise float64, factors map[string][2]float64) (runs []Run) {
+func played(blocks int, noise float64, factors map[string][2]float64) (runs []RunFigures) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for b := 1; b <= blocks; b++ {
 		for _, a := range arms {
@@ -85,9 +87,9 @@ func played(blocks int, noise float64, factors map[string][2]float64) (runs []Ru
 			x := Figures{PerMinute: 60_000 * f[0] * wobble(), Mean: 1.5 * f[1] * wobble(), P50: 1, P95: 3}
 			server := x
 			server.Mean *= 0.8
-			curve := Curve{T: []float64{0.5, 1.5}, V: []float64{1, 2}}
+			curve := dialect.Curve{T: []float64{0.5, 1.5}, V: []float64{1, 2}}
 			all := Curves{curve, curve, curve, curve}
-			runs = append(runs, Run{ID: fmt.Sprint(a.Name, b), Arm: a.Name, Block: b, Client: x, Server: server, Over: all, Within: all,
+			runs = append(runs, RunFigures{ID: fmt.Sprint(a.Name, b), Arm: a.Name, Block: b, Client: x, Server: server, Over: all, Within: all,
 				Slope: 0.001 * rng.NormFloat64(), Shares: map[string]float64{"database": 0.25, "wide": 0.5},
 				Law: Law{Users: 3, Span: 20 * time.Second, Response: 57 * time.Second, Server: 48 * time.Second, Longest: 30 * time.Millisecond, Requests: 40_000}})
 		}
@@ -139,7 +141,8 @@ func TestWhatBecomesOfAClaim(t *testing.T) {
 	}
 }
 
-// TestWordsWithoutAFigure: what was "very similar" reproduces when our interval lies within five per cent, and only then.
+// TestWordsWithoutAFigure: a "very similar" pair reproduces when our interval lies within five per cent, and only
+// then.
 func TestWordsWithoutAFigure(t *testing.T) {
 	host := Claims()[4]
 	for _, c := range []struct {
@@ -205,7 +208,7 @@ func TestTheChapter(t *testing.T) {
 	if text := law(runs); !strings.Contains(text, "in 23 of 24") || !strings.Contains(text, "do not believe") {
 		t.Errorf("of a wrong run: %s", text)
 	}
-	// Little is no reason to fail: two arms, one block, no telemetry.
+	// Little is not a reason to fail: two arms, one block, no telemetry.
 	bare := played(1, 0.01, map[string][2]float64{"base": {1, 1}})
 	bare[0].Server, bare[0].Law.Server, bare[0].Shares, bare[0].Slope, bare[0].Within = Figures{}, 0, nil, math.NaN(), Curves{}
 	if text := fmt.Sprint(Compare(Setting{Arms: arms[:2]}, bare)); strings.Contains(text, "%!") {
@@ -231,7 +234,7 @@ func TestDriftIsSeen(t *testing.T) {
 }
 
 // readBack writes a run, its users' seconds and the service's, and reads it again.
-func readBack(t *testing.T, m record.Manifest, users [][]*measure.Window, told record.Telemetry, server []*measure.Window, phases ...record.Phase) Run {
+func readBack(t *testing.T, m record.Manifest, users [][]*measure.Window, told record.Telemetry, server []*measure.Window, phases ...record.Phase) RunFigures {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "r")
 	w, err := record.Create(dir, m)
@@ -253,7 +256,15 @@ func readBack(t *testing.T, m record.Manifest, users [][]*measure.Window, told r
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := Read(r)
+	ph, _ := r.Manifest.Phase("measure")
+	judged := dialect.JudgedRun{ID: m.ID, Block: m.Block, Users: ph.Users, From: ph.From, To: ph.To, EachSecond: func(fn func(int, []*measure.Window) bool) error {
+		_, err := r.EachSecond(fn)
+		return err
+	}}
+	if told.Note == "" {
+		judged.EachServerSecond = r.EachTelemetrySecond
+	}
+	got, ok, err := Read(judged)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -268,7 +279,8 @@ func window(name string, n int, d time.Duration) *measure.Window {
 	return x
 }
 
-// TestARunIsRead: figures, curves, drift and the law's sums come out of what is on disk, of the measured phase alone.
+// TestARunIsRead: figures, curves, drift and the law's sums are read from the files on disk, of the measured phase
+// alone.
 func TestARunIsRead(t *testing.T) {
 	var users [][]*measure.Window
 	var server []*measure.Window

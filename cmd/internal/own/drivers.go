@@ -1,0 +1,77 @@
+package own
+
+import (
+	"fmt"
+	"regexp"
+
+	"plimsoll/dialect/mattermost"
+	"plimsoll/dialect/newsfeed"
+	data "plimsoll/reference/dataset/refchat"
+	"plimsoll/reference/refchat"
+	"plimsoll/rig"
+	"plimsoll/target"
+	"plimsoll/target/process"
+)
+
+// Drivers is the registry of the drivers that start this program's own servers, by the names that the dialects give
+// them.
+var Drivers = map[string]rig.OwnDriver{
+	mattermost.Refchat: {
+		Configure:  func(conf *process.Config, _ string, _ rig.Side) { conf.Command = refchatCommand },
+		CheckFault: refchat.CheckFault,
+		Data:       refchat.SchemaVersion, UserPassword: data.DefaultPassword,
+	},
+	mattermost.Refnull: {Configure: func(conf *process.Config, _ string, _ rig.Side) {
+		conf.Databases, conf.Command = nil, refnullCommand
+	}},
+	newsfeed.Driver: {Configure: func(conf *process.Config, profile string, at rig.Side) {
+		conf.Database = newsfeed.Driver
+		conf.Command, conf.Companions = feedCommand(profile), feedCompanions(profile, at)
+	}, Telemetry: feedTelemetry},
+}
+
+// refchatCommand starts this program's reference server, or another build of it.
+func refchatCommand(spec target.Spec, in process.Instance) (process.Command, error) {
+	args := []string{mattermost.Refchat, "-listen=${HOSTPORT}"}
+	if v := played(spec.Version); v != "" {
+		args = append(args, "-version="+v)
+	}
+	if spec.Instances > 1 || spec.Dataset != "" {
+		args = append(args, "-files=${DIR}/files")
+	}
+	if spec.Instances > 1 {
+		args = append(args, fmt.Sprintf("-bus=127.0.0.1:%d", in.Ports[1]))
+		for i, p := range in.Peers {
+			if i != in.Index {
+				args = append(args, fmt.Sprintf("-peer=127.0.0.1:%d", p[1]))
+			}
+		}
+	}
+	cores := len(spec.CPUs)
+	env := map[string]string{"REFCHAT_DSN": "${DSN}"}
+	if cores > 0 {
+		env["GOMAXPROCS"] = fmt.Sprint(cores)
+	}
+	return process.Command{Path: spec.Binary, Args: append(args, spec.Args...), Env: env}, nil
+}
+
+// refnullCommand starts this program's null server.
+func refnullCommand(spec target.Spec, _ process.Instance) (process.Command, error) {
+	env := map[string]string{}
+	if n := len(spec.CPUs); n > 0 {
+		env["GOMAXPROCS"] = fmt.Sprint(n)
+	}
+	return process.Command{Path: spec.Binary, Args: append([]string{mattermost.Refnull, "-listen=${HOSTPORT}"}, spec.Args...), Env: env}, nil
+}
+
+// releaseRE is the form of the releases that the reference server plays.
+var releaseRE = regexp.MustCompile(`^[0-9]{1,9}\.[0-9]{1,9}(\.[0-9]{1,9}(-[0-9A-Za-z.]+)?)?$`)
+
+// played returns the version of a plan that the reference server is to play, or "" for one that is only a text for
+// people: with another form it would not start.
+func played(v string) string {
+	if !releaseRE.MatchString(v) {
+		return ""
+	}
+	return v
+}

@@ -1,0 +1,114 @@
+package dialect
+
+import (
+	"context"
+
+	"plimsoll/plan"
+)
+
+// A Dialect is all that Plimsoll knows about one kind of server. It is a value without state: its functions may be
+// called from several goroutines.
+type Dialect struct {
+	// Name identifies the dialect, such as "mattermost". Title stands for its servers in sentences: "the news feed".
+	Name, Title string
+	// Behaviors makes the behaviors of simulated users.
+	Behaviors Registry
+	// Drivers are those that deploy the dialect's own reference servers.
+	Drivers  []ServerDriver
+	Settings Settings
+	// Weighted names the behavior whose users draw their actions by weight, and Mixes returns the weights by mix and
+	// action, of which only the ratios count; "" and nil if there is none.
+	Weighted string
+	Mixes    func() map[string]map[string]float64
+	// Ops returns the operations of the steady state, of which rules may speak. Apart returns the series of logins
+	// and storms, which are not part of the steady state; nil if there are none.
+	Ops, Apart func() []string
+	// Refused reports whether the text of a failed operation shows that something between the users and the server
+	// refused it; nil if the dialect cannot tell.
+	Refused func(text string) bool
+
+	// Rules returns the default rules of a search beside those about the client's view, which are the same for every
+	// server. scraped reports whether the metrics of the plan's target are read.
+	Rules func(p *plan.Plan, scraped bool) []string
+	// Graphs are those of reports. See [Set.Graphs].
+	Graphs []GraphQuery
+	// Indicators are signs of a server's limits, beside those that every system shows.
+	Indicators []Sign
+	// Metrics are the metrics that a server exposes about itself.
+	Metrics Metrics
+	// Pages returns the supplements that a comparison's report has beside its own; nil if the dialect has none.
+	Pages func(context.Context, Compared) ([]Supplement, error)
+}
+
+// Settings are those that workload.params of a plan may hold.
+type Settings struct {
+	// Params lists the settings, and Secrets those whose values are secrets, with their meaning.
+	Params, Secrets map[string]string
+	// Check reports everything that is wrong with values, as [SettingError]s that may be joined.
+	Check func(params map[string]string) error
+	// CheckStorm reports a problem with the settings of a kind of storm; "" if there is none. It is nil in a dialect
+	// without storms.
+	CheckStorm func(kind string, params map[string]string) (key, problem string)
+}
+
+// A ServerDriver describes one way to deploy a dialect's own reference server. The code that deploys it is found by
+// its name.
+type ServerDriver struct {
+	Name string
+	// Roles are the processes that can be watched.
+	Roles []string
+	// Profiles are the accepted values of target.profile, the usual one first.
+	Profiles []string
+	// Ready and Metrics are the paths of the pages that report that the server is ready, and its metrics. Without
+	// Metrics it has none.
+	Ready, Metrics string
+	// Secrets are passed to the server in its environment: names of secrets, by variable.
+	Secrets map[string]string
+	// NeedsDatabase reports that the server does not run without a database.
+	NeedsDatabase bool
+}
+
+// Metrics names the metrics that servers of a dialect expose about themselves, in Prometheus's
+// format.
+type Metrics struct {
+	// Prefix stands before the usual names of the metrics about the process, such as process_cpu_seconds_total; often
+	// "".
+	Prefix string
+	// Stores are those of calls to the server's stores.
+	Stores []CallTimes
+	// Gauges are compared between arms.
+	Gauges []Gauge
+}
+
+// A CallTimes is a histogram of how long calls take, in seconds, and the labels that tell them apart.
+type CallTimes struct {
+	Metric string
+	By     []string
+}
+
+// A Gauge is one number about a server over a stretch of time.
+type Gauge struct {
+	Name, Unit string
+	// Query is PromQL over the stretch $w.
+	Query string
+	// Higher reports that more is better.
+	Higher bool
+	// Floor is the smallest difference that matters, in Unit.
+	Floor float64
+}
+
+// A Sign speaks for one limiter in the series of a run.
+type Sign struct {
+	// Limiter is the name in package verdict of the limiter that the sign indicates.
+	Limiter string
+	// Loss reports that work was lost or refused; otherwise it waited.
+	Loss bool
+	// What describes the sign in words, without the role.
+	What string
+	// Query is PromQL with one line for each role; $w is the rate window, $inflight the requests under way. Dose is
+	// PromQL for the value that must rise with the load, if that is not Query itself.
+	Query, Dose string
+	// Limit is the value at and above which the sign speaks for its limiter, in Unit.
+	Limit float64
+	Unit  string
+}

@@ -1,0 +1,326 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/internal/plain"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+)
+
+const root = "/api/v4" // of all paths
+
+// A Recorder takes finished ops; workload.User is one.
+type Recorder interface {
+	// Begin records that an op is under way; Done follows unless the run ends first, and returns when the op was due,
+	// as an offset from the epoch.
+	Begin(n measure.Name)
+	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
+}
+
+// A Client is one user's side of the API. Each method makes one request and records one op; its error is an
+// [*OpError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use; a
+// [Socket] obtained from it is separate.
+type Client struct {
+	http    *wire.Client
+	wsURL   string
+	agent   string
+	timeout time.Duration
+	token   string
+	rec     Recorder
+	table   *Table
+	note    func(error) // called with every failed op; may be nil
+	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	secrets *plain.Secrets
+
+	collapse   bool
+	connection string // id of the client's WebSocket, see SetSocket
+}
+
+// A ClientConfig describes a [Client].
+type ClientConfig struct {
+	URL       string        // base URL of the server, http or https
+	Token     string        // session, personal or bot token; see also SetToken
+	Timeout   time.Duration // of one operation; 0 means wire.DefaultTimeout
+	UserAgent string
+	Recorder  Recorder // required
+	Table     *Table   // required
+	Note      func(error)
+	// Collapse makes the client show replies in their threads alone: lists of a channel's posts are of roots, and
+	// viewing a channel leaves its threads unread. Only servers with collapsed threads support it.
+	Collapse bool
+	Dial     func(ctx context.Context, network, addr string) (net.Conn, error) // nil means the usual way
+	// Secrets gets every token that the client sends or is issued. If nil, tokens are not redacted.
+	Secrets *plain.Secrets
+}
+
+// NewClient returns a client without a connection.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
+	if err != nil {
+		return nil, err
+	}
+	cfg.Secrets.Add(cfg.Token)
+	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + root + "/websocket"
+	return &Client{
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets,
+	}, nil
+}
+
+// ownEvents are the calls whose event the web app does not receive itself: it names its connection.
+var ownEvents = map[op]bool{
+	opUpsertDraft: true, opDeleteDraft: true, opSchedulePost: true, opUpdateScheduled: true, opDeleteScheduled: true,
+	opAddBookmark: true, opUpdateBookmark: true, opSortBookmark: true, opDeleteBookmark: true,
+}
+
+// SetSocket sets the client's WebSocket: it gets no events of the client's own actions, where the server can leave
+// them out. nil means none.
+func (c *Client) SetSocket(s *Socket) {
+	c.connection = ""
+	if s != nil {
+		c.connection = s.born.String()
+	}
+}
+
+// SetToken changes the token that later calls send.
+func (c *Client) SetToken(token string) {
+	c.secrets.Add(token)
+	c.token = token
+}
+
+// Recorder returns the recorder of the client's calls.
+func (c *Client) Recorder() Recorder { return c.rec }
+
+// Timeout returns how long one operation may take; 0 means wire.DefaultTimeout.
+func (c *Client) Timeout() time.Duration { return c.timeout }
+
+// Table returns the names under which calls are recorded.
+func (c *Client) Table() *Table { return c.table }
+
+// Lend makes the client's next calls those of a recorder, under its names and with a token that
+// [ClientConfig.Secrets] knows.
+func (c *Client) Lend(rec Recorder, t *Table, token string) { c.rec, c.table, c.token = rec, t, token }
+
+// SetTable changes the names under which later calls are recorded.
+func (c *Client) SetTable(t *Table) { c.table = t }
+
+// Close closes the connection.
+func (c *Client) Close() { _ = c.http.Close() } // it has no errors worth a word
+
+// bodies holds buffers for request bodies, so that an idle user holds none.
+var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+
+// call makes a request and records it. ok lists the statuses that mean success; read, if not nil, reads the needed
+// fields of the answer and returns an error if the answer does not show the effect.
+func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*wire.Response) error, ok ...int) error {
+	req.Token = c.token
+	if c.connection != "" && ownEvents[o] {
+		req.Header = append(req.Header, wire.Field{Name: "Connection-Id", Value: c.connection})
+	}
+	if req.Body != nil && req.ContentType == "" {
+		req.ContentType = "application/json"
+	}
+	req.MaxBody = mostBody(o)
+	c.rec.Begin(c.table.names[o])
+	resp, err := c.http.Do(ctx, req)
+	defer c.http.Release()
+	if over(ctx, err) {
+		return context.Cause(ctx)
+	}
+	var e *OpError
+	if err != nil {
+		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+	} else {
+		good := false
+		for _, s := range ok {
+			good = good || s == resp.Status
+		}
+		switch {
+		case !good:
+			e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status}
+			refusal(e, resp)
+		case read != nil:
+			if err := c.decode(resp, read); err != nil {
+				e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+				if challenge(resp) {
+					e.Proxy = challenged
+				}
+			}
+		}
+	}
+	class := measure.OK
+	if e != nil {
+		e.Expected = c.table.prefix == "" && anticipated(o, e) // of the steady state, where it is counted
+		if !e.Expected {
+			class = e.Class
+		}
+	}
+	due := c.rec.Done(c.table.names[o], resp.Due, resp.Sent, resp.Done, class, resp.BodyBytes)
+	switch {
+	case e == nil:
+	case e.Expected: // the object of the rest of the action does not exist, and nothing failed
+		c.table.anticipated(o, e, due)
+		return e
+	default:
+		if class == measure.Status4xx || class == measure.Status5xx {
+			c.table.answered(o, e.Status, due)
+		}
+		if c.note != nil {
+			c.note(e)
+		}
+		return e
+	}
+	return nil
+}
+
+// mostBody returns how large the answer to a call may be, in bytes; 0 is wire's own limit, which is enough for every
+// page.
+func mostBody(o op) int64 {
+	switch o {
+	case opMyChannels, opMyChannelMembers, opTeamChannels, opTeamChannelMembers, opPreferences, opCategories, opGetThread:
+		return 16 << 20 // lists that come whole
+	case opFile:
+		return 128 << 20 // nothing of it is kept; servers accept attachments of 100 MB unless they are set up otherwise
+	}
+	return 0
+}
+
+// decode calls read with memory reserved for the values decoded from a large answer: identifiers, names and times
+// take less than the text that they are in, and slices that grow are there twice.
+func (c *Client) decode(resp *wire.Response, read func(*wire.Response) error) (err error) {
+	defer boundary.Recover("reading an answer", &err)
+	if n := int64(len(resp.Body)); n > 64<<10 {
+		if err := c.http.Reserve(2 * n); err != nil {
+			return err
+		}
+	}
+	return read(resp)
+}
+
+// send posts a JSON body that build appends.
+func (c *Client) send(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+	return c.sendAs(ctx, "POST", o, path, build, read, ok...)
+}
+
+// ask is send for a request that reads, or may be sent twice: it is repeated if the server closed the idle connection
+// at that moment, as those of browsers are.
+func (c *Client) ask(ctx context.Context, o op, path string, build func([]byte) []byte, read func(*wire.Response) error) error {
+	return c.sendReq(ctx, o, wire.Request{Method: "POST", Path: root + path, Repeatable: true}, build, read, 200)
+}
+
+// sendAs is send with another method.
+func (c *Client) sendAs(ctx context.Context, method string, o op, path string, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+	return c.sendReq(ctx, o, wire.Request{Method: method, Path: root + path}, build, read, ok...)
+}
+
+func (c *Client) sendReq(ctx context.Context, o op, req wire.Request, build func([]byte) []byte, read func(*wire.Response) error, ok ...int) error {
+	buf := bodies.Get().(*[]byte)
+	*buf = build((*buf)[:0])
+	req.Body = *buf
+	err := c.call(ctx, o, &req, read, ok...)
+	if cap(*buf) <= 64<<10 {
+		bodies.Put(buf)
+	}
+	return err
+}
+
+func (c *Client) get(ctx context.Context, o op, path string, read func(*wire.Response) error) error {
+	return c.call(ctx, o, &wire.Request{Path: root + path}, read, 200)
+}
+
+// remove deletes the object that the path names.
+func (c *Client) remove(ctx context.Context, o op, path string, read func(*wire.Response) error, ok ...int) error {
+	return c.call(ctx, o, &wire.Request{Method: "DELETE", Path: root + path}, read, ok...)
+}
+
+// ErrEffect is the error of an answer that does not show the effect of the call.
+var ErrEffect = errors.New("the answer does not show the effect")
+
+// idIn copies the member "id" (or another key) of an object into dst and requires it.
+func idIn(key string, dst *string) func(*wire.Response) error {
+	return func(resp *wire.Response) error {
+		*dst = ""
+		if err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) == key {
+				*dst = string(text(v))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		if *dst == "" {
+			return fmt.Errorf("%w: no %s", ErrEffect, key)
+		}
+		return nil
+	}
+}
+
+// texts copies the string members of an object with these keys, each to its destination. Those that are not there
+// become "".
+func texts(b []byte, keys []string, dst ...*string) error {
+	for _, d := range dst {
+		*d = ""
+	}
+	return eachField(b, func(k, v []byte) error {
+		for i, key := range keys {
+			if string(k) == key {
+				*dst[i] = string(text(v))
+			}
+		}
+		return nil
+	})
+}
+
+// eachIn is eachElement for answers that may have null for an empty list.
+func eachIn(b []byte, f func(v []byte) error) error {
+	if string(b) == "null" || string(b) == "null\n" {
+		return nil
+	}
+	return eachElement(b, f)
+}
+
+// done requires the answer {"status":"OK"}.
+func done(resp *wire.Response) error {
+	status := ""
+	if err := texts(resp.Body, []string{"status"}, &status); err != nil {
+		return err
+	}
+	if status != "OK" {
+		return fmt.Errorf("%w: status %q", ErrEffect, status)
+	}
+	return nil
+}
+
+// idsOf collects one member of each object of an array, and requires it.
+func idsOf(key string, ids *[]string) func(*wire.Response) error {
+	return func(resp *wire.Response) error {
+		return eachElement(resp.Body, func(v []byte) error {
+			id := ""
+			if err := eachField(v, func(k, v []byte) error {
+				if string(k) == key {
+					id = string(text(v))
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if id == "" {
+				return fmt.Errorf("%w: no %s", ErrEffect, key)
+			}
+			*ids = append(*ids, id)
+			return nil
+		})
+	}
+}
+
+// millis formats a server time for a query.
+func millis(t int64) string { return strconv.FormatInt(t, 10) }

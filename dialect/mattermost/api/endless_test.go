@@ -1,0 +1,65 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"plimsoll/load/measure"
+)
+
+// endless is a server whose lists have a full page of 200 whichever is asked for: the same one, or with fresh, one
+// that was never there before.
+func endless(t *testing.T, fresh bool) (url string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	fixed := []byte("[" + strings.Repeat(`{"id":"x","username":"x","user_id":"x","channel_id":"x"},`, 200-1) + `{"id":"x","username":"x","user_id":"x","channel_id":"x"}]`)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/thread"):
+			fmt.Fprint(w, `{"order":[],"posts":{},"has_next":true}`)
+		case fresh && !strings.HasPrefix(r.URL.Path, "/api/v4/users/"): // memberships are of one user
+			fmt.Fprintf(w, `[{"id":"f%d","username":"x","user_id":"f%[1]d"},%s`, n, fixed[1:])
+		default:
+			_, _ = w.Write(fixed)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, asked
+}
+
+// TestEndlessListIsAWrongAnswer: the last page that may be read of a list is an answer that does not show the effect
+// if more follow; the one before it is good.
+func TestEndlessListIsAWrongAnswer(t *testing.T) {
+	url, _ := endless(t, true)
+	c, rec := newTestClient(t, url)
+	for name, call := range map[string]func(page int) error{
+		"team_members":       func(page int) error { _, err := c.TeamMembers(t.Context(), "t", page, 200); return err },
+		"channel_members":    func(page int) error { _, err := c.ChannelMembers(t.Context(), "c", page, 200); return err },
+		"my_channel_members": func(page int) error { _, err := c.MyChannelMembers(t.Context(), "x", page, 200); return err },
+		"public_channels":    func(page int) error { _, err := c.PublicChannels(t.Context(), "t", page, 200); return err },
+		"user_report":        func(page int) error { _, err := c.UserReport(t.Context(), page, "a", "b", 50); return err },
+		"get_thread": func(page int) error {
+			_, _, err := c.ThreadPage(t.Context(), "r", page, Seen{}, 60)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := call(mostPages - 2); err != nil || rec.take() != name+":ok" {
+				t.Errorf("the last but one: %v", err)
+			}
+			err := call(mostPages - 1)
+			if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode || !strings.Contains(e.Error(), "does not end within 5000 pages") {
+				t.Errorf("the last: %v", err)
+			}
+			if got := rec.take(); got != name+":decode" {
+				t.Errorf("recorded %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// An ID is one of the server's identifiers: 26 letters and digits. The zero ID is none.
+type ID [26]byte
+
+// idOf reads an identifier. The server's have 26 bytes; a shorter one is padded, a longer one is an error.
+func idOf(b []byte) (id ID, err error) {
+	if len(b) > len(id) {
+		return id, fmt.Errorf("%w: an identifier of %d characters", ErrEffect, len(b))
+	}
+	copy(id[:], b)
+	return id, nil
+}
+
+// ParseID returns the identifier that a text is known to be, and none for a longer text.
+func ParseID(s string) (id ID) {
+	if len(s) <= len(id) {
+		copy(id[:], s)
+	}
+	return id
+}
+
+// Bytes returns the identifier as the server writes it, in place.
+func (id *ID) Bytes() []byte {
+	if n := bytes.IndexByte(id[:], 0); n >= 0 {
+		return id[:n]
+	}
+	return id[:]
+}
+
+// String returns the identifier as the server writes it.
+func (id ID) String() string {
+	return string(id.Bytes())
+}
+
+// None reports whether there is no identifier.
+func (id ID) None() bool { return id == ID{} }

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+)
+
+// An answer whose reading panics is an operation of class decode, and the run is notified.
+func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") }))
+	defer s.Close()
+	reg := measure.NewRegistry(1)
+	var told []*boundary.Panic
+	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	c, err := NewClient(ClientConfig{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: NewTable(reg, ""), Note: func(err error) { env.Panic(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	u.Schedule(u.Now())
+	err = c.get(t.Context(), opGetPosts, "/x", func(*wire.Response) error { panic("odd") })
+	if e, ok := errors.AsType[*OpError](err); !ok || e.Class != measure.Decode {
+		t.Errorf("%v", err)
+	}
+	if len(told) != 1 || told[0].Value != "odd" {
+		t.Errorf("told %v", told)
+	}
+	for _, w := range reg.Cut() {
+		if w.Name == "get_posts" && w.Classes[measure.Decode] != 1 {
+			t.Errorf("recorded %v", w.Classes)
+		}
+	}
+	if err := c.get(t.Context(), opGetPosts, "/x", nil); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}

@@ -1,0 +1,396 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"plimsoll/load/wire"
+)
+
+var (
+	opPost           = newOp("post")
+	opReply          = newOp("reply")
+	opUpload         = newOp("upload")
+	opGetPosts       = newOp("get_posts")
+	opGetPostsBefore = newOp("get_posts_before")
+	opGetPostsUnread = newOp("get_posts_unread")
+	opGetThread      = newOp("get_thread")
+)
+
+// A Draft is a post to be made.
+type Draft struct {
+	ChannelID string
+	Message   string
+	RootID    string // not empty: a reply to that post, which must not be a reply itself
+	FileIDs   []string
+	Priority  Priority // of a root post; drafts do not keep it here
+}
+
+// A Posted is a post that the server has accepted.
+type Posted struct {
+	ID       string
+	CreateAt int64     // server time, Unix ms
+	Sent     time.Time // when its request was sent: where its delivery begins
+	Acked    time.Time // when the answer was read
+}
+
+// Post makes a post, or a reply, which is recorded under a name of its own.
+func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
+	o := opPost
+	if d.RootID != "" {
+		o = opReply
+	}
+	channel, root := "", ""
+	err = c.send(ctx, o, "/posts", func(b []byte) []byte {
+		b = d.appendTo(b)
+		if d.Priority != (Priority{}) {
+			b = d.Priority.appendTo(append(b, ','))
+		}
+		return append(b, '}')
+	}, func(resp *wire.Response) error {
+		files := 0
+		priority := Priority{}
+		if err := eachField(resp.Body, func(k, v []byte) (err error) {
+			switch string(k) {
+			case "id":
+				p.ID = string(text(v))
+			case "create_at":
+				p.CreateAt = amount(v)
+			case "channel_id":
+				channel = string(text(v))
+			case "root_id":
+				root = string(text(v))
+			case "metadata":
+				if d.Priority != (Priority{}) {
+					priority, err = readPriority(v)
+				}
+			case "file_ids":
+				if v[0] == '[' {
+					return eachElement(v, func([]byte) error { files++; return nil })
+				}
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+		if p.ID == "" || p.CreateAt <= 0 || channel != d.ChannelID || root != d.RootID || files != len(d.FileIDs) || priority != d.Priority {
+			return fmt.Errorf("%w: no such post", ErrEffect)
+		}
+		p.Sent, p.Acked = resp.Sent, resp.Done
+		return nil
+	}, 201)
+	return p, err
+}
+
+// FormBoundary separates the parts of an upload. File names and contents must not contain it.
+const FormBoundary = "plimsoll-9b7f1c2d4e6a8053"
+
+// Upload stores one file for a post to come and returns its id. The name must not contain quotes or line ends, the
+// contents not the boundary of the form.
+func (c *Client) Upload(ctx context.Context, channelID, name, contentType string, data []byte) (id string, err error) {
+	return c.upload(ctx, "/files?channel_id="+url.QueryEscape(channelID), name, contentType, data)
+}
+
+func (c *Client) upload(ctx context.Context, path, name, contentType string, data []byte) (id string, err error) {
+	buf := bodies.Get().(*[]byte)
+	b := append((*buf)[:0], "--"+FormBoundary+"\r\nContent-Disposition: form-data; name=\"files\"; filename=\""...)
+	b = append(b, name...)
+	b = append(b, "\"\r\nContent-Type: "...)
+	b = append(b, contentType...)
+	b = append(b, "\r\n\r\n"...)
+	b = append(b, data...)
+	b = append(b, "\r\n--"+FormBoundary+"--\r\n"...)
+	err = c.call(ctx, opUpload, &wire.Request{
+		Method: "POST", Path: root + path, Body: b,
+		ContentType: "multipart/form-data; boundary=" + FormBoundary,
+	}, func(resp *wire.Response) error {
+		var ids []string
+		err := eachField(resp.Body, func(k, v []byte) error {
+			if string(k) != "file_infos" || v[0] != '[' {
+				return nil
+			}
+			return eachElement(v, func(v []byte) error {
+				var one string
+				size := int64(-1)
+				if err := eachField(v, func(k, v []byte) error {
+					switch string(k) {
+					case "id":
+						one = string(text(v))
+					case "size":
+						size = number(v)
+					}
+					return nil
+				}); err != nil {
+					return err
+				}
+				if one == "" || size != int64(len(data)) {
+					return fmt.Errorf("%w: a file of %d bytes, want %d", ErrEffect, size, len(data))
+				}
+				ids = append(ids, one)
+				return nil
+			})
+		})
+		if err == nil && len(ids) != 1 {
+			err = fmt.Errorf("%w: %d files, want 1", ErrEffect, len(ids))
+		}
+		if err == nil {
+			id = ids[0]
+		}
+		return err
+	}, 201)
+	*buf = b
+	if cap(b) <= 64<<10 {
+		bodies.Put(buf)
+	}
+	return id, err
+}
+
+// PostFlags are further traits of a post.
+type PostFlags uint8
+
+// The traits.
+const (
+	PostHasReplies PostFlags = 1 << iota
+	PostWantsAck             // an acknowledgement was requested
+	PostHasImage             // a file with a thumbnail
+	PostHasFiles
+	PostSystem // "X joined the channel" and its like
+)
+
+// A Seen is a post as a user's client reads it.
+type Seen struct {
+	ID, RootID, UserID, ChannelID ID
+	CreateAt                      int64 // server time, Unix ms
+	Deleted                       bool
+	Flags                         PostFlags
+	Images                        []Image // of posts that were read, not of events
+	Mention                       string  // the first user name that the message mentions, or ""
+}
+
+// Image is a file of a post.
+type Image struct {
+	ID      ID
+	Preview bool // the server made a smaller picture of it
+}
+
+// Posts reads the newest posts of a channel, newest first.
+func (c *Client) Posts(ctx context.Context, channelID string, perPage int) ([]Seen, error) {
+	return c.posts(ctx, opGetPosts, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?page=0&per_page="+strconv.Itoa(perPage))
+}
+
+// PostsSince reads the posts that changed after a moment in server time, in Unix milliseconds.
+func (c *Client) PostsSince(ctx context.Context, channelID string, since int64) ([]Seen, error) {
+	return c.posts(ctx, opGetPosts, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?since="+millis(since)+c.roots())
+}
+
+// PostsBefore reads the posts that come before one, newest first.
+func (c *Client) PostsBefore(ctx context.Context, channelID, postID string, perPage int) ([]Seen, error) {
+	return c.posts(ctx, opGetPostsBefore, ofChannel(channelID), "/channels/"+url.PathEscape(channelID)+"/posts?before="+url.QueryEscape(postID)+"&page=0&per_page="+strconv.Itoa(perPage)+c.roots())
+}
+
+// PostsAroundUnread reads the posts around the first one that the user has not seen.
+func (c *Client) PostsAroundUnread(ctx context.Context, userID, channelID string, before, after int) ([]Seen, error) {
+	return c.posts(ctx, opGetPostsUnread, ofChannel(channelID), fmt.Sprintf("/users/%s/channels/%s/posts/unread?limit_before=%d&limit_after=%d",
+		url.PathEscape(userID), url.PathEscape(channelID), before, after)+c.roots())
+}
+
+// roots requests lists of root posts, if the client collapses threads.
+func (c *Client) roots() string {
+	if c.collapse {
+		return "&collapsedThreads=true"
+	}
+	return ""
+}
+
+// Thread reads a post and its replies.
+func (c *Client) Thread(ctx context.Context, postID string) ([]Seen, error) {
+	return c.posts(ctx, opGetThread, func(posts []Seen) error {
+		if id := ParseID(postID); !slices.ContainsFunc(posts, func(p Seen) bool { return p.ID == id }) {
+			return fmt.Errorf("%w: the post is not in its thread", ErrEffect)
+		}
+		return nil
+	}, "/posts/"+url.PathEscape(postID)+"/thread")
+}
+
+// ofChannel requires posts to be those of a channel.
+func ofChannel(channelID string) func([]Seen) error {
+	return func(posts []Seen) error {
+		for i, id := 0, ParseID(channelID); i < len(posts); i++ {
+			if posts[i].ChannelID != id {
+				return fmt.Errorf("%w: a post of another channel", ErrEffect)
+			}
+		}
+		return nil
+	}
+}
+
+// posts reads a list of posts in the order that the server gives, which are those that right accepts. A list whose
+// order names a post that is not in it is an error.
+func (c *Client) posts(ctx context.Context, o op, right func([]Seen) error, path string) (seen []Seen, err error) {
+	err = c.get(ctx, o, path, func(resp *wire.Response) (err error) {
+		if seen, err = readPosts(resp.Body); err != nil {
+			return err
+		}
+		return right(seen)
+	})
+	return seen, err
+}
+
+func readPosts(body []byte) ([]Seen, error) {
+	var order, byID []byte
+	if err := eachField(body, func(k, v []byte) error {
+		switch string(k) {
+		case "order":
+			order = v
+		case "posts":
+			byID = v
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if order == nil {
+		return nil, fmt.Errorf("%w: no order", ErrEffect)
+	}
+	var seen []Seen
+	at := map[ID]int{}
+	if string(order) != "null" {
+		if err := eachElement(order, func(v []byte) error {
+			id, err := idOf(text(v))
+			if _, twice := at[id]; !twice { // as 5.37 lists the root of a thread
+				at[id] = len(seen)
+				seen = append(seen, Seen{ID: id})
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	missing := len(at)
+	if len(byID) > 0 && byID[0] == '{' {
+		if err := eachField(byID, func(k, v []byte) error {
+			id, err := idOf(k)
+			i, ok := at[id]
+			if !ok { // roots of replies that lie further back
+				return err
+			}
+			missing--
+			seen[i].ID = ID{}
+			if err := seen[i].read(v, true); err != nil {
+				return err
+			}
+			if seen[i].ID != id {
+				return fmt.Errorf("%w: a post under the identifier of another", ErrEffect)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if missing != 0 {
+		return nil, fmt.Errorf("%w: %d posts of the order are missing", ErrEffect, missing)
+	}
+	return seen, nil
+}
+
+// read reads the needed fields of a post. Of posts in events (not whole), which thousands of users receive, fields
+// that cost memory stay unread.
+func (p *Seen) read(body []byte, whole bool) error {
+	return eachField(body, func(k, v []byte) (err error) {
+		switch string(k) {
+		case "id":
+			p.ID, err = idOf(text(v))
+		case "root_id":
+			p.RootID, err = idOf(text(v))
+		case "user_id":
+			p.UserID, err = idOf(text(v))
+		case "channel_id":
+			p.ChannelID, err = idOf(text(v))
+		case "create_at":
+			p.CreateAt = number(v)
+		case "delete_at":
+			p.Deleted = number(v) > 0
+		case "reply_count":
+			if number(v) > 0 {
+				p.Flags |= PostHasReplies
+			}
+		case "type":
+			if len(v) > 2 {
+				p.Flags |= PostSystem
+			}
+		case "message":
+			if whole {
+				p.Mention = mentioned(v)
+			}
+		case "metadata":
+			err = p.readMetadata(v, whole)
+		}
+		return err
+	})
+}
+
+// readMetadata takes the files, and whether an acknowledgement is requested.
+func (p *Seen) readMetadata(v []byte, whole bool) error {
+	if len(v) == 0 || v[0] != '{' {
+		return nil
+	}
+	return eachField(v, func(k, v []byte) error {
+		switch {
+		case string(k) == "files" && v[0] == '[':
+			return eachElement(v, func(v []byte) error {
+				p.Flags |= PostHasFiles
+				var f Image
+				picture := false
+				err := eachField(v, func(k, v []byte) (err error) {
+					switch string(k) {
+					case "id":
+						f.ID, err = idOf(text(v))
+					case "mime_type":
+						picture = string(v) == `"image/png"` || string(v) == `"image/jpeg"`
+					case "has_preview_image":
+						f.Preview = string(v) == "true"
+					}
+					return err
+				})
+				if picture && err == nil {
+					p.Flags |= PostHasImage
+					if whole {
+						p.Images = append(p.Images, f)
+					}
+				}
+				return err
+			})
+		case string(k) == "priority" && v[0] == '{':
+			return eachField(v, func(k, v []byte) error {
+				if string(k) == "requested_ack" && string(v) == "true" {
+					p.Flags |= PostWantsAck
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+// mentioned returns the first user name that a message, as it stands in JSON, mentions.
+func mentioned(v []byte) string {
+	i := bytes.IndexByte(v, '@')
+	if i < 1 || v[i-1] != ' ' && v[i-1] != '"' {
+		return ""
+	}
+	end := i + 1
+	for end < len(v) && (v[end] >= 'a' && v[end] <= 'z' || v[end] >= '0' && v[end] <= '9' || v[end] == '.' || v[end] == '-' || v[end] == '_') {
+		end++
+	}
+	switch name := string(bytes.TrimRight(v[i+1:end], ".")); name {
+	case "all", "channel", "here":
+		return ""
+	default:
+		return name
+	}
+}

@@ -1,0 +1,401 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+)
+
+var (
+	opWebSocket = newOp(workload.Socket)
+	opTyping    = newOp("typing")
+)
+
+// An EventKind is the kind of an event of the WebSocket.
+type EventKind uint8
+
+// The kinds that a user looks into; everything else is only counted.
+const (
+	EventOther EventKind = iota
+	EventHello
+	EventPosted
+	EventDeleted // of a post, and of its replies
+	EventTyping
+	EventReactionAdded
+	EventEphemeral // a message that is stored nowhere
+)
+
+// An Event is one event.
+type Event struct {
+	Kind EventKind
+	At   time.Time // when its last byte arrived
+	// Late is how long it lay in the kernel until it was read; negative without a time stamp of the kernel.
+	Late time.Duration
+	// Lost is how many events are missing before this one by the server's own numbering; negative if this one came
+	// again.
+	Lost int64
+	// Post is that of a posted or deleted event, Channel its channel's type (O, P, D, G), if it was posted, and
+	// WantsAck means that the server requests an acknowledgement.
+	Post     Seen
+	Channel  byte
+	WantsAck bool
+	UserID   ID // who types
+	Bytes    int
+}
+
+// A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be called from another.
+// Replies reach their callers only while Next is running.
+type Socket struct {
+	ws      *wire.WS
+	timeout time.Duration
+	id      ID     // of the connection, which outlives the socket on servers that can resume it
+	next    int64  // of the server's numbering
+	scratch []byte // an unescaped post; kept small
+
+	mu      sync.Mutex
+	born    ID    // id as it was when the socket was made; not written afterwards
+	seq     int64 // of our requests
+	waiting int64 // the request that someone waits for; 0 if none
+	replies chan reply
+	closed  chan struct{}
+	once    sync.Once
+	lost    atomic.Bool   // by Drop
+	ended   chan struct{} // closed by the caller of Next after its last call
+}
+
+// A reply is the server's answer to a request over the WebSocket.
+type reply struct {
+	ok bool
+	at time.Time // when its last byte arrived
+}
+
+// idleWS ends a connection on which nothing came; the server pings every minute.
+const idleWS = 150 * time.Second
+
+// Connect opens the user's WebSocket and waits for the server's hello, which proves that the token was accepted. It
+// records one op "websocket".
+func (c *Client) Connect(ctx context.Context) (*Socket, error) { return c.Resume(ctx, nil) }
+
+// Resume opens a WebSocket in place of one that was lost (nil: none) and requests the missed events from the server.
+// A server that does continues where the old socket ended. One that cannot sends hello, and its numbering restarts.
+// It records one op "websocket".
+func (c *Client) Resume(ctx context.Context, old *Socket) (*Socket, error) {
+	c.rec.Begin(c.table.names[opWebSocket])
+	start := time.Now() // the op is the connecting itself: nothing of it is wait
+	s, err := c.connect(ctx, old)
+	if over(ctx, err) {
+		return nil, context.Cause(ctx)
+	}
+	class := measure.OK
+	var e *OpError
+	var done time.Time
+	if err != nil {
+		e = &OpError{Op: opNames[opWebSocket], Class: workload.ClassOf(err), Err: err}
+		class, done = e.Class, time.Now()
+	} else {
+		done = s.ws.Arrived()
+	}
+	due := c.rec.Done(c.table.names[opWebSocket], start, start, done, class, 0)
+	if e != nil {
+		if h, ok := errors.AsType[*wire.HandshakeError](err); ok && (class == measure.Status4xx || class == measure.Status5xx) {
+			c.table.answered(opWebSocket, h.Status, due)
+		}
+		if c.note != nil {
+			c.note(e)
+		}
+		return nil, e
+	}
+	return s, nil
+}
+
+func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
+	timeout := c.timeout
+	if timeout <= 0 {
+		timeout = wire.DefaultTimeout
+	}
+	var fields []wire.Field
+	if c.agent != "" {
+		fields = []wire.Field{{Name: "User-Agent", Value: c.agent}}
+	}
+	start := time.Now()
+	url := c.wsURL
+	resume := old != nil && !old.id.None()
+	if resume {
+		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
+	}
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Dial: c.dial})
+	if err != nil {
+		return nil, err
+	}
+	s := &Socket{ws: ws, timeout: timeout, replies: make(chan reply, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	if resume {
+		// Missed events come first, then new ones, as if nothing had happened; or the hello. The reader handles both.
+		s.id, s.next, s.born = old.id, old.next, old.id
+		return s, nil
+	}
+	hctx, cancel := context.WithDeadline(ctx, start.Add(timeout))
+	defer cancel()
+	ev, err := s.Next(hctx)
+	if err == nil && ev.Kind != EventHello {
+		err = &wire.Error{Phase: wire.PhaseWS, Err: errors.New("the first event is not the hello")}
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.born = s.id
+	return s, nil
+}
+
+// Close sends a close frame and closes the connection. It is safe to call at any time, and more than
+// once.
+func (s *Socket) Close() {
+	s.once.Do(func() { close(s.closed) })
+	_ = s.ws.Close(wire.CloseNormal, "") // an error has no further effect
+}
+
+// Ended is closed when the socket's reader is done with it.
+func (s *Socket) Ended() <-chan struct{} { return s.ended }
+
+// End announces that the reader will not call Next or Message again. It is called once.
+func (s *Socket) End() { close(s.ended) }
+
+// Dropped reports whether Drop broke the connection.
+func (s *Socket) Dropped() bool { return s.lost.Load() }
+
+// Resumable reports whether the server gave the connection an identifier with which it can be taken up again.
+func (s *Socket) Resumable() bool { return !s.id.None() }
+
+// Message returns the next message and when its last byte arrived, for [Socket.Event]. It is Next in two steps: a
+// reader that waits between them needs little memory.
+func (s *Socket) Message(ctx context.Context) (data []byte, at time.Time, err error) {
+	_, data, at, err = s.ws.Read(ctx)
+	return data, at, err
+}
+
+// Next returns the next event. Replies to requests are passed to their callers on the way. A message that is not an
+// event, or an event without a number, is an error in phase ws, as is a lost connection; errors are final.
+func (s *Socket) Next(ctx context.Context) (Event, error) {
+	for {
+		_, data, at, err := s.ws.Read(ctx)
+		if err != nil {
+			return Event{}, err
+		}
+		var ev Event
+		if ok, err := s.Event(data, at, &ev); ok || err != nil {
+			return ev, err
+		}
+	}
+}
+
+// Event makes an event of the message that was read last; ok is false if it is a reply.
+func (s *Socket) Event(data []byte, at time.Time, ev *Event) (ok bool, err error) {
+	seq, err := s.read(data, at, ev)
+	if err != nil {
+		return false, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
+	}
+	if seq < 0 {
+		return false, nil
+	}
+	ev.At, ev.Late = at, -1
+	if read, kernel := s.ws.LastRead(); kernel {
+		ev.Late = max(read.Sub(at), 0)
+	}
+	ev.Bytes = len(data)
+	if ev.Kind == EventHello { // a connection of its own, with its own numbers
+		s.next = seq
+	}
+	ev.Lost = seq - s.next
+	s.next = max(s.next, seq+1)
+	return true, nil
+}
+
+// read scans one message, which arrived at that moment. A reply gives seq -1.
+func (s *Socket) read(data []byte, at time.Time, ev *Event) (seq int64, err error) {
+	var name, post, status, replyTo []byte
+	var inner []byte
+	seq = -1
+	if err := eachField(data, func(k, v []byte) error {
+		switch string(k) {
+		case "event":
+			name = text(v)
+		case "data":
+			inner = v
+		case "seq":
+			seq = number(v)
+		case "seq_reply":
+			replyTo = v
+		case "status":
+			status = text(v)
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	switch {
+	case replyTo != nil || name == nil && status != nil:
+		s.answer(number(replyTo), reply{string(status) == "OK", at})
+		return -1, nil
+	case name == nil || seq < 0:
+		return 0, errors.New("neither an event with a number nor a reply")
+	}
+	switch string(name) {
+	case "hello":
+		ev.Kind = EventHello
+		if err := eachField(inner, func(k, v []byte) (err error) {
+			if string(k) == "connection_id" {
+				s.id, err = idOf(text(v))
+			}
+			return err
+		}); err != nil {
+			return 0, fmt.Errorf("hello: %w", err)
+		}
+	case "typing":
+		ev.Kind = EventTyping
+		err = eachField(inner, func(k, v []byte) (err error) {
+			if string(k) == "user_id" {
+				ev.UserID, err = idOf(text(v))
+			}
+			return err
+		})
+	case "reaction_added":
+		ev.Kind = EventReactionAdded
+	case "ephemeral_message":
+		ev.Kind = EventEphemeral
+	case "posted", "post_deleted":
+		ev.Kind = EventPosted
+		if string(name) != "posted" {
+			ev.Kind = EventDeleted
+		}
+		if len(inner) == 0 || inner[0] != '{' {
+			return 0, fmt.Errorf("%s without data", name)
+		}
+		if err := eachField(inner, func(k, v []byte) error {
+			switch {
+			case string(k) == "post" && len(v) > 1 && v[0] == '"':
+				post = v[1 : len(v)-1]
+			case string(k) == "channel_type" && len(v) == 3:
+				ev.Channel = v[1]
+			case string(k) == "should_ack":
+				ev.WantsAck = string(v) == "true" || string(v) == `"true"`
+			}
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+		s.scratch = appendUnescaped(s.scratch[:0], post)
+		if err := ev.Post.read(s.scratch, false); err != nil {
+			return 0, fmt.Errorf("post: %w", err)
+		}
+		if ev.Post.ID.None() {
+			return 0, fmt.Errorf("%s without a post", name)
+		}
+		if cap(s.scratch) > 4<<10 { // one long post must not cost memory for ever
+			s.scratch = nil
+		}
+	}
+	return seq, err
+}
+
+// answer hands a reply to its waiting caller.
+func (s *Socket) answer(to int64, r reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting == 0 || to != s.waiting {
+		return // too late
+	}
+	s.waiting = 0
+	s.replies <- r // has room: there is one waiter at most
+}
+
+// Typing notifies the members of a channel that the user is typing, in reply to a post if parentID is not empty, and
+// waits for the server's OK. It records one op on c, to which the socket belongs.
+func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID string) error {
+	s.mu.Lock()
+	s.seq++
+	seq := s.seq
+	s.waiting = seq
+	select { // an answer that came too late
+	case <-s.replies:
+	default:
+	}
+	s.mu.Unlock()
+	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
+
+	c.rec.Begin(c.table.names[opTyping])
+	sent := time.Now()
+	var done time.Time
+	e := &OpError{Op: opNames[opTyping], Class: measure.OK}
+	if err := s.ws.WriteText(b); err != nil {
+		e.Class, e.Err = workload.ClassOf(err), err
+	} else {
+		timer := time.NewTimer(s.timeout)
+		defer timer.Stop()
+		select {
+		case r := <-s.replies:
+			if done = r.at; !r.ok {
+				e.Class, e.Err = measure.WS, errors.New("the server refused the request")
+			}
+		case <-s.closed:
+			e.Class, e.Err = measure.WS, errors.New("connection lost")
+		case <-timer.C:
+			e.Class, e.Err = measure.Timeout, errors.New("no reply")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if done.IsZero() {
+		done = time.Now()
+	}
+	c.rec.Done(c.table.names[opTyping], sent, sent, done, e.Class, 0)
+	if e.Class == measure.OK {
+		return nil
+	}
+	if c.note != nil {
+		c.note(e)
+	}
+	return e
+}
+
+// wsRequest builds a request of the WebSocket; pairs are strings.
+func wsRequest(seq int64, act string, pairs ...string) []byte {
+	b := append(make([]byte, 0, 160), `{"action":`...)
+	b = appendString(b, act)
+	b = append(b, `,"seq":`...)
+	b = strconv.AppendInt(b, seq, 10)
+	b = append(b, `,"data":{`...)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, pairs[i])
+		b = append(b, ':')
+		b = appendString(b, pairs[i+1])
+	}
+	return append(b, "}}"...)
+}
+
+// Tell sends a request without waiting for its reply: the channel that the user views (presence), or the
+// acknowledgement of a post. A lost connection is found by the reader.
+func (s *Socket) Tell(act string, pairs ...string) {
+	s.mu.Lock()
+	s.seq++
+	seq := s.seq
+	s.mu.Unlock()
+	_ = s.ws.WriteText(wsRequest(seq, act, pairs...)) // see above
+}
+
+// Drop breaks the connection without a good-bye, as a network does.
+func (s *Socket) Drop() {
+	s.lost.Store(true)
+	s.once.Do(func() { close(s.closed) })
+	s.ws.Drop()
+}

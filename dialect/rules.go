@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"net/url"
+	"slices"
+
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+)
+
+// DisconnectedUsers is the rule of WebSockets that stay up: of a bounded test whose users keep some. Two failures
+// decide where there are 200 users or fewer, and one never does.
+const DisconnectedUsers = "rate(disconnected) < 1% min 200"
+
+// WithDefaultRules returns the plan with the rules that it leaves to the program. A search without any has those of
+// its dialect and of the hosts, and the one of all failed operations; docs/capacity.md explains each. A bounded test
+// without any has those of the search, and in a plan without one those of failed operations and of broken WebSockets.
+// Rules of the plan's own that limit rate(errors) nowhere get that one as well, so that shed load is never counted as
+// carried, and those of a bounded test the one of WebSockets.
+func (s Set) WithDefaultRules(p *plan.Plan) *plan.Plan {
+	q := *p
+	if u := p.Unbounded; u != nil && !slices.ContainsFunc(u.SLO, plan.SLO.LimitsErrors) {
+		texts := []string{plan.FailedOperations}
+		if len(u.SLO) == 0 {
+			texts = s.searchRules(p)
+		}
+		v := *u
+		v.SLO = withRules(u.SLO, texts...)
+		q.Unbounded = &v
+	}
+	if b := p.Bounded; b != nil && (p.Unbounded == nil || len(b.SLO) > 0) {
+		c := *b
+		if !slices.ContainsFunc(b.SLO, plan.SLO.LimitsErrors) {
+			c.SLO = withRules(c.SLO, plan.FailedOperations)
+		}
+		if s.listens(p) && !slices.ContainsFunc(b.SLO, func(r plan.SLO) bool { return r.Arg == plan.Disconnected }) {
+			c.SLO = withRules(c.SLO, DisconnectedUsers)
+		}
+		q.Bounded = &c
+	}
+	return &q
+}
+
+// withRules returns the rules and those of the texts, which are constants, in a list of its own.
+func withRules(rules []plan.SLO, texts ...string) []plan.SLO {
+	rules = slices.Clone(rules)
+	for _, t := range texts {
+		r, err := plan.ParseSLO(t)
+		if err != nil {
+			panic(err) // constants, tested
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// searchRules are the default rules of a search: those about the client's view, of the dialect, and of the hosts that
+// can be seen.
+func (s Set) searchRules(p *plan.Plan) []string {
+	rules := []string{
+		"mean(op) < 100ms",
+		"p99(op) < 2s",
+		plan.FailedOperations,
+		"rate(5xx) < 0.025% min 8000",
+		"rate(timeout) < 0.025% min 8000",
+	}
+	if d := s.OfPlan(p); d != nil {
+		driver, _ := d.Driver(p.Target.Driver)
+		rules = append(rules, d.Rules(p, driver.Metrics != "" || p.Target.MetricsURL != "")...)
+	}
+	return rules
+}
+
+// listens reports whether some users of the bounded test keep WebSockets, beside their API requests.
+func (s Set) listens(p *plan.Plan) bool {
+	users := false
+	for _, n := range p.Bounded.Users {
+		users = users || n > 0
+	}
+	behaviors := s.Behaviors()
+	for name, share := range p.Workload.Mix() {
+		if build := behaviors[name]; share > 0 && users && build != nil {
+			if c, ok := build().(workload.Connected); ok && c.Sockets() > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The rules of hosts. Where the target shares its host with the generator, the generator's memory and segments are in
+// these numbers: they warn, and do not stop a search.
+const (
+	HostCPU       = "cpu(app) < 85%"
+	HostMemory    = `promql: 1 - min(node_memory_MemAvailable_bytes{role=""} / node_memory_MemTotal_bytes{role=""}) < 0.85 warning`
+	AppHostCPU    = `promql: max(1 - avg by (instance) (rate(node_cpu_seconds_total{role="app",mode="idle"}[$window]))) < 0.85`
+	AppHostMemory = `promql: 1 - min(node_memory_MemAvailable_bytes{role="app"} / node_memory_MemTotal_bytes{role="app"}) < 0.85`
+)
+
+// Retransmitted is PromQL for the share of segments that were sent again, of the worst host of a role; "" is this host.
+func Retransmitted(role string) string {
+	of := `{role="` + role + `"}[$window])`
+	return "max(rate(node_netstat_Tcp_RetransSegs" + of + " / clamp_min(rate(node_netstat_Tcp_OutSegs" + of + ", 1))"
+}
+
+// HostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of Prometheus metrics on
+// the port that is node_exporter's.
+func HostSeen(p *plan.Plan, role string) bool {
+	return slices.ContainsFunc(p.Probes, func(pr plan.Probe) bool {
+		u, err := url.Parse(pr.URL)
+		return pr.Role == role && (pr.Kind == plan.ProbeAgent || err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
+	})
+}

@@ -1,0 +1,157 @@
+package evidence
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/run/record"
+	"plimsoll/watch/series"
+)
+
+// costRun is a run with a measured phase from 3 to 11 s. used is the CPU time of the role app at an instant, which is
+// sampled each second, a part of a second after the windows begin; nil for a target whose processes are not visible.
+// ops are the operations of a second.
+func costRun(t *testing.T, used func(at time.Duration) float64, ops func(second int) (ok, failed int), drained ...uint64) *record.Run {
+	t.Helper()
+	epoch := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	dir := filepath.Join(t.TempDir(), "run")
+	var tail *record.Tail
+	for _, n := range drained {
+		tail = new(record.Tail)
+		tail.Add("post", record.TailOp{Drained: n, OK: n})
+	}
+	w, err := record.Create(dir, record.Manifest{ID: "r", Epoch: epoch, Phases: []record.Phase{
+		{Name: "ramp", To: 3 * time.Second}, {Name: "measure", From: 3 * time.Second, To: 11 * time.Second, Tail: tail}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range 15 {
+		post := measure.NewWindow("post")
+		good, bad := ops(s)
+		for range good {
+			post.Response.Record(time.Millisecond)
+		}
+		post.Classes[measure.OK], post.Classes[measure.Status5xx] = uint64(good), uint64(bad)
+		if err := w.Windows(s, []*measure.Window{post}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := series.Create(filepath.Join(dir, record.SeriesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range 15 {
+		at := time.Duration(s)*time.Second + 300*time.Millisecond
+		samples := []series.Sample{{Name: "plimsoll_process_cpu_seconds_total", Labels: []series.Label{{Name: "role", Value: "generator"}}, Value: float64(s)}}
+		if used != nil {
+			for mode, share := range map[string]float64{"user": 0.75, "system": 0.25} {
+				samples = append(samples, series.Sample{Name: "plimsoll_process_cpu_seconds_total", Value: share * used(at),
+					Labels: []series.Label{{Name: "role", Value: "app"}, {Name: "mode", Value: mode}}})
+			}
+		}
+		if err := db.Append(epoch.Add(at), samples); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sealed(t, w, db, dir)
+}
+
+// sealed ends a run whose series are written, and opens it.
+func sealed(t *testing.T, w *record.Writer, db *series.DB, dir string) *record.Run {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// costs reads the costs of a run by name.
+func costs(t *testing.T, r *record.Run) map[string]float64 {
+	t.Helper()
+	got, err := new(Catalog).Costs(t.Context())(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range got {
+		out[f.Name] = f.Value
+	}
+	return out
+}
+
+// TestCostCountsTheMeasuredPhaseAlone puts work of the target that belongs to no operation before and after the
+// measured phase: a ramp that costs ten times as much, and an audit that does. Neither is in the cost.
+func TestCostCountsTheMeasuredPhaseAlone(t *testing.T) {
+	used := func(at time.Duration) float64 { // 2 ms for each of 100 operations a second, in the phase
+		s := at.Seconds()
+		return 2*min(s, 3) + 0.2*(min(max(s, 3), 11)-3) + 2*max(s-11, 0)
+	}
+	got := costs(t, costRun(t, used, func(int) (int, int) { return 100, 0 }))
+	if v, ok := got["cost(app)"]; !ok || math.Abs(v-2) > 0.001 || len(got) != 1 {
+		t.Errorf("costs %v, want cost(app) of 2 ms alone", got)
+	}
+}
+
+// TestCostIsOfOperationsThatSucceed lets half of the operations fail at no cost: that makes none of the others cheaper.
+func TestCostIsOfOperationsThatSucceed(t *testing.T) {
+	used := func(at time.Duration) float64 { return 0.1 * at.Seconds() }
+	got := costs(t, costRun(t, used, func(int) (int, int) { return 50, 50 }))
+	if v := got["cost(app)"]; math.Abs(v-2) > 0.001 {
+		t.Errorf("costs %v, want 2 ms: 50 of 100 operations a second succeed", got)
+	}
+}
+
+// TestCostCountsBothBetweenTheSameInstants lets the load rise within the phase: CPU time and operations are of the same
+// stretch, so their ratio stays.
+func TestCostCountsBothBetweenTheSameInstants(t *testing.T) {
+	sum := func(at time.Duration) (n float64) { // operations until then: 100, 110, ... a second
+		for s := range 15 {
+			n += float64(100+10*s) * min(max(at.Seconds()-float64(s), 0), 1)
+		}
+		return n
+	}
+	got := costs(t, costRun(t, func(at time.Duration) float64 { return 0.003 * sum(at) }, func(s int) (int, int) { return 100 + 10*s, 0 }))
+	if v := got["cost(app)"]; math.Abs(v-3) > 0.0001 {
+		t.Errorf("costs %v, want 3 ms", got)
+	}
+}
+
+// TestCostIsLeftOutWhereItIsNotKnown takes a target that is not visible, one whose counter falls (it was started
+// again), and one without an operation that succeeds.
+func TestCostIsLeftOutWhereItIsNotKnown(t *testing.T) {
+	steady := func(int) (int, int) { return 100, 0 }
+	for name, r := range map[string]*record.Run{
+		"not visible":       costRun(t, nil, steady),
+		"started again":     costRun(t, func(at time.Duration) float64 { return 5 - 0.1*at.Seconds() }, steady),
+		"nothing succeeded": costRun(t, func(at time.Duration) float64 { return at.Seconds() }, func(int) (int, int) { return 0, 100 }),
+	} {
+		if got := costs(t, r); len(got) != 0 {
+			t.Errorf("%s: costs %v, want none", name, got)
+		}
+	}
+}
+
+// TestCostLeavesOutWhatEndedAfterThePhase has 40 operations under way at its end, which are counted in its last second:
+// neither their work nor they belong to the stretch that the cost is of.
+func TestCostLeavesOutWhatEndedAfterThePhase(t *testing.T) {
+	used := func(at time.Duration) float64 { return 0.2 * at.Seconds() } // 2 ms for each of 100 operations a second
+	got := costs(t, costRun(t, used, func(second int) (int, int) {
+		if second == 10 {
+			return 140, 0
+		}
+		return 100, 0
+	}, 40))
+	if v := got["cost(app)"]; math.Abs(v-2) > 0.0001 {
+		t.Errorf("costs %v, want 2 ms", got)
+	}
+}

@@ -1,0 +1,136 @@
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/parallel"
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+	"plimsoll/report"
+	"plimsoll/run/record"
+)
+
+// Document judges a stored comparison by its plan and gathers everything that its report is made of, with the pages
+// that belong to it. It sets the Outcome of the comparison. load opens a run of the store.
+func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
+	var none report.Document
+	in := report.Input{Comparison: stored, Plan: p, Graphs: c.GraphSpecs(p), EngineNames: map[string]string{}}
+	runs := make([]*Run, len(stored.Runs))
+	in.Runs = make([]report.RunData, len(stored.Runs))
+	unaltered := comparison.Loader(stored, load)
+	err := parallel.Each(len(stored.Runs), func(i int) error {
+		r, err := unaltered(stored.Runs[i].Run)
+		if err != nil {
+			return err
+		}
+		runs[i] = c.Of(r)
+		in.Runs[i], err = runs[i].Data(ctx, stored.Runs[i], p.Workload.Pace)
+		return err
+	})
+	if err != nil {
+		return none, nil, nil, err
+	}
+	arms, databases, err := comparison.Judge(stored, p, func(id string) (*record.Run, error) {
+		for i, cell := range stored.Runs {
+			if cell.Run == id {
+				return runs[i].Run, nil // which caches the run
+			}
+		}
+		return unaltered(id)
+	}, c.Secondary(ctx))
+	if err != nil {
+		return none, nil, nil, fmt.Errorf("judging %s: %w", stored.ID, err)
+	}
+	var verdicts []verdict.Verdict
+	for _, j := range arms {
+		verdicts = append(verdicts, j.Verdict)
+		in.Arms = append(in.Arms, judgedOf(j))
+	}
+	for _, j := range databases {
+		in.Databases = append(in.Databases, judgedOf(j))
+	}
+	for i, r := range runs {
+		if d, ok := TargetOf(r.Manifest); ok && d.Database != nil && stored.Runs[i].Engine != "" {
+			in.EngineNames[stored.Runs[i].Engine] = ServerOf(d)
+		}
+	}
+	manifests := make([]record.Manifest, len(runs))
+	for i, r := range runs {
+		manifests[i] = r.Manifest
+	}
+	in.Setup = Setup(manifests...)
+	if stored.Outcome, err = json.Marshal(verdicts); err != nil {
+		return none, nil, nil, err
+	}
+	if in.Chapters, err = c.chapters(ctx, stored, p, load); err != nil {
+		return none, nil, nil, fmt.Errorf("chapters of %s: %w", stored.ID, err)
+	}
+	doc := report.From(in)
+	return doc, verdicts, pagesOf(ctx, doc, in.Runs, runs, p.Workload.Pace), nil
+}
+
+func judgedOf(j comparison.Judgement) report.Judged {
+	out := report.Judged{Engine: j.Engine, Arm: j.Arm, Verdict: j.Verdict, Skipped: j.Skipped, Shifts: j.Shifts}
+	if j.OtherLoad == "" {
+		out.Secondary = &j.Secondary
+	}
+	return out
+}
+
+// Data reads the run, a cell of a comparison, for the report. pace is that of the comparison's plan.
+func (r *Run) Data(ctx context.Context, cell record.ComparisonRun, pace float64) (report.RunData, error) {
+	d := report.RunData{Cell: cell, Manifest: r.Manifest, Validity: r.Validity}
+	var err error
+	if d.Users, err = r.Users(); err != nil {
+		return d, err
+	}
+	var storms []record.StormOutcome
+	if d.Users != nil {
+		storms = d.Users.Storms
+	}
+	course := newCourse(r.Manifest)
+	if ph, ok := r.Manifest.Phase("measure"); ok {
+		d.Ops, d.Outside, err = r.Sums(ph.From, ph.To, storms, course.Add)
+		if course.Close(); err == nil {
+			d.Omitted, _, err = r.Omitted()
+		}
+		if err == nil {
+			d.Server, err = r.MergedTelemetry(ph.From, ph.To)
+		}
+	} else {
+		d.Outside, err = r.Outside(storms)
+	}
+	if err != nil {
+		return d, err
+	}
+	if d.Events, err = r.Events(); err != nil {
+		return d, err
+	}
+	if r.Manifest.State == record.Sealed && !cell.Pilot && !cell.Dropped {
+		if d.Limiter, err = r.Limiter(ctx, d.Events); err != nil {
+			return d, fmt.Errorf("run %s: limiter: %w", cell.Run, err)
+		}
+	}
+	if r.Manifest.State != record.Sealed || !cell.Counts() {
+		return d, nil // no graph and no page is of it
+	}
+	db, err := r.Series()
+	if err != nil {
+		return d, err
+	}
+	if course != nil {
+		if d.Drift, err = r.drift(ctx, db, course); err != nil {
+			return d, errors.Join(fmt.Errorf("run %s: stability: %w", cell.Run, err), db.Close())
+		}
+	}
+	if d.Waits, err = r.hostWaits(ctx, db); err != nil {
+		return d, errors.Join(fmt.Errorf("run %s: waits of the host: %w", cell.Run, err), db.Close())
+	}
+	drawn, err := r.Drawing(ctx, db, pace)
+	d.Series, d.NoData, d.Pages = drawn.Lines, drawn.Why, pageRefs(d)
+	return d, errors.Join(err, db.Close())
+}

@@ -1,0 +1,47 @@
+package evidence
+
+import (
+	"encoding/json"
+	"testing"
+
+	"plimsoll/run/record"
+)
+
+// The Setup table has the values that are the same in all arms, and invents none.
+func TestSetupRows(t *testing.T) {
+	made := func(target string, processes int, cores ...int) record.Manifest {
+		return record.Manifest{Tool: "devel", Target: json.RawMessage(target), Processes: processes, Generator: cores}
+	}
+	row := func(rows []record.Row, name string) string {
+		for _, r := range rows {
+			if r.Name == name {
+				return r.Value
+			}
+		}
+		return "(none)"
+	}
+	base := made(`{"driver":"refchat","command":["/x/plimsoll","refchat"]}`, 0)
+	fresh := made(`{"driver":"refchat","command":["/x/plimsoll","refchat","-fault=cpu:100%"]}`, 0)
+	for _, tt := range []struct {
+		runs              []record.Manifest
+		app, agent, proxy string
+	}{
+		{[]record.Manifest{base, base}, "1 × refchat (plimsoll refchat)", "1 (this process)", "none"},
+		{[]record.Manifest{base, fresh}, "1 × refchat", "1 (this process)", "none"},
+		{[]record.Manifest{made(`{"driver":"external","instances":1}`, 4, 0, 1)}, "1 × external", "4 (processes of one host, on cores 0,1)", "(none)"},
+	} {
+		rows := Setup(tt.runs...)
+		if got := row(rows, "App instances"); got != tt.app {
+			t.Errorf("app: %q, want %q", got, tt.app)
+		}
+		if got := row(rows, "Agent instances"); got != tt.agent {
+			t.Errorf("agent: %q, want %q", got, tt.agent)
+		}
+		if got := row(rows, "Proxy instance"); got != tt.proxy {
+			t.Errorf("proxy: %q, want %q", got, tt.proxy)
+		}
+	}
+	if rows := Setup(); len(rows) != 0 {
+		t.Errorf("of nothing: %v", rows)
+	}
+}

@@ -1,0 +1,311 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"plimsoll/judge/drift"
+	"plimsoll/judge/limiter"
+	"plimsoll/judge/stats"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/report"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+)
+
+// Shown is a run with everything that is known of it.
+type Shown struct {
+	Manifest record.Manifest  `json:"manifest"`
+	Validity record.Validity  `json:"validity"`
+	Phase    string           `json:"phase"` // that the operations are of
+	Ops      []ShownOp        `json:"operations"`
+	Events   []record.Event   `json:"findings_and_errors"`
+	Changed  []string         `json:"changed_files"` // since the run was sealed
+	Users    *record.Users    `json:"users,omitempty"`
+	Login    []ShownOp        `json:"login,omitempty"`            // over the whole run
+	Storms   [][]ShownOp      `json:"storm_operations,omitempty"` // of each of Users.Storms
+	Drift    []drift.Drift    `json:"drift,omitempty"`            // in the measured phase
+	Limiter  *limiter.Limiter `json:"limiter,omitempty"`          // the limiter of the run
+	// Data holds the record of the users.
+	Data report.RunData `json:"-"`
+	// Of is the phase that the operations are of.
+	Of record.Phase `json:"-"`
+	// The measured phase is cut into Intervals, of which Silent had no answer; 0 where it could not be read.
+	Intervals int `json:"-"`
+	Silent    int `json:"-"`
+}
+
+// A ShownOp is one series of a phase. Latencies are response times in milliseconds.
+type ShownOp struct {
+	Name   string            `json:"name"`
+	Count  uint64            `json:"count"`
+	Rate   float64           `json:"per_second"`
+	Errors uint64            `json:"errors"`
+	Class  map[string]uint64 `json:"errors_by_class,omitempty"`
+	Status map[string]uint64 `json:"errors_by_status,omitempty"` // of the answers, 4xx and 5xx
+	// Expected are answers with a status from 400 on that the dialect knows as right; they are not
+	// errors.
+	Expected []workload.ExpectedCount `json:"expected,omitempty"`
+	Mean     float64                  `json:"mean_ms"`
+	P50      float64                  `json:"p50_ms"`
+	P95      float64                  `json:"p95_ms"`
+	P99      float64                  `json:"p99_ms"`
+	Max      float64                  `json:"max_ms"`
+	Interval *PercentileIntervals     `json:"within_run_95,omitempty"` // of the measured phase
+	// Of the operations that were under way at the end of the phase, Drained have ended since, and are not in Rate;
+	// Open have not. AtLeast names the latencies that are lower bounds because of these.
+	Drained uint64   `json:"drained,omitempty"`
+	Open    uint64   `json:"open,omitempty"`
+	AtLeast []string `json:"at_least,omitempty"`
+	// BySchedule is the response as if users had not waited, of phases in which fewer operations began than were
+	// intended.
+	BySchedule *BySchedule `json:"by_schedule,omitempty"`
+}
+
+// BySchedule holds the response times of one operation as if users had not waited, in milliseconds: those measured with
+// those of the operations that were not begun.
+type BySchedule struct {
+	Omitted uint64  `json:"omitted"`
+	P50     float64 `json:"p50_ms"`
+	P95     float64 `json:"p95_ms"`
+	P99     float64 `json:"p99_ms"`
+	Max     float64 `json:"max_ms"`
+}
+
+// Show gathers everything that is known of the run. Parts that cannot be read become error events; the rest is worth
+// showing.
+func (r *Run) Show(ctx context.Context) (Shown, error) {
+	s := Shown{Manifest: r.Manifest, Phase: "measure"}
+	if r.Ended() {
+		changed, err := r.Verify()
+		if err != nil {
+			return s, err
+		}
+		r.Distrust(changed...)
+	}
+	s.Validity, s.Changed = r.Validity, r.Changed
+	ph, ok := r.Manifest.Phase("measure")
+	if !ok {
+		if ph, ok = r.Manifest.Phase("search"); ok {
+			s.Phase = "search"
+		} else {
+			s.Phase, ph.To = "whole run", 1<<62
+		}
+	}
+	merged, err := r.Merged(ph.From, ph.To)
+	// The rest of a damaged run is worth showing, with the changes.
+	if err != nil && !errors.Is(err, record.ErrWindows) {
+		return s, err
+	}
+	span := ph.To - ph.From
+	if s.Phase == "whole run" {
+		span = 0
+	}
+	s.Ops = OpsOf(merged, span)
+	if err := s.edges(r, ph, merged, span); err != nil {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
+	}
+	events, err := r.Events()
+	if err != nil {
+		return s, err
+	}
+	for _, e := range events {
+		if e.Kind == "finding" || e.Kind == "error" || e.Phase == "measured" {
+			s.Events = append(s.Events, e)
+		}
+	}
+	if s.Data, err = r.usersData(); errors.Is(err, record.ErrWindows) {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: err.Error()})
+	} else if err != nil {
+		return s, err
+	}
+	if err := s.inside(ctx, r); err != nil { // the rest of the run is worth showing
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: "stability: " + err.Error()})
+	}
+	if s.Limiter, err = r.Limiter(ctx, events); err != nil {
+		s.Events = append(s.Events, record.Event{Kind: "error", Text: "limiter: " + err.Error()})
+	}
+	s.Users, s.Login = s.Data.Users, OpsOf(s.Data.Outside.Login, 0)
+	for _, ops := range s.Data.Outside.Storms {
+		s.Storms = append(s.Storms, OpsOf(ops, 0))
+	}
+	return s, nil
+}
+
+// inside adds the drift in the measured phase, and the intervals of its percentiles.
+func (s *Shown) inside(ctx context.Context, r *Run) error {
+	c, err := r.Course()
+	if err != nil || c == nil {
+		return err
+	}
+	s.Intervals, s.Silent = c.N, Silent(c)
+	if err := addIntervals(s.Ops, c, r.Manifest.Seed); err != nil {
+		return err
+	}
+	s.Drift, err = r.DriftIn(ctx, c)
+	return err
+}
+
+// OpsOf returns the operations of a phase of this length, by name and at last all of the steady state together; with 0
+// their rates are left out.
+func OpsOf(merged map[string]*measure.Window, span time.Duration) []ShownOp {
+	all := measure.NewWindow("op")
+	var rows []ShownOp
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		w := merged[name]
+		if w.Count() == 0 && w.Response.Count() == 0 { // only lags, of the generator
+			continue
+		}
+		if workload.OfAnswers(name) { // counted with its operation
+			continue
+		}
+		if workload.Steady(name) {
+			all.Merge(w)
+		}
+		row := rowOf(w, span)
+		row.Status = workload.AnswersOf(merged, func(op string) bool { return op == name })
+		row.Expected = workload.ExpectedOf(merged, func(op string) bool { return op == name })
+		rows = append(rows, row)
+	}
+	if all.Count() > 0 || all.Response.Count() > 0 {
+		row := rowOf(all, span)
+		row.Status = workload.AnswersOf(merged, workload.Steady)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func rowOf(w *measure.Window, span time.Duration) ShownOp {
+	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
+	h := w.Response
+	r := ShownOp{Name: w.Name, Count: w.Count(), Errors: w.Errors(), Mean: ms(h.Mean()), P50: ms(h.Quantile(.5)),
+		P95: ms(h.Quantile(.95)), P99: ms(h.Quantile(.99)), Max: ms(h.Max())}
+	if span > 0 {
+		r.Rate = float64(r.Count) / span.Seconds()
+	}
+	for c, n := range w.Classes {
+		if n > 0 && measure.Class(c) != measure.OK {
+			if r.Class == nil {
+				r.Class = map[string]uint64{}
+			}
+			r.Class[measure.Class(c).String()] = n
+		}
+	}
+	return r
+}
+
+// edges adds to the rows the operations under way at the end of the phase, and those expected by
+// the schedule of its users.
+func (s *Shown) edges(r *Run, ph record.Phase, merged map[string]*measure.Window, span time.Duration) error {
+	s.Of = ph
+	never, _, err := r.Omitted()
+	for i := range s.Ops {
+		o := &s.Ops[i]
+		selected := trial.Selector(o.Name)
+		all, omitted := measure.NewWindow(o.Name), measure.NewWindow(o.Name)
+		for name, w := range merged {
+			if selected(name) {
+				all.Merge(w)
+				if n := never[name]; n != nil {
+					omitted.Merge(n)
+				}
+			}
+		}
+		o.end(ph.Tail.Of(selected), all, span)
+		if n := omitted.Response.Count(); n > 0 {
+			ms := func(q float64) float64 { return omitted.Response.Quantile(q).Seconds() * 1e3 }
+			omitted.Merge(all)
+			o.BySchedule = &BySchedule{Omitted: n, P50: ms(.5), P95: ms(.95), P99: ms(.99), Max: omitted.Response.Max().Seconds() * 1e3}
+		}
+	}
+	return err
+}
+
+// end adds the operations that were under way when the phase of w ended.
+func (o *ShownOp) end(t record.TailOp, w *measure.Window, span time.Duration) {
+	o.Drained, o.Open = t.Drained, t.Open
+	if span > 0 {
+		o.Rate = float64(o.Count-min(t.Drained, o.Count)) / span.Seconds()
+	}
+	if t.Open == 0 {
+		return
+	}
+	o.AtLeast = []string{"mean"}
+	for name, q := range map[string]float64{"p50": .5, "p95": .95, "p99": .99} {
+		if t.Bound(w.Response.Quantile(q)) {
+			o.AtLeast = append(o.AtLeast, name)
+		}
+	}
+	if t.Bound(w.Response.Max()) {
+		o.AtLeast = append(o.AtLeast, "max")
+	}
+	slices.Sort(o.AtLeast)
+}
+
+// addIntervals gives every operation of the measured phase its intervals.
+func addIntervals(rows []ShownOp, c *record.Course, seed uint64) error {
+	for i := range rows {
+		var err error
+		if rows[i].Interval, err = IntervalsOf(c, rows[i].Name, seed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usersData reads the record of a run's users.
+func (r *Run) usersData() (d report.RunData, err error) {
+	d.Manifest = r.Manifest
+	if d.Users, err = r.Users(); err != nil {
+		return d, err
+	}
+	var storms []record.StormOutcome
+	if d.Users != nil {
+		storms = d.Users.Storms
+	}
+	d.Outside, err = r.Outside(storms)
+	return d, err
+}
+
+// Unsettled returns the reason why it was not tested whether the target was settled in the measured phase; "" if it
+// was tested, or if there is no such phase.
+func (s *Shown) Unsettled() string {
+	ph, ok := s.Manifest.Phase("measure")
+	if !ok {
+		return ""
+	}
+	switch _, n := ph.Seconds(); {
+	case s.Users != nil && len(s.Users.Storms) > 0:
+		return "a measured phase with storms is not asked whether it was steady from its beginning; they are there to disturb it"
+	case n < stats.MinWarmup:
+		return fmt.Sprintf("a measured phase of %d s is too short to tell whether it was steady from its beginning; %d s are needed", n, stats.MinWarmup)
+	case !stats.FewHoles(s.Silent, s.Intervals):
+		return fmt.Sprintf("%d of %d intervals of the measured phase had no answer; with more than a tenth of them it is not told whether it was steady from its beginning", s.Silent, s.Intervals)
+	}
+	return ""
+}
+
+// Moved returns the signals that were not steady in the measured phase.
+func (s *Shown) Moved() []string {
+	var moved []string
+	for _, d := range s.Drift {
+		if d.State != drift.Steady && d.State != drift.TooShort {
+			moved = append(moved, d.Signal)
+		}
+	}
+	return moved
+}
+
+// Tail returns the operations of the steady state that were under way at the end of the phase; nothing if the run does
+// not record them.
+func (s *Shown) Tail() record.TailOp {
+	if s.Of.Tail == nil {
+		return record.TailOp{}
+	}
+	return s.Of.Tail.Of(workload.Steady)
+}

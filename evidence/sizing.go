@@ -1,0 +1,86 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/judge/drift"
+	"plimsoll/judge/sizing"
+	"plimsoll/report"
+	"plimsoll/run/record"
+)
+
+// Sizing reads the runs of a stored ladder of load steps and draws the conclusions: grades, advice and the limiter.
+// load opens a run of the store.
+func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id string) (*record.Run, error)) (report.SizingDocument, error) {
+	d := report.SizingDocument{Format: report.SizingFormat, ID: z.ID, Name: z.Name, Tool: z.Tool, Search: z.Capacity, PlanText: z.Plan,
+		Complete: z.State == record.Sealed && len(z.Steps) == len(z.Planned) && len(z.Steps) > 0, Why: z.Why}
+	if !d.Complete && d.Why == "" {
+		d.Why = fmt.Sprintf("%d of %d steps were done", len(z.Steps), len(z.Planned))
+	}
+	p, err := Plan(z.Plan)
+	if err != nil {
+		return d, fmt.Errorf("the stored plan of %s: %w", z.ID, err)
+	}
+	d.Plan = p
+	var steps []sizing.Step
+	var machine sizing.Machine
+	var runs []*Run
+	for _, step := range z.Steps {
+		r, err := load(step.Run)
+		if err != nil {
+			return d, err
+		}
+		x := c.Of(r)
+		runs = append(runs, x)
+		s, err := x.Step(ctx, step.Users)
+		if err != nil {
+			return d, fmt.Errorf("run %s: %w", step.Run, err)
+		}
+		changed, err := r.VerifyNumbers()
+		if err != nil {
+			return d, fmt.Errorf("run %s: %w", step.Run, err)
+		}
+		if digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile)); err != nil || digest != step.Digest || len(changed) > 0 {
+			s.Valid, s.Why = false, "the run was changed since it was sealed"
+		}
+		if r.Manifest.InDigests && z.Undigested {
+			return d, fmt.Errorf("sizing %s %w: steps.json has lost the digests that it was written with; bring it back as it was, or repeat the steps", z.ID, record.ErrAltered)
+		}
+		steps = append(steps, s)
+		signals, err := x.Drift(ctx)
+		if err != nil {
+			return d, fmt.Errorf("run %s: %w", step.Run, err)
+		}
+		if s.Valid && Seen(signals) {
+			d.Drift = append(d.Drift, report.StepDrift{Users: step.Users, Signals: signals})
+		}
+		machine.Cores = float64(len(r.Manifest.TargetCPUs))
+		d.Setup = Setup(r.Manifest)
+		if t, ok := TargetOf(r.Manifest); ok && t.Database != nil {
+			d.Setup = append(d.Setup, record.Row{Name: "Database", Value: ServerOf(t)})
+		}
+	}
+	for _, o := range p.Prices {
+		if o.Name == p.Sizing.Offer {
+			machine.Name, machine.Memory = o.Name, float64(o.Memory)
+			if machine.Cores == 0 { // the target is elsewhere
+				machine.Cores = float64(o.VCPU)
+			}
+		}
+	}
+	for _, r := range p.Setup {
+		d.Setup = append(d.Setup, record.Row{Name: r.Name, Value: r.Value})
+	}
+	d.Sizing = sizing.Size(steps, machine, p.Prices)
+	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
+	d.Limit(l, p.Prices)
+	return d, err
+}
+
+// Seen reports whether a run was long enough to see any drift.
+func Seen(signals []drift.Drift) bool {
+	return slices.ContainsFunc(signals, func(d drift.Drift) bool { return d.State != drift.TooShort })
+}

@@ -1,0 +1,481 @@
+package comparison
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/judge/imported"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// MostGiven is the largest number of files that make sense in one comparison.
+const MostGiven = 1000
+
+// Paired holds the figures of the runs of two arms, by pairs.
+type Paired struct {
+	// Rows hold the figures to be judged, Asides those that are only shown. Both are ordered by metric and database as
+	// the first run has them, then by pair.
+	Rows, Asides []imported.PairRow
+	// Names are the names of the arms in the files; "base" and "new" where there are none.
+	Names [2]string
+	// Lacks lists the runs that have no number for a figure in Rows.
+	Lacks []Lack
+	// Skipped names figures that cannot be judged, with the reason.
+	Skipped  map[string]string
+	Warnings []string
+}
+
+// PairImported makes pairs of runs that other tools measured. Their Pair and Arm are set. It is an error, which names
+// the file, when an arm has no run, a pair is not in both arms or twice in one, when the runs are of several tools or
+// did different things, or when a figure has several units. A figure to be judged is skipped when some run lacks it
+// and gives no reason, when it rests on too few operations, or when the tool rounded it to more than half of the
+// margin that endpoint gives it: such steps look like differences without any spread.
+func PairImported(runs []record.Imported, endpoint func(metric, unit string) (plan.Endpoint, error)) (Paired, error) {
+	p := Paired{Names: [2]string{record.ImportedBase, record.ImportedNew}, Skipped: map[string]string{}}
+	arms, err := p.arms(runs)
+	if err != nil {
+		return p, err
+	}
+	slices.SortStableFunc(runs, func(a, b record.Imported) int { return cmp.Compare(a.Pair, b.Pair) })
+	units := map[string]record.Imported{}
+	counts := map[string]int{} // runs that have a figure
+	var figures []record.Figure
+	var databases []string
+	for _, g := range runs {
+		if !slices.Contains(databases, g.Database) {
+			databases = append(databases, g.Database)
+		}
+		for _, f := range g.Figures {
+			counts[f.Name]++
+			first, known := units[f.Name]
+			if !known {
+				units[f.Name] = g
+				figures = append(figures, f)
+				continue
+			}
+			if other, _ := first.Figure(f.Name); other.Unit != f.Unit {
+				return p, fmt.Errorf("%s: %s is in %s, but %s has it in %s: convert one of them",
+					place(g, f), f.Name, unitText(f.Unit), place(first, other), unitText(other.Unit))
+			}
+		}
+	}
+	if i := slices.IndexFunc(runs, func(g record.Imported) bool { return g.Unstable != "" || g.Lacks["capacity"] != "" }); i >= 0 && counts["capacity"] == 0 {
+		units["capacity"] = runs[i] // a figure that no run has is judged, and invalid
+		figures = append([]record.Figure{{Name: "capacity", Unit: "users"}}, figures...)
+	}
+	p.warn(runs)
+	for _, f := range figures {
+		if err := inOneTest(runs, f.Name); err != nil {
+			return p, err
+		}
+		if !f.Aside {
+			why, err := unfit(f, runs, endpoint)
+			if err != nil {
+				return p, fmt.Errorf("%s: %w", place(units[f.Name], f), err)
+			}
+			lacking, explained := lacks(f, databases, arms)
+			if why == "" && !explained && counts[f.Name] < len(runs) && !onOneTest(arms, f.Name) {
+				why = fmt.Sprintf("%d of %d runs do not have it", len(runs)-counts[f.Name], len(runs))
+			}
+			if why != "" {
+				p.Skipped[f.Name] = why
+				continue
+			}
+			p.Lacks = append(p.Lacks, lacking...)
+		}
+		for _, db := range databases {
+			p.pair(f, db, arms)
+		}
+	}
+	return p, nil
+}
+
+type armKey struct {
+	database, test string
+	pair           int
+}
+
+// arms sorts the runs into arms and checks that they are pairs.
+func (p *Paired) arms(runs []record.Imported) (arms [2]map[armKey]record.Imported, err error) {
+	tests := map[string]record.Imported{}
+	for i := range arms {
+		arms[i] = map[armKey]record.Imported{}
+	}
+	for _, g := range runs {
+		arm := slices.Index([]string{record.ImportedBase, record.ImportedNew}, g.Arm)
+		if arm < 0 {
+			return arms, fmt.Errorf("%s: it is not known which arm it is of: pass it by -base or -new", g.Source)
+		}
+		if g.Tool != runs[0].Tool {
+			return arms, fmt.Errorf("%s is of %s, but %s of %s: both arms have to be measured by one tool", g.Source, g.Tool, runs[0].Source, runs[0].Tool)
+		}
+		key := armKey{g.Database, g.Test, g.Pair}
+		if other, twice := arms[arm][key]; twice {
+			return arms, fmt.Errorf("%s: pair %d of %s%s is there already, in %s", g.Source, g.Pair, g.Arm, onDatabase(g.Database), other.Source)
+		}
+		arms[arm][key] = g
+		// A file with several tests names each; a file with one is taken to hold the same test as all others.
+		if kind, _, _ := strings.Cut(g.Test, ","); g.Test != "" {
+			if first, known := tests[kind+"\x00"+g.Database]; known && first.Test != g.Test {
+				return arms, fmt.Errorf("%s: its test is %q, but that of %s is %q: runs that did different things are no replicates", g.Source, g.Test, first.Source, first.Test)
+			}
+			tests[kind+"\x00"+g.Database] = g
+		}
+		if g.Label != "" {
+			if p.Names[arm] != g.Label && p.Names[arm] != g.Arm {
+				return arms, fmt.Errorf("%s: %s is %q, but was %q before: one file is of another version", g.Source, g.Arm, g.Label, p.Names[arm])
+			}
+			p.Names[arm] = g.Label
+		}
+	}
+	if p.Names[0] == p.Names[1] {
+		p.Names = [2]string{p.Names[0] + " (base)", p.Names[1] + " (new)"}
+	}
+	for i, name := range []string{record.ImportedBase, record.ImportedNew} {
+		if len(arms[i]) == 0 {
+			return arms, fmt.Errorf("the arm %s is empty: give at least one run of it", name)
+		}
+	}
+	for i := range arms {
+		for _, g := range runs {
+			key := armKey{g.Database, g.Test, g.Pair}
+			if _, ok := arms[i][key]; !ok {
+				return arms, fmt.Errorf("%s: pair %d%s has no run of the arm %s", g.Source, g.Pair, onDatabase(g.Database), []string{record.ImportedBase, record.ImportedNew}[i])
+			}
+		}
+	}
+	return arms, nil
+}
+
+// inOneTest returns an error when runs of several tests on one database have a figure of one name: such runs cannot
+// be paired.
+func inOneTest(runs []record.Imported, name string) error {
+	first := map[string]record.Imported{}
+	for _, g := range runs {
+		if _, ok := g.Figure(name); !ok {
+			continue
+		}
+		other, known := first[g.Database]
+		if known && other.Test != g.Test {
+			return fmt.Errorf("%s: %s is of the test %q, but in %s of %q: judge one test at a time, or leave it out of one", g.Source, name, g.Test, other.Source, other.Test)
+		}
+		first[g.Database] = g
+	}
+	return nil
+}
+
+// onOneTest reports whether a figure is missing only from runs of another test than those that have it: a bounded test
+// has no capacity.
+func onOneTest(arms [2]map[armKey]record.Imported, name string) bool {
+	has := map[string]bool{}
+	for _, arm := range arms {
+		for key, g := range arm {
+			_, ok := g.Figure(name)
+			if before, known := has[key.test]; known && before != ok {
+				return false
+			}
+			has[key.test] = ok
+		}
+	}
+	return true
+}
+
+// pair adds the rows of one figure on one database.
+func (p *Paired) pair(f record.Figure, database string, arms [2]map[armKey]record.Imported) {
+	var rows []imported.PairRow
+	for key, g := range arms[0] {
+		a, ok1 := g.Figure(f.Name)
+		b, ok2 := arms[1][key].Figure(f.Name)
+		if key.database != database || !ok1 || !ok2 {
+			continue
+		}
+		rows = append(rows, imported.PairRow{Metric: f.Name, Database: database, Unit: f.Unit, Pair: verdict.Pair{
+			Block: g.Pair, Base: a.Value, New: b.Value, BaseCensored: a.AtLeast, NewCensored: b.AtLeast, BaseOps: a.Ops, NewOps: b.Ops}})
+	}
+	slices.SortFunc(rows, func(a, b imported.PairRow) int { return cmp.Compare(a.Block, b.Block) })
+	if f.Aside {
+		p.Asides = append(p.Asides, rows...)
+	} else {
+		p.Rows = append(p.Rows, rows...)
+	}
+}
+
+// warn gathers the warnings of the files: each text once, with its runs.
+func (p *Paired) warn(runs []record.Imported) {
+	sources := map[string][]string{}
+	var texts []string
+	for _, g := range runs {
+		for _, w := range g.Warnings {
+			if sources[w] == nil {
+				texts = append(texts, w)
+			}
+			if !slices.Contains(sources[w], g.Source) {
+				sources[w] = append(sources[w], g.Source)
+			}
+		}
+	}
+	for _, w := range texts {
+		from := sources[w][0]
+		if n := len(sources[w]); n > 1 {
+			from += fmt.Sprintf(" and %d more", n-1)
+		}
+		p.Warnings = append(p.Warnings, from+": "+w)
+	}
+}
+
+// unfit returns the reason why a figure cannot be judged: the first run in which it rests on too little, or
+// is too coarse.
+func unfit(f record.Figure, runs []record.Imported, endpoint func(metric, unit string) (plan.Endpoint, error)) (string, error) {
+	e, err := endpoint(f.Name, f.Unit)
+	if err != nil {
+		return "", err
+	}
+	for _, g := range runs {
+		of, ok := g.Figure(f.Name)
+		if !ok {
+			continue
+		}
+		if why := tooFew(of); why != "" {
+			return g.Source + ": " + why, nil
+		}
+		if !e.Absolute && of.Step > e.Margin/2*of.Value {
+			return fmt.Sprintf("%s: %s rounds %g %s to %g %s: more than half the margin of %g %%", g.Source, g.Tool, of.Value, f.Unit, of.Step, f.Unit, 100*e.Margin), nil
+		}
+	}
+	return "", nil
+}
+
+// tooFew returns the reason why so many operations are too few for a percentile.
+func tooFew(f record.Figure) string {
+	var q float64
+	if f.Ops == 0 {
+		return ""
+	}
+	if n, err := fmt.Sscanf(f.Name, "p%g", &q); n != 1 || err != nil || q <= 0 || q >= 100 {
+		return ""
+	}
+	if least := stats.LeastOps(q / 100); uint64(f.Ops) < least {
+		return fmt.Sprintf("%d operations are too few for p%g: want %d", f.Ops, q, least)
+	}
+	return ""
+}
+
+func place(g record.Imported, f record.Figure) string {
+	if f.Line == 0 {
+		return g.Source
+	}
+	return fmt.Sprintf("%s: line %d", g.Source, f.Line)
+}
+
+func unitText(u string) string {
+	if u == "" {
+		return "no unit"
+	}
+	return u
+}
+
+func onDatabase(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " on " + name
+}
+
+// EndpointOf returns the endpoint of a metric that is named as in [record.Figure]: capacity and throughput are better
+// higher, errors in percent and all latencies lower. Margins are those of the statistic unless margins has the
+// metric.
+func EndpointOf(metric, unit string, margins map[string]plan.Endpoint) (plan.Endpoint, error) {
+	e := plan.Endpoint{Name: metric, Unit: unit, Better: plan.Lower}
+	stat, _, _ := strings.Cut(metric, "(")
+	var q float64
+	n, err := fmt.Sscanf(stat, "p%g", &q)
+	switch {
+	case stat == "capacity" || stat == "throughput":
+		e.Better, e.Margin = plan.Higher, 0.05
+	case stat == "errors" && unit == "%":
+		e.Margin, e.Absolute = 0.1, true
+	case stat == "errors":
+		return e, fmt.Errorf("errors are in %s: want %%, a share of all operations", unitText(unit))
+	case stat == "cost":
+		e.Margin = 0.05
+	case stat == "mean" || stat == "max":
+		e.Margin = 0.10
+	case n == 1 && err == nil && q > 0 && q < 100:
+		e.Margin = 0.10
+		if q >= 99 {
+			e.Margin = 0.15
+		}
+	default:
+		return e, fmt.Errorf("metric %q: want capacity, throughput, errors, cost(app), or p50, p95, p99, mean or max of something, such as p95(post)", metric)
+	}
+	for _, key := range []string{metric, stat} {
+		if m, ok := margins[key]; ok {
+			if m.Absolute != e.Absolute {
+				return e, fmt.Errorf("the margin of %s is in %s: want %s", metric, marginUnit(m.Absolute), marginUnit(e.Absolute))
+			}
+			e.Margin = m.Margin
+			break
+		}
+	}
+	return e, nil
+}
+
+func marginUnit(absolute bool) string {
+	if absolute {
+		return "percentage points (pp)"
+	}
+	return "percent"
+}
+
+// JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
+// database against the first within each arm. Figures that some runs lack are in lacking. An error names the metric
+// without a meaning.
+func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error), lacking ...Lack) (arms, databases []Judgement, err error) {
+	var metrics, engines []string
+	units := map[string]string{}
+	endpoints := map[string]plan.Endpoint{}
+	var failed, withheld []imported.PairRow
+	know := func(metric, unit, database string) (err error) {
+		if !slices.Contains(metrics, metric) {
+			metrics, units[metric] = append(metrics, metric), unit
+			endpoints[metric], err = endpoint(metric, unit)
+		}
+		if !slices.Contains(engines, database) {
+			engines = append(engines, database)
+		}
+		return err
+	}
+	for _, r := range rows {
+		if r.Metric == verdict.FailedRuns {
+			failed = append(failed, r)
+			if !slices.Contains(engines, r.Database) {
+				engines = append(engines, r.Database)
+			}
+			continue
+		}
+		if r.Withheld != "" {
+			withheld = append(withheld, r)
+		}
+		if err := know(r.Metric, r.Unit, r.Database); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, l := range lacking {
+		if err := know(l.Metric, l.Unit, l.Database); err != nil {
+			return nil, nil, err
+		}
+	}
+	pairs := func(metric, database string) []verdict.Pair {
+		var out []verdict.Pair
+		for _, r := range rows {
+			if r.Metric == metric && r.Database == database && r.HasPair() {
+				out = append(out, r.Pair)
+			}
+		}
+		return out
+	}
+	for _, e := range engines {
+		var results []verdict.Result
+		for _, m := range metrics {
+			all := pairs(m, e)
+			l, some := lackOf(lacking, m, e)
+			why := withheldFrom(withheld, m, e)
+			if len(all) == 0 && !some && why == "" {
+				continue
+			}
+			r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: names[0], NewName: names[1]})
+			l.apply(&r, names)
+			withhold(&r, why)
+			results = append(results, r)
+		}
+		for _, row := range failed {
+			if row.Database == e {
+				base, fresh := row.Attempts()
+				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: names[0], NewName: names[1]}))
+			}
+		}
+		arms = append(arms, Judgement{Engine: e, Arm: names[1], Verdict: verdict.Combine(e, results)})
+	}
+	for _, e := range engines[min(1, len(engines)):] {
+		for i, arm := range names {
+			var results []verdict.Result
+			for _, m := range metrics {
+				both := [2]string{engines[0], e}
+				all := across(pairs(m, engines[0]), pairs(m, e), i)
+				l, some := between(lacking, m, both, i)
+				why := cmp.Or(withheldFrom(withheld, m, engines[0]), withheldFrom(withheld, m, e))
+				if len(all) == 0 && !some && why == "" {
+					continue
+				}
+				r := verdict.Judge(endpoints[m], all, verdict.Options{BaseName: engines[0], NewName: e})
+				l.apply(&r, both)
+				withhold(&r, why)
+				results = append(results, r)
+			}
+			if base, fresh := attemptsOf(failed, engines[0], i), attemptsOf(failed, e, i); base.Failed+fresh.Failed > 0 && base.Runs > 0 && fresh.Runs > 0 {
+				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: engines[0], NewName: e}))
+			}
+			databases = append(databases, Judgement{Engine: e, Arm: arm, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
+		}
+	}
+	return arms, databases, nil
+}
+
+// withheldFrom returns why a verdict on a metric is withheld where the table comes from; empty if it is not.
+func withheldFrom(rows []imported.PairRow, metric, database string) string {
+	for _, r := range rows {
+		if r.Metric == metric && r.Database == database {
+			return r.Withheld
+		}
+	}
+	return ""
+}
+
+func withhold(r *verdict.Result, why string) {
+	if why == "" {
+		return
+	}
+	r.Warnings = append(r.Warnings, "where the pairs come from, the verdict was withheld: "+why)
+	*r = r.Withhold(why)
+}
+
+// attemptsOf returns the runs of one arm on a database; none where the table has no count of them.
+func attemptsOf(rows []imported.PairRow, database string, arm int) verdict.Attempts {
+	for _, r := range rows {
+		if r.Database == database {
+			base, fresh := r.Attempts()
+			return [2]verdict.Attempts{base, fresh}[arm]
+		}
+	}
+	return verdict.Attempts{}
+}
+
+// across makes pairs of one arm on two databases, from pairs of two arms on one.
+func across(first, other []verdict.Pair, arm int) []verdict.Pair {
+	var out []verdict.Pair
+	side := func(p verdict.Pair) (float64, bool, int64) {
+		if arm == 0 {
+			return p.Base, p.BaseCensored, p.BaseOps
+		}
+		return p.New, p.NewCensored, p.NewOps
+	}
+	for _, a := range first {
+		i := slices.IndexFunc(other, func(b verdict.Pair) bool { return b.Block == a.Block })
+		if i < 0 {
+			continue
+		}
+		p := verdict.Pair{Block: a.Block}
+		p.Base, p.BaseCensored, p.BaseOps = side(a)
+		p.New, p.NewCensored, p.NewOps = side(other[i])
+		if !math.IsNaN(p.Base) && !math.IsNaN(p.New) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

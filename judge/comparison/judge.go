@@ -1,0 +1,360 @@
+package comparison
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+)
+
+// Numbers are the values of one run for the endpoints: NaN where the run has none.
+type Numbers struct {
+	Values   map[string]float64
+	Censored bool  // the capacity is a lower bound
+	Unstable bool  // the search contradicts itself: there is no capacity
+	Ops      int64 // of the measured phase, steady state
+	Why      map[string]string
+	// Had is how many operations a run had for each endpoint that is of one kind of operations, also where they are
+	// too few for a value: of a latency those with a response time.
+	Had map[string]uint64
+	// Metrics are the further numbers of the measured phase by name, those that the run carries: mean, p50, p95 and
+	// p99 of every operation, and those that a [Reader] adds. Counts are how many operations there were by name.
+	Metrics map[string]SecondaryValue
+	Counts  map[string]int64
+	// Calls are how many calls a [Reader] saw by name.
+	Calls map[string]int64
+	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
+	Course map[string]*record.Intervals
+	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
+	Thin map[string]bool
+	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its operations
+	// is used.
+	Disturbed bool
+}
+
+// NumbersOf reads the endpoints' numbers of a run, those of cost(ROLE) by the readers. Latencies and costs are in
+// milliseconds, errors in percent.
+func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Numbers, error) {
+	n, err := operationsOf(r, endpoints)
+	if err != nil {
+		return n, err
+	}
+	if err := n.read(r, readers); err != nil {
+		return n, fmt.Errorf("run %s: %w", r.Manifest.ID, err)
+	}
+	return n, nil
+}
+
+// costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the costs, because CPU
+// time is counted by process.
+func (n Numbers) costsAlone() Numbers {
+	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}, Disturbed: true}
+	for name, v := range n.Values {
+		if _, isCost := plan.CostOf(name); isCost {
+			out.Values[name] = v
+			if why := n.Why[name]; why != "" {
+				out.Why[name] = why
+			}
+			continue
+		}
+		out.Values[name], out.Why[name] = math.NaN(), "others on the host disturbed the runs: their times and capacities are not the target's alone"
+	}
+	return out
+}
+
+// operationsOf reads the numbers of the operations of a run, and of its search.
+func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
+	n := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}}
+	merged := map[string]*measure.Window{}
+	window := windowOf(merged)
+	if ph, ok := r.Manifest.Phase("measure"); ok {
+		all, err := r.Merged(ph.From, ph.To)
+		if err != nil {
+			return n, err
+		}
+		maps.Copy(merged, all)
+		if err = n.metricsOf(r, ph, merged, endpoints, window); err != nil {
+			return n, err
+		}
+		n.Counts = make(map[string]int64, len(merged))
+		for op, w := range merged {
+			if !workload.OfAnswers(op) {
+				n.Counts[op] = int64(w.Count())
+			}
+		}
+	}
+	n.Ops = int64(window("op").Count())
+	for _, e := range endpoints {
+		v, why := math.NaN(), ""
+		switch e.Stat {
+		case "capacity":
+			c := r.Manifest.Capacity
+			switch {
+			case c == nil || c.Kind == record.Invalid:
+				why = "the run has no capacity"
+			case c.Kind == record.Unstable && voidOf(c) != "":
+				why = voidOf(c)
+			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: an unknown kind is not a number
+				why, n.Unstable = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why), true
+			default:
+				v, n.Censored = c.Users, c.Kind == record.AtLeast
+			}
+		case "errors":
+			if w := window("op"); w.Count() > 0 {
+				v = 100 * float64(w.Errors()) / float64(w.Count())
+			} else {
+				why = "no operation was measured"
+			}
+		case "cost": // a Reader fills it in
+			why = "the CPU time of the role " + e.Of + " is not visible here"
+		case "throughput":
+			v, why = throughput(r, e.Of, window(e.Of))
+			n.Had[e.Name] = window(e.Of).Count()
+		default:
+			v, n.Had[e.Name], why = latency(e, window)
+		}
+		n.Values[e.Name] = v
+		if why != "" {
+			n.Why[e.Name] = why
+		}
+	}
+	return n, nil
+}
+
+func windowOf(merged map[string]*measure.Window) func(op string) *measure.Window {
+	cache := map[string]*measure.Window{}
+	return func(op string) *measure.Window {
+		if cache[op] == nil {
+			cache[op] = measure.NewWindow(op)
+			for _, name := range slices.Sorted(maps.Keys(merged)) {
+				if trial.Selector(op)(name) {
+					cache[op].Merge(merged[name])
+				}
+			}
+		}
+		return cache[op]
+	}
+}
+
+func latency(e plan.Endpoint, window func(string) *measure.Window) (ms float64, ops uint64, why string) {
+	if e.Stat == "" {
+		return math.NaN(), 0, e.Name + " is no statistic of operations"
+	}
+	v, n, ok := trial.Value(plan.SLO{Stat: e.Stat, Arg: e.Of, Service: e.Service}, window)
+	if !ok {
+		return math.NaN(), 0, "no such operation was measured"
+	}
+	if p, ok := e.Quantile(); ok {
+		if least := stats.LeastOps(p); n < least {
+			return math.NaN(), n, fmt.Sprintf("%d operations are too few for %s: want %d", n, e.Stat, least)
+		}
+	}
+	return v * 1000, n, ""
+}
+
+// A Judgement is the conclusion about one arm on one database.
+type Judgement struct {
+	Engine, Arm string
+	Verdict     verdict.Verdict
+	// Skipped names endpoints that no run has a number for, with the reason: neither arm had such an operation, or
+	// both had too few. Where one arm had some, ten at least, and the other none, the endpoint is not skipped, but
+	// invalid: the other may have lost them.
+	Skipped map[string]string
+	// OtherLoad is the reason why only the capacities were compared: the sides had other numbers of users in the
+	// bounded test. Empty if they had the same.
+	OtherLoad string
+	// Secondary is the result for all other metrics, and Shifts locate differences in the distributions; they decide no
+	// verdict.
+	Secondary verdict.Family
+	Shifts    []verdict.Shift
+}
+
+// Judge reads the runs of a comparison and judges every arm except the base on every database, and, when there are
+// several, every database against the first within each arm; sides that had other numbers of users in the bounded
+// test by their capacity alone. load opens a run by id, that of [Loader] only unaltered runs; readers add metrics.
+// With planned looks it judges the blocks of the last look that was taken, at its level; later blocks wait for the
+// next look. Only whole blocks are judged ([record.Comparison.WholeBlocks]).
+func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error), readers ...Reader) (arms, databases []Judgement, err error) {
+	endpoints := p.Endpoints()
+	numbers, err := numbersOf(c, endpoints, load, readers)
+	if err != nil {
+		return nil, nil, err
+	}
+	find := func(block int, arm, engine string) (n Numbers, order int, ok bool) {
+		for _, run := range c.Runs {
+			if n, ok := numbers[run.Run]; ok && run.Block == block && run.Arm == arm && run.Engine == engine {
+				return n, run.Order, true
+			}
+		}
+		return Numbers{}, 0, false
+	}
+	opt, most := planned(c)
+	type side struct{ arm, engine string }
+	users := func(s side) (n int) {
+		if p.Bounded != nil {
+			n, _ = p.Bounded.UsersFor(p.EngineOf(s.arm, s.engine))
+		}
+		return n
+	}
+	judge := func(name string, base, other side, label [2]string) Judgement {
+		j := Judgement{Engine: other.engine, Arm: other.arm, Skipped: map[string]string{}}
+		var both []numbersPair
+		for b := 1; b <= most; b++ {
+			x, first, ok1 := find(b, base.arm, base.engine)
+			y, second, ok2 := find(b, other.arm, other.engine)
+			if ok1 && ok2 {
+				both = append(both, numbersPair{block: b, base: x, fresh: y, first: cameFirst(first, second)})
+			}
+		}
+		if a, b := users(base), users(other); a != b {
+			j.OtherLoad = fmt.Sprintf("%s had %d users and %s %d: what was measured under different loads is not compared", label[0], a, label[1], b)
+		} else {
+			j.Secondary, j.Shifts = family(both, endpoints), shifts(both, p.Seed)
+		}
+		var results []verdict.Result
+		for _, e := range endpoints {
+			if j.OtherLoad != "" && e.Name != "capacity" {
+				j.Skipped[e.Name] = j.OtherLoad
+				continue
+			}
+			var pairs []verdict.Pair
+			seen, found, why := false, false, ""
+			var had [2]uint64
+			for _, p := range both {
+				x, y := p.base, p.fresh
+				pr := verdict.Pair{Block: p.block, Base: x.Values[e.Name], New: y.Values[e.Name], First: p.first}
+				if e.Name == "capacity" {
+					pr.BaseCensored, pr.NewCensored = x.Censored, y.Censored
+				}
+				if e.Name == "errors" {
+					pr.BaseOps, pr.NewOps = x.Ops, y.Ops
+				}
+				found = true
+				for i, n := range []Numbers{x, y} {
+					had[i] += n.Had[e.Name]
+					if w := n.Why[e.Name]; w != "" {
+						why = w
+					} else {
+						seen = true
+					}
+				}
+				if math.IsNaN(pr.Base) || math.IsNaN(pr.New) {
+					continue // a pair without data makes nothing worse or better; the verdict counts the pairs
+				}
+				pairs = append(pairs, pr)
+			}
+			oneSided := min(had[0], had[1]) == 0 && had[0]+had[1] >= verdict.FewestCalls
+			if found && !seen && !oneSided && e.Name != "capacity" && e.Name != "errors" {
+				j.Skipped[e.Name] = why
+				continue
+			}
+			opt := opt
+			opt.BaseName, opt.NewName = label[0], label[1]
+			r := verdict.Judge(e, pairs, opt)
+			if oneSided {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
+			}
+			if _, isCost := plan.CostOf(e.Name); isCost {
+				warnUnseen(&r, both)
+			}
+			warnThin(&r, both)
+			warnUnstable(&r, both, label)
+			results = append(results, r)
+		}
+		x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
+		switch {
+		case j.OtherLoad != "":
+			// Other loads make other numbers of runs fail, and which arm they speak for is not known.
+			withholdFailed(results, x.Failed, y.Failed, "failed by the target's doing, under different loads", label)
+		case x.Failed+y.Failed > 0:
+			opt := opt
+			opt.BaseName, opt.NewName = label[0], label[1]
+			results = append(results, verdict.JudgeFailed(x, y, opt))
+		}
+		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
+		if b > a {
+			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
+		}
+		j.Verdict = verdict.Combine(name, results)
+		return j
+	}
+	var wg sync.WaitGroup
+	later := func(to *Judgement, name string, base, other side, label [2]string) {
+		wg.Go(func() { *to = judge(name, base, other, label) })
+	}
+	fresh, others := c.Arms[1:], c.Engines[min(1, len(c.Engines)):]
+	arms, databases = make([]Judgement, len(c.Engines)*len(fresh)), make([]Judgement, len(others)*len(c.Arms))
+	for i, e := range c.Engines {
+		for k, a := range fresh {
+			later(&arms[i*len(fresh)+k], e, side{c.Arms[0], e}, side{a, e}, [2]string{c.Arms[0], a})
+		}
+	}
+	for i, e := range others {
+		for k, a := range c.Arms {
+			later(&databases[i*len(c.Arms)+k], e, side{a, c.Engines[0]}, side{a, e}, [2]string{c.Engines[0], e})
+		}
+	}
+	wg.Wait()
+	databases = slices.DeleteFunc(databases, func(j Judgement) bool { return j.OtherLoad != "" && len(j.Verdict.Results) == 0 })
+	return arms, databases, nil
+}
+
+// cameFirst returns which of two runs of a block came first, by their positions in it; "" where the positions are
+// unknown.
+func cameFirst(base, fresh int) string {
+	switch {
+	case base == 0 || fresh == 0 || base == fresh:
+		return ""
+	case base < fresh:
+		return verdict.FirstBase
+	default:
+		return verdict.FirstNew
+	}
+}
+
+// numbersOf reads the runs that verdicts rest on, several at once.
+func numbersOf(c *record.Comparison, endpoints []plan.Endpoint, load func(id string) (*record.Run, error), readers []Reader) (map[string]Numbers, error) {
+	numbers := make([]Numbers, len(c.Runs))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	counts, disturbed := c.Judged(), c.Disturbed()
+	judged := func(run record.ComparisonRun) bool { return counts(run) || disturbed[run.Run] }
+	for i, run := range c.Runs {
+		if !judged(run) {
+			continue
+		}
+		group.Go(func() error {
+			r, err := load(run.Run)
+			if err != nil {
+				return err
+			}
+			numbers[i], err = NumbersOf(r, endpoints, readers...)
+			if disturbed[run.Run] {
+				numbers[i] = numbers[i].costsAlone()
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	out := map[string]Numbers{}
+	for i, run := range c.Runs {
+		if judged(run) {
+			out[run.Run] = numbers[i]
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,474 @@
+package comparison
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// A world makes runs whose outcome depends only on the cell and how often it was run for good, so that a
+// comparison that was cut must end like one that was not. It can be killed at any of its steps.
+type world struct {
+	t       *testing.T
+	dir     string
+	plan    *plan.Plan
+	effect  float64         // of the new arm on ln capacity
+	sd      float64         // of runs
+	invalid map[string]bool // "block arm engine try"
+	saved   []byte          // the file on disk
+	step    int             // events so far
+	kill    int             // the event at which the process dies, 0 for none
+	cancel  int             // the event at which it is interrupted, 0 for none
+	stop    context.CancelCauseFunc
+	made    map[string]int // attempts by cell and try
+	starts  []int
+	cache   map[string]record.ComparisonRun
+	clock   time.Time
+}
+
+type killed struct{}
+
+// tick is a moment at which the process may die.
+func (w *world) tick() {
+	w.step++
+	w.clock = w.clock.Add(time.Minute)
+	if w.step == w.cancel {
+		w.stop(errors.New("interrupt"))
+	}
+	if w.step == w.kill {
+		panic(killed{})
+	}
+}
+
+func (w *world) save(c *record.Comparison) error {
+	w.tick()
+	b, err := json.Marshal(c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.saved = b
+	w.tick()
+	return nil
+}
+
+func (w *world) onDisk() *record.Comparison {
+	c := new(record.Comparison)
+	if err := json.Unmarshal(w.saved, c); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) run(ctx context.Context, cell Cell) (record.ComparisonRun, *record.Capacity, error) {
+	w.tick()
+	tries := 1
+	for _, r := range w.onDisk().Runs {
+		if r.Block == cell.Block && r.Arm == cell.Arm && r.Engine == cell.Engine && r.Pilot == cell.Pilot && !r.Cut {
+			tries++
+		}
+	}
+	key := strings.TrimSpace(fmt.Sprintf("%d %s %s %d", cell.Block, cell.Arm, cell.Engine, tries))
+	w.made[key]++
+	id := strings.ReplaceAll(fmt.Sprintf("%s %d", key, w.made[key]), " ", "-")
+	w.starts = append(w.starts, cell.Start)
+	out, ok := w.cache[id]
+	h := fnv.New64a()
+	fmt.Fprint(h, key)
+	capacity := &record.Capacity{Kind: record.Estimate, Users: 500 * math.Exp(w.sd*rand.New(rand.NewPCG(h.Sum64(), 1)).NormFloat64())}
+	if cell.Arm != plan.Base {
+		capacity.Users *= math.Exp(w.effect)
+	}
+	if !ok {
+		rw, err := record.Create(filepath.Join(w.dir, id), record.Manifest{ID: id, Capacity: capacity})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		valid := !w.invalid[key]
+		digest, err := rw.Seal(context.Background(), record.Validity{Valid: valid}, "")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out = record.ComparisonRun{Run: id, Digest: digest, Valid: valid}
+		w.cache[id] = out
+	}
+	w.tick()
+	if context.Cause(ctx) != nil {
+		out.Valid = false // it was interrupted
+	}
+	return out, capacity, nil
+}
+
+func (w *world) load(id string) (*record.Run, error) { return record.Open(filepath.Join(w.dir, id)) }
+
+func (w *world) config() Config {
+	return Config{ID: "c", Tool: "v1", Build: "sha256:b", Plan: w.plan, Run: w.run, Save: w.save, Load: w.load, Now: func() time.Time { return w.clock }}
+}
+
+// attempt begins or goes on, and reports whether the process lived to its end.
+func (w *world) attempt(resume bool, kill, cancel int) (c *record.Comparison, lived bool) {
+	w.t.Helper()
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	w.step, w.kill, w.cancel, w.stop = 0, kill, cancel, stop
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(killed); !ok {
+				panic(p)
+			}
+		}
+	}()
+	var err error
+	if resume && w.saved != nil {
+		c = w.onDisk()
+		if err = Resumable(c, w.config()); err == nil {
+			c, err = Resume(ctx, w.config(), c, nil)
+		}
+	} else {
+		c, err = Run(ctx, w.config())
+	}
+	if err != nil {
+		w.t.Fatalf("killed at %d, canceled at %d: %v", kill, cancel, err)
+	}
+	return c, true
+}
+
+// fresh resets the world to its start; the runs on disk are kept, because the same runs would be made again.
+func (w *world) fresh() {
+	w.saved, w.made, w.starts, w.clock = nil, map[string]int{}, nil, time.Unix(1e9, 0).UTC()
+}
+
+// essence returns the parts of a comparison that must not depend on when it was cut.
+func essence(t *testing.T, w *world, c *record.Comparison) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintln(&b, c.State, c.Start)
+	for _, r := range c.Runs {
+		if r.Cut {
+			continue
+		}
+		made, err := w.load(r.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%d.%d %s %s pilot %v valid %v dropped %v (%s) %.3f\n", r.Block, r.Order, r.Arm, r.Engine, r.Pilot, r.Valid, r.Dropped, r.Why, made.Manifest.Capacity.Users)
+	}
+	for _, l := range c.Looks {
+		fmt.Fprintln(&b, l.Blocks, l.Alpha, l.Taken(), l.Decided, l.Verdicts)
+	}
+	arms, databases, err := Judge(c, w.plan, w.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range slices.Concat(arms, databases) {
+		fmt.Fprintln(&b, j.Engine, j.Arm, j.Verdict.Lead)
+	}
+	return b.String()
+}
+
+func newWorld(t *testing.T, text string) *world {
+	t.Helper()
+	p, err := plan.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: t.TempDir(), plan: p, effect: -0.1, sd: 0.01, invalid: map[string]bool{}, cache: map[string]record.ComparisonRun{}}
+	w.fresh()
+	return w
+}
+
+const cutPlan = `
+name: t
+target: {driver: refchat}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster}
+unbounded: {max_users: 1000, slo: ["mean(op) < 100ms"]}
+compare: {arms: {base: {}, new: {}}, blocks: 2}
+`
+
+// Wherever a comparison is killed or interrupted, it ends with the same result.
+func TestResumedIsTheUninterrupted(t *testing.T) {
+	w := newWorld(t, cutPlan)
+	w.invalid["2 new mysql 1"] = true // block 2 is voided and run again
+	whole, lived := w.attempt(false, 0, 0)
+	if !lived || whole.State != record.Sealed || len(whole.Runs) != 2+8+4 {
+		t.Fatalf("state %s, %d runs", whole.State, len(whole.Runs))
+	}
+	want, steps, starts := essence(t, w, whole), w.step, slices.Clone(w.starts)
+	check := func(c *record.Comparison, how string) {
+		t.Helper()
+		if got := essence(t, w, c); got != want {
+			t.Fatalf("%s: got\n%s\nwant\n%s", how, got, want)
+		}
+		for i, r := range c.Runs {
+			if r.Cut && (!r.Dropped || r.Block == 0 && !r.Pilot) {
+				t.Errorf("%s: run %d is cut and judged: %+v", how, i, r)
+			}
+		}
+		// The runs of a block that counts were made in one go.
+		var last record.ComparisonRun
+		for _, r := range c.Runs {
+			if !r.Cut && !r.Pilot && r.Order > 1 && (last.Cut || last.Block != r.Block || last.Order != r.Order-1) {
+				t.Fatalf("%s: run %d of block %d follows %+v", how, r.Order, r.Block, last)
+			}
+			last = r
+		}
+		if s := w.starts[len(w.starts)-1]; s != starts[len(starts)-1] {
+			t.Errorf("%s: the last search began at %d, want %d", how, s, starts[len(starts)-1])
+		}
+	}
+	if steps < 50 {
+		t.Fatalf("only %d moments", steps)
+	}
+	for at := 1; at <= steps; at++ {
+		w.fresh()
+		if _, lived := w.attempt(false, at, 0); lived {
+			t.Fatalf("lived at %d", at)
+		}
+		if w.saved != nil && w.onDisk().State == record.Sealed {
+			continue // killed after the end
+		}
+		c, _ := w.attempt(true, 0, 0)
+		check(c, fmt.Sprintf("killed at %d", at))
+		if at > 2 && len(c.Resumed) != 1 {
+			t.Errorf("killed at %d: %d resumptions", at, len(c.Resumed))
+		}
+		// Killed once more, on the way or again at once.
+		for _, again := range []int{1, 4, 11} {
+			w.fresh()
+			w.attempt(false, at, 0)
+			if _, lived := w.attempt(true, again, 0); lived || w.saved != nil && w.onDisk().State == record.Sealed {
+				continue
+			}
+			c, _ := w.attempt(true, 0, 0)
+			check(c, fmt.Sprintf("killed at %d and then at %d", at, again))
+		}
+		w.fresh()
+		c, _ = w.attempt(false, 0, at)
+		if c.State == record.Sealed {
+			continue // it was over
+		}
+		if c.State != record.Interrupted || c.Why != "interrupt" {
+			t.Fatalf("interrupted at %d: state %s (%s)", at, c.State, c.Why)
+		}
+		c, _ = w.attempt(true, 0, 0)
+		check(c, fmt.Sprintf("interrupted at %d", at))
+	}
+}
+
+func TestResumptionIsRecorded(t *testing.T) {
+	w := newWorld(t, cutPlan)
+	w.attempt(false, 0, 0)
+	w.fresh()
+	// Events: the first save is 1 and 2; each run is four. Two pilots, then the second run of block 1 begins.
+	if _, lived := w.attempt(false, 2+3*4+1, 0); lived {
+		t.Fatal("lived")
+	}
+	cut := w.onDisk()
+	w.clock = w.clock.Add(3 * time.Hour)
+	c, _ := w.attempt(true, 0, 0)
+	if len(c.Resumed) != 1 {
+		t.Fatalf("%d resumptions", len(c.Resumed))
+	}
+	re := c.Resumed[0]
+	if re.Block != 1 || len(re.Runs) != 1 || !re.Cut.Equal(cut.Saved) || re.At.Sub(re.Cut) < 3*time.Hour || re.Why != "" {
+		t.Errorf("%+v; the file was last saved at %v", re, cut.Saved)
+	}
+	if run := c.Runs[2]; run.Run != re.Runs[0] || !run.Cut || !strings.Contains(run.Why, "cut in this block") {
+		t.Errorf("%+v", run)
+	}
+}
+
+func TestResumableRefuses(t *testing.T) {
+	w := newWorld(t, cutPlan)
+	w.attempt(false, 30, 0)
+	change := func(f func(c *record.Comparison, cfg *Config)) error {
+		c, cfg := w.onDisk(), w.config()
+		f(c, &cfg)
+		return Resumable(c, cfg)
+	}
+	if err := change(func(*record.Comparison, *Config) {}); err != nil {
+		t.Fatal(err)
+	}
+	run := w.onDisk().Runs[3].Run
+	manifest := filepath.Join(w.dir, run, record.ManifestFile)
+	good, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, want string
+		f          func(c *record.Comparison, cfg *Config)
+	}{
+		{"complete", "is complete: there is nothing to resume", func(c *record.Comparison, _ *Config) { c.State = record.Sealed }},
+		{"another plan", "began with the plan sha256:", func(_ *record.Comparison, cfg *Config) {
+			other := *cfg.Plan
+			other.Seed = 99
+			cfg.Plan = &other
+		}},
+		{"another version", "began with plimsoll v1, and this is v2: go on with that version", func(_ *record.Comparison, cfg *Config) { cfg.Tool = "v2" }},
+		{"another build", "another build of plimsoll v1 (b, this is c)", func(_ *record.Comparison, cfg *Config) { cfg.Build = "sha256:c" }},
+		{"other blocks", "blocks is 7, in its plan", func(c *record.Comparison, _ *Config) { c.Blocks = 7 }},
+		{"a run that is gone", "cannot be read", func(c *record.Comparison, _ *Config) { c.Runs[3].Run = "nobody" }},
+		{"another digest", "is not what it was: its manifest has the digest", func(c *record.Comparison, _ *Config) { c.Runs[3].Digest = "sha256:0" }},
+		{"a changed manifest", "is not what it was", func(*record.Comparison, *Config) {
+			if err := os.WriteFile(manifest, append(slices.Clone(good), '\n'), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"a changed file", "windows.hdr changed since it was sealed", func(*record.Comparison, *Config) {
+			if err := errors.Join(os.WriteFile(manifest, good, 0o600), os.WriteFile(filepath.Join(w.dir, run, record.WindowsFile), []byte("x"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		err := change(tt.f)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "comparison c") {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A record whose runs do not follow the plan is not made to fit, and the file is left as it is.
+func TestStrayRecord(t *testing.T) {
+	w := newWorld(t, cutPlan)
+	w.attempt(false, 40, 0)
+	c := w.onDisk()
+	c.Runs[3], c.Runs[4] = c.Runs[4], c.Runs[3]
+	before := string(w.saved)
+	if _, err := Resume(t.Context(), w.config(), c, nil); !errors.Is(err, errStray) {
+		t.Errorf("got %v", err)
+	}
+	if string(w.saved) != before {
+		t.Error("the file was written")
+	}
+}
+
+const looksPlan = `
+name: t
+target: {driver: refchat}
+workload: {behavior: poster}
+unbounded: {max_users: 1000, start: 300, slo: ["mean(op) < 100ms"]}
+compare: {arms: {base: {}, new: {}}, looks: [6, 9, 12]}
+`
+
+func TestLooksEndAComparison(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		effect, sd float64
+		invalid    []string
+		blocks     int // that were run
+		looks      int // that were taken
+		kind       verdict.Kind
+	}{
+		{"a large loss", -0.2, 0.01, nil, 6, 1, verdict.Worse},
+		{"no change", 0, 0.004, nil, 6, 1, verdict.Same},
+		{"a gain", 0.2, 0.01, nil, 6, 1, verdict.Better},
+		{"too noisy", 0, 0.2, nil, 12, 3, verdict.Inconclusive},
+		{"a block that is lost is not decided on", -0.2, 0.01, []string{"3 new 1", "3 new 2"}, 9, 2, verdict.Worse},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, looksPlan)
+			w.effect, w.sd = tt.effect, tt.sd
+			w.plan.Compare.Retry = 1 // one block is run again, and no other
+			for _, key := range tt.invalid {
+				w.invalid[strings.Replace(key, "new ", "new  ", 1)] = true // the engine has no name
+			}
+			var told []int
+			cfg := w.config()
+			cfg.Looked = func(n int, l record.Look) { told = append(told, n) }
+			c, err := Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks := 0
+			for _, r := range c.Runs {
+				blocks = max(blocks, r.Block)
+			}
+			if blocks != tt.blocks || c.Taken() != tt.looks || len(told) != tt.looks || len(c.Looks) != 3 || c.State != record.Sealed {
+				t.Fatalf("%d blocks, %d looks taken of %d, told of %v, state %s", blocks, c.Taken(), len(c.Looks), told, c.State)
+			}
+			arms, _, err := Judge(c, w.plan, w.load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := arms[0].Verdict
+			r := v.Results[0]
+			if v.Kind != tt.kind || r.Alpha != 0.0221 || r.Look != tt.looks || r.Looks != 3 {
+				t.Errorf("verdict %s at level %v, look %d of %d", v.Kind, r.Alpha, r.Look, r.Looks)
+			}
+			if last := c.Looks[tt.looks-1]; last.Decided != decides(tt.kind) || last.Verdicts[0].Kind != string(tt.kind) {
+				t.Errorf("recorded %+v", last)
+			}
+		})
+	}
+}
+
+// The plan, its digest and the looks are on disk before the first run.
+func TestLooksArePlanned(t *testing.T) {
+	w := newWorld(t, looksPlan)
+	w.attempt(false, 3, 0) // when the first run begins
+	c := w.onDisk()
+	if len(c.Runs) != 0 || c.PlanDigest != w.plan.Digest() || len(c.Looks) != 3 || c.Looks[0].Blocks != 6 || c.Looks[2].Alpha != 0.0221 || c.Looks[0].Taken() {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Blocks after a look wait for the next: judging a comparison that was cut there does not count as a
+// look.
+func TestNoLookBetweenLooks(t *testing.T) {
+	w := newWorld(t, looksPlan)
+	w.effect, w.sd = 0, 0.2
+	w.attempt(false, 0, 0)
+	w.fresh()
+	w.attempt(false, 2+4*16+2+1, 0) // sixteen runs, with look 1 after the twelfth; the seventeenth begins
+	c := w.onDisk()
+	if c.Taken() != 1 || len(c.Runs) != 16 {
+		t.Fatalf("%d looks, %d runs", c.Taken(), len(c.Runs))
+	}
+	arms, _, err := Judge(c, w.plan, w.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := arms[0].Verdict.Results[0]; r.N != 6 || r.Look != 1 {
+		t.Errorf("%d pairs judged at look %d, want 6 at look 1", r.N, r.Look)
+	}
+	resumed, _ := w.attempt(true, 0, 0)
+	if resumed.Taken() != 3 || !resumed.Looks[0].At.Equal(c.Looks[0].At) {
+		t.Errorf("%d looks; the first was taken at %v and then at %v", resumed.Taken(), c.Looks[0].At, resumed.Looks[0].At)
+	}
+}
+
+func TestLooksSurviveEveryKill(t *testing.T) {
+	w := newWorld(t, looksPlan)
+	w.effect, w.sd = -0.035, 0.025 // decided at the second look
+	whole, _ := w.attempt(false, 0, 0)
+	want, steps := essence(t, w, whole), w.step
+	if whole.Taken() != 2 || !whole.Looks[1].Decided {
+		t.Fatalf("the scene is not what the test needs: %+v", whole.Looks)
+	}
+	for at := 1; at <= steps; at++ {
+		w.fresh()
+		w.attempt(false, at, 0)
+		if w.saved != nil && w.onDisk().State == record.Sealed {
+			continue
+		}
+		c, _ := w.attempt(true, 0, 0)
+		if got := essence(t, w, c); got != want {
+			t.Fatalf("killed at %d: got\n%s\nwant\n%s", at, got, want)
+		}
+	}
+}

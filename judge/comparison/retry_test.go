@@ -1,0 +1,111 @@
+package comparison
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/run/record"
+)
+
+// TestPilotThatFindsNothingFallsBack makes a pilot that finds nothing once more. When that finds nothing either, the
+// searches begin at the plan's start, and the comparison records it; it does not end.
+func TestPilotThatFindsNothingFallsBack(t *testing.T) {
+	for blind, unguided := range map[int]bool{1: false, 2: true} {
+		b := newBench(t)
+		b.blind = blind
+		c := b.compare(t.Context(), 2)
+		if c.State != record.Sealed || len(c.Runs) != 2+1+24 {
+			t.Fatalf("%d pilots that find nothing: %d runs, %s %s", blind, len(c.Runs), c.State, c.Why)
+		}
+		why, said := c.Unguided["postgresql"]
+		if said != unguided || said && !strings.Contains(why, "the host was busy") || c.Start["mysql"] == 0 {
+			t.Errorf("%d pilots that find nothing: unguided %q, starts %v", blind, c.Unguided, c.Start)
+		}
+		for i, s := range b.starts[3:] {
+			if engine := c.Runs[3+i].Engine; (s == 0) != (unguided && engine == "postgresql") {
+				t.Errorf("%d pilots that find nothing: a search on %s began at %d", blind, engine, s)
+			}
+		}
+	}
+}
+
+// TestVoidBlockWaitsAndIsRunAgain waits for a quiet host before each repeat, until the plan's time is used up: 12
+// minutes, of which a wait takes one and a block four. Then the comparison ends with the blocks that it has.
+func TestVoidBlockWaitsAndIsRunAgain(t *testing.T) {
+	b := newBench(t)
+	for try := range 20 {
+		b.invalid[fmt.Sprintf("3 new mysql %d", try+1)] = true
+	}
+	var most []time.Duration
+	b.quiet = func(_ context.Context, d time.Duration) error {
+		most = append(most, d)
+		return nil
+	}
+	c := b.compare(t.Context(), 3)
+	if c.State != record.Sealed || len(c.Runs) != 2+24+3*4 || c.Retried != 12*time.Minute {
+		t.Fatalf("%d runs, %v for what was run again, %s", len(c.Runs), c.Retried, c.State)
+	}
+	if fmt.Sprint(most) != "[30s 1m0s 2m0s]" {
+		t.Errorf("waits of at most %v", most)
+	}
+	arms, _, err := Judge(c, parse(t), b.load)
+	if err != nil || arms[1].Verdict.Results[0].N != 5 {
+		t.Errorf("%d pairs judged, %v", arms[1].Verdict.Results[0].N, err)
+	}
+}
+
+// TestWaitIsInterrupted ends a comparison that waits.
+func TestWaitIsInterrupted(t *testing.T) {
+	b := newBench(t)
+	b.invalid["3 new mysql 1"] = true
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b.quiet = func(ctx context.Context, _ time.Duration) error {
+		cancel(errors.New("interrupt"))
+		return context.Cause(ctx)
+	}
+	if c := b.compare(ctx, 3); c.State != record.Interrupted || len(c.Runs) != 2+24 || c.Why != "interrupt" {
+		t.Errorf("%s %s, %d runs", c.State, c.Why, len(c.Runs))
+	}
+}
+
+// TestDisturbedBlocksKeepTheirCost lets a neighbor disturb a run of every block. The cost of an operation is counted
+// by process and still decides; nothing else of the blocks is judged, and a cost that is the same does not make
+// builds the same.
+func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
+	for _, tt := range []struct {
+		cost float64
+		kind verdict.Kind
+	}{{4, verdict.Worse}, {2, verdict.Invalid}} {
+		b := newBench(t)
+		b.cause = record.ByHost
+		for block := range 6 {
+			b.invalid[fmt.Sprintf("%d base postgresql 1", block+1)] = true
+		}
+		c := b.compare(t.Context(), 0)
+		arms, _, err := Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2, "new": tt.cost}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range arms {
+			cost, capacity := resultOf(t, j.Verdict, "cost(app)"), resultOf(t, j.Verdict, "capacity")
+			if j.Verdict.Kind != tt.kind || cost.N != 6 || capacity.N != 0 {
+				t.Errorf("%s: %s, %d pairs of costs and %d of capacities", j.Engine, j.Verdict.Kind, cost.N, capacity.N)
+			}
+			if !strings.Contains(strings.Join(cost.Warnings, "; "), "others on the host disturbed 6 of 6 blocks") {
+				t.Errorf("warnings %q", cost.Warnings)
+			}
+		}
+		b.cause = record.ByTarget // its own failures leave nothing to be judged
+		for i := range c.Runs {
+			c.Runs[i].Disturbed = false
+		}
+		if arms, _, err = Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2, "new": tt.cost})); err != nil || arms[0].Verdict.Kind != verdict.Invalid {
+			t.Errorf("blocks that the target voided: %s, %v", arms[0].Verdict.Kind, err)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package comparison
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// ErrAltered reports a comparison or a run that was changed after it was recorded.
+var ErrAltered = record.ErrAltered
+
+// CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that the comparison was
+// made by. The error wraps [ErrAltered] when the text has another digest than was recorded, or when arms, databases,
+// blocks or looks differ from those of the plan.
+func CheckPlan(c *record.Comparison, p *plan.Plan) error {
+	if what := notOfPlan(c, p); what != "" {
+		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)
+	}
+	return nil
+}
+
+// notOfPlan names the first member of a comparison that is not as its plan has it.
+func notOfPlan(c *record.Comparison, p *plan.Plan) string {
+	sum := sha256.Sum256([]byte(c.Plan))
+	switch have := "sha256:" + hex.EncodeToString(sum[:]); {
+	case have != c.PlanDigest:
+		return fmt.Sprintf("its plan has the digest %s, and plan_digest is %s", shortDigest(have), shortDigest(c.PlanDigest))
+	case p.Compare == nil:
+		return "its plan has no section compare"
+	case !slices.Equal(c.Arms, armNames(p)):
+		return fmt.Sprintf("arms are %q, in its plan %q", c.Arms, armNames(p))
+	case !slices.Equal(c.Engines, Engines(p)):
+		return fmt.Sprintf("engines are %q, in its plan %q", c.Engines, Engines(p))
+	case c.Blocks != p.Compare.Blocks:
+		return fmt.Sprintf("blocks is %d, in its plan %d", c.Blocks, p.Compare.Blocks)
+	}
+	looks := PlannedLooks(p)
+	if len(c.Looks) != len(looks) {
+		return fmt.Sprintf("it has %d looks, its plan %d", len(c.Looks), len(looks))
+	}
+	for i, l := range looks {
+		if c.Looks[i].Blocks != l.Blocks || c.Looks[i].Alpha != l.Alpha {
+			return fmt.Sprintf("look %d is after %d blocks at the level %v, in its plan after %d at %v", i+1, c.Looks[i].Blocks, c.Looks[i].Alpha, l.Blocks, l.Alpha)
+		}
+	}
+	return ""
+}
+
+// unaltered returns an error if a run is not the one whose manifest had this digest.
+func unaltered(r *record.Run, digest string, verify func() (changed []string, err error)) error {
+	have, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	if have != digest {
+		return fmt.Errorf("%w: its manifest has the digest %s, and %s was recorded", ErrAltered, shortDigest(have), shortDigest(digest))
+	}
+	changed, err := verify()
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	if len(changed) > 0 {
+		return fmt.Errorf("%w: %s changed since it was sealed", ErrAltered, strings.Join(changed, ", "))
+	}
+	return nil
+}
+
+// played returns an error if a run was not made for this comparison: the sealed manifest of each run holds the plan,
+// and the part that the run played. An edit of the plan of a comparison, and of its digests, has to change each of
+// these too.
+func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) error {
+	m := r.Manifest
+	what := ""
+	switch {
+	case m.PlanDigest != "" && m.PlanDigest != c.PlanDigest:
+		what = "it was made by another plan than the comparison has now" + difference(m.Plan, c.Plan)
+	case m.Comparison != "" && m.Comparison != c.ID:
+		what = "it was made for " + m.Comparison
+	case m.Arm != "" && m.Arm != cell.Arm:
+		what = "it is of the arm " + m.Arm
+	case cell.Engine != "" && m.Engine != "" && m.Engine != cell.Engine:
+		what = "it is on " + m.Engine
+	case m.Block != 0 && (m.Block != cell.Block || m.Order != cell.Order):
+		what = fmt.Sprintf("it is run %d of block %d", m.Order, m.Block)
+	case m.Pilot && !cell.Pilot:
+		what = "it is a pilot"
+	case cell.Valid && !r.Validity.Valid:
+		what = "it is not valid, and comparison.json calls it valid"
+	case m.InDigests && c.Undigested:
+		what = "comparison.json has lost the digests that it was written with"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrAltered, what)
+}
+
+// difference shows the first line in which two plans differ; empty when one of them is not known.
+func difference(made, now string) string {
+	if made == "" || now == "" {
+		return ""
+	}
+	a, b := strings.Split(made, "\n"), strings.Split(now, "\n")
+	line := func(lines []string, i int) string {
+		if i >= len(lines) {
+			return "nothing"
+		}
+		return record.QuoteImported(strings.TrimSpace(lines[i]))
+	}
+	for i := range max(len(a), len(b)) {
+		if x, y := line(a, i), line(b, i); x != y {
+			return fmt.Sprintf(": line %d of the plan is %s, and it was %s", i+1, y, x)
+		}
+	}
+	return ""
+}
+
+// Loader returns load for the runs of a comparison, which refuses those whose numbers were changed, or that were made
+// for another plan or another part: the error wraps [ErrAltered]. Pilots, and runs of a block that was cut, are held
+// against their own digests alone, and marked as changed where they do not fit ([record.Run.Distrust]): nothing rests
+// on them.
+func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) func(id string) (*record.Run, error) {
+	cells := map[string]record.ComparisonRun{}
+	for _, cell := range c.Runs {
+		cells[cell.Run] = cell
+	}
+	return func(id string) (*record.Run, error) {
+		r, err := load(id)
+		cell, ok := cells[id]
+		switch {
+		case !ok:
+			return r, err
+		case cell.Cut || cell.Pilot:
+			if err == nil {
+				err = r.Look()
+			}
+			return r, err
+		case err != nil:
+			err = fmt.Errorf("%w: %w", ErrAltered, err)
+		default:
+			err = unaltered(r, cell.Digest, r.VerifyNumbers)
+			if err == nil {
+				err = played(c, cell, r)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("run %s (%s) %w; bring it back as it was, or repeat the comparison", id, cellName(cell), err)
+		}
+		return r, nil
+	}
+}

@@ -1,0 +1,244 @@
+package imported
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"plimsoll/judge/verdict"
+)
+
+// A PairRow is one pair of runs in a table: the metric, the database, and the numbers of both arms.
+type PairRow struct {
+	Metric   string // "capacity", "p95(post)"; empty where a table is of one metric
+	Database string // empty where there is only one
+	Unit     string // of both numbers
+	verdict.Pair
+	// Withheld is the reason why a verdict on the metric may be neither same nor better; it holds for all rows of the
+	// metric on the database.
+	Withheld string
+	Line     int // of the table, from 1; 0 if it has none
+}
+
+// HasPair reports whether the row is a pair of numbers. The others are the one of the metric [verdict.FailedRuns], whose
+// Base and New count the runs, of BaseOps and NewOps, that failed because of the target, and one of a metric for
+// which no pair has numbers: these are NaN.
+func (r PairRow) HasPair() bool {
+	return r.Metric != verdict.FailedRuns && !math.IsNaN(r.Base) && !math.IsNaN(r.New)
+}
+
+// Attempts returns the runs of both arms behind a row of the metric [verdict.FailedRuns].
+func (r PairRow) Attempts() (base, fresh verdict.Attempts) {
+	return verdict.Attempts{Runs: int(r.BaseOps), Failed: int(r.Base)}, verdict.Attempts{Runs: int(r.NewOps), Failed: int(r.New)}
+}
+
+// mostWithheld is how long the text of the column withheld may be, in bytes.
+const mostWithheld = 1000
+
+// The columns of ReadTable: the first three have to be there.
+var tableColumns = []string{"pair", "base", "new", "metric", "database", "unit", "base_ops", "new_ops", "first", "withheld"}
+
+const tableWants = "want pair,base,new, and beside them only metric, database, unit, base_ops, new_ops, first and withheld"
+
+// ReadTable reads the format of [ReadCSV] for several metrics and databases: the columns pair, base and new, and
+// perhaps metric, database and unit, base_ops and new_ops (of how many operations an error rate is; empty or 0 where
+// it is not known), first (which run of the pair came first, base or new; empty where it is not known) and withheld
+// ([PairRow.Withheld]), in any order. A pair is used once for each metric and database, and a metric has one unit; a
+// file with milliseconds in one line and seconds in another must be converted first. The metric [verdict.FailedRuns] is
+// described at [PairRow.HasPair], and base and new may be empty in a row that gives the reason for a withheld verdict.
+// Everything wrong is reported at once as a [*CSVError]; an error of the reader is returned as it is, wrapped.
+func ReadTable(r io.Reader) ([]PairRow, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxCSVBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading pairs: %w", err)
+	}
+	problems := &CSVError{}
+	rows := parseTable(data, problems)
+	if len(problems.Problems) > 0 {
+		return nil, problems
+	}
+	return rows, nil
+}
+
+// HasTableColumns reports whether the header of a CSV names a column that [ReadTable] knows and [ReadCSV] does not.
+func HasTableColumns(data []byte) bool {
+	first, _, _ := bytes.Cut(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
+	for name := range strings.SplitSeq(string(first), ",") {
+		if slices.Contains(tableColumns[3:], strings.Trim(strings.TrimSpace(name), `"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+func parseTable(data []byte, problems *CSVError) []PairRow {
+	t := table{problems: problems, seen: map[string]int{}, units: map[string]PairRow{}}
+	readRows(data, problems, t.header, t.row)
+	t.end()
+	return t.rows
+}
+
+// A table is one that is being read.
+type table struct {
+	columns     []string
+	rows        []PairRow
+	problems    *CSVError
+	seen        map[string]int     // metric, database and pair to line
+	units       map[string]PairRow // the first row of a metric
+	lines       int
+	empty       [2]int         // lines without a number, by arm
+	emptyErrors []InputProblem // reported unless a whole arm is empty
+}
+
+func (t *table) header(line int, fields []string) bool {
+	t.columns = fields
+	for i, f := range fields {
+		if !slices.Contains(tableColumns, f) || slices.Contains(fields[:i], f) {
+			t.problems.add(line, "the header is %s: %s", quote(strings.Join(fields, ",")), tableWants)
+			return false
+		}
+	}
+	for _, f := range tableColumns[:3] {
+		if !slices.Contains(fields, f) {
+			t.problems.add(line, "the header has no column %s: %s", f, tableWants)
+			return false
+		}
+	}
+	return true
+}
+
+func (t *table) row(line int, fields []string) {
+	if len(fields) != len(t.columns) {
+		t.problems.add(line, "%s: the header has %d", verdict.Count(len(fields), "field"), len(t.columns))
+		return
+	}
+	t.lines++
+	before := len(t.problems.Problems) + t.problems.More + len(t.emptyErrors)
+	field := map[string]string{}
+	for i, c := range t.columns {
+		field[c] = fields[i]
+	}
+	r := PairRow{Metric: field["metric"], Database: field["database"], Unit: field["unit"], Withheld: field["withheld"], Line: line}
+	if len(r.Withheld) > mostWithheld || strings.ContainsFunc(r.Withheld, unicode.IsControl) {
+		t.problems.add(line, "withheld is %s: want a sentence of at most %d bytes", quote(r.Withheld), mostWithheld)
+	}
+	for _, c := range []string{"metric", "database"} {
+		if slices.Contains(t.columns, c) && field[c] == "" {
+			t.problems.add(line, "%s is empty", c)
+		}
+	}
+	// Each metric on each database has its own pairs: parsePair finds doubles among the pairs of one.
+	seen := map[int]int{}
+	numbers := []string{field["pair"], field["base"], field["new"]}
+	without := r.Withheld != "" && numbers[1] == "" && numbers[2] == ""
+	if without {
+		numbers[1], numbers[2] = "1", "1"
+		t.lines-- // it does not show that an arm is missing
+	}
+	for arm, text := range numbers[1:] {
+		if text == "" {
+			t.empty[arm]++
+			t.emptyErrors = append(t.emptyErrors, InputProblem{line, tableColumns[1+arm] + " is empty"})
+			numbers[1+arm] = "1"
+		}
+	}
+	p, ok := parsePair(line, numbers, seen, t.problems)
+	t.beside(line, field, &p)
+	if without {
+		p.Base, p.New = math.NaN(), math.NaN()
+	}
+	if r.Metric == verdict.FailedRuns {
+		if ok && p.Block != 1 {
+			t.problems.add(line, "pair is %d: want 1, because %s are one line of a database", p.Block, verdict.FailedRuns)
+		}
+		for arm, of := range [][2]float64{{p.Base, float64(p.BaseOps)}, {p.New, float64(p.NewOps)}} {
+			if !(of[0] <= of[1]) || of[0] != math.Trunc(of[0]) || of[1] > MaxCSVPairs {
+				t.problems.add(line, "%s is %v: want how many of %s_ops runs failed, at most %d", tableColumns[1+arm], of[0], tableColumns[1+arm], MaxCSVPairs)
+			}
+		}
+	}
+	if ok {
+		key := fmt.Sprintf("%s\x00%s\x00%d", r.Metric, r.Database, p.Block)
+		if first, twice := t.seen[key]; twice {
+			t.problems.add(line, "pair %d%s was already on line %d", p.Block, r.of(), first)
+		}
+		t.seen[key] = line
+	}
+	if first, known := t.units[r.Metric]; !known {
+		t.units[r.Metric] = r
+	} else if first.Unit != r.Unit {
+		t.problems.add(line, "%s is in %s, but on line %d in %s: convert one of them", r.name(), unitName(r.Unit), first.Line, unitName(first.Unit))
+	}
+	if before == len(t.problems.Problems)+t.problems.More+len(t.emptyErrors) {
+		r.Pair = p
+		t.rows = append(t.rows, r)
+	}
+}
+
+// beside reads the optional columns of a pair.
+func (t *table) beside(line int, field map[string]string, p *verdict.Pair) {
+	for _, c := range []struct {
+		name string
+		to   *int64
+	}{{"base_ops", &p.BaseOps}, {"new_ops", &p.NewOps}} {
+		text := field[c.name]
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || n > verdict.Largest {
+			t.problems.add(line, "%s is %s: want a number of operations from 0", c.name, quote(text))
+			continue
+		}
+		*c.to = n
+	}
+	switch p.First = field["first"]; p.First {
+	case "", verdict.FirstBase, verdict.FirstNew:
+	default:
+		t.problems.add(line, "first is %s: want base, new or nothing", quote(p.First))
+	}
+}
+
+// end reports the missing numbers, once all lines are known.
+func (t *table) end() {
+	for arm, n := range t.empty {
+		if n > 0 && n == t.lines {
+			t.problems.add(0, emptyArm, tableColumns[1+arm])
+			return
+		}
+	}
+	for _, p := range t.emptyErrors {
+		t.problems.add(p.Line, "%s", p.Text)
+	}
+}
+
+// of names the metric and database of a pair, if there is more than one.
+func (r PairRow) of() string {
+	text := ""
+	if r.Metric != "" {
+		text += " of " + r.Metric
+	}
+	if r.Database != "" {
+		text += " on " + r.Database
+	}
+	return text
+}
+
+func (r PairRow) name() string {
+	if r.Metric == "" {
+		return "the pair"
+	}
+	return r.Metric
+}
+
+func unitName(u string) string {
+	if u == "" {
+		return "no unit"
+	}
+	return u
+}

@@ -1,0 +1,133 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/judge/stats"
+)
+
+// Combine joins the results of the primary endpoints of one database into its verdict. The level is held
+// over all of them: a better or worse whose Holm-adjusted p-value exceeds the alpha of its look becomes
+// inconclusive, in the copy that the verdict carries. Then any worse makes the verdict worse, else a
+// primary without data makes it invalid, else any inconclusive makes it inconclusive, else any better makes
+// it better, else it is the same. No results at all are invalid. The argument is not changed.
+func Combine(database string, results []Result) Verdict {
+	v := Verdict{Database: database, Results: make([]Result, len(results))}
+	p := make([]float64, len(results))
+	for i, r := range results {
+		p[i] = r.P
+	}
+	adjusted := stats.Holm(p)
+	for i, r := range results {
+		r.HolmP = adjusted[i]
+		switch {
+		case (r.Kind == Worse || r.Kind == Better) && !(r.HolmP <= r.Alpha):
+			r.PairsNeeded = r.pairsNeeded(r.Alpha / float64(len(results)))
+			r = r.conclude(Inconclusive, fmt.Sprintf("%s by itself, but not among %s (Holm, %s)",
+				r.Kind, Count(len(results), "endpoint"), pText(r.HolmP)))
+		case r.Kind == Inconclusive && r.SD > 0 && r.PairsNeeded > 0: // so many that it would hold among all endpoints
+			if n := r.pairsNeeded(r.Alpha / float64(len(results))); n == 0 || n > r.PairsNeeded {
+				r.PairsNeeded = n
+				r.Sentence = r.sentence()
+			}
+		}
+		v.Results[i] = r
+	}
+	holdSpreads(v.Results)
+	v.Kind = v.decide()
+	v.Indicative = v.Kind == Inconclusive && !slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool { return !r.Indicative })
+	v.Reason = v.reason()
+	v.Lead = v.lead()
+	return v
+}
+
+func (v Verdict) decide() Kind {
+	switch {
+	case v.any(Worse):
+		return Worse
+	case len(v.Results) == 0 || v.any(Invalid):
+		return Invalid
+	case v.any(Inconclusive):
+		return Inconclusive
+	case v.any(Better):
+		return Better
+	default:
+		return Same
+	}
+}
+
+func (v Verdict) any(k Kind) bool { return len(v.of(k)) > 0 }
+
+// of returns the results of one kind.
+func (v Verdict) of(k Kind) []Result {
+	var out []Result
+	for _, r := range v.Results {
+		if r.Kind == k {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (v Verdict) reason() string {
+	if len(v.Results) == 0 {
+		return "there is no endpoint to judge"
+	}
+	if v.Kind == Same {
+		return fmt.Sprintf("%s inside %s", Count(len(v.Results), "endpoint"), plural(len(v.Results), "its margin", "their margins"))
+	}
+	parts := make([]string, 0, len(v.Results))
+	for _, r := range v.of(v.Kind) {
+		parts = append(parts, r.Name+": "+r.Reason)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// lead writes the sentence that opens a report.
+func (v Verdict) lead() string {
+	head := v.Database + ": "
+	if v.Database == "" {
+		head = ""
+	}
+	if len(v.Results) == 0 {
+		return head + "invalid: there is no endpoint to judge."
+	}
+	if v.Indicative {
+		fewest := v.Results[0].N
+		for _, r := range v.Results {
+			fewest = min(fewest, r.N)
+		}
+		return head + indicative(fewest) + " (" + v.effects(v.Results) + ")."
+	}
+	first := v.Results[0]
+	switch v.Kind {
+	case Same:
+		return fmt.Sprintf("%s%s is the same as %s within the margins (%s).", head, first.New.Name, first.Base.Name, v.effects(v.Results))
+	case Worse, Better:
+		return fmt.Sprintf("%s%s is %s than %s: %s.", head, first.New.Name, v.Kind, first.Base.Name, v.clauses(v.Kind))
+	default:
+		return fmt.Sprintf("%s%s: %s.", head, v.Kind, v.clauses(v.Kind))
+	}
+}
+
+func (v Verdict) clauses(k Kind) string {
+	parts := make([]string, 0, len(v.Results))
+	for _, r := range v.of(k) {
+		parts = append(parts, r.clause())
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (v Verdict) effects(results []Result) string {
+	parts := make([]string, 0, len(results))
+	for _, r := range results {
+		if r.HasEffect() {
+			parts = append(parts, r.Name+" "+delta(r.Endpoint, r.Effect))
+		} else {
+			parts = append(parts, r.Name+" not known")
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,161 @@
+package verdict_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/judge/imported"
+	"plimsoll/judge/verdict"
+)
+
+// inOrder makes n pairs of equal builds whose second run is changed by the given effect on the log scale.
+func inOrder(rng *rand.Rand, n int, sd, effect float64) []verdict.Pair {
+	var out []verdict.Pair
+	for i := range n {
+		p := verdict.Pair{Block: i + 1, First: verdict.FirstBase}
+		base, fresh := sd*rng.NormFloat64(), sd*rng.NormFloat64()
+		if i%2 == 0 {
+			fresh += effect
+		} else {
+			p.First = verdict.FirstNew
+			base += effect
+		}
+		p.Base, p.New = 16000*math.Exp(base), 16000*math.Exp(fresh)
+		out = append(out, p)
+	}
+	return out
+}
+
+// TestOrderEffectIsNoNoise checks that runs that are 4 % lower when they come second leave equal builds the same as
+// often as without the effect, that the effect is reported with its size, and that it costs half of the verdicts if
+// the order is unknown.
+func TestOrderEffectIsNoNoise(t *testing.T) {
+	const times = 300
+	rng := rand.New(rand.NewPCG(16, 10))
+	var same, blind, told int
+	for range times {
+		pairs := inOrder(rng, 6, 0.02, math.Log(0.96))
+		r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
+		if r.Kind == verdict.Same {
+			same++
+		}
+		if r.Order == nil || math.Abs(r.Order.Effect+0.04) > 0.06 {
+			t.Fatalf("order effect %v", r.Order)
+		}
+		if slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "came second in its pair was ") }) {
+			told++
+		}
+		for i := range pairs {
+			pairs[i].First = ""
+		}
+		if verdict.Judge(capacity(), pairs, verdict.Fixed(6)).Kind == verdict.Same {
+			blind++
+		}
+	}
+	t.Logf("same in %d, without the order in %d, told in %d of %d", same, blind, told, times)
+	if same < times*85/100 || blind > times*65/100 || told < times/4 {
+		t.Errorf("same in %d, without the order in %d, told in %d of %d", same, blind, told, times)
+	}
+}
+
+// TestOrderNeverMovesTheMiddle checks that a balanced comparison has the same effect with the order as without,
+// and fewer degrees of freedom.
+func TestOrderNeverMovesTheMiddle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 11))
+	for range 50 {
+		pairs := inOrder(rng, 8, 0.02, 0.03)
+		with := verdict.Judge(capacity(), pairs, verdict.Fixed(8))
+		for i := range pairs {
+			pairs[i].First = ""
+		}
+		without := verdict.Judge(capacity(), pairs, verdict.Fixed(8))
+		if math.Abs(with.Effect-without.Effect) > 1e-12 || without.Order != nil {
+			t.Fatalf("%v with, %v without", with.Effect, without.Effect)
+		}
+	}
+}
+
+// TestUnbalancedOrderIsTold holds the fallback: one block of one order gives no order effect.
+func TestUnbalancedOrderIsTold(t *testing.T) {
+	pairs := inOrder(rand.New(rand.NewPCG(16, 12)), 6, 0.01, 0)
+	for i := range pairs {
+		pairs[i].First = verdict.FirstBase
+	}
+	pairs[2].First = verdict.FirstNew
+	r := verdict.Judge(capacity(), pairs, verdict.Fixed(6))
+	if want := "base came first in 5 of 6 pairs: the effect of coming second cannot be told from that of the arm"; r.Order != nil || !slices.Contains(r.Warnings, want) {
+		t.Errorf("order %v, warnings %q", r.Order, r.Warnings)
+	}
+	pairs[0].First = "neither"
+	if r := verdict.Judge(capacity(), pairs, verdict.Fixed(6)); r.Kind != verdict.Invalid {
+		t.Errorf("%s", r.Sentence)
+	}
+}
+
+// TestAnArmThatVariesMoreIsTold holds the finding on run-to-run variance: an arm four times as restless is named, as
+// a warning that leaves the verdict alone.
+func TestAnArmThatVariesMoreIsTold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 13))
+	told, among := 0, 0
+	for range 100 {
+		var pairs []verdict.Pair
+		for i := range 12 {
+			pairs = append(pairs, verdict.Pair{Block: i + 1, Base: 16000 * math.Exp(0.01*rng.NormFloat64()), New: 16000 * math.Exp(0.04*rng.NormFloat64())})
+		}
+		r := verdict.Judge(capacity(), pairs, verdict.Fixed(12))
+		if slices.ContainsFunc(r.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, "runs of new vary more than runs of base: sd ")
+		}) != r.Spread.Found {
+			t.Fatalf("%+v %q", r.Spread, r.Warnings)
+		}
+		if r.Spread.Found {
+			told++
+		}
+		// Among twenty endpoints the same p-value is not a finding.
+		if r.Spread.Found && r.Spread.P > 0.003 {
+			among++
+			results := []verdict.Result{r}
+			for range 19 {
+				results = append(results, verdict.Judge(failures(), nil, verdict.Options{}))
+			}
+			v := verdict.Combine("", results)
+			if v.Results[0].Spread.Found || len(v.Results[0].Warnings) >= len(r.Warnings) || !r.Spread.Found {
+				t.Fatalf("among 20: %+v %q", v.Results[0].Spread, v.Results[0].Warnings)
+			}
+		}
+	}
+	if told < 75 || among < 3 {
+		t.Errorf("told in %d of 100, %d of them not among twenty", told, among)
+	}
+}
+
+// TestZerosOfUnknownCountsAreNotTheSame judges a CSV of error rates that are all zero: without the numbers of
+// operations the detectable rate is unknown; with them the verdict is the same.
+func TestZerosOfUnknownCountsAreNotTheSame(t *testing.T) {
+	judged := func(csv string) verdict.Result {
+		rows, err := imported.ReadTable(strings.NewReader(csv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pairs []verdict.Pair
+		for _, r := range rows {
+			pairs = append(pairs, r.Pair)
+		}
+		return verdict.Judge(failures(), pairs, verdict.Options{})
+	}
+	r := judged("pair,base,new\n1,0,0\n2,0,0\n3,0,0\n4,0,0\n5,0,0\n6,0,0\n")
+	if r.Kind != verdict.Inconclusive || r.ExitStatus() != 4 || !strings.Contains(r.Sentence, "base_ops and new_ops") {
+		t.Errorf("%s", r.Sentence)
+	}
+	counted := "pair,base,new,base_ops,new_ops,first\n1,0,0,50000,49000,base\n2,0,0,50000,49000,new\n3,0,0,50000,49000,base\n4,0,0,50000,49000,new\n5,0,0,50000,49000,base\n6,0,0,50000,49000,\n"
+	if r := judged(counted); r.Kind != verdict.Same || !strings.Contains(r.Sentence, "a rate above 0.001 pp would have shown in 294000 operations") {
+		t.Errorf("%s", r.Sentence)
+	}
+	if _, err := imported.ReadTable(strings.NewReader("pair,base,new,base_ops,first\n1,0,0,many,both\n")); err == nil ||
+		!strings.Contains(err.Error(), `base_ops is "many": want a number of operations from 0`) || !strings.Contains(err.Error(), `first is "both": want base, new or nothing`) {
+		t.Errorf("got %v", err)
+	}
+}

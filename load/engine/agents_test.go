@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+)
+
+// deed is an action of one user, its time, and its random draws.
+type deed struct {
+	user, rank int
+	at         time.Duration
+	draw       uint64
+	storm      bool
+}
+
+type diary struct {
+	fake
+	mu    sync.Mutex
+	deeds []deed
+}
+
+type diaryActor struct {
+	fakeActor
+	d *diary
+}
+
+func (d *diary) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	return &diaryActor{fakeActor{&d.fake, u, env.Registry.Name("op")}, d}, nil
+}
+func (d *diary) StormKinds() []string { return []string{"flood"} }
+
+func (a *diaryActor) note(storm bool) {
+	a.d.mu.Lock()
+	a.d.deeds = append(a.d.deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(), storm})
+	a.d.mu.Unlock()
+}
+func (a *diaryActor) Think() time.Duration {
+	return time.Duration((1 + a.u.Think.Float64()) * float64(time.Second))
+}
+func (a *diaryActor) Act(ctx context.Context) error {
+	a.note(false)
+	return a.fakeActor.Act(ctx)
+}
+func (a *diaryActor) Storm(ctx context.Context, s workload.Storm) error {
+	a.note(true)
+	return nil
+}
+
+// Three agents together drive the same users as one engine alone: the same ranks in the same behaviors, the same
+// chance, at the same moments, while users come and go, and in a storm.
+func TestAgentsShareTheUsers(t *testing.T) {
+	run := func(agent, agents int) (deeds []deed, affected int) {
+		synctest.Test(t, func(t *testing.T) {
+			d := &diary{fake: fake{service: time.Millisecond}}
+			l, err := New(t.Context(), Config{
+				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3}, Epoch: time.Now(), Agent: agent, Agents: agents,
+				Mix: []Part{{Behavior: &diary{fake: fake{service: time.Millisecond}}, Share: 0.3}, {Behavior: d, Share: 0.7}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []int{31, 12, 47} {
+				if err := l.SetUsers(n, 3*time.Second); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+			}
+			affected = l.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second}).Affected
+			time.Sleep(10 * time.Second)
+			if wanted, active, _ := l.Users(); wanted != 47 || active != (47-agent+agents-1)/agents {
+				t.Errorf("agent %d of %d: %d wanted, %d active", agent, agents, wanted, active)
+			}
+			l.Stop(time.Second)
+			deeds = d.deeds
+		})
+		return deeds, affected
+	}
+	byUser := func(deeds []deed) map[int][]deed {
+		m := map[int][]deed{}
+		for _, d := range deeds {
+			m[d.user] = append(m[d.user], d)
+		}
+		return m
+	}
+	deeds, affected := run(0, 1)
+	whole := byUser(deeds)
+	parts := map[int][]deed{}
+	sum := 0
+	for k := range 3 {
+		deeds, n := run(k, 3)
+		sum += n
+		for user, list := range byUser(deeds) {
+			if user%3 != k {
+				t.Fatalf("agent %d had user %d", k, user)
+			}
+			parts[user] = list
+		}
+	}
+	if affected < 14 || sum != affected {
+		t.Errorf("the storm took %d users in parts, %d as a whole", sum, affected)
+	}
+	if len(whole) < 30 || !maps.EqualFunc(whole, parts, slices.Equal) {
+		for user := range whole {
+			if !slices.Equal(whole[user], parts[user]) {
+				t.Errorf("user %d: alone %v, in parts %v", user, whole[user], parts[user])
+			}
+		}
+	}
+}
+
+func TestImpossibleAgents(t *testing.T) {
+	for _, bad := range [][2]int{{-1, 2}, {2, 2}, {1, 0}} {
+		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1}, Mix: []Part{{Behavior: &fake{}, Share: 1}},
+			Agent: bad[0], Agents: bad[1]}); err == nil {
+			t.Errorf("agent %d of %d was made", bad[0], bad[1])
+		}
+	}
+}

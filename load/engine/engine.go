@@ -1,0 +1,336 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+)
+
+// errLeft is why a user's context ends when the number of users shrinks and the user did not go by itself.
+var errLeft = errors.New("user left")
+
+// A Part is a behavior and the share of users that follow it.
+type Part struct {
+	Name     string // of the behavior, for messages
+	Behavior workload.Behavior
+	Share    float64 // of all users, 0 to 1
+}
+
+// Config configures an engine. All fields but Arrivals and OnError are required.
+type Config struct {
+	Env   workload.Env
+	Mix   []Part // shares add up to 1
+	Epoch time.Time
+	// Arrivals is an open model beside the users; nil if there is none.
+	Arrivals *Arrivals
+	// Agent of Agents drives every Agents-th user, from number Agent on, and every Agents-th arrival; several engines
+	// with the same seed together drive the same users as one alone. 0 of 0 means the only one.
+	Agent, Agents int
+	// OnError is called for users that failed: at login (they try again) or for good, a *boundary.Panic among them.
+	// user is -1 for a failure of the engine's own.
+	OnError func(user int, err error)
+}
+
+// Local drives simulated users from this process. Its methods are safe for concurrent use.
+type Local struct {
+	cfg    Config
+	strata *workload.Strata
+	lag    measure.Name
+
+	ctx    context.Context // of all users; ended by Stop, or by its parent
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+
+	storms    context.Context // of those under way; ended by Stop before the users
+	endStorms context.CancelFunc
+
+	mu      sync.Mutex
+	users   []*simulated // by number, those that were ever wanted
+	desired int          // of all agents together
+	stopped bool
+
+	open   *open // nil without arrivals
+	count  counter
+	active atomic.Int64
+	failed atomic.Int64
+}
+
+// simulated is one user's place. Its goroutine exists while it is wanted.
+type simulated struct {
+	class int            // of the mix
+	user  *workload.User // nil if another agent drives it
+	leave chan struct{}  // closed to make it go; nil while no goroutine runs
+	done  chan struct{}  // closed when the goroutine has ended
+	inbox chan stormCall // of its part in a storm; nil while it is not acting
+	alarm *alarm         // rung after leave is closed, or inbox sent to
+}
+
+// New returns an engine without users. The users' context is derived from ctx.
+func New(ctx context.Context, cfg Config) (*Local, error) {
+	l := &Local{cfg: cfg}
+	var shares []float64
+	sum := 0.0
+	for _, p := range cfg.Mix {
+		shares = append(shares, p.Share)
+		sum += p.Share
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		return nil, fmt.Errorf("shares of the mix add up to %v, want 1", sum)
+	}
+	if cfg.Env.Pace <= 0 {
+		return nil, fmt.Errorf("pace is %v, want more than 0", cfg.Env.Pace)
+	}
+	if cfg.Agents == 0 {
+		l.cfg.Agents = 1
+	}
+	if cfg.Agent < 0 || cfg.Agent >= l.cfg.Agents {
+		return nil, fmt.Errorf("agent %d of %d is not possible", cfg.Agent, l.cfg.Agents)
+	}
+	l.strata = workload.NewStrata(shares...)
+	l.lag = cfg.Env.Registry.Name(workload.Schedule)
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	context.AfterFunc(l.ctx, l.ringAll)
+	l.storms, l.endStorms = context.WithCancel(l.ctx)
+	if cfg.Arrivals != nil {
+		var err error
+		if l.open, err = newOpen(l, *cfg.Arrivals); err != nil {
+			l.cancel(err)
+			return nil, err
+		}
+		l.wg.Go(func() { l.errand("the schedule of arrivals", func() { l.open.run(l.storms) }) })
+	}
+	return l, nil
+}
+
+// SetUsers makes n the number of wanted users of all agents together. Newcomers start evenly spread over the given
+// time, so that a step is not a burst; surplus users finish their action and leave, the highest numbers first. It
+// returns at once.
+func (l *Local) SetUsers(n int, over time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return errors.New("engine has stopped")
+	}
+	n = max(n, 0)
+	from := l.desired
+	now := time.Now()
+	for id := from; id < n; id++ {
+		at := now.Add(time.Duration(float64(over) * float64(id-from) / float64(n-from)))
+		if err := l.start(id, at); err != nil {
+			return err
+		}
+		l.desired = id + 1
+	}
+	for id := from - 1; id >= n; id-- {
+		if s := l.users[id]; s.leave != nil {
+			close(s.leave)
+			s.leave = nil
+			s.alarm.ring()
+		}
+	}
+	l.desired = n
+	return nil
+}
+
+// start gives user id a goroutine that begins at the given time. The lock is held.
+func (l *Local) start(id int, at time.Time) error {
+	if id == len(l.users) {
+		class, rank := l.strata.Next()
+		s := &simulated{class: class}
+		if id%l.cfg.Agents == l.cfg.Agent {
+			s.user = workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id/l.cfg.Agents), l.cfg.Epoch)
+			s.user.Class = class
+			s.user.Buffer()
+		}
+		l.users = append(l.users, s)
+	}
+	s := l.users[id]
+	if s.user == nil {
+		return nil
+	}
+	before := s.done // of the same user's earlier life; nil in its first
+	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env, s.user)
+	if err != nil {
+		return fmt.Errorf("user %d: %w", id, err)
+	}
+	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm()
+	s.leave, s.done, s.alarm = leave, done, alarm
+	l.wg.Go(func() {
+		defer close(done)
+		if before != nil {
+			<-before // it ends by itself or with the engine
+			// The rest of the earlier life is the target's time, not the generator's lateness.
+			if now := time.Now(); at.Before(now) {
+				at = now
+			}
+		}
+		l.live(s, actor, at, leave, alarm)
+	})
+	return nil
+}
+
+// ringAll wakes all users: the engine's context is over.
+func (l *Local) ringAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.users {
+		if s.alarm != nil { // nil: it could not be started
+			s.alarm.ring()
+		}
+	}
+}
+
+// live is one user's life from its start to its leaving.
+func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-chan struct{}, alarm *alarm) {
+	u := s.user
+	var inbox chan stormCall // from the moment on at which it acts
+	defer l.end(u, actor)
+	defer u.Flush()
+	defer alarm.timer.Stop()
+	// sleep returns when the time has come, or for a storm: then call is the storm. ok is false if the user is to go.
+	// from is the time at the call and now that at the return, as offsets from the epoch.
+	sleep := func(from, until time.Duration) (now time.Duration, call stormCall, ok bool) {
+		u.Flush()
+		for now = from; ; {
+			rung := alarm.wait(until - now)
+			now = u.Now()
+			if rung {
+				select {
+				case <-leave:
+					return now, call, false
+				default:
+				}
+				if l.ctx.Err() != nil {
+					return now, call, false
+				}
+				select {
+				case call = <-inbox:
+					return now, call, true
+				default:
+				}
+			}
+			if now >= until {
+				return now, call, true
+			}
+		}
+	}
+	if l.ctx.Err() != nil {
+		return // it was over before ring could be called
+	}
+	_, _, ok := sleep(u.Now(), u.Since(at))
+	for try := 1; ; try++ {
+		if !ok {
+			return
+		}
+		u.Schedule(u.Since(at))
+		err := actor.Login(l.ctx)
+		if err == nil {
+			break
+		}
+		if l.ctx.Err() != nil {
+			return
+		}
+		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
+		at = time.Now().Add(min(time.Duration(try)*time.Second, 10*time.Second))
+		_, _, ok = sleep(u.Now(), u.Since(at))
+	}
+	l.active.Add(1)
+	defer l.active.Add(-1)
+	inbox = l.openInbox(s)
+	defer l.closeInbox(s, inbox)
+	failed := func(err error) {
+		if l.ctx.Err() == nil && !errors.Is(err, workload.ErrStop) {
+			l.failed.Add(1)
+			l.report(u.ID, err)
+		}
+	}
+	// A user that joins is somewhere in a pause, not at the end of one.
+	think := time.Duration(float64(actor.Think()) * u.Think.Float64() * u.Pace)
+	cycle := l.count.cycle(u.ID)
+	defer cycle.leave()
+	ended := u.Now()
+	free := ended // it thinks from here on: from the arrival of an action's last answer, not from when that was read
+	for {
+		cycle.begin(free)
+		intended := free + think
+		due, call, ok := sleep(ended, intended)
+		for ok && call.state != nil {
+			if err := l.storm(u, actor, call, free); err != nil {
+				failed(err)
+				return
+			}
+			// The pause goes on; if it ended meanwhile, the next action is due now. A part in a storm is not an
+			// action, and not counted as begun.
+			ended = u.Now()
+			done := max(u.Free(ended), due)
+			cycle.end(due-free, done-due)
+			free = done
+			cycle.begin(free)
+			intended = max(intended, free)
+			due, call, ok = sleep(ended, intended)
+		}
+		if !ok {
+			return
+		}
+		cycle.late(due - intended)
+		u.Lag(l.lag, due-intended)
+		u.Schedule(intended)
+		l.count.begin(due)
+		err := actor.Act(l.ctx)
+		if l.ctx.Err() == nil {
+			u.Idle()
+		}
+		if err != nil {
+			failed(err)
+			return
+		}
+		ended = u.Now()
+		done := max(u.Free(ended), due)
+		cycle.end(intended-free, done-due)
+		free, think = done, time.Duration(float64(actor.Think())*u.Pace)
+	}
+}
+
+func (l *Local) report(user int, err error) {
+	if l.cfg.OnError != nil {
+		l.cfg.OnError(user, err)
+	}
+}
+
+// Users returns how many users are wanted of all agents together, how many of this one's are logged in and acting, and
+// how many have failed for good.
+func (l *Local) Users() (desired, active, failed int) {
+	l.mu.Lock()
+	desired = l.desired
+	l.mu.Unlock()
+	return desired, int(l.active.Load()), int(l.failed.Load())
+}
+
+// Stop signals all users to go, waits for them for at most grace, then cancels their actions and waits for
+// all goroutines. It is idempotent.
+func (l *Local) Stop(grace time.Duration) {
+	l.endStorms()
+	if err := l.SetUsers(0, 0); err == nil {
+		done := make(chan struct{})
+		go func() { l.wg.Wait(); close(done) }()
+		t := time.NewTimer(grace)
+		select {
+		case <-done:
+		case <-t.C:
+		case <-l.ctx.Done():
+		}
+		t.Stop()
+	}
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	l.cancel(errLeft)
+	l.wg.Wait()
+}

@@ -1,0 +1,26 @@
+// Package fleet drives the users of one run from several processes: agents, which have the users, and a coordinator,
+// which is the [trial.Driver] of the run.
+//
+// # Roles
+//
+// Agent k of n drives the users k, k+n, k+2n and so on ([engine.Config]), so that the same seed gives the same users
+// with the same names and think times, for any number of agents. The coordinator provisions, and hands the outcome to
+// the agents ([workload.Portable]). At each tick of the trial it requests the records since the last tick from every
+// agent and merges them without loss: histograms, counts, the state of users, the ledger, the samples of the agent's
+// own probe. A run has one ledger: acknowledgments go to the agents of the recipients by way of the coordinator, one
+// tick later, and events that come earlier wait for them ([workload.Ledger.Share]).
+//
+// # Messages
+//
+// A coordinator sends a request and waits for the reply; an agent never speaks first. Both are JSON values, one after
+// the other, over any byte stream: here the standard streams of a child process. Each reply is waited for until a
+// deadline. An agent that does not answer, or whose stream ends, is lost: [RemoteDriver.Collect] returns an error, and the
+// run is invalid. An agent whose coordinator is gone stops its users and ends.
+//
+// # Clocks
+//
+// Instants travel as offsets from the run's epoch, which the agent finds on its own clock when it starts. Every reply
+// carries when the request came and when the reply went, on the wall clock; from these the coordinator computes the
+// offset of the two clocks (RFC 5905, section 8, with the sample of the shortest way of the last eight). On one host
+// they are one clock.
+package fleet

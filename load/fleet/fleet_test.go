@@ -1,0 +1,437 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/trial"
+	"plimsoll/watch/series"
+)
+
+// chatter is a behavior whose users write to one channel that all of them read: the one of the ledger's messages.
+type chatter struct {
+	channel *channel
+	fail    int // the user that fails for good at its third action
+}
+
+// channel is a server of one channel: connected users receive messages a little later.
+type channel struct {
+	mu    sync.Mutex
+	n     int
+	heard []func(id string)
+}
+
+type chatterActor struct {
+	b    *chatter
+	env  workload.Env
+	u    *workload.User
+	acts int
+}
+
+func (b *chatter) Provision(context.Context, workload.Env, int) error { return nil }
+func (b *chatter) StormKinds() []string                               { return []string{"flood"} }
+func (b *chatter) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	return &chatterActor{b: b, env: env, u: u}, nil
+}
+func (a *chatterActor) Login(context.Context) error {
+	a.b.channel.mu.Lock()
+	defer a.b.channel.mu.Unlock()
+	now := time.Now()
+	a.env.Ledger.Connected(a.u.ID, now, false)
+	a.env.Ledger.Join(a.u.ID, "c", now)
+	name, rec := a.env.Registry.Name(workload.Delivery), a.u.Recorder()
+	a.b.channel.heard = append(a.b.channel.heard, func(id string) {
+		a.env.Ledger.Seen(a.u.ID, []byte("c"), []byte(id), time.Now(), rec, name)
+	})
+	return nil
+}
+func (a *chatterActor) Think() time.Duration {
+	return time.Duration((1 + a.u.Think.Float64()) * float64(time.Second))
+}
+func (a *chatterActor) Act(ctx context.Context) error {
+	c := a.env.Tally.Behavior("chatter", []workload.TallyAction{{Name: "say", Weight: 1}})
+	c.Attempt(0)
+	if a.acts++; a.u.ID == a.b.fail && a.acts == 3 {
+		return errors.New("no voice")
+	}
+	time.Sleep(chatterNeeds)
+	sent := time.Now()
+	a.b.channel.mu.Lock()
+	a.b.channel.n++
+	id := fmt.Sprint("m", a.b.channel.n)
+	heard := append([]func(string){}, a.b.channel.heard...)
+	a.b.channel.mu.Unlock()
+	time.AfterFunc(time.Millisecond, func() {
+		for _, h := range heard {
+			h(id)
+		}
+	})
+	if err := workload.SleepUntil(ctx, sent.Add(2*time.Millisecond)); err != nil {
+		return err
+	}
+	a.env.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: a.u.ID, Sent: sent, Acked: time.Now()})
+	a.u.Done(a.env.Registry.Name("say"), sent, sent, time.Now(), measure.OK, 1)
+	c.Succeed(0)
+	return nil
+}
+
+// chatterNeeds is how long the generator needs before each operation.
+const chatterNeeds = 3 * time.Millisecond
+
+func (a *chatterActor) Storm(context.Context, workload.Storm) error { return nil }
+func (a *chatterActor) Close()                                      {}
+
+// build makes agents whose users write to ch.
+func build(ch *channel, fail int) Build {
+	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+		var seed uint64
+		if err := json.Unmarshal(s.Settings, &seed); err != nil {
+			return nil, err
+		}
+		a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, seed)}
+		a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
+			return []series.Sample{{Name: "x", Labels: []series.Label{{Name: "a", Value: "b"}}, Value: float64(s.Agent)}}, nil
+		}
+		a.Ledger.Share()
+		var err error
+		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: seed, Pace: 1},
+			Mix: []engine.Part{{Behavior: &chatter{ch, fail}, Share: 1}}, Epoch: epoch, OnError: onError, Agent: s.Agent, Agents: s.Agents})
+		return a, err
+	}
+}
+
+// lead starts a fleet of n served agents.
+func lead(t *testing.T, n int, b Build) (d *RemoteDriver, cfg Config, served chan error, agents []net.Conn) {
+	t.Helper()
+	cfg = Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+	served, agents = links(n, &cfg, b)
+	d, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, cfg, served, agents
+}
+
+// links serves n agents and gives cfg the links to them.
+func links(n int, cfg *Config, b Build) (served chan error, agents []net.Conn) {
+	served = make(chan error, n)
+	for range n {
+		here, there := net.Pipe()
+		cfg.Links = append(cfg.Links, here)
+		agents = append(agents, there)
+		go func() { served <- Serve(context.Background(), there, there, b) }()
+	}
+	return served, agents
+}
+
+// Three agents count the same as one engine, message by message, although authors and recipients are apart.
+func TestFleetIsOneEngine(t *testing.T) {
+	type sums struct {
+		say, deliveries, actions, begun uint64
+		lags                            uint64 // of the operations
+		think                           time.Duration
+		done                            int
+		tally                           workload.ActionCount
+		ledger                          workload.LedgerCount
+	}
+	const users, failing = 20, 7
+	run := func(n int) (got sums) {
+		synctest.Test(t, func(t *testing.T) {
+			var failed []string
+			d, cfg, served, _ := lead(t, n, build(&channel{}, failing))
+			d.cfg.OnError = func(agent, user int, err error) { failed = append(failed, fmt.Sprintf("%d %d %v", agent, user, err)) }
+			collect := func(seconds int) {
+				for range seconds {
+					time.Sleep(time.Second)
+					if err := d.Collect(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					cfg.Ledger.Settle(time.Now())
+					for _, w := range cfg.Registry.Cut() {
+						switch w.Name {
+						case "say":
+							got.say += w.Count()
+							if got.lags += w.Lag.Count(); w.Lag.Count() > 0 && (w.Lag.Min() != chatterNeeds || w.Lag.Max() != chatterNeeds) {
+								t.Errorf("the agents' operations had lags of %v to %v, want %v", w.Lag.Min(), w.Lag.Max(), chatterNeeds)
+							}
+						case workload.Delivery:
+							got.deliveries += w.Count()
+						}
+					}
+					a := d.Activity()
+					got.actions += a.Actions
+					got.think += a.Think
+					for _, b := range a.Begun {
+						got.begun += uint64(b)
+					}
+				}
+			}
+			if err := d.SetUsers(users, 2*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			collect(10)
+			if wanted, active, failedUsers := d.Users(); wanted != users || active != users-1 || failedUsers != 1 {
+				t.Errorf("%d wanted, %d active, %d failed", wanted, active, failedUsers)
+			}
+			storm := d.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second})
+			collect(20)
+			got.done, _, _ = storm.Progress()
+			if storm.Affected < 9 || got.done < storm.Affected-1 {
+				t.Errorf("%d of %d were in the storm", got.done, storm.Affected)
+			}
+			if len(failed) != 1 || failed[0] != fmt.Sprintf("%d %d no voice", failing%n, failing) {
+				t.Errorf("errors: %q", failed)
+			}
+			d.Stop(time.Second)
+			if err := d.Collect(t.Context()); err != nil {
+				t.Errorf("collecting after the end: %v", err)
+			}
+			for range n {
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+			}
+			got.tally, got.ledger = cfg.Tally.Snapshot()[0].Actions[0], cfg.Ledger.Count()
+			if got.tally.Attempts-got.tally.OK != 1 {
+				t.Errorf("tally %+v", got.tally)
+			}
+			got.tally.Attempts, got.tally.OK, got.tally.Skipped = 0, 0, nil
+		})
+		return got
+	}
+	want := run(1)
+	if want.lags != want.say {
+		t.Errorf("%d operations had %d lags", want.say, want.lags)
+	}
+	if want.say < 300 || want.deliveries < 300*18 || want.ledger.Lost != 0 || want.ledger.Acked < 300 {
+		t.Fatalf("one agent: %+v", want)
+	}
+	got := run(3)
+	// The deliveries of the last second may wait for their acknowledgments.
+	if late := int64(want.deliveries) - int64(got.deliveries); late < 0 || late > users*users {
+		t.Errorf("%d deliveries, want %d", got.deliveries, want.deliveries)
+	}
+	got.deliveries = want.deliveries
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("three agents: %+v\nwant           %+v", got, want)
+	}
+}
+
+func TestSamplesOfTheAgents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		defer d.Stop(0)
+		if _, err := d.Sample(t.Context(), time.Now()); err == nil {
+			t.Error("no agent has sent a sample, and nothing was said")
+		}
+		time.Sleep(time.Second)
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Sample(t.Context(), time.Now())
+		if err != nil || len(got) != 2 {
+			t.Fatalf("%v, %v", got, err)
+		}
+		if key := string(got[1].AppendKey(nil)); key != `x{a="b",agent="1"}` || got[1].Value != 1 {
+			t.Errorf("%s %v", key, got[1].Value)
+		}
+		time.Sleep(stale + time.Second)
+		if _, err := d.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "agent 0") {
+			t.Errorf("old samples: %v", err)
+		}
+	})
+}
+
+func TestLostAgent(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		lose func(link net.Conn)
+		want string
+	}{
+		{"gone", func(link net.Conn) { _ = link.Close() }, "its process has ended"},
+		{"talks nonsense", func(link net.Conn) { go func() { _, _ = link.Write([]byte("hello\n")) }() }, "invalid character"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, _, served, agents := lead(t, 3, build(&channel{}, -1))
+				if err := d.SetUsers(6, 0); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				tt.lose(agents[1])
+				synctest.Wait()
+				err := d.Collect(t.Context())
+				if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 3") || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%v", err)
+				}
+				if err := d.SetUsers(9, 0); !errors.Is(err, trial.ErrLost) {
+					t.Errorf("more users: %v", err)
+				}
+				d.Stop(time.Second)
+				bad := 0
+				for range 3 {
+					if err := <-served; err != nil {
+						bad++
+					}
+				}
+				if bad != 1 {
+					t.Errorf("%d agents ended with an error, want 1", bad)
+				}
+			})
+		})
+	}
+}
+
+// scripted is an agent with the replies of a test; after the replies it is silent.
+func scripted(link io.ReadWriter, replies ...func(now time.Time) reply) {
+	dec, enc := json.NewDecoder(link), json.NewEncoder(link)
+	for _, f := range replies {
+		var r request
+		if dec.Decode(&r) != nil || enc.Encode(f(time.Now())) != nil {
+			return
+		}
+	}
+	_, _ = io.Copy(io.Discard, link)
+}
+
+func TestSilentAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		go scripted(there, func(now time.Time) reply { return reply{Received: now, Replied: now} })
+		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: json.RawMessage("1"),
+			Registry: measure.NewRegistry(1), Patience: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := time.Now()
+		err = d.Collect(t.Context())
+		if took := time.Since(from); took != 3*time.Second || !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "no reply within 3s") {
+			t.Errorf("after %v: %v", took, err)
+		}
+		d.Stop(time.Minute)
+		if took := time.Since(from); took > 4*time.Second {
+			t.Errorf("a lost agent was waited for, %v", took)
+		}
+	})
+}
+
+// The clock of an agent is 30 ms ahead; some requests take long on their way, and only the quick ones are
+// used.
+func TestClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		at := func(slow time.Duration) func(time.Time) reply {
+			return func(time.Time) reply {
+				time.Sleep(slow)
+				now := time.Now().Add(30 * time.Millisecond)
+				return reply{Received: now, Replied: now, Report: &report{}}
+			}
+		}
+		go scripted(there, at(40*time.Millisecond), at(0), at(70*time.Millisecond), at(20*time.Millisecond))
+		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: json.RawMessage("1"),
+			Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := d.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := d.Clocks(); got != 30*time.Millisecond {
+			t.Errorf("clocks are %v apart, want 30ms", got)
+		}
+		d.Stop(0)
+	})
+}
+
+func TestAgentsThatCannotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			served <- Serve(context.Background(), there, there, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) {
+				return nil, errors.New("no such behavior")
+			})
+		}()
+		_, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Settings: json.RawMessage("1"), Epoch: time.Now(), Registry: measure.NewRegistry(1)})
+		if err == nil || !strings.Contains(err.Error(), "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
+			t.Errorf("%v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("the agent's end: %v", err)
+		}
+	})
+}
+
+func TestAgentRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		go func() { _ = Serve(t.Context(), there, there, build(&channel{}, -1)) }()
+		dec, enc := json.NewDecoder(here), json.NewEncoder(here)
+		start := request{Start: &Start{Agents: 1, Epoch: time.Now(), Settings: json.RawMessage("1")}}
+		for _, tt := range []struct {
+			r    request
+			want string
+		}{
+			{request{Collect: &collect{}}, "has not begun"}, {start, ""}, {start, "has begun already"}, {request{}, "of no kind"},
+		} {
+			if err := enc.Encode(tt.r); err != nil {
+				t.Fatal(err)
+			}
+			var p reply
+			if err := dec.Decode(&p); err != nil || (p.Error == "") != (tt.want == "") || !strings.Contains(p.Error, tt.want) {
+				t.Errorf("%+v: %q, %v; want %q", tt.r, p.Error, err, tt.want)
+			}
+		}
+		_ = here.Close()
+	})
+}
+
+func TestCoordinatorGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, served, _ := lead(t, 1, build(&channel{}, -1))
+		if err := d.SetUsers(5, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		_ = d.cfg.Links[0].Close()
+		if err := <-served; err == nil || !strings.Contains(err.Error(), "coordinator is gone") {
+			t.Errorf("the agent's end: %v", err)
+		} // the bubble ends when no user is left
+	})
+}
+
+// An agent that is gone when the users are stopped has taken its last report with it.
+func TestLostAtTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, served, agents := lead(t, 2, build(&channel{}, -1))
+		if err := d.SetUsers(4, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = agents[1].Close()
+		synctest.Wait()
+		d.Stop(time.Second)
+		if err := d.Collect(t.Context()); !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "2 of 2") {
+			t.Errorf("got %v, want the loss of the second agent", err)
+		}
+		<-served
+		<-served
+	})
+}

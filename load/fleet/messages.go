@@ -1,0 +1,174 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+	"plimsoll/watch/series"
+)
+
+// A request to an agent has one purpose; all other fields are nil.
+type request struct {
+	Start   *Start          `json:"start,omitempty"`
+	Users   *users          `json:"users,omitempty"`
+	Storm   *workload.Storm `json:"storm,omitempty"`
+	Collect *collect        `json:"collect,omitempty"`
+	Stop    *stop           `json:"stop,omitempty"`
+}
+
+// Start holds the settings with which an agent begins.
+type Start struct {
+	// Agent counts from 0, of Agents.
+	Agent  int `json:"agent"`
+	Agents int `json:"agents"`
+	// Epoch of the run on the coordinator's wall clock.
+	Epoch time.Time `json:"epoch"`
+	// Settings are the program's own, to build the engine from. They hold secrets.
+	Settings json.RawMessage `json:"settings"`
+}
+
+type users struct {
+	N    int           `json:"n"`
+	Over time.Duration `json:"over"`
+}
+
+// collect brings the messages of other agents' users, and requests a report.
+type collect struct {
+	Acked []message `json:"acked,omitempty"`
+	// Mark ends a stretch at this offset from the epoch; 0: as before.
+	Mark time.Duration `json:"mark,omitempty"`
+	// Censor, if it is set, requests the ages of the operations under way.
+	Censor *censor `json:"censor,omitempty"`
+}
+
+// censor takes ages at an offset from the epoch.
+type censor struct {
+	At      time.Duration `json:"at"`
+	Timeout time.Duration `json:"timeout"`
+}
+
+type stop struct {
+	Grace time.Duration `json:"grace"`
+}
+
+// A reply answers a request. With Error, the request was not carried out.
+type reply struct {
+	Error string `json:"error,omitempty"`
+	// Received and Replied are instants of the agent's wall clock.
+	Received time.Time `json:"received"`
+	Replied  time.Time `json:"replied"`
+	PID      int       `json:"pid,omitempty"`      // to a start
+	Affected int       `json:"affected,omitempty"` // to a storm
+	Report   *report   `json:"report,omitempty"`   // to a collect or stop
+	Panic    *panicked `json:"panic,omitempty"`    // that the request ended in, with Error
+}
+
+// panicked is a boundary.Panic of an agent.
+type panicked struct {
+	Where string `json:"where"`
+	Value string `json:"value"`
+	Stack string `json:"stack"`
+}
+
+// panicOf returns the panic that an error is; nil for others.
+func panicOf(err error) *panicked {
+	p, ok := errors.AsType[*boundary.Panic](err)
+	if !ok {
+		return nil
+	}
+	return &panicked{p.Where, p.Value, p.Stack}
+}
+
+func (p *panicked) error() error {
+	return &boundary.Panic{Where: p.Where, Value: p.Value, Stack: p.Stack}
+}
+
+// A report holds an agent's records since the previous one; counts are since the start.
+type report struct {
+	Active   int                  `json:"active"`
+	Failed   int                  `json:"failed"`
+	Open     int                  `json:"open,omitempty"` // operations under way that were due before the mark
+	Activity workload.Activity    `json:"activity"`
+	Windows  []byte               `json:"windows,omitempty"` // as a file windows.hdr of one second
+	Tally    workload.Snapshot    `json:"tally,omitempty"`
+	Messages workload.LedgerCount `json:"messages"`
+	Acked    []message            `json:"acked,omitempty"`
+	Deleted  [][2]string          `json:"deleted,omitempty"`
+	Foreign  []string             `json:"foreign,omitempty"`
+	Storms   []stormProgress      `json:"storms,omitempty"` // in the order of their beginning
+	Samples  []series.Sample      `json:"samples,omitempty"`
+	Stamps   wire.Clocks          `json:"stamps"`
+	Refused  wire.Refusals        `json:"refused,omitzero"`
+	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
+	Errors   []userError          `json:"errors,omitempty"`
+	Unsaid   int                  `json:"unsaid,omitempty"` // errors beyond those
+}
+
+type stormProgress struct {
+	Done   int           `json:"done"`
+	Missed int           `json:"missed"`
+	Took   time.Duration `json:"took"`
+}
+
+type userError struct {
+	User int    `json:"user"`
+	Text string `json:"text"`
+	// Panic is set for one that is a panic.
+	Panic *panicked `json:"panic,omitempty"`
+}
+
+// message is a workload.Message with offsets from the epoch.
+type message struct {
+	ID      string        `json:"id"`
+	Channel string        `json:"channel"`
+	Root    string        `json:"root,omitempty"`
+	Author  int           `json:"author"`
+	Reader  string        `json:"reader,omitempty"`
+	Sent    time.Duration `json:"sent"`
+	Acked   time.Duration `json:"acked"`
+}
+
+func pack(list []workload.Message, epoch time.Time) []message {
+	out := make([]message, len(list))
+	for i, m := range list {
+		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
+	}
+	return out
+}
+
+func (m message) unpack(epoch time.Time) workload.Message {
+	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
+}
+
+func packWindows(ws []*measure.Window) ([]byte, error) {
+	if len(ws) == 0 {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	w, err := record.NewWindowWriter(&b)
+	if err == nil {
+		err = w.Write(0, ws)
+	}
+	return b.Bytes(), err
+}
+
+func unpackWindows(b []byte) (ws []*measure.Window, err error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	truncated, err := record.ReadWindows(bytes.NewReader(b), func(_ int, got []*measure.Window) bool {
+		ws = append(ws, got...)
+		return true
+	})
+	if err == nil && truncated {
+		err = record.ErrWindows
+	}
+	return ws, err
+}

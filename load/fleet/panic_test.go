@@ -1,0 +1,110 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/load/engine"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+)
+
+// told gathers the panics reported to a coordinator.
+type told struct {
+	mu   sync.Mutex
+	list []*boundary.Panic
+	user []int
+}
+
+func (c *told) hear(_, user int, err error) {
+	if p, ok := errors.AsType[*boundary.Panic](err); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.list, c.user = append(c.list, p), append(c.user, user)
+	}
+}
+
+func (c *told) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.list)
+}
+
+// loud is a behavior whose users panic at login, after many errors of others.
+type loud struct{}
+
+type loudActor struct {
+	b *loud
+	u *workload.User
+}
+
+func (b *loud) Provision(context.Context, workload.Env, int) error { return nil }
+func (b *loud) NewActor(_ workload.Env, u *workload.User) (workload.Actor, error) {
+	return &loudActor{b, u}, nil
+}
+func (a *loudActor) Login(context.Context) error { panic("no voice at all") }
+func (a *loudActor) Think() time.Duration        { return time.Second }
+func (a *loudActor) Act(context.Context) error   { return nil }
+func (a *loudActor) Close()                      {}
+
+// A user that panics in another process is reported with its stack, also behind more errors than one report holds,
+// and that process ends with an error.
+func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
+	var c told
+	cfg := Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
+	served, _ := links(1, &cfg, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+		for range 2 * mostErrors {
+			onError(-1, errors.New("a small thing"))
+		}
+		a := &Agent{Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+		a.Ledger.Share()
+		var err error
+		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: 1, Pace: 1},
+			Mix: []engine.Part{{Behavior: &loud{}, Share: 1}}, Epoch: epoch, OnError: onError, Agent: s.Agent, Agents: s.Agents})
+		return a, err
+	})
+	d, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SetUsers(3, 0); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); c.seen() < 3 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Stop(0)
+	if len(c.list) != 3 || c.list[0].Value != "no voice at all" || !strings.Contains(c.list[0].Stack, "loudActor") || c.user[0] < 0 {
+		t.Errorf("told %v of users %v", c.list, c.user)
+	}
+	if _, _, failed := d.Users(); failed != 3 {
+		t.Errorf("%d users failed", failed)
+	}
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "3 panics") {
+		t.Errorf("the agent ended with %v", err)
+	}
+}
+
+// A request that panics is answered and reported, and does not end the agent.
+func TestARequestThatPanicsIsAnswered(t *testing.T) {
+	var c told
+	cfg := Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
+	served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) { panic("no agent") })
+	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "panic in a request: no agent") {
+		t.Errorf("a fleet without an agent: %v", err)
+	}
+	if len(c.list) != 1 || c.list[0].Value != "no agent" || c.user[0] != -1 {
+		t.Errorf("told %v of users %v", c.list, c.user)
+	}
+	if err := <-served; err == nil || !strings.Contains(err.Error(), "1 panics") {
+		t.Errorf("the agent ended with %v", err)
+	}
+}

@@ -1,0 +1,344 @@
+package measure
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Name stands for an op's name inside one [Registry].
+type Name uint16
+
+// A Window is all ops of one name in one interval, as histograms. Response, Service, Wait and Lag are never nil.
+// Wait holds the ops that had to wait at all, Lag all that were [Op.Scheduled].
+type Window struct {
+	Name                         string
+	Response, Service, Wait, Lag *Histogram
+	Classes                      [NumClasses]uint64
+	Bytes                        int64
+}
+
+// NewWindow returns an empty window.
+func NewWindow(name string) *Window {
+	return &Window{Name: name, Response: new(Histogram), Service: new(Histogram), Wait: new(Histogram), Lag: new(Histogram)}
+}
+
+// Merge adds o to w. The names need not agree; w keeps its own.
+func (w *Window) Merge(o *Window) {
+	w.Response.Merge(o.Response)
+	w.Service.Merge(o.Service)
+	w.Wait.Merge(o.Wait)
+	w.Lag.Merge(o.Lag)
+	for i, n := range o.Classes {
+		w.Classes[i] += n
+	}
+	w.Bytes += o.Bytes
+}
+
+// Count returns the number of ops of every class.
+func (w *Window) Count() uint64 {
+	var n uint64
+	for _, c := range w.Classes {
+		n += c
+	}
+	return n
+}
+
+// Errors returns the number of ops of every class but OK.
+func (w *Window) Errors() uint64 { return w.Count() - w.Classes[OK] }
+
+// A Registry collects the ops of a run, in shards so that many goroutines can record without meeting.
+// All methods are safe for concurrent use.
+type Registry struct {
+	mu     sync.Mutex
+	names  []string
+	byName map[string]Name
+	shards []*shard
+	cutMu  sync.Mutex
+	merged map[string]*Window // recorded elsewhere; under cutMu
+
+	epoch   time.Time            // of the marks; under mu
+	mark    atomic.Int64         // see Mark
+	flights map[*Flight]struct{} // under mu
+	waiting []waiting            // under mu; grows only
+}
+
+type shard struct {
+	mu   sync.Mutex
+	mark int64 // an op due before it belongs to the stretch before
+	cur  [kinds]cells
+	free [kinds]cells // the spare set that the next cut swaps in
+	_    [64]byte     // keeps two shards' locks off one cache line
+}
+
+// cells are windows in the making by Name; nil until used.
+type cells []*cell
+
+// The kinds of cells of a shard.
+const (
+	inTime = iota
+	late   // see LatePrefix
+	open   // see OpenPrefix
+	after  // see AfterPrefix
+	kinds
+)
+
+// prefixes are those of the series of each kind.
+var prefixes = [kinds]string{inTime: "", late: LatePrefix, open: OpenPrefix, after: AfterPrefix}
+
+// A cell is a window in the making. An op that waited for nothing has one time for response and service, and is kept
+// once: same belongs to both.
+type cell struct {
+	same, response, service, wait, lag tally
+	classes                            [NumClasses]uint64
+	bytes                              int64
+}
+
+func (c *cell) add(e *entry) {
+	c.classes[e.class]++
+	c.bytes += e.bytes
+	if e.scheduled && !c.lag.hit(e.lag) {
+		c.lag.miss(e.lag)
+	}
+	switch {
+	case !e.class.Timed():
+	case e.wait == 0:
+		if !c.same.hit(e.service) {
+			c.same.miss(e.service)
+		}
+	default:
+		if e.wait > 0 && !c.wait.hit(e.wait) {
+			c.wait.miss(e.wait)
+		}
+		if !c.service.hit(e.service) {
+			c.service.miss(e.service)
+		}
+		if r := e.wait + e.service; !c.response.hit(r) {
+			c.response.miss(r)
+		}
+	}
+}
+
+func (c *cell) empty() bool {
+	return c.classes == [NumClasses]uint64{} && c.lag.span == 0 && c.same.span == 0
+}
+
+// moveTo adds c to w and empties it.
+func (c *cell) moveTo(w *Window) {
+	c.same.addTo(w.Response)
+	c.response.addTo(w.Response)
+	c.same.addTo(w.Service)
+	c.service.addTo(w.Service)
+	c.wait.addTo(w.Wait)
+	c.lag.addTo(w.Lag)
+	for i, n := range c.classes {
+		w.Classes[i] += n
+	}
+	w.Bytes += c.bytes
+	for _, t := range []*tally{&c.same, &c.response, &c.service, &c.wait, &c.lag} {
+		t.reset()
+	}
+	c.classes, c.bytes = [NumClasses]uint64{}, 0
+}
+
+// NewRegistry returns a registry with n shards (at least 1; GOMAXPROCS is a good n).
+func NewRegistry(n int) *Registry {
+	r := &Registry{byName: map[string]Name{}}
+	for range max(n, 1) {
+		r.shards = append(r.shards, new(shard))
+	}
+	return r
+}
+
+// Name returns the handle of an op name, the same one for the same name. It takes a lock: call once, keep
+// it.
+func (r *Registry) Name(name string) Name {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, ok := r.byName[name]; ok {
+		return n
+	}
+	n := Name(len(r.names))
+	r.names = append(r.names, name)
+	r.byName[name] = n
+	return n
+}
+
+// Recorder returns a handle for writer i; the same i gives the same shard.
+func (r *Registry) Recorder(i int) *Recorder {
+	return &Recorder{reg: r, shard: r.shards[uint(i)%uint(len(r.shards))]}
+}
+
+// A Recorder records ops into one shard of its registry, each under the shard's lock. It is safe for concurrent use and
+// allocates only when a name is first seen. A goroutine that records often does it through a [Batch].
+type Recorder struct {
+	reg   *Registry
+	shard *shard
+}
+
+// Name is [Registry.Name] of the recorder's registry.
+func (rec *Recorder) Name(name string) Name { return rec.reg.Name(name) }
+
+// Record counts op under n.
+func (rec *Recorder) Record(n Name, op *Op) {
+	var e entry
+	e.set(n, op)
+	s := rec.shard
+	s.mu.Lock()
+	s.add(&e)
+	s.mu.Unlock()
+}
+
+// Value counts one value of a distribution that is not an op of the schedule, such as a delivery: it goes
+// into Response and Service alike, class OK.
+func (rec *Recorder) Value(n Name, d time.Duration) { rec.value(inTime, n, d) }
+
+// Since is Value for an event that began at an instant and took d: its series is that of an op that was
+// due then.
+func (rec *Recorder) Since(n Name, began time.Time, d time.Duration) {
+	if mark := rec.reg.mark.Load(); mark > 0 {
+		rec.reg.mu.Lock()
+		epoch := rec.reg.epoch
+		rec.reg.mu.Unlock()
+		if int64(began.Sub(epoch)) < mark {
+			rec.value(late, n, d)
+			return
+		}
+	}
+	rec.value(inTime, n, d)
+}
+
+func (rec *Recorder) value(kind int, n Name, d time.Duration) {
+	s := rec.shard
+	s.mu.Lock()
+	c := s.cell(kind, n)
+	c.classes[OK]++
+	c.same.add(int64(d))
+	s.mu.Unlock()
+}
+
+// Error counts an op that ended in class c without times (a delivery that never came, an op dropped).
+func (rec *Recorder) Error(n Name, c Class) {
+	s := rec.shard
+	s.mu.Lock()
+	s.cell(inTime, n).classes[c]++
+	s.mu.Unlock()
+}
+
+// ErrorOf is Error for an op that was due at an offset from the epoch: of the stretch before the last mark if it was
+// due before that.
+func (rec *Recorder) ErrorOf(n Name, c Class, due time.Duration) {
+	s := rec.shard
+	s.mu.Lock()
+	kind := inTime
+	if int64(due) < s.mark {
+		kind = late
+	}
+	s.cell(kind, n).classes[c]++
+	s.mu.Unlock()
+}
+
+// Lag records the generator's lateness of an action under n without an op.
+func (rec *Recorder) Lag(n Name, d time.Duration) {
+	s := rec.shard
+	s.mu.Lock()
+	s.cell(inTime, n).lag.add(int64(d))
+	s.mu.Unlock()
+}
+
+func (s *shard) cell(kind int, n Name) *cell {
+	of := &s.cur[kind]
+	if int(n) < len(*of) && (*of)[n] != nil {
+		return (*of)[n]
+	}
+	for int(n) >= len(*of) {
+		*of = append(*of, nil)
+	}
+	(*of)[n] = new(cell)
+	return (*of)[n]
+}
+
+// add counts an op. The lock is held.
+func (s *shard) add(e *entry) {
+	kind := inTime
+	if e.due < s.mark {
+		kind = late
+		if d := e.due + e.wait + e.service - s.mark; d > 0 && e.class.Timed() {
+			s.cell(after, e.name).same.add(d)
+		}
+	}
+	s.cell(kind, e.name).add(e)
+}
+
+// Merge adds the windows that another registry has cut to those that the next Cut returns. The windows belong to the
+// registry from then on.
+func (r *Registry) Merge(windows []*Window) {
+	r.cutMu.Lock()
+	defer r.cutMu.Unlock()
+	if r.merged == nil {
+		r.merged = map[string]*Window{}
+	}
+	for _, w := range windows {
+		if m := r.merged[w.Name]; m != nil {
+			m.Merge(w)
+		} else {
+			r.merged[w.Name] = w
+		}
+	}
+}
+
+// Cut returns the records since the previous cut, one window per name that saw anything, ordered by name. The
+// windows belong to the caller. Ops recorded while Cut runs fall into this cut or the next, never both or none;
+// those in a [Batch] fall into the cut after its Flush.
+func (r *Registry) Cut() []*Window {
+	r.cutMu.Lock()
+	defer r.cutMu.Unlock()
+	r.mu.Lock()
+	n := len(r.names)
+	r.mu.Unlock()
+	var by [kinds][]*Window
+	for _, s := range r.shards {
+		s.mu.Lock()
+		s.cur, s.free = s.free, s.cur
+		s.mu.Unlock()
+		for kind, of := range s.free {
+			for i, c := range of {
+				if c == nil || c.empty() {
+					continue
+				}
+				// A name registered after the snapshot above may already have ops.
+				for i >= len(by[kind]) {
+					by[kind] = append(by[kind], nil)
+				}
+				if by[kind][i] == nil {
+					by[kind][i] = NewWindow("")
+				}
+				c.moveTo(by[kind][i])
+			}
+		}
+	}
+	out := make([]*Window, 0, n)
+	r.mu.Lock()
+	for kind, of := range by {
+		for i, w := range of {
+			if w != nil {
+				w.Name = prefixes[kind] + r.names[i]
+				out = append(out, w)
+			}
+		}
+	}
+	r.mu.Unlock()
+	for _, w := range out {
+		if m := r.merged[w.Name]; m != nil {
+			w.Merge(m)
+			delete(r.merged, w.Name)
+		}
+	}
+	out = slices.AppendSeq(out, maps.Values(r.merged))
+	r.merged = nil
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}

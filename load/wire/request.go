@@ -1,0 +1,255 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// A Field is one header line.
+type Field struct{ Name, Value string }
+
+// A Request is a request for [Client.Do], which does not change it and does not keep it after it
+// has returned.
+type Request struct {
+	Method string // "GET", "POST", ...; empty means GET
+	// Path is appended to the base path of the client's URL; begins with "/", carries the query, already
+	// escaped.
+	Path        string
+	Header      []Field // further header lines; Host, Content-Length and Transfer-Encoding are not allowed
+	Body        []byte  // sent with a Content-Length
+	ContentType string  // of Body
+	Token       string  // if not empty, sent as "Authorization: Bearer Token"
+	MaxBody     int64   // of the response, decoded bytes; 0 means Config.MaxBody
+	SkipBody    bool    // read, decode and count the response's body, but do not keep it
+	// Repeatable marks an idempotent request: like a GET, it may be repeated when the server closed the idle
+	// connection.
+	Repeatable bool
+
+	// Template, if not nil, stands for Method, Header and ContentType, which must be empty.
+	Template *Template
+}
+
+// A Template holds the common part of many requests, checked and encoded once. It may be shared by any number of
+// clients.
+type Template struct {
+	method string
+	header []Field
+	ctype  string
+	lines  string // with Accept-Encoding
+	has    bool   // Accept-Encoding is the template's own
+	close  bool
+}
+
+// NewTemplate returns a template with the Method, Header and ContentType of r; the rest of r must be empty.
+func NewTemplate(r Request) (*Template, error) {
+	if r.Path != "" || r.Body != nil || r.Token != "" || r.SkipBody || r.MaxBody != 0 || r.Template != nil {
+		return nil, errors.New("a template has no other fields than Method, Header and ContentType")
+	}
+	r.Path = "/"
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	t := &Template{method: r.method(), header: slices.Clone(r.Header), ctype: r.ContentType, has: r.asksEncoding(), close: r.closes()}
+	t.lines = string(r.appendLines(nil))
+	return t, nil
+}
+
+func (r *Request) method() string {
+	switch {
+	case r.Template != nil:
+		return r.Template.method
+	case r.Method == "":
+		return "GET"
+	}
+	return r.Method
+}
+
+// headers returns the further header lines.
+func (r *Request) headers() []Field {
+	if r.Template != nil {
+		return r.Template.header
+	}
+	return r.Header
+}
+
+func (r *Request) contentType() string {
+	if r.Template != nil {
+		return r.Template.ctype
+	}
+	return r.ContentType
+}
+
+// replayable reports whether the request may be sent twice without a second effect (RFC 9110, 9.2.1: safe methods).
+func (r *Request) replayable() bool {
+	switch r.method() {
+	case "GET", "HEAD", "OPTIONS", "TRACE":
+		return true
+	}
+	return r.Repeatable
+}
+
+// check reports a request that would not be one well-formed HTTP message. Values are not shown: they may be secrets.
+func (r *Request) check() error {
+	if r.Template != nil && (r.Method != "" || r.Header != nil || r.ContentType != "") {
+		return errors.New("a request with a template has its own Method, Header or ContentType")
+	}
+	for i := 0; i < len(r.Method); i++ {
+		if !isToken(r.Method[i]) {
+			return fmt.Errorf("method %q is not a token", r.Method)
+		}
+	}
+	if r.Path == "" || r.Path[0] != '/' {
+		return fmt.Errorf("path %q does not begin with a slash", r.Path)
+	}
+	for i := 0; i < len(r.Path); i++ {
+		if c := r.Path[i]; c <= ' ' || c >= 0x7f {
+			return fmt.Errorf("path %q contains a byte that must be escaped", r.Path)
+		}
+	}
+	for _, f := range r.Header {
+		if f.Name == "" {
+			return fmt.Errorf("header line without a name")
+		}
+		for i := 0; i < len(f.Name); i++ {
+			if !isToken(f.Name[i]) {
+				return fmt.Errorf("header name %q is not a token", f.Name)
+			}
+		}
+		if !isValue(f.Value) {
+			return fmt.Errorf("the value of header %s contains a control character", f.Name)
+		}
+		if equalFold(f.Name, "host") || equalFold(f.Name, "content-length") || equalFold(f.Name, "transfer-encoding") {
+			return fmt.Errorf("header %s is set by the client", f.Name)
+		}
+	}
+	if !isValue(r.ContentType) {
+		return fmt.Errorf("the content type contains a control character")
+	}
+	if !isValue(r.Token) {
+		return fmt.Errorf("the token contains a control character")
+	}
+	return nil
+}
+
+// has reports whether the request has its own header line of that (lower case) name.
+func (r *Request) has(name string) bool {
+	for _, f := range r.Header {
+		if equalFold(f.Name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksEncoding reports whether the caller chose an Accept-Encoding and so decodes the body.
+func (r *Request) asksEncoding() bool {
+	if r.Template != nil {
+		return r.Template.has
+	}
+	return r.has("accept-encoding")
+}
+
+// closes reports whether the request has the server close the connection.
+func (r *Request) closes() bool {
+	if r.Template != nil {
+		return r.Template.close
+	}
+	for _, f := range r.Header {
+		if equalFold(f.Name, "connection") && equalFold(f.Value, "close") {
+			return true
+		}
+	}
+	return false
+}
+
+// appendLines appends the lines of the header that do not depend on token and body.
+func (r *Request) appendLines(b []byte) []byte {
+	if !r.has("accept-encoding") {
+		b = append(b, "Accept-Encoding: gzip\r\n"...)
+	}
+	if r.ContentType != "" {
+		b = appendField(b, "Content-Type: ", r.ContentType)
+	}
+	return appendFields(b, r.Header)
+}
+
+// appendHead appends request line and header. fixed holds the lines of the client.
+func (r *Request) appendHead(b []byte, base, fixed string) []byte {
+	method := r.method()
+	b = append(b, method...)
+	b = append(b, ' ')
+	b = append(b, base...)
+	b = append(b, r.Path...)
+	b = append(b, " HTTP/1.1\r\n"...)
+	b = append(b, fixed...)
+	if r.Template != nil {
+		b = append(b, r.Template.lines...)
+	} else {
+		b = r.appendLines(b)
+	}
+	if r.Token != "" {
+		b = appendField(b, "Authorization: Bearer ", r.Token)
+	}
+	if len(r.Body) > 0 || method == "POST" || method == "PUT" || method == "PATCH" {
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+		b = append(b, "\r\n"...)
+	}
+	return append(b, "\r\n"...)
+}
+
+func appendFields(b []byte, fields []Field) []byte {
+	for _, f := range fields {
+		b = append(b, f.Name...)
+		b = appendField(b, ": ", f.Value)
+	}
+	return b
+}
+
+func appendField(b []byte, prefix, value string) []byte {
+	b = append(b, prefix...)
+	b = append(b, value...)
+	return append(b, "\r\n"...)
+}
+
+// isToken reports whether c may stand in a method or a header name (RFC 9110, 5.6.2).
+func isToken(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return true
+	}
+	switch c {
+	case '!', '#', '$', '%', '&', '\'', '*', '+', '-', '.', '^', '_', '`', '|', '~':
+		return true
+	}
+	return false
+}
+
+// isValue reports whether v may stand in a header value: no control characters except the tab.
+func isValue[T string | []byte](v T) bool {
+	for i := 0; i < len(v); i++ {
+		if c := v[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// equalFold compares s with lower, which must be in lower case, ignoring the case of ASCII letters.
+func equalFold[T string | []byte](s T, lower string) bool {
+	if len(s) != len(lower) {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,64 @@
+//go:build unix
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// The deadline of the connection may lie before that of the operation: it is put right when it strikes, for reads and
+// for writes, and an operation that is late all the same, or whose context ends, still ends.
+func TestDeadlineIsSetSeldom(t *testing.T) {
+	const slow = 300 * time.Millisecond
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			time.Sleep(slow)
+		}
+		_, _ = w.Write([]byte("ok"))
+	}))
+	defer srv.Close()
+	c := newClient(t, Config{URL: srv.URL, Timeout: 30 * time.Second})
+	do := func(ctx context.Context, path string) error {
+		_, err := c.Do(ctx, &Request{Path: path})
+		return err
+	}
+	if err := do(t.Context(), "/"); err != nil {
+		t.Fatal(err)
+	}
+	s := sockOf(c.conn)
+	armed := s.armed.Load()
+	if err := do(t.Context(), "/"); err != nil || s.armed.Load() != armed {
+		t.Errorf("the deadline was set for the second of two operations in a moment (%v)", err)
+	}
+	// It strikes while the response is waited for, or has struck.
+	for _, early := range []time.Duration{slow / 3, -time.Second} {
+		c.timeout = slow + often/2
+		if err := s.deadline(time.Now().Add(early)); err != nil {
+			t.Fatal(err)
+		}
+		s.armed.Store(s.until.Load())
+		if err := do(t.Context(), "/slow"); err != nil || c.resp.Retried || c.resp.Dialed {
+			t.Errorf("deadline of the connection %v from now: %v, retried %v; want it set again", early, err, c.resp.Retried)
+		}
+	}
+	c.timeout = 30 * time.Second
+	if err := do(t.Context(), "/"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(slow/6, cancel)
+	begin := time.Now()
+	if err := do(ctx, "/slow"); err == nil || time.Since(begin) > 5*time.Second {
+		t.Errorf("an operation whose context ended: %v after %v", err, time.Since(begin))
+	}
+	c.timeout = slow / 3
+	err := do(t.Context(), "/slow")
+	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
+		t.Errorf("an operation that takes too long: %v, want a time-out", err)
+	}
+}

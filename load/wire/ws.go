@@ -1,0 +1,528 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	crand "crypto/rand"
+	"crypto/sha1"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// DefaultMaxMessage limits a WebSocket message in bytes, unless the configuration sets another
+// limit.
+const DefaultMaxMessage = 1 << 20
+
+const (
+	// Bytes that the fragments of a message have on average, of more than 16, or it has too many.
+	leastFragment = 256
+	mostControls  = 100 // control frames within controlsOver
+	// A server's own pings come a few times a minute, and a pong is the reply to a ping of ours.
+	controlsOver = 10 * time.Second
+)
+
+// A WSConfig describes a WebSocket connection.
+type WSConfig struct {
+	URL        string  // ws://host:port/path?query or wss://...
+	Header     []Field // further header lines of the handshake
+	Token      string  // if not empty, sent as "Authorization: Bearer Token"
+	TLS        *tls.Config
+	Timeout    time.Duration // of the whole handshake, and of every write; 0 means DefaultTimeout
+	Idle       time.Duration // Read fails with a time-out if nothing at all comes for so long; 0 means never
+	MaxMessage int64         // bytes of one message; 0 means DefaultMaxMessage
+
+	// ProcessTime leaves the kernel's stamps out: a message arrives when it is read.
+	ProcessTime bool
+
+	// Dial replaces net.Dialer.DialContext. It may be nil.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Budget is charged for messages; nil means that of the process.
+	Budget *Budget
+}
+
+// A HandshakeError is the answer of a server that did not switch to WebSocket.
+type HandshakeError struct {
+	Status int    // 0 if the fault lies elsewhere than in the status
+	Reason string // readable description of the error
+	Body   []byte // the beginning of the answer's body
+}
+
+// Error describes the answer without its body.
+func (e *HandshakeError) Error() string { return "WebSocket handshake: " + e.Reason }
+
+// A CloseError reports that the server closed the connection with a close frame.
+type CloseError struct {
+	Code   int // RFC 6455, 7.4; 1005 if the server gave none
+	Reason string
+}
+
+// Error describes the reason.
+func (e *CloseError) Error() string {
+	return fmt.Sprintf("closed by the server: %d %s", e.Code, e.Reason)
+}
+
+// Close codes that this package sends itself.
+const (
+	CloseNormal   = 1000
+	closeProtocol = 1002
+	closeNoStatus = 1005
+	closeNotText  = 1007
+	closePolicy   = 1008
+	closeTooBig   = 1009
+)
+
+// A WS is one user's WebSocket connection. One goroutine may Read while any number of others write and one closes.
+type WS struct {
+	conn    net.Conn
+	timeout time.Duration
+	idle    time.Duration
+	max     int64
+
+	// Of the reader:
+	watch watch
+	rd    reader
+	first [maxServerHead]byte
+	at    time.Time // arrival of the last message
+	kern  bool      // that is the kernel's stamp
+	tally *tally
+	kept  *buffer // a fragmented message
+	skip  int     // bytes of rd that the last message occupied
+	err   *Error  // final
+
+	controls int       // control frames since
+	since    time.Time // at most controlsOver ago when the last of them came
+
+	wmu    sync.Mutex
+	werr   error // final
+	closed bool  // a close frame was sent
+}
+
+// DialWS connects and shakes hands. A server that answers with anything but a good 101 is reported as a
+// [*HandshakeError] inside the [*Error]; ctx limits the handshake only.
+func DialWS(ctx context.Context, cfg WSConfig) (w *WS, err error) {
+	aside(func() { w, err = dialWS(ctx, cfg) })
+	return w, err
+}
+
+func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
+	o, err := parseOrigin(cfg.URL, "ws", "wss", cfg.TLS)
+	if err != nil {
+		return nil, &Error{Err: err}
+	}
+	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
+	w := &WS{timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}, tally: nextTally()}
+	w.rd.of = cfg.Budget
+	if w.timeout <= 0 {
+		w.timeout = DefaultTimeout
+	}
+	if w.max <= 0 {
+		w.max = DefaultMaxMessage
+	}
+	path := o.path
+	if path == "" || path[0] == '?' {
+		path = "/" + path
+	}
+	req := &Request{Path: path, Header: cfg.Header, Token: cfg.Token}
+	if err := req.check(); err != nil {
+		return nil, &Error{Err: err}
+	}
+	if ctx.Err() != nil {
+		return nil, newError(ctx, PhaseNone, nil)
+	}
+	deadline := time.Now().Add(w.timeout)
+	conn, e := o.connect(ctx, deadline)
+	if e != nil {
+		return nil, e
+	}
+	w.conn = conn
+	both := watch{}
+	both.begin(ctx, conn, deadline)
+	err = w.handshake(req, &o)
+	both.end()
+	both.unregister()
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		w.rd.release()
+		return nil, newError(ctx, PhaseWS, err)
+	}
+	_ = conn.SetDeadline(time.Time{}) // fails only on a closed connection, which the first read reports
+	return w, nil
+}
+
+func (w *WS) handshake(req *Request, o *origin) error {
+	var nonce [16]byte
+	crand.Read(nonce[:]) // never fails
+	key := base64.StdEncoding.EncodeToString(nonce[:])
+	fixed := "Host: " + o.host + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key + "\r\n"
+	// No Accept-Encoding: a refusal is read unchanged.
+	head := Request{Path: req.Path, Token: req.Token, Template: &Template{method: "GET", lines: string(appendFields(nil, req.Header))}}
+	if _, err := w.conn.Write(head.appendHead(nil, "", fixed)); err != nil {
+		return err
+	}
+	w.rd.open(w.conn)
+	answer, err := w.rd.head()
+	if err != nil {
+		return noEOF(err)
+	}
+	f, err := parseHead(answer)
+	if err != nil {
+		return err
+	}
+	h := f.header
+	switch {
+	case f.status != 101:
+		return &HandshakeError{f.status, fmt.Sprintf("the server answered %d", f.status), w.refusal(&f)}
+	case !hasToken(h.Get("Upgrade"), "websocket"), !hasToken(h.Get("Connection"), "upgrade"):
+		return &HandshakeError{0, "the answer lacks Upgrade: websocket or Connection: Upgrade", nil}
+	case h.Get("Sec-WebSocket-Accept") != acceptKey(key):
+		return &HandshakeError{0, "wrong Sec-WebSocket-Accept", nil}
+	case h.Get("Sec-WebSocket-Extensions") != "", h.Get("Sec-WebSocket-Protocol") != "" && !req.has("sec-websocket-protocol"):
+		return &HandshakeError{0, "the server chose an extension or protocol that was not offered", nil}
+	}
+	w.rd.base = 0
+	w.at, _ = w.rd.last.arrival(time.Time{})
+	return nil
+}
+
+// refusal reads at most a few hundred bytes of the body of a refusing answer.
+func (w *WS) refusal(f *framing) []byte {
+	var b body
+	b.reset(&w.rd, f, "GET")
+	got := make([]byte, 512)
+	n := 0
+	for n < len(got) {
+		m, err := b.Read(got[n:])
+		n += m
+		if err != nil {
+			break
+		}
+	}
+	return got[:n]
+}
+
+// acceptKey is the proof that the server speaks WebSocket (RFC 6455, 4.2.2).
+func acceptKey(key string) string {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// hasToken reports whether a comma-separated list has an element, which must be in lower case.
+func hasToken(list, element string) bool {
+	for rest := []byte(list); len(rest) > 0; {
+		var item []byte
+		item, rest, _ = bytes.Cut(rest, []byte{','})
+		if equalFold(trim(item), element) {
+			return true
+		}
+	}
+	return false
+}
+
+// LastRead returns when the last message was handed to this process, and whether the arrival that Read returned with
+// it was the kernel's stamp. The difference is the delay within this process. Like Read, it belongs to the reading
+// goroutine.
+func (w *WS) LastRead() (read time.Time, kernel bool) { return w.rd.last.now, w.kern }
+
+// Arrived returns when the last byte of the last message came, or before the first one that of the handshake. Like
+// Read, it belongs to the reading goroutine.
+func (w *WS) Arrived() time.Time { return w.at }
+
+// Read returns the next text or binary message, with its fragments joined, and the arrival of its last byte. Pings
+// are answered on the way. The data is valid until the next Read. An error is an [*Error] with a [*CloseError] inside
+// if the server closed in order; it is final, except that of a context that is over while nothing was on the way.
+func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, err error) {
+	if w.err != nil {
+		return 0, nil, w.at, w.err
+	}
+	w.forget()
+	var deadline time.Time
+	if w.idle > 0 {
+		deadline = time.Now().Add(w.idle)
+	}
+	d, ours := ctx.Deadline()
+	if ours = ours && (deadline.IsZero() || d.Before(deadline)); ours {
+		deadline = d
+	}
+	w.watch.begin(ctx, w.conn, deadline)
+	op, data, err = w.message()
+	w.watch.end()
+	if err == nil {
+		w.at, w.kern = w.rd.last.arrival(w.at)
+		w.tally.count(w.kern)
+		return op, data, w.at, nil
+	}
+	e := newError(ctx, PhaseWS, err)
+	again := (ours || ctx.Err() != nil) && isTimeout(err) && w.rd.r == w.rd.w && w.kept == nil
+	if !again {
+		w.err = e
+		w.fail(err)
+		w.watch.unregister()
+		w.rd.empty()
+		putBuffer(w.kept)
+		w.kept = nil
+	}
+	return 0, nil, time.Now(), e
+}
+
+// forget releases the last message.
+func (w *WS) forget() {
+	putBuffer(w.kept)
+	w.kept = nil
+	w.rd.r += w.skip
+	w.skip = 0
+	if w.rd.buf != nil && w.rd.r == w.rd.w {
+		w.rd.empty()
+	}
+}
+
+// fail reports a protocol error to the server and closes the connection.
+func (w *WS) fail(err error) {
+	code := 0
+	switch err {
+	case errUTF8:
+		code = closeNotText
+	case ErrMessageSize, ErrBudget:
+		code = closeTooBig
+	case ErrFragments, ErrControls:
+		code = closePolicy
+	default:
+		if _, ok := errors.AsType[ProtocolError](err); ok {
+			code = closeProtocol
+		}
+	}
+	if code != 0 {
+		_ = w.sendClose(code, "") // the connection goes down either way
+	}
+	w.conn.Close()
+}
+
+// closeCode reports whether a code may stand in a close frame (RFC 6455, 7.4).
+func closeCode(code int) bool {
+	switch {
+	case code < 1000, code == 1004, code == closeNoStatus, code == 1006, 1015 <= code && code < 3000, code >= 5000:
+		return false
+	}
+	return true
+}
+
+var errUTF8 = errors.New("text is not UTF-8")
+
+// message reads frames until one message is whole.
+func (w *WS) message() (Opcode, []byte, error) {
+	kept, fragments := 0, int64(0)
+	op := opContinuation // of the message that has begun
+	for {
+		h, err := w.head()
+		if err != nil {
+			return 0, nil, err
+		}
+		if !h.op.control() {
+			switch {
+			case (h.op == opContinuation) != (op != opContinuation):
+				return 0, nil, ProtocolError("a message begins within another, or a continuation without a beginning")
+			case h.length > w.max-int64(kept):
+				return 0, nil, ErrMessageSize
+			}
+		}
+		if err := w.need(h.size + int(h.length)); err != nil {
+			return 0, nil, err
+		}
+		payload := w.rd.buf.b[w.rd.r+h.size : w.rd.r+h.size+int(h.length)]
+		if h.op.control() {
+			err := w.restrain()
+			if err == nil {
+				err = w.control(h.op, payload)
+			}
+			w.rd.r += h.size + len(payload)
+			if err != nil {
+				return 0, nil, err
+			}
+			if w.rd.r == w.rd.w {
+				w.rd.empty()
+			}
+			continue
+		}
+		if h.op != opContinuation {
+			op = h.op
+			if h.fin { // by far the most common case: the message stays where it is
+				w.skip = h.size + len(payload)
+				if op == OpText && !utf8.Valid(payload) {
+					return 0, nil, errUTF8
+				}
+				return op, payload, nil
+			}
+			w.kept = getBuffer(w.rd.of)
+		}
+		if fragments++; fragments > max(w.max/leastFragment, 16) {
+			return 0, nil, ErrFragments
+		}
+		if err := w.kept.grow(kept, kept+len(payload), int(min(w.max, math.MaxInt))); err != nil {
+			return 0, nil, err
+		}
+		kept += copy(w.kept.b[kept:], payload)
+		w.rd.r += h.size + len(payload)
+		if h.fin {
+			if op == OpText && !utf8.Valid(w.kept.b[:kept]) {
+				return 0, nil, errUTF8
+			}
+			return op, w.kept.b[:kept], nil
+		}
+	}
+}
+
+// head reads the head of the next frame and leaves it where it is.
+func (w *WS) head() (frameHead, error) {
+	for n := 1; ; n++ {
+		if err := w.need(n); err != nil {
+			return frameHead{}, err
+		}
+		n = w.rd.w - w.rd.r
+		h, err := parseFrameHead(w.rd.buf.b[w.rd.r:w.rd.w])
+		if err != nil || h.size > 0 {
+			return h, err
+		}
+	}
+}
+
+// need makes at least n bytes of the next frames available. It waits for the first byte without a buffer.
+func (w *WS) need(n int) error {
+	for w.rd.w-w.rd.r < n {
+		var err error
+		switch {
+		case w.rd.buf != nil:
+			if n > len(w.rd.buf.b) {
+				err = w.rd.fillTo(n)
+			} else {
+				err = w.rd.fill()
+			}
+		case w.rd.sock != nil && w.rd.sock.raw != nil && net.Conn(w.rd.sock) == w.conn:
+			err = w.rd.fill()
+		default: // no buffer while waiting for TLS, either
+			var m int
+			if m, err = w.rd.direct(w.first[:]); m > 0 {
+				w.rd.buf = getBuffer(w.rd.of)
+				w.rd.r, w.rd.w = 0, copy(w.rd.buf.b, w.first[:m])
+			}
+		}
+		if err != nil {
+			if w.rd.buf != nil || w.kept != nil {
+				err = noEOF(err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// restrain counts a control frame and fails if there were too many.
+func (w *WS) restrain() error {
+	if now := w.rd.last.now; now.Sub(w.since) > controlsOver {
+		w.since, w.controls = now, 0
+	}
+	if w.controls++; w.controls > mostControls {
+		return ErrControls
+	}
+	return nil
+}
+
+// control handles a control frame.
+func (w *WS) control(op Opcode, payload []byte) error {
+	switch op {
+	case opPing:
+		return w.write(opPong, payload)
+	case opClose:
+		e := &CloseError{Code: closeNoStatus}
+		if len(payload) == 1 {
+			return ProtocolError("close frame with half a code")
+		}
+		if len(payload) >= 2 {
+			if e.Code = int(binary.BigEndian.Uint16(payload)); !closeCode(e.Code) {
+				return ProtocolError(fmt.Sprintf("close frame with the code %d, which must not be sent", e.Code))
+			}
+			if !utf8.Valid(payload[2:]) {
+				return errUTF8
+			}
+			e.Reason = string(payload[2:])
+		}
+		code := e.Code
+		if code == closeNoStatus {
+			code = CloseNormal
+		}
+		_ = w.sendClose(code, "") // the server may be gone already
+		return e
+	default:
+		return nil // a pong
+	}
+}
+
+// WriteText sends one text message. It is safe to call from several goroutines, also while another reads.
+func (w *WS) WriteText(data []byte) error { return w.result(w.write(OpText, data)) }
+
+// Ping sends an empty ping. The pong, like anything else, counts as a sign of life for WSConfig.Idle.
+func (w *WS) Ping() error { return w.result(w.write(opPing, nil)) }
+
+// Close sends a close frame with a code of RFC 6455, 7.4 ([CloseNormal]) and at most 123 bytes of reason, and closes
+// the connection. A Read under way fails. Closing twice does nothing.
+func (w *WS) Close(code int, reason string) error {
+	err := w.sendClose(code, reason)
+	w.conn.Close()
+	return w.result(err)
+}
+
+// Drop closes the connection without a close frame, like a network failure.
+func (w *WS) Drop() { w.conn.Close() }
+
+func (w *WS) result(err error) error {
+	if err == nil {
+		return nil
+	}
+	return newError(context.Background(), PhaseWS, err)
+}
+
+func (w *WS) sendClose(code int, reason string) error {
+	if len(reason) > maxControl-2 {
+		reason = reason[:maxControl-2]
+	}
+	payload := binary.BigEndian.AppendUint16(make([]byte, 0, maxControl), uint16(code))
+	return w.write(opClose, append(payload, reason...))
+}
+
+// write sends one frame, masked with a fresh random key. The first error is final: a frame cut in two cannot be mended.
+func (w *WS) write(op Opcode, data []byte) error {
+	w.wmu.Lock()
+	defer w.wmu.Unlock()
+	if w.werr != nil {
+		return w.werr
+	}
+	if w.closed {
+		if op == opClose {
+			return nil
+		}
+		return net.ErrClosed
+	}
+	w.closed = op == opClose
+	var key [4]byte
+	binary.LittleEndian.PutUint32(key[:], rand.Uint32())
+	buf := getBuffer(w.rd.of)
+	buf.b = appendFrame(buf.b[:0], op, key, data)
+	if err := w.conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
+		w.werr = err
+	} else if _, err := w.conn.Write(buf.b); err != nil {
+		w.werr = err
+	}
+	putBuffer(buf)
+	return w.werr
+}

@@ -1,0 +1,84 @@
+package workload
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Arrival is the series of arrivals that no server had: those dropped, because more of them waited than the plan
+// allows, and those that still waited when the phase and its drain were over, with their age.
+const Arrival = "arrival"
+
+// An ArrivalBehavior is a [Behavior] whose actions do not depend on who does them, so that they can come by a schedule.
+type ArrivalBehavior interface {
+	Behavior
+	// NewServer returns a server of arrivals with connections of its own. u has a rank and a number of its own, beyond
+	// those of all users.
+	NewServer(env Env, u *User) (Server, error)
+}
+
+// A Server is an Actor that serves arrivals, one at a time. Its Think and Act are not called.
+type Server interface {
+	Actor
+	// Serve performs the work of arrival k, which is a function of the user's streams: the engine has made them those
+	// of the arrival. Otherwise it is as Act.
+	Serve(ctx context.Context, k int64) error
+}
+
+// firstServer is the number of the first user that serves arrivals.
+const firstServer = 1 << 40
+
+// streamArrivals is the stream of the moments of arrivals, of no user.
+const streamArrivals = 1<<63 | 1
+
+// NewServerUser returns the i-th user that serves arrivals.
+func NewServerUser(i int, env Env, epoch time.Time) *User {
+	return NewUser(firstServer+i, i, env.Seed, env.Pace, env.Registry.Recorder(i), epoch)
+}
+
+// Become makes the user's streams those of arrival k, a function of seed and k alone.
+func (u *User) Become(k int64) {
+	for i, p := range u.sources {
+		p.Seed(u.seed, 1<<62|uint64(k)<<8|uint64(i+1))
+	}
+}
+
+// ArrivalTimes are the moments of one agent's arrivals as offsets from the epoch: those numbered agent, agent + agents,
+// agent + 2·agents and so on of the one sequence that the seed gives, so that any number of agents together have the
+// same arrivals. It is not safe for concurrent use.
+type ArrivalTimes struct {
+	rate          float64
+	agent, agents int64
+	k             int64 // of the next arrival of the whole sequence
+	at            float64
+	chance        *rand.Rand // nil: even intervals
+}
+
+// NewArrivals returns the schedule of rate arrivals per second. agents is at least 1, agent below it.
+func NewArrivals(rate float64, poisson bool, seed uint64, agent, agents int) *ArrivalTimes {
+	a := &ArrivalTimes{rate: rate, agent: int64(agent), agents: int64(agents)}
+	if poisson {
+		a.chance = rand.New(rand.NewPCG(seed, streamArrivals))
+	}
+	return a
+}
+
+// Next returns the next arrival's number in the whole sequence, and its moment.
+func (a *ArrivalTimes) Next() (k int64, at time.Duration) {
+	for {
+		k = a.k
+		a.k++
+		if a.chance == nil {
+			// From k alone, so that no error adds up.
+			if k%a.agents == a.agent {
+				return k, time.Duration(float64(k) / a.rate * float64(time.Second))
+			}
+			continue
+		}
+		a.at += a.chance.ExpFloat64() / a.rate
+		if k%a.agents == a.agent {
+			return k, time.Duration(a.at * float64(time.Second))
+		}
+	}
+}

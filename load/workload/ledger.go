@@ -1,0 +1,464 @@
+package workload
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/load/measure"
+)
+
+// A Ledger follows each message from its author to every recipient, and keeps the acknowledged ones.
+//
+// Authors report accepted messages ([Ledger.Acked]); recipients report events that their connections read
+// ([Ledger.Seen]) and when they are connected and members ([Ledger.Connected], [Ledger.Join]). Response and event
+// may arrive in either order. The time from the author's Sent instant to the event is recorded once per recipient,
+// as soon as both are known.
+//
+// # Counts
+//
+// A message is lost to a recipient who was a member of its channel and connected without a break from before it was
+// sent until grace after it was acknowledged, and never got the event. It is late if the event came after that.
+// It is duplicated if the same recipient got it again. It is misordered if the recipient had already got a message of
+// the channel that was sent after this one had been acknowledged: messages that were under way together have no
+// order, and raise no alarm.
+//
+// Recipients are users of this process, by number (authors may be elsewhere, see [Ledger.Share]); a user with several
+// connections reports one of them. Users that never report a connection only author. The author's own events are not
+// counted.
+//
+// # Cost
+//
+// A message is kept for about half a minute, with one bit for each user. An event costs a map look-up and, for the
+// order, a scan of the messages of the channel that were sent after this one's acknowledgment: none while events come
+// in order, at most 64. Nothing is allocated per event once the pools are warm. Of each acknowledged message the id
+// stays until the end for the audit, and that of the post that it answers (of 26 letters: 27 bytes, 54 of a reply),
+// up to a million messages; beyond, a sample chosen by a hash of the id.
+//
+// A nil Ledger does nothing. All methods are safe for concurrent use.
+type Ledger struct {
+	base   time.Time
+	grace  time.Duration
+	keep   time.Duration
+	seed   maphash.Seed
+	salt   uint64 // of the sample
+	shards [32]ledgerShard
+
+	presence sync.RWMutex
+	since    []instants // by user
+
+	outbox *outbox // nil unless shared
+
+	elsewhere sync.Mutex
+	counts    map[int]LedgerCount // of other processes, of a ledger that gathers
+
+	kept    atomic.Int64  // ids
+	halving atomic.Uint32 // an id is kept if as many low bits of its hash are zero
+	cap     int64
+	thin    sync.Mutex
+}
+
+// instants are nanoseconds from the ledger's base, plus one; 0 is never.
+type instants struct{ connected, before int64 }
+
+// DefaultGrace is how long after its acknowledgment a message may still arrive without being late.
+const DefaultGrace = 10 * time.Second
+
+const (
+	ledgerKeep = 3               // times the grace: how long a message is remembered
+	mostBehind = 64              // messages checked for the order of one event
+	mostAcked  = 1_000_000       // ids kept for the audit
+	sweepEvery = time.Second     // of a shard
+	noTime     = int64(-1 << 62) // not sent yet, as far as is known
+)
+
+type ledgerShard struct {
+	mu       sync.Mutex
+	channels map[string]*ledgerChannel
+	messages map[string]*ledgerMessage
+	order    []*ledgerMessage // by birth
+	unsettle []*ledgerMessage // acknowledged and not judged yet, by acknowledgment
+	next     int64            // sweep
+	free     []*ledgerMessage
+	count    LedgerCount
+	foreign  map[string]struct{} // ids, of a ledger that gathers
+
+	unordered []ledgerArrival // events as they came, of a ledger that shares
+}
+
+type ledgerChannel struct {
+	name    string
+	members bitmap
+	joined  map[int32]int64  // within the time that messages are kept
+	recent  []*ledgerMessage // by birth, oldest first; ends of the list are trimmed with the messages
+	acked   []byte           // a line for each message, see cutLine
+	halved  uint32
+	deleted map[string]struct{}
+	readers []string // the first few of Message.Reader
+}
+
+type ledgerMessage struct {
+	id          string
+	use         uint32 // how often this place was used
+	channel     *ledgerChannel
+	author      int32
+	born        int64
+	sent, acked int64 // noTime while only events were seen
+	settled     bool
+	seen        bitmap
+	ordered     bitmap // whose event was checked for the order; of a ledger that shares
+	missing     bitmap // judged lost; set by settle
+	waiting     []ledgerWaiting
+	after       []int64 // acknowledgments of messages that a recipient got after this one, while this one is pending
+}
+
+type ledgerWaiting struct {
+	rec  *measure.Recorder
+	at   int64
+	user int32
+	name measure.Name
+}
+
+type bitmap []uint64
+
+func (b *bitmap) set(i int32) (was bool) {
+	w := int(i >> 6)
+	for w >= len(*b) {
+		*b = append(*b, 0)
+	}
+	was = (*b)[w]&(1<<(i&63)) != 0
+	(*b)[w] |= 1 << (i & 63)
+	return was
+}
+
+func (b bitmap) clear(i int32) {
+	if w := int(i >> 6); w < len(b) {
+		b[w] &^= 1 << (i & 63)
+	}
+}
+
+func (b bitmap) has(i int32) bool {
+	w := int(i >> 6)
+	return w < len(b) && b[w]&(1<<(i&63)) != 0
+}
+
+// A LedgerCount holds the counts of a Ledger.
+type LedgerCount struct {
+	// Acked is the number of messages that the server accepted.
+	Acked int64 `json:"acked"`
+	// Judged is how many of them are old enough to determine their recipients.
+	Judged int64 `json:"judged"`
+	// Seen is the number of deliveries; Late those after the grace; Lost those that should have come and did not.
+	// The deliveries expected are the sum of the three.
+	Seen int64 `json:"seen"`
+	Late int64 `json:"late"`
+	Lost int64 `json:"lost"`
+	// Duplicated counts events that repeat one, Misordered those that came after an event of a later message.
+	Duplicated int64 `json:"duplicated"`
+	Misordered int64 `json:"misordered"`
+	// Foreign counts messages with events and no acknowledgment here: the request failed or timed out and the message
+	// was delivered all the same, or another client wrote it.
+	Foreign int64 `json:"foreign"`
+	// Unnamed counts messages that the server accepted by an answer without an id; they are not in Acked. Repeated
+	// counts those in Acked whose id another message had shortly before. Neither can be looked up.
+	Unnamed  int64 `json:"unnamed,omitempty"`
+	Repeated int64 `json:"repeated,omitempty"`
+}
+
+// Expected returns the number of deliveries that came or should have come.
+func (c LedgerCount) Expected() int64 { return c.Seen + c.Late + c.Lost }
+
+// Sub returns the difference to an earlier count. Lost may be negative: late events that were counted as lost.
+func (c LedgerCount) Sub(o LedgerCount) LedgerCount {
+	return LedgerCount{c.Acked - o.Acked, c.Judged - o.Judged, c.Seen - o.Seen, c.Late - o.Late, c.Lost - o.Lost,
+		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Foreign - o.Foreign, c.Unnamed - o.Unnamed, c.Repeated - o.Repeated}
+}
+
+// Add returns the sum of two counts.
+func (c LedgerCount) Add(o LedgerCount) LedgerCount { return c.Sub(LedgerCount{}.Sub(o)) }
+
+// NewLedger returns an empty ledger. A grace of 0 means DefaultGrace. The seed chooses the sample of ids if there are
+// more than a million.
+func NewLedger(grace time.Duration, seed uint64) *Ledger {
+	if grace <= 0 {
+		grace = DefaultGrace
+	}
+	l := &Ledger{base: time.Now(), grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked}
+	for i := range l.shards {
+		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}
+	}
+	return l
+}
+
+// Grace returns how long after its acknowledgment a message may arrive without being late.
+func (l *Ledger) Grace() time.Duration {
+	if l == nil {
+		return 0
+	}
+	return l.grace
+}
+
+// A Message is one that the server accepted. Instants are those of the author's client.
+type Message struct {
+	ID, Channel string
+	Root        string // the message that it answers and is deleted with; "" if there is none
+	Author      int    // the user's number
+	// Reader is a member of the channel, in the behavior's own words, through whom the audit can read a channel that
+	// its administrator may not; "" if the channel needs none.
+	Reader      string
+	Sent, Acked time.Time
+}
+
+// Acked records that the server accepted a message. A message without ID was accepted by an answer that does not name
+// it: it is counted only.
+func (l *Ledger) Acked(m Message) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, m.Channel))
+	s.mu.Lock()
+	if m.ID == "" {
+		s.count.Unnamed++
+		s.mu.Unlock()
+		return
+	}
+	s.count.Acked++
+	now := l.nanos(m.Acked)
+	l.sweep(s, now)
+	over := false
+	if e := l.acked(s, m, now); e != nil {
+		over = l.remember(e.channel, m)
+	} else {
+		s.count.Repeated++
+	}
+	l.order(s, now)
+	s.mu.Unlock()
+	if over {
+		l.halve()
+	}
+	l.outbox.acked(m)
+}
+
+// acked takes in an acknowledgment that became known here at now, and returns its message; nil if it was known. The
+// shard is locked.
+func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
+	e := s.messages[m.ID]
+	if e == nil {
+		e = s.message([]byte(m.ID), s.channel([]byte(m.Channel)), now)
+	}
+	if e.acked != noTime {
+		return nil
+	}
+	if m.Author < firstServer { // servers of arrivals have no number here and are not recipients
+		e.author = int32(m.Author)
+	}
+	e.sent, e.acked = l.nanos(m.Sent), l.nanos(m.Acked)
+	for _, w := range e.waiting {
+		if w.user == e.author {
+			s.count.Seen-- // counted before its author was known
+			continue
+		}
+		w.rec.Since(w.name, l.base.Add(time.Duration(e.sent)), time.Duration(w.at-e.sent))
+	}
+	e.waiting = e.waiting[:0]
+	for _, acked := range e.after {
+		if acked < e.sent {
+			s.count.Misordered++
+		}
+	}
+	e.after = e.after[:0]
+	if e.acked-e.sent < int64(l.keep) {
+		s.unsettle = append(s.unsettle, e)
+	} else {
+		e.settled = true // its events may have come and been forgotten
+	}
+	return e
+}
+
+// Deleted records that a message was deleted, or a request to delete it: the audit expects neither it nor its
+// answers. The deleting user need not know of the answers.
+func (l *Ledger) Deleted(channel, id string) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channel([]byte(channel))
+	if c.deleted == nil {
+		c.deleted = map[string]struct{}{}
+	}
+	c.deleted[id] = struct{}{}
+	l.outbox.deleted(channel, id)
+}
+
+// Seen records that a user's connection read the event of a new message at this instant. Events of one user are
+// reported in the order in which they came. The delivery is recorded with rec under name, unless the user is the
+// author or had it already.
+func (l *Ledger) Seen(user int, channel, id []byte, at time.Time, rec *measure.Recorder, name measure.Name) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.Bytes(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, now := int32(user), l.nanos(at)
+	e := s.messages[string(id)]
+	if e == nil {
+		l.sweep(s, now)
+		e = s.message(id, s.channel(channel), now)
+	}
+	if e.seen.set(u) {
+		if u != e.author {
+			s.count.Duplicated++
+		}
+		return
+	}
+	if l.outbox == nil {
+		s.misorder(e, u)
+	} else {
+		s.unordered = append(s.unordered, ledgerArrival{e, e.use, u})
+		l.order(s, now)
+	}
+	if e.acked == noTime {
+		s.count.Seen++
+		e.waiting = append(e.waiting, ledgerWaiting{rec, now, u, name})
+		return
+	}
+	if u == e.author {
+		return
+	}
+	rec.Since(name, l.base.Add(time.Duration(e.sent)), time.Duration(now-e.sent))
+	if e.missing.has(u) {
+		s.count.Lost--
+		s.count.Late++
+		return
+	}
+	s.count.Seen++
+}
+
+// Connected records that a user's event connection is open since this instant. With resumed, the server has promised
+// to send the missed events, and the connection counts as unbroken.
+func (l *Ledger) Connected(user int, at time.Time, resumed bool) {
+	if l == nil {
+		return
+	}
+	l.presence.Lock()
+	defer l.presence.Unlock()
+	for user >= len(l.since) {
+		l.since = append(l.since, instants{})
+	}
+	p := &l.since[user]
+	p.connected = l.nanos(at) + 1
+	if resumed && p.before != 0 {
+		p.connected = p.before
+	}
+	p.before = 0
+}
+
+// Disconnected records that a user's event connection has ended, from either side.
+func (l *Ledger) Disconnected(user int) {
+	if l == nil {
+		return
+	}
+	l.presence.Lock()
+	defer l.presence.Unlock()
+	if user < len(l.since) {
+		if p := &l.since[user]; p.connected != 0 {
+			p.before, p.connected = p.connected, 0
+		}
+	}
+}
+
+// Join records that a user is a member of a channel since this instant, or longer. It may be called
+// again.
+func (l *Ledger) Join(user int, channel string, at time.Time) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channel([]byte(channel))
+	if !c.members.set(int32(user)) {
+		if c.joined == nil {
+			c.joined = map[int32]int64{}
+		}
+		c.joined[int32(user)] = l.nanos(at)
+	}
+}
+
+// Leave records that a user is about to leave a channel. It is called before the request, so that events that
+// cannot come are not missed.
+func (l *Ledger) Leave(user int, channel string) {
+	if l == nil {
+		return
+	}
+	s := l.shard(maphash.String(l.seed, channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channel([]byte(channel))
+	c.members.clear(int32(user))
+	delete(c.joined, int32(user))
+}
+
+// Count returns the counts so far.
+func (l *Ledger) Count() LedgerCount {
+	var sum LedgerCount
+	if l == nil {
+		return sum
+	}
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		sum = sum.Add(s.count)
+		s.mu.Unlock()
+	}
+	l.elsewhere.Lock()
+	defer l.elsewhere.Unlock()
+	for _, c := range l.counts {
+		sum = sum.Add(c)
+	}
+	return sum
+}
+
+func (l *Ledger) nanos(t time.Time) int64 { return int64(t.Sub(l.base)) }
+
+func (l *Ledger) shard(hash uint64) *ledgerShard { return &l.shards[hash%uint64(len(l.shards))] }
+
+func (s *ledgerShard) channel(name []byte) *ledgerChannel {
+	c := s.channels[string(name)]
+	if c == nil {
+		c = &ledgerChannel{name: string(name)}
+		s.channels[c.name] = c
+	}
+	return c
+}
+
+// message adds a message of which neither end is known yet.
+func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMessage {
+	var e *ledgerMessage
+	if n := len(s.free); n > 0 {
+		e, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		e = new(ledgerMessage)
+	}
+	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
+		seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after}
+	clear(e.seen)
+	clear(e.ordered)
+	clear(e.missing)
+	s.messages[e.id] = e
+	s.order = append(s.order, e)
+	c.recent = append(c.recent, e)
+	return e
+}
+
+func (b bitmap) count() (n int) {
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}

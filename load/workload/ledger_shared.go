@@ -1,0 +1,149 @@
+package workload
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// Traffic holds the data that the ledgers of several processes exchange, so that together they count the same as
+// one.
+type Traffic struct {
+	Acked []Message
+	// Deleted are messages that were deleted, by channel and id.
+	Deleted [][2]string
+	// Foreign are the ids of messages that were forgotten before anyone acknowledged them.
+	Foreign []string
+}
+
+// outbox holds the traffic that was not collected yet. A nil one holds nothing.
+type outbox struct {
+	mu      sync.Mutex
+	traffic Traffic
+}
+
+func (o *outbox) acked(m Message) {
+	if o != nil {
+		o.mu.Lock()
+		o.traffic.Acked = append(o.traffic.Acked, m)
+		o.mu.Unlock()
+	}
+}
+
+func (o *outbox) deleted(channel, id string) {
+	if o != nil {
+		o.mu.Lock()
+		o.traffic.Deleted = append(o.traffic.Deleted, [2]string{channel, id})
+		o.mu.Unlock()
+	}
+}
+
+func (o *outbox) foreign(id string) {
+	if o != nil {
+		o.mu.Lock()
+		o.traffic.Foreign = append(o.traffic.Foreign, id)
+		o.mu.Unlock()
+	}
+}
+
+// Share makes the ledger keep the data that those of other processes need, for [Ledger.Outbox]. It is called before
+// anything is counted. From then on authors may be users of other processes, whose acknowledgments come by
+// [Ledger.Heard], later than the events; and Foreign is not counted here, but by the ledger that all traffic comes
+// to.
+func (l *Ledger) Share() { l.outbox = new(outbox) }
+
+// Outbox returns the traffic since the call before.
+func (l *Ledger) Outbox() Traffic {
+	l.outbox.mu.Lock()
+	defer l.outbox.mu.Unlock()
+	t := l.outbox.traffic
+	l.outbox.traffic = Traffic{}
+	return t
+}
+
+// Heard takes in that a message was acknowledged to a user of another process. Neither Acked nor the audit of this
+// ledger counts it.
+func (l *Ledger) Heard(m Message, now time.Time) {
+	s := l.shard(maphash.String(l.seed, m.Channel))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.sweep(s, l.nanos(now))
+	l.acked(s, m, l.nanos(now))
+	l.order(s, l.nanos(now))
+}
+
+// Gather takes in the traffic of one of several processes that drive a run's users, and its counts so far. This
+// ledger, which has no users of its own, then counts for all of them, and holds the messages that an audit should
+// find: Acked, Judged, Foreign and Repeated by the traffic, the rest as the sum of each process's counts for its
+// users.
+func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
+	if l == nil {
+		return
+	}
+	count.Acked, count.Judged, count.Foreign, count.Repeated = 0, 0, 0, 0
+	l.elsewhere.Lock()
+	if l.counts == nil {
+		l.counts = map[int]LedgerCount{}
+	}
+	l.counts[process] = count
+	l.elsewhere.Unlock()
+	for _, m := range t.Acked {
+		l.Acked(m)
+	}
+	for _, d := range t.Deleted {
+		l.Deleted(d[0], d[1])
+	}
+	for _, id := range t.Foreign {
+		s := l.shard(maphash.String(l.seed, id))
+		s.mu.Lock()
+		if s.foreign == nil {
+			s.foreign = map[string]struct{}{}
+		}
+		if _, twice := s.foreign[id]; !twice {
+			s.foreign[id] = struct{}{}
+			s.count.Foreign++
+		}
+		s.mu.Unlock()
+	}
+}
+
+// A ledgerArrival is the event of a message that a user has got.
+type ledgerArrival struct {
+	e    *ledgerMessage
+	use  uint32
+	user int32
+}
+
+// order checks the events in the order in which they came, each when its message's acknowledgment has come from
+// elsewhere, or has not come within the grace. The shard is locked.
+func (l *Ledger) order(s *ledgerShard, now int64) {
+	n := 0
+	for ; n < len(s.unordered); n++ {
+		a := s.unordered[n]
+		if a.use != a.e.use {
+			continue // forgotten meanwhile
+		}
+		if a.e.acked == noTime && a.e.born+int64(l.grace) > now {
+			break
+		}
+		if a.e.acked != noTime && a.user != a.e.author && a.e.overtaken(a.user) {
+			s.count.Misordered++
+		}
+		a.e.ordered.set(a.user)
+	}
+	if n > 0 {
+		s.unordered = append(s.unordered[:0], s.unordered[n:]...)
+	}
+}
+
+// overtaken reports whether a user had got a later message of the channel before e. All that came before e's event are
+// decided: an acknowledgment that is missing will not come.
+func (e *ledgerMessage) overtaken(user int32) bool {
+	recent := e.channel.recent // also those that were born while e's event waited, hence more than mostBehind
+	for i, n := len(recent)-1, 0; i >= 0 && n < 8*mostBehind && recent[i].born > e.acked; i, n = i-1, n+1 {
+		if b := recent[i]; b.acked != noTime && b.sent > e.acked && b.ordered.has(user) {
+			return true
+		}
+	}
+	return false
+}

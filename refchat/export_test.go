@@ -1,6 +1,0 @@
-package refchat
-
-import "context"
-
-// SendDue posts what is due now, without waiting for the server's own time.
-func SendDue(ctx context.Context, s *Server) error { return s.sendDue(ctx) }

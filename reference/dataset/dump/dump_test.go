@@ -1,0 +1,216 @@
+package dump_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/reference/dataset/dump"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
+)
+
+type server interface {
+	DSN(db string) string
+	CreateDatabase(ctx context.Context, name string) error
+	Export(ctx context.Context, dst string) error
+	Stop(ctx context.Context) error
+}
+
+func start(t *testing.T, engine, from string) server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	dir, err := os.MkdirTemp("", "dump-test-") //nolint:usetesting // a TempDir is closed to the server's user
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var s server
+	if engine == "postgresql" {
+		s, err = postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from})
+	} else {
+		s, err = mysql.Start(ctx, mysql.Config{Dir: dir, Data: from})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return s
+}
+
+// TestThereAndBack seals a server's data, moves it, starts another server with it, and then breaks data and files.
+func TestThereAndBack(t *testing.T) {
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			s := start(t, engine, "")
+			if err := s.CreateDatabase(t.Context(), "chat"); err != nil {
+				t.Fatal(err)
+			}
+			var rows []string
+			for i := range 500 {
+				rows = append(rows, fmt.Sprintf("('post-%d', %d, 'message %d', NULL)", i, 1000+i, i))
+			}
+			for _, statement := range []string{
+				"CREATE TABLE posts (id varchar(26) PRIMARY KEY, createat bigint, message varchar(2000), props varchar(100))",
+				"CREATE TABLE threads (postid varchar(26) PRIMARY KEY)",
+				"INSERT INTO posts VALUES " + strings.Join(rows, ", "),
+			} {
+				exec(t, s.DSN("chat"), statement)
+			}
+			tables, err := dump.Tables(t.Context(), s.DSN("chat"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "d")
+			for _, pid := range []int{1 << 30, os.Getppid()} { // a killed program's, and one that is still at it
+				if err := os.Mkdir(fmt.Sprint(dir, ".part-", pid), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			data, _, err := dump.Create(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if parts, err := filepath.Glob(dir + ".part-*"); err != nil || len(parts) != 2 {
+				t.Errorf("unfinished dumps %v, want that of this process and that of the other", parts)
+			}
+			if err := s.Export(t.Context(), data); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := dump.Open(dir); err == nil {
+				t.Error("an unfinished dump can be opened")
+			}
+			d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: engine, Database: "chat", Tables: tables})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := dump.Create(dir); err == nil {
+				t.Error("a dump may be made over another")
+			}
+			moved := filepath.Join(t.TempDir(), engine)
+			if err := os.Rename(dir, moved); err != nil {
+				t.Fatal(err)
+			}
+			again, err := dump.For(filepath.Dir(moved), engine)
+			if err != nil || again.Digest() != d.Digest() {
+				t.Fatalf("the moved dump has the digest %s, had %s: %v", again.Digest(), d.Digest(), err)
+			}
+			if _, err := dump.For(moved, "other"); err == nil || !strings.Contains(err.Error(), "not of other") {
+				t.Errorf("a dump for another engine: %v", err)
+			}
+			if problems, err := again.VerifyFiles(t.Context()); err != nil || len(problems) > 0 {
+				t.Fatal(problems, err)
+			}
+			other := start(t, engine, again.Data())
+			compare := func() string {
+				t.Helper()
+				have, err := dump.Tables(t.Context(), other.DSN("chat"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.Join(dump.Compare(again.Manifest.Tables, have), "\n")
+			}
+			if got := compare(); got != "" {
+				t.Fatalf("the restored data differs: %s", got)
+			}
+			for _, c := range []struct{ breaks, want string }{
+				{"UPDATE posts SET props = '' WHERE createat = 1001", "table posts has other contents"},
+				{"UPDATE posts SET message = CONCAT('A', SUBSTRING(message, 2)) WHERE createat = (SELECT at FROM (SELECT MAX(createat) AS at FROM posts) x)", "table posts has other contents"},
+				{"UPDATE posts SET createat = createat + 1", "spans the times"},
+				{"DELETE FROM posts WHERE createat = (SELECT at FROM (SELECT MAX(createat) AS at FROM posts) x)", "table posts has 499 rows, the manifest says 500"},
+				{"DROP TABLE threads", "table threads is missing"},
+				{"CREATE TABLE extra (id int)", "table extra does not belong"},
+			} {
+				exec(t, other.DSN("chat"), c.breaks)
+				if got := compare(); !strings.Contains(got, c.want) {
+					t.Errorf("%s: found %q, want %q", c.breaks, got, c.want)
+				}
+			}
+			breakFiles(t, again)
+		})
+	}
+}
+
+// breakFiles flips a byte, removes a file, adds one and cuts one off.
+func breakFiles(t *testing.T, d *dump.Dump) {
+	t.Helper()
+	var large dump.File
+	for _, f := range d.Manifest.Files {
+		if f.Bytes > large.Bytes {
+			large = f
+		}
+	}
+	path := filepath.Join(d.Dir, large.Path)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	find := func(want string) {
+		t.Helper()
+		problems, err := d.VerifyFiles(t.Context())
+		if err != nil || len(problems) != 1 || !strings.Contains(problems[0], want) {
+			t.Errorf("found %q, want one that %q: %v", problems, want, err)
+		}
+	}
+	b := make([]byte, 1)
+	if _, err := f.ReadAt(b, large.Bytes/2); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 1
+	if _, err := f.WriteAt(b, large.Bytes/2); err != nil {
+		t.Fatal(err)
+	}
+	find(large.Path + " has other contents")
+	if err := f.Truncate(large.Bytes - 1); err != nil {
+		t.Fatal(err)
+	}
+	find(large.Path + " has ")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	find(large.Path + " is missing")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+"x"); err != nil {
+		t.Fatal(err)
+	}
+	if problems, err := d.VerifyFiles(t.Context()); err != nil || len(problems) != 2 || !strings.Contains(problems[1], "does not belong") {
+		t.Errorf("found %q: %v", problems, err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := dump.For(dir, "mysql"); err == nil || !strings.Contains(err.Error(), "no dump") {
+		t.Errorf("an empty directory: %v", err)
+	}
+	for content, want := range map[string]string{"{": "cannot be read", `{"format": 99}`: "format 99"} {
+		if err := os.WriteFile(filepath.Join(dir, "dataset.json"), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dump.Open(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("manifest %q: %v", content, err)
+		}
+	}
+	for _, dsn := range []string{"", "postgres://x:secret@127.0.0.1:1/d", "mysql://x:secret@tcp(127.0.0.1:1)/d", "mysql://secret"} {
+		if _, err := dump.Tables(t.Context(), dsn); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", dsn, err)
+		}
+	}
+	if err := dump.CheckSpace(filepath.Join(dir, "not", "yet"), 1); err != nil {
+		t.Error(err)
+	}
+	if err := dump.CheckSpace(dir, 1<<60); err == nil || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("a petabyte: %v", err)
+	}
+}

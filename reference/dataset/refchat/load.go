@@ -1,0 +1,257 @@
+package refchat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/reference/dataset"
+	"plimsoll/reference/refchat"
+)
+
+// DefaultPassword is that of all users unless Options set another. It is not a secret: it opens only accounts that
+// were made for tests.
+const DefaultPassword = refchat.DefaultSeedPassword
+
+// Options of [Load]. The zero value is ready.
+type Options struct {
+	Password string // of all users; default DefaultPassword
+	// How it is hashed, as of the server: bcrypt:COST or pbkdf2:ITERATIONS; default the server's own.
+	Hash     string
+	Workers  int            // connections that load at a time; default the number of CPUs
+	Memory   int64          // bytes that one index of PostgreSQL may be sorted in; default 256 MiB
+	Progress func(Progress) // called now and then, from several goroutines but one at a time
+}
+
+// Progress is the progress of a load.
+type Progress struct {
+	Phase     string // "counting", "schema", "rows", "indexes", "statistics"
+	Done, All int64  // posts, rows or indexes
+}
+
+// A Result describes a finished load.
+type Result struct {
+	Rows     map[string]int64  `json:"rows"` // by table
+	Bytes    int64             `json:"bytes"`
+	Indexes  int               `json:"indexes"`
+	Load     time.Duration     `json:"load"`     // rows, without indexes
+	Build    time.Duration     `json:"build"`    // indexes and keys
+	Settle   time.Duration     `json:"settle"`   // statistics for the planner
+	Settings map[string]string `json:"settings"` // of the sessions that loaded; nothing of them stays
+}
+
+// loader is one of the two engines; its parts are of one piece, so it is larger than an interface should be.
+//
+//nolint:interfacebloat // two implementations, both here
+type loader interface {
+	// empty reports an error if the database has tables.
+	empty(ctx context.Context) error
+	// mark sets the version of the schema to "loading", or to version and the name of the loaded data.
+	mark(ctx context.Context, version, name string) error
+	// strip drops the indexes of tables and returns the work that makes them again, the longest first.
+	strip(ctx context.Context, tables []string) (work []build, indexes int, err error)
+	// session returns a connection of its own that copies rows and builds indexes.
+	session(ctx context.Context) (session, error)
+	// settle brings the statistics of all tables up to date.
+	settle(ctx context.Context, tables []string) error
+	// drop removes all tables.
+	drop(ctx context.Context) error
+	settings() map[string]string
+	value(ctx context.Context, query string) (string, error)
+	close(ctx context.Context) error
+}
+
+type session interface {
+	copy(ctx context.Context, s stream, r io.Reader) (rows int64, err error)
+	exec(ctx context.Context, statement string) error
+	close()
+}
+
+// build is one statement, or several that follow each other, that may run concurrently with others.
+type build struct {
+	name       string
+	statements []string
+	indexes    int
+}
+
+const loading = "loading"
+
+// Load fills an empty database. An error leaves it empty again.
+func Load(ctx context.Context, dsn string, p *dataset.Population, opt Options) (res Result, err error) {
+	if opt.Workers <= 0 {
+		opt.Workers = runtime.GOMAXPROCS(0)
+	}
+	if opt.Memory <= 0 {
+		opt.Memory = 256 << 20
+	}
+	if opt.Password == "" {
+		opt.Password = DefaultPassword
+	}
+	hash, err := refchat.HashPassword(opt.Hash, opt.Password)
+	if err != nil {
+		return res, err
+	}
+	db, err := open(ctx, dsn, opt)
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, db.close(context.WithoutCancel(ctx))) }()
+	if err := db.empty(ctx); err != nil {
+		return res, err
+	}
+	tell := reporter(opt.Progress)
+	totals, err := p.Totals(ctx, opt.Workers, func(n int) { tell("counting", int64(n), int64(p.Spec().Posts)) })
+	if err != nil {
+		return res, err
+	}
+	defer func() {
+		if err != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+			defer cancel()
+			if derr := db.drop(ctx); derr != nil {
+				err = fmt.Errorf("%w; the tables of the broken load could not be dropped, drop the database: %w", err, derr)
+			}
+		}
+	}()
+	tell("schema", 0, 1)
+	if err := refchat.Migrate(ctx, dsn); err != nil {
+		return res, err
+	}
+	if err := db.mark(ctx, loading, ""); err != nil {
+		return res, fmt.Errorf("marking the database: %w", err)
+	}
+	all := streams(p, totals, hash)
+	var tables []string
+	for _, s := range all {
+		if !slices.Contains(tables, s.table) {
+			tables = append(tables, s.table)
+		}
+	}
+	work, indexes, err := db.strip(ctx, tables)
+	if err != nil {
+		return res, fmt.Errorf("dropping the indexes: %w", err)
+	}
+	began := time.Now()
+	if res.Rows, res.Bytes, err = copyAll(ctx, db, all, opt.Workers, tell); err != nil {
+		return res, err
+	}
+	res.Load = time.Since(began)
+	began = time.Now()
+	if err := buildAll(ctx, db, work, indexes, opt.Workers, tell); err != nil {
+		return res, err
+	}
+	res.Indexes, res.Build = indexes, time.Since(began)
+	began = time.Now()
+	tell("statistics", 0, 1)
+	if err := db.settle(ctx, tables); err != nil {
+		return res, fmt.Errorf("collecting statistics: %w", err)
+	}
+	res.Settle, res.Settings = time.Since(began), db.settings()
+	spec := p.Spec()
+	return res, db.mark(ctx, refchat.SchemaVersion, spec.Name+" "+spec.Digest())
+}
+
+// open finds the engine of a DSN.
+func open(ctx context.Context, dsn string, opt Options) (loader, error) {
+	switch {
+	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
+		return openPostgres(ctx, dsn, opt)
+	case strings.HasPrefix(dsn, "mysql://"):
+		return openMySQL(ctx, dsn)
+	}
+	return nil, errDSN
+}
+
+var errDSN = errors.New(`reading the DSN: want postgres://user:password@host:port/database or mysql://user:password@tcp(host:port)/database`)
+
+// reporter makes a progress function that several goroutines may call.
+func reporter(f func(Progress)) func(phase string, done, all int64) {
+	var mu sync.Mutex
+	return func(phase string, done, all int64) {
+		if f != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			f(Progress{phase, done, all})
+		}
+	}
+}
+
+// counter counts the bytes read through it.
+type counter struct {
+	r     io.Reader
+	bytes *atomic.Int64
+}
+
+func (c counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// inParallel lets each worker take the next of n pieces of work with its own session; the first error stops all.
+func inParallel(ctx context.Context, db loader, workers, n int, do func(ctx context.Context, s session, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, n) {
+		wg.Go(func() {
+			s, err := db.session(ctx)
+			if err != nil {
+				cancel(fmt.Errorf("connecting: %w", err))
+				return
+			}
+			defer s.close()
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := do(ctx, s, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func copyAll(ctx context.Context, db loader, all []stream, workers int, tell func(string, int64, int64)) (map[string]int64, int64, error) {
+	var bytes, done, expected atomic.Int64
+	for _, s := range all {
+		expected.Add(s.rows)
+	}
+	rows := map[string]int64{}
+	var mu sync.Mutex
+	err := inParallel(ctx, db, workers, len(all), func(ctx context.Context, ses session, i int) error {
+		s := all[i]
+		n, err := ses.copy(ctx, s, counter{s.open(), &bytes})
+		if err != nil {
+			return fmt.Errorf("loading table %s: %w", s.table, err)
+		}
+		mu.Lock()
+		rows[s.table] += n
+		mu.Unlock()
+		tell("rows", done.Add(s.rows), expected.Load())
+		return nil
+	})
+	return rows, bytes.Load(), err
+}
+
+func buildAll(ctx context.Context, db loader, work []build, indexes, workers int, tell func(string, int64, int64)) error {
+	var done atomic.Int64
+	tell("indexes", 0, int64(indexes))
+	return inParallel(ctx, db, workers, len(work), func(ctx context.Context, ses session, i int) error {
+		for _, statement := range work[i].statements {
+			if err := ses.exec(ctx, statement); err != nil {
+				return fmt.Errorf("building %s: %w", work[i].name, err)
+			}
+		}
+		tell("indexes", done.Add(int64(work[i].indexes)), int64(indexes))
+		return nil
+	})
+}

@@ -1,0 +1,392 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// bookmark is a link or a file pinned to a channel's head.
+type bookmark struct {
+	ID          string    `json:"id"`
+	CreateAt    int64     `json:"create_at"`
+	UpdateAt    int64     `json:"update_at"`
+	DeleteAt    int64     `json:"delete_at"`
+	ChannelID   string    `json:"channel_id"`
+	OwnerID     string    `json:"owner_id"`
+	FileID      string    `json:"file_id"`
+	DisplayName string    `json:"display_name"`
+	SortOrder   int64     `json:"sort_order"`
+	LinkURL     string    `json:"link_url,omitempty"`
+	ImageURL    string    `json:"image_url,omitempty"`
+	Emoji       string    `json:"emoji,omitempty"`
+	Type        string    `json:"type"`
+	OriginalID  string    `json:"original_id,omitempty"`
+	ParentID    string    `json:"parent_id,omitempty"`
+	File        *fileInfo `json:"file,omitempty"`
+}
+
+const (
+	maxBookmarks  = 50         // in one channel
+	bookmarkOwner = "bookmark" // creator of a file that was uploaded for one
+)
+
+var bookmarkTable = table{"channelbookmarks", `id varchar(26) NOT NULL PRIMARY KEY, ownerid varchar(26), channelid varchar(26), fileinfoid varchar(26), createat bigint,
+	updateat bigint, deleteat bigint, displayname varchar(64), sortorder integer, linkurl varchar(1024), imageurl varchar(1024), emoji varchar(64),
+	type varchar(8), originalid varchar(26), parentid varchar(26)`,
+	[]string{"idx_channelbookmarks_channelid: channelid", "idx_channelbookmarks_update_at: updateat", "idx_channelbookmarks_delete_at: deleteat"}}
+
+var bookmarkRoutes = []route{
+	{method: "GET", path: "/channels/{channel_id}/bookmarks", name: "listChannelBookmarksForChannel", fn: (*Server).getBookmarks, since: release{9, 5}},
+	{method: "POST", path: "/channels/{channel_id}/bookmarks", name: "createChannelBookmark", fn: (*Server).createBookmark, since: release{9, 5}},
+	{method: "PATCH", path: "/channels/{channel_id}/bookmarks/{bookmark_id}", name: "updateChannelBookmark", fn: (*Server).updateBookmark, since: release{9, 5}},
+	{method: "POST", path: "/channels/{channel_id}/bookmarks/{bookmark_id}/sort_order", name: "updateChannelBookmarkSortOrder", fn: (*Server).sortBookmark, since: release{9, 5}},
+	{method: "DELETE", path: "/channels/{channel_id}/bookmarks/{bookmark_id}", name: "deleteChannelBookmark", fn: (*Server).deleteBookmark, since: release{9, 5}},
+}
+
+const bookmarkColumns = `id, createat, updateat, deleteat, channelid, ownerid, fileinfoid, displayname, sortorder, linkurl, imageurl, emoji, type,
+	originalid, parentid`
+
+func (st *store) selectBookmarks(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]*bookmark, error) {
+	list := []*bookmark{}
+	err := st.query(ctx, tx, func(r *sql.Rows) error {
+		b := &bookmark{}
+		list = append(list, b)
+		return r.Scan(&b.ID, &b.CreateAt, &b.UpdateAt, &b.DeleteAt, &b.ChannelID, &b.OwnerID, &b.FileID, &b.DisplayName, &b.SortOrder, &b.LinkURL,
+			&b.ImageURL, &b.Emoji, &b.Type, &b.OriginalID, &b.ParentID)
+	}, "SELECT "+bookmarkColumns+" FROM channelbookmarks "+clause, args...)
+	return list, err
+}
+
+// bookmarksOf lists a channel's bookmarks in their order; since > 0 selects all that changed later, deleted ones
+// included.
+func (st *store) bookmarksOf(ctx context.Context, channelID string, since int64) (list []*bookmark, err error) {
+	defer st.timed("ChannelBookmarkStore.GetBookmarksForChannelSince", &err)()
+	if since > 0 {
+		return st.selectBookmarks(ctx, nil, "WHERE channelid = ? AND (createat >= ? OR updateat >= ? OR deleteat >= ?) ORDER BY sortorder, deleteat", channelID, since, since, since)
+	}
+	return st.selectBookmarks(ctx, nil, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder", channelID)
+}
+
+func (st *store) bookmarkByID(ctx context.Context, id string) (b *bookmark, err error) {
+	defer st.timed("ChannelBookmarkStore.Get", &err)()
+	list, err := st.selectBookmarks(ctx, nil, "WHERE id = ? AND deleteat = 0", id)
+	if err == nil && len(list) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+var errManyBookmarks = errors.New("bookmarks limit reached")
+
+// insertBookmark stores a bookmark; atEnd puts it behind the others.
+func (st *store) insertBookmark(ctx context.Context, tx *sql.Tx, b *bookmark, atEnd bool) error {
+	if atEnd {
+		var n int64
+		if err := st.row(ctx, tx, []any{&n, &b.SortOrder}, "SELECT COUNT(*), COALESCE(MAX(sortorder), -1) + 1 FROM channelbookmarks WHERE channelid = ? AND deleteat = 0", b.ChannelID); err != nil {
+			return err
+		}
+		if n >= maxBookmarks {
+			return errManyBookmarks
+		}
+	}
+	_, err := st.exec(ctx, tx, "INSERT INTO channelbookmarks ("+bookmarkColumns+") VALUES ("+marks(15)+")", b.ID, b.CreateAt, b.UpdateAt, 0, b.ChannelID,
+		b.OwnerID, b.FileID, b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.Type, b.OriginalID, b.ParentID)
+	return err
+}
+
+func (st *store) saveBookmark(ctx context.Context, b *bookmark) (err error) {
+	defer st.timed("ChannelBookmarkStore.Save", &err)()
+	return st.transact(ctx, func(tx *sql.Tx) error { return st.insertBookmark(ctx, tx, b, true) })
+}
+
+func (st *store) updateBookmark(ctx context.Context, b *bookmark) (err error) {
+	defer st.timed("ChannelBookmarkStore.Update", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE channelbookmarks SET displayname = ?, sortorder = ?, linkurl = ?, imageurl = ?, emoji = ?, fileinfoid = ?, updateat = ? WHERE id = ?",
+		b.DisplayName, b.SortOrder, b.LinkURL, b.ImageURL, b.Emoji, b.FileID, b.UpdateAt, b.ID)
+	return err
+}
+
+// replaceBookmark deletes a bookmark for one of another owner.
+func (st *store) replaceBookmark(ctx context.Context, old, b *bookmark) (err error) {
+	defer st.timed("ChannelBookmarkStore.Save", &err)()
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := st.exec(ctx, tx, "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", old.DeleteAt, old.DeleteAt, old.ID); err != nil {
+			return err
+		}
+		return st.insertBookmark(ctx, tx, b, false)
+	})
+}
+
+func (st *store) dropBookmark(ctx context.Context, id string, at int64) (err error) {
+	defer st.timed("ChannelBookmarkStore.Delete", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE channelbookmarks SET deleteat = ?, updateat = ? WHERE id = ?", at, at, id)
+	return err
+}
+
+// moveBookmark gives a channel's bookmarks the numbers 0, 1, 2, … with one of them at index to; sql.ErrNoRows if it
+// is not there or there are not so many.
+func (st *store) moveBookmark(ctx context.Context, channelID, id string, to int64) (list []*bookmark, err error) {
+	defer st.timed("ChannelBookmarkStore.UpdateSortOrder", &err)()
+	err = st.transact(ctx, func(tx *sql.Tx) error {
+		var err error
+		if list, err = st.selectBookmarks(ctx, tx, "WHERE channelid = ? AND deleteat = 0 ORDER BY sortorder, createat FOR UPDATE", channelID); err != nil {
+			return err
+		}
+		from := slices.IndexFunc(list, func(b *bookmark) bool { return b.ID == id })
+		if from < 0 || to >= int64(len(list)) {
+			return sql.ErrNoRows
+		}
+		b := list[from]
+		list = slices.Insert(slices.Delete(list, from, from+1), int(to), b)
+		now := millis()
+		for i, b := range list {
+			if b.SortOrder == int64(i) {
+				continue
+			}
+			b.SortOrder, b.UpdateAt = int64(i), now
+			if _, err := st.exec(ctx, tx, "UPDATE channelbookmarks SET sortorder = ?, updateat = ? WHERE id = ?", b.SortOrder, now, b.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (b *bookmark) check() error {
+	bad := func(what string) error {
+		return newError(http.StatusBadRequest, "model.channel_bookmark.is_valid."+what+".app_error", "Invalid bookmark: "+what+".")
+	}
+	isURL := func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(s) <= 1024
+	}
+	switch {
+	case b.DisplayName == "" || len(b.DisplayName) > 64:
+		return bad("display_name")
+	case b.Type != "link" && b.Type != "file":
+		return bad("type")
+	case b.Type == "link" && !isURL(b.LinkURL):
+		return bad("link_url.missing_or_invalid")
+	case b.ImageURL != "" && !isURL(b.ImageURL):
+		return bad("image_url")
+	case b.Type == "file" && !validID(b.FileID):
+		return bad("file_id.missing_or_invalid")
+	case b.ImageURL != "" && b.FileID != "":
+		return bad("link_file")
+	}
+	return nil
+}
+
+// bookmarkChannel makes the checks with which every operation on bookmarks begins: license,
+// channel, right.
+func (s *Server) bookmarkChannel(q *request) (string, error) {
+	if err := s.mustHold(professional, http.StatusNotImplemented, "api.channel.bookmark.channel_bookmark.license.error"); err != nil {
+		return "", err
+	}
+	id, err := q.idParam("channel_id")
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.channel(q.r.Context(), id); err != nil {
+		return "", err
+	}
+	return id, s.mustReadChannel(q.r.Context(), q.sess, id)
+}
+
+// bookmarkParam is bookmarkChannel for operations on one bookmark, which must be that channel's.
+func (s *Server) bookmarkParam(q *request) (*bookmark, error) {
+	channelID, err := s.bookmarkChannel(q)
+	if err != nil {
+		return nil, err
+	}
+	id, err := q.idParam("bookmark_id")
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.st.bookmarkByID(q.r.Context(), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, newError(http.StatusNotFound, "app.channel.bookmark.get.app_error", "Could not find the bookmark.")
+	}
+	if err != nil {
+		return nil, errStore("channel.bookmark.get", err)
+	}
+	if b.ChannelID != channelID {
+		return nil, errBody("channel_id")
+	}
+	return b, s.withFile(q.r.Context(), b)
+}
+
+// withFile fills in the file of a bookmark that has one.
+func (s *Server) withFile(ctx context.Context, list ...*bookmark) error {
+	var ids []string
+	for _, b := range list {
+		if b.FileID != "" {
+			ids = append(ids, b.FileID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	files, err := s.st.filesByID(ctx, ids)
+	if err != nil {
+		return errStore("file_info.get", err)
+	}
+	for _, b := range list {
+		for _, f := range files {
+			if f.ID == b.FileID {
+				b.File = f
+			}
+		}
+	}
+	return nil
+}
+
+// tellBookmark notifies a channel of a change that a request made.
+func (s *Server) tellBookmark(q *request, name, channelID, field string, v any) {
+	s.hub.publish(newEvent(name, broadcast{ChannelID: channelID, OmitConn: q.connection()}, eventField{field, jsonText(v)}))
+}
+
+func (s *Server) getBookmarks(q *request) error {
+	channelID, err := s.bookmarkChannel(q)
+	if err != nil {
+		return err
+	}
+	since, err := strconv.ParseInt(q.r.URL.Query().Get("bookmarks_since"), 10, 64)
+	if err != nil && q.r.URL.Query().Get("bookmarks_since") != "" {
+		return errURL("bookmarks_since")
+	}
+	list, err := s.st.bookmarksOf(q.r.Context(), channelID, since)
+	if err != nil {
+		return errStore("channel.bookmark.get", err)
+	}
+	if err := s.withFile(q.r.Context(), list...); err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) createBookmark(q *request) error {
+	channelID, err := s.bookmarkChannel(q)
+	if err != nil {
+		return err
+	}
+	var b bookmark
+	if err := q.decode(&b, "channelBookmark"); err != nil {
+		return err
+	}
+	now := millis()
+	b.ID, b.ChannelID, b.OwnerID, b.CreateAt, b.UpdateAt, b.DeleteAt, b.OriginalID, b.File = newID(), channelID, q.sess.UserID, now, now, 0, "", nil
+	if err := b.check(); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if b.FileID != "" {
+		f, err := s.st.fileByID(ctx, b.FileID)
+		if err != nil || f.CreatorID != bookmarkOwner || f.ChannelID != channelID || f.PostID != "" {
+			return newError(http.StatusBadRequest, "model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "Invalid file.")
+		}
+		b.File = f
+	}
+	if err := s.st.saveBookmark(ctx, &b); errors.Is(err, errManyBookmarks) {
+		return &apiError{ID: "app.channel.bookmark.save.app_error", Message: "Bookmarks limit reached.", StatusCode: http.StatusInternalServerError, cause: err}
+	} else if err != nil {
+		return errStore("channel.bookmark.save", err)
+	}
+	s.tellBookmark(q, "channel_bookmark_created", channelID, "bookmark", &b)
+	return q.reply(http.StatusCreated, &b)
+}
+
+// updateBookmark changes the caller's bookmark; another's is replaced by one of the caller's.
+func (s *Server) updateBookmark(q *request) error {
+	old, err := s.bookmarkParam(q)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		FileID      *string `json:"file_id"`
+		DisplayName *string `json:"display_name"`
+		SortOrder   *int64  `json:"sort_order"`
+		LinkURL     *string `json:"link_url"`
+		ImageURL    *string `json:"image_url"`
+		Emoji       *string `json:"emoji"`
+	}
+	if err := q.decode(&in, "channelBookmarkPatch"); err != nil {
+		return err
+	}
+	b := *old
+	for dst, v := range map[*string]*string{&b.FileID: in.FileID, &b.DisplayName: in.DisplayName, &b.LinkURL: in.LinkURL, &b.ImageURL: in.ImageURL, &b.Emoji: in.Emoji} {
+		if v != nil {
+			*dst = *v
+		}
+	}
+	if in.SortOrder != nil {
+		b.SortOrder = *in.SortOrder
+	}
+	b.UpdateAt = millis()
+	if err := b.check(); err != nil {
+		return err
+	}
+	out := struct {
+		Updated *bookmark `json:"updated,omitempty"`
+		Deleted *bookmark `json:"deleted,omitempty"`
+	}{Updated: &b}
+	if old.OwnerID == q.sess.UserID {
+		err = s.st.updateBookmark(q.r.Context(), &b)
+	} else {
+		old.DeleteAt, old.File = b.UpdateAt, nil
+		b.ID, b.OriginalID, b.OwnerID, b.CreateAt = newID(), old.ID, q.sess.UserID, b.UpdateAt
+		out.Deleted = old
+		err = s.st.replaceBookmark(q.r.Context(), old, &b)
+	}
+	if err != nil {
+		return errStore("channel.bookmark.update", err)
+	}
+	s.tellBookmark(q, "channel_bookmark_updated", b.ChannelID, "bookmarks", out)
+	return q.reply(http.StatusOK, out)
+}
+
+func (s *Server) sortBookmark(q *request) error {
+	b, err := s.bookmarkParam(q)
+	if err != nil {
+		return err
+	}
+	var to int64
+	if err := q.decode(&to, "channelBookmarkSortOrder"); err != nil || to < 0 {
+		return errBody("channelBookmarkSortOrder")
+	}
+	list, err := s.st.moveBookmark(q.r.Context(), b.ChannelID, b.ID, to)
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.channel.bookmark.update_sort.app_error", "Could not sort the bookmark.")
+	}
+	if err != nil {
+		return errStore("channel.bookmark.update_sort", err)
+	}
+	if err := s.withFile(q.r.Context(), list...); err != nil {
+		return err
+	}
+	s.tellBookmark(q, "channel_bookmark_sorted", b.ChannelID, "bookmarks", list)
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) deleteBookmark(q *request) error {
+	b, err := s.bookmarkParam(q)
+	if err != nil {
+		return err
+	}
+	b.DeleteAt = millis()
+	b.UpdateAt = b.DeleteAt
+	if err := s.st.dropBookmark(q.r.Context(), b.ID, b.DeleteAt); err != nil {
+		return errStore("channel.bookmark.delete", err)
+	}
+	s.tellBookmark(q, "channel_bookmark_deleted", b.ChannelID, "bookmark", b)
+	return q.reply(http.StatusOK, b)
+}

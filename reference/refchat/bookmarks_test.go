@@ -1,0 +1,77 @@
+package refchat_test
+
+import (
+	"fmt"
+	"testing"
+
+	"plimsoll/reference/refchat"
+)
+
+func TestBookmarks(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		bob := w.bob.dial()
+		path := "/channels/" + w.channel + "/bookmarks"
+		names := func(since string) (out []string) {
+			for _, b := range want[[]obj](w.bob, 200, "GET", path+since, nil) {
+				out = append(out, text(b["display_name"]))
+			}
+			return out
+		}
+		add := func(c *client, name string) obj {
+			return want[obj](c, 201, "POST", path, obj{"display_name": name, "link_url": "https://example.com/" + name, "type": "link"})
+		}
+		a := add(w.ann, "a")
+		if e := bob.about("channel_bookmark_created", "bookmark"); e["id"] != a["id"] || e["owner_id"] != w.ann.id {
+			t.Errorf("event %v", e)
+		}
+		add(w.ann, "b")
+		file := w.ann.uploaded(w.channel, "plan.txt", []byte("the plan"), "&bookmark=true")
+		c := want[obj](w.ann, 201, "POST", path, obj{"display_name": "c", "file_id": file, "type": "file"})
+		if c["file"].(obj)["name"] != "plan.txt" || num(c["sort_order"]) != 2 {
+			t.Errorf("bookmark of a file: %v", c)
+		}
+		if got := w.bob.send("GET", "/files/"+file, nil); got.status != 200 || string(got.body) != "the plan" {
+			t.Errorf("the file: %d %s", got.status, got.body)
+		}
+		own := w.ann.uploaded(w.channel, "mine.txt", []byte("x"), "")
+		w.ann.fails(400, "model.channel_bookmark.is_valid.file_id.missing_or_invalid.app_error", "POST", path, obj{"display_name": "d", "file_id": own, "type": "file"})
+
+		moved := want[[]obj](w.bob, 200, "POST", path+"/"+text(c["id"])+"/sort_order", 0)
+		if e := fmt.Sprint(names("")); e != "[c a b]" || moved[0]["id"] != c["id"] {
+			t.Errorf("order %s, answer %v", e, moved)
+		}
+		bob.event("channel_bookmark_sorted")
+		w.ann.fails(404, "app.channel.bookmark.update_sort.app_error", "POST", path+"/"+text(c["id"])+"/sort_order", 3)
+
+		mine := want[map[string]obj](w.ann, 200, "PATCH", path+"/"+text(a["id"]), obj{"display_name": "a2"})
+		if mine["updated"]["display_name"] != "a2" || mine["updated"]["id"] != a["id"] || mine["deleted"] != nil {
+			t.Errorf("own bookmark: %v", mine)
+		}
+		bob.event("channel_bookmark_updated")
+		theirs := want[map[string]obj](w.bob, 200, "PATCH", path+"/"+text(a["id"]), obj{"display_name": "a3"})
+		if theirs["updated"]["owner_id"] != w.bob.id || theirs["updated"]["original_id"] != a["id"] || theirs["deleted"]["id"] != a["id"] {
+			t.Errorf("another's bookmark: %v", theirs)
+		}
+		if e := fmt.Sprint(names("")); e != "[c a3 b]" {
+			t.Errorf("after the changes: %s", e)
+		}
+		gone := want[obj](w.bob, 200, "DELETE", path+"/"+text(c["id"]), nil)
+		if e := bob.about("channel_bookmark_deleted", "bookmark"); e["id"] != c["id"] || num(gone["delete_at"]) == 0 {
+			t.Errorf("event %v, answer %v", e, gone)
+		}
+		if e := fmt.Sprint(names("")); e != "[a3 b]" {
+			t.Errorf("after the deletion: %s", e)
+		}
+		if l := names(fmt.Sprintf("?bookmarks_since=%d", num(gone["delete_at"]))); len(l) != 1 || l[0] != "c" {
+			t.Errorf("since the deletion: %v", l)
+		}
+		w.ann.fails(404, "app.channel.bookmark.get.app_error", "DELETE", path+"/"+text(c["id"]), nil)
+		w.addUser("eve").fails(403, "api.context.permissions.app_error", "GET", path, nil)
+		w.ann.fails(400, "model.channel_bookmark.is_valid.link_url.missing_or_invalid.app_error", "POST", path, obj{"display_name": "x", "link_url": "example", "type": "link"})
+		for i := len(names("")); i < 50; i++ {
+			add(w.ann, fmt.Sprint("n", i))
+		}
+		w.ann.fails(500, "app.channel.bookmark.save.app_error", "POST", path, obj{"display_name": "x", "link_url": "https://example.com", "type": "link"})
+	})
+}

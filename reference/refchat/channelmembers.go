@@ -1,0 +1,218 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+)
+
+// membersChanged notifies caches and connections that users joined or left a channel.
+func (s *Server) membersChanged(channelID, userID string, joined bool) {
+	s.invalidate(dropRoles, userID)
+	s.invalidate(dropAudience, channelID)
+	s.hub.joinChannel(userID, channelID, joined)
+}
+
+// joinChannel makes a user a member and posts a message of the given system type, in the name of who did it. Joining
+// again changes nothing.
+func (s *Server) joinChannel(ctx context.Context, c *channel, u *user, by string, admin bool, kind string) (*channelMember, error) {
+	if m, err := s.st.member(ctx, c.ID, u.ID); err == nil {
+		return m, nil
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return nil, errStore("channel.get_member", err)
+	}
+	m := newMember(c, u.ID, admin)
+	err := s.st.insertMember(ctx, m)
+	if duplicate(err, "") {
+		if m, err := s.st.member(ctx, c.ID, u.ID); err == nil { // joined twice at the same time
+			return m, nil
+		}
+	}
+	if err != nil {
+		return nil, errStore("channel.save_member", err)
+	}
+	s.membersChanged(c.ID, u.ID, true)
+	s.hub.publish(newEvent("user_added", broadcast{ChannelID: c.ID}, eventField{"team_id", c.TeamID}, eventField{"user_id", u.ID}))
+	p := &post{ChannelID: c.ID, UserID: u.ID, Type: kind, Message: u.Username + " joined the channel.", Props: map[string]any{"username": u.Username}}
+	switch kind {
+	case "system_join_team":
+		p.Message = u.Username + " joined the team."
+	case "system_add_to_channel":
+		p.UserID, p.Message = by, u.Username+" added to the channel."
+		p.Props["addedUserId"], p.Props["addedUsername"] = u.ID, u.Username
+	}
+	if _, err := s.publishPost(ctx, p, c, u, false); err != nil {
+		s.log.Warn("posting a join message", "err", err)
+	}
+	return m, nil
+}
+
+// addChannelMember adds one user, or with user_ids many.
+func (s *Server) addChannelMember(q *request) error {
+	id, err := q.idParam("channel_id")
+	if err != nil {
+		return err
+	}
+	var in struct {
+		UserID  string   `json:"user_id"`
+		UserIDs []string `json:"user_ids"`
+	}
+	if err := q.decode(&in, "user_id"); err != nil {
+		return err
+	}
+	ids := in.UserIDs
+	if len(ids) == 0 {
+		ids = []string{in.UserID}
+	}
+	if len(ids) > 1000 {
+		return errBody("user_ids")
+	}
+	for _, id := range ids {
+		if !validID(id) {
+			return errBody("user_id")
+		}
+	}
+	ctx := q.r.Context()
+	c, err := s.channel(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.Type == directChannel || c.Type == groupChannel {
+		return newError(http.StatusBadRequest, "api.channel.add_user_to_channel.type.app_error", "Can not add user to this channel type.")
+	}
+	members := make([]*channelMember, 0, len(ids))
+	for _, userID := range ids {
+		if c.Type == openChannel && userID == q.sess.UserID {
+			err = s.mustBeInTeam(ctx, q.sess, c.TeamID)
+		} else {
+			err = s.mustReadChannel(ctx, q.sess, id)
+		}
+		if err != nil {
+			return err
+		}
+		u, err := s.user(ctx, userID)
+		if err != nil {
+			return err
+		}
+		teams, err := s.teamsOfUser(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		if _, ok := teams[c.TeamID]; !ok {
+			return newError(http.StatusNotFound, "app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
+		}
+		kind := "system_join_channel"
+		if u.ID != q.sess.UserID {
+			kind = "system_add_to_channel"
+		}
+		m, err := s.joinChannel(ctx, c, u, q.sess.UserID, false, kind)
+		if err != nil {
+			return err
+		}
+		members = append(members, m)
+	}
+	if len(members) == 1 && members[0].UserID == in.UserID {
+		return q.reply(http.StatusCreated, members[0])
+	}
+	return q.reply(http.StatusCreated, members)
+}
+
+func (s *Server) removeChannelMember(q *request) error {
+	id, userID, err := q.ids("channel_id", "user_id")
+	if err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if err := s.mustReadChannel(ctx, q.sess, id); err != nil {
+		return err
+	}
+	c, err := s.channel(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.Type == directChannel || c.Type == groupChannel || c.Name == defaultChannels[0].name {
+		return newError(http.StatusBadRequest, "api.channel.remove_channel_member.type.app_error", "Can not remove user from this channel type.")
+	}
+	u, err := s.user(ctx, userID)
+	if err != nil {
+		return err
+	}
+	if err := s.st.deleteMember(ctx, id, userID); err != nil {
+		return errStore("channel.remove_member", err)
+	}
+	s.hub.publish(newEvent("user_removed", broadcast{ChannelID: id}, eventField{"remover_id", q.sess.UserID}, eventField{"user_id", userID}))
+	s.hub.publish(newEvent("user_removed", broadcast{UserID: userID}, eventField{"channel_id", id}, eventField{"remover_id", q.sess.UserID}))
+	s.membersChanged(id, userID, false)
+	p := &post{ChannelID: id, UserID: q.sess.UserID, Type: "system_remove_from_channel", Message: u.Username + " was removed from the channel.",
+		Props: map[string]any{"removedUserId": u.ID, "removedUsername": u.Username}}
+	if userID == q.sess.UserID {
+		p.Type, p.Message, p.Props = "system_leave_channel", u.Username+" has left the channel.", map[string]any{"username": u.Username}
+	}
+	if _, err := s.publishPost(ctx, p, c, u, false); err != nil {
+		s.log.Warn("posting a leave message", "err", err)
+	}
+	return q.ok()
+}
+
+func (s *Server) getChannelMembersForUser(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	teamID, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.membersOf(q.r.Context(), userID, teamID)
+	if err != nil {
+		return errStore("channel.get_members", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// getAllChannelMembersForUser is one page of a user's memberships in all teams.
+func (s *Server) getAllChannelMembersForUser(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	page, per := q.page()
+	list, err := s.st.allMembersOf(q.r.Context(), userID, page, per)
+	if err != nil {
+		return errStore("channel.get_members", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) getChannelMembers(q *request) error {
+	id, err := s.channelParam(q)
+	if err != nil {
+		return err
+	}
+	page, per := q.page()
+	list, err := s.st.memberPage(q.r.Context(), id, page, per)
+	if err != nil {
+		return errStore("channel.get_members", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) getChannelMember(q *request) error {
+	id, err := s.channelParam(q)
+	if err != nil {
+		return err
+	}
+	userID, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	m, err := s.st.member(q.r.Context(), id, userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID.")
+	}
+	if err != nil {
+		return errStore("channel.get_member", err)
+	}
+	return q.reply(http.StatusOK, m)
+}

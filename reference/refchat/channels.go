@@ -1,0 +1,284 @@
+package refchat
+
+import (
+	"context"
+	"crypto/sha1"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// channelRole is the role of a member in a channel.
+type channelRole struct{ admin bool }
+
+func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
+	c, err := s.channels.through(id, func() (*channel, error) { return s.st.channelByID(ctx, id) })
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoChannel()
+	}
+	if err != nil {
+		return nil, errStore("channel.get", err)
+	}
+	return c, nil
+}
+
+// rolesOf returns a user's roles by channel; the map is shared and not to be changed.
+func (s *Server) rolesOf(ctx context.Context, userID string) (map[string]channelRole, error) {
+	m, err := s.roles.through(userID, func() (map[string]channelRole, error) { return s.st.channelRoles(ctx, userID) })
+	if err != nil {
+		return nil, errStore("channel.get_members", err)
+	}
+	return m, nil
+}
+
+// mustReadChannel allows members of a channel and administrators: to read, post, react, upload and type.
+func (s *Server) mustReadChannel(ctx context.Context, sess *session, channelID string) error {
+	if s.isAdmin(sess) {
+		return nil
+	}
+	m, err := s.rolesOf(ctx, sess.UserID)
+	if err != nil {
+		return err
+	}
+	if _, ok := m[channelID]; !ok {
+		return errPermission()
+	}
+	return nil
+}
+
+func (s *Server) createChannel(q *request) error {
+	var c channel
+	if err := q.decode(&c, "channel"); err != nil {
+		return err
+	}
+	switch {
+	case c.Type != openChannel && c.Type != privateChannel:
+		return newError(http.StatusBadRequest, "api.channel.create_channel.direct_channel.app_error", "Must use createDirectChannel API service for direct message channel creation.")
+	case !validID(c.TeamID):
+		return errBody("team_id")
+	case len(c.Name) < 2 || !slugForm.MatchString(c.Name) || strings.Contains(c.Name, "__"):
+		return newError(http.StatusBadRequest, "model.channel.is_valid.2_or_more.app_error", "Name must be 2 or more lowercase alphanumeric characters.")
+	case len(c.DisplayName) > 64:
+		return newError(http.StatusBadRequest, "model.channel.is_valid.display_name.app_error", "Invalid display name.")
+	}
+	ctx := q.r.Context()
+	if err := s.mustBeInTeam(ctx, q.sess, c.TeamID); err != nil {
+		return err
+	}
+	c.Header, c.Purpose = clip(c.Header, 1024), clip(c.Purpose, 250)
+	c.CreatorID, c.DeleteAt, c.TotalMsgCount, c.TotalMsgCountRoot = q.sess.UserID, 0, 0, 0
+	c.SchemeID, c.Props, c.GroupConstrained, c.Shared, c.PolicyID = nil, nil, nil, nil, nil
+	m := newMember(&c, q.sess.UserID, true)
+	err := s.st.insertChannel(ctx, &c, []*channelMember{m})
+	if duplicate(err, "") {
+		return newError(http.StatusBadRequest, "store.sql_channel.save_channel.exists.app_error", "A channel with that name already exists on the same team.")
+	}
+	if err != nil {
+		return errStore("channel.save", err)
+	}
+	s.membersChanged(c.ID, q.sess.UserID, true)
+	s.hub.publish(newEvent("channel_created", broadcast{UserID: q.sess.UserID}, eventField{"channel_id", c.ID}, eventField{"team_id", c.TeamID}))
+	return q.reply(http.StatusCreated, &c)
+}
+
+func (s *Server) createDirectChannel(q *request) error {
+	var ids []string
+	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) != 2 || !validID(ids[0]) || !validID(ids[1]) {
+		return errBody("user_ids")
+	}
+	if !slices.Contains(ids, q.sess.UserID) && !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	c := &channel{Type: directChannel, Name: directName(ids[0], ids[1]), CreatorID: q.sess.UserID}
+	other := ids[0]
+	if other == q.sess.UserID {
+		other = ids[1]
+	}
+	event := func(c *channel) *event {
+		return newEvent("direct_added", broadcast{ChannelID: c.ID}, eventField{"creator_id", q.sess.UserID}, eventField{"teammate_id", other})
+	}
+	slices.Sort(ids)
+	return s.createPersonal(q, c, slices.Compact(ids), event)
+}
+
+// directName is the name of the direct channel of two users.
+func directName(a, b string) string { return min(a, b) + "__" + max(a, b) }
+
+func (s *Server) createGroupChannel(q *request) error {
+	var ids []string
+	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
+		return errBody("user_ids")
+	}
+	for _, id := range ids {
+		if !validID(id) {
+			return errBody("user_id")
+		}
+	}
+	ids = append(ids, q.sess.UserID)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) < 3 || len(ids) > 8 {
+		return newError(http.StatusBadRequest, "api.channel.create_group.bad_size.app_error", "Group message channels must contain at least 3 and no more than 8 users.")
+	}
+	var names []string
+	for _, id := range ids {
+		u, err := s.user(q.r.Context(), id)
+		if err != nil {
+			return newError(http.StatusBadRequest, "api.channel.create_group.bad_user.app_error", "One of the provided users does not exist.")
+		}
+		names = append(names, u.Username)
+	}
+	slices.Sort(names)
+	sum := sha1.Sum([]byte(strings.Join(ids, "")))
+	c := &channel{Type: groupChannel, Name: hex.EncodeToString(sum[:]), DisplayName: clip(strings.Join(names, ", "), 64), CreatorID: q.sess.UserID}
+	event := func(c *channel) *event {
+		return newEvent("group_added", broadcast{ChannelID: c.ID}, eventField{"teammate_ids", jsonText(ids)})
+	}
+	return s.createPersonal(q, c, ids, event)
+}
+
+// createPersonal makes a direct or group channel, or finds the one that these users have already.
+func (s *Server) createPersonal(q *request, c *channel, ids []string, added func(*channel) *event) error {
+	ctx := q.r.Context()
+	var members []*channelMember
+	for _, id := range ids {
+		if _, err := s.user(ctx, id); err != nil {
+			return newError(http.StatusBadRequest, "api.channel.create_direct_channel.invalid_user.app_error", "Invalid user ID.")
+		}
+		members = append(members, newMember(c, id, false))
+	}
+	old, err := s.st.channelByName(ctx, "", c.Name)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err = s.st.insertChannel(ctx, c, members); duplicate(err, "") {
+			old, err = s.st.channelByName(ctx, "", c.Name)
+		}
+	}
+	if err != nil {
+		return errStore("channel.save", err)
+	}
+	if old != nil {
+		return q.reply(http.StatusCreated, old)
+	}
+	for _, id := range ids {
+		s.membersChanged(c.ID, id, true)
+	}
+	s.hub.publish(added(c))
+	return q.reply(http.StatusCreated, c)
+}
+
+func (s *Server) getChannel(q *request) error {
+	id, err := q.idParam("channel_id")
+	if err != nil {
+		return err
+	}
+	c, err := s.channel(q.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if err := s.mustSeeChannel(q, c); err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, c)
+}
+
+// mustSeeChannel admits users who may know of a channel: its members, and for open channels the team.
+func (s *Server) mustSeeChannel(q *request, c *channel) error {
+	if c.Type == openChannel {
+		return s.mustBeInTeam(q.r.Context(), q.sess, c.TeamID)
+	}
+	return s.mustReadChannel(q.r.Context(), q.sess, c.ID)
+}
+
+func (s *Server) getChannelByName(q *request) error {
+	id := q.param("team_id")
+	if name := q.param("team_name"); name != "" {
+		t, err := s.st.teamByName(q.r.Context(), name)
+		if errors.Is(err, sql.ErrNoRows) {
+			return newError(http.StatusNotFound, "app.team.get_by_name.missing.app_error", "Unable to find the existing team.")
+		}
+		if err != nil {
+			return errStore("team.get_by_name", err)
+		}
+		id = t.ID
+	}
+	if !validID(id) {
+		return errURL("team_id")
+	}
+	c, err := s.st.channelByName(q.r.Context(), id, q.param("channel_name"))
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.channel.get_by_name.missing.app_error", "Channel does not exist.")
+	}
+	if err != nil {
+		return errStore("channel.get_by_name", err)
+	}
+	if err := s.mustSeeChannel(q, c); err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, c)
+}
+
+func (s *Server) getPublicChannels(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	page, per := q.page()
+	list, err := s.st.publicChannels(q.r.Context(), id, page, per)
+	if err != nil {
+		return errStore("channel.get_public", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) getChannelsForTeamForUser(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	teamID, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.channelsOf(q.r.Context(), userID, teamID, q.r.URL.Query().Get("include_deleted") == "true")
+	if err != nil {
+		return errStore("channel.get_channels", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// getChannelsForUser lists a user's channels in all teams, a server of 6.2 or later.
+func (s *Server) getChannelsForUser(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.allChannelsOf(q.r.Context(), userID, q.r.URL.Query().Get("include_deleted") == "true")
+	if err != nil {
+		return errStore("channel.get_channels", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// channelParam returns the channel_id parameter if the caller may read the channel.
+func (s *Server) channelParam(q *request) (string, error) {
+	id, err := q.idParam("channel_id")
+	if err != nil {
+		return "", err
+	}
+	return id, s.mustReadChannel(q.r.Context(), q.sess, id)
+}
+
+func (s *Server) getChannelStats(q *request) error {
+	id, err := s.channelParam(q)
+	if err != nil {
+		return err
+	}
+	x, err := s.st.stats(q.r.Context(), id)
+	if err != nil {
+		return errStore("channel.stats", err)
+	}
+	return q.reply(http.StatusOK, x)
+}

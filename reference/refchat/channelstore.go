@@ -1,0 +1,323 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+)
+
+const channelColumns = `c.id, c.createat, c.updateat, c.deleteat, c.teamid, c.type, c.displayname, c.name, c.header, c.purpose, c.lastpostat,
+	c.totalmsgcount, c.extraupdateat, c.creatorid, c.totalmsgcountroot`
+
+func (st *store) selectChannels(ctx context.Context, clause string, args ...any) ([]*channel, error) {
+	list := []*channel{}
+	err := st.query(ctx, nil, func(r *sql.Rows) error {
+		c := &channel{}
+		list = append(list, c)
+		return r.Scan(&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName, &c.Name, &c.Header, &c.Purpose,
+			&c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt, &c.CreatorID, &c.TotalMsgCountRoot)
+	}, "SELECT "+channelColumns+" FROM channels c "+clause, args...)
+	return list, err
+}
+
+func (st *store) oneChannel(ctx context.Context, clause string, args ...any) (*channel, error) {
+	list, err := st.selectChannels(ctx, clause, args...)
+	if err == nil && len(list) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func (st *store) channelByID(ctx context.Context, id string) (c *channel, err error) {
+	defer st.timed("ChannelStore.Get", &err)()
+	return st.oneChannel(ctx, "WHERE c.id = ?", id)
+}
+
+func (st *store) channelByName(ctx context.Context, teamID, name string) (c *channel, err error) {
+	defer st.timed("ChannelStore.GetByName", &err)()
+	return st.oneChannel(ctx, "WHERE c.name = ? AND c.teamid = ? AND c.deleteat = 0", name, teamID)
+}
+
+func (st *store) publicChannels(ctx context.Context, teamID string, page, per int) (list []*channel, err error) {
+	defer st.timed("ChannelStore.GetPublicChannelsForTeam", &err)()
+	return st.selectChannels(ctx, "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0 ORDER BY c.displayname, c.id LIMIT ? OFFSET ?", teamID, per, page*per)
+}
+
+// channelsOf lists a user's channels in a team, with the direct and group ones of no team.
+func (st *store) channelsOf(ctx context.Context, userID, teamID string, deleted bool) (list []*channel, err error) {
+	defer st.timed("ChannelStore.GetChannels", &err)()
+	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ? AND (c.teamid = ? OR c.teamid = '')"
+	if !deleted {
+		clause += " AND c.deleteat = 0"
+	}
+	return st.selectChannels(ctx, clause+" ORDER BY c.displayname, c.id", userID, teamID)
+}
+
+func (st *store) allChannelsOf(ctx context.Context, userID string, deleted bool) (list []*channel, err error) {
+	defer st.timed("ChannelStore.GetChannelsByUser", &err)()
+	clause := "JOIN channelmembers m ON m.channelid = c.id WHERE m.userid = ?"
+	if !deleted {
+		clause += " AND c.deleteat = 0"
+	}
+	return st.selectChannels(ctx, clause+" ORDER BY c.id", userID)
+}
+
+const channelInsert = `INSERT INTO channels (id, createat, updateat, deleteat, teamid, type, displayname, name, header, purpose, lastpostat,
+	totalmsgcount, extraupdateat, creatorid, totalmsgcountroot) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`
+
+func channelValues(c *channel) []any {
+	return []any{c.ID, c.CreateAt, c.UpdateAt, c.DeleteAt, c.TeamID, c.Type, c.DisplayName, c.Name, c.Header, c.Purpose, c.LastPostAt,
+		c.TotalMsgCount, c.ExtraUpdateAt, c.CreatorID, c.TotalMsgCountRoot}
+}
+
+// insertChannel stores a new channel with its first members, in one transaction.
+func (st *store) insertChannel(ctx context.Context, c *channel, members []*channelMember) (err error) {
+	defer st.timed("ChannelStore.Save", &err)()
+	now := millis()
+	c.ID, c.CreateAt, c.UpdateAt, c.LastPostAt, c.ExtraUpdateAt = newID(), now, now, now, 0
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := st.exec(ctx, tx, channelInsert, channelValues(c)...); err != nil {
+			return err
+		}
+		for _, m := range members {
+			m.ChannelID = c.ID
+			if _, err := st.exec(ctx, tx, memberInsert, memberValues(m)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const memberColumns = `m.channelid, m.userid, m.roles, m.lastviewedat, m.msgcount, m.mentioncount, m.notifyprops, m.lastupdateat, m.schemeuser,
+	m.schemeadmin, m.schemeguest, m.mentioncountroot, m.msgcountroot`
+
+func (st *store) selectMembers(ctx context.Context, clause string, args ...any) ([]*channelMember, error) {
+	list := []*channelMember{}
+	err := st.query(ctx, nil, func(r *sql.Rows) error {
+		m := &channelMember{}
+		var props string
+		list = append(list, m)
+		err := r.Scan(&m.ChannelID, &m.UserID, &m.ExplicitRoles, &m.LastViewedAt, &m.MsgCount, &m.MentionCount, &props, &m.LastUpdateAt,
+			&m.SchemeUser, &m.SchemeAdmin, &m.SchemeGuest, &m.MentionCountRoot, &m.MsgCountRoot)
+		m.NotifyProps, m.Roles = textMap(props), memberRoles("channel", m.SchemeAdmin)
+		return err
+	}, "SELECT "+memberColumns+" FROM channelmembers m "+clause, args...)
+	return list, err
+}
+
+func (st *store) member(ctx context.Context, channelID, userID string) (m *channelMember, err error) {
+	defer st.timed("ChannelStore.GetMember", &err)()
+	list, err := st.selectMembers(ctx, "WHERE m.channelid = ? AND m.userid = ?", channelID, userID)
+	if err == nil && len(list) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// memberRole is a member as a permission check reads it: with the schemes of the channel and its team, none of which
+// this server gives.
+func (st *store) memberRole(ctx context.Context, channelID, userID string) (role channelRole, err error) {
+	defer st.timed("ChannelStore.GetMember", &err)()
+	var notify, user, admin string
+	err = st.row(ctx, nil, []any{&role.admin, &notify, &user, &admin}, `SELECT m.schemeadmin, m.notifyprops,
+		COALESCE(cs.defaultchanneluserrole, ts.defaultchanneluserrole, ''), COALESCE(cs.defaultchanneladminrole, ts.defaultchanneladminrole, '')
+		FROM channelmembers m JOIN channels c ON c.id = m.channelid LEFT JOIN schemes cs ON cs.id = c.schemeid
+		LEFT JOIN teams t ON t.id = c.teamid LEFT JOIN schemes ts ON ts.id = t.schemeid WHERE m.channelid = ? AND m.userid = ?`, channelID, userID)
+	return role, err
+}
+
+func (st *store) memberPage(ctx context.Context, channelID string, page, per int) (list []*channelMember, err error) {
+	defer st.timed("ChannelStore.GetMembers", &err)()
+	return st.selectMembers(ctx, "WHERE m.channelid = ? ORDER BY m.userid LIMIT ? OFFSET ?", channelID, per, page*per)
+}
+
+// membersOf lists a user's memberships in a team and in no team.
+func (st *store) membersOf(ctx context.Context, userID, teamID string) (list []*channelMember, err error) {
+	defer st.timed("ChannelStore.GetMembersForUser", &err)()
+	return st.selectMembers(ctx, "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 AND (c.teamid = ? OR c.teamid = '')", userID, teamID)
+}
+
+func (st *store) allMembersOf(ctx context.Context, userID string, page, per int) (list []*channelMember, err error) {
+	defer st.timed("ChannelStore.GetMembersForUserWithPagination", &err)()
+	return st.selectMembers(ctx, "JOIN channels c ON c.id = m.channelid WHERE m.userid = ? AND c.deleteat = 0 ORDER BY m.channelid LIMIT ? OFFSET ?",
+		userID, per, page*per)
+}
+
+// channelRoles returns the user's role in every channel.
+func (st *store) channelRoles(ctx context.Context, userID string) (m map[string]channelRole, err error) {
+	defer st.timed("ChannelStore.GetAllChannelMembersForUser", &err)()
+	m = map[string]channelRole{}
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		var id string
+		var role channelRole
+		err := r.Scan(&id, &role.admin)
+		m[id] = role
+		return err
+	}, "SELECT channelid, schemeadmin FROM channelmembers WHERE userid = ?", userID)
+	return m, err
+}
+
+const memberInsert = `INSERT INTO channelmembers (channelid, userid, roles, lastviewedat, msgcount, mentioncount, notifyprops, lastupdateat,
+	schemeuser, schemeadmin, schemeguest, mentioncountroot, msgcountroot) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`
+
+func memberValues(m *channelMember) []any {
+	return []any{m.ChannelID, m.UserID, m.ExplicitRoles, m.LastViewedAt, m.MsgCount, m.MentionCount, jsonText(m.NotifyProps), m.LastUpdateAt,
+		m.SchemeUser, m.SchemeAdmin, m.SchemeGuest, m.MentionCountRoot, m.MsgCountRoot}
+}
+
+// newMember is a member as joining makes one: everything so far is read.
+func newMember(c *channel, userID string, admin bool) *channelMember {
+	return &channelMember{ChannelID: c.ID, UserID: userID, MsgCount: c.TotalMsgCount, MsgCountRoot: c.TotalMsgCountRoot,
+		NotifyProps:  map[string]string{"desktop": "default", "email": "default", "ignore_channel_mentions": "default", "mark_unread": "all", "push": "default"},
+		LastUpdateAt: millis(), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin)}
+}
+
+func (st *store) insertMember(ctx context.Context, m *channelMember) (err error) {
+	defer st.timed("ChannelStore.SaveMember", &err)()
+	_, err = st.exec(ctx, nil, memberInsert, memberValues(m)...)
+	return err
+}
+
+func (st *store) deleteMember(ctx context.Context, channelID, userID string) (err error) {
+	defer st.timed("ChannelStore.RemoveMember", &err)()
+	_, err = st.exec(ctx, nil, "DELETE FROM channelmembers WHERE channelid = ? AND userid = ?", channelID, userID)
+	return err
+}
+
+func (st *store) stats(ctx context.Context, channelID string) (x channelStats, err error) {
+	defer st.timed("ChannelStore.GetMemberCount", &err)()
+	x.ChannelID = channelID
+	err = st.row(ctx, nil, []any{&x.MemberCount, &x.GuestCount}, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN m.schemeguest THEN 1 ELSE 0 END), 0)
+		FROM channelmembers m JOIN users u ON u.id = m.userid WHERE m.channelid = ? AND u.deleteat = 0`, channelID)
+	if err == nil {
+		err = st.row(ctx, nil, []any{&x.PinnedCount}, "SELECT COUNT(*) FROM posts WHERE channelid = ? AND ispinned = ? AND deleteat = 0", channelID, true)
+	}
+	return x, err
+}
+
+func (st *store) unread(ctx context.Context, channelID, userID string) (x channelUnread, err error) {
+	defer st.timed("ChannelStore.GetChannelUnread", &err)()
+	x.ChannelID = channelID
+	err = st.row(ctx, nil, []any{&x.TeamID, &x.MsgCount, &x.MsgCountRoot, &x.MentionCount, &x.MentionCountRoot},
+		`SELECT c.teamid, c.totalmsgcount - m.msgcount, c.totalmsgcountroot - m.msgcountroot, m.mentioncount, m.mentioncountroot
+		FROM channels c JOIN channelmembers m ON m.channelid = c.id WHERE c.id = ? AND m.userid = ? AND c.deleteat = 0`, channelID, userID)
+	return x, err
+}
+
+// markViewed marks all posts of channels as read by a user and returns the channels' times of last post.
+func (st *store) markViewed(ctx context.Context, ids []string, userID string) (times map[string]int64, err error) {
+	defer st.timed("ChannelStore.UpdateLastViewedAt", &err)()
+	times = map[string]int64{}
+	cond, args := st.anyOf("id", ids)
+	if st.eng == postgresEngine {
+		err = st.query(ctx, nil, func(r *sql.Rows) error {
+			var id string
+			var at int64
+			err := r.Scan(&id, &at)
+			times[id] = at
+			return err
+		}, "WITH c AS (SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE "+cond+`),
+			updated AS (UPDATE channelmembers m SET mentioncount = 0, mentioncountroot = 0, msgcount = GREATEST(m.msgcount, c.totalmsgcount),
+			msgcountroot = GREATEST(m.msgcountroot, c.totalmsgcountroot), lastviewedat = GREATEST(m.lastviewedat, c.lastpostat),
+			lastupdateat = GREATEST(m.lastviewedat, c.lastpostat) FROM c WHERE m.userid = ? AND m.channelid = c.id)
+			SELECT id, lastpostat FROM c`, append(args, userID)...)
+	} else {
+		type read struct{ at, total, root int64 }
+		found := map[string]read{}
+		if err = st.query(ctx, nil, func(r *sql.Rows) error {
+			var id string
+			var x read
+			err := r.Scan(&id, &x.at, &x.total, &x.root)
+			found[id], times[id] = x, x.at
+			return err
+		}, "SELECT id, lastpostat, totalmsgcount, totalmsgcountroot FROM channels WHERE "+cond, args...); err != nil {
+			return nil, err
+		}
+		for id, x := range found {
+			if _, err = st.exec(ctx, nil, `UPDATE channelmembers SET mentioncount = 0, mentioncountroot = 0, msgcount = GREATEST(msgcount, ?),
+				msgcountroot = GREATEST(msgcountroot, ?), lastviewedat = GREATEST(lastviewedat, ?), lastupdateat = lastviewedat
+				WHERE userid = ? AND channelid = ?`, x.total, x.root, x.at, userID, id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err == nil && len(times) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return times, nil
+}
+
+// viewThreads marks the threads that a user follows in channels as read.
+func (st *store) viewThreads(ctx context.Context, ids []string, userID string) (err error) {
+	defer st.timed("ThreadStore.MarkAllAsReadInChannels", &err)()
+	cond, args := st.anyOf("c.id", ids)
+	var threads []string
+	if err := st.query(ctx, nil, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		threads = append(threads, id)
+		return err
+	}, `SELECT tm.postid FROM threadmemberships tm JOIN threads t ON t.postid = tm.postid JOIN channels c ON c.id = t.channelid WHERE `+
+		cond+" AND tm.userid = ?", append(args, userID)...); err != nil {
+		return err
+	}
+	now := millis()
+	if len(threads) == 0 { // sent all the same, as by the real server
+		_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND 1 = 0", now, userID)
+		return err
+	}
+	cond, more := st.anyOf("postid", threads)
+	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastviewed = ?, unreadmentions = 0 WHERE userid = ? AND "+cond, append([]any{now, userID}, more...)...)
+	return err
+}
+
+// countMention counts a mention of a member, and notes it in the threads with newer replies that the member follows.
+func (st *store) countMention(ctx context.Context, channelID, userID string, root bool) (err error) {
+	defer st.timed("ChannelStore.IncrementMentionCount", &err)()
+	now := millis()
+	var threads []string
+	if err := st.query(ctx, nil, func(r *sql.Rows) error {
+		var id string
+		err := r.Scan(&id)
+		threads = append(threads, id)
+		return err
+	}, `SELECT t.postid FROM threads t LEFT JOIN channelmembers m ON m.channelid = t.channelid
+		WHERE t.channelid = ? AND m.userid = ? AND t.lastreplyat > m.lastviewedat`, channelID, userID); err != nil {
+		return err
+	}
+	n := 0
+	if root {
+		n = 1
+	}
+	if _, err := st.exec(ctx, nil, "UPDATE channelmembers SET mentioncount = mentioncount + 1, mentioncountroot = mentioncountroot + ?, lastupdateat = ? WHERE userid = ? AND channelid = ?",
+		n, now, userID, channelID); err != nil {
+		return err
+	}
+	if len(threads) == 0 {
+		_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND 1 = 0", now, userID)
+		return err
+	}
+	cond, args := st.anyOf("postid", threads)
+	_, err = st.exec(ctx, nil, "UPDATE threadmemberships SET lastupdated = ? WHERE userid = ? AND "+cond, append([]any{now, userID}, args...)...)
+	return err
+}
+
+// outgoingHooks counts the hooks that a post in a team could fire.
+func (st *store) outgoingHooks(ctx context.Context, teamID string) (n int, err error) {
+	defer st.timed("WebhookStore.GetOutgoingByTeam", &err)()
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		var id, words, urls string
+		n++
+		return r.Scan(&id, &words, &urls)
+	}, "SELECT id, triggerwords, callbackurls FROM outgoingwebhooks WHERE teamid = ? AND deleteat = 0", teamID)
+	return n, err
+}

@@ -1,0 +1,94 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+)
+
+func (s *Server) getChannelUnread(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	id, err := s.channelParam(q)
+	if err != nil {
+		return err
+	}
+	x, err := s.st.unread(q.r.Context(), id, userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.channel.get_unread.app_error", "Unable to get the channel unread messages.")
+	}
+	if err != nil {
+		return errStore("channel.get_unread", err)
+	}
+	return q.reply(http.StatusOK, x)
+}
+
+func (s *Server) viewChannel(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		ChannelID     string `json:"channel_id"`
+		PrevChannelID string `json:"prev_channel_id"`
+		Collapsed     bool   `json:"collapsed_threads_supported"`
+	}
+	if err := q.decode(&in, "channel_view"); err != nil {
+		return err
+	}
+	if in.ChannelID != "" && !validID(in.ChannelID) {
+		return errBody("channel_view.channel_id")
+	}
+	if in.PrevChannelID != "" && !validID(in.PrevChannelID) {
+		return errBody("channel_view.prev_channel_id")
+	}
+	ctx := q.r.Context()
+	s.setOnline(ctx, userID)
+	var ids []string
+	for _, id := range []string{in.ChannelID, in.PrevChannelID} {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	times := map[string]int64{}
+	if len(ids) > 0 {
+		times, err = s.markViewed(ctx, ids, userID, in.Collapsed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return newError(http.StatusBadRequest, "app.channel.update_last_viewed_at.app_error", "Unable to update the last viewed at time.")
+		}
+		if err != nil {
+			return errStore("channel.update_last_viewed_at", err)
+		}
+	}
+	s.touch(q.sess)
+	return q.reply(http.StatusOK, map[string]any{"status": "OK", "last_viewed_at_times": times})
+}
+
+// markViewed is the common part of viewing and posting: it marks channels as read and notifies the user's own
+// connections. For a client without support for collapsed threads, the channels' threads count as read, too.
+func (s *Server) markViewed(ctx context.Context, ids []string, userID string, collapsed bool) (map[string]int64, error) {
+	times, err := s.st.markViewed(ctx, ids, userID)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		s.hub.publish(newEvent("channel_viewed", broadcast{UserID: userID}, eventField{"channel_id", id}))
+	}
+	if collapsed && s.collapsed() {
+		return times, nil
+	}
+	if err := s.st.viewThreads(ctx, ids, userID); err != nil {
+		return nil, err
+	}
+	if s.collapsed() {
+		now := millis()
+		for _, id := range ids {
+			s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, ChannelID: id}, eventField{"timestamp", now}))
+		}
+	}
+	return times, nil
+}

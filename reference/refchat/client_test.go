@@ -1,0 +1,405 @@
+package refchat_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"plimsoll/reference/refchat"
+)
+
+// client is a caller of the API with a token.
+type client struct {
+	t     testing.TB
+	url   string
+	token string
+	id    string // of the user
+	http  *http.Client
+}
+
+func newClient(t testing.TB, s *refchat.Server) *client {
+	t.Helper()
+	tr := &http.Transport{MaxIdleConnsPerHost: 16}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &client{t: t, url: "http://" + s.Addr(), http: &http.Client{Transport: tr, Timeout: 20 * time.Second}}
+}
+
+// answer is a response with its body read.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send makes one request; a body that is not a reader is sent as JSON.
+func (c *client) send(method, path string, body any) answer {
+	c.t.Helper()
+	var r io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		r = bytes.NewReader(b)
+	}
+	req, err := http.NewRequest(method, c.url+"/api/v4"+path, r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.do(req)
+}
+
+// written is the millisecond in which the latest write of any client was answered. The server's instants are
+// milliseconds, and lists are ordered by them: a write begins in a later one than the write before it, so that tests
+// know which came first.
+var written atomic.Int64
+
+func (c *client) do(req *http.Request) answer {
+	c.t.Helper()
+	if req.Method != http.MethodGet {
+		for time.Now().UnixMilli() <= written.Load() {
+			time.Sleep(50 * time.Microsecond)
+		}
+		defer func() { written.Store(time.Now().UnixMilli()) }()
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, b}
+}
+
+// want makes a request, checks its status and decodes the answer into a T.
+func want[T any](c *client, status int, method, path string, body any) T {
+	c.t.Helper()
+	a := c.send(method, path, body)
+	var v T
+	if a.status != status {
+		c.t.Fatalf("%s %s: status %d, want %d: %s", method, path, a.status, status, a.body)
+	}
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		c.t.Fatalf("%s %s: %v in %s", method, path, err, a.body)
+	}
+	return v
+}
+
+type obj = map[string]any
+
+// fails makes a request that must fail with a status and an error id.
+func (c *client) fails(status int, id, method, path string, body any) {
+	c.t.Helper()
+	e := want[obj](c, status, method, path, body)
+	if e["id"] != id || e["status_code"] != float64(status) || e["message"] == "" || e["request_id"] == "" {
+		c.t.Errorf("%s %s: error %v, want id %s", method, path, e, id)
+	}
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// login logs in and keeps the token.
+func (c *client) login(name, password string) *client {
+	c.t.Helper()
+	a := c.send("POST", "/users/login", obj{"login_id": name, "password": password})
+	if a.status != 200 {
+		c.t.Fatalf("login %s: %d %s", name, a.status, a.body)
+	}
+	var u obj
+	if err := json.Unmarshal(a.body, &u); err != nil {
+		c.t.Fatal(err)
+	}
+	return &client{t: c.t, url: c.url, http: c.http, token: a.header.Get("Token"), id: text(u["id"])}
+}
+
+// world is a server with an administrator, two users ann and bob in one team and an open channel with both.
+type world struct {
+	s             *refchat.Server
+	anon          *client
+	admin         *client
+	ann, bob      *client
+	team, channel string
+}
+
+func newWorld(t testing.TB, cfg refchat.Config) *world {
+	t.Helper()
+	s := serve(t, cfg)
+	w := &world{s: s, anon: newClient(t, s)}
+	w.admin = w.anon.login(refchat.DefaultAdminUser, refchat.DefaultAdminPassword)
+	w.ann, w.bob = w.addUser("ann"), w.addUser("bob")
+	team := want[obj](w.admin, 201, "POST", "/teams", obj{"name": "crew", "display_name": "Crew", "type": "O", "allow_open_invite": true})
+	w.team = text(team["id"])
+	ch := want[obj](w.admin, 201, "POST", "/channels", obj{"team_id": w.team, "name": "deck", "display_name": "Deck", "type": "O"})
+	w.channel = text(ch["id"])
+	for _, c := range []*client{w.ann, w.bob} {
+		want[obj](c, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": c.id})
+		want[obj](c, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": c.id})
+	}
+	return w
+}
+
+func (w *world) addUser(name string) *client {
+	w.anon.t.Helper()
+	want[obj](w.anon, 201, "POST", "/users", obj{"username": name, "email": name + "@example.com", "password": "Password-1"})
+	return w.anon.login(name, "Password-1")
+}
+
+// addBot makes a bot that is a member of team and channel.
+func (w *world) addBot(name string) *client {
+	w.anon.t.Helper()
+	b := want[obj](w.admin, 201, "POST", "/bots", obj{"username": name, "display_name": "A bot"})
+	id := text(b["user_id"])
+	tok := want[obj](w.admin, 200, "POST", "/users/"+id+"/tokens", obj{"description": "test"})
+	want[obj](w.admin, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": id})
+	want[obj](w.admin, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": id})
+	return &client{t: w.anon.t, url: w.anon.url, http: w.anon.http, token: text(tok["token"]), id: id}
+}
+
+func (c *client) post(channel, message string) obj {
+	c.t.Helper()
+	return want[obj](c, 201, "POST", "/posts", obj{"channel_id": channel, "message": message})
+}
+
+// decode reads an object.
+func decode(t testing.TB, text string) obj {
+	t.Helper()
+	var v obj
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// uploaded uploads one file, with more behind the path, and returns its id.
+func (c *client) uploaded(channel, name string, data []byte, more string) string {
+	c.t.Helper()
+	a := c.upload(channel+more, name, data)
+	if a.status != 201 {
+		c.t.Fatalf("upload: %d %s", a.status, a.body)
+	}
+	return text(decode(c.t, string(a.body))["file_infos"].([]any)[0].(obj)["id"])
+}
+
+// upload sends one file as multipart.
+func (c *client) upload(channel, name string, data []byte) answer {
+	c.t.Helper()
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	part, err := w.CreateFormFile("files", name)
+	if err == nil {
+		_, err = part.Write(data)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req, err := http.NewRequest("POST", c.url+"/api/v4/files?channel_id="+channel, &buf)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	return c.do(req)
+}
+
+// socket is a WebSocket whose messages come through a channel.
+type socket struct {
+	t    testing.TB
+	c    *client
+	conn *websocket.Conn
+	msgs chan obj
+}
+
+func (c *client) dial() *socket {
+	c.t.Helper()
+	s := c.dialRaw()
+	if e := s.next(); e["event"] != "hello" || e["seq"] != float64(0) {
+		c.t.Fatalf("first message %v, want hello with seq 0", e)
+	}
+	return s
+}
+
+// dialRaw opens a WebSocket with query parameters and reads nothing yet.
+func (c *client) dialRaw(query ...string) *socket {
+	c.t.Helper()
+	h := http.Header{}
+	if c.token != "" {
+		h.Set("Authorization", "Bearer "+c.token)
+	}
+	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(c.url, "http")+"/api/v4/websocket?"+strings.Join(query, "&"), h)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	s := &socket{t: c.t, c: c, conn: conn, msgs: make(chan obj, 100000)}
+	go func() {
+		defer close(s.msgs)
+		for {
+			var m obj
+			if conn.ReadJSON(&m) != nil {
+				return
+			}
+			s.msgs <- m
+		}
+	}()
+	c.t.Cleanup(func() { conn.Close() })
+	return s
+}
+
+// next returns the next message of any kind.
+func (s *socket) next() obj {
+	s.t.Helper()
+	select {
+	case m, ok := <-s.msgs:
+		if !ok {
+			s.t.Fatal("the connection ended")
+		}
+		return m
+	case <-time.After(10 * time.Second):
+		s.t.Fatal("no message in 10 s")
+	}
+	return nil
+}
+
+// event returns the next event of a name, passing over others.
+func (s *socket) event(name string) obj {
+	s.t.Helper()
+	for {
+		if m := s.next(); m["event"] == name {
+			return m
+		}
+	}
+}
+
+// waitFor waits up to ten seconds until ok.
+func waitFor(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in 10 s: %s", what)
+		}
+	}
+}
+
+// sync returns the messages up to now: the events of all requests that were answered before it was called. A change of
+// preferences marks the place, as its event takes the same way; it is repeated in case a fault ate it. n makes the mark
+// unique among this socket's.
+func (s *socket) sync(n int) []obj {
+	s.t.Helper()
+	var before []obj
+	for try := range 50 {
+		mark := fmt.Sprintf("mark-%d-%d", n, try)
+		want[obj](s.c, 200, "PUT", "/users/me/preferences", []obj{{"user_id": s.c.id, "category": "test", "name": "mark", "value": mark}})
+		wait := time.After(300 * time.Millisecond)
+	reading:
+		for {
+			select {
+			case m, ok := <-s.msgs:
+				if !ok {
+					s.t.Fatal("the connection ended")
+				}
+				if m["event"] != "preferences_changed" {
+					before = append(before, m)
+				} else if strings.Contains(text(m["data"].(obj)["preferences"]), mark) {
+					return before
+				}
+			case <-wait:
+				break reading
+			}
+		}
+	}
+	s.t.Fatal("50 marks did not come back")
+	return nil
+}
+
+// messages returns the texts of the posted events among events.
+func messages(t testing.TB, events []obj) []string {
+	t.Helper()
+	var out []string
+	for _, e := range events {
+		if e["event"] != "posted" {
+			continue
+		}
+		var p obj
+		if err := json.Unmarshal([]byte(text(e["data"].(obj)["post"])), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p["type"] == "" {
+			out = append(out, text(p["message"]))
+		}
+	}
+	return out
+}
+
+// metric returns the sum of a metric over the series that have all given labels ("name=value"); for histograms their
+// count.
+func (c *client) metric(name string, labels ...string) float64 {
+	c.t.Helper()
+	resp, err := c.http.Get(c.url + "/metrics")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	f := families[name]
+	if f == nil {
+		return 0
+	}
+	sum := 0.0
+next:
+	for _, m := range f.GetMetric() {
+		have := map[string]string{}
+		for _, l := range m.GetLabel() {
+			have[l.GetName()] = l.GetValue()
+		}
+		for _, l := range labels {
+			k, v, _ := strings.Cut(l, "=")
+			if have[k] != v {
+				continue next
+			}
+		}
+		switch {
+		case m.Histogram != nil:
+			sum += float64(m.GetHistogram().GetSampleCount())
+		case m.Counter != nil:
+			sum += m.GetCounter().GetValue()
+		case m.Gauge != nil:
+			sum += m.GetGauge().GetValue()
+		}
+	}
+	return sum
+}
+
+func num(v any) int64 {
+	f, ok := v.(float64)
+	if !ok {
+		n, _ := strconv.ParseInt(text(v), 10, 64)
+		return n
+	}
+	return int64(f)
+}

@@ -1,0 +1,362 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const maxMessage = 16383 // characters
+
+// createPost is the operation that a load test is about. doc.go lists its statements.
+func (s *Server) createPost(q *request) error {
+	var p post
+	if err := q.decode(&p, "post"); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+		return err
+	}
+	if d := s.faults.slowPost.delay(); d > 0 {
+		if err := sleep(ctx, d); err != nil {
+			return err
+		}
+		s.met.faultTime.WithLabelValues("slow-post").Add(d.Seconds())
+	}
+	if !s.isAdmin(q.sess) {
+		p.CreateAt = 0
+	}
+	c, err := s.channel(ctx, p.ChannelID)
+	if err != nil {
+		return newError(http.StatusForbidden, "api.context.permissions.app_error", "You do not have the appropriate permissions.")
+	}
+	switch {
+	case strings.HasPrefix(p.Type, "system_"):
+		return errBody("post.type")
+	case c.DeleteAt != 0:
+		return newError(http.StatusBadRequest, "api.post.create_post.can_not_post_to_deleted.error", "Can not post to deleted channel.")
+	case utf8.RuneCountInString(p.Message) > maxMessage:
+		return newError(http.StatusBadRequest, "model.post.is_valid.msg.app_error", "Invalid message.")
+	}
+	p.UserID = q.sess.UserID
+	if err := s.checkPriority(ctx, &p); err != nil {
+		return err
+	}
+	old, err := s.claimPending(ctx, &p)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		return q.reply(http.StatusCreated, old)
+	}
+	setOnline := q.r.URL.Query().Get("set_online") != "false"
+	body, err := s.storePost(ctx, &p, c, setOnline)
+	if err != nil {
+		if p.PendingPostID != "" {
+			s.pending.drop(p.PendingPostID)
+		}
+		return err
+	}
+	if err := s.outside.posted(ctx); err != nil {
+		return err
+	}
+	if setOnline {
+		s.setOnline(ctx, q.sess.UserID)
+	}
+	s.touch(q.sess)
+	return q.write(http.StatusCreated, "application/json", body)
+}
+
+// claimPending makes posting again with the same pending_post_id give the first post.
+func (s *Server) claimPending(ctx context.Context, p *post) (*post, error) {
+	if p.PendingPostID == "" {
+		return nil, nil
+	}
+	id, first := s.pending.setIfAbsent(p.PendingPostID, "")
+	if first {
+		return nil, nil
+	}
+	if id == "" {
+		return nil, newError(http.StatusInternalServerError, "api.post.deduplicate_create_post.pending", "Rejected post since another client is making the same request.")
+	}
+	old, err := s.st.postByID(ctx, id)
+	if err != nil {
+		return nil, newError(http.StatusInternalServerError, "api.post.deduplicate_create_post.failed_to_get", "Failed to fetch the original post.")
+	}
+	return old, s.addMetadata(ctx, []*post{old})
+}
+
+// storePost does a client's post: checks its thread, stores it, notifies all members and marks the channel as read
+// for its author. It returns the post as JSON.
+func (s *Server) storePost(ctx context.Context, p *post, c *channel, setOnline bool) ([]byte, error) {
+	u, err := s.user(ctx, p.UserID)
+	if err != nil {
+		return nil, err
+	}
+	p.ID, p.EditAt, p.DeleteAt, p.IsPinned, p.OriginalID, p.ReplyCount, p.HasReactions = "", 0, 0, false, "", 0, false
+	if p.Props == nil {
+		p.Props = map[string]any{}
+	}
+	if u.IsBot {
+		p.Props["from_bot"] = "true"
+	}
+	if err := s.mayMention(ctx, c, u); err != nil {
+		return nil, err
+	}
+	body, err := s.publishPost(ctx, p, c, u, setOnline)
+	if err != nil {
+		return nil, err
+	}
+	if p.PendingPostID != "" {
+		s.pending.set(p.PendingPostID, p.ID)
+	}
+	if c.Type == openChannel {
+		s.background(func(ctx context.Context) { // hooks are not fired: there is no way to make one
+			if _, err := s.st.outgoingHooks(ctx, c.TeamID); err != nil {
+				s.log.Warn("looking for hooks", "err", err)
+			}
+		})
+	}
+	if _, hook := p.Props["from_webhook"]; !hook && !u.IsBot {
+		if _, err := s.markViewed(ctx, []string{c.ID}, u.ID, true); err != nil {
+			s.log.Warn("marking a channel as viewed", "err", err)
+		}
+	}
+	return body, nil
+}
+
+// mayMention checks whether a user may mention a whole channel. This server lets every member, and queries the
+// database for each post, twice, because the real server does.
+func (s *Server) mayMention(ctx context.Context, c *channel, u *user) error {
+	if _, err := s.st.memberRole(ctx, c.ID, u.ID); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return errStore("channel.get_member", err)
+	}
+	return nil
+}
+
+// publishPost stores a post of any type, counts its mentions and sends its event.
+func (s *Server) publishPost(ctx context.Context, p *post, c *channel, u *user, setOnline bool) ([]byte, error) {
+	var thread []*post
+	if p.RootID != "" {
+		var err error
+		if thread, err = s.checkThread(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	p.ID = newID()
+	if p.CreateAt == 0 {
+		p.CreateAt = millis()
+	}
+	p.UpdateAt = p.CreateAt
+	p.Hashtags = hashtags(p.Message)
+	p.Participants = nil
+	if len(p.FileIDs) > 5 {
+		p.FileIDs = p.FileIDs[:5]
+	}
+	system := strings.HasPrefix(p.Type, "system_")
+	if err := s.st.savePost(ctx, p, !system); err != nil {
+		return nil, errStore("post.save", err)
+	}
+	s.met.posts.Inc()
+	meta := &postMetadata{}
+	if p.Metadata != nil { // all else that clients send there is the server's own data
+		meta.Priority = p.Metadata.Priority
+	}
+	p.Metadata = meta
+	if len(p.FileIDs) > 0 {
+		if err := s.attachFiles(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	s.invalidate(dropChannel, c.ID)
+	if c.TeamID != "" {
+		if _, err := s.st.teamByID(ctx, c.TeamID); err != nil {
+			return nil, errStore("team.get", err)
+		}
+	}
+	if !system {
+		if err := s.mayMention(ctx, c, u); err != nil {
+			return nil, err
+		}
+	}
+	mentions, err := s.countMentions(ctx, p, c, thread, system)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	sender := "@" + u.Username
+	if system {
+		sender = "System"
+	}
+	fields := []eventField{{"channel_display_name", c.DisplayName}, {"channel_name", c.Name}, {"channel_type", c.Type}}
+	if len(p.Metadata.Files) > 0 {
+		fields = append(fields, eventField{"otherFile", "true"})
+		if slices.ContainsFunc(p.Metadata.Files, func(f *fileInfo) bool { return strings.HasPrefix(f.MimeType, "image/") }) {
+			fields = append(fields, eventField{"image", "true"})
+		}
+	}
+	if len(mentions) > 0 {
+		fields = append(fields, eventField{"mentions", jsonText(mentions)})
+	}
+	fields = append(fields, eventField{"post", string(body)}, eventField{"sender_name", sender}, eventField{"set_online", setOnline}, eventField{"team_id", c.TeamID})
+	e := newEvent("posted", broadcast{ChannelID: c.ID}, fields...)
+	if len(mentions) > 0 {
+		e.ack = make(map[string]bool, len(mentions))
+		for _, id := range mentions {
+			e.ack[id] = true
+		}
+	}
+	s.hub.publish(e)
+	if p.RootID != "" && s.collapsed() {
+		if err := s.threadUpdated(ctx, p.RootID, c.TeamID, mentions); err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}
+
+// checkThread loads the thread of a reply; the root must be a root, in the same channel.
+func (s *Server) checkThread(ctx context.Context, p *post) ([]*post, error) {
+	bad := newError(http.StatusBadRequest, "api.post.create_post.root_id.app_error", "Invalid RootId parameter.")
+	if !validID(p.RootID) {
+		return nil, bad
+	}
+	if _, err := s.st.postByID(ctx, p.RootID); errors.Is(err, sql.ErrNoRows) {
+		return nil, bad
+	} else if err != nil {
+		return nil, errStore("post.get", err)
+	}
+	thread, err := s.st.thread(ctx, p.RootID)
+	if err != nil {
+		return nil, errStore("post.get", err)
+	}
+	i := slices.IndexFunc(thread, func(x *post) bool { return x.ID == p.RootID })
+	switch {
+	case i < 0 || thread[i].RootID != "":
+		return nil, bad
+	case thread[i].ChannelID != p.ChannelID:
+		return nil, newError(http.StatusBadRequest, "api.post.create_post.channel_root_id.app_error", "Invalid ChannelId for RootId parameter.")
+	}
+	thread[0], thread[i] = thread[i], thread[0]
+	p.ParentID = p.RootID
+	return thread, nil
+}
+
+// countMentions finds who a post names, counts that in their memberships and lets them follow the thread. thread is
+// nil for a root, otherwise begins with the root.
+func (s *Server) countMentions(ctx context.Context, p *post, c *channel, thread []*post, system bool) ([]string, error) {
+	var a *audience
+	// A message of the server mentions only the users in its properties: its text is not searched. So a channel that
+	// thousands join does not load all its members' profiles for each of them.
+	if !system || thread != nil || c.Type == directChannel {
+		var err error
+		if a, err = s.audienceOf(ctx, c.ID); err != nil {
+			return nil, errStore("channel.audience", err)
+		}
+	}
+	var found map[string]bool
+	if c.Type == directChannel {
+		found = map[string]bool{}
+		for _, id := range a.members {
+			if id != p.UserID {
+				found[id] = true
+			}
+		}
+	} else if !system {
+		found = a.mentioned(p.Message, p.UserID)
+	} else if id, ok := p.Props["addedUserId"].(string); ok {
+		found = map[string]bool{id: true}
+	}
+	named := maps.Clone(found)
+	for i, x := range thread {
+		if want := a.comments[x.UserID]; x.UserID != p.UserID && (want == "any" || want == "root" && i == 0) {
+			found[x.UserID] = true
+		}
+	}
+	if thread != nil {
+		people := map[string]bool{p.UserID: true, thread[0].UserID: true}
+		maps.Copy(people, found)
+		if c.Type != directChannel {
+			maps.Copy(people, a.mentioned(thread[0].Message, ""))
+		}
+		for _, id := range slices.Sorted(maps.Keys(people)) {
+			if !named[id] {
+				if no, err := s.st.unfollowed(ctx, p.RootID, id); err != nil || no {
+					if err != nil {
+						return nil, errStore("thread.get_membership", err)
+					}
+					continue
+				}
+			}
+			if err := s.st.follow(ctx, p.RootID, id, named[id], id == p.UserID); err != nil {
+				return nil, errStore("thread.follow", err)
+			}
+		}
+	}
+	list := slices.Sorted(maps.Keys(found))
+	for _, id := range list {
+		if err := s.st.countMention(ctx, c.ID, id, p.RootID == ""); err != nil {
+			return nil, errStore("channel.count_mention", err)
+		}
+	}
+	return list, nil
+}
+
+// attachFiles gives uploaded files to a post; those that are not the author's, or taken, are left out.
+func (s *Server) attachFiles(ctx context.Context, p *post) error {
+	var got []string
+	for _, id := range p.FileIDs {
+		ok, err := s.st.attachFile(ctx, id, p.ID, p.ChannelID, p.UserID)
+		if err != nil {
+			return errStore("file_info.attach", err)
+		}
+		if ok {
+			got = append(got, id)
+		}
+	}
+	if len(got) != len(p.FileIDs) {
+		p.FileIDs = got
+		p.UpdateAt = millis()
+		if err := s.st.setPostFiles(ctx, p); err != nil {
+			return errStore("post.overwrite", err)
+		}
+	}
+	if len(got) == 0 {
+		return nil
+	}
+	files, err := s.st.filesOfPosts(ctx, []string{p.ID})
+	if err != nil {
+		return errStore("file_info.get", err)
+	}
+	p.Metadata.Files = files
+	return nil
+}
+
+// postForCaller returns a post that the caller may read.
+func (s *Server) postForCaller(q *request) (*post, error) {
+	id, err := q.idParam("post_id")
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.st.postByID(q.r.Context(), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoPost()
+	}
+	if err != nil {
+		return nil, errStore("post.get", err)
+	}
+	if err := s.mustReadChannel(q.r.Context(), q.sess, p.ChannelID); err != nil {
+		return p, err
+	}
+	return p, s.mayReadPosts(q.r.Context(), q.sess, p.ChannelID)
+}

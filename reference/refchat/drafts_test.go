@@ -1,0 +1,195 @@
+package refchat_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/reference/refchat"
+)
+
+// about decodes the JSON text in an event's data.
+func (s *socket) about(event, field string) obj {
+	s.t.Helper()
+	return decode(s.t, text(s.event(event)["data"].(obj)[field]))
+}
+
+func TestDrafts(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		drafts := func(c *client) []obj { return want[[]obj](c, 200, "GET", "/users/me/teams/"+w.team+"/drafts", nil) }
+		root := w.bob.post(w.channel, "what do you think?")
+		file := w.ann.uploaded(w.channel, "notes.txt", []byte("notes"), "")
+		d := want[obj](w.ann, 201, "POST", "/drafts", obj{"channel_id": w.channel, "message": "well", "user_id": w.bob.id})
+		if d["user_id"] != w.ann.id || d["message"] != "well" || num(d["create_at"]) == 0 {
+			t.Errorf("draft %v", d)
+		}
+		if e := ann.about("draft_created", "draft"); e["message"] != "well" {
+			t.Errorf("event %v", e)
+		}
+		again := want[obj](w.ann, 201, "POST", "/drafts", obj{"channel_id": w.channel, "message": "well then", "create_at": d["create_at"]})
+		inThread := want[obj](w.ann, 201, "POST", "/drafts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "hm", "file_ids": []string{file}})
+		if files := inThread["metadata"].(obj)["files"].([]any); len(files) != 1 {
+			t.Errorf("files of a draft: %v", inThread)
+		}
+		if l := drafts(w.ann); len(l) != 2 || l[0]["root_id"] != root["id"] || l[1]["message"] != "well then" || again["create_at"] != d["create_at"] {
+			t.Errorf("ann's drafts: %v", l)
+		}
+		if l := drafts(w.bob); len(l) != 0 {
+			t.Errorf("bob sees %v", l)
+		}
+		path := "/users/me/channels/" + w.channel + "/drafts"
+		want[obj](w.ann, 200, "DELETE", path+"/"+text(root["id"]), nil)
+		if e := ann.about("draft_deleted", "draft"); e["root_id"] != root["id"] {
+			t.Errorf("event %v", e)
+		}
+		want[obj](w.ann, 200, "DELETE", path+"/"+text(root["id"]), nil) // there is none any more: as well
+		if l := drafts(w.ann); len(l) != 1 || l[0]["root_id"] != "" {
+			t.Errorf("after the deletion: %v", l)
+		}
+		if a := w.ann.send("POST", "/drafts", obj{"channel_id": w.channel, "message": ""}); a.status != 201 || string(a.body) != "null" {
+			t.Errorf("emptied: %d %s", a.status, a.body)
+		}
+		if l := drafts(w.ann); len(l) != 0 {
+			t.Errorf("after emptying: %v", l)
+		}
+		// The client whose connection the request names gets no event; the user's others are
+		// notified.
+		hello := w.ann.dialRaw()
+		mine := text(hello.event("hello")["data"].(obj)["connection_id"])
+		req, err := http.NewRequest("POST", w.ann.url+"/api/v4/drafts", strings.NewReader(`{"channel_id":"`+w.channel+`","message":"psst"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Connection-Id", mine)
+		if a := w.ann.do(req); a.status != 201 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		if e := ann.about("draft_created", "draft"); e["message"] != "psst" {
+			t.Errorf("the other connection heard %v", e)
+		}
+		for _, e := range hello.sync(2) {
+			if e["event"] == "draft_created" {
+				t.Error("the connection that was named heard of its own draft")
+			}
+		}
+		eve := w.addUser("eve")
+		eve.fails(403, "api.context.permissions.app_error", "POST", "/drafts", obj{"channel_id": w.channel, "message": "x"})
+		eve.fails(403, "api.context.permissions.app_error", "GET", "/users/me/teams/"+w.team+"/drafts", nil)
+		w.bob.fails(403, "api.context.permissions.app_error", "DELETE", "/users/"+w.ann.id+"/channels/"+w.channel+"/drafts", nil)
+		w.ann.fails(400, "model.draft.is_valid.message_length.app_error", "POST", "/drafts", obj{"channel_id": w.channel, "message": strings.Repeat("x", 16384)})
+		for _, e := range bob.sync(1) {
+			if strings.HasPrefix(text(e["event"]), "draft") {
+				t.Errorf("bob heard %v", e)
+			}
+		}
+	})
+}
+
+func TestScheduledPosts(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann := w.ann.dial()
+		in := func(d time.Duration) int64 { return time.Now().Add(d).UnixMilli() }
+		list := func(c *client) map[string][]obj {
+			return want[map[string][]obj](c, 200, "GET", "/posts/scheduled/team/"+w.team+"?includeDirectChannels=true", nil)
+		}
+		p := want[obj](w.ann, 201, "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "later", "scheduled_at": in(48 * time.Hour)})
+		if e := ann.about("scheduled_post_created", "scheduledPost"); e["id"] != p["id"] {
+			t.Errorf("event %v", e)
+		}
+		dm := want[obj](w.ann, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})
+		want[obj](w.ann, 201, "POST", "/posts/schedule", obj{"channel_id": dm["id"], "message": "psst", "scheduled_at": in(72 * time.Hour)})
+		if l := list(w.ann); len(l[w.team]) != 1 || len(l["directChannels"]) != 1 || l[w.team][0]["message"] != "later" {
+			t.Errorf("scheduled: %v", l)
+		}
+		if l := list(w.bob); len(l[w.team]) != 0 || len(l["directChannels"]) != 0 {
+			t.Errorf("bob sees %v", l)
+		}
+		path := "/posts/schedule/" + text(p["id"])
+		p["message"], p["scheduled_at"] = "even later", in(49*time.Hour)
+		want[obj](w.ann, 201, "PUT", path, p)
+		if e := ann.about("scheduled_post_updated", "scheduledPost"); e["message"] != "even later" {
+			t.Errorf("event %v", e)
+		}
+		if l := list(w.ann); l[w.team][0]["message"] != "even later" || num(l[w.team][0]["scheduled_at"]) != p["scheduled_at"] {
+			t.Errorf("after the update: %v", l)
+		}
+		w.bob.fails(403, "app.update_scheduled_post.update_permission.error", "PUT", path, p)
+		w.bob.fails(403, "app.delete_scheduled_post.delete_permission.error", "DELETE", path, nil)
+		w.ann.fails(400, "model.scheduled_post.is_valid.scheduled_at.app_error", "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "x", "scheduled_at": in(-time.Hour)})
+		w.ann.fails(400, "model.scheduled_post.is_valid.empty_post.app_error", "POST", "/posts/schedule", obj{"channel_id": w.channel, "scheduled_at": in(time.Hour)})
+		w.addUser("eve").fails(403, "api.context.permissions.app_error", "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "x", "scheduled_at": in(time.Hour)})
+		want[obj](w.ann, 201, "DELETE", path, nil)
+		w.ann.fails(404, "app.delete_scheduled_post.existing_scheduled_post.not_exist", "DELETE", path, nil)
+		if l := list(w.ann); len(l[w.team]) != 0 {
+			t.Errorf("after the deletion: %v", l)
+		}
+
+		// A due post is posted, once, and is scheduled no more; one that cannot be posted gets an
+		// error code.
+		due := want[obj](w.ann, 201, "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "now", "scheduled_at": in(50 * time.Millisecond)})
+		lost := want[obj](w.bob, 201, "POST", "/posts/schedule", obj{"channel_id": w.channel, "message": "never", "scheduled_at": in(50 * time.Millisecond)})
+		want[obj](w.bob, 200, "DELETE", "/channels/"+w.channel+"/members/"+w.bob.id, nil)
+		time.Sleep(60 * time.Millisecond)
+		for range 2 {
+			if err := refchat.SendDue(t.Context(), w.s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := messages(t, ann.sync(1)); len(got) != 1 || got[0] != "now" {
+			t.Errorf("posted %q", got)
+		}
+		if l := list(w.ann); len(l[w.team]) != 0 {
+			t.Errorf("%v is still scheduled: %v", due["id"], l)
+		}
+		if l := list(w.bob); len(l[w.team]) != 1 || l[w.team][0]["id"] != lost["id"] || l[w.team][0]["error_code"] == "" {
+			t.Errorf("a post that cannot be sent: %v", l)
+		}
+	})
+}
+
+// Older releases lack later operations, and a license that is missing is named as the real server names
+// it.
+func TestReleasesAndLicenses(t *testing.T) {
+	dsn := database(t, "postgresql")
+	old := newWorld(t, refchat.Config{DSN: dsn, Version: "5.37.10", License: "none"})
+	for _, path := range []string{"/users/me/teams/" + old.team + "/drafts", "/posts/scheduled/team/" + old.team, "/channels/" + old.channel + "/bookmarks",
+		"/custom_profile_attributes/fields", "/reports/users"} {
+		if a := old.admin.send("GET", path, nil); a.status != 404 || !strings.Contains(string(a.body), "api.context.404.app_error") {
+			t.Errorf("5.37 answers GET %s with %d %s", path, a.status, a.body)
+		}
+	}
+	want[obj](old.ann, 200, "GET", "/users/me/teams/"+old.team+"/channels/categories", nil)
+	old.anon.fails(501, "api.config.client.old_format.app_error", "GET", "/config/client", nil)
+	cfg := want[obj](old.anon, 200, "GET", "/config/client?format=old", nil)
+	if cfg["Version"] != "5.37.10" || cfg["EnableCustomUserStatuses"] != "true" || cfg["AllowSyncedDrafts"] != nil {
+		t.Errorf("config of 5.37: %v", cfg)
+	}
+
+	bare := newClient(t, serve(t, refchat.Config{DSN: dsn, License: "none"})).login("ann", "Password-1")
+	bare.fails(501, "api.channel.bookmark.channel_bookmark.license.error", "GET", "/channels/"+old.channel+"/bookmarks", nil)
+	bare.fails(400, "api.scheduled_posts.license_error", "GET", "/posts/scheduled/team/"+old.team, nil)
+	bare.fails(403, "app.custom_profile_attributes.license_error", "GET", "/custom_profile_attributes/fields", nil)
+	if l := want[obj](bare, 200, "GET", "/license/client", nil); l["IsLicensed"] != "false" || len(l) != 1 {
+		t.Errorf("no license: %v", l)
+	}
+	if v := bare.send("GET", "/users/me", nil).header.Get("X-Version-Id"); !strings.HasPrefix(v, "11.0.0.") || !strings.HasSuffix(v, ".false") {
+		t.Errorf("version %s", v)
+	}
+
+	full := newClient(t, serve(t, refchat.Config{DSN: dsn}))
+	if l := want[obj](full, 200, "GET", "/license/client?format=old", nil); l["IsLicensed"] != "true" || l["SkuShortName"] != "enterprise" {
+		t.Errorf("license: %v", l)
+	}
+	if cfg := want[obj](full, 200, "GET", "/config/client", nil); cfg["AllowSyncedDrafts"] != "true" || cfg["PostAcknowledgements"] != "true" {
+		t.Errorf("config of 11.0: %v", cfg)
+	}
+	for _, bad := range []refchat.Config{{DSN: dsn, Version: "eleven"}, {DSN: dsn, License: "gold"}} {
+		if _, err := refchat.New(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "want") {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}

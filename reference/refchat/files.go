@@ -1,0 +1,299 @@
+package refchat
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"image"
+	"image/color"
+	_ "image/gif" // decoders of uploaded pictures
+	"image/jpeg"
+	_ "image/png"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const maxPixels = 24_000_000 // of a picture that thumbnails are made of
+
+// uploadFiles stores files, sent as multipart parts named files or as a raw body with filename in the query.
+func (s *Server) uploadFiles(q *request) error {
+	q.r.Body = http.MaxBytesReader(q.w, q.r.Body, maxBody)
+	channelID := q.r.URL.Query().Get("channel_id")
+	kind, params, _ := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	infos, clients := []*fileInfo{}, []string{}
+	ctx := q.r.Context()
+	owner := q.sess.UserID
+	if q.r.URL.Query().Get("bookmark") == "true" {
+		owner = bookmarkOwner
+	}
+	allowed := false
+	store := func(name string, r io.Reader) error {
+		if !allowed {
+			if channelID == "" {
+				return errBody("channel_id")
+			}
+			if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
+				return err
+			}
+			allowed = true
+		}
+		f, err := s.storeFile(ctx, owner, channelID, name, r)
+		if err == nil {
+			infos = append(infos, f)
+		}
+		return err
+	}
+	if kind != "multipart/form-data" {
+		if err := store(q.r.URL.Query().Get("filename"), q.r.Body); err != nil {
+			return err
+		}
+		if id := q.r.URL.Query().Get("client_id"); id != "" {
+			clients = append(clients, id)
+		}
+		return q.reply(http.StatusCreated, map[string]any{"file_infos": infos, "client_ids": clients})
+	}
+	if params["boundary"] == "" {
+		return errBody("boundary")
+	}
+	mr, err := q.r.MultipartReader()
+	if err != nil {
+		return errBody("multipart")
+	}
+	type early struct { // files that come before the channel_id field
+		name string
+		data []byte
+	}
+	var waiting []early
+	for {
+		part, err := mr.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return errBody("multipart")
+		}
+		switch {
+		case part.FileName() != "" && channelID != "":
+			if err := store(part.FileName(), part); err != nil {
+				return err
+			}
+		case part.FileName() != "":
+			b, err := io.ReadAll(part)
+			if err != nil {
+				return errBody("files")
+			}
+			waiting = append(waiting, early{part.FileName(), b})
+		case part.FormName() == "channel_id", part.FormName() == "client_ids":
+			b, err := io.ReadAll(io.LimitReader(part, 1024))
+			if err != nil {
+				return errBody(part.FormName())
+			}
+			if part.FormName() == "channel_id" {
+				channelID = string(b)
+			} else {
+				clients = append(clients, string(b))
+			}
+		}
+	}
+	for _, w := range waiting {
+		if err := store(w.name, bytes.NewReader(w.data)); err != nil {
+			return err
+		}
+	}
+	if channelID == "" {
+		return errBody("channel_id")
+	}
+	if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
+		return err
+	}
+	return q.reply(http.StatusCreated, map[string]any{"file_infos": infos, "client_ids": clients})
+}
+
+// storeFile writes one file and its row. Pictures get their dimensions, a thumbnail and a preview.
+func (s *Server) storeFile(ctx context.Context, userID, channelID, name string, r io.Reader) (*fileInfo, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, newError(http.StatusRequestEntityTooLarge, "api.file.upload_file.too_large_detailed.app_error", "Unable to upload file. File is too large.")
+	}
+	if name = filepath.Base(strings.ReplaceAll(name, "\\", "/")); name == "." || name == "/" || len(data) == 0 {
+		return nil, errBody("files")
+	}
+	now := millis()
+	ext := strings.ToLower(filepath.Ext(name))
+	f := &fileInfo{ID: newID(), CreatorID: userID, ChannelID: channelID, CreateAt: now, UpdateAt: now, Name: clip(name, 256),
+		Extension: clip(strings.TrimPrefix(ext, "."), 64), Size: int64(len(data)), MimeType: mime.TypeByExtension(ext), RemoteID: new(string)}
+	if f.MimeType == "" {
+		f.MimeType = http.DetectContentType(data)
+	}
+	dir := filepath.Join(time.UnixMilli(now).UTC().Format("20060102"), channelID, userID, f.ID)
+	f.Path = filepath.Join(dir, "file")
+	if err := os.MkdirAll(filepath.Join(s.files, dir), 0o750); err != nil {
+		return nil, errStore("file.mkdir", err)
+	}
+	if err := os.WriteFile(filepath.Join(s.files, f.Path), data, 0o640); err != nil {
+		return nil, errStore("file.write", err)
+	}
+	if strings.HasPrefix(f.MimeType, "image/") {
+		if err := s.makePreviews(f, dir, data); err != nil {
+			return nil, errStore("file.preview", err)
+		}
+	}
+	if err := s.st.saveFile(ctx, f); err != nil {
+		return nil, errStore("file_info.save", err)
+	}
+	if strings.HasPrefix(f.MimeType, "text/") && utf8.Valid(data) {
+		content := strings.ReplaceAll(string(data[:min(len(data), 32<<10)]), "\x00", "")
+		s.background(func(ctx context.Context) {
+			if err := s.st.saveContent(ctx, f.ID, strings.ToValidUTF8(content, "")); err != nil {
+				s.log.Warn("saving a file's text", "err", err)
+			}
+		})
+	}
+	out := *f
+	out.ChannelID = "" // as the real API has it
+	return &out, nil
+}
+
+// makePreviews stores a picture's thumbnail and preview. A file that cannot be decoded gets none.
+func (s *Server) makePreviews(f *fileInfo, dir string, data []byte) error {
+	cfg, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil //nolint:nilerr // not a picture after all
+	}
+	f.Width, f.Height = cfg.Width, cfg.Height
+	if cfg.Width*cfg.Height > maxPixels {
+		return nil
+	}
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil //nolint:nilerr // as above
+	}
+	f.HasPreviewImage = true
+	f.ThumbnailPath, f.PreviewPath = filepath.Join(dir, "thumb.jpg"), filepath.Join(dir, "preview.jpg")
+	for path, w := range map[string]int{f.ThumbnailPath: 120, f.PreviewPath: 1920} {
+		var buf bytes.Buffer
+		if err := jpeg.Encode(&buf, shrink(img, w), &jpeg.Options{Quality: 90}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(s.files, path), buf.Bytes(), 0o640); err != nil {
+			return err
+		}
+	}
+	var mini bytes.Buffer
+	if err := jpeg.Encode(&mini, shrink(img, 16), &jpeg.Options{Quality: 90}); err != nil {
+		return err
+	}
+	b := mini.Bytes()
+	f.MiniPreview = &b
+	return nil
+}
+
+// shrink returns img at most w pixels wide, each pixel the mean of those it stands for.
+func shrink(img image.Image, w int) image.Image {
+	src := img.Bounds()
+	if src.Dx() <= w {
+		return img
+	}
+	h := max(1, src.Dy()*w/src.Dx())
+	dst := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		y0, y1 := src.Min.Y+y*src.Dy()/h, src.Min.Y+(y+1)*src.Dy()/h
+		for x := range w {
+			x0, x1 := src.Min.X+x*src.Dx()/w, src.Min.X+(x+1)*src.Dx()/w
+			var r, g, b, n uint32
+			for yy := y0; yy < max(y1, y0+1); yy++ {
+				for xx := x0; xx < max(x1, x0+1); xx++ {
+					cr, cg, cb, _ := img.At(xx, yy).RGBA()
+					r, g, b, n = r+cr>>8, g+cg>>8, b+cb>>8, n+1
+				}
+			}
+			dst.SetRGBA(x, y, color.RGBA{uint8(r / n), uint8(g / n), uint8(b / n), 255})
+		}
+	}
+	return dst
+}
+
+// fileForCaller returns a file that the caller uploaded or may see in a channel.
+func (s *Server) fileForCaller(q *request) (*fileInfo, error) {
+	id, err := q.idParam("file_id")
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.st.fileByID(q.r.Context(), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, newError(http.StatusNotFound, "app.file_info.get.app_error", "Unable to get the file info.")
+	}
+	if err != nil {
+		return nil, errStore("file_info.get", err)
+	}
+	if f.CreatorID == q.sess.UserID {
+		return f, nil
+	}
+	if f.PostID == "" && f.CreatorID != bookmarkOwner && !s.isAdmin(q.sess) {
+		return nil, errPermission()
+	}
+	return f, s.mustReadChannel(q.r.Context(), q.sess, f.ChannelID)
+}
+
+func (s *Server) getFile(q *request) error {
+	f, err := s.fileForCaller(q)
+	if err != nil {
+		return err
+	}
+	disposition := "attachment"
+	if strings.HasPrefix(f.MimeType, "image/") {
+		disposition = "inline"
+	}
+	return s.sendFile(q, f, f.Path, f.MimeType, disposition)
+}
+
+func (s *Server) sendFile(q *request, f *fileInfo, path, mimeType, disposition string) error {
+	b, err := os.ReadFile(filepath.Join(s.files, path))
+	if err != nil {
+		return errStore("file.read", err)
+	}
+	h := q.w.Header()
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Accept-Ranges", "bytes")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Uncompressed-Content-Length", strconv.Itoa(len(b)))
+	h.Set("Last-Modified", time.UnixMilli(f.UpdateAt).UTC().Format(http.TimeFormat))
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": f.Name}))
+	return q.write(http.StatusOK, mimeType, b)
+}
+
+func (s *Server) getFileInfo(q *request) error {
+	f, err := s.fileForCaller(q)
+	if err != nil {
+		return err
+	}
+	f.ChannelID = ""
+	return q.reply(http.StatusOK, f)
+}
+
+func (s *Server) getFileThumbnail(q *request) error {
+	return s.sendPreview(q, func(f *fileInfo) string { return f.ThumbnailPath }, "api.file.get_file_thumbnail.no_thumbnail.app_error")
+}
+
+func (s *Server) getFilePreview(q *request) error {
+	return s.sendPreview(q, func(f *fileInfo) string { return f.PreviewPath }, "api.file.get_file_preview.no_preview.app_error")
+}
+
+func (s *Server) sendPreview(q *request, path func(*fileInfo) string, errID string) error {
+	f, err := s.fileForCaller(q)
+	if err != nil {
+		return err
+	}
+	if path(f) == "" {
+		return newError(http.StatusBadRequest, errID, "File doesn't have a preview image.")
+	}
+	return s.sendFile(q, f, path(f), "image/jpeg", "inline")
+}

@@ -1,0 +1,325 @@
+package refchat
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxBody  = 100<<20 + 512 // the real server's MaxFileSize
+	gzipFrom = 1400          // bytes: smaller answers are sent as they are
+)
+
+// request is one API request on its way through a handler.
+type request struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	id     string
+	sess   *session // nil without a valid session
+	route  *route
+	parts  []string // path segments
+	status int
+	burner *burner // nil once it has burnt
+}
+
+// burn carries out the faults work and cpu, once in a request's life: after the handler's queries, before the first
+// byte of its answer. Spins that came before the queries would all be spun before Go's scheduler handles the first
+// query's answer; a spin after the answer would delay only answers that fit into the buffer which net/http sends at
+// the end.
+func (q *request) burn() {
+	if q.burner != nil {
+		q.burner.request()
+		q.burner = nil
+	}
+}
+
+// param returns a path parameter; "me" as user_id means the caller.
+func (q *request) param(name string) string {
+	for i, seg := range q.route.segs {
+		if seg == "{"+name+"}" {
+			if name == "user_id" && q.parts[i] == "me" && q.sess != nil {
+				return q.sess.UserID
+			}
+			return q.parts[i]
+		}
+	}
+	return ""
+}
+
+// idParam is param for identifiers: another form is a 400.
+func (q *request) idParam(name string) (string, error) {
+	id := q.param(name)
+	if !validID(id) {
+		return "", errURL(name)
+	}
+	return id, nil
+}
+
+// ids is idParam for two parameters.
+func (q *request) ids(a, b string) (string, string, error) {
+	x, err := q.idParam(a)
+	if err != nil {
+		return "", "", err
+	}
+	y, err := q.idParam(b)
+	return x, y, err
+}
+
+// connection returns the id of the WebSocket that the client declares as its own, or "".
+func (q *request) connection() string { return q.r.Header.Get("Connection-Id") }
+
+// page returns the page and per_page parameters: defaults 0 and 60, at most 200 per page.
+func (q *request) page() (page, per int) {
+	v := q.r.URL.Query()
+	page, err := strconv.Atoi(v.Get("page"))
+	if err != nil || page < 0 {
+		page = 0
+	}
+	per, err = strconv.Atoi(v.Get("per_page"))
+	if err != nil || per < 0 {
+		per = 60
+	}
+	return page, min(per, 200)
+}
+
+// decode reads the request's JSON body; what is its name in the error.
+func (q *request) decode(v any, what string) error {
+	b, err := io.ReadAll(http.MaxBytesReader(q.w, q.r.Body, 4<<20))
+	if err != nil || json.Unmarshal(b, v) != nil {
+		return errBody(what)
+	}
+	return nil
+}
+
+// reply answers with v as JSON.
+func (q *request) reply(status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return q.write(status, "application/json", b)
+}
+
+// ok answers like the real server when there is no result.
+func (q *request) ok() error {
+	return q.write(http.StatusOK, "application/json", []byte(`{"status":"OK"}`))
+}
+
+var gzips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
+// write answers with body, compressed when that is worth it and welcome.
+func (q *request) write(status int, contentType string, body []byte) error {
+	h := q.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Vary", "Accept-Encoding")
+	if len(body) >= gzipFrom && contentType == "application/json" && strings.Contains(q.r.Header.Get("Accept-Encoding"), "gzip") {
+		var buf bytes.Buffer
+		z := gzips.Get().(*gzip.Writer)
+		z.Reset(&buf)
+		_, _ = z.Write(body) // into memory
+		_ = z.Close()
+		gzips.Put(z)
+		h.Set("Content-Encoding", "gzip")
+		body = buf.Bytes()
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	q.status = status
+	q.burn()
+	q.w.WriteHeader(status)
+	_, _ = q.w.Write(body) // a client that has gone is not the handler's error
+	return nil
+}
+
+// notModified answers 304 if the client has etag already, and otherwise sets it.
+func (q *request) notModified(etag string) bool {
+	h := q.w.Header()
+	if q.r.Header.Get("If-None-Match") == etag {
+		h.Set("Etag", etag)
+		q.status = http.StatusNotModified
+		q.burn()
+		q.w.WriteHeader(http.StatusNotModified)
+		return true
+	}
+	h.Set("Etag", etag)
+	return false
+}
+
+// fail answers with an error and logs it if it was the server's fault.
+func (s *Server) fail(q *request, err error) {
+	e, ok := errors.AsType[*apiError](err)
+	if !ok {
+		e = &apiError{ID: "api.internal.app_error", Message: "Internal Server Error", StatusCode: http.StatusInternalServerError, cause: err}
+	}
+	if e.StatusCode >= 500 {
+		s.log.Error("request", "handler", q.route.name, "request_id", q.id, "err", err)
+	}
+	out := *e
+	kind := "application/json"
+	if q.route == notFound { // the real server's habit
+		kind = "text/plain; charset=utf-8"
+		q.w.Header().Del("X-Version-Id")
+	} else {
+		out.RequestID = q.id
+	}
+	b, _ := json.Marshal(out)
+	s.met.httpErrors.Inc()
+	_ = q.write(e.StatusCode, kind, b)
+}
+
+var notFound = &route{name: "notFound"}
+
+// ServeHTTP answers one API request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	q := &request{w: w, r: r, id: newID(), route: notFound}
+	if rt, parts := s.router.find(r.Method, r.URL.Path); rt != nil {
+		q.route, q.parts = rt, parts
+	}
+	h := w.Header()
+	h.Set("X-Request-Id", q.id)
+	h.Set("X-Version-Id", s.client.versionID)
+	if r.Method == http.MethodGet {
+		h.Set("Expires", "0")
+	}
+	pause := s.faults.stall(time.Since(s.start))
+	err := sleep(r.Context(), pause)
+	if pause > 0 {
+		s.met.faultTime.WithLabelValues("stall").Add(pause.Seconds())
+	}
+	if err == nil && s.faults.limit.refuses(q.route.name, start) {
+		s.met.refused.Inc()
+		err = errTooMany(h)
+	}
+	if err == nil && q.route.name != "connectWebSocket" {
+		var done func()
+		done, err = s.outside.enter(r.Context(), r.Method == http.MethodGet)
+		defer done()
+	}
+	if err == nil {
+		if d := s.faults.lock.pass(); d > 0 {
+			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
+		}
+		q.burner = s.burn
+		err = s.handle(q)
+	}
+	if err != nil {
+		s.fail(q, err)
+	}
+	q.burn() // of a handler that wrote nothing
+	s.met.requests.Inc()
+	if q.route.name != "connectWebSocket" {
+		s.met.apiObserver(q.route.name, r.Method, q.status).Observe(time.Since(start).Seconds())
+	}
+}
+
+// handle checks session and faults and calls the route's handler.
+func (s *Server) handle(q *request) error {
+	if q.route.fn == nil {
+		return errNoPage()
+	}
+	if token, cookie := authToken(q.r); token != "" {
+		sess, err := s.session(q.r.Context(), token)
+		switch {
+		case err == nil && cookie && q.r.Method != http.MethodGet && q.r.Header.Get("X-Csrf-Token") != sess.Props["csrf"]:
+			return errSession() // a page of another site may have sent the cookie
+		case err == nil:
+			q.sess = sess
+		case q.route.open && statusOf(err) == http.StatusUnauthorized:
+		default:
+			if statusOf(err) == http.StatusUnauthorized {
+				http.SetCookie(q.w, &http.Cookie{Name: "MMAUTHTOKEN", Path: "/", MaxAge: -1, HttpOnly: true})
+			}
+			return err
+		}
+	}
+	if q.sess == nil && !q.route.open {
+		return errSession()
+	}
+	if s.faults.fails(q.route.name) {
+		return newError(http.StatusInternalServerError, "refchat.fault.app_error", "Planted fault.")
+	}
+	return q.route.fn(s, q)
+}
+
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e.StatusCode
+	}
+	return http.StatusInternalServerError
+}
+
+// authToken returns the token of a request, of the bearer header or else the cookie.
+func authToken(r *http.Request) (token string, cookie bool) {
+	if a := r.Header.Get("Authorization"); len(a) > 7 && strings.EqualFold(a[:7], "bearer ") {
+		return a[7:], false
+	} else if len(a) > 6 && strings.EqualFold(a[:6], "token ") {
+		return a[6:], false
+	}
+	if c, err := r.Cookie("MMAUTHTOKEN"); err == nil {
+		return c.Value, true
+	}
+	return "", false
+}
+
+// ipOf returns the client's address without its port.
+func ipOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// router finds routes by method and path segments. http.ServeMux cannot hold this API: /teams/name/{n} and
+// /teams/{id}/stats are ambiguous there; here literal segments win.
+type router struct {
+	routes map[routerKey][]*route
+}
+
+type routerKey struct {
+	method string
+	n      int
+}
+
+// newRouter leaves out the operations that the release does not have yet.
+func newRouter(list []route, rel release) *router {
+	rt := &router{routes: map[routerKey][]*route{}}
+	for i := range list {
+		r := &list[i]
+		if !rel.atLeast(r.since) {
+			continue
+		}
+		r.segs = strings.Split(strings.TrimPrefix(r.path, "/"), "/")
+		k := routerKey{r.method, len(r.segs)}
+		rt.routes[k] = append(rt.routes[k], r)
+	}
+	return rt
+}
+
+// find returns the first route, in table order, that matches; nil if none does.
+func (rt *router) find(method, path string) (*route, []string) {
+	path, ok := strings.CutPrefix(path, "/api/v4/")
+	if !ok {
+		return nil, nil
+	}
+	parts := strings.Split(strings.TrimSuffix(path, "/"), "/")
+next:
+	for _, r := range rt.routes[routerKey{method, len(parts)}] {
+		for i, seg := range r.segs {
+			if seg != parts[i] && (seg[0] != '{' || parts[i] == "") {
+				continue next
+			}
+		}
+		return r, parts
+	}
+	return nil, nil
+}

@@ -1,0 +1,112 @@
+package refchat
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// clientConfig is the configuration that clients receive.
+type clientConfig struct {
+	versionID string // the X-Version-Id header: version, build, hash of the configuration, licensed
+	values    map[string]string
+}
+
+func newClientConfig(version string, rel release, lic license) clientConfig {
+	v := map[string]string{
+		"AllowEditPost": "always", "AndroidLatestVersion": "", "AndroidMinVersion": "", "AvailableLocales": "", "BuildDate": "",
+		"BuildEnterpriseReady": "false", "BuildHash": "", "BuildHashEnterprise": "none", "BuildNumber": version, "CloseUnusedDirectMessages": "false",
+		"CustomTermsOfServiceId": "", "DefaultClientLocale": "en", "DefaultTheme": "", "DesktopLatestVersion": "",
+		"DiagnosticId": "", "DiagnosticsEnabled": "false", "EnableBotAccountCreation": "true", "EnableChannelViewedMessages": "true",
+		"EnableConfirmNotificationsToChannel": "true", "EnableCustomEmoji": "false", "EnableEmojiPicker": "true", "EnableFileAttachments": "true",
+		"EnableGifPicker": "false", "EnableLinkPreviews": "false", "EnableOpenServer": "true", "EnablePostIconOverride": "false",
+		"EnablePreviewFeatures": "true", "EnableReliableWebSockets": "true", "EnableSVGs": "false", "EnableSignInWithEmail": "true",
+		"EnableSignInWithUsername": "true", "EnableSignUpWithEmail": "true", "EnableTutorial": "true", "EnableUserAccessTokens": "true",
+		"EnableUserCreation": "true", "EnableUserStatuses": "true", "EnableUserTypingMessages": "true", "ExperimentalViewArchivedChannels": "true",
+		"FileLevel": "", "IosLatestVersion": "", "LockTeammateNameDisplay": "false", "MaxFileSize": "104857600", "MaxNotificationsPerChannel": "1000",
+		"MaxPostSize": "16383", "MinimumHashtagLength": "3", "NoAccounts": "false", "PasswordMinimumLength": "5", "PostEditTimeLimit": "-1",
+		"ReportAProblemLink": "", "RestrictDirectMessage": "any", "SendEmailNotifications": "false", "SendPushNotifications": "true",
+		"ShowEmailAddress": "true", "ShowFullName": "true", "SiteName": "refchat", "SiteURL": "", "TeammateNameDisplay": "username",
+		"ThreadAutoFollow": "true", "TimeBetweenUserTypingUpdatesMilliseconds": "5000", "Version": version, "WebsocketPort": "80",
+		"WebsocketSecurePort": "443", "WebsocketURL": "",
+	}
+	for _, f := range flags {
+		if rel.atLeast(f.since) {
+			v[f.name] = f.value
+		}
+	}
+	if rel.atLeast(release{7, 7}) && lic >= professional {
+		v["PostAcknowledgements"] = "true"
+	}
+	sum := md5.Sum([]byte(jsonText(v)))
+	id := version + "." + version + "." + hex.EncodeToString(sum[:]) + "." + strconv.FormatBool(lic > unlicensed)
+	return clientConfig{versionID: id, values: v}
+}
+
+// hasFormat returns the real server's error for a missing format=old; releases since 11.0 do not require it.
+func (s *Server) hasFormat(q *request) error {
+	switch q.r.URL.Query().Get("format") {
+	case "old":
+		return nil
+	case "":
+		if s.release.atLeast(release{11, 0}) {
+			return nil
+		}
+		return newError(http.StatusNotImplemented, "api.config.client.old_format.app_error", "New format for the client configuration is not supported yet. Please specify format=old in the query string.")
+	}
+	return errURL("format")
+}
+
+func (s *Server) getClientConfig(q *request) error {
+	if err := s.hasFormat(q); err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, s.client.values)
+}
+
+func (s *Server) ping(q *request) error {
+	out := map[string]string{"AndroidLatestVersion": "", "AndroidMinVersion": "", "DesktopLatestVersion": "", "DesktopMinVersion": "",
+		"IosLatestVersion": "", "IosMinVersion": "", "status": "OK"}
+	if q.r.URL.Query().Get("get_server_status") == "true" {
+		out["database_status"], out["filestore_status"] = "OK", "OK"
+		if err := s.st.db.PingContext(q.r.Context()); err != nil {
+			out["database_status"], out["status"] = "UNHEALTHY", "UNHEALTHY"
+			return q.reply(http.StatusInternalServerError, out)
+		}
+	}
+	return q.reply(http.StatusOK, out)
+}
+
+// builtinRoles are the roles that this server gives, with the permissions that it checks.
+var builtinRoles = map[string][]string{
+	"system_admin":  {"manage_system", "create_team", "create_post", "read_channel", "create_bot", "create_user_access_token"},
+	"system_user":   {"create_team", "create_direct_channel", "create_group_channel", "list_public_teams", "join_public_teams", "view_members"},
+	"team_admin":    {"manage_team", "add_user_to_team", "view_team"},
+	"team_user":     {"list_team_channels", "join_public_channels", "read_public_channel", "view_team", "create_public_channel", "create_private_channel", "add_user_to_team"},
+	"channel_admin": {"manage_channel_roles"},
+	"channel_user": {"read_channel", "add_reaction", "remove_reaction", "upload_file", "create_post", "edit_post", "delete_post", "use_channel_mentions",
+		"manage_public_channel_members", "manage_private_channel_members"},
+}
+
+func (s *Server) getRolesByNames(q *request) error {
+	var names []string
+	if err := q.decode(&names, "rolenames"); err != nil || len(names) == 0 {
+		return errBody("rolenames")
+	}
+	out := []map[string]any{}
+	for _, name := range names {
+		if perms, ok := builtinRoles[name]; ok {
+			sum := md5.Sum([]byte(name))
+			out = append(out, map[string]any{"id": idEncoding.EncodeToString(sum[:]), "name": name, "display_name": "authentication.roles." + name + ".name",
+				"description": "authentication.roles." + name + ".description", "create_at": s.start.UnixMilli(), "update_at": s.start.UnixMilli(),
+				"delete_at": 0, "permissions": perms, "scheme_managed": strings.Contains(name, "_"), "built_in": true})
+		}
+	}
+	return q.reply(http.StatusOK, out)
+}
+
+func (s *Server) getWebappPlugins(*request) error {
+	return newError(http.StatusNotImplemented, "app.plugin.disabled.app_error", "Plugins have been disabled.")
+}

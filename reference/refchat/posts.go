@@ -1,0 +1,392 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// listOf makes the API's list of posts, in the given order, with the whole threads of its replies (not in the order).
+func (s *Server) listOf(ctx context.Context, posts []*post, threads, counted bool) (*postList, error) {
+	l := &postList{Order: make([]string, 0, len(posts)), Posts: make(map[string]*post, len(posts))}
+	var roots []string
+	for _, p := range posts {
+		l.Order = append(l.Order, p.ID)
+		l.Posts[p.ID] = p
+		if p.DeleteAt > 0 {
+			p.Message, p.FileIDs = "", nil
+		}
+		if p.RootID != "" && !slices.Contains(roots, p.RootID) {
+			roots = append(roots, p.RootID)
+		}
+	}
+	if threads && len(roots) > 0 {
+		more, err := s.st.threadsOf(ctx, roots, counted)
+		if err != nil {
+			return nil, errStore("post.get_parents", err)
+		}
+		for _, p := range more {
+			if l.Posts[p.ID] == nil {
+				l.Posts[p.ID] = p
+			}
+		}
+	}
+	all := make([]*post, 0, len(l.Posts))
+	for _, p := range l.Posts {
+		all = append(all, p)
+	}
+	return l, s.addMetadata(ctx, all)
+}
+
+// addMetadata fills in files and reactions of posts that have some, and queries priorities and acknowledgements of
+// all roots, as the real server does since 7.7.
+func (s *Server) addMetadata(ctx context.Context, posts []*post) error {
+	var files, reacted, roots []string
+	by := make(map[string]*post, len(posts))
+	for _, p := range posts {
+		p.Metadata = &postMetadata{}
+		by[p.ID] = p
+		if len(p.FileIDs) > 0 {
+			files = append(files, p.ID)
+		}
+		if p.HasReactions {
+			reacted = append(reacted, p.ID)
+		}
+		if p.RootID == "" {
+			roots = append(roots, p.ID)
+		}
+	}
+	if len(files) > 0 {
+		list, err := s.st.filesOfPosts(ctx, files)
+		if err != nil {
+			return errStore("file_info.get", err)
+		}
+		for _, f := range list {
+			by[f.PostID].Metadata.Files = append(by[f.PostID].Metadata.Files, f)
+		}
+	}
+	if len(reacted) > 0 {
+		list, err := s.st.reactionsOf(ctx, reacted)
+		if err != nil {
+			return errStore("reaction.get", err)
+		}
+		for _, r := range list {
+			by[r.PostID].Metadata.Reactions = append(by[r.PostID].Metadata.Reactions, r)
+		}
+	}
+	if len(roots) == 0 || !s.priorities() {
+		return nil
+	}
+	priorities, err := s.st.priorities(ctx, roots)
+	if err != nil {
+		return errStore("post.get_priority", err)
+	}
+	for id, x := range priorities {
+		by[id].Metadata.Priority = x
+	}
+	acks, err := s.st.acknowledgements(ctx, roots)
+	if err != nil {
+		return errStore("post.get_acknowledgements", err)
+	}
+	for _, x := range acks {
+		by[x.PostID].Metadata.Acknowledgements = append(by[x.PostID].Metadata.Acknowledgements, x)
+	}
+	return nil
+}
+
+// setCursors fills in the neighbors of a list's ends.
+func (s *Server) setCursors(ctx context.Context, l *postList, channelID string, as *threadView) error {
+	if len(l.Order) == 0 {
+		return nil
+	}
+	newest, oldest := l.Posts[l.Order[0]], l.Posts[l.Order[len(l.Order)-1]]
+	var err error
+	if l.NextPostID, err = s.st.neighbor(ctx, channelID, newest.CreateAt, false, as); err == nil {
+		l.PrevPostID, err = s.st.neighbor(ctx, channelID, oldest.CreateAt, true, as)
+	}
+	if err != nil {
+		return errStore("post.get_neighbor", err)
+	}
+	return nil
+}
+
+func (s *Server) getPostsForChannel(q *request) error {
+	id, err := s.channelParam(q)
+	if err != nil {
+		return err
+	}
+	if err := s.mayReadPosts(q.r.Context(), q.sess, id); err != nil {
+		return err
+	}
+	v := q.r.URL.Query()
+	before, after := v.Get("before"), v.Get("after")
+	if before != "" && !validID(before) {
+		return errBody("before")
+	}
+	if after != "" && !validID(after) {
+		return errBody("after")
+	}
+	var since int64
+	if t := v.Get("since"); t != "" {
+		if since, err = strconv.ParseInt(t, 10, 64); err != nil {
+			return errBody("since")
+		}
+	}
+	page, per := q.page()
+	ctx := q.r.Context()
+	as := s.threadView(q)
+	var list []*post
+	if since == 0 {
+		c, err := s.channel(ctx, id)
+		if err != nil {
+			return err
+		}
+		if q.notModified(s.cfg.Version + "." + strconv.FormatInt(c.LastPostAt, 10)) {
+			return nil
+		}
+	}
+	switch {
+	case since > 0:
+		list, err = s.st.postsSince(ctx, id, since, as)
+	case after != "":
+		list, err = s.st.postsBeside(ctx, id, after, false, page, per, as)
+	case before != "":
+		list, err = s.st.postsBeside(ctx, id, before, true, page, per, as)
+	default:
+		list, err = s.st.postPage(ctx, id, page, per, as)
+	}
+	if err != nil {
+		return errStore("post.get_posts", err)
+	}
+	if err := s.introduceRoots(ctx, list, as); err != nil {
+		return err
+	}
+	l, err := s.listOf(ctx, list, as == nil && v.Get("skipFetchThreads") != "true", since > 0 || before != "" || after != "")
+	if err != nil {
+		return err
+	}
+	if since == 0 {
+		if err := s.setCursors(ctx, l, id, as); err != nil {
+			return err
+		}
+	}
+	return q.reply(http.StatusOK, l)
+}
+
+// getPostsAroundUnread answers with the posts that a client shows when a user opens a channel: the oldest unread post
+// with those around it, or the last page.
+func (s *Server) getPostsAroundUnread(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	id, err := s.channelParam(q)
+	if err != nil {
+		return err
+	}
+	if err := s.mayReadPosts(q.r.Context(), q.sess, id); err != nil {
+		return err
+	}
+	v := q.r.URL.Query()
+	limit := func(name string) int {
+		n, err := strconv.Atoi(v.Get(name))
+		if err != nil || n < 0 {
+			n = 60
+		}
+		return min(n, 200)
+	}
+	nBefore, nAfter := limit("limit_before"), limit("limit_after")
+	if nAfter == 0 {
+		return newError(http.StatusBadRequest, "api.context.invalid_url_param.app_error", "Invalid or missing limit_after parameter in request URL.")
+	}
+	ctx := q.r.Context()
+	as := s.threadView(q)
+	m, err := s.st.member(ctx, id, userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.channel.get_member.missing.app_error", "No channel member found for that user ID and channel ID.")
+	}
+	if err != nil {
+		return errStore("channel.get_member", err)
+	}
+	unread := ""
+	if m.LastViewedAt > 0 {
+		if unread, err = s.st.neighbor(ctx, id, m.LastViewedAt, false, as); err != nil {
+			return errStore("post.get_neighbor", err)
+		}
+	}
+	var list []*post
+	if unread == "" {
+		list, err = s.st.postPage(ctx, id, 0, nBefore, as)
+	} else {
+		var first *post
+		if first, err = s.st.postByID(ctx, unread); err == nil {
+			var newer, older []*post
+			if nAfter > 1 {
+				newer, err = s.st.postsBeside(ctx, id, unread, false, 0, nAfter-1, as)
+			}
+			if err == nil && nBefore > 0 {
+				older, err = s.st.postsBeside(ctx, id, unread, true, 0, nBefore, as)
+			}
+			list = append(append(newer, first), older...)
+		}
+	}
+	if err != nil {
+		return errStore("post.get_around", err)
+	}
+	if err := s.introduceRoots(ctx, list, as); err != nil {
+		return err
+	}
+	l, err := s.listOf(ctx, list, as == nil && v.Get("skipFetchThreads") != "true", unread != "")
+	if err != nil {
+		return err
+	}
+	if err := s.setCursors(ctx, l, id, as); err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, l)
+}
+
+func (s *Server) getPost(q *request) error {
+	p, err := s.postForCaller(q)
+	if err != nil {
+		return err
+	}
+	if q.notModified(s.cfg.Version + "." + p.ID + "." + strconv.FormatInt(p.UpdateAt, 10)) {
+		return nil
+	}
+	if err := s.addMetadata(q.r.Context(), []*post{p}); err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, p)
+}
+
+func (s *Server) getPostThread(q *request) error {
+	p, err := s.postForCaller(q)
+	if err != nil {
+		return err
+	}
+	root := p.RootID
+	if root == "" {
+		root = p.ID
+	}
+	page, all, err := threadPageOf(q)
+	if err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	var list []*post
+	more := false
+	if all {
+		list, err = s.st.thread(ctx, root)
+	} else {
+		list, more, err = s.threadPage(ctx, p, page)
+	}
+	if err != nil {
+		return errStore("post.get_thread", err)
+	}
+	l, err := s.listOf(ctx, list, false, true)
+	if err != nil {
+		return err
+	}
+	if all {
+		l.Order = append(l.Order, root) // the root twice, as the real server does, which clients expect
+	}
+	l.HasNext = &more
+	return q.reply(http.StatusOK, l)
+}
+
+// threadPage returns one page of the thread that a post is in.
+func (s *Server) threadPage(ctx context.Context, p *post, page threadPage) ([]*post, bool, error) {
+	if p.RootID != "" {
+		var err error
+		if p, err = s.st.postByID(ctx, p.RootID); err != nil {
+			return nil, false, err
+		}
+	}
+	return s.st.threadPage(ctx, p, page)
+}
+
+func (s *Server) patchPost(q *request) error {
+	old, err := s.postForCaller(q)
+	if err != nil {
+		if statusOf(err) == http.StatusNotFound {
+			return errPermission() // as the real server hides existing posts
+		}
+		return err
+	}
+	if old.UserID != q.sess.UserID && !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	var in struct {
+		Message  *string         `json:"message"`
+		Props    *map[string]any `json:"props"`
+		IsPinned *bool           `json:"is_pinned"`
+	}
+	if err := q.decode(&in, "post"); err != nil {
+		return err
+	}
+	p := *old
+	if in.Message != nil {
+		if utf8.RuneCountInString(*in.Message) > maxMessage {
+			return newError(http.StatusBadRequest, "model.post.is_valid.msg.app_error", "Invalid message.")
+		}
+		if p.Message != *in.Message {
+			p.EditAt = millis()
+		}
+		p.Message = *in.Message
+		p.Hashtags = hashtags(p.Message)
+	}
+	if in.Props != nil {
+		p.Props = *in.Props
+	}
+	if in.IsPinned != nil {
+		p.IsPinned = *in.IsPinned
+	}
+	p.UpdateAt = millis()
+	ctx := q.r.Context()
+	if err := s.st.editPost(ctx, old, &p); err != nil {
+		return errStore("post.update", err)
+	}
+	s.invalidate(dropChannel, p.ChannelID)
+	if err := s.addMetadata(ctx, []*post{&p}); err != nil {
+		return err
+	}
+	body, err := json.Marshal(&p)
+	if err != nil {
+		return err
+	}
+	s.hub.publish(newEvent("post_edited", broadcast{ChannelID: p.ChannelID}, eventField{"post", string(body)}))
+	return q.write(http.StatusOK, "application/json", body)
+}
+
+func (s *Server) deletePost(q *request) error {
+	p, err := s.postForCaller(q)
+	if err != nil {
+		if statusOf(err) == http.StatusNotFound {
+			return errPermission() // as for patchPost
+		}
+		return err
+	}
+	if p.UserID != q.sess.UserID && !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	ctx := q.r.Context()
+	if err := s.st.deletePost(ctx, p, millis(), q.sess.UserID); err != nil {
+		return errStore("post.delete", err)
+	}
+	s.invalidate(dropChannel, p.ChannelID)
+	if err := s.addMetadata(ctx, []*post{p}); err != nil {
+		return err
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	s.hub.publish(newEvent("post_deleted", broadcast{ChannelID: p.ChannelID}, eventField{"post", string(body)}))
+	return q.ok()
+}

@@ -1,0 +1,311 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// postPriority is the priority that an author gives a root post.
+type postPriority struct {
+	Priority                string `json:"priority"`
+	RequestedAck            bool   `json:"requested_ack"`
+	PersistentNotifications bool   `json:"persistent_notifications,omitempty"`
+}
+
+// acknowledgement records that a user has taken note of a post.
+type acknowledgement struct {
+	UserID         string `json:"user_id"`
+	PostID         string `json:"post_id"`
+	AcknowledgedAt int64  `json:"acknowledged_at"`
+}
+
+const (
+	mostPersistent   = 5 // users that a post may keep notifying
+	persistentEvery  = 5 * time.Minute
+	mostPersistently = 6 // times
+)
+
+// priorities reports whether posts have priorities.
+func (s *Server) priorities() bool { return s.client.values["PostPriority"] == "true" }
+
+// checkPriority refuses the same as the real server: a priority of a reply, and a post that goes on notifying without
+// urgency or without a user to notify.
+func (s *Server) checkPriority(ctx context.Context, p *post) error {
+	if p.Metadata == nil || p.Metadata.Priority == nil {
+		return nil
+	}
+	if !s.priorities() {
+		p.Metadata.Priority = nil
+		return nil
+	}
+	bad := func(id, message string) error {
+		return newError(http.StatusBadRequest, "api.post.post_priority."+id+".request_error", message)
+	}
+	x := p.Metadata.Priority
+	if x.RequestedAck || x.PersistentNotifications {
+		if err := s.mustHold(professional, http.StatusNotImplemented, "license_error.feature_unavailable"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.RootID != "":
+		return bad("priority_post_only_allowed_for_root_post", "Only root posts may have a priority.")
+	case !slices.Contains([]string{"", "important", "urgent"}, x.Priority):
+		return errBody("priority")
+	case !x.PersistentNotifications:
+		return nil
+	case x.Priority != "urgent":
+		return bad("urgent_persistent_notification_post", "Only urgent posts may have persistent notifications.")
+	}
+	a, err := s.audienceOf(ctx, p.ChannelID)
+	if err != nil {
+		return errStore("channel.audience", err)
+	}
+	if n := len(a.mentioned(p.Message, p.UserID)); n == 0 || n > mostPersistent {
+		return bad("persistent_notification_validation_error", "A post with persistent notifications must mention one to five members of the channel.")
+	}
+	return nil
+}
+
+// savePriority stores a new post's priority, in its transaction.
+func (st *store) savePriority(ctx context.Context, tx *sql.Tx, p *post, x *postPriority) error {
+	if _, err := st.exec(ctx, tx, "INSERT INTO postspriority (postid, channelid, priority, requestedack, persistentnotifications) VALUES (?,?,?,?,?)",
+		p.ID, p.ChannelID, x.Priority, x.RequestedAck, x.PersistentNotifications); err != nil || !x.PersistentNotifications {
+		return err
+	}
+	_, err := st.exec(ctx, tx, "INSERT INTO persistentnotifications (postid, createat, lastsentat, deleteat, sentcount) VALUES (?,?,?,?,?)", p.ID, p.CreateAt, p.CreateAt, 0, 0)
+	return err
+}
+
+// priorities returns the priorities of those posts that have one.
+func (st *store) priorities(ctx context.Context, posts []string) (by map[string]*postPriority, err error) {
+	defer st.timed("PostPriorityStore.GetForPosts", &err)()
+	by = map[string]*postPriority{}
+	cond, args := st.anyOf("postid", posts)
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		var id string
+		x := &postPriority{}
+		err := r.Scan(&id, &x.Priority, &x.RequestedAck, &x.PersistentNotifications)
+		by[id] = x
+		return err
+	}, "SELECT postid, priority, requestedack, persistentnotifications FROM postspriority WHERE "+cond, args...)
+	return by, err
+}
+
+func (st *store) acknowledgements(ctx context.Context, posts []string) (list []*acknowledgement, err error) {
+	defer st.timed("PostAcknowledgementStore.GetForPosts", &err)()
+	cond, args := st.anyOf("postid", posts)
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		x := &acknowledgement{}
+		list = append(list, x)
+		return r.Scan(&x.PostID, &x.UserID, &x.AcknowledgedAt)
+	}, "SELECT postid, userid, acknowledgedat FROM postacknowledgements WHERE acknowledgedat <> 0 AND "+cond+" ORDER BY acknowledgedat", args...)
+	return list, err
+}
+
+// setAcknowledged stores an acknowledgement, or takes it back with the time 0; the post counts as changed.
+func (st *store) setAcknowledged(ctx context.Context, x *acknowledgement, now int64) (err error) {
+	defer st.timed("PostAcknowledgementStore.Save", &err)()
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := st.exec(ctx, tx, st.upsert("postacknowledgements", "postid, userid, acknowledgedat", "postid, userid", "acknowledgedat"),
+			x.PostID, x.UserID, x.AcknowledgedAt); err != nil {
+			return err
+		}
+		_, err := st.exec(ctx, tx, "UPDATE posts SET updateat = ? WHERE id = ?", now, x.PostID)
+		return err
+	})
+}
+
+func (s *Server) acknowledge(q *request) error {
+	x, channelID, err := s.acknowledgementOf(q)
+	if err != nil {
+		return err
+	}
+	x.AcknowledgedAt = millis()
+	if err := s.st.setAcknowledged(q.r.Context(), x, x.AcknowledgedAt); err != nil {
+		return errStore("post.acknowledge", err)
+	}
+	s.hub.publish(newEvent("post_acknowledgement_added", broadcast{ChannelID: channelID}, eventField{"acknowledgement", jsonText(x)}))
+	return q.reply(http.StatusOK, x)
+}
+
+func (s *Server) unacknowledge(q *request) error {
+	x, channelID, err := s.acknowledgementOf(q)
+	if err != nil {
+		return err
+	}
+	if err := s.st.setAcknowledged(q.r.Context(), x, millis()); err != nil {
+		return errStore("post.acknowledge", err)
+	}
+	s.hub.publish(newEvent("post_acknowledgement_removed", broadcast{ChannelID: channelID}, eventField{"acknowledgement", jsonText(x)}))
+	return q.ok()
+}
+
+func (s *Server) acknowledgementOf(q *request) (x *acknowledgement, channelID string, err error) {
+	if err := s.mustHold(professional, http.StatusNotImplemented, "license_error.feature_unavailable"); err != nil {
+		return nil, "", err
+	}
+	userID, err := s.own(q)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := s.postForCaller(q)
+	if err != nil {
+		return nil, "", err
+	}
+	return &acknowledgement{UserID: userID, PostID: p.ID}, p.ChannelID, nil
+}
+
+// setReminder stores when to remind the user of a post, and notifies the user alone.
+func (s *Server) setReminder(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	p, err := s.postForCaller(q)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		TargetTime int64 `json:"target_time"` // Unix seconds
+	}
+	if err := q.decode(&in, "target_time"); err != nil || in.TargetTime < time.Now().Unix() {
+		return errBody("target_time")
+	}
+	ctx := q.r.Context()
+	if err := s.st.setReminder(ctx, p.ID, userID, in.TargetTime); err != nil {
+		return errStore("post.set_reminder", err)
+	}
+	where, err := s.st.reminderPlace(ctx, p.ID)
+	if err != nil {
+		return errStore("post.get_reminder_metadata", err)
+	}
+	at := time.Unix(in.TargetTime, 0).UTC().Format(time.RFC1123)
+	s.ephemeral(userID, p, "You will be reminded about /pl/"+p.ID+" from "+where+" at "+at+".")
+	return q.ok()
+}
+
+// ephemeral shows a user a message that is stored nowhere.
+func (s *Server) ephemeral(userID string, p *post, message string) {
+	now := millis()
+	root := p.RootID
+	if root == "" {
+		root = p.ID
+	}
+	e := &post{ID: newID(), CreateAt: now, UpdateAt: now, UserID: userID, ChannelID: p.ChannelID, RootID: root, Message: message,
+		Type: "system_ephemeral", Props: map[string]any{}, Metadata: &postMetadata{}}
+	s.hub.publish(newEvent("ephemeral_message", broadcast{UserID: userID}, eventField{"post", jsonText(e)}))
+}
+
+func (st *store) setReminder(ctx context.Context, postID, userID string, at int64) (err error) {
+	defer st.timed("PostStore.SetPostReminder", &err)()
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		var n int
+		if err := st.row(ctx, tx, []any{&n}, "SELECT COUNT(id) FROM posts WHERE id = ?", postID); err != nil {
+			return err
+		}
+		_, err := st.exec(ctx, tx, st.upsert("postreminders", "postid, userid, targettime", "postid, userid", "targettime"), postID, userID, at)
+		return err
+	})
+}
+
+// reminderPlace names the author of a post, for a person to read.
+func (st *store) reminderPlace(ctx context.Context, postID string) (name string, err error) {
+	defer st.timed("PostStore.GetPostReminderMetadata", &err)()
+	err = st.row(ctx, nil, []any{&name}, `SELECT u.username FROM posts p JOIN users u ON u.id = p.userid JOIN channels c ON c.id = p.channelid WHERE p.id = ?`, postID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "a post", nil
+	}
+	return "@" + name, err
+}
+
+// remind goes on notifying about posts and reminds users of theirs, until ctx ends. Each server looks every minute;
+// who deletes or updates the row first sends.
+func (s *Server) remind(ctx context.Context) {
+	for sleep(ctx, time.Minute) == nil {
+		if err := s.remindOnce(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			s.log.Warn("reminding", "err", err)
+		}
+	}
+}
+
+func (s *Server) remindOnce(ctx context.Context, now time.Time) error {
+	due, err := s.st.dueReminders(ctx, now.Unix())
+	if err != nil {
+		return err
+	}
+	for _, r := range due {
+		if p, err := s.st.postByID(ctx, r.postID); err == nil {
+			s.ephemeral(r.userID, p, "Reminder of /pl/"+p.ID+".")
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	posts, err := s.st.duePersistent(ctx, now.UnixMilli())
+	if err != nil {
+		return err
+	}
+	for _, p := range posts {
+		a, err := s.audienceOf(ctx, p.ChannelID)
+		if err != nil {
+			return err
+		}
+		for id := range a.mentioned(p.Message, p.UserID) {
+			s.hub.publish(newEvent("persistent_notification_triggered", broadcast{UserID: id}, eventField{"post", jsonText(p)}))
+		}
+	}
+	return nil
+}
+
+type reminder struct{ postID, userID string }
+
+// dueReminders returns and deletes the reminders whose time has come.
+func (st *store) dueReminders(ctx context.Context, now int64) (list []reminder, err error) {
+	defer st.timed("PostStore.GetPostReminders", &err)()
+	var due []reminder
+	if err := st.query(ctx, nil, func(r *sql.Rows) error {
+		var x reminder
+		err := r.Scan(&x.postID, &x.userID)
+		due = append(due, x)
+		return err
+	}, "SELECT postid, userid FROM postreminders WHERE targettime <= ?", now); err != nil {
+		return nil, err
+	}
+	for _, x := range due {
+		res, err := st.exec(ctx, nil, "DELETE FROM postreminders WHERE postid = ? AND userid = ?", x.postID, x.userID)
+		if err != nil {
+			return nil, err
+		}
+		if n, _ := res.RowsAffected(); n == 1 {
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}
+
+// duePersistent returns the posts about which to notify again, and counts that. A post that was acknowledged by any
+// user, replied to or deleted is left in peace.
+func (st *store) duePersistent(ctx context.Context, now int64) (list []*post, err error) {
+	defer st.timed("PostPersistentNotificationStore.Get", &err)()
+	before := now - persistentEvery.Milliseconds()
+	posts, err := st.selectPosts(ctx, false, `JOIN persistentnotifications n ON n.postid = p.id WHERE p.deleteat = 0 AND n.deleteat = 0 AND n.lastsentat <= ? AND n.sentcount < ?
+		AND NOT EXISTS (SELECT 1 FROM postacknowledgements a WHERE a.postid = p.id AND a.acknowledgedat <> 0)
+		AND NOT EXISTS (SELECT 1 FROM posts r WHERE r.rootid = p.id AND r.deleteat = 0)`, before, mostPersistently)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range posts {
+		res, err := st.exec(ctx, nil, "UPDATE persistentnotifications SET lastsentat = ?, sentcount = sentcount + 1 WHERE postid = ? AND lastsentat <= ?", now, p.ID, before)
+		if err != nil {
+			return nil, err
+		}
+		if n, _ := res.RowsAffected(); n == 1 {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}

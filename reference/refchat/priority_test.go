@@ -1,0 +1,154 @@
+package refchat_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/reference/refchat"
+)
+
+func prioritized(channel, message string, priority obj) obj {
+	return obj{"channel_id": channel, "message": message, "metadata": obj{"priority": priority}}
+}
+
+func TestPriority(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		p := want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "read this", obj{"priority": "urgent", "requested_ack": true}))
+		isUrgent := func(p obj) bool {
+			x, _ := p["metadata"].(obj)["priority"].(obj)
+			return x != nil && x["priority"] == "urgent" && x["requested_ack"] == true
+		}
+		if !isUrgent(p) {
+			t.Errorf("answer %v", p)
+		}
+		var got obj
+		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil || !isUrgent(got) {
+			t.Errorf("event %v", got)
+		}
+		at := "/users/me/posts/" + text(p["id"]) + "/ack"
+		ack := want[obj](w.bob, 200, "POST", at, nil)
+		if ack["user_id"] != w.bob.id || ack["post_id"] != p["id"] || num(ack["acknowledged_at"]) == 0 {
+			t.Errorf("acknowledged: %v", ack)
+		}
+		if d := ann.event("post_acknowledgement_added")["data"].(obj); !strings.Contains(text(d["acknowledgement"]), w.bob.id) {
+			t.Errorf("event %v", d)
+		}
+		acks := func() int {
+			l := want[obj](w.ann, 200, "GET", "/channels/"+w.channel+"/posts?since="+"1", nil)
+			x := l["posts"].(obj)[text(p["id"])].(obj)
+			if !isUrgent(x) {
+				t.Errorf("listed %v", x)
+			}
+			list, _ := x["metadata"].(obj)["acknowledgements"].([]any)
+			return len(list)
+		}
+		if n := acks(); n != 1 {
+			t.Errorf("%d acknowledgements", n)
+		}
+		want[obj](w.bob, 200, "DELETE", at, nil)
+		ann.event("post_acknowledgement_removed")
+		if n := acks(); n != 0 {
+			t.Errorf("%d acknowledgements after it was taken back", n)
+		}
+		eve := w.addUser("eve")
+		eve.fails(403, "api.context.permissions.app_error", "POST", at, nil)
+
+		want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		for id, bad := range map[string]obj{
+			"priority_post_only_allowed_for_root_post": {"channel_id": w.channel, "root_id": p["id"], "message": "x", "metadata": obj{"priority": obj{"priority": "urgent"}}},
+			"urgent_persistent_notification_post":      prioritized(w.channel, "@bob", obj{"priority": "important", "persistent_notifications": true}),
+			"persistent_notification_validation_error": prioritized(w.channel, "nobody", obj{"priority": "urgent", "persistent_notifications": true}),
+		} {
+			w.ann.fails(400, "api.post.post_priority."+id+".request_error", "POST", "/posts", bad)
+		}
+		w.ann.fails(400, "api.context.invalid_body_param.app_error", "POST", "/posts", prioritized(w.channel, "x", obj{"priority": "very"}))
+	})
+}
+
+func TestReminder(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		p := w.ann.post(w.channel, "later")
+		at := "/users/me/posts/" + text(p["id"]) + "/reminder"
+		for range 2 { // the second changes the time of the first
+			want[obj](w.bob, 200, "POST", at, obj{"target_time": time.Now().Add(10 * time.Minute).Unix()})
+			var e obj
+			if err := json.Unmarshal([]byte(text(bob.event("ephemeral_message")["data"].(obj)["post"])), &e); err != nil ||
+				e["channel_id"] != w.channel || !strings.Contains(text(e["message"]), text(p["id"])) || !strings.Contains(text(e["message"]), "@ann") {
+				t.Errorf("ephemeral message %v", e)
+			}
+		}
+		for _, e := range ann.sync(1) {
+			if e["event"] == "ephemeral_message" {
+				t.Error("another user was told")
+			}
+		}
+		// It comes when it is due, once.
+		for _, after := range []time.Duration{9 * time.Minute, 11 * time.Minute, 12 * time.Minute} {
+			if err := w.s.RemindOnce(t.Context(), time.Now().Add(after)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := 0
+		for _, e := range bob.sync(1) {
+			if e["event"] == "ephemeral_message" {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("reminded %d times", n)
+		}
+		w.bob.fails(400, "api.context.invalid_body_param.app_error", "POST", at, obj{"target_time": 1})
+		w.bob.fails(404, "app.post.get.app_error", "POST", "/users/me/posts/"+w.channel+"/reminder", obj{"target_time": time.Now().Unix() + 600})
+	})
+}
+
+// TestPersistentNotification checks that notifications repeat until a user acts on the post.
+func TestPersistentNotification(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		p := want[obj](w.ann, 201, "POST", "/posts", prioritized(w.channel, "come here @bob", obj{"priority": "urgent", "persistent_notifications": true}))
+		mark := 0
+		triggered := func(s *socket) (n int) {
+			mark++
+			for _, e := range s.sync(mark) {
+				if e["event"] == "persistent_notification_triggered" {
+					n++
+				}
+			}
+			return n
+		}
+		now := time.Now()
+		pass := func(d time.Duration) {
+			t.Helper()
+			now = now.Add(d)
+			if err := w.s.RemindOnce(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(4 * time.Minute)
+		if n := triggered(bob); n != 0 {
+			t.Errorf("%d notifications before the time", n)
+		}
+		pass(2 * time.Minute)
+		pass(time.Minute)
+		pass(5 * time.Minute)
+		if n := triggered(bob); n != 2 {
+			t.Errorf("%d notifications in 12 minutes, want 2", n)
+		}
+		if n := triggered(ann); n != 0 {
+			t.Errorf("the author was notified %d times", n)
+		}
+		want[obj](w.bob, 200, "POST", "/users/me/posts/"+text(p["id"])+"/ack", nil)
+		pass(10 * time.Minute)
+		if n := triggered(bob); n != 0 {
+			t.Errorf("%d notifications after the acknowledgement", n)
+		}
+	})
+}

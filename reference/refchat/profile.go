@@ -1,0 +1,360 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Profiles of users: a status in their own words, and attributes that administrators define.
+
+var profileRoutes = []route{
+	{method: "PUT", path: "/users/{user_id}/status/custom", name: "updateUserCustomStatus", fn: (*Server).updateCustomStatus, since: release{5, 33}},
+	{method: "DELETE", path: "/users/{user_id}/status/custom", name: "removeUserCustomStatus", fn: (*Server).removeCustomStatus, since: release{5, 33}},
+	{method: "GET", path: "/users/stats", name: "getTotalUsersStats", fn: (*Server).getUsersStats},
+	{method: "GET", path: "/users/stats/filtered", name: "getTotalUsersStatsFiltered", fn: (*Server).getFilteredUsersStats, since: release{5, 26}},
+	{method: "GET", path: "/custom_profile_attributes/fields", name: "listCPAFields", fn: (*Server).getAttributeFields, since: release{10, 5}},
+	{method: "POST", path: "/custom_profile_attributes/fields", name: "createCPAField", fn: (*Server).createAttributeField, since: release{10, 5}},
+	{method: "PATCH", path: "/custom_profile_attributes/values", name: "patchCPAValues", fn: (*Server).patchAttributes, since: release{10, 5}},
+	{method: "GET", path: "/users/{user_id}/custom_profile_attributes", name: "listCPAValues", fn: (*Server).getAttributes, since: release{10, 5}},
+}
+
+type customStatus struct {
+	Emoji     string    `json:"emoji"`
+	Text      string    `json:"text"`
+	Duration  string    `json:"duration"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+const (
+	statusProp       = "customStatus"
+	maxStatusText    = 100 // characters
+	maxRecentStatus  = 5
+	statusCategory   = "custom_status"
+	recentStatusName = "recent_custom_statuses"
+)
+
+var statusDurations = []string{"thirty_minutes", "one_hour", "four_hours", "today", "this_week", "date_and_time"}
+
+// check makes a status complete, or refuses it.
+func (c *customStatus) check(now time.Time) error {
+	timed := c.Duration != "" || !c.ExpiresAt.IsZero()
+	if c.Emoji == "" && c.Text == "" || c.Duration != "" && !slices.Contains(statusDurations, c.Duration) || timed && c.ExpiresAt.Before(now) {
+		return errBody("custom_status")
+	}
+	if c.Emoji == "" {
+		c.Emoji = "speech_balloon"
+	}
+	if timed && c.Duration == "" {
+		c.Duration = "date_and_time"
+	}
+	if utf8.RuneCountInString(c.Text) > maxStatusText {
+		c.Text = string([]rune(c.Text)[:maxStatusText])
+	}
+	return nil
+}
+
+func (s *Server) updateCustomStatus(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	var c customStatus
+	if err := q.decode(&c, "custom_status"); err != nil {
+		return err
+	}
+	if err := c.check(time.Now()); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if err := s.setProp(ctx, id, statusProp, jsonText(c)); err != nil {
+		return err
+	}
+	if err := s.rememberStatus(ctx, id, c); err != nil {
+		s.log.Warn("remembering a custom status", "err", err)
+	}
+	return q.ok()
+}
+
+func (s *Server) removeCustomStatus(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	if err := s.setProp(q.r.Context(), id, statusProp, ""); err != nil {
+		return err
+	}
+	return q.ok()
+}
+
+// setProp changes one of a user's own properties and notifies all users.
+func (s *Server) setProp(ctx context.Context, userID, name, value string) error {
+	u, err := s.st.userByID(ctx, userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNoUser()
+	}
+	if err != nil {
+		return errStore("user.get", err)
+	}
+	u.Props[name] = value
+	u.UpdateAt = millis()
+	if err := s.st.setUserProps(ctx, u); err != nil {
+		return errStore("user.update", err)
+	}
+	s.invalidate(dropUser, userID)
+	s.hub.publish(newEvent("user_updated", broadcast{OmitUsers: map[string]bool{userID: true}}, eventField{"user", u.public()}))
+	s.hub.publish(newEvent("user_updated", broadcast{UserID: userID}, eventField{"user", u.self()}))
+	return nil
+}
+
+func (st *store) setUserProps(ctx context.Context, u *user) (err error) {
+	defer st.timed("UserStore.Update", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE users SET props = ?, updateat = ? WHERE id = ?", jsonText(u.Props), u.UpdateAt, u.ID)
+	return err
+}
+
+// rememberStatus puts a status before the ones used earlier, which are a preference.
+func (s *Server) rememberStatus(ctx context.Context, userID string, c customStatus) error {
+	prefs, err := s.st.preferences(ctx, userID)
+	if err != nil {
+		return err
+	}
+	recent := []customStatus{c}
+	for _, p := range prefs {
+		if p.Category == statusCategory && p.Name == recentStatusName {
+			var old []customStatus
+			_ = json.Unmarshal([]byte(p.Value), &old) // an unreadable value is dropped
+			for _, o := range old {
+				if o.Text != c.Text && len(recent) < maxRecentStatus {
+					recent = append(recent, o)
+				}
+			}
+		}
+	}
+	list := []preference{{UserID: userID, Category: statusCategory, Name: recentStatusName, Value: jsonText(recent)}}
+	if err := s.st.savePreferences(ctx, list); err != nil {
+		return err
+	}
+	s.hub.publish(newEvent("preferences_changed", broadcast{UserID: userID}, eventField{"preferences", jsonText(list)}))
+	return nil
+}
+
+func (s *Server) getUsersStats(q *request) error {
+	return s.usersStats(q, s.has(QuirkStatsCountBots))
+}
+
+// getFilteredUsersStats counts accounts for an administrator. Of the real server's filters it plays include_bots alone.
+func (s *Server) getFilteredUsersStats(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	bots, _ := strconv.ParseBool(q.r.URL.Query().Get("include_bots")) // as there, anything else is false
+	return s.usersStats(q, bots)
+}
+
+func (s *Server) usersStats(q *request, bots bool) error {
+	n, err := s.st.countUsers(q.r.Context(), bots)
+	if err != nil {
+		return errStore("user.get_total_users_count", err)
+	}
+	return q.reply(http.StatusOK, map[string]int64{"total_users_count": n})
+}
+
+// countUsers counts active accounts, with the bots or without.
+func (st *store) countUsers(ctx context.Context, bots bool) (n int64, err error) {
+	defer st.timed("UserStore.Count", &err)()
+	query := "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0"
+	if !bots {
+		query += " AND b.userid IS NULL"
+	}
+	err = st.row(ctx, nil, []any{&n}, query)
+	return n, err
+}
+
+// attributeField is a property of users that an administrator has defined.
+type attributeField struct {
+	ID         string         `json:"id"`
+	GroupID    string         `json:"group_id"`
+	Name       string         `json:"name"`
+	Type       string         `json:"type"`
+	Attrs      map[string]any `json:"attrs"`
+	TargetID   string         `json:"target_id"`
+	TargetType string         `json:"target_type"`
+	CreateAt   int64          `json:"create_at"`
+	UpdateAt   int64          `json:"update_at"`
+	DeleteAt   int64          `json:"delete_at"`
+}
+
+const (
+	attributeGroup  = "customprofileattributesgrp" // the real server draws an identifier at its first start
+	maxAttributes   = 20
+	maxAttributeLen = 64 // characters
+)
+
+var propertyFieldTable = table{"propertyfields", `id varchar(26) NOT NULL PRIMARY KEY, groupid varchar(26), name varchar(255), type varchar(32), attrs PROPS,
+	targetid varchar(255), targettype varchar(255), createat bigint, updateat bigint, deleteat bigint`,
+	[]string{"UNIQUE idx_propertyfields_unique: groupid, targetid, name, deleteat"}}
+
+var propertyValueTable = table{"propertyvalues", `id varchar(26) NOT NULL PRIMARY KEY, targetid varchar(26), targettype varchar(255), groupid varchar(26),
+	fieldid varchar(26), value varchar(2000), createat bigint, updateat bigint, deleteat bigint`,
+	[]string{"UNIQUE idx_propertyvalues_unique: groupid, targetid, fieldid, deleteat", "idx_propertyvalues_targetid_groupid: targetid, groupid"}}
+
+func (st *store) attributeFields(ctx context.Context) (list []*attributeField, err error) {
+	defer st.timed("PropertyFieldStore.SearchPropertyFields", &err)()
+	list = []*attributeField{}
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		f := &attributeField{}
+		var attrs string
+		list = append(list, f)
+		err := r.Scan(&f.ID, &f.GroupID, &f.Name, &f.Type, &attrs, &f.TargetID, &f.TargetType, &f.CreateAt, &f.UpdateAt, &f.DeleteAt)
+		f.Attrs = textAny(attrs)
+		return err
+	}, `SELECT id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat FROM propertyfields
+		WHERE groupid = ? AND deleteat = 0 ORDER BY createat, id`, attributeGroup)
+	return list, err
+}
+
+func (st *store) insertAttributeField(ctx context.Context, f *attributeField) (err error) {
+	defer st.timed("PropertyFieldStore.Create", &err)()
+	_, err = st.exec(ctx, nil, "INSERT INTO propertyfields (id, groupid, name, type, attrs, targetid, targettype, createat, updateat, deleteat) VALUES ("+marks(10)+")",
+		f.ID, f.GroupID, f.Name, f.Type, jsonText(f.Attrs), f.TargetID, f.TargetType, f.CreateAt, f.UpdateAt, 0)
+	return err
+}
+
+func (st *store) attributesOf(ctx context.Context, userID string) (values map[string]json.RawMessage, err error) {
+	defer st.timed("PropertyValueStore.SearchPropertyValues", &err)()
+	values = map[string]json.RawMessage{}
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		var field, value string
+		err := r.Scan(&field, &value)
+		values[field] = json.RawMessage(value)
+		return err
+	}, "SELECT fieldid, value FROM propertyvalues WHERE targetid = ? AND groupid = ? AND deleteat = 0", userID, attributeGroup)
+	return values, err
+}
+
+func (st *store) saveAttributes(ctx context.Context, userID string, values map[string]json.RawMessage) (err error) {
+	defer st.timed("PropertyValueStore.Upsert", &err)()
+	text := st.upsert("propertyvalues", "id, targetid, targettype, groupid, fieldid, value, createat, updateat, deleteat", "groupid, targetid, fieldid, deleteat", "value, updateat")
+	return st.transact(ctx, func(tx *sql.Tx) error {
+		now := millis()
+		for field, v := range values {
+			if _, err := st.exec(ctx, tx, text, newID(), userID, "user", attributeGroup, field, string(v), now, now, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) mustHaveAttributes() error {
+	return s.mustHold(enterprise, http.StatusForbidden, "app.custom_profile_attributes.license_error")
+}
+
+func (s *Server) getAttributeFields(q *request) error {
+	if err := s.mustHaveAttributes(); err != nil {
+		return err
+	}
+	list, err := s.st.attributeFields(q.r.Context())
+	if err != nil {
+		return errStore("custom_profile_attributes.search_property_fields", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) createAttributeField(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	if err := s.mustHaveAttributes(); err != nil {
+		return err
+	}
+	var f attributeField
+	if err := q.decode(&f, "property_field"); err != nil {
+		return err
+	}
+	if f.Name = strings.TrimSpace(f.Name); f.Name == "" || len(f.Name) > 255 || f.Type != "text" {
+		return newError(http.StatusUnprocessableEntity, "model.property_field.is_valid.app_error", "Invalid property field: only named fields of type text are kept here.")
+	}
+	ctx := q.r.Context()
+	list, err := s.st.attributeFields(ctx)
+	if err != nil {
+		return errStore("custom_profile_attributes.count_property_fields", err)
+	}
+	if len(list) >= maxAttributes {
+		return newError(http.StatusUnprocessableEntity, "app.custom_profile_attributes.limit_reached.app_error", "Custom Profile Attributes field limit reached.")
+	}
+	now := millis()
+	f.ID, f.GroupID, f.TargetID, f.TargetType, f.CreateAt, f.UpdateAt, f.DeleteAt = newID(), attributeGroup, "", "", now, now, 0
+	if f.Attrs == nil {
+		f.Attrs = map[string]any{}
+	}
+	if len(jsonText(f.Attrs)) > 8000 {
+		return errBody("property_field")
+	}
+	err = s.st.insertAttributeField(ctx, &f)
+	if duplicate(err, "") {
+		return newError(http.StatusUnprocessableEntity, "app.property_field.create.name_conflict.app_error", "A field of that name exists.")
+	}
+	if err != nil {
+		return errStore("custom_profile_attributes.create_property_field", err)
+	}
+	s.hub.publish(newEvent("custom_profile_attributes_field_created", broadcast{}, eventField{"field", &f}))
+	return q.reply(http.StatusCreated, &f)
+}
+
+// patchAttributes changes the caller's own values, by field.
+func (s *Server) patchAttributes(q *request) error {
+	if err := s.mustHaveAttributes(); err != nil {
+		return err
+	}
+	var in map[string]json.RawMessage
+	if err := q.decode(&in, "value"); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	fields, err := s.st.attributeFields(ctx)
+	if err != nil {
+		return errStore("custom_profile_attributes.get_property_field", err)
+	}
+	for id, v := range in {
+		if !slices.ContainsFunc(fields, func(f *attributeField) bool { return f.ID == id }) {
+			return newError(http.StatusNotFound, "app.custom_profile_attributes.property_field_not_found.app_error", "Custom Profile Attribute field not found.")
+		}
+		var text string
+		if json.Unmarshal(v, &text) != nil || utf8.RuneCountInString(text) > maxAttributeLen {
+			return newError(http.StatusBadRequest, "app.custom_profile_attributes.validate_value.app_error", "Invalid value.")
+		}
+		in[id] = json.RawMessage(jsonText(strings.TrimSpace(text)))
+	}
+	if err := s.st.saveAttributes(ctx, q.sess.UserID, in); err != nil {
+		return errStore("custom_profile_attributes.property_value_upsert", err)
+	}
+	s.hub.publish(newEvent("custom_profile_attributes_values_updated", broadcast{}, eventField{"user_id", q.sess.UserID}, eventField{"values", in}))
+	return q.reply(http.StatusOK, in)
+}
+
+func (s *Server) getAttributes(q *request) error {
+	if err := s.mustHaveAttributes(); err != nil {
+		return err
+	}
+	id, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	if _, err := s.user(q.r.Context(), id); err != nil {
+		return err
+	}
+	values, err := s.st.attributesOf(q.r.Context(), id)
+	if err != nil {
+		return errStore("custom_profile_attributes.get_property_values", err)
+	}
+	return q.reply(http.StatusOK, values)
+}

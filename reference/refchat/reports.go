@@ -1,0 +1,161 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var reportRoutes = []route{
+	{method: "GET", path: "/reports/users", name: "getUsersForReporting", fn: (*Server).getUserReport, since: release{9, 5}},
+	{method: "GET", path: "/reports/users/count", name: "getUserCountForReporting", fn: (*Server).getUserReportCount, since: release{9, 5}},
+	{method: "POST", path: "/client_perf", name: "submitPerformanceReport", fn: (*Server).clientPerformance, since: release{9, 9}},
+}
+
+// userReport is one row of an administrator's report.
+type userReport struct {
+	*user
+	LastLogin    int64  `json:"last_login,omitempty"`
+	LastStatusAt *int64 `json:"last_status_at,omitempty"`
+	LastPostDate *int64 `json:"last_post_date,omitempty"`
+	DaysActive   *int   `json:"days_active,omitempty"`
+	TotalPosts   *int   `json:"total_posts,omitempty"`
+}
+
+// reportColumns are the columns by which a report can be sorted.
+var reportColumns = map[string]string{"": "username", "Username": "username", "CreateAt": "createat", "FirstName": "firstname",
+	"LastName": "lastname", "Nickname": "nickname", "Email": "email"}
+
+const maxReportPage = 100
+
+// userReports reads one page behind (column value, id), in ascending order or, with desc, descending. Posts are
+// counted over all time.
+func (st *store) userReports(ctx context.Context, column, fromValue, fromID string, desc bool, size int) (list []*userReport, err error) {
+	defer st.timed("UserStore.GetUserReport", &err)()
+	day := "createat / 86400000"
+	if st.eng == mysqlEngine {
+		day = "createat DIV 86400000"
+	}
+	op, order := ">", "ASC"
+	if desc {
+		op, order = "<", "DESC"
+	}
+	where, args := "b.userid IS NULL", []any{}
+	if fromID != "" {
+		where += " AND (u." + column + " " + op + " ? OR u." + column + " = ? AND u.id " + op + " ?)"
+		args = append(args, fromValue, fromValue, fromID)
+		if column == "createat" {
+			n, _ := strconv.ParseInt(fromValue, 10, 64)
+			args[0], args[1] = n, n
+		}
+	}
+	list = []*userReport{}
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		x := &userReport{user: &user{}}
+		var seen, posted sql.NullInt64
+		var days, posts int
+		list = append(list, x)
+		err := r.Scan(&x.ID, &x.CreateAt, &x.UpdateAt, &x.Username, &x.Email, &x.FirstName, &x.LastName, &x.Nickname, &x.Roles, &x.LastLogin, &seen, &posted, &days, &posts)
+		if seen.Valid {
+			x.LastStatusAt = &seen.Int64
+		}
+		if posted.Valid {
+			x.LastPostDate = &posted.Int64
+		}
+		x.DaysActive, x.TotalPosts = &days, &posts
+		return err
+	}, `SELECT u.id, u.createat, u.updateat, u.username, u.email, u.firstname, u.lastname, u.nickname, u.roles, COALESCE(u.lastlogin, 0), s.lastactivityat,
+		(SELECT MAX(p.createat) FROM posts p WHERE p.userid = u.id), (SELECT COUNT(DISTINCT p.`+day+`) FROM posts p WHERE p.userid = u.id),
+		(SELECT COUNT(*) FROM posts p WHERE p.userid = u.id)
+		FROM users u LEFT JOIN bots b ON b.userid = u.id LEFT JOIN status s ON s.userid = u.id
+		WHERE `+where+" ORDER BY u."+column+" "+order+", u.id "+order+" LIMIT ?", append(args, size)...)
+	return list, err
+}
+
+func (s *Server) getUserReport(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	v := q.r.URL.Query()
+	column, ok := reportColumns[v.Get("sort_column")]
+	if !ok {
+		return newError(http.StatusBadRequest, "model.user_report_options.is_valid.invalid_sort_column", "Invalid sort column.")
+	}
+	size := 50
+	if n, err := strconv.Atoi(v.Get("page_size")); err == nil {
+		size = n
+	}
+	if size < 1 || size > maxReportPage {
+		return newError(http.StatusBadRequest, "api.getUsersForReporting.invalid_page_size", "Invalid page size.")
+	}
+	list, err := s.st.userReports(q.r.Context(), column, v.Get("from_column_value"), v.Get("from_id"), v.Get("sort_direction") == "desc", size)
+	if err != nil {
+		return errStore("report.get_user_report", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) getUserReportCount(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	n, err := s.st.countUsers(q.r.Context(), false)
+	if err != nil {
+		return errStore("report.get_user_count", err)
+	}
+	return q.reply(http.StatusOK, n)
+}
+
+// clientTimes are the measurements that clients may send, and the names under which they are kept.
+var clientTimes = map[string]string{"TTFB": "time_to_first_byte", "TTLB": "time_to_last_byte", "page_load": "page_load",
+	"channel_switch": "channel_switch", "team_switch": "team_switch", "rhs_load": "rhs_load", "global_threads_load": "global_threads_load"}
+
+func newClientTimes() map[string]*prometheus.HistogramVec {
+	m := map[string]*prometheus.HistogramVec{}
+	for kind, name := range clientTimes {
+		m[kind] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mattermost_webapp_" + name, Buckets: buckets,
+			Help: "Times that clients have reported, in seconds."}, []string{"platform", "agent"})
+	}
+	return m
+}
+
+// clientPerformance records a client's own measurements.
+func (s *Server) clientPerformance(q *request) error {
+	type sample struct {
+		Metric string  `json:"metric"`
+		Value  float64 `json:"value"`
+	}
+	var in struct {
+		Version    string            `json:"version"`
+		Labels     map[string]string `json:"labels"`
+		Start      float64           `json:"start"`
+		End        float64           `json:"end"`
+		Histograms []sample          `json:"histograms"`
+	}
+	if err := q.decode(&in, "submitPerformanceReport"); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(in.Version, "0.1.") && !strings.HasPrefix(in.Version, "0.0.") || in.Start > in.End || in.End < float64(millis()-300_000) {
+		return errBody("submitPerformanceReport")
+	}
+	known := func(v string, of ...string) string {
+		for _, x := range of {
+			if strings.EqualFold(v, x) {
+				return x
+			}
+		}
+		return "other"
+	}
+	platform := known(in.Labels["platform"], "linux", "macos", "ios", "android", "windows")
+	agent := known(in.Labels["agent"], "desktop", "firefox", "chrome", "safari", "edge")
+	for _, h := range in.Histograms {
+		if vec := s.met.client[h.Metric]; vec != nil {
+			vec.WithLabelValues(platform, agent).Observe(h.Value / 1000)
+		}
+	}
+	return q.ok()
+}

@@ -1,0 +1,295 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// scheduledPost is a draft that the server will post by itself.
+type scheduledPost struct {
+	draft
+	ID          string `json:"id"`
+	ScheduledAt int64  `json:"scheduled_at"`
+	ProcessedAt int64  `json:"processed_at"`
+	ErrorCode   string `json:"error_code"`
+}
+
+var scheduledTable = table{"scheduledposts", `id varchar(26) NOT NULL PRIMARY KEY, createat bigint, updateat bigint, userid varchar(26), channelid varchar(26),
+	rootid varchar(26), message TEXT, props PROPS, fileids varchar(300), priority TEXT, scheduledat bigint, processedat bigint, errorcode varchar(200)`,
+	[]string{"idx_scheduledposts_userid_channel_id_scheduled_at: userid, channelid, scheduledat", "idx_scheduledposts_scheduled_at: scheduledat"}}
+
+var scheduledRoutes = []route{
+	{method: "POST", path: "/posts/schedule", name: "createSchedulePost", fn: (*Server).createScheduledPost, since: release{10, 3}},
+	{method: "PUT", path: "/posts/schedule/{scheduled_post_id}", name: "updateScheduledPost", fn: (*Server).updateScheduledPost, since: release{10, 3}},
+	{method: "DELETE", path: "/posts/schedule/{scheduled_post_id}", name: "deleteScheduledPost", fn: (*Server).deleteScheduledPost, since: release{10, 3}},
+	{method: "GET", path: "/posts/scheduled/team/{team_id}", name: "getTeamScheduledPosts", fn: (*Server).getScheduledPosts, since: release{10, 3}},
+}
+
+const scheduledColumns = "p.id, p.createat, p.updateat, p.userid, p.channelid, p.rootid, p.message, p.props, p.fileids, p.priority, p.scheduledat, p.processedat, p.errorcode"
+
+func (st *store) selectScheduled(ctx context.Context, clause string, args ...any) ([]*scheduledPost, error) {
+	list := []*scheduledPost{}
+	err := st.query(ctx, nil, func(r *sql.Rows) error {
+		p := &scheduledPost{}
+		var props, files, priority string
+		list = append(list, p)
+		err := r.Scan(&p.ID, &p.CreateAt, &p.UpdateAt, &p.UserID, &p.ChannelID, &p.RootID, &p.Message, &props, &files, &priority,
+			&p.ScheduledAt, &p.ProcessedAt, &p.ErrorCode)
+		p.Props, p.FileIDs, p.Priority = textAny(props), textList(files), textAny(priority)
+		return err
+	}, "SELECT "+scheduledColumns+" FROM scheduledposts p "+clause, args...)
+	return list, err
+}
+
+func (st *store) scheduledByID(ctx context.Context, id string) (p *scheduledPost, err error) {
+	defer st.timed("ScheduledPostStore.Get", &err)()
+	list, err := st.selectScheduled(ctx, "WHERE p.id = ?", id)
+	if err == nil && len(list) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// scheduledOf lists a user's scheduled posts in the channels of a team, or in those of no team.
+func (st *store) scheduledOf(ctx context.Context, userID, teamID string) (list []*scheduledPost, err error) {
+	defer st.timed("ScheduledPostStore.GetScheduledPostsForUser", &err)()
+	return st.selectScheduled(ctx, `JOIN channels c ON c.id = p.channelid WHERE p.userid = ? AND c.teamid = ?
+		ORDER BY p.scheduledat, p.createat`, userID, teamID)
+}
+
+func (st *store) insertScheduled(ctx context.Context, p *scheduledPost) (err error) {
+	defer st.timed("ScheduledPostStore.CreateScheduledPost", &err)()
+	_, err = st.exec(ctx, nil, `INSERT INTO scheduledposts (id, createat, updateat, userid, channelid, rootid, message, props, fileids, priority,
+		scheduledat, processedat, errorcode) VALUES (`+marks(13)+")", p.ID, p.CreateAt, p.UpdateAt, p.UserID, p.ChannelID, p.RootID, p.Message,
+		jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, 0, "")
+	return err
+}
+
+func (st *store) updateScheduled(ctx context.Context, p *scheduledPost) (err error) {
+	defer st.timed("ScheduledPostStore.UpdatedScheduledPost", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE scheduledposts SET updateat = ?, message = ?, props = ?, fileids = ?, priority = ?, scheduledat = ?, processedat = ?, errorcode = ? WHERE id = ?",
+		p.UpdateAt, p.Message, jsonText(p.Props), jsonText(p.FileIDs), jsonText(p.Priority), p.ScheduledAt, p.ProcessedAt, p.ErrorCode, p.ID)
+	return err
+}
+
+func (st *store) dropScheduled(ctx context.Context, id string) (err error) {
+	defer st.timed("ScheduledPostStore.PermanentlyDeleteScheduledPosts", &err)()
+	_, err = st.exec(ctx, nil, "DELETE FROM scheduledposts WHERE id = ?", id)
+	return err
+}
+
+// claimScheduled marks a due post as being sent; false if another server was faster.
+func (st *store) claimScheduled(ctx context.Context, id string, now int64) (ok bool, err error) {
+	defer st.timed("ScheduledPostStore.UpdatedScheduledPost", &err)()
+	res, err := st.exec(ctx, nil, "UPDATE scheduledposts SET processedat = ? WHERE id = ? AND processedat = 0", now, id)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+func (s *Server) mustSchedule() error {
+	return s.mustHold(professional, http.StatusBadRequest, "api.scheduled_posts.license_error")
+}
+
+// check refuses a post that could not be posted at its time.
+func (p *scheduledPost) check() error {
+	switch {
+	case p.Message == "" && len(p.FileIDs) == 0:
+		return newError(http.StatusBadRequest, "model.scheduled_post.is_valid.empty_post.app_error", "Cannot schedule an empty post.")
+	case p.ScheduledAt < millis():
+		return newError(http.StatusBadRequest, "model.scheduled_post.is_valid.scheduled_at.app_error", "Invalid scheduled at time.")
+	}
+	return p.draft.check()
+}
+
+// tellScheduled notifies a user's clients of a scheduled post, except the one on this connection ("" for
+// none).
+func (s *Server) tellScheduled(name string, p *scheduledPost, connection string) {
+	s.hub.publish(newEvent(name, broadcast{UserID: p.UserID, ChannelID: p.ChannelID, OmitConn: connection}, eventField{"scheduledPost", jsonText(p)}))
+}
+
+func (s *Server) createScheduledPost(q *request) error {
+	if err := s.mustSchedule(); err != nil {
+		return err
+	}
+	var p scheduledPost
+	if err := q.decode(&p, "schedule_post"); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+		return err
+	}
+	now := millis()
+	p.ID, p.UserID, p.CreateAt, p.UpdateAt, p.DeleteAt, p.ProcessedAt, p.ErrorCode = newID(), q.sess.UserID, now, now, 0, 0, ""
+	if p.Props == nil {
+		p.Props = map[string]any{}
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	if c, err := s.channel(ctx, p.ChannelID); err != nil {
+		return err
+	} else if c.DeleteAt != 0 {
+		return newError(http.StatusBadRequest, "app.save_scheduled_post.channel_deleted.app_error", "Cannot schedule a post in an archived channel.")
+	}
+	if err := s.st.insertScheduled(ctx, &p); err != nil {
+		return errStore("save_scheduled_post.save", err)
+	}
+	s.tellScheduled("scheduled_post_created", &p, q.connection())
+	return q.reply(http.StatusCreated, &p)
+}
+
+// ownScheduled returns the caller's scheduled post that the path names.
+func (s *Server) ownScheduled(q *request, verb string) (*scheduledPost, error) {
+	id, err := q.idParam("scheduled_post_id")
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.st.scheduledByID(q.r.Context(), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, newError(http.StatusNotFound, "app."+verb+"_scheduled_post.existing_scheduled_post.not_exist", "Scheduled post does not exist.")
+	}
+	if err != nil {
+		return nil, errStore("scheduled_post.get", err)
+	}
+	if p.UserID != q.sess.UserID {
+		return nil, newError(http.StatusForbidden, "app."+verb+"_scheduled_post."+verb+"_permission.error", "You do not have permission to "+verb+" this resource.")
+	}
+	return p, nil
+}
+
+func (s *Server) updateScheduledPost(q *request) error {
+	if err := s.mustSchedule(); err != nil {
+		return err
+	}
+	var in scheduledPost
+	if err := q.decode(&in, "schedule_post"); err != nil {
+		return err
+	}
+	if in.ID != q.param("scheduled_post_id") {
+		return errURL("scheduled_post_id")
+	}
+	p, err := s.ownScheduled(q, "update")
+	if err != nil {
+		return err
+	}
+	p.Message, p.FileIDs, p.ScheduledAt, p.UpdateAt, p.ProcessedAt, p.ErrorCode = in.Message, in.FileIDs, in.ScheduledAt, millis(), 0, ""
+	if in.Priority != nil {
+		p.Priority = in.Priority
+	}
+	ctx := q.r.Context()
+	if err := s.mustReadChannel(ctx, q.sess, p.ChannelID); err != nil {
+		return err
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := s.st.updateScheduled(ctx, p); err != nil {
+		return errStore("update_scheduled_post.update", err)
+	}
+	s.tellScheduled("scheduled_post_updated", p, q.connection())
+	return q.reply(http.StatusCreated, p)
+}
+
+func (s *Server) deleteScheduledPost(q *request) error {
+	if err := s.mustSchedule(); err != nil {
+		return err
+	}
+	p, err := s.ownScheduled(q, "delete")
+	if err != nil {
+		return err
+	}
+	if err := s.st.dropScheduled(q.r.Context(), p.ID); err != nil {
+		return errStore("delete_scheduled_post.delete", err)
+	}
+	s.tellScheduled("scheduled_post_deleted", p, q.connection())
+	return q.reply(http.StatusCreated, p)
+}
+
+func (s *Server) getScheduledPosts(q *request) error {
+	if err := s.mustSchedule(); err != nil {
+		return err
+	}
+	teamID, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	teams := map[string]string{teamID: teamID}
+	if q.r.URL.Query().Get("includeDirectChannels") == "true" {
+		teams["directChannels"] = ""
+	}
+	out := map[string][]*scheduledPost{}
+	for name, id := range teams {
+		if out[name], err = s.st.scheduledOf(q.r.Context(), q.sess.UserID, id); err != nil {
+			return errStore("get_scheduled_posts", err)
+		}
+		for _, p := range out[name] {
+			if err := s.withFiles(q.r.Context(), &p.draft); err != nil {
+				return err
+			}
+		}
+	}
+	return q.reply(http.StatusOK, out)
+}
+
+const sendScheduledEvery = 30 * time.Second
+
+// sendScheduled sends due posts, again and again until ctx ends.
+func (s *Server) sendScheduled(ctx context.Context) {
+	for sleep(ctx, sendScheduledEvery) == nil {
+		if err := s.sendDue(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("sending scheduled posts", "err", err)
+		}
+	}
+}
+
+// sendDue posts up to a hundred scheduled posts whose time has come; of several servers, one posts each. A post that
+// cannot be posted stays, with an error code.
+func (s *Server) sendDue(ctx context.Context) error {
+	now := millis()
+	due, err := s.st.selectScheduled(ctx, "WHERE p.processedat = 0 AND p.scheduledat <= ? ORDER BY p.scheduledat LIMIT 100", now)
+	if err != nil {
+		return err
+	}
+	for _, p := range due {
+		if ok, err := s.st.claimScheduled(ctx, p.ID, now); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if err := s.sendOne(ctx, p); err != nil {
+			p.ErrorCode, p.ProcessedAt = "unable_to_send", now
+			if err := s.st.updateScheduled(ctx, p); err != nil {
+				return err
+			}
+			s.tellScheduled("scheduled_post_updated", p, "")
+			continue
+		}
+		if err := s.st.dropScheduled(ctx, p.ID); err != nil {
+			return err
+		}
+		s.tellScheduled("scheduled_post_deleted", p, "")
+	}
+	return nil
+}
+
+func (s *Server) sendOne(ctx context.Context, p *scheduledPost) error {
+	c, err := s.channel(ctx, p.ChannelID)
+	if err != nil {
+		return err
+	}
+	if err := s.mustReadChannel(ctx, &session{UserID: p.UserID}, p.ChannelID); err != nil {
+		return err
+	}
+	_, err = s.storePost(ctx, &post{UserID: p.UserID, ChannelID: p.ChannelID, RootID: p.RootID, Message: p.Message, Props: p.Props, FileIDs: p.FileIDs}, c, false)
+	return err
+}

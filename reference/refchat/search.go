@@ -1,0 +1,399 @@
+package refchat
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// postSearch is one question to the full-text index: for words of messages, or for hashtags.
+type postSearch struct {
+	hashtags    bool
+	words, not  []searchWord
+	any         bool     // of the words instead of all
+	in, notIn   []string // channels
+	from, notBy []string // users
+	dates       []dateRange
+	deleted     bool // also in archived channels
+}
+
+// searchWord is a word, a beginning of words, or a phrase of several.
+type searchWord struct {
+	words  []string
+	prefix bool
+}
+
+// dateRange restricts the time of posts in milliseconds, both ends included; not turns it around.
+type dateRange struct {
+	from, to int64
+	not      bool
+}
+
+// postFilters are the filters of a search's modifiers, by name as typed.
+type postFilters struct {
+	in, notIn, from, notFrom []string
+	dates                    []dateRange
+}
+
+// parsePostSearch parses a user's search: words, "phrases", beginnings*, #hashtags, each excluded by a leading -, and
+// modifiers such as from:ann, in:town-square or before:2024-05-01, whose days begin offset seconds east of Greenwich.
+func parsePostSearch(text string, offset int) (words, not, tags, notTags []searchWord, f postFilters) {
+	var list []string
+	rest := text
+	for rest != "" {
+		before, after, quoted := strings.Cut(rest, `"`)
+		phrase, next, closed := strings.Cut(after, `"`)
+		if !quoted || !closed {
+			list = append(list, strings.Fields(strings.ReplaceAll(rest, `"`, " "))...)
+			break
+		}
+		sign := ""
+		if b, cut := strings.CutSuffix(before, "-"); cut {
+			before, sign = b, "-"
+		}
+		list = append(append(list, strings.Fields(before)...), sign+`"`+phrase)
+		rest = next
+	}
+	for i := 0; i < len(list); i++ {
+		w, minus := strings.CutPrefix(list[i], "-")
+		if name, value, ok := strings.Cut(w, ":"); ok && isModifier(name) {
+			if value == "" && i+1 < len(list) { // "from: ann"
+				i++
+				value = list[i]
+			}
+			if value != "" {
+				f.add(strings.ToLower(name), value, minus, offset)
+				continue
+			}
+		}
+		phrase, isPhrase := strings.CutPrefix(w, `"`)
+		hashtag := !isPhrase && strings.HasPrefix(w, "#") && len(w) > 2
+		x := searchWord{words: strings.FieldsFunc(phrase, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })}
+		x.prefix = !isPhrase && strings.HasSuffix(w, "*")
+		if len(x.words) == 0 {
+			continue
+		}
+		to := &words
+		switch {
+		case hashtag && minus:
+			to = &notTags
+		case hashtag:
+			to = &tags
+		case minus:
+			to = &not
+		}
+		if isPhrase || len(x.words) == 1 {
+			*to = append(*to, x)
+			continue
+		}
+		for _, one := range x.words { // "ship-shape" is two words
+			*to = append(*to, searchWord{words: []string{one}})
+		}
+	}
+	return words, not, tags, notTags, f
+}
+
+func isModifier(name string) bool {
+	return slices.Contains([]string{"from", "in", "channel", "before", "after", "on"}, strings.ToLower(name))
+}
+
+const day = 24 * time.Hour
+
+func (f *postFilters) add(name, value string, minus bool, offset int) {
+	switch name {
+	case "in", "channel":
+		if minus {
+			f.notIn = append(f.notIn, value)
+		} else {
+			f.in = append(f.in, value)
+		}
+		return
+	case "from":
+		if minus {
+			f.notFrom = append(f.notFrom, value)
+		} else {
+			f.from = append(f.from, value)
+		}
+		return
+	}
+	at, err := time.ParseInLocation("2006-1-2", value, time.FixedZone("", offset))
+	if err != nil {
+		return
+	}
+	d := dateRange{not: minus, from: at.UnixMilli(), to: at.Add(day).UnixMilli() - 1}
+	switch name {
+	case "before":
+		d.from, d.to = 0, at.UnixMilli()-1
+	case "after":
+		d.from, d.to = at.Add(day).UnixMilli(), 1<<62
+	}
+	f.dates = append(f.dates, d)
+}
+
+// innoStopWords are the words that InnoDB's full-text indexes leave out by default; a search for one would find
+// nothing.
+var innoStopWords = strings.Fields("a about an are as at be by com de en for from how i in is it la of on or that the this to was what when where who will with und www")
+
+// expression writes a search for an engine's full-text index; "" finds nothing.
+func (x *postSearch) expression(eng engine) string {
+	if eng == mysqlEngine {
+		return x.boolean()
+	}
+	one := func(w searchWord) string {
+		if w.prefix {
+			return w.words[0] + ":*"
+		}
+		if len(w.words) > 1 {
+			return "(" + strings.Join(w.words, " <-> ") + ")"
+		}
+		return w.words[0]
+	}
+	join := func(list []searchWord, op string) string {
+		var parts []string
+		for _, w := range list {
+			parts = append(parts, one(w))
+		}
+		return strings.Join(parts, op)
+	}
+	op := " & "
+	if x.any {
+		op = " | "
+	}
+	var parts []string
+	if len(x.words) > 0 {
+		parts = append(parts, "("+join(x.words, op)+")")
+	}
+	if len(x.not) > 0 {
+		parts = append(parts, "!("+join(x.not, " | ")+")")
+	}
+	return strings.Join(parts, " & ")
+}
+
+// boolean is expression in the language of MATCH ... AGAINST (... IN BOOLEAN MODE).
+func (x *postSearch) boolean() string {
+	var parts []string
+	for _, w := range x.words {
+		text := w.words[0]
+		switch {
+		case len(w.words) > 1:
+			text = `"` + strings.Join(w.words, " ") + `"`
+		case w.prefix:
+			text += "*"
+		case !x.hashtags && slices.Contains(innoStopWords, strings.ToLower(text)):
+			continue
+		}
+		if !x.any {
+			text = "+" + text
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	for _, w := range x.not {
+		parts = append(parts, `-"`+strings.Join(w.words, " ")+`"`)
+	}
+	return strings.Join(parts, " ")
+}
+
+// searchPosts finds the newest 100 posts that match, in the user's channels of the team (all teams if "").
+func (st *store) searchPosts(ctx context.Context, userID, teamID string, x *postSearch) (list []*post, err error) {
+	defer st.timed("PostStore.Search", &err)()
+	clause := "WHERE p.deleteat = 0 AND p.type NOT LIKE 'system_%'"
+	var args []any
+	ids := func(column string, list []string, not bool) string {
+		cond, more := st.anyOf(column, list)
+		args = append(args, more...)
+		if not {
+			return " AND NOT (" + cond + ")"
+		}
+		return " AND " + cond
+	}
+	if len(x.from) > 0 || len(x.notBy) > 0 {
+		clause += " AND p.userid IN (SELECT u.id FROM users u, teammembers tm WHERE u.id = tm.userid"
+		if teamID != "" {
+			clause += " AND tm.teamid = ?"
+			args = append(args, teamID)
+		}
+		if len(x.from) > 0 {
+			clause += ids("u.id", x.from, false)
+		}
+		if len(x.notBy) > 0 {
+			clause += ids("u.id", x.notBy, true)
+		}
+		clause += ")"
+	}
+	clause += " AND p.channelid IN (SELECT c.id FROM channels c, channelmembers m WHERE c.id = m.channelid AND m.userid = ?"
+	args = append(args, userID)
+	if teamID != "" {
+		clause += " AND (c.teamid = ? OR c.teamid = '')"
+		args = append(args, teamID)
+	}
+	if !x.deleted {
+		clause += " AND c.deleteat = 0"
+	}
+	if len(x.in) > 0 {
+		clause += ids("c.id", x.in, false)
+	}
+	if len(x.notIn) > 0 {
+		clause += ids("c.id", x.notIn, true)
+	}
+	clause += ")"
+	var dates strings.Builder
+	for _, d := range x.dates {
+		dates.WriteString(map[bool]string{false: " AND p.createat BETWEEN ? AND ?", true: " AND p.createat NOT BETWEEN ? AND ?"}[d.not])
+		args = append(args, d.from, d.to)
+	}
+	clause += dates.String()
+	column := "p.message"
+	if x.hashtags {
+		column = "p.hashtags"
+	}
+	if len(x.words) > 0 || len(x.not) > 0 {
+		expr := x.expression(st.eng)
+		if expr == "" {
+			return nil, nil
+		}
+		if st.eng == postgresEngine {
+			clause += " AND to_tsvector('english', " + column + ") @@ to_tsquery('english', ?)"
+		} else {
+			clause += " AND MATCH (" + column + ") AGAINST (? IN BOOLEAN MODE)"
+		}
+		args = append(args, expr)
+	}
+	return st.selectPosts(ctx, true, clause+" ORDER BY p.createat DESC LIMIT 100", args...)
+}
+
+func (s *Server) searchPostsInTeam(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	return s.searchPosts(q, id)
+}
+
+func (s *Server) searchPostsInAllTeams(q *request) error { return s.searchPosts(q, "") }
+
+func (s *Server) searchPosts(q *request, teamID string) error {
+	var in struct {
+		Terms          string `json:"terms"`
+		IsOrSearch     bool   `json:"is_or_search"`
+		TimeZoneOffset int    `json:"time_zone_offset"`
+		Page           int    `json:"page"`
+		IncludeDeleted bool   `json:"include_deleted_channels"`
+	}
+	if err := q.decode(&in, "search"); err != nil || strings.TrimSpace(in.Terms) == "" {
+		return errBody("terms")
+	}
+	ctx := q.r.Context()
+	words, not, tags, notTags, f := parsePostSearch(in.Terms, in.TimeZoneOffset)
+	base := postSearch{any: in.IsOrSearch, dates: f.dates, deleted: in.IncludeDeleted}
+	if err := s.resolve(ctx, q.sess.UserID, teamID, &f, &base); err != nil {
+		return err
+	}
+	var asked []postSearch
+	if len(words)+len(not) > 0 {
+		x := base
+		x.words, x.not = words, not
+		asked = append(asked, x)
+	}
+	if len(tags)+len(notTags) > 0 {
+		x := base
+		x.hashtags, x.words, x.not = true, tags, notTags
+		asked = append(asked, x)
+	}
+	if asked == nil && len(f.in)+len(f.notIn)+len(f.from)+len(f.notFrom)+len(f.dates) > 0 {
+		asked = append(asked, base)
+	}
+	var found []*post
+	if in.Page > 0 {
+		asked = nil // the database search has one page
+	}
+	for i := range asked {
+		list, err := s.st.searchPosts(ctx, q.sess.UserID, teamID, &asked[i])
+		if err != nil { // the real server answers that it found nothing
+			return errStore("post.search", err)
+		}
+		for _, p := range list {
+			if !asked[i].hashtags || p.hasTag(tags) {
+				found = append(found, p)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *post) int { return cmp.Compare(b.CreateAt, a.CreateAt) })
+	found = slices.CompactFunc(found, func(a, b *post) bool { return a.ID == b.ID })
+	l, err := s.listOf(ctx, found, false, true)
+	if err != nil {
+		return err
+	}
+	q.w.Header().Set("Cache-Control", "no-cache, no-store, must-revalidate")
+	return q.reply(http.StatusOK, struct {
+		*postList
+		Matches map[string][]string `json:"matches"`
+	}{postList: l})
+}
+
+// hasTag reports whether one of the post's hashtags is exactly one of those; the index has only their words.
+func (p *post) hasTag(tags []searchWord) bool {
+	for tag := range strings.FieldsSeq(p.Hashtags) {
+		for _, w := range tags {
+			if strings.EqualFold(strings.TrimPrefix(tag, "#"), strings.Join(w.words, "-")) || w.prefix && strings.HasPrefix(strings.ToLower(tag[1:]), strings.ToLower(w.words[0])) {
+				return true
+			}
+		}
+	}
+	return len(tags) == 0
+}
+
+// resolve turns the names in filters into ids; an unknown name finds nothing.
+func (s *Server) resolve(ctx context.Context, userID, teamID string, f *postFilters, x *postSearch) error {
+	for _, r := range []struct {
+		names []string
+		ids   *[]string
+		find  func(string) (string, error)
+	}{
+		{f.in, &x.in, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
+		{f.notIn, &x.notIn, func(n string) (string, error) { return s.channelNamed(ctx, userID, teamID, n) }},
+		{f.from, &x.from, func(n string) (string, error) { return s.userNamed(ctx, n) }},
+		{f.notFrom, &x.notBy, func(n string) (string, error) { return s.userNamed(ctx, n) }},
+	} {
+		for _, name := range r.names {
+			id, err := r.find(strings.ToLower(name))
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return errStore("post.search", err)
+			}
+			*r.ids = append(*r.ids, cmp.Or(id, name))
+		}
+	}
+	return nil
+}
+
+func (s *Server) userNamed(ctx context.Context, name string) (string, error) {
+	u, err := s.st.userByName(ctx, strings.TrimPrefix(name, "@"))
+	if err != nil {
+		return "", err
+	}
+	return u.ID, nil
+}
+
+// channelNamed finds a channel by its name, or by @name the direct one with a user.
+func (s *Server) channelNamed(ctx context.Context, userID, teamID, name string) (string, error) {
+	if other, ok := strings.CutPrefix(name, "@"); ok {
+		id, err := s.userNamed(ctx, other)
+		if err != nil {
+			return "", err
+		}
+		teamID, name = "", directName(userID, id)
+	}
+	c, err := s.st.channelByName(ctx, teamID, name)
+	if err != nil {
+		return "", err
+	}
+	return c.ID, nil
+}

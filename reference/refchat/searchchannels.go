@@ -1,0 +1,184 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strings"
+	"unicode"
+)
+
+// likeTerm escapes a search term for LIKE ... ESCAPE '!'.
+func likeTerm(term string) string {
+	return strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(term))
+}
+
+// matching returns a condition that a channel's name, display name or purpose contains the term, or words that begin
+// like its words.
+func (st *store) matching(term string) (string, []any) {
+	words := strings.FieldsFunc(term, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	if strings.TrimSpace(term) == "" {
+		return "", nil
+	}
+	like := "%" + likeTerm(term) + "%"
+	cond := "lower(c.name) LIKE ? ESCAPE '!' OR lower(c.displayname) LIKE ? ESCAPE '!' OR lower(c.purpose) LIKE ? ESCAPE '!'"
+	args := []any{like, like, like}
+	if len(words) > 0 {
+		if st.eng == postgresEngine {
+			cond += " OR to_tsvector('english', c.name || ' ' || c.displayname || ' ' || c.purpose) @@ to_tsquery('english', ?)"
+			args = append(args, strings.Join(words, ":* & ")+":*")
+		} else {
+			cond += " OR MATCH (c.name, c.displayname, c.purpose) AGAINST (? IN BOOLEAN MODE)"
+			args = append(args, "+"+strings.Join(words, "* +")+"*")
+		}
+	}
+	return " AND (" + cond + ")", args
+}
+
+// channelsLike finds open channels of a team.
+func (st *store) channelsLike(ctx context.Context, teamID, term string, limit int) (list []*channel, err error) {
+	defer st.timed("ChannelStore.SearchInTeam", &err)()
+	cond, more := st.matching(term)
+	return st.selectChannels(ctx, "WHERE c.teamid = ? AND c.type = 'O' AND c.deleteat = 0"+cond+" ORDER BY c.displayname LIMIT ?", append(append([]any{teamID}, more...), limit)...)
+}
+
+// allChannelsLike finds open and private channels of all teams; with a user, those of the user's teams without the
+// private ones that the user is not in.
+func (st *store) allChannelsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
+	defer st.timed("ChannelStore.SearchAllChannels", &err)()
+	clause, args := "WHERE c.type IN ('O', 'P') AND c.deleteat = 0", []any{}
+	if userID != "" {
+		clause += ` AND c.teamid IN (SELECT tm.teamid FROM teammembers tm WHERE tm.userid = ? AND tm.deleteat = 0)
+			AND (c.type = 'O' OR c.id IN (SELECT m.channelid FROM channelmembers m WHERE m.userid = ?))`
+		args = append(args, userID, userID)
+	}
+	cond, more := st.matching(term)
+	return st.selectChannels(ctx, clause+cond+" ORDER BY c.displayname LIMIT 100", append(args, more...)...)
+}
+
+// myChannelsLike finds channels of a team that a user is in, and group channels.
+func (st *store) myChannelsLike(ctx context.Context, userID, teamID, term string) (list []*channel, err error) {
+	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
+	cond, more := st.matching(term)
+	return st.selectChannels(ctx, `JOIN channelmembers m ON m.channelid = c.id WHERE (c.teamid = ? OR c.teamid = '' AND c.type = 'G') AND m.userid = ? AND c.deleteat = 0`+
+		cond+" ORDER BY c.displayname LIMIT 50", append([]any{teamID, userID}, more...)...)
+}
+
+// myDirectLike finds direct channels of a user with others of that name; their display name is the other's.
+func (st *store) myDirectLike(ctx context.Context, userID, term string) (list []*channel, err error) {
+	defer st.timed("ChannelStore.AutocompleteInTeamForSearch", &err)()
+	like := "%" + likeTerm(term) + "%"
+	list = []*channel{}
+	err = st.query(ctx, nil, func(r *sql.Rows) error {
+		c := &channel{}
+		list = append(list, c)
+		return r.Scan(&c.ID, &c.CreateAt, &c.UpdateAt, &c.DeleteAt, &c.TeamID, &c.Type, &c.DisplayName, &c.Name, &c.Header, &c.Purpose,
+			&c.LastPostAt, &c.TotalMsgCount, &c.ExtraUpdateAt, &c.CreatorID, &c.TotalMsgCountRoot, &c.DisplayName)
+	}, "SELECT "+channelColumns+`, u.username FROM channels c JOIN channelmembers m ON m.channelid = c.id JOIN channelmembers o ON o.channelid = c.id
+		JOIN users u ON u.id = o.userid WHERE c.type = 'D' AND m.userid = ? AND u.id <> ? AND (lower(u.username) LIKE ? ESCAPE '!' OR lower(u.nickname) LIKE ? ESCAPE '!') LIMIT 50`,
+		userID, userID, like, like)
+	return list, err
+}
+
+// groupsLike finds a user's group channels whose members' names contain every word of the term.
+func (st *store) groupsLike(ctx context.Context, userID, term string) (list []*channel, err error) {
+	defer st.timed("ChannelStore.SearchGroupChannels", &err)()
+	names := "array_to_string(array_agg(u.username), ', ')"
+	if st.eng == mysqlEngine {
+		names = "GROUP_CONCAT(u.username SEPARATOR ', ')"
+	}
+	args := []any{userID}
+	having := []string{"1 = 1"}
+	for word := range strings.FieldsSeq(term) {
+		having = append(having, names+" LIKE ? ESCAPE '!'")
+		args = append(args, "%"+likeTerm(word)+"%")
+	}
+	return st.selectChannels(ctx, `WHERE c.id IN (SELECT id FROM (SELECT mine.id FROM
+		(SELECT g.id FROM channels g JOIN channelmembers gm ON gm.channelid = g.id WHERE g.type = 'G' AND gm.userid = ?) mine
+		JOIN channelmembers m ON m.channelid = mine.id JOIN users u ON u.id = m.userid GROUP BY mine.id HAVING `+strings.Join(having, " AND ")+" LIMIT 50) found)", args...)
+}
+
+func searchTerm(q *request) (string, error) {
+	var in struct {
+		Term string `json:"term"`
+	}
+	err := q.decode(&in, "channel_search")
+	return in.Term, err
+}
+
+func (s *Server) searchTeamChannels(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	term, err := searchTerm(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.channelsLike(q.r.Context(), id, term, 100)
+	if err != nil {
+		return errStore("channel.search", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// searchAllChannels is for administrators, and with system_console=false for all users.
+func (s *Server) searchAllChannels(q *request) error {
+	term, err := searchTerm(q)
+	if err != nil {
+		return err
+	}
+	userID := ""
+	if q.r.URL.Query().Get("system_console") == "false" {
+		userID = q.sess.UserID
+	} else if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	list, err := s.st.allChannelsLike(q.r.Context(), userID, term)
+	if err != nil {
+		return errStore("channel.search", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) searchGroupChannels(q *request) error {
+	term, err := searchTerm(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.groupsLike(q.r.Context(), q.sess.UserID, term)
+	if err != nil {
+		return errStore("channel.search_group", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) autocompleteChannels(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.channelsLike(q.r.Context(), id, q.r.URL.Query().Get("name"), 50)
+	if err != nil {
+		return errStore("channel.autocomplete", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+// searchAutocompleteChannels offers the channels that "in:" can name.
+func (s *Server) searchAutocompleteChannels(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	ctx, term := q.r.Context(), q.r.URL.Query().Get("name")
+	list, err := s.st.myChannelsLike(ctx, q.sess.UserID, id, term)
+	if err != nil {
+		return errStore("channel.autocomplete", err)
+	}
+	direct, err := s.st.myDirectLike(ctx, q.sess.UserID, term)
+	if err != nil {
+		return errStore("channel.autocomplete", err)
+	}
+	return q.reply(http.StatusOK, append(list, direct...))
+}

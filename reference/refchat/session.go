@@ -1,0 +1,212 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"time"
+)
+
+const (
+	sessionLength   = 180 * 24 * time.Hour
+	maxAttempts     = 10              // failed logins before an account is locked
+	activityTimeout = 5 * time.Minute // between updates of a session's last activity
+)
+
+// session returns the valid session of a token, of a login or of a personal access token.
+func (s *Server) session(ctx context.Context, token string) (*session, error) {
+	if !validID(token) {
+		return nil, errSession()
+	}
+	sess, err := s.sessions.through(token, func() (*session, error) { return s.loadSession(ctx, token) })
+	if err != nil {
+		return nil, err
+	}
+	if sess.ExpiresAt > 0 && millis() > sess.ExpiresAt {
+		s.sessions.drop(token)
+		return nil, errSession()
+	}
+	return sess, nil
+}
+
+func (s *Server) loadSession(ctx context.Context, token string) (*session, error) {
+	sess, err := s.st.sessionByToken(ctx, token)
+	if errors.Is(err, sql.ErrNoRows) {
+		var owner, roles string
+		if owner, roles, err = s.st.tokenOwner(ctx, token); err == nil {
+			sess = &session{UserID: owner, Roles: roles, Token: token, Props: map[string]string{"type": "UserAccessToken"}}
+			err = s.st.saveSession(ctx, sess)
+		}
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errSession()
+	}
+	if err != nil {
+		return nil, errStore("session.get", err)
+	}
+	return sess, nil
+}
+
+// touch notes that a session is in use, at most every five minutes in the database.
+func (s *Server) touch(sess *session) {
+	now := millis()
+	if now-sess.LastActivityAt < activityTimeout.Milliseconds() {
+		return
+	}
+	c := *sess
+	c.LastActivityAt = now
+	s.sessions.set(sess.Token, &c)
+	s.background(func(ctx context.Context) {
+		if err := s.st.touchSession(ctx, sess.ID, now); err != nil {
+			s.log.Warn("updating a session", "err", err)
+		}
+	})
+}
+
+func (s *Server) login(q *request) error {
+	var in struct {
+		ID       string `json:"id"`
+		LoginID  string `json:"login_id"`
+		Password string `json:"password"`
+		DeviceID string `json:"device_id"`
+	}
+	if err := q.decode(&in, "login"); err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	s.audit(ctx, q, in.ID, "attempt - login_id="+in.LoginID)
+	if in.Password == "" {
+		return newError(http.StatusBadRequest, "api.user.login.blank_pwd.app_error", "Password field must not be blank")
+	}
+	u, err := s.st.userForLogin(ctx, in.ID, in.LoginID)
+	if errors.Is(err, sql.ErrNoRows) {
+		s.audit(ctx, q, in.ID, "failure - login_id="+in.LoginID)
+		return errLogin()
+	}
+	if err != nil {
+		return errStore("user.login", err)
+	}
+	if u.FailedAttempts >= maxAttempts {
+		return newError(http.StatusUnauthorized, "api.user.check_user_login_attempts.too_many.app_error", "Your account is locked because of too many failed password attempts. Please reset your password.")
+	}
+	if u.DeleteAt != 0 || u.IsBot || s.hash.verify(u.Password, in.Password) != nil {
+		if err := s.st.setAttempts(ctx, u.ID, u.FailedAttempts+1); err != nil {
+			return errStore("user.attempts", err)
+		}
+		s.audit(ctx, q, u.ID, "failure - login_id="+in.LoginID)
+		return errLogin()
+	}
+	if err := s.st.setAttempts(ctx, u.ID, 0); err != nil {
+		return errStore("user.attempts", err)
+	}
+	s.audit(ctx, q, u.ID, "authenticated")
+	if s.hash.outdated(u.Password) {
+		if fresh, err := s.hash.hash(in.Password); err == nil {
+			if err := s.st.setPassword(ctx, u.ID, fresh); err != nil {
+				s.log.Warn("renewing a password hash", "err", err)
+			}
+			s.invalidate(dropUser, u.ID)
+		}
+	}
+	sess := &session{UserID: u.ID, Roles: u.Roles, ExpiresAt: millis() + sessionLength.Milliseconds(), Props: map[string]string{"csrf": newID()}}
+	if err := s.st.saveSession(ctx, sess); err != nil {
+		return errStore("session.save", err)
+	}
+	s.sessions.set(sess.Token, sess)
+	s.inTeams.drop(u.ID) // a login reads the user's teams again
+	if _, err := s.teamsOfUser(ctx, u.ID); err != nil {
+		return err
+	}
+	s.audit(ctx, q, u.ID, "success")
+	s.met.logins.Inc()
+	q.w.Header().Set("Token", sess.Token)
+	if q.r.Header.Get("X-Requested-With") == "XMLHttpRequest" {
+		expires := time.UnixMilli(sess.ExpiresAt)
+		age := int(sessionLength.Seconds())
+		http.SetCookie(q.w, &http.Cookie{Name: "MMAUTHTOKEN", Value: sess.Token, Path: "/", MaxAge: age, Expires: expires, HttpOnly: true})
+		http.SetCookie(q.w, &http.Cookie{Name: "MMUSERID", Value: u.ID, Path: "/", MaxAge: age, Expires: expires})
+		http.SetCookie(q.w, &http.Cookie{Name: "MMCSRF", Value: sess.Props["csrf"], Path: "/", MaxAge: age, Expires: expires})
+	}
+	if err := s.st.termsAccepted(ctx, u.ID); err != nil {
+		return errStore("terms.get", err)
+	}
+	return q.reply(http.StatusOK, u.self())
+}
+
+func (s *Server) logout(q *request) error {
+	if q.sess != nil {
+		if err := s.st.dropSession(q.r.Context(), q.sess.ID); err != nil {
+			return errStore("session.remove", err)
+		}
+		s.invalidate(dropSession, q.sess.Token)
+	}
+	for _, name := range []string{"MMAUTHTOKEN", "MMUSERID", "MMCSRF"} {
+		http.SetCookie(q.w, &http.Cookie{Name: name, Path: "/", MaxAge: -1})
+	}
+	return q.ok()
+}
+
+// audit writes a row of the audit trail; that it cannot is logged and does not fail the request.
+func (s *Server) audit(ctx context.Context, q *request, userID, info string) {
+	var sess string
+	if q.sess != nil {
+		sess = q.sess.ID
+	}
+	_, err := s.st.exec(ctx, nil, "INSERT INTO audits (id, createat, userid, action, extrainfo, ipaddress, sessionid) VALUES (?,?,?,?,?,?,?)",
+		newID(), millis(), clip(userID, 26), clip(q.r.URL.Path, 512), clip(info, 1024), ipOf(q.r), sess)
+	if err != nil {
+		s.log.Warn("writing an audit", "err", err)
+	}
+}
+
+// clip cuts s to at most n bytes, for columns of the audit trail.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return string([]rune(s[:n-3]))
+}
+
+func (st *store) sessionByToken(ctx context.Context, token string) (x *session, err error) {
+	defer st.timed("SessionStore.Get", &err)()
+	x = &session{}
+	var props string
+	err = st.row(ctx, nil, []any{&x.ID, &x.Token, &x.CreateAt, &x.ExpiresAt, &x.LastActivityAt, &x.UserID, &x.Roles, &props},
+		"SELECT id, token, createat, expiresat, lastactivityat, userid, roles, props FROM sessions WHERE token = ?", token)
+	x.Props = textMap(props)
+	return x, err
+}
+
+// saveSession stores a new session; an empty Token is drawn.
+func (st *store) saveSession(ctx context.Context, x *session) (err error) {
+	defer st.timed("SessionStore.Save", &err)()
+	x.ID = newID()
+	if x.Token == "" {
+		x.Token = newID()
+	}
+	x.CreateAt = millis()
+	x.LastActivityAt = x.CreateAt
+	_, err = st.exec(ctx, nil, "INSERT INTO sessions (id, token, createat, expiresat, lastactivityat, userid, deviceid, roles, isoauth, expirednotify, props) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+		x.ID, x.Token, x.CreateAt, x.ExpiresAt, x.LastActivityAt, x.UserID, "", x.Roles, false, false, jsonText(x.Props))
+	return err
+}
+
+func (st *store) touchSession(ctx context.Context, id string, at int64) (err error) {
+	defer st.timed("SessionStore.UpdateLastActivityAt", &err)()
+	_, err = st.exec(ctx, nil, "UPDATE sessions SET lastactivityat = ? WHERE id = ?", at, id)
+	return err
+}
+
+func (st *store) dropSession(ctx context.Context, id string) (err error) {
+	defer st.timed("SessionStore.Remove", &err)()
+	_, err = st.exec(ctx, nil, "DELETE FROM sessions WHERE id = ?", id)
+	return err
+}
+
+func (st *store) tokenOwner(ctx context.Context, token string) (userID, roles string, err error) {
+	defer st.timed("UserAccessTokenStore.GetByToken", &err)()
+	err = st.row(ctx, nil, []any{&userID, &roles}, `SELECT t.userid, u.roles FROM useraccesstokens t JOIN users u ON u.id = t.userid
+		WHERE t.token = ? AND t.isactive = ? AND u.deleteat = 0`, token, true)
+	return userID, roles, err
+}

@@ -1,0 +1,149 @@
+package refchat
+
+import (
+	"context"
+	"net/http"
+)
+
+// A user is online by acting, and offline again when the last WebSocket has closed.
+const (
+	online            = "online"
+	offline           = "offline"
+	statusMinUpdateMS = 120_000 // between database updates of an unchanged status
+)
+
+// setOnline notes that a user acted. Changes are written to the database at once, mere activity every two minutes.
+func (s *Server) setOnline(ctx context.Context, userID string) {
+	old, gen, ok := s.statuses.get(userID)
+	if !ok {
+		list, err := s.st.statusesByIDs(ctx, []string{userID})
+		if err != nil {
+			s.log.Warn("reading a status", "err", err)
+			return
+		}
+		old = &status{UserID: userID, Status: offline}
+		if len(list) > 0 {
+			old = list[0]
+		}
+		s.statuses.put(userID, old, gen)
+	}
+	if old.Manual {
+		return
+	}
+	now := &status{UserID: userID, Status: online, LastActivityAt: millis()}
+	changed := old.Status != online
+	if !changed && now.LastActivityAt-old.LastActivityAt < statusMinUpdateMS {
+		return // the cached time stays that of the last write
+	}
+	s.statuses.set(userID, now)
+	if !changed {
+		if err := s.st.touchStatus(ctx, userID, now.LastActivityAt); err != nil {
+			s.log.Warn("updating a status", "err", err)
+		}
+		return
+	}
+	s.saveStatus(ctx, now)
+}
+
+// setOffline notes that a user's last WebSocket has gone.
+func (s *Server) setOffline(ctx context.Context, userID string) {
+	if old, _, ok := s.statuses.get(userID); ok && (old.Manual || old.Status == offline) {
+		return
+	}
+	now := &status{UserID: userID, Status: offline, LastActivityAt: millis()}
+	s.statuses.set(userID, now)
+	s.saveStatus(ctx, now)
+}
+
+func (s *Server) saveStatus(ctx context.Context, x *status) {
+	if err := s.st.saveStatus(ctx, x); err != nil {
+		s.log.Warn("saving a status", "err", err)
+	}
+	s.bus.send(busMessage{Drop: dropStatus, Key: x.UserID})
+	s.hub.publish(newEvent("status_change", broadcast{UserID: x.UserID}, eventField{"status", x.Status}, eventField{"user_id", x.UserID}))
+}
+
+// statusesOf returns a status for every id: offline for those that have none.
+func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error) {
+	out := make([]*status, 0, len(ids))
+	var missing []string
+	gens := map[string]uint64{}
+	for _, id := range ids {
+		x, gen, ok := s.statuses.get(id)
+		if ok {
+			out = append(out, x)
+		} else if _, asked := gens[id]; !asked {
+			missing = append(missing, id)
+			gens[id] = gen
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	list, err := s.st.statusesByIDs(ctx, missing)
+	if err != nil {
+		return nil, errStore("status.get", err)
+	}
+	found := map[string]*status{}
+	for _, x := range list {
+		found[x.UserID] = x
+	}
+	for _, id := range missing {
+		x := found[id]
+		if x == nil {
+			x = &status{UserID: id, Status: offline}
+		}
+		s.statuses.put(id, x, gens[id])
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func (s *Server) getStatuses(q *request) error {
+	var ids []string
+	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
+		return errBody("user_ids")
+	}
+	for _, id := range ids {
+		if !validID(id) {
+			return errBody("user_ids")
+		}
+	}
+	list, err := s.statusesOf(q.r.Context(), ids)
+	if err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) updateStatus(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	var in status
+	if err := q.decode(&in, "status"); err != nil || in.UserID != id {
+		return errBody("user_id")
+	}
+	switch in.Status {
+	case online, offline, "away", "dnd":
+	default:
+		return errBody("status")
+	}
+	x := &status{UserID: id, Status: in.Status, Manual: in.Status != online, LastActivityAt: millis()}
+	s.statuses.set(id, x)
+	s.saveStatus(q.r.Context(), x)
+	return q.reply(http.StatusOK, x)
+}
+
+func (s *Server) getStatus(q *request) error {
+	id, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	list, err := s.statusesOf(q.r.Context(), []string{id})
+	if err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, list[0])
+}

@@ -1,0 +1,405 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// slugForm matches names of teams and channels.
+var slugForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+
+// isAdmin reports whether a session is a system administrator's, who may do everything.
+func (s *Server) isAdmin(sess *session) bool {
+	return sess != nil && strings.Contains(sess.Roles, "system_admin")
+}
+
+// teamsOfUser returns the teams of a user, and whether the user administers each.
+func (s *Server) teamsOfUser(ctx context.Context, userID string) (map[string]bool, error) {
+	m, err := s.inTeams.through(userID, func() (map[string]bool, error) {
+		list, err := s.st.teamMembersOf(ctx, userID)
+		if err != nil {
+			return nil, err
+		}
+		m := make(map[string]bool, len(list))
+		for _, x := range list {
+			if x.DeleteAt == 0 {
+				m[x.TeamID] = x.SchemeAdmin
+			}
+		}
+		return m, nil
+	})
+	if err != nil {
+		return nil, errStore("team.get_member", err)
+	}
+	return m, nil
+}
+
+// mustBeInTeam allows members of a team and administrators.
+func (s *Server) mustBeInTeam(ctx context.Context, sess *session, teamID string) error {
+	if s.isAdmin(sess) {
+		return nil
+	}
+	m, err := s.teamsOfUser(ctx, sess.UserID)
+	if err != nil {
+		return err
+	}
+	if _, ok := m[teamID]; !ok {
+		return errPermission()
+	}
+	return nil
+}
+
+// mustManageTeam allows administrators of the team or the system.
+func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID string) error {
+	if s.isAdmin(sess) {
+		return nil
+	}
+	m, err := s.teamsOfUser(ctx, sess.UserID)
+	if err != nil {
+		return err
+	}
+	if !m[teamID] {
+		return errPermission()
+	}
+	return nil
+}
+
+func (s *Server) team(ctx context.Context, id string) (*team, error) {
+	t, err := s.teams.through(id, func() (*team, error) { return s.st.teamByID(ctx, id) })
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoTeam()
+	}
+	if err != nil {
+		return nil, errStore("team.get", err)
+	}
+	return t, nil
+}
+
+// defaultChannels exist in every team, and every member of the team is in them.
+var defaultChannels = []struct{ name, display string }{{"town-square", "Town Square"}, {"off-topic", "Off-Topic"}}
+
+func (s *Server) createTeam(q *request) error {
+	var t team
+	if err := q.decode(&t, "team"); err != nil {
+		return err
+	}
+	switch {
+	case len(t.Name) < 2 || !slugForm.MatchString(t.Name):
+		return newError(http.StatusBadRequest, "model.team.is_valid.url.app_error", "Invalid URL Identifier.")
+	case t.DisplayName == "" || len(t.DisplayName) > 64:
+		return newError(http.StatusBadRequest, "model.team.is_valid.name.app_error", "Invalid name.")
+	case t.Type != "O" && t.Type != "I":
+		return newError(http.StatusBadRequest, "model.team.is_valid.type.app_error", "Invalid type.")
+	}
+	ctx := q.r.Context()
+	now := millis()
+	t.ID, t.CreateAt, t.UpdateAt, t.DeleteAt, t.InviteID = newID(), now, now, 0, newID()
+	t.Description, t.CompanyName, t.AllowedDomains = clip(t.Description, 255), clip(t.CompanyName, 64), clip(t.AllowedDomains, 1000)
+	t.SchemeID, t.GroupConstrained, t.PolicyID = nil, nil, nil
+	if u, err := s.user(ctx, q.sess.UserID); err == nil && t.Email == "" {
+		t.Email = u.Email
+	}
+	err := s.st.insertTeam(ctx, &t)
+	if duplicate(err, "") {
+		return newError(http.StatusBadRequest, "app.team.save.existing.app_error", "Must call update for existing team.")
+	}
+	if err != nil {
+		return errStore("team.save", err)
+	}
+	for _, d := range defaultChannels {
+		ch := &channel{TeamID: t.ID, Type: openChannel, Name: d.name, DisplayName: d.display}
+		if err := s.st.insertChannel(ctx, ch, nil); err != nil {
+			return errStore("channel.save", err)
+		}
+	}
+	if _, err := s.joinTeam(ctx, t.ID, q.sess.UserID, true); err != nil {
+		return err
+	}
+	return q.reply(http.StatusCreated, &t)
+}
+
+func (s *Server) patchTeam(q *request) error {
+	id, err := q.idParam("team_id")
+	if err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if err := s.mustManageTeam(ctx, q.sess, id); err != nil {
+		return err
+	}
+	old, err := s.team(ctx, id)
+	if err != nil {
+		return err
+	}
+	t := *old
+	var in struct {
+		DisplayName     *string `json:"display_name"`
+		Description     *string `json:"description"`
+		AllowOpenInvite *bool   `json:"allow_open_invite"`
+	}
+	if err := q.decode(&in, "team"); err != nil {
+		return err
+	}
+	if in.DisplayName != nil {
+		t.DisplayName = clip(*in.DisplayName, 64)
+	}
+	if in.Description != nil {
+		t.Description = clip(*in.Description, 255)
+	}
+	if in.AllowOpenInvite != nil {
+		t.AllowOpenInvite = *in.AllowOpenInvite
+	}
+	t.UpdateAt = millis()
+	if err := s.st.updateTeam(ctx, &t); err != nil {
+		return errStore("team.update", err)
+	}
+	s.invalidate(dropTeam, id)
+	return q.reply(http.StatusOK, &t)
+}
+
+// joinTeam makes a user a member of a team and its default channels. Joining again changes nothing.
+func (s *Server) joinTeam(ctx context.Context, teamID, userID string, asAdmin bool) (*teamMember, error) {
+	u, err := s.user(ctx, userID)
+	if err != nil {
+		return nil, err
+	}
+	if m, err := s.st.teamMember(ctx, teamID, userID); err == nil && m.DeleteAt == 0 {
+		return m, nil
+	} else if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, errStore("team.get_member", err)
+	}
+	m := &teamMember{TeamID: teamID, UserID: userID, SchemeUser: true, SchemeAdmin: asAdmin, Roles: memberRoles("team", asAdmin)}
+	if err := s.st.saveTeamMember(ctx, m); err != nil {
+		return nil, errStore("team.save_member", err)
+	}
+	s.invalidate(dropInTeams, userID)
+	s.hub.joinTeam(userID, teamID)
+	for _, d := range defaultChannels {
+		ch, err := s.st.channelByName(ctx, teamID, d.name)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // a seeded team may do without
+		}
+		if err != nil {
+			return nil, errStore("channel.get_by_name", err)
+		}
+		kind := "system_join_channel"
+		if d.name == "town-square" {
+			kind = "system_join_team"
+		}
+		if _, err := s.joinChannel(ctx, ch, u, u.ID, asAdmin, kind); err != nil {
+			return nil, err
+		}
+	}
+	s.hub.publish(newEvent("added_to_team", broadcast{UserID: userID}, eventField{"team_id", teamID}, eventField{"user_id", userID}))
+	return m, nil
+}
+
+func (s *Server) addTeamMember(q *request) error {
+	id, err := q.idParam("team_id")
+	if err != nil {
+		return err
+	}
+	var in teamMember
+	if err := q.decode(&in, "team_member"); err != nil {
+		return err
+	}
+	if in.TeamID != id {
+		return errBody("team_id")
+	}
+	if !validID(in.UserID) {
+		return errBody("user_id")
+	}
+	m, err := s.addToTeam(q.r.Context(), q.sess, id, in.UserID)
+	if err != nil {
+		return err
+	}
+	return q.reply(http.StatusCreated, m)
+}
+
+func (s *Server) addTeamMembers(q *request) error {
+	id, err := q.idParam("team_id")
+	if err != nil {
+		return err
+	}
+	var in []teamMember
+	if err := q.decode(&in, "members"); err != nil || len(in) == 0 {
+		return newError(http.StatusBadRequest, "api.team.add_members.too_many.error", "Parameter required to add user to team.")
+	}
+	out := make([]*teamMember, 0, len(in))
+	for _, x := range in {
+		if x.TeamID != id || !validID(x.UserID) {
+			return errBody("member")
+		}
+		m, err := s.addToTeam(q.r.Context(), q.sess, id, x.UserID)
+		if err != nil {
+			return err
+		}
+		out = append(out, m)
+	}
+	return q.reply(http.StatusCreated, out)
+}
+
+// addToTeam checks the right to add a user: users may add themselves to an open team, and members
+// may add others.
+func (s *Server) addToTeam(ctx context.Context, sess *session, teamID, userID string) (*teamMember, error) {
+	t, err := s.team(ctx, teamID)
+	if err != nil {
+		return nil, err
+	}
+	if userID == sess.UserID {
+		if !t.AllowOpenInvite && s.mustBeInTeam(ctx, sess, teamID) != nil {
+			return nil, errPermission()
+		}
+	} else if err := s.mustBeInTeam(ctx, sess, teamID); err != nil {
+		return nil, err
+	}
+	return s.joinTeam(ctx, teamID, userID, false)
+}
+
+func (s *Server) getTeams(q *request) error {
+	page, per := q.page()
+	list, err := s.st.teamPage(q.r.Context(), !s.isAdmin(q.sess), page, per)
+	if err != nil {
+		return errStore("team.get_all", err)
+	}
+	return q.reply(http.StatusOK, s.sanitizeTeams(q, list))
+}
+
+// sanitizeTeams hides fields that only managers of a team may see.
+func (s *Server) sanitizeTeams(q *request, list []*team) []*team {
+	out := make([]*team, len(list))
+	for i, t := range list {
+		if s.mustManageTeam(q.r.Context(), q.sess, t.ID) != nil {
+			c := *t
+			c.Email, c.InviteID = "", ""
+			t = &c
+		}
+		out[i] = t
+	}
+	return out
+}
+
+func (s *Server) getTeam(q *request) error {
+	id, err := q.idParam("team_id")
+	if err != nil {
+		return err
+	}
+	t, err := s.team(q.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.replyTeam(q, t)
+}
+
+func (s *Server) getTeamByName(q *request) error {
+	t, err := s.st.teamByName(q.r.Context(), q.param("team_name"))
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.team.get_by_name.missing.app_error", "Unable to find the existing team.")
+	}
+	if err != nil {
+		return errStore("team.get_by_name", err)
+	}
+	return s.replyTeam(q, t)
+}
+
+func (s *Server) replyTeam(q *request, t *team) error {
+	if !t.AllowOpenInvite {
+		if err := s.mustBeInTeam(q.r.Context(), q.sess, t.ID); err != nil {
+			return err
+		}
+	}
+	return q.reply(http.StatusOK, s.sanitizeTeams(q, []*team{t})[0])
+}
+
+func (s *Server) getTeamStats(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	total, active, err := s.st.teamStats(q.r.Context(), id)
+	if err != nil {
+		return errStore("team.stats", err)
+	}
+	return q.reply(http.StatusOK, map[string]any{"team_id": id, "total_member_count": total, "active_member_count": active})
+}
+
+// teamParam returns the team_id parameter if the caller is in the team.
+func (s *Server) teamParam(q *request) (string, error) {
+	id, err := q.idParam("team_id")
+	if err != nil {
+		return "", err
+	}
+	return id, s.mustBeInTeam(q.r.Context(), q.sess, id)
+}
+
+func (s *Server) getTeamMembers(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	page, per := q.page()
+	list, err := s.st.teamMemberPage(q.r.Context(), id, page, per)
+	if err != nil {
+		return errStore("team.get_members", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) getTeamMember(q *request) error {
+	id, err := s.teamParam(q)
+	if err != nil {
+		return err
+	}
+	userID, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	m, err := s.st.teamMember(q.r.Context(), id, userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.team.get_member.missing.app_error", "No team member found for that user ID and team ID.")
+	}
+	if err != nil {
+		return errStore("team.get_member", err)
+	}
+	return q.reply(http.StatusOK, m)
+}
+
+func (s *Server) getTeamsForUser(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.teamsOf(q.r.Context(), id)
+	if err != nil {
+		return errStore("team.get_all", err)
+	}
+	return q.reply(http.StatusOK, s.sanitizeTeams(q, list))
+}
+
+func (s *Server) getTeamMembersForUser(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.teamMembersOf(q.r.Context(), id)
+	if err != nil {
+		return errStore("team.get_members", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) getTeamsUnread(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.teamsUnread(q.r.Context(), id, q.r.URL.Query().Get("exclude_team"))
+	if err != nil {
+		return errStore("team.get_unread", err)
+	}
+	return q.reply(http.StatusOK, list)
+}

@@ -1,0 +1,369 @@
+package refchat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// threadResponse is a thread as one user sees it.
+type threadResponse struct {
+	ID             string  `json:"id"`
+	ReplyCount     int64   `json:"reply_count"`
+	LastReplyAt    int64   `json:"last_reply_at"`
+	LastViewedAt   int64   `json:"last_viewed_at"`
+	Participants   []*user `json:"participants"`
+	Post           *post   `json:"post"`
+	UnreadReplies  int64   `json:"unread_replies"`
+	UnreadMentions int64   `json:"unread_mentions"`
+	IsUrgent       bool    `json:"is_urgent"`
+	DeleteAt       int64   `json:"delete_at"`
+
+	people []string // ids of the participants
+}
+
+type threadList struct {
+	Total               int64             `json:"total"`
+	TotalUnreadThreads  int64             `json:"total_unread_threads"`
+	TotalUnreadMentions int64             `json:"total_unread_mentions"`
+	Threads             []*threadResponse `json:"threads"`
+}
+
+// threadMember is the relation of a user to a thread.
+type threadMember struct {
+	postID, userID string
+	following      bool
+	viewed         int64
+	mentions       int64
+}
+
+// collapsed reports whether users have an inbox of threads, and replies are read there instead of with their channel.
+func (s *Server) collapsed() bool { return s.client.values["CollapsedThreads"] == "always_on" }
+
+// threadQuery selects the threads of a user to list.
+type threadQuery struct {
+	userID, teamID string
+	before, after  string
+	since          int64
+	per            int
+	unread         bool
+	deleted        bool
+}
+
+// getThreads is the user's inbox of followed threads.
+func (s *Server) getThreads(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	teamID, err := q.idParam("team_id")
+	if err != nil {
+		return err
+	}
+	v := q.r.URL.Query()
+	is := func(name string) bool { b, _ := strconv.ParseBool(v.Get(name)); return b }
+	t := threadQuery{userID: userID, teamID: teamID, before: v.Get("before"), after: v.Get("after"), unread: is("unread"), deleted: is("deleted"), per: 60}
+	if t.before != "" && t.after != "" {
+		return newError(http.StatusBadRequest, "api.getThreadsForUser.bad_params", "The before and after parameters exclude each other.")
+	}
+	totals, threads := !is("threadsOnly"), !is("totalsOnly")
+	if !totals && !threads {
+		return newError(http.StatusBadRequest, "api.getThreadsForUser.bad_only_params", "The totalsOnly and threadsOnly parameters exclude each other.")
+	}
+	if x := v.Get("since"); x != "" {
+		if t.since, err = strconv.ParseInt(x, 10, 64); err != nil || t.since < 0 {
+			return errURL("since")
+		}
+	}
+	for _, name := range []string{"per_page", "pageSize"} { // the second until 6.0
+		if n, err := strconv.Atoi(v.Get(name)); err == nil && n > 0 {
+			t.per = min(n, 200)
+		}
+	}
+	ctx := q.r.Context()
+	out := &threadList{Threads: []*threadResponse{}}
+	if totals {
+		if err := s.st.threadTotals(ctx, t, out); err != nil {
+			return errStore("thread.get_threads_for_user", err)
+		}
+	}
+	if threads {
+		if out.Threads, err = s.st.threadsFor(ctx, t); err != nil {
+			return errStore("thread.get_threads_for_user", err)
+		}
+		for _, x := range out.Threads {
+			if err := s.introduce(ctx, x, is("extended")); err != nil {
+				return err
+			}
+		}
+	}
+	return q.reply(http.StatusOK, out)
+}
+
+// introduce fills in a thread's participants: their profiles, or their ids alone.
+func (s *Server) introduce(ctx context.Context, x *threadResponse, extended bool) error {
+	x.Participants = make([]*user, 0, len(x.people))
+	for _, id := range x.people {
+		u := &user{ID: id}
+		if extended {
+			full, err := s.user(ctx, id)
+			if err != nil {
+				return err
+			}
+			u = full.public()
+		}
+		x.Participants = append(x.Participants, u)
+	}
+	return nil
+}
+
+// threadFor returns a thread as a follower sees it; not found if the user does not follow it.
+func (s *Server) threadFor(ctx context.Context, m *threadMember, teamID string, extended bool) (*threadResponse, error) {
+	missing := newError(http.StatusNotFound, "app.user.get_threads_for_user.not_found", "Thread not found/followed.")
+	if !m.following {
+		return nil, missing
+	}
+	x, err := s.st.threadOf(ctx, m, teamID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, errStore("thread.get_thread_for_user", err)
+	}
+	return x, s.introduce(ctx, x, extended)
+}
+
+func (s *Server) getThread(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	teamID, id, err := q.ids("team_id", "thread_id")
+	if err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	m, err := s.st.threadMember(ctx, id, userID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.user.get_thread_membership_for_user.not_found", "Thread membership not found/followed.")
+	}
+	if err != nil {
+		return errStore("thread.get_membership", err)
+	}
+	x, err := s.threadFor(ctx, m, teamID, q.r.URL.Query().Get("extended") == "true")
+	if err != nil {
+		return err
+	}
+	return q.reply(http.StatusOK, x)
+}
+
+// threadParams returns the parameters of the calls that change a user's relation to a thread, and the thread's root,
+// whose channel the caller must be in.
+func (s *Server) threadParams(q *request) (userID, teamID string, root *post, err error) {
+	if userID, err = s.own(q); err != nil {
+		return "", "", nil, err
+	}
+	teamID, id, err := q.ids("team_id", "thread_id")
+	if err != nil {
+		return "", "", nil, err
+	}
+	root, err = s.st.postByID(q.r.Context(), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", nil, errNoPost()
+	}
+	if err != nil {
+		return "", "", nil, errStore("post.get", err)
+	}
+	return userID, teamID, root, s.mustReadChannel(q.r.Context(), q.sess, root.ChannelID)
+}
+
+func (s *Server) followThread(q *request) error   { return s.setFollowing(q, true) }
+func (s *Server) unfollowThread(q *request) error { return s.setFollowing(q, false) }
+
+func (s *Server) setFollowing(q *request, on bool) error {
+	userID, teamID, root, err := s.threadParams(q)
+	if err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	if err := s.st.setFollowing(ctx, root.ID, userID, on); err != nil {
+		return errStore("thread.maintain_membership", err)
+	}
+	replies, err := s.st.replyCount(ctx, root.ID)
+	if err != nil {
+		return errStore("thread.get", err)
+	}
+	s.hub.publish(newEvent("thread_follow_changed", broadcast{UserID: userID, TeamID: teamID},
+		eventField{"reply_count", replies}, eventField{"state", on}, eventField{"thread_id", root.ID}))
+	return q.ok()
+}
+
+// readThread sets until when the user has read a thread, and lets the user follow it.
+func (s *Server) readThread(q *request) error {
+	at, err := strconv.ParseInt(q.param("timestamp"), 10, 64)
+	if err != nil || at <= 0 {
+		return errURL("timestamp")
+	}
+	userID, teamID, root, err := s.threadParams(q)
+	if err != nil {
+		return err
+	}
+	ctx := q.r.Context()
+	m, err := s.st.joinThread(ctx, root.ID, userID)
+	if err != nil {
+		return errStore("thread.maintain_membership", err)
+	}
+	before, err := s.mentionsIn(ctx, root, userID, at)
+	if err != nil {
+		return err
+	}
+	was := m.mentions
+	m.following, m.viewed, m.mentions = true, at, before
+	if err := s.st.markThread(ctx, m); err != nil {
+		return errStore("thread.mark_as_read", err)
+	}
+	x, err := s.threadFor(ctx, m, teamID, false)
+	if err != nil {
+		return err
+	}
+	s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, eventField{"channel_id", root.ChannelID},
+		eventField{"previous_unread_mentions", was}, eventField{"thread_id", root.ID}, eventField{"timestamp", at},
+		eventField{"unread_mentions", x.UnreadMentions}, eventField{"unread_replies", x.UnreadReplies}))
+	return q.reply(http.StatusOK, x)
+}
+
+// mentionsIn counts a user's mentions in the replies of a thread since a time; in a direct channel each of the
+// other's replies is one.
+func (s *Server) mentionsIn(ctx context.Context, root *post, userID string, since int64) (int64, error) {
+	c, err := s.channel(ctx, root.ChannelID)
+	if err != nil {
+		return 0, err
+	}
+	list, err := s.st.repliesSince(ctx, root.ID, since)
+	if err != nil {
+		return 0, errStore("thread.get_posts", err)
+	}
+	a, err := s.audienceOf(ctx, c.ID)
+	if err != nil {
+		return 0, errStore("channel.audience", err)
+	}
+	n := int64(0)
+	for _, p := range list {
+		if p.UserID != userID && (c.Type == directChannel || a.mentioned(p.Message, p.UserID)[userID]) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (s *Server) readAllThreads(q *request) error {
+	userID, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	teamID, err := q.idParam("team_id")
+	if err != nil {
+		return err
+	}
+	now := millis()
+	if err := s.st.markAllThreads(q.r.Context(), userID, teamID, now); err != nil {
+		return errStore("thread.mark_all_as_read", err)
+	}
+	s.hub.publish(newEvent("thread_read_changed", broadcast{UserID: userID, TeamID: teamID}, eventField{"timestamp", now}))
+	return q.ok()
+}
+
+// threadUpdated notifies each follower of a thread of a new reply, which mentions some, with the thread as that
+// follower sees it.
+func (s *Server) threadUpdated(ctx context.Context, rootID, teamID string, mentions []string) error {
+	followers, err := s.st.followersOf(ctx, rootID)
+	if err != nil {
+		return errStore("thread.get_followers", err)
+	}
+	for _, id := range followers {
+		m, err := s.st.threadMember(ctx, rootID, id)
+		if err != nil {
+			return errStore("thread.get_membership", err)
+		}
+		x, err := s.threadFor(ctx, m, teamID, true)
+		if statusOf(err) == http.StatusNotFound && err != nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		before := x.UnreadMentions
+		if before > 0 && slices.Contains(mentions, id) {
+			before--
+		}
+		s.hub.publish(newEvent("thread_updated", broadcast{UserID: id, TeamID: teamID}, eventField{"previous_unread_mentions", before},
+			eventField{"previous_unread_replies", max(x.UnreadReplies-1, 0)}, eventField{"thread", jsonText(x)}))
+	}
+	return nil
+}
+
+// threadPage selects the part of a thread that a client requests.
+type threadPage struct {
+	per      int // 0 for all
+	up       bool
+	fromPost string
+	fromAt   int64
+}
+
+// threadPageOf reads the parameters of a call for a thread; all is true without any.
+func threadPageOf(q *request) (p threadPage, all bool, err error) {
+	v := q.r.URL.Query()
+	number := func(name string) (n int64) {
+		if x := v.Get(name); x != "" && err == nil {
+			if n, err = strconv.ParseInt(x, 10, 64); err != nil || n < 0 {
+				err = errURL(name)
+			}
+		}
+		return n
+	}
+	p.per, p.fromAt = int(number("perPage")), number("fromCreateAt")
+	p.fromPost = v.Get("fromPost")
+	switch dir := v.Get("direction"); {
+	case err != nil:
+	case p.per > 200:
+		err = errURL("perPage")
+	case p.fromPost != "" && (p.fromAt == 0 || !validID(p.fromPost)):
+		err = errURL("fromPost")
+	case !slices.Contains([]string{"", "up", "down"}, dir):
+		err = errURL("direction")
+	default:
+		p.up = dir == "up"
+	}
+	return p, strings.TrimSpace(v.Get("perPage")+v.Get("fromPost")+v.Get("fromCreateAt")+v.Get("direction")) == "", err
+}
+
+// threadView returns the form in which the caller requests lists of posts, nil for all posts as
+// they come.
+func (s *Server) threadView(q *request) *threadView {
+	v := q.r.URL.Query()
+	if v.Get("collapsedThreads") != "true" || !s.collapsed() {
+		return nil
+	}
+	return &threadView{userID: q.sess.UserID, extended: v.Get("collapsedThreadsExtended") == "true"}
+}
+
+// introduceRoots fills in the profiles of those who took part in the threads of a list, if they are wanted.
+func (s *Server) introduceRoots(ctx context.Context, list []*post, as *threadView) error {
+	if as == nil || !as.extended {
+		return nil
+	}
+	for _, p := range list {
+		for i, u := range p.Participants {
+			full, err := s.user(ctx, u.ID)
+			if err != nil {
+				return err
+			}
+			p.Participants[i] = full.public()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package refchat_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"plimsoll/reference/refchat"
+)
+
+func (c *client) reply(channel string, root any, message string) obj {
+	c.t.Helper()
+	return want[obj](c, 201, "POST", "/posts", obj{"channel_id": channel, "root_id": root, "message": message})
+}
+
+// inbox returns a user's threads.
+func (w *world) inbox(c *client, query string) (ids []string, all obj) {
+	c.t.Helper()
+	all = want[obj](c, 200, "GET", "/users/me/teams/"+w.team+"/threads?"+query, nil)
+	for _, x := range all["threads"].([]any) {
+		ids = append(ids, text(x.(obj)["id"]))
+	}
+	return ids, all
+}
+
+func TestThreads(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		var roots []string
+		for i := range 3 {
+			p := w.ann.post(w.channel, fmt.Sprint("root ", i))
+			roots = append(roots, text(p["id"]))
+			w.bob.reply(w.channel, p["id"], "aye")
+			e := ann.event("thread_updated")
+			d, b := e["data"].(obj), e["broadcast"].(obj)
+			var x obj
+			if err := json.Unmarshal([]byte(text(d["thread"])), &x); err != nil {
+				t.Fatal(err)
+			}
+			if x["id"] != p["id"] || num(x["reply_count"]) != 1 || num(x["unread_replies"]) != 1 || num(d["previous_unread_replies"]) != 0 || b["user_id"] != w.ann.id || b["team_id"] != w.team {
+				t.Errorf("thread_updated %v of %v", e, x)
+			}
+			bob.event("thread_updated") // the author of the reply gets the event, too
+		}
+		w.bob.reply(w.channel, roots[0], "and you, @ann?")
+		ids, all := w.inbox(w.ann, "extended=true")
+		if !slices.Equal(ids, []string{roots[0], roots[2], roots[1]}) || num(all["total"]) != 3 || num(all["total_unread_threads"]) != 3 || num(all["total_unread_mentions"]) != 1 {
+			t.Errorf("ann's inbox %v: %v", ids, all)
+		}
+		first := all["threads"].([]any)[0].(obj)
+		if num(first["reply_count"]) != 2 || num(first["unread_replies"]) != 2 || num(first["unread_mentions"]) != 1 || first["post"].(obj)["message"] != "root 0" ||
+			len(first["participants"].([]any)) != 2 || first["participants"].([]any)[0].(obj)["username"] == nil {
+			t.Errorf("thread %v", first)
+		}
+		if ids, all = w.inbox(w.ann, "threadsOnly=true&per_page=1&before="+roots[0]); !slices.Equal(ids, roots[2:]) || num(all["total"]) != 0 {
+			t.Errorf("the page before: %v %v", ids, all)
+		}
+		if ids, _ = w.inbox(w.ann, "after="+roots[1]); !slices.Equal(ids, []string{roots[2], roots[0]}) {
+			t.Errorf("the page after: %v", ids)
+		}
+		if ids, all = w.inbox(w.ann, "totalsOnly=true"); len(ids) != 0 || num(all["total"]) != 3 {
+			t.Errorf("totals only: %v %v", ids, all)
+		}
+		if ids, _ = w.inbox(w.bob, "unread=true"); len(ids) != 0 {
+			t.Errorf("bob has unread threads %v", ids)
+		}
+		w.ann.fails(400, "api.getThreadsForUser.bad_params", "GET", "/users/me/teams/"+w.team+"/threads?before=x&after=y", nil)
+		w.ann.fails(400, "api.getThreadsForUser.bad_only_params", "GET", "/users/me/teams/"+w.team+"/threads?totalsOnly=true&threadsOnly=true", nil)
+		w.ann.fails(403, "api.context.permissions.app_error", "GET", "/users/"+w.bob.id+"/teams/"+w.team+"/threads", nil)
+
+		// Viewing the channel with a client that supports threads leaves them unread; reading one does not.
+		want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel, "collapsed_threads_supported": true})
+		at := fmt.Sprint("/users/me/teams/", w.team, "/threads/", roots[0])
+		x := want[obj](w.ann, 200, "PUT", at+"/read/"+fmt.Sprint(num(first["last_reply_at"])+1), nil)
+		if num(x["unread_replies"]) != 0 || num(x["unread_mentions"]) != 0 || x["id"] != roots[0] {
+			t.Errorf("after reading: %v", x)
+		}
+		if d := ann.event("thread_read_changed")["data"].(obj); d["thread_id"] != roots[0] || d["channel_id"] != w.channel || num(d["unread_replies"]) != 0 || num(d["previous_unread_mentions"]) != 1 {
+			t.Errorf("thread_read_changed %v", d)
+		}
+		if ids, _ = w.inbox(w.ann, "unread=true"); !slices.Equal(ids, []string{roots[2], roots[1]}) {
+			t.Errorf("unread after reading one: %v", ids)
+		}
+		if _, all = w.inbox(w.ann, "threadsOnly=true"); num(all["threads"].([]any)[0].(obj)["unread_replies"]) != 0 || num(all["threads"].([]any)[1].(obj)["unread_replies"]) != 1 {
+			t.Errorf("unread replies after reading one: %v", all)
+		}
+		x = want[obj](w.ann, 200, "PUT", at+"/read/1", nil) // unread again
+		if num(x["unread_replies"]) != 2 || num(x["unread_mentions"]) != 1 {
+			t.Errorf("read until long ago: %v", x)
+		}
+		w.ann.fails(400, "api.context.invalid_url_param.app_error", "PUT", at+"/read/0", nil)
+		want[obj](w.ann, 200, "PUT", "/users/me/teams/"+w.team+"/threads/read", nil)
+		if d := ann.event("thread_read_changed"); d["data"].(obj)["thread_id"] != roots[0] { // of read/1
+			t.Errorf("thread_read_changed %v", d)
+		}
+		if d := ann.event("thread_read_changed")["data"].(obj); d["thread_id"] != nil || num(d["timestamp"]) == 0 {
+			t.Errorf("thread_read_changed of all: %v", d)
+		}
+		if _, all = w.inbox(w.ann, "totalsOnly=true"); num(all["total"]) != 3 || num(all["total_unread_threads"]) != 0 || num(all["total_unread_mentions"]) != 0 {
+			t.Errorf("all read: %v", all)
+		}
+
+		// Who unfollows gets no more, except a mention; who follows does.
+		want[obj](w.ann, 200, "DELETE", at+"/following", nil)
+		if d := ann.event("thread_follow_changed")["data"].(obj); d["thread_id"] != roots[0] || d["state"] != false || num(d["reply_count"]) != 2 {
+			t.Errorf("thread_follow_changed %v", d)
+		}
+		w.ann.fails(404, "app.user.get_threads_for_user.not_found", "GET", at, nil)
+		if ids, _ = w.inbox(w.ann, ""); slices.Contains(ids, roots[0]) {
+			t.Error("an unfollowed thread is in the inbox")
+		}
+		w.bob.reply(w.channel, roots[0], "anybody?")
+		for _, e := range ann.sync(1) {
+			if e["event"] == "thread_updated" {
+				t.Error("who does not follow hears of a reply")
+			}
+		}
+		want[obj](w.ann, 200, "PUT", at+"/following", nil)
+		if d := ann.event("thread_follow_changed")["data"].(obj); d["state"] != true {
+			t.Errorf("thread_follow_changed %v", d)
+		}
+		if x := want[obj](w.ann, 200, "GET", at+"?extended=true", nil); num(x["unread_replies"]) != 0 || num(x["reply_count"]) != 3 {
+			t.Errorf("followed again: %v", x)
+		}
+		w.admin.fails(404, "app.user.get_thread_membership_for_user.not_found", "GET", at, nil)
+
+		// An older client views the channel: its threads are read.
+		w.bob.reply(w.channel, roots[1], "hm")
+		want[obj](w.ann, 200, "POST", "/channels/members/me/view", obj{"channel_id": w.channel})
+		if ids, _ = w.inbox(w.ann, "unread=true"); len(ids) != 0 {
+			t.Errorf("unread after the channel was seen: %v", ids)
+		}
+	})
+}
+
+// TestThreadPages reads a thread page by page, both ways.
+func TestThreadPages(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		root := w.ann.post(w.channel, "root")
+		var replies []string
+		for i := range 7 {
+			replies = append(replies, text(w.bob.reply(w.channel, root["id"], fmt.Sprint(i))["id"]))
+		}
+		page := func(query string) (ids []string, more bool, last obj) {
+			l := want[obj](w.ann, 200, "GET", "/posts/"+text(root["id"])+"/thread?"+query, nil)
+			for _, x := range l["order"].([]any) {
+				ids = append(ids, text(x))
+			}
+			if ids[0] != root["id"] {
+				t.Fatalf("a page without its root: %v", ids)
+			}
+			return ids[1:], l["has_next"] == true, l["posts"].(obj)[ids[len(ids)-1]].(obj)
+		}
+		for _, dir := range []string{"down", "up"} {
+			var got []string
+			from := ""
+			for more := true; more; {
+				ids, next, last := page("perPage=3&direction=" + dir + from)
+				got, more = append(got, ids...), next
+				from = fmt.Sprintf("&fromPost=%s&fromCreateAt=%d", last["id"], num(last["create_at"]))
+				if len(got) > 7 {
+					t.Fatal("pages without end")
+				}
+			}
+			if dir == "up" {
+				slices.Reverse(got)
+			}
+			if !slices.Equal(got, replies) {
+				t.Errorf("%s: %v, want %v", dir, got, replies)
+			}
+		}
+		for _, bad := range []string{"perPage=201", "direction=sideways", "fromPost=" + replies[0], "perPage=x"} {
+			w.ann.fails(400, "api.context.invalid_url_param.app_error", "GET", "/posts/"+text(root["id"])+"/thread?"+bad, nil)
+		}
+	})
+}
+
+// TestCollapsedLists reads a channel as a client that collapses threads.
+func TestCollapsedLists(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		old := w.ann.post(w.channel, "old")
+		asked := w.ann.post(w.channel, "asked")
+		w.bob.reply(w.channel, asked["id"], "aye")
+		w.bob.reply(w.channel, asked["id"], "sir")
+		last := w.ann.post(w.channel, "last")
+		at := "/channels/" + w.channel + "/posts?collapsedThreads=true&"
+		for query, wanted := range map[string][]any{
+			at + "per_page=3": {last["id"], asked["id"], old["id"]},
+			at + "since=" + fmt.Sprint(num(asked["create_at"])):                                                    {last["id"], asked["id"]},
+			at + "before=" + text(last["id"]) + "&per_page=1":                                                      {asked["id"]},
+			at + "after=" + text(old["id"]) + "&per_page=2":                                                        {last["id"], asked["id"]},
+			"/users/me/channels/" + w.channel + "/posts/unread?limit_before=3&limit_after=3&collapsedThreads=true": {last["id"], asked["id"], old["id"]},
+			"/channels/" + w.channel + "/posts?collapsedThreads=true&collapsedThreadsExtended=true&per_page=2":     {last["id"], asked["id"]},
+		} {
+			l := want[obj](w.ann, 200, "GET", query, nil)
+			if got := l["order"].([]any); !slices.Equal(got, wanted) || len(l["posts"].(obj)) != len(wanted) {
+				t.Errorf("%s: %v with %d posts, want %v", query, got, len(l["posts"].(obj)), wanted)
+				continue
+			}
+			p := l["posts"].(obj)[text(asked["id"])].(obj)
+			people, _ := p["participants"].([]any)
+			if num(p["reply_count"]) != 2 || num(p["last_reply_at"]) == 0 || p["is_following"] != true || len(people) == 0 {
+				t.Errorf("%s: thread %v", query, p)
+			}
+		}
+		if l := want[obj](w.bob, 200, "GET", at+"before="+text(asked["id"])+"&per_page=1", nil); l["next_post_id"] != asked["id"] {
+			t.Errorf("the cursors name no root: %v", l)
+		}
+	})
+}
+
+// Of two first replies at once both count.
+func TestFirstRepliesAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		// So that the transactions overlap.
+		w := newWorld(t, refchat.Config{DSN: dsn, Faults: []string{"slow-query:20ms"}})
+		root := w.ann.post(w.channel, "root")
+		var wg sync.WaitGroup
+		for _, c := range []*client{w.ann, w.bob} {
+			wg.Go(func() {
+				if a := c.send("POST", "/posts", obj{"channel_id": w.channel, "root_id": root["id"], "message": "aye"}); a.status != 201 {
+					t.Errorf("status %d: %s", a.status, a.body)
+				}
+			})
+		}
+		wg.Wait()
+		x := want[obj](w.ann, 200, "GET", "/users/me/teams/"+w.team+"/threads/"+text(root["id"]), nil)
+		if num(x["reply_count"]) != 2 || len(x["participants"].([]any)) != 2 {
+			t.Errorf("after two replies: %v", x)
+		}
+	})
+}

@@ -1,0 +1,441 @@
+package refchat
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	nameForm  = regexp.MustCompile(`^[a-z][a-z0-9._-]{2,21}$`)
+	emailForm = regexp.MustCompile(`^[^\s@]+@[^\s@]+$`)
+)
+
+// self returns the user as the user may see it: without the password.
+func (u *user) self() *user {
+	c := *u
+	c.Password = ""
+	c.FailedAttempts = 0
+	return &c
+}
+
+// public returns the user as others see it.
+func (u *user) public() *user {
+	c := *u.self()
+	c.NotifyProps = nil
+	c.EmailVerified, c.AllowMarketing = false, false
+	c.LastPasswordUpdate = 0
+	return &c
+}
+
+func publicUsers(list []*user) []*user {
+	out := make([]*user, len(list))
+	for i, u := range list {
+		out[i] = u.public()
+	}
+	return out
+}
+
+// newUser returns a user with the initial values.
+func newUser(name, email, password string) *user {
+	now := millis()
+	return &user{ID: newID(), CreateAt: now, UpdateAt: now, Username: name, Email: email, Password: password, Roles: "system_user",
+		Locale: "en", LastPasswordUpdate: now, Props: map[string]string{},
+		Timezone: map[string]string{"automaticTimezone": "", "manualTimezone": "", "useAutomaticTimezone": "true"},
+		NotifyProps: map[string]string{"email": "true", "push": "mention", "desktop": "mention", "desktop_sound": "true",
+			"mention_keys": "", "channel": "true", "push_status": "away", "comments": "never", "first_name": "false"}}
+}
+
+func (s *Server) ensureAdmin(ctx context.Context) error {
+	there, err := s.st.userByName(ctx, s.cfg.AdminUser)
+	if err == nil && !loopback(s.cfg.Listen) && s.hash.verify(there.Password, DefaultAdminPassword) == nil {
+		return fmt.Errorf("-listen %s: %w: the account %s was made with it; change it there, or name another with -admin", s.cfg.Listen, errOpen, s.cfg.AdminUser)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	hash, err := s.hash.hash(s.cfg.AdminPassword)
+	if err != nil {
+		return err
+	}
+	u := newUser(s.cfg.AdminUser, s.cfg.AdminUser+"@localhost", hash)
+	u.Roles = "system_admin system_user"
+	u.EmailVerified = true
+	err = s.st.insertUser(ctx, nil, u)
+	if duplicate(err, "") {
+		return nil // another server on this database was first
+	}
+	return err
+}
+
+func (s *Server) user(ctx context.Context, id string) (*user, error) {
+	u, err := s.users.through(id, func() (*user, error) { return s.st.userByID(ctx, id) })
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, errNoUser()
+	}
+	if err != nil {
+		return nil, errStore("user.get", err)
+	}
+	return u, nil
+}
+
+func (s *Server) createUser(q *request) error {
+	var in user
+	if err := q.decode(&in, "user"); err != nil {
+		return err
+	}
+	in.Username, in.Email = strings.ToLower(in.Username), strings.ToLower(in.Email)
+	switch {
+	case !nameForm.MatchString(in.Username):
+		return newError(http.StatusBadRequest, "model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+	case len(in.Email) > 128 || !emailForm.MatchString(in.Email):
+		return newError(http.StatusBadRequest, "model.user.is_valid.email.app_error", "Invalid email.")
+	case len(in.Password) < 5 || len(in.Password) > 72:
+		return newError(http.StatusBadRequest, "api.user.check_user_password.invalid.app_error", "Your password must contain at least 5 characters.")
+	}
+	hash, err := s.hash.hash(in.Password)
+	if err != nil {
+		return err
+	}
+	u := newUser(in.Username, in.Email, hash)
+	u.Nickname, u.FirstName, u.LastName, u.Position = clip(in.Nickname, 64), clip(in.FirstName, 64), clip(in.LastName, 64), clip(in.Position, 128)
+	if err := s.saveNewUser(s.st.insertUser(q.r.Context(), nil, u)); err != nil {
+		return err
+	}
+	s.hub.publish(newEvent("new_user", broadcast{}, eventField{"user_id", u.ID}))
+	return q.reply(http.StatusCreated, u.self())
+}
+
+// saveNewUser turns the store's answer to an insertion of a user into the API's.
+func (s *Server) saveNewUser(err error) error {
+	switch {
+	case duplicate(err, "username"):
+		return newError(http.StatusBadRequest, "app.user.save.username_exists.app_error", "An account with that username already exists.")
+	case duplicate(err, "email"):
+		return newError(http.StatusBadRequest, "app.user.save.email_exists.app_error", "An account with that email already exists.")
+	case err != nil:
+		return errStore("user.save", err)
+	}
+	return nil
+}
+
+func (s *Server) getUser(q *request) error {
+	id, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	u, err := s.user(q.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if id == q.sess.UserID {
+		if err := s.st.termsAccepted(q.r.Context(), id); err != nil {
+			return errStore("terms.get", err)
+		}
+	}
+	if q.notModified(s.cfg.Version + "." + u.ID + "." + strconv.FormatInt(u.UpdateAt, 10) + ".0.true.true.0") {
+		return nil
+	}
+	if id == q.sess.UserID || s.isAdmin(q.sess) {
+		return q.reply(http.StatusOK, u.self())
+	}
+	return q.reply(http.StatusOK, u.public())
+}
+
+func (s *Server) getUserByUsername(q *request) error {
+	u, err := s.st.userByName(q.r.Context(), q.param("username"))
+	if errors.Is(err, sql.ErrNoRows) {
+		return newError(http.StatusNotFound, "app.user.get_by_username.app_error", "Unable to find an existing account matching your username for this team. This team may require an invite from the team owner to join.")
+	}
+	if err != nil {
+		return errStore("user.get_by_username", err)
+	}
+	return q.reply(http.StatusOK, u.public())
+}
+
+func (s *Server) getUsers(q *request) error {
+	v := q.r.URL.Query()
+	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
+	ctx := q.r.Context()
+	if channelID != "" {
+		if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
+			return err
+		}
+	}
+	if teamID != "" {
+		if err := s.mustBeInTeam(ctx, q.sess, teamID); err != nil {
+			return err
+		}
+	}
+	page, per := q.page()
+	var list []*user
+	var err error
+	if outside := v.Get("not_in_channel"); outside != "" {
+		if teamID == "" {
+			return errURL("team_id")
+		}
+		if err := s.mustReadChannel(ctx, q.sess, outside); err != nil {
+			return err
+		}
+		list, err = s.st.usersOutside(ctx, teamID, outside, page, per)
+	} else {
+		list, err = s.st.userPage(ctx, teamID, channelID, page, per)
+	}
+	if err != nil {
+		return errStore("user.get_profiles", err)
+	}
+	return q.reply(http.StatusOK, publicUsers(list))
+}
+
+func (s *Server) getUsersByIDs(q *request) error {
+	var ids []string
+	if err := q.decode(&ids, "user_ids"); err != nil || len(ids) == 0 {
+		return errBody("user_ids")
+	}
+	since, _ := strconv.ParseInt(q.r.URL.Query().Get("since"), 10, 64)
+	out := make([]*user, 0, len(ids))
+	var missing []string
+	gens := map[string]uint64{}
+	for _, id := range ids {
+		u, gen, ok := s.users.get(id)
+		if !ok {
+			missing = append(missing, id)
+			gens[id] = gen
+		} else if u.UpdateAt > since {
+			out = append(out, u.public())
+		}
+	}
+	if len(missing) > 0 {
+		list, err := s.st.usersByIDs(q.r.Context(), missing)
+		if err != nil {
+			return errStore("user.get_profiles", err)
+		}
+		for _, u := range list {
+			s.users.put(u.ID, u, gens[u.ID])
+			if u.UpdateAt > since {
+				out = append(out, u.public())
+			}
+		}
+	}
+	return q.reply(http.StatusOK, out)
+}
+
+func (s *Server) getUsersByNames(q *request) error {
+	var names []string
+	if err := q.decode(&names, "usernames"); err != nil || len(names) == 0 {
+		return errBody("usernames")
+	}
+	list, err := s.st.usersByNames(q.r.Context(), names)
+	if err != nil {
+		return errStore("user.get_profiles", err)
+	}
+	return q.reply(http.StatusOK, publicUsers(list))
+}
+
+func (s *Server) autocompleteUsers(q *request) error {
+	v := q.r.URL.Query()
+	teamID, channelID := v.Get("in_team"), v.Get("in_channel")
+	ctx := q.r.Context()
+	if channelID != "" {
+		if err := s.mustReadChannel(ctx, q.sess, channelID); err != nil {
+			return err
+		}
+	}
+	if teamID != "" {
+		if err := s.mustBeInTeam(ctx, q.sess, teamID); err != nil {
+			return err
+		}
+	}
+	limit, err := strconv.Atoi(v.Get("limit"))
+	if err != nil || limit < 1 || limit > 1000 {
+		limit = 100
+	}
+	list, err := s.st.usersLike(ctx, v.Get("name"), teamID, channelID, limit)
+	if err != nil {
+		return errStore("user.search", err)
+	}
+	out := map[string]any{"users": publicUsers(list)}
+	if teamID != "" && channelID != "" { // then also users that the author could invite
+		others, err := s.st.usersBeside(ctx, v.Get("name"), teamID, channelID, limit)
+		if err != nil {
+			return errStore("user.search", err)
+		}
+		out["out_of_channel"] = publicUsers(others)
+	}
+	return q.reply(http.StatusOK, out)
+}
+
+func (s *Server) searchUsers(q *request) error {
+	var in struct {
+		Term      string `json:"term"`
+		TeamID    string `json:"team_id"`
+		ChannelID string `json:"in_channel_id"`
+		Limit     int    `json:"limit"`
+	}
+	if err := q.decode(&in, "props"); err != nil {
+		return err
+	}
+	if in.Term == "" {
+		return errBody("term")
+	}
+	if in.Limit < 1 || in.Limit > 1000 {
+		in.Limit = 100
+	}
+	ctx := q.r.Context()
+	if in.TeamID != "" {
+		if err := s.mustBeInTeam(ctx, q.sess, in.TeamID); err != nil {
+			return err
+		}
+	}
+	if in.ChannelID != "" {
+		if err := s.mustReadChannel(ctx, q.sess, in.ChannelID); err != nil {
+			return err
+		}
+	}
+	list, err := s.st.usersLike(ctx, in.Term, in.TeamID, in.ChannelID, in.Limit)
+	if err != nil {
+		return errStore("user.search", err)
+	}
+	return q.reply(http.StatusOK, publicUsers(list))
+}
+
+// getProfileImage answers with a small picture in a color of the user's name.
+func (s *Server) getProfileImage(q *request) error {
+	id, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	u, err := s.user(q.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if q.notModified(strconv.FormatInt(u.LastPictureUpdate, 10)) {
+		return nil
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(u.Username))
+	hue := h.Sum32() % 256
+	body, err := s.images.through(strconv.Itoa(int(hue)), func() ([]byte, error) {
+		pal := color.Palette{color.RGBA{uint8(hue), uint8(255 - hue), uint8(64 + hue/2), 255}, color.White}
+		img := image.NewPaletted(image.Rect(0, 0, 128, 128), pal)
+		for y := 32; y < 96; y++ {
+			for x := 32; x < 96; x++ {
+				if (x+y+int(hue))%16 < 8 {
+					img.SetColorIndex(x, y, 1)
+				}
+			}
+		}
+		var buf bytes.Buffer
+		err := png.Encode(&buf, img)
+		return buf.Bytes(), err
+	})
+	if err != nil {
+		return err
+	}
+	q.w.Header().Set("Cache-Control", "max-age=86400, private")
+	return q.write(http.StatusOK, "image/png", body)
+}
+
+func (s *Server) getPreferences(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	list, err := s.st.preferences(q.r.Context(), id)
+	if err != nil {
+		return errStore("preference.get_all", err)
+	}
+	return q.reply(http.StatusOK, list)
+}
+
+func (s *Server) updatePreferences(q *request) error {
+	id, err := s.own(q)
+	if err != nil {
+		return err
+	}
+	var list []preference
+	if err := q.decode(&list, "preferences"); err != nil || len(list) == 0 {
+		return errBody("preferences")
+	}
+	for _, p := range list {
+		if p.UserID != id {
+			return newError(http.StatusForbidden, "api.preference.update_preferences.set.app_error", "Unable to set user preferences.")
+		}
+		if p.Category == "" || len(p.Category) > 32 || len(p.Name) > 32 || len(p.Value) > 2000 {
+			return newError(http.StatusBadRequest, "model.preference.is_valid.category.app_error", "Invalid category.")
+		}
+	}
+	if err := s.st.savePreferences(q.r.Context(), list); err != nil {
+		return errStore("preference.save", err)
+	}
+	s.hub.publish(newEvent("preferences_changed", broadcast{UserID: id}, eventField{"preferences", jsonText(list)}))
+	return q.ok()
+}
+
+// own returns the user_id parameter if it is the caller's, or the caller is an administrator.
+func (s *Server) own(q *request) (string, error) {
+	id, err := q.idParam("user_id")
+	if err != nil {
+		return "", err
+	}
+	if id != q.sess.UserID && !s.isAdmin(q.sess) {
+		return "", errPermission()
+	}
+	return id, nil
+}
+
+func (s *Server) createBot(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	var in bot
+	if err := q.decode(&in, "bot"); err != nil {
+		return err
+	}
+	if !nameForm.MatchString(in.Username) {
+		return newError(http.StatusBadRequest, "model.user.is_valid.username.app_error", `Username must begin with a letter, and contain between 3 to 22 lowercase characters made up of numbers, letters, and the symbols ".", "-", and "_".`)
+	}
+	u := newUser(in.Username, in.Username+"@localhost", "")
+	u.FirstName = clip(in.DisplayName, 64)
+	u.BotDescription = clip(in.Description, 1024)
+	if err := s.saveNewUser(s.st.insertBot(q.r.Context(), u, q.sess.UserID)); err != nil {
+		return err
+	}
+	return q.reply(http.StatusCreated, bot{UserID: u.ID, Username: u.Username, DisplayName: u.FirstName, Description: u.BotDescription,
+		OwnerID: q.sess.UserID, CreateAt: u.CreateAt, UpdateAt: u.UpdateAt})
+}
+
+func (s *Server) createToken(q *request) error {
+	id, err := q.idParam("user_id")
+	if err != nil {
+		return err
+	}
+	if !s.isAdmin(q.sess) { // the real default too: only administrators, until a role is granted it
+		return errPermission()
+	}
+	var in accessToken
+	if err := q.decode(&in, "user_access_token"); err != nil {
+		return err
+	}
+	if in.Description == "" {
+		return errBody("description")
+	}
+	if _, err := s.user(q.r.Context(), id); err != nil {
+		return err
+	}
+	t := accessToken{ID: newID(), Token: newID(), UserID: id, Description: clip(in.Description, 255), IsActive: true}
+	if err := s.st.saveToken(q.r.Context(), &t); err != nil {
+		return errStore("user_access_token.save", err)
+	}
+	return q.reply(http.StatusOK, t)
+}

@@ -1,0 +1,257 @@
+package refchat_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"plimsoll/reference/refchat"
+)
+
+func TestWebSocketEvents(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		if e := bob.event("status_change"); e["data"].(obj)["status"] != "online" {
+			t.Errorf("status_change %v", e)
+		}
+		p := w.ann.post(w.channel, "ahoy @bob")
+		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
+			e := s.event("posted")
+			d := e["data"].(obj)
+			var got obj
+			if err := json.Unmarshal([]byte(text(d["post"])), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got["id"] != p["id"] || got["message"] != "ahoy @bob" || d["channel_name"] != "deck" || d["channel_display_name"] != "Deck" ||
+				d["channel_type"] != "O" || d["sender_name"] != "@ann" || d["team_id"] != w.team || d["mentions"] != `["`+w.bob.id+`"]` || d["set_online"] != true {
+				t.Errorf("%s got %v", name, e)
+			}
+			if b := e["broadcast"].(obj); b["channel_id"] != w.channel || b["user_id"] != "" || b["omit_users"] != nil {
+				t.Errorf("broadcast %v", b)
+			}
+		}
+		if e := ann.event("channel_viewed"); e["data"].(obj)["channel_id"] != w.channel {
+			t.Errorf("channel_viewed %v", e)
+		}
+		if err := ann.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{"channel_id": w.channel, "parent_id": ""}}); err != nil {
+			t.Fatal(err)
+		}
+		if e := bob.event("typing"); e["data"].(obj)["user_id"] != w.ann.id {
+			t.Errorf("typing %v", e)
+		}
+		want[obj](w.bob, 200, "POST", "/reactions", obj{"user_id": w.bob.id, "post_id": p["id"], "emoji_name": "anchor"})
+		if e := ann.event("reaction_added"); !strings.Contains(text(e["data"].(obj)["reaction"]), `"emoji_name":"anchor"`) {
+			t.Errorf("reaction_added %v", e)
+		}
+		want[obj](w.bob, 200, "DELETE", "/users/me/posts/"+text(p["id"])+"/reactions/anchor", nil)
+		ann.event("reaction_removed")
+		want[obj](w.ann, 200, "PUT", "/posts/"+text(p["id"])+"/patch", obj{"message": "avast"})
+		if e := bob.event("post_edited"); !strings.Contains(text(e["data"].(obj)["post"]), "avast") {
+			t.Errorf("post_edited %v", e)
+		}
+		want[obj](w.ann, 200, "DELETE", "/posts/"+text(p["id"]), nil)
+		bob.event("post_deleted")
+		want[obj](w.bob, 201, "POST", "/channels/direct", []string{w.ann.id, w.bob.id})
+		ann.event("direct_added")
+		// Ann did not get her own typing event, and every number came once and in order: the channel of
+		// messages holds events only up to the last one read, so a fresh connection is used.
+		fresh := w.ann.dial()
+		for i := range 20 {
+			w.bob.post(w.channel, fmt.Sprint("n", i))
+		}
+		if err := bob.conn.WriteJSON(obj{"seq": 2, "action": "user_typing", "data": obj{"channel_id": w.channel}}); err != nil {
+			t.Fatal(err)
+		}
+		var bobs []obj
+		for m := bob.next(); m["seq_reply"] != float64(2); m = bob.next() {
+			bobs = append(bobs, m)
+		}
+		bobs = append(bobs, bob.sync(1)...)
+		if slices.ContainsFunc(bobs, func(e obj) bool { return e["event"] == "typing" }) {
+			t.Error("bob heard himself type")
+		}
+		events := fresh.sync(1) // bob's typing comes before the mark
+		if got := messages(t, events); len(got) != 20 || got[0] != "n0" || got[19] != "n19" {
+			t.Errorf("ann's messages %v", got)
+		}
+		seq := int64(0)
+		for _, e := range events {
+			if e["event"] == nil {
+				continue
+			}
+			if seq++; num(e["seq"]) != seq {
+				t.Fatalf("seq %v, want %d", e["seq"], seq)
+			}
+		}
+		// A user who joins gets events from then on, one who has left no more.
+		eve := w.addUser("eve")
+		es := eve.dial()
+		want[obj](eve, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		w.ann.post(w.channel, "before")
+		want[obj](eve, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": eve.id})
+		w.ann.post(w.channel, "during")
+		want[obj](w.ann, 200, "DELETE", "/channels/"+w.channel+"/members/"+eve.id, nil)
+		w.ann.post(w.channel, "after")
+		if got := messages(t, es.sync(1)); !slices.Equal(got, []string{"during"}) {
+			t.Errorf("eve heard %v", got)
+		}
+	})
+}
+
+func TestWebSocketAuthentication(t *testing.T) {
+	dsn := database(t, "postgresql")
+	w := newWorld(t, refchat.Config{DSN: dsn})
+	s := w.anon.dialRaw()
+	if err := s.conn.WriteJSON(obj{"seq": 1, "action": "user_typing", "data": obj{}}); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.next(); m["status"] != "FAIL" || m["error"].(obj)["id"] != "api.web_socket_router.not_authenticated.app_error" {
+		t.Errorf("without a session: %v", m)
+	}
+	if err := s.conn.WriteJSON(obj{"seq": 2, "action": "authentication_challenge", "data": obj{"token": w.ann.token}}); err != nil {
+		t.Fatal(err)
+	}
+	var hello, ok bool
+	for !hello || !ok {
+		m := s.next()
+		hello = hello || m["event"] == "hello"
+		ok = ok || m["status"] == "OK" && m["seq_reply"] == float64(2)
+	}
+	if err := s.conn.WriteJSON(obj{"seq": 3, "action": "get_statuses_by_ids", "data": obj{"user_ids": []string{w.ann.id}}}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if m := s.next(); m["seq_reply"] == float64(3) {
+			if m["data"].(obj)[w.ann.id] != "online" {
+				t.Errorf("statuses %v", m)
+			}
+			break
+		}
+	}
+	if err := s.conn.WriteJSON(obj{"seq": 4, "action": "dance"}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if m := s.next(); m["seq_reply"] == float64(4) {
+			if m["status"] != "FAIL" || m["error"].(obj)["id"] != "api.web_socket_router.bad_action.app_error" {
+				t.Errorf("unknown action: %v", m)
+			}
+			break
+		}
+	}
+	bad := w.anon.dialRaw()
+	if err := bad.conn.WriteJSON(obj{"seq": 1, "action": "authentication_challenge", "data": obj{"token": strings.Repeat("a", 26)}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case m, open := <-bad.msgs:
+		if open {
+			t.Errorf("a wrong token was answered with %v", m)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a wrong token keeps its connection")
+	}
+}
+
+// TestSlowConsumer fills the queue of a connection that does not read: it is closed and the loss counted, and others
+// do not notice.
+func TestSlowConsumer(t *testing.T) {
+	w := newWorld(t, refchat.Config{DSN: database(t, "postgresql")})
+	d := websocket.Dialer{ReadBufferSize: 1024}
+	conn, _, err := d.Dial("ws"+strings.TrimPrefix(w.bob.url, "http")+"/api/v4/websocket", map[string][]string{"Authorization": {"Bearer " + w.bob.token}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ann := w.ann.dial()
+	big := strings.Repeat("x", 16000)
+	sent := 0
+	for w.anon.metric("refchat_websocket_dropped_total", "reason=overflow") == 0 {
+		if sent > 3000 {
+			t.Fatal("3000 posts of 16 kB did not fill the queue")
+		}
+		for range 50 {
+			w.ann.post(w.channel, big)
+			sent++
+		}
+	}
+	if got := messages(t, ann.sync(1)); len(got) != sent {
+		t.Errorf("ann got %d of %d posts", len(got), sent)
+	}
+	if n := w.anon.metric("mattermost_http_websockets_total"); n != 1 {
+		t.Errorf("%v connections are left, want ann's", n)
+	}
+}
+
+// TestBus runs two servers on one database: events, changes of membership and cached values cross.
+func TestBus(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		// Each needs the other's address, so the second listener's is reserved by making the second server first.
+		two, err := refchat.New(t.Context(), refchat.Config{DSN: dsn, Hash: "bcrypt:4", Listen: "127.0.0.1:0", BusListen: "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr2 := two.BusAddr()
+		two.Close()
+		w := newWorld(t, refchat.Config{DSN: dsn, BusListen: "127.0.0.1:0", BusPeers: []string{addr2}})
+		other := serve(t, refchat.Config{DSN: dsn, BusListen: addr2, BusPeers: []string{w.s.BusAddr()}})
+		bob2 := newClient(t, other)
+		bob2.token, bob2.id = w.bob.token, w.bob.id
+		sock := bob2.dial()
+		// Peers find each other with back-off: post until one arrives, then all must.
+		deadline := time.Now().Add(20 * time.Second)
+		for i := 0; ; i++ {
+			w.ann.post(w.channel, fmt.Sprint("probe", i))
+			if len(messages(t, sock.sync(i+1))) > 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("no event crossed in 20 s")
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		for i := range 50 {
+			w.ann.post(w.channel, fmt.Sprint("m", i))
+		}
+		var got []string
+		for len(got) == 0 || got[len(got)-1] != "m49" {
+			if m := messages(t, []obj{sock.event("posted")}); len(m) == 1 && strings.HasPrefix(m[0], "m") {
+				got = append(got, m[0])
+			}
+		}
+		if len(got) != 50 {
+			t.Errorf("%d of 50 posts crossed: %v", len(got), got)
+		}
+		// The other way, and a membership that the second server has cached.
+		eve := w.addUser("eve")
+		eve2 := newClient(t, other)
+		eve2.token, eve2.id = eve.token, eve.id
+		eve2.fails(403, "api.context.permissions.app_error", "GET", "/channels/"+w.channel+"/posts", nil)
+		want[obj](w.ann, 201, "POST", "/teams/"+w.team+"/members", obj{"team_id": w.team, "user_id": eve.id})
+		want[obj](w.ann, 201, "POST", "/channels/"+w.channel+"/members", obj{"user_id": eve.id})
+		for eve2.send("GET", "/channels/"+w.channel+"/posts", nil).status != 200 {
+			if time.Now().After(deadline.Add(10 * time.Second)) {
+				t.Fatal("the second server still has the old membership")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		ann := w.ann.dial()
+		eve2.post(w.channel, "from the other side")
+		for {
+			if m := messages(t, []obj{ann.event("posted")}); slices.Equal(m, []string{"from the other side"}) {
+				break
+			}
+		}
+		for _, c := range []*client{w.anon, bob2} {
+			if n := c.metric("refchat_bus_received_total"); n == 0 {
+				t.Error("a server received nothing over the bus")
+			}
+		}
+	})
+}

@@ -1,0 +1,414 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/judge/verdict"
+)
+
+// AnswerFile is the name of the picture of [Document.Answer] below the directory graphs, without an ending.
+const AnswerFile = "answer"
+
+// An Answer is the picture with which a report begins. It has a panel for each verdict and in it a row for each primary
+// endpoint: the value of each arm in each block, and the differences of the pairs with their interval, over the band of
+// the margin. It may be drawn any number of times. An Answer without panels draws an empty picture.
+type Answer struct{ panels []answerPanel }
+
+// An answerPanel is the picture of one verdict.
+type answerPanel struct {
+	name, kind  string // of the database; the verdict as text
+	base, fresh string // labels of the arms
+	index       int    // of the color of the new arm
+	results     []verdict.Result
+}
+
+// Answer returns the picture of the verdicts.
+func (d Document) Answer() Answer {
+	var a Answer
+	for _, f := range d.Verdicts {
+		if len(f.Verdict.Results) == 0 {
+			continue
+		}
+		p := answerPanel{name: test(f.Name), kind: kindText(f.Verdict.Kind, f.Verdict.Indicative), results: f.Verdict.Results,
+			base: d.armLabel(baseName(d)), fresh: d.armLabel(f.Arm), index: 1}
+		for i, arm := range d.Arms {
+			if arm.Name == f.Arm && i > 0 {
+				p.index = i
+			}
+		}
+		a.panels = append(a.panels, p)
+	}
+	return a
+}
+
+// Empty reports whether there is nothing to show.
+func (a Answer) Empty() bool { return len(a.panels) == 0 }
+
+// Text describes the picture in sentences, one for each panel.
+func (a Answer) Text() []string {
+	var out []string
+	for _, p := range a.panels {
+		out = append(out, p.text(true))
+	}
+	return out
+}
+
+// brief returns the same without the single blocks.
+func (a Answer) brief() []string {
+	var out []string
+	for _, p := range a.panels {
+		out = append(out, p.text(false))
+	}
+	return out
+}
+
+func (p answerPanel) text(blocks bool) string {
+	parts := make([]string, 0, len(p.results))
+	for _, r := range p.results {
+		text := fmt.Sprintf("%s, %s %s, %s %s, difference %s, margin %s, %s", r.Name, p.base, summary(r.Endpoint, r.Base), p.fresh, summary(r.Endpoint, r.New),
+			effect(r), size(r.Endpoint, r.Margin), kindText(r.Kind, r.Indicative))
+		if n := len(r.Pairs); n > 0 && blocks {
+			each := make([]string, n)
+			for i, pair := range r.Pairs {
+				each[i] = pairText(r, pair)
+			}
+			text += " (by block: " + strings.Join(each, "; ") + ")"
+		}
+		parts = append(parts, text)
+	}
+	return fmt.Sprintf("%s: %s. %s.", p.name, p.kind, strings.Join(parts, ". "))
+}
+
+// pairText writes the difference of one pair.
+func pairText(r verdict.Result, p verdict.Pair) string {
+	v, ok := difference(r, p)
+	if !ok {
+		return dash
+	}
+	text := percent(v / 100)
+	if r.Absolute {
+		text = signed(v, 2) + " pp"
+	}
+	switch {
+	case p.BaseCensored && p.NewCensored:
+		return dash
+	case p.BaseCensored:
+		return "at most " + text
+	case p.NewCensored:
+		return "at least " + text
+	}
+	return text
+}
+
+// difference returns that of a pair in percent or points; false where it is not known.
+func difference(r verdict.Result, p verdict.Pair) (float64, bool) {
+	v := p.New - p.Base
+	if !r.Absolute {
+		v = 100 * (p.New/p.Base - 1)
+	}
+	return v, known(v)
+}
+
+// Sizes of a panel in its own units. A window of 400 pixels shows one at its own size.
+const (
+	answerWidth  = 376
+	answerGap    = 28 // between panels
+	answerHead   = 44
+	answerRow    = 62
+	answerLine   = 24 // a row without pairs
+	answerFoot   = 16
+	plotTop      = 18 // of the two plots, below the top of a row
+	plotHeight   = 36
+	valuesLeft   = 44
+	valuesWidth  = 122
+	changesLeft  = 214
+	changesWidth = 116
+	spanAt       = 350 // where the interval stands
+	answerText   = 11.0
+	answerSmall  = 9.5
+)
+
+// A shape is a piece of a drawing. Kind is line, rect, disc, diamond or text; a line goes from X, Y to X2, Y2, a rect
+// likewise. Class names its look: see answerStyle and answerLook.
+type shape struct {
+	kind, class  string
+	x, y, x2, y2 float64
+	r            float64 // of a disc or diamond; the size of a text
+	text         string
+	anchor       string // of a text: "", middle or end
+	tail, look   string // more text behind it, and its class
+}
+
+func textAt(class string, x, y, size float64, text, anchor string) shape {
+	return shape{kind: "text", class: class, x: x, y: y, r: size, text: text, anchor: anchor}
+}
+
+func lineAt(class string, x, y, x2, y2 float64) shape {
+	return shape{kind: "line", class: class, x: x, y: y, x2: x2, y2: y2}
+}
+
+func rectAt(class string, x, y, x2, y2 float64) shape {
+	return shape{kind: "rect", class: class, x: x, y: y, x2: x2, y2: y2}
+}
+
+// markAt is a disc or a diamond of radius r.
+func markAt(kind, class string, x, y, r float64) shape {
+	return shape{kind: kind, class: class, x: x, y: y, r: r}
+}
+
+// height returns that of a panel.
+func (p answerPanel) height() float64 {
+	h := float64(answerHead + answerFoot)
+	for _, r := range p.results {
+		h += rowHeight(r)
+	}
+	return h
+}
+
+func rowHeight(r verdict.Result) float64 {
+	if len(r.Pairs) == 0 {
+		return answerLine
+	}
+	return answerRow
+}
+
+// shapes lays the panel out.
+func (p answerPanel) shapes() []shape {
+	var out []shape
+	add := func(s ...shape) { out = append(out, s...) }
+	fresh := fmt.Sprintf("a%d", p.index%len(palette))
+	add(textAt("strong", 0, 14, 14, short(p.name, 30), ""),
+		textAt("k-"+slug(p.kind)+" strong", answerWidth, 14, 13, strings.ToUpper(p.kind), "end"))
+	add(markAt("disc", "a0", 5, 29, 3.2), textAt("soft", 12, 33, answerSmall+1, short(p.base, 12), ""))
+	at := 12 + 6*float64(len([]rune(short(p.base, 12)))) + 12
+	add(markAt("diamond", fresh, at, 29, 4), textAt("soft", at+8, 33, answerSmall+1, short(p.fresh, 12), ""))
+	const left = changesLeft - 22
+	add(rectAt(fresh+" fill", left, 24, left+7, 34), textAt("soft", left+11, 33, answerSmall+1, "difference", ""),
+		rectAt("margin", left+72, 24, left+86, 34), textAt("soft", left+90, 33, answerSmall+1, "margin", ""),
+		lineAt("span", left+136, 24, left+136, 34), textAt("soft", left+141, 33, answerSmall+1, p.level(), ""))
+	y := float64(answerHead)
+	for _, r := range p.results {
+		add(p.row(r, y, fresh)...)
+		y += rowHeight(r)
+	}
+	add(p.blocks(y)...)
+	return out
+}
+
+// level names the interval: "95 %".
+func (p answerPanel) level() string {
+	for _, r := range p.results {
+		if r.Alpha > 0 {
+			return trim(fixed(100*(1-r.Alpha), 1)) + " %"
+		}
+	}
+	return "interval"
+}
+
+// numbers returns the blocks of the panel's pairs in order. Each has one column in all rows, so that a row that lacks a
+// pair shows which.
+func (p answerPanel) numbers() []int {
+	var out []int
+	for _, r := range p.results {
+		for _, pair := range r.Pairs {
+			out = append(out, pair.Block)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// blocks writes the numbers of the blocks below the last row.
+func (p answerPanel) blocks(y float64) []shape {
+	numbers := p.numbers()
+	n := len(numbers)
+	if n == 0 {
+		return nil
+	}
+	var out []shape
+	for i, number := range numbers {
+		if n > 12 && i%(n/6) != 0 {
+			continue
+		}
+		for _, x := range []float64{slotAt(valuesLeft, valuesWidth, i, n), slotAt(changesLeft, changesWidth, i, n)} {
+			out = append(out, textAt("soft", x, y+8, answerSmall, fmt.Sprint(number), "middle"))
+		}
+	}
+	return append(out, textAt("soft", 0, y+8, answerSmall, "block", ""),
+		textAt("soft", spanAt, y+8, answerSmall, "all", "middle"))
+}
+
+// slotAt is the middle of the i-th of n slots.
+func slotAt(left, width float64, i, n int) float64 { return left + width*(float64(i)+0.5)/float64(n) }
+
+// row draws one endpoint: its name and numbers, then both plots.
+func (p answerPanel) row(r verdict.Result, y float64, fresh string) []shape {
+	kind := kindText(r.Kind, r.Indicative)
+	change := effect(r)
+	if change == dash {
+		change = ""
+	}
+	before, after := summary(r.Endpoint, r.Base), summary(r.Endpoint, r.New)
+	if strings.HasSuffix(after, " "+r.Unit) { // the unit stands once
+		before = strings.TrimSuffix(before, " "+r.Unit)
+	}
+	values := before + " → " + after
+	if before == dash && after == dash {
+		values = ""
+	}
+	room := answerWidth - textWidth(change+"  ", kind)
+	name := short(r.Name, max(int(room/boldSign), 8))
+	if textWidth(values+" ", name) > room {
+		values = "" // the plot below names the highest and the lowest
+	}
+	out := []shape{textAt("strong", 0, y+11, answerText, name, ""), textAt("plain", answerWidth, y+11, answerText, change, "end")}
+	out[0].tail, out[0].look = values, "plain"
+	out[1].tail, out[1].look = kind, "k-"+slug(kind)+" strong"
+	if len(r.Pairs) == 0 {
+		return out
+	}
+	out = append(out, p.values(r, y+plotTop, fresh)...)
+	return append(out, p.changes(r, y+plotTop, fresh)...)
+}
+
+// Widths of a letter of a row, on average.
+const (
+	plainSign = 6.4
+	boldSign  = 7
+)
+
+// textWidth estimates the width of a plain and a bold text.
+func textWidth(plain, bold string) float64 {
+	return plainSign*float64(len([]rune(plain))) + boldSign*float64(len([]rune(bold)))
+}
+
+// values draws each arm's value in each block.
+func (p answerPanel) values(r verdict.Result, top float64, fresh string) []shape {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, pair := range r.Pairs {
+		for _, v := range []float64{pair.Base, pair.New} {
+			if known(v) {
+				lo, hi = min(lo, v), max(hi, v)
+			}
+		}
+	}
+	if !(lo <= hi) {
+		return nil
+	}
+	out := []shape{
+		textAt("soft", valuesLeft-6, top+8, answerSmall, trim(sig(hi, 3)), "end"),
+		textAt("soft", valuesLeft-6, top+plotHeight, answerSmall, trim(sig(lo, 3)), "end"),
+		lineAt("grid", valuesLeft, top+4, valuesLeft+valuesWidth, top+4),
+		lineAt("grid", valuesLeft, top+plotHeight-4, valuesLeft+valuesWidth, top+plotHeight-4),
+	}
+	if hi == lo {
+		out[1].text = ""
+		hi, lo = hi+1, lo-1
+		out[0].y = top + plotHeight/2 + 4
+		out = out[:1]
+	}
+	at := func(v float64) float64 { return top + plotHeight - 4 - (v-lo)/(hi-lo)*(plotHeight-8) }
+	numbers := p.numbers()
+	n := len(numbers)
+	for _, pair := range r.Pairs {
+		x := slotAt(valuesLeft, valuesWidth, slices.Index(numbers, pair.Block), n)
+		if known(pair.Base) && known(pair.New) {
+			out = append(out, lineAt("grid", x, at(pair.Base), x, at(pair.New)))
+		}
+		if known(pair.Base) {
+			out = append(out, markAt("disc", bound("a0", pair.BaseCensored), x, at(pair.Base), 3))
+		}
+		if known(pair.New) {
+			out = append(out, markAt("diamond", bound(fresh, pair.NewCensored), x, at(pair.New), 3.8))
+		}
+	}
+	return out
+}
+
+// bound adds the class of hollow marks if the value is only a bound.
+func bound(class string, censored bool) string {
+	if censored {
+		return class + " hollow"
+	}
+	return class
+}
+
+// changes draws the difference of each pair, their interval, and the margin behind them.
+func (p answerPanel) changes(r verdict.Result, top float64, fresh string) []shape {
+	scale, margin := 100.0, []float64{100 * (1/(1+r.Margin) - 1), 100 * r.Margin}
+	if r.Absolute {
+		scale, margin = 1, []float64{-r.Margin, r.Margin}
+	}
+	lo, hi := margin[0], margin[1]
+	take := func(v float64) {
+		if known(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	for _, pair := range r.Pairs {
+		if v, ok := difference(r, pair); ok {
+			take(v)
+		}
+	}
+	for _, v := range []float64{r.Effect, r.Lo, r.Hi} {
+		take(scale * v)
+	}
+	at := func(v float64) float64 { return top + 2 + (hi-v)/(hi-lo)*(plotHeight-4) }
+	right := float64(spanAt + 14)
+	unit := " %"
+	if r.Absolute {
+		unit = " pp"
+	}
+	out := []shape{
+		// The zone stays visible even if it is thin.
+		rectAt("margin", changesLeft, min(at(margin[1]), at(0)-1.5), right, max(at(margin[0]), at(0)+1.5)),
+		lineAt("axis", changesLeft, at(0), right, at(0)),
+		textAt("soft", changesLeft-4, min(max(at(0)+3, top+8), top+plotHeight), answerSmall, "0", "end"),
+	}
+	// The end that is farther from zero gets a label.
+	far := hi
+	if -lo > hi {
+		far = lo
+	}
+	if math.Abs(at(far)-at(0)) > 9 {
+		out = append(out, textAt("soft", changesLeft-4, min(max(at(far)+4, top+7), top+plotHeight+1), answerSmall, signed(far, farDigits(far))+unit, "end"))
+	}
+	numbers := p.numbers()
+	n := len(numbers)
+	width := min(11, 0.62*changesWidth/float64(n))
+	for _, pair := range r.Pairs {
+		v, ok := difference(r, pair)
+		if !ok {
+			continue
+		}
+		x, from, to := slotAt(changesLeft, changesWidth, slices.Index(numbers, pair.Block), n), at(0), at(v)
+		if math.Abs(from-to) < 1.2 { // no difference is seen too
+			from, to = from-0.6, from+0.6
+		}
+		out = append(out, rectAt(bound(fresh+" fill", pair.BaseCensored || pair.NewCensored), x-width/2, min(from, to), x+width/2, max(from, to)))
+	}
+	if r.HasInterval() {
+		a, b := at(scale*r.Hi), at(scale*r.Lo)
+		out = append(out, lineAt("span", spanAt, a, spanAt, b),
+			lineAt("span", spanAt-5, a, spanAt+5, a),
+			lineAt("span", spanAt-5, b, spanAt+5, b))
+	}
+	if known(r.Effect) {
+		out = append(out, markAt("diamond", fresh, spanAt, at(scale*r.Effect), 4.2))
+	}
+	return out
+}
+
+// farDigits returns the decimals of a label.
+func farDigits(v float64) int {
+	switch a := math.Abs(v); {
+	case a >= 10:
+		return 0
+	case a >= 1:
+		return 1
+	}
+	return 2
+}

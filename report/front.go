@@ -1,0 +1,308 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/judge/verdict"
+)
+
+// mostFront is how many groups of warnings, and how many actions, the first screen shows.
+const mostFront = 3
+
+// A WarningGroup is warnings of one cause. Changes reports whether their cause could change a verdict: then the group
+// stands before those that could not. Text is one sentence for all of them.
+type WarningGroup struct {
+	Cause    string   `json:"cause"`
+	Changes  bool     `json:"could_change_verdict"`
+	Text     string   `json:"text"`
+	Warnings []string `json:"warnings"`
+	rank     int
+}
+
+// The causes of warnings, in the order in which they matter: see causeRank.
+const (
+	causeIncomplete  = "incomplete"
+	causeLost        = "lost messages"
+	causeFew         = "too few blocks"
+	causeEnvironment = "environment"
+	causeMissing     = "missing pairs"
+	causeOutliers    = "outliers"
+	causeFailed      = "failed runs"
+	causeMix         = "another mix"
+	causeDelivery    = "deliveries"
+	causeBounds      = "bounds"
+	causeOrder       = "order of runs"
+	causeFindings    = "findings"
+	causeVoided      = "voided blocks"
+	causeSpread      = "spread"
+	causeNumbers     = "numbers"
+	causeSearch      = "searches"
+	causeTime        = "time"
+)
+
+var causeRank = []string{causeIncomplete, causeLost, causeFew, causeEnvironment, causeMissing, causeOutliers, causeFailed, causeMix, causeDelivery,
+	causeBounds, causeOrder, causeFindings, causeVoided, causeSpread, causeNumbers, causeSearch, causeTime}
+
+// causeText sums up several warnings of a cause; they are about %s.
+var causeText = map[string]string{
+	causeOutliers: "single pairs are far from the others (%s)",
+	causeBounds:   "some pairs are only bounds, because searches ended at limits of their own (%s)",
+	causeOrder:    "the order of the runs had an effect (%s)",
+	causeSpread:   "the runs of one arm vary more than those of the other (%s)",
+	causeMissing:  "pairs are missing or were added (%s)",
+	causeNumbers:  "the numbers look odd (%s)",
+	causeFailed:   "runs failed by the target's doing (%s)",
+	causeVoided:   "%s were voided, because runs were not valid",
+}
+
+// A notice is one warning with its cause. About names the endpoints of a result; it is empty for others.
+type notice struct {
+	cause, text string
+	about       []string
+	changes     bool
+}
+
+// groups joins notices by cause and ranks them: groups that could change a verdict first, then in the order of the
+// causes.
+func groups(notices []notice) []WarningGroup {
+	var out []WarningGroup
+	about := map[string][]string{}
+	key := func(n notice) string { return fmt.Sprint(n.cause, n.changes) }
+	for _, n := range notices {
+		i := slices.IndexFunc(out, func(g WarningGroup) bool { return g.Cause == n.cause && g.Changes == n.changes })
+		if i < 0 {
+			i = len(out)
+			out = append(out, WarningGroup{Cause: n.cause, Changes: n.changes, rank: slices.Index(causeRank, n.cause)})
+		}
+		out[i].Warnings = append(out[i].Warnings, n.text)
+		for _, a := range n.about {
+			if !slices.Contains(about[key(n)], a) {
+				about[key(n)] = append(about[key(n)], a)
+			}
+		}
+	}
+	for i := range out {
+		g := &out[i]
+		names := about[key(notice{cause: g.Cause, changes: g.Changes})]
+		format, known := causeText[g.Cause]
+		switch {
+		case len(g.Warnings) == 1:
+			g.Text = g.Warnings[0]
+		case known && len(names) > 0:
+			g.Text = fmt.Sprintf(format, strings.Join(names, "; "))
+		default:
+			g.Text = fmt.Sprintf("%s; and %s of this kind", g.Warnings[0], count(len(g.Warnings)-1, "more warning", "more warnings"))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b WarningGroup) int {
+		if a.Changes != b.Changes {
+			if a.Changes {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.rank, b.rank)
+	})
+	return out
+}
+
+// noticesOf are the warnings of verdicts: each text once, followed by the endpoints that it is about.
+func noticesOf(all []judgedAs) []notice {
+	var out []notice
+	index := map[string]int{}
+	of := map[string]string{} // the verdict that a text was last about
+	for _, j := range all {
+		for i, r := range j.verdict.Results {
+			for _, w := range r.Warnings {
+				at, seen := index[w]
+				if !seen {
+					at = len(out)
+					index[w] = at
+					out = append(out, notice{cause: causeOf(w), text: w + " ("})
+				}
+				n := &out[at]
+				switch {
+				case !seen:
+					n.text += strings.TrimSpace(j.name + " " + r.Name)
+				case of[w] == j.name:
+					n.text += ", " + r.Name
+				default:
+					n.text += "; " + strings.TrimSpace(j.name+" "+r.Name)
+				}
+				of[w] = j.name
+				n.about = append(n.about, strings.TrimSpace(j.name+" "+r.Name))
+				n.changes = n.changes || changedBy(j.verdict, i, n.cause, w)
+			}
+		}
+	}
+	for i := range out {
+		out[i].text += ")"
+	}
+	return out
+}
+
+// changedBy reports whether the subject of a warning of the i-th result could change the verdict.
+func changedBy(v verdict.Verdict, i int, cause, w string) bool {
+	switch cause {
+	case causeOutliers: // its last word is the result without them
+		return changesVerdict(v, i, verdict.Kind(w[strings.LastIndexByte(w, ' ')+1:]))
+	case causeMissing:
+		return true
+	case causeOrder: // an effect that the comparison allows for changes nothing
+		return strings.Contains(w, "cannot be told")
+	}
+	return false
+}
+
+// userNotices assign causes to the warnings about users.
+func userNotices(warnings []string) []notice {
+	var out []notice
+	for _, w := range warnings {
+		n := notice{cause: causeDelivery, text: w}
+		switch {
+		case strings.HasPrefix(w, "the target lost"):
+			n.cause, n.changes = causeLost, true
+		case strings.HasPrefix(w, "users of behavior"):
+			n.cause, n.changes = causeMix, true
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// causeOf derives the cause of a result's warning from its text.
+func causeOf(w string) string {
+	for _, c := range []struct{ part, cause string }{
+		{"far from the others", causeOutliers},
+		{"only a bound", causeBounds}, {"only bounds", causeBounds}, {"which arm is the higher", causeBounds},
+		{"failed by the target's doing", causeFailed},
+		{"pairs where", causeMissing}, {"planned pairs", causeMissing},
+		{"came second in its pair", causeOrder}, {"came first in", causeOrder},
+		{"vary more than", causeSpread},
+	} {
+		if strings.Contains(w, c.part) {
+			return c.cause
+		}
+	}
+	return causeNumbers
+}
+
+// changesVerdict reports whether a verdict would be another one if its i-th result were of another kind.
+func changesVerdict(v verdict.Verdict, i int, other verdict.Kind) bool {
+	kinds := make([]verdict.Kind, len(v.Results))
+	for k, r := range v.Results {
+		kinds[k] = r.Kind
+	}
+	kinds[i] = other
+	for _, k := range []verdict.Kind{verdict.Worse, verdict.Inconclusive, verdict.Better, verdict.Same} {
+		if slices.Contains(kinds, k) {
+			return k != v.Kind && v.Kind != verdict.Invalid
+		}
+	}
+	return false
+}
+
+// A front is the first screen of a report.
+type front struct {
+	verdicts []frontVerdict
+	answer   Answer
+	limits   []string // limiters of the arms, one line for each database
+	groups   []WarningGroup
+	warnings int // how many there are in all
+	next     []string
+	raw      bool // next is a person's own words
+}
+
+// A frontVerdict is the verdict on one database.
+type frontVerdict struct{ kind, text string }
+
+// front returns the first screen of a comparison's report.
+func (d Document) front() *front {
+	f := front{answer: d.Answer(), limits: d.limitLines(), groups: d.WarningGroups, warnings: len(d.Warnings), raw: !d.DraftedActions}
+	for _, v := range d.Verdicts {
+		f.verdicts = append(f.verdicts, frontVerdict{kindText(v.Verdict.Kind, v.Verdict.Indicative), oneSentence(d, v)})
+	}
+	f.next = d.Actions[:min(len(d.Actions), mostFront)]
+	return &f
+}
+
+// shown are the groups of the first screen.
+func (f *front) shown() []WarningGroup { return f.groups[:min(len(f.groups), mostFront)] }
+
+// mostNamed is how many endpoints the sentence of a verdict names with their sizes.
+const mostNamed = 3
+
+// oneSentence is the verdict of one finding in one sentence: the endpoints that changed most against their margins with
+// their sizes, the others by name. The picture below it has all of them. It has no period at its end.
+func oneSentence(d Document, f NamedVerdict) string {
+	v := f.Verdict
+	name := prefix(d.engineLabel(f.Engine))
+	base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
+	switch {
+	case len(v.Results) == 0 || v.Indicative || v.Kind == verdict.Invalid:
+		return strings.Replace(headline(d, f), differing(d, f), "", 1)
+	case v.Kind == verdict.Same:
+		names := make([]string, len(v.Results))
+		for i, r := range v.Results {
+			names[i] = r.Name
+		}
+		return fmt.Sprintf("%s%s is the same as %s within the margins of %s", name, fresh, base, list(names))
+	}
+	found := ofKind(v, v.Kind)
+	slices.SortStableFunc(found, func(a, b verdict.Result) int { return -cmp.Compare(excess(a), excess(b)) })
+	some := found[:min(len(found), mostNamed)]
+	text := effects(some)
+	if v.Kind == verdict.Inconclusive {
+		name = d.whose(f)
+		text = reasons(some)
+	}
+	if rest := found[len(some):]; len(rest) > 0 {
+		names := make([]string, len(rest))
+		for i, r := range rest {
+			names[i] = r.Name
+		}
+		text += "; also " + list(names)
+	}
+	if v.Kind == verdict.Inconclusive {
+		return name + "inconclusive: " + text
+	}
+	return fmt.Sprintf("%s%s is %s than %s: %s", name, fresh, v.Kind, base, text)
+}
+
+// excess is how many margins an effect is wide.
+func excess(r verdict.Result) float64 {
+	e := r.Effect
+	if !r.Absolute {
+		e = math.Log1p(e) / math.Log1p(r.Margin) * r.Margin
+	}
+	if !known(e) || !(r.Margin > 0) {
+		return 0
+	}
+	return math.Abs(e) / r.Margin
+}
+
+// limitLines name the limiter of each arm, one line for each database.
+func (d Document) limitLines() []string {
+	var out []string
+	for _, e := range d.Engines {
+		var parts []string
+		for _, l := range d.Limiters {
+			if l.Engine == e.Key {
+				parts = append(parts, d.armLabel(l.Arm)+" by "+cmp.Or(namedText(l), "the rule "+stopText(l)))
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		line := prefix(e.Label) + strings.Join(parts, "; ")
+		if slices.ContainsFunc(d.Verdicts, func(f NamedVerdict) bool { return f.Engine == e.Key && differing(d, f) != "" }) {
+			line += ". The limiters differ: different resources set the supported users"
+		}
+		out = append(out, line)
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"plimsoll/run/record"
+)
+
+// A RunOp is the operations of one name in one phase of a run. Mean and Max are response times in milliseconds; AtLeast
+// of the cell may name them too. Within is how well the run knows its p95, as text; empty where it is not known.
+type RunOp struct {
+	OpLine
+	Mean, Max Number
+	Within    string
+}
+
+// opTable begins a table of operations: columns that name a row, then those of every such table; more has a run's mean
+// and maximum, and within its own interval.
+func opTable(first []string, more, within bool) *table {
+	head := slices.Concat(first, []string{">Count", ">per s", ">Errors"})
+	if more {
+		head = append(head, ">mean ms")
+	}
+	head = append(head, ">p50 ms", ">p95 ms", ">p99 ms")
+	if more {
+		head = append(head, ">max ms")
+	}
+	if within {
+		head = append(head, ">95 % of p95")
+	}
+	return newTable(-1, head...)
+}
+
+// opCells are the cells of an operation behind its name; latency writes one by its name.
+func opCells(c OpCell, latency func(name string, v Number) string) []string {
+	return []string{strconv.FormatUint(c.Count, 10), sig(float64(c.Rate), 3), errorText(c), latency("p50", c.P50), latency("p95", c.P95), latency("p99", c.P99)}
+}
+
+// runTable lays the operations of a run out.
+func runTable(ops []RunOp) *table {
+	within := slices.ContainsFunc(ops, func(o RunOp) bool { return o.Within != "" })
+	t := opTable([]string{"Operation"}, true, within)
+	for _, o := range ops {
+		latency := func(name string, v Number) string { return OpTable{}.latency(0, o.OpCell, name, v) }
+		cells := opCells(o.OpCell, latency)
+		cells = slices.Insert(cells, 3, latency("mean", o.Mean))
+		cells = append([]string{o.Name}, append(cells, latency("max", o.Max))...)
+		if within {
+			cells = append(cells, orDash(o.Within))
+		}
+		t.add(cells...)
+	}
+	return t
+}
+
+// RunOps writes the operations of a run as a table for a terminal: the table of operations of every report.
+func RunOps(w io.Writer, ops []RunOp) error {
+	_, err := io.WriteString(w, strings.Join(runTable(ops).text(), "\n")+"\n")
+	return err
+}
+
+// text writes a table in columns that line up, without trailing blanks.
+func (t *table) text() []string {
+	rows := slices.Concat([][]string{t.Head}, t.Rows)
+	widths := make([]int, len(t.Head))
+	for _, r := range rows {
+		for i, c := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(oneLine(c)))
+		}
+	}
+	out := make([]string, 0, len(rows))
+	for _, r := range rows {
+		var line strings.Builder
+		for i, c := range r {
+			c = oneLine(c)
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			if t.Right[i] {
+				c = space + c
+			} else {
+				c += space
+			}
+			line.WriteString("  " + c)
+		}
+		out = append(out, strings.TrimRight(line.String(), " "))
+	}
+	return out
+}
+
+// RunLines is how many lines a [RunScreen] has at most at its usual width.
+const RunLines = 20
+
+// A RunScreen is the end of a single run on a terminal.
+type RunScreen struct {
+	Title string
+	// Entries are facts with their labels, the most important first. Those without room are left out, and a line
+	// states how many and where they are.
+	Entries []record.Row
+	Ops     []RunOp // by how much they count; those for which there is no room are left out likewise
+	// More names the place of all entries, Ends is always shown.
+	More string
+	Ends []record.Row
+}
+
+// leastOps is for how many operations room is kept.
+const leastOps = 3
+
+// Write writes the screen in at most [RunLines] lines of at most width signs, or in more lines where width is below
+// 100; 0 means 100. Nothing is cut.
+func (r RunScreen) Write(w io.Writer, width int) error {
+	width = max(cmp.Or(width, defaultWidth), narrowest)
+	most := RunLines
+	if width < defaultWidth {
+		most = most * defaultWidth / width
+	}
+	entry := func(e record.Row) []string {
+		lines := folded(e.Name+": "+oneLine(e.Value), width-4)
+		for i := range lines {
+			lines[i] = strings.Repeat(" ", 2+2*min(i, 1)) + lines[i]
+		}
+		return lines
+	}
+	lines := folded(oneLine(r.Title), width)
+	var ends []string
+	for _, e := range r.Ends {
+		ends = append(ends, entry(e)...)
+	}
+	keep := len(ends) + 1 // and the line that counts the omitted entries
+	if len(r.Ops) > 0 {
+		keep += 1 + min(len(r.Ops), leastOps)
+	}
+	left := 0
+	for _, e := range r.Entries {
+		if l := entry(e); len(lines)+len(l)+keep <= most {
+			lines = append(lines, l...)
+		} else {
+			left++
+		}
+	}
+	if n := len(r.Ops); n > 0 {
+		shown := min(n, max(most-len(lines)-len(ends)-2, leastOps))
+		for _, l := range runTable(r.Ops[:shown]).text() {
+			lines = append(lines, tableLine(l, width)...)
+		}
+		left += n - shown
+	}
+	more := r.More
+	if left > 0 {
+		more = fmt.Sprintf("%s left out: %s", count(left, "line", "lines"), r.More)
+	}
+	lines = append(lines, "  "+more)
+	_, err := io.WriteString(w, strings.Join(append(lines, ends...), "\n")+"\n")
+	return err
+}
+
+// tableLine breaks a line of a table only where it is too wide.
+func tableLine(l string, width int) []string {
+	if utf8.RuneCountInString(l) <= width {
+		return []string{l}
+	}
+	return folded(l, width)
+}

@@ -1,0 +1,441 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/plain"
+)
+
+// A Report is a document that the renderers of this package write: a [Document], a [JudgeDocument], a
+// [TrendDocument] or a [SizingDocument].
+type Report interface{ sheet() sheet }
+
+// A sheet is the one model of all reports: a top, then sections. Renderers know nothing else of a report.
+type sheet struct {
+	title  string
+	arms   []string // the title continues with them: a vs b
+	about  string   // a line below the title, in HTML only
+	alerts []alert
+	// leads are sentences below the title; as a list, or as paragraphs.
+	leads []lead
+	list  bool
+	// front is the first screen of a comparison; nil for reports that are short enough without one.
+	front    *front
+	warnings []string
+	parts    []part
+	// brief are the sections of the short Markdown, below the first screen; nil for all.
+	brief  []section
+	graphs []Graph
+	footer string
+	full   string // the file with everything, of a sheet that has brief sections
+}
+
+// An alert is something that a reader must not overlook.
+type alert struct{ head, text string }
+
+// A lead is a sentence at the top. Kind is a conclusion, or empty.
+type lead struct{ kind, text string }
+
+// A part is sections that belong together: in HTML a fold, with a title unless the report is not folded.
+type part struct {
+	title    string
+	sections []section
+}
+
+// sections are those of all parts.
+func (s sheet) sections() []section {
+	var out []section
+	for _, p := range s.parts {
+		out = append(out, p.sections...)
+	}
+	return out
+}
+
+// unfolded makes the only part of a report without folds.
+func unfolded(sections []section) []part { return []part{{sections: sections}} }
+
+// Markdown writes a report in GitHub's dialect of Markdown. Graphs are referred to as graphs/<file>; the caller puts
+// the PNG files there. Of a [Document] it has the first screen and the sections of release reports; [FullMarkdown] has
+// everything.
+func Markdown(w io.Writer, r Report) error {
+	s := r.sheet()
+	var b strings.Builder
+	s.writeTop(&b)
+	s.writeLeads(&b)
+	if s.front == nil {
+		writeWarningList(&b, s.warnings)
+		return writeSections(w, &b, s.graphs, s.sections())
+	}
+	s.front.writeMarkdown(&b, s.full)
+	if s.brief == nil {
+		return writeSections(w, &b, s.graphs, s.sections())
+	}
+	b.WriteString("---\n\n")
+	fmt.Fprintf(&b, "[%s](%[1]s) has every table, warning and run; `report.html` is the same as one page.\n\n", s.full)
+	return writeSections(w, &b, s.graphs, s.brief)
+}
+
+// FullMarkdown writes everything that is in the document, as [Markdown] does for the first screen.
+func FullMarkdown(w io.Writer, d Document) error {
+	s := d.sheet()
+	var b strings.Builder
+	s.writeTop(&b)
+	for _, f := range d.Verdicts {
+		fmt.Fprintf(&b, "- **%s** · %s\n", strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative)), md(headline(d, f)))
+	}
+	if len(d.Verdicts) > 0 {
+		b.WriteByte('\n')
+	}
+	if !s.front.answer.Empty() {
+		s.front.writePicture(&b)
+	}
+	writeWarningList(&b, s.warnings)
+	return writeSections(w, &b, s.graphs, s.sections())
+}
+
+// writeTop writes the title and the alerts.
+func (s sheet) writeTop(b *strings.Builder) {
+	labels := make([]string, len(s.arms))
+	for i, a := range s.arms {
+		labels[i] = code(a)
+	}
+	title := s.title
+	if len(labels) == 0 {
+		title = md(title)
+	}
+	b.WriteString(strings.TrimSpace("# "+title+" "+strings.Join(labels, " vs ")) + "\n\n")
+	for _, a := range s.alerts {
+		b.WriteString("**" + a.head + "**" + md(a.text) + "\n\n")
+	}
+}
+
+// writeLeads writes the sentences below the title.
+func (s sheet) writeLeads(b *strings.Builder) {
+	for _, l := range s.leads {
+		text := md(l.text)
+		if l.kind != "" {
+			text = "**" + strings.ToUpper(l.kind) + "** · " + text
+		}
+		if s.list {
+			b.WriteString("- " + text + "\n")
+		} else {
+			b.WriteString(text + "\n\n")
+		}
+	}
+	if s.list && len(s.leads) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+func writeWarningList(b *strings.Builder, warnings []string) {
+	if len(warnings) == 0 {
+		return
+	}
+	b.WriteString("Warnings:\n\n")
+	for _, t := range warnings {
+		b.WriteString("- " + md(t) + "\n")
+	}
+	b.WriteByte('\n')
+}
+
+// writeSections appends the sections to b, and ends the file.
+func writeSections(w io.Writer, b *strings.Builder, graphs []Graph, sections []section) error {
+	for _, s := range sections {
+		writeSection(b, graphs, s)
+	}
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
+	return err
+}
+
+// writePicture refers to the picture of the answer.
+func (f *front) writePicture(b *strings.Builder) {
+	fmt.Fprintf(b, "![%s](graphs/%s.png)\n\n", md(strings.Join(f.answer.brief(), " ")), AnswerFile)
+}
+
+// writeMarkdown writes the first screen; full is the file with all warnings.
+func (f *front) writeMarkdown(b *strings.Builder, full string) {
+	for _, v := range f.verdicts {
+		fmt.Fprintf(b, "- **%s** · %s\n", strings.ToUpper(v.kind), md(v.text))
+	}
+	if len(f.verdicts) > 0 {
+		b.WriteByte('\n')
+	}
+	if full != "" && !f.answer.Empty() {
+		f.writePicture(b)
+	}
+	f.writeList(b, "Limited by", f.limits, false)
+	if groups := f.shown(); len(groups) > 0 {
+		texts := make([]string, len(groups))
+		for i, g := range groups {
+			texts[i] = md(g.Text)
+			if g.Changes {
+				texts[i] = "**Could change a verdict:** " + texts[i]
+			}
+		}
+		title := "Warnings"
+		switch {
+		case full != "" && f.warnings > len(groups):
+			title = fmt.Sprintf("Warnings (all %d are in %s)", f.warnings, full)
+		case f.warnings > len(groups):
+			title = fmt.Sprintf("Warnings (%d in all)", f.warnings)
+		}
+		f.writeList(b, title, texts, true)
+	}
+	f.writeList(b, "Next", f.next, f.raw)
+}
+
+// writeList writes a titled list; raw means that its items are Markdown already.
+func (f *front) writeList(b *strings.Builder, title string, items []string, raw bool) {
+	if len(items) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "**%s**\n\n", title)
+	for _, t := range items {
+		if raw {
+			t = strings.ReplaceAll(strings.TrimSpace(t), "\n", "\n  ")
+		} else {
+			t = md(t)
+		}
+		b.WriteString("- " + t + "\n")
+	}
+	b.WriteByte('\n')
+}
+
+// HTML writes a report as one page that needs nothing but itself: graphs, style and script are inside, and its policy
+// forbids the browser to fetch anything, and to run or apply any script or style but the page's own. Every text is
+// escaped.
+func HTML(w io.Writer, r Report) error {
+	s := r.sheet()
+	return writePage(w, s.pageTitle(), s.writeHeader, s.parts, s.graphs, s.footer)
+}
+
+func (s sheet) pageTitle() string {
+	return strings.TrimSpace(s.title + " " + strings.Join(s.arms, " vs "))
+}
+
+// writeHeader writes the top and the first screen.
+func (s sheet) writeHeader(b *bytes.Buffer) {
+	labels := make([]string, len(s.arms))
+	for i, a := range s.arms {
+		labels[i] = "<code>" + esc(a) + "</code>"
+	}
+	fmt.Fprintf(b, "<header>\n<h1>%s</h1>\n", strings.TrimSpace(esc(s.title)+" "+strings.Join(labels, " vs ")))
+	if s.about != "" {
+		fmt.Fprintf(b, `<div class="soft">%s</div>`+"\n", esc(s.about))
+	}
+	for _, a := range s.alerts {
+		fmt.Fprintf(b, `<div class="alert"><b>%s</b>%s</div>`+"\n", esc(a.head), escText(a.text))
+	}
+	if s.list {
+		b.WriteString("<ul>\n")
+	}
+	for _, l := range s.leads {
+		tag := "p"
+		if s.list {
+			tag = "li"
+		}
+		fmt.Fprintf(b, "<%s>%s</%[1]s>\n", tag, esc(l.text))
+	}
+	if s.list {
+		b.WriteString("</ul>\n")
+	}
+	if s.front != nil {
+		s.front.writeHTML(b, s.warnings)
+	} else {
+		writeWarnings(b, s.warnings)
+	}
+	b.WriteString("</header>\n")
+}
+
+// escText escapes a text that goes on behind another and may begin with a space.
+func escText(s string) string {
+	if strings.HasPrefix(s, " ") {
+		return " " + esc(s)
+	}
+	return esc(s)
+}
+
+// writeHTML writes the first screen.
+func (f *front) writeHTML(b *bytes.Buffer, warnings []string) {
+	b.WriteString(`<div class="verdicts">` + "\n")
+	for _, v := range f.verdicts {
+		fmt.Fprintf(b, `<p class="verdict k-%s"><span class="badge">%s</span> %s.</p>`+"\n", slug(v.kind), esc(v.kind), esc(v.text))
+	}
+	b.WriteString("</div>\n")
+	if !f.answer.Empty() {
+		f.answer.writeHTML(b)
+	}
+	b.WriteString(`<div class="brief">` + "\n")
+	list := func(title string, items []string) {
+		if len(items) == 0 {
+			return
+		}
+		fmt.Fprintf(b, "<section><h2>%s</h2><ul>\n", esc(title))
+		for _, t := range items {
+			b.WriteString("<li>" + esc(t) + "</li>\n")
+		}
+		b.WriteString("</ul></section>\n")
+	}
+	list("Limited by", f.limits)
+	if groups := f.shown(); len(groups) > 0 {
+		b.WriteString("<section><h2>Warnings</h2><ul>\n")
+		for _, g := range groups {
+			mark := ""
+			if g.Changes {
+				mark = `<b class="k-amber mark">could change a verdict</b> `
+			}
+			b.WriteString("<li>" + mark + esc(g.Text) + "</li>\n")
+		}
+		b.WriteString("</ul>")
+		if len(warnings) > 0 {
+			fmt.Fprintf(b, "<details><summary>%s</summary><ul>\n", count(len(warnings), "warning in full", "warnings in full"))
+			for _, t := range warnings {
+				b.WriteString("<li>" + esc(t) + "</li>\n")
+			}
+			b.WriteString("</ul></details>")
+		}
+		b.WriteString("</section>\n")
+	}
+	list("Next", f.next)
+	b.WriteString("</div>\n")
+}
+
+// JSON writes a report for programs: a [Document] on one line, others indented. Numbers that are not known are null;
+// the same report gives the same bytes.
+func JSON(w io.Writer, r Report) error {
+	if d, ok := r.(Document); ok {
+		b, err := json.Marshal(d)
+		if err == nil {
+			_, err = w.Write(append(plain.JSON(b), '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("writing report as JSON: %w", err)
+		}
+		return nil
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// sheet lays a comparison's report out.
+func (d Document) sheet() sheet {
+	s := sheet{title: "Performance Comparison", front: d.front(), warnings: d.Warnings, parts: d.parts(), brief: d.briefSections(), graphs: Graphs(d),
+		footer: fmt.Sprintf("Comparison %s, made from stored runs by %s.", orDash(d.Comparison), orDash(d.tool())), full: FullFile}
+	for _, a := range d.Arms {
+		s.arms = append(s.arms, a.Label)
+	}
+	done := "complete"
+	if !d.State.Complete {
+		done = "not complete"
+		text := " (" + stateWord(d.State.State)
+		if d.State.Why != "" {
+			text += ": " + d.State.Why
+		}
+		s.alerts = append(s.alerts, alert{"Not complete", fmt.Sprintf("%s): %d of %d blocks can be judged.", text, d.State.Judged, d.State.Planned)})
+	}
+	s.about = fmt.Sprintf("%s · %s · %d of %d blocks judged", d.Name, done, d.State.Judged, d.State.Planned)
+	if len(d.Verdicts) == 0 {
+		s.alerts = append(s.alerts, alert{"Nothing was judged.", ""})
+	}
+	return s
+}
+
+// FullFile is the name of the file with everything, beside that of [Markdown].
+const FullFile = "report-full.md"
+
+// parts are the sections of the whole report by subject, in the order of release reports.
+func (d Document) parts() []part {
+	texts, setup := d.textSections(), d.setupSection()
+	results, pages := []section{{Level: 2, Title: "Results"}}, d.pageSections()
+	if len(pages) > 0 {
+		results, pages = nil, append(results, pages...)
+	}
+	var out []part
+	add := func(title string, sections ...[]section) {
+		if all := slices.Concat(sections...); len(all) > 0 {
+			out = append(out, part{title, all})
+		}
+	}
+	add("Comments and action items", texts)
+	add("Setup", []section{setup})
+	add("Pages of the runs", pages)
+	add("Supported users, limiters and endpoints", results, d.capacitySections(), d.limiterSections(), d.endpointSections())
+	add("Protocol, other metrics and stability", d.protocolSections(), d.shiftSections(), d.secondarySections(), d.stabilitySections())
+	add("Operations and users", d.opSections(), d.sideSections(), userSections(d.Users, d.Login, d.Mix, d.userLabel))
+	add("Rules", d.ruleSections())
+	add("Validity of the runs", []section{d.validitySection()}, d.gateSections())
+	add("Graphs", d.graphSections())
+	add("More", d.chapterSections())
+	return out
+}
+
+// Limits of the short Markdown, in items.
+const (
+	briefComments = 30
+	briefSetup    = 60
+)
+
+// briefSections are the sections of release reports, in their order.
+func (d Document) briefSections() []section {
+	out := d.textSections()
+	if c := &out[0]; len(c.Items) > briefComments {
+		c.Notes = append([]string{fmt.Sprintf("%s in %s.", count(len(c.Items)-briefComments, "more comment is", "more comments are"), FullFile)}, c.Notes...)
+		c.Items = c.Items[:briefComments]
+	}
+	setup := d.setupSection()
+	if n := len(setup.Table.Rows); n > briefSetup {
+		setup.Table.Rows = setup.Table.Rows[:briefSetup]
+		setup.Notes = append(setup.Notes, fmt.Sprintf("%s in %s.", count(n-briefSetup, "more row is", "more rows are"), FullFile))
+	}
+	out = append(out, setup, section{Level: 2, Title: "Results"})
+	if n := len(d.Pages); n > 0 {
+		out = append(out, section{Level: 3, Title: "System and coordinator metrics",
+			Notes: []string{fmt.Sprintf("%s of single runs: %s lists them.", count(n, "page", "pages"), FullFile)}})
+	}
+	if users := d.capacitySections(); len(users) > 0 {
+		out = append(out, users[0])
+	}
+	for _, s := range d.endpointSections() {
+		if strings.HasPrefix(s.Title, "Primary endpoints") {
+			s.Table = s.Table.without("Why")
+			out = append(out, s)
+		}
+	}
+	return append(out, d.graphSections()...)
+}
+
+// without returns the table without a column.
+func (t *table) without(head string) *table {
+	i := slices.Index(t.Head, head)
+	if i < 0 {
+		return t
+	}
+	cut := func(row []string) []string { return slices.Delete(slices.Clone(row), i, i+1) }
+	out := &table{Head: cut(t.Head), Right: slices.Delete(slices.Clone(t.Right), i, i+1), Kind: t.Kind}
+	for _, r := range t.Rows {
+		out.Rows = append(out.Rows, cut(r))
+	}
+	return out
+}
+
+// textSections are the comments and the action items.
+func (d Document) textSections() []section {
+	return []section{
+		{Level: 2, Title: "Comments", Items: d.Comments, Raw: !d.DraftedComments, Notes: personNote(d.DraftedComments, "comments")},
+		{Level: 2, Title: "Action Items", Items: d.Actions, Raw: !d.DraftedActions, Notes: personNote(d.DraftedActions, "action items")},
+	}
+}
+
+func (d Document) setupSection() section {
+	setup := newTable(-1, "Setting", "Value")
+	for _, r := range d.Setup {
+		setup.add(r.Name, r.Value)
+	}
+	return section{Level: 2, Title: "Setup", Table: setup}
+}

@@ -1,0 +1,276 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"runtime"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/internal/plain"
+	"plimsoll/load/engine"
+	"plimsoll/load/fleet"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+	"plimsoll/target/lab"
+	"plimsoll/watch/probe"
+)
+
+// agentSettings are the inputs of an agent's engine, see [fleet.Start]. They hold tokens and passwords: they go
+// through the agent's standard input and nowhere else.
+type agentSettings struct {
+	URL       string             `json:"url"`
+	Seed      uint64             `json:"seed"`
+	Pace      float64            `json:"pace"`
+	Cold      bool               `json:"cold"`
+	Params    map[string]string  `json:"params"`
+	Timeout   time.Duration      `json:"timeout"`
+	Mix       string             `json:"mix"`
+	Weights   map[string]float64 `json:"weights"`
+	Behaviors []agentBehavior    `json:"behaviors"`
+	Arrivals  *agentArrivals     `json:"arrivals,omitempty"`
+	Sources   []netip.Addr       `json:"sources,omitempty"`
+	Budget    int64              `json:"budget"` // bytes of answers under way, of this agent
+}
+
+type agentBehavior struct {
+	Name  string          `json:"name"`
+	Share float64         `json:"share"`
+	State json.RawMessage `json:"state"`
+}
+
+type agentArrivals struct {
+	Rate     float64 `json:"rate"`
+	Poisson  bool    `json:"poisson"`
+	InFlight int     `json:"in_flight"`
+	Queue    int     `json:"queue"`
+}
+
+// driving holds the needs of the users of one run.
+type driving struct {
+	env      workload.Env
+	layout   layout
+	arrivals *engine.Arrivals
+	epoch    time.Time
+	w        *record.Writer
+	panics   *runPanics
+	runner   *probe.Runner
+	health   *health
+	budget   int64 // bytes of answers under way, of all processes
+}
+
+// driven are the users of one run.
+type driven struct {
+	trial.Driver
+	stamps func() wire.Clocks // of the bytes that the users received, since their process began
+	end    func()             // ends the processes that have them
+	// refused returns the counts of refusals since those processes began, and the bytes of their budgets that were
+	// held at once, at most.
+	refused func() (wire.Refusals, int64)
+}
+
+// drive makes the users, in this process or in several.
+func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, error) {
+	onError := func(user int, err error) {
+		if !d.panics.of(fmt.Sprintf("user %d", user), err) {
+			_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
+		}
+	}
+	if d.layout.processes > 1 {
+		return s.agents(ctx, sys, d)
+	}
+	d.env.Dial = dialer(d.layout.from)
+	local, err := engine.New(ctx, engine.Config{Env: d.env, Mix: sys.mix, Arrivals: d.arrivals, Epoch: d.epoch, OnError: onError})
+	if err != nil {
+		return nil, err
+	}
+	return &driven{Driver: local, stamps: wire.Stamps, refused: refusedHere, end: func() {}}, nil
+}
+
+// settings collects the settings of the agents.
+func (d driving) settings(mix []engine.Part) (json.RawMessage, error) {
+	e := d.env
+	set := agentSettings{URL: e.URL, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Budget: budgetEach(d.budget, d.layout.processes)}
+	for _, part := range mix {
+		b, ok := part.Behavior.(workload.Portable)
+		if !ok {
+			return nil, fmt.Errorf("users of behavior %s cannot live in several processes yet", part.Name)
+		}
+		state, err := b.State()
+		if err != nil {
+			return nil, err
+		}
+		set.Behaviors = append(set.Behaviors, agentBehavior{part.Name, part.Share, state})
+	}
+	if a := d.arrivals; a != nil {
+		n := d.layout.processes // each has its part of the places
+		set.Arrivals = &agentArrivals{a.Rate, a.Poisson, (a.InFlight + n - 1) / n, (a.Queue + n - 1) / n}
+	}
+	return json.Marshal(set)
+}
+
+// agents starts the processes that have the users, and the driver that leads them.
+func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven, err error) {
+	settings, err := d.settings(sys.mix)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	var children []*lab.Process
+	var links []io.ReadWriteCloser
+	end := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		for _, l := range links {
+			_ = l.Close() // by this an agent knows that it is alone
+		}
+		for _, p := range children {
+			if err := p.Stop(ctx); err != nil {
+				s.Progress.Say("agent: %v", err)
+			}
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	for k := range d.layout.processes {
+		p, link, err := startAgent(ctx, exe, k, s.generator)
+		if err != nil {
+			return nil, err
+		}
+		children, links = append(children, p), append(links, link)
+	}
+	driver, err := fleet.New(ctx, fleet.Config{Links: links, Epoch: d.epoch, Settings: settings, Registry: d.env.Registry,
+		Tally: d.env.Tally, Ledger: d.env.Ledger, OnError: func(agent, user int, err error) {
+			who := fmt.Sprintf("agent %d: user %d", agent, user)
+			if user < 0 {
+				who = fmt.Sprintf("agent %d", agent)
+			}
+			if !d.panics.of(who, err) {
+				_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: who + ": " + err.Error()})
+			}
+		}})
+	if err != nil {
+		var tails []error
+		for k, p := range children {
+			if t := p.Tail(); t != "" {
+				tails = append(tails, fmt.Errorf("agent %d ended%w", k, plain.Output(t)))
+			}
+		}
+		return nil, errors.Join(append([]error{err}, tails...)...)
+	}
+	d.runner.Add(driver)
+	d.health.clocks = driver.Clocks
+	for k, pid := range driver.PIDs() {
+		if err := d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d", k+1, len(children), pid)}); err != nil {
+			return nil, err
+		}
+	}
+	return &driven{Driver: driver, stamps: driver.Stamps, refused: driver.Refused, end: end}, nil
+}
+
+// A pipe is both standard streams of a child.
+type pipe struct {
+	in  *os.File // from us
+	out *os.File // to us
+}
+
+func (p pipe) Write(b []byte) (int, error) { return p.in.Write(b) }
+func (p pipe) Read(b []byte) (int, error)  { return p.out.Read(b) }
+func (p pipe) Close() error                { return errors.Join(p.in.Close(), p.out.Close()) }
+
+// startAgent starts this program as agent k on the generator's cores.
+func startAgent(ctx context.Context, exe string, k int, cpus []int) (*lab.Process, pipe, error) {
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, pipe{}, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, pipe{}, errors.Join(err, childIn.Close(), in.Close())
+	}
+	p, err := lab.Start(ctx, lab.Spec{Name: fmt.Sprintf("agent %d", k), Path: exe, Args: []string{"agent", "-stdio"}, Stdin: childIn, Stdout: childOut, CPUs: cpus})
+	err = errors.Join(err, childIn.Close(), childOut.Close())
+	if err != nil {
+		return nil, pipe{}, errors.Join(err, in.Close(), out.Close())
+	}
+	return p, pipe{in, out}, nil
+}
+
+// BuildAgent makes an agent's engine, see [fleet.Build]. It alone knows the tokens that its users are issued: its
+// errors go out without them.
+func (pr *Program) BuildAgent(ctx context.Context, st fleet.Start, epoch time.Time, tell func(int, error)) (*fleet.Agent, error) {
+	onError := func(user int, err error) {
+		if p, ok := errors.AsType[*boundary.Panic](err); ok {
+			tell(user, &boundary.Panic{Where: p.Where, Value: pr.Secrets.Text(p.Value), Stack: p.Stack})
+			return
+		}
+		tell(user, errors.New(pr.Secrets.Text(err.Error())))
+	}
+	built, err := pr.newAgent(ctx, st, epoch, onError)
+	if err != nil {
+		return nil, errors.New(pr.Secrets.Redact(err.Error()))
+	}
+	return built, nil
+}
+
+func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time, onError func(int, error)) (*fleet.Agent, error) {
+	var set agentSettings
+	if err := json.Unmarshal(st.Settings, &set); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if set.Budget > 0 {
+		wire.Process().SetLimit(set.Budget)
+	}
+	self, err := probe.NewSelf()
+	if err != nil {
+		return nil, err
+	}
+	agent := &fleet.Agent{Registry: measure.NewRegistry(runtime.GOMAXPROCS(0)), Tally: new(workload.Tally), Samples: self.Sample}
+	env := workload.Env{URL: set.URL, Seed: set.Seed, Pace: set.Pace, Cold: set.Cold, Params: set.Params, Timeout: set.Timeout, Mix: set.Mix, Weights: set.Weights,
+		Secret: func(string) string { return "" }, Dial: dialer(set.Sources), Registry: agent.Registry, Tally: agent.Tally, Ledger: workload.NewLedger(0, set.Seed), Secrets: pr.Secrets}
+	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
+	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
+	env.Ledger.Share()
+	agent.Ledger = env.Ledger
+	var mix []engine.Part
+	for _, b := range set.Behaviors {
+		behavior, err := pr.Dialects.Behaviors().New(b.Name)
+		if err != nil {
+			return nil, err
+		}
+		portable, ok := behavior.(workload.Portable)
+		if !ok {
+			return nil, fmt.Errorf("users of behavior %s cannot live in several processes yet", b.Name)
+		}
+		if err := portable.Restore(env, b.State); err != nil {
+			return nil, err
+		}
+		mix = append(mix, engine.Part{Name: b.Name, Behavior: behavior, Share: b.Share})
+	}
+	conf := engine.Config{Env: env, Mix: mix, Epoch: epoch, OnError: onError, Agent: st.Agent, Agents: st.Agents}
+	if r := set.Arrivals; r != nil {
+		if len(mix) == 0 {
+			return nil, errors.New("settings: there are arrivals, and no behavior that could serve them")
+		}
+		b, _ := mix[0].Behavior.(workload.ArrivalBehavior) // the plan was checked; the engine refuses a nil
+		conf.Arrivals = &engine.Arrivals{Behavior: b, Rate: r.Rate, Poisson: r.Poisson, InFlight: r.InFlight, Queue: r.Queue}
+	}
+	if agent.Engine, err = engine.New(ctx, conf); err != nil {
+		return nil, err
+	}
+	return agent, nil
+}

@@ -1,0 +1,51 @@
+package rig
+
+import (
+	"plimsoll/load/wire"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/watch/probe"
+)
+
+// The byte budget of the users of a run, unless its plan states one: an eighth of the memory. Garbage of the answers
+// takes as much again, and the users, their series and, on one host, the target need the rest.
+const (
+	memoryShare   = 8
+	leastMemory   = 8 << 20
+	defaultMemory = wire.DefaultBudget
+)
+
+// budgetOf returns the byte budget of all users of a plan, where this process may have so much memory.
+func budgetOf(p *plan.Plan, memory int64) int64 {
+	if m := p.Placement.Memory; m > 0 {
+		return int64(m)
+	}
+	return min(max(memory/memoryShare, leastMemory), defaultMemory)
+}
+
+// setBudget makes the budget of the plan that of this process, and returns it.
+func setBudget(p *plan.Plan) (int64, error) {
+	memory, err := probe.Memory()
+	if err != nil {
+		memory = defaultMemory * memoryShare // an unknown host is a usual one
+	}
+	budget := budgetOf(p, memory)
+	if err == nil && budget > memory {
+		return 0, plan.Usagef("placement.memory: %s is more than the %s of this host or its control group; want less", p.Placement.Memory, plan.Memory(memory))
+	}
+	wire.Process().SetLimit(budget)
+	return budget, nil
+}
+
+// refusedHere returns the refusals of this process, and the bytes of its budget that were held at once, at most since
+// it was last called.
+func refusedHere() (wire.Refusals, int64) { return wire.Refused(), wire.Process().Peak() }
+
+// answers is a run's record of its byte budget and of the limits.
+func answers(budget, held int64, r wire.Refusals) *record.Answers {
+	return &record.Answers{Budget: budget, Held: held, NoRoom: r.Budget, Bodies: r.Bodies, Headers: r.Headers, Elements: r.Elements,
+		Messages: r.Messages, Fragments: r.Fragments, Controls: r.Controls}
+}
+
+// budgetEach is the part of one of so many processes with users.
+func budgetEach(budget int64, processes int) int64 { return max(budget/int64(max(processes, 1)), 1) }

@@ -1,0 +1,207 @@
+package rig
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/plan"
+	"plimsoll/report"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// A CompareJob is a comparison to be carried out.
+type CompareJob struct {
+	AA   bool // the arms are one build
+	Keep bool // the state directories of the systems under test
+	// Cut is the comparison to go on with, which the caller has locked; nil for a new one. lost are runs that were
+	// under way.
+	Cut  *record.Comparison
+	Lost []string
+	// Readers are of the metrics that are compared besides the tests' own endpoints.
+	Readers func(context.Context) []comparison.Reader
+}
+
+// Compare carries out the comparison of the session's plan. It also returns the results of one that was
+// interrupted.
+func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison, error) {
+	began, p := time.Now(), s.Plan
+	build, err := BuildDigest()
+	if err != nil {
+		return nil, err
+	}
+	id := store.NewID(began, p.Name)
+	if j.Cut != nil {
+		id = j.Cut.ID
+	} else {
+		unlock, err := s.Store.LockComparison(id)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
+	// The tests of a comparison: both in one run, or the only one.
+	base := RunPart{Comparison: id, Bounded: p.Bounded != nil, Unbounded: p.Unbounded != nil}
+	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments()}
+	defer r.deployed.Close()
+	if c, stop, err := s.startCanary(ctx); err != nil {
+		s.Progress.Say("no canary: %v", err)
+	} else {
+		r.canary = c
+		defer stop()
+	}
+	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
+		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, Readers: j.Readers(ctx)}
+	s.Progress.Say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
+	var c *record.Comparison
+	if j.Cut != nil {
+		if r.stacks, err = s.sameAsBefore(j.Cut, cfg); err != nil {
+			return nil, err
+		}
+		done := len(j.Cut.Runs)
+		s.Progress.Say("it goes on: %d runs were made until %s", done, j.Cut.Saved.Local().Format(time.DateTime))
+		c, err = comparison.Resume(ctx, cfg, j.Cut, j.Lost)
+	} else {
+		if cfg.Before, err = s.foresee(r.count, base); err != nil {
+			return nil, err
+		}
+		for _, line := range report.Foresight(*cfg.Before, comparison.PlannedLooks(p), engineName) {
+			s.Progress.Say("  %s", line)
+		}
+		c, err = comparison.Run(ctx, cfg)
+	}
+	r.deployed.Close()
+	if err != nil {
+		return nil, err
+	}
+	if c.State == record.Sealed && !j.Keep {
+		r.deployed.Clear()
+	}
+	if c.AA && c.State == record.Sealed {
+		if err := s.register(c, j.Readers(context.Background())); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// BuildDigest names this program by its file: two builds of one version are not the same program.
+func BuildDigest() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program: %w", err)
+	}
+	return record.DigestFile(exe)
+}
+
+// engineName is the name of an engine before its server has reported one.
+func engineName(engine string) string {
+	return map[string]string{plan.PostgreSQL: "PostgreSQL", plan.MySQL: "MySQL/MariaDB"}[engine]
+}
+
+// looked reports a planned look.
+func (s *Session) looked(n int, l record.Look) {
+	var parts []string
+	for _, v := range l.Verdicts {
+		parts = append(parts, strings.TrimSpace(v.Engine+" "+v.Arm)+" "+v.Kind)
+	}
+	what := "not decided"
+	if l.Decided {
+		what = "decided: the comparison ends"
+	}
+	s.Progress.Say("look %d, after %d blocks, at the level %.4g %%: %s; %s", n, l.Blocks, 100*l.Alpha, strings.Join(parts, ", "), what)
+}
+
+// cells carries out the runs of a comparison.
+type cells struct {
+	*Session
+	base     RunPart
+	count    int // of all blocks
+	deployed *Deployments
+	// stacks holds the stacks of the runs before the comparison was interrupted, by arm and engine; nil if
+	// it was not.
+	stacks map[string]stack
+	canary *canary // nil if it could not be started
+}
+
+func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
+	s, base := r.Session, r.base
+	pt := base
+	pt.Arm, pt.Engine, pt.block, pt.order, pt.pilot, pt.Start = cell.Arm, s.Plan.EngineOf(cell.Arm, cell.Engine), cell.Block, cell.Order, cell.Pilot, cell.Start
+	if cell.Pilot {
+		// A pilot only has to find where the searches begin.
+		pt.Bounded = false
+	}
+	s.Progress.What(cellText(cell, s.Plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(base)+plan.BetweenRuns))
+	sung, err := r.listen(ctx, s.length(pt))
+	if err != nil {
+		return record.ComparisonRun{}, nil, err
+	}
+	all := base // a pilot's system serves the runs after it too
+	all.Arm, all.Engine = pt.Arm, pt.Engine
+	sys, err := r.deployed.System(ctx, all)
+	if err != nil {
+		return record.ComparisonRun{}, nil, err
+	}
+	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
+		return record.ComparisonRun{}, nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
+	}
+	made, _, err := s.Trial(ctx, sys, pt)
+	err = errors.Join(err, sys.halt(ctx))
+	if made == nil {
+		return record.ComparisonRun{}, nil, err
+	}
+	digest, derr := record.DigestFile(filepath.Join(made.Dir, record.ManifestFile))
+	run := record.ComparisonRun{Run: made.Manifest.ID, Digest: digest, Valid: made.Validity.Valid, Canary: sung,
+		Cause: record.CauseOf(made.Validity), Disturbed: record.Disturbed(made.Validity), TargetToo: record.TargetToo(made.Validity)}
+	for _, f := range made.Validity.Findings {
+		if f.Level == record.Red {
+			run.Why = f.Gate + ": " + f.Text
+		}
+	}
+	if !run.Valid {
+		s.Progress.Say("  run %s is not valid: %s", run.Run, run.Why)
+	}
+	return run, made.Manifest.Capacity, errors.Join(err, derr)
+}
+
+// listen measures the canary before a run that takes so long. A failure is printed, and the reading is missing; the
+// run takes place.
+func (r *cells) listen(ctx context.Context, left time.Duration) (perSecond float64, err error) {
+	if r.canary == nil {
+		return 0, nil
+	}
+	r.Progress.Doing("canary", left)
+	if perSecond, err = r.canary.listen(ctx); err != nil && ctx.Err() == nil {
+		r.Progress.Say("  %v", err)
+		return 0, nil
+	}
+	return perSecond, err
+}
+
+func cellText(c comparison.Cell, blocks int) string {
+	what := strings.TrimSpace(c.Arm + " " + c.Engine)
+	if c.Pilot {
+		return fmt.Sprintf("pilot %d/%d  %s", c.Index, c.Of, what)
+	}
+	if c.Again {
+		return fmt.Sprintf("block %d/%d again  run %d of it  %s", c.Block, blocks, c.Order, what)
+	}
+	return fmt.Sprintf("block %d/%d  run %d/%d  %s", c.Block, blocks, c.Index, c.Of, what)
+}
+
+// setupRows are the plan's own rows of the Setup table.
+func setupRows(p *plan.Plan) []record.Row {
+	var rows []record.Row
+	for _, r := range p.Setup {
+		rows = append(rows, record.Row{Name: r.Name, Value: r.Value})
+	}
+	return rows
+}

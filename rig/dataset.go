@@ -1,0 +1,386 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/reference/dataset"
+	"plimsoll/reference/dataset/dump"
+	data "plimsoll/reference/dataset/refchat"
+	"plimsoll/reference/refchat"
+	"plimsoll/target"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
+	"plimsoll/target/process"
+	"plimsoll/watch/probe"
+)
+
+// DataServer is a database server whose data can be taken out.
+type DataServer interface {
+	target.Database
+	Export(ctx context.Context, dst string) error
+}
+
+// StartData starts a server with its state in dir, beginning with the data of a dump unless from is empty.
+func StartData(ctx context.Context, engine, dir, from string, settings map[string]string) (DataServer, error) {
+	switch engine {
+	case plan.PostgreSQL:
+		s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from, Settings: settings})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	case plan.MySQL:
+		s, err := mysql.Start(ctx, mysql.Config{Dir: dir, Data: from, Settings: settings})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	return nil, plan.Usagef("engine %q: want %s or %s", engine, plan.PostgreSQL, plan.MySQL)
+}
+
+// Temporarily runs do with a server that is gone afterwards, with its state in a directory beside near, on the same
+// disk.
+func Temporarily(ctx context.Context, engine, near, from string, settings map[string]string, do func(DataServer) error) (err error) {
+	near = filepath.Clean(near) // the directory of "a/b/" would be a/b itself
+	if err := lab.MkdirState(filepath.Dir(near)); err != nil {
+		return err
+	}
+	sweepTemporary(filepath.Dir(near))
+	dir, err := os.MkdirTemp(filepath.Dir(near), fmt.Sprintf(".dataset-%d-", os.Getpid()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, RemoveState(dir)) }()
+	if err := os.Chmod(dir, 0o711); err != nil { // the server may run as another user, who passes through
+		return err
+	}
+	s, err := StartData(ctx, engine, dir, from, settings)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		err = errors.Join(err, s.Stop(ctx))
+	}()
+	return do(s)
+}
+
+// sweepTemporary removes leftovers of killed programs; their servers ended with them.
+func sweepTemporary(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, ".dataset-*-*")) // the pattern is a good one
+	for _, path := range old {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), ".dataset-"), "-")
+		if n, err := strconv.Atoi(pid); err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			_ = RemoveState(path)
+		}
+	}
+}
+
+// RemoveState removes a server's state directory, and the one that stands for it where the server's user cannot reach
+// it.
+func RemoveState(dir string) error {
+	var err error
+	if other, ok := lab.Elsewhere(dir); ok {
+		err = os.RemoveAll(other)
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// loadingSettings are those of a server that only loads: its writes are not safe before it has been shut down cleanly
+// and copied to disk, and then they are. Buffers take an eighth of the memory, a quarter on MySQL, which fills its
+// tables in random order.
+func loadingSettings(engine string, memory uint64) map[string]string {
+	mib := func(share uint64, most int) string {
+		return strconv.Itoa(max(128, min(int(memory/share>>20), most)))
+	}
+	if engine == plan.MySQL {
+		return map[string]string{
+			"innodb_buffer_pool_size": mib(4, 16<<10) + "M", "innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "0",
+			"innodb_flush_method": "O_DIRECT_NO_FSYNC",
+		}
+	}
+	return map[string]string{
+		"fsync": "off", "full_page_writes": "off", "wal_level": "minimal", "max_wal_senders": "0", "max_wal_size": "4GB", "min_wal_size": "80MB",
+		"wal_recycle": "off", "autovacuum": "off", "checkpoint_timeout": "1h", "shared_buffers": mib(8, 2<<10) + "MB",
+	}
+}
+
+// BytesOf estimates the size of a loaded population on disk, indexes included: as measured with a million
+// posts.
+func BytesOf(s dataset.Spec) int64 {
+	return 200<<20 + int64(s.Posts)*2000 + int64(s.Users)*6000 + int64(s.Channels)*2000
+}
+
+// ReadSpec reads a named preset, or a file.
+func ReadSpec(name string) (dataset.Spec, error) {
+	if s, ok := dataset.Preset(name); ok {
+		return s, nil
+	}
+	src, err := files.Read(name, MaxSmall)
+	if errors.Is(err, os.ErrNotExist) {
+		return dataset.Spec{}, plan.Usagef("dataset %s: neither a preset (%s) nor a file", name, strings.Join(dataset.Presets(), ", "))
+	}
+	if err != nil {
+		return dataset.Spec{}, plan.UsageError{Err: err}
+	}
+	s, err := dataset.ParseSpec(src)
+	if err != nil {
+		return s, plan.UsageError{Err: plain.Below(err, "%s is no good spec of a dataset", name)}
+	}
+	return s, nil
+}
+
+// A Maker makes dumps.
+type Maker struct {
+	Progress *Reporter
+	Tool     string // the version of this program
+	Password string // of all users
+	Hash     string
+}
+
+// Generate fills a new server with a population and keeps its data in dir.
+func (m *Maker) Generate(ctx context.Context, spec dataset.Spec, engine, dir string) (*dump.Dump, data.Result, error) {
+	var res data.Result
+	p, err := dataset.New(spec)
+	if err != nil {
+		return nil, res, plan.UsageError{Err: err}
+	}
+	if err := dump.CheckSpace(dir, 5*BytesOf(spec)/2); err != nil { // the server's own, its log, and the copy
+		return nil, res, err
+	}
+	into, files, err := dump.Create(dir)
+	if err != nil {
+		return nil, res, err
+	}
+	defer func() { _ = dump.Abandon(dir) }()
+	m.Progress.What(spec.Name+" on "+engine, 0)
+	m.Progress.Doing("starting a server", 0)
+	man := dump.Manifest{
+		Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: process.DefaultDatabase, Schema: refchat.SchemaVersion,
+		Spec: &spec, SpecSum: spec.Digest(), Origin: "generated", Seconds: map[string]string{},
+		Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes),
+	}
+	err = Temporarily(ctx, engine, dir, "", maps.Clone(man.Loading), func(s DataServer) error {
+		if err := s.CreateDatabase(ctx, man.Database); err != nil {
+			return err
+		}
+		if res, err = m.Load(ctx, s.DSN(man.Database), p); err != nil {
+			return err
+		}
+		for k, v := range res.Settings {
+			man.Loading["session: "+k] = v
+		}
+		for k, d := range map[string]time.Duration{"rows": res.Load, "indexes": res.Build, "statistics": res.Settle} {
+			man.Seconds[k] = strconv.FormatFloat(d.Seconds(), 'f', 1, 64)
+		}
+		return m.take(ctx, s, &man, into)
+	})
+	if err != nil {
+		return nil, res, err
+	}
+	if err := data.WriteFiles(files); err != nil {
+		return nil, res, err
+	}
+	m.Progress.Doing("summing the files", 0)
+	d, err := dump.Seal(ctx, dir, man)
+	m.Progress.End()
+	return d, res, err
+}
+
+// Load fills an empty database.
+func (m *Maker) Load(ctx context.Context, dsn string, p *dataset.Population) (data.Result, error) {
+	began, phase := time.Now(), ""
+	return data.Load(ctx, dsn, p, data.Options{Password: m.Password, Hash: m.Hash, Workers: runtime.GOMAXPROCS(0), Progress: func(pr data.Progress) {
+		if pr.Phase != phase {
+			began, phase = time.Now(), pr.Phase
+		}
+		text, left := pr.Phase, time.Duration(0)
+		if pr.All > 1 {
+			text = fmt.Sprintf("%s %3.0f %%", pr.Phase, 100*float64(pr.Done)/float64(pr.All))
+			if pr.Done > 0 && pr.Phase == "rows" { // indexes differ too much for a forecast
+				left = time.Duration(float64(time.Since(began)) * float64(pr.All-pr.Done) / float64(pr.Done))
+			}
+		}
+		m.Progress.Step(pr.Phase, text, left)
+	}})
+}
+
+// take describes a server's database in a manifest and copies the server's data.
+func (m *Maker) take(ctx context.Context, s DataServer, man *dump.Manifest, into string) error {
+	m.Progress.Doing("counting the rows", 0)
+	var err error
+	if man.Tables, err = dump.Tables(ctx, s.DSN(man.Database)); err != nil {
+		return err
+	}
+	desc, err := s.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	man.Server = desc.Name + " " + desc.Version
+	m.Progress.Doing("copying the data", 0)
+	return s.Export(ctx, into)
+}
+
+// Snapshot keeps the database of a stopped server's state directory as a dump.
+func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (*dump.Dump, error) {
+	engine, from, err := stateOf(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	into, files, err := dump.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dump.Abandon(dir) }()
+	man := dump.Manifest{Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: "snapshot of " + filepath.Base(filepath.Dir(state)) + "/" + filepath.Base(state)}
+	m.Progress.What("snapshot of "+state, 0)
+	m.Progress.Doing("starting a server on a copy", 0)
+	err = Temporarily(ctx, engine, dir, from, nil, func(s DataServer) error {
+		if pg, ok := s.(*postgresql.Server); ok { // the template of resets would double the dump
+			if err := pg.DropDatabase(ctx, database+"_snapshot"); err != nil {
+				return err
+			}
+		}
+		if err := m.take(ctx, s, &man, into); err != nil {
+			return err
+		}
+		if problems, err := data.Check(ctx, s.DSN(database)); err == nil && len(problems) > 0 {
+			return fmt.Errorf("the database contradicts itself: %s", strings.Join(problems, "; "))
+		} else if err == nil {
+			man.Schema = refchat.SchemaVersion // it is a database of the reference server
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The reference server's attachments lie beside the database.
+	if beside := filepath.Join(filepath.Dir(filepath.Clean(state)), "files"); IsDir(beside) {
+		if err := lab.ReplaceTree(ctx, files, beside, nil); err != nil {
+			return nil, err
+		}
+	}
+	m.Progress.Doing("summing the files", 0)
+	d, err := dump.Seal(ctx, dir, man)
+	m.Progress.End()
+	return d, err
+}
+
+// stateOf finds a supervised server's data in its state directory and makes sure that it is not in
+// use.
+func stateOf(ctx context.Context, state string) (engine, data string, err error) {
+	for _, engine = range []string{plan.PostgreSQL, plan.MySQL} {
+		for _, sub := range []string{"data", "elsewhere/data"} {
+			data = filepath.Join(state, sub)
+			file := map[string]string{plan.PostgreSQL: "PG_VERSION", plan.MySQL: "ibdata1"}[engine]
+			if _, err := os.Stat(filepath.Join(data, file)); err != nil {
+				continue
+			}
+			if _, err := lab.Sweep(ctx, filepath.Join(state, engine+".journal"), 5*time.Second); err != nil {
+				return "", "", err
+			}
+			return engine, data, nil
+		}
+	}
+	return "", "", plan.Usagef("%s is no state directory of a database server; want one such as .plimsoll/state/base-postgresql/postgresql", state)
+}
+
+// IsDir reports whether there is a directory at path.
+func IsDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
+
+// datasetFor returns the dump that a target begins with: the one at a path, or one made from a preset or a spec,
+// which is kept in the store for the next time. The password is that of the users of generated data.
+func (s *Session) datasetFor(ctx context.Context, t plan.Target, engine string) (d *dump.Dump, err error) {
+	name, own := t.Dataset, s.Drivers[t.Driver]
+	if engine == "" {
+		return nil, plan.Usagef("target.dataset: %s needs a database that this program starts; add database: {engine: postgresql}", name)
+	}
+	if IsDir(name) {
+		d, err := dump.For(name, engine)
+		if err != nil {
+			return nil, plan.Usagef("target.dataset: %w", err)
+		}
+		if own.Data != "" && d.Manifest.Schema != own.Data {
+			return nil, plan.Usagef("target.dataset: %s has schema %q, the reference server wants %q; generate it again", d.Dir, d.Manifest.Schema, own.Data)
+		}
+		return d, nil
+	}
+	if own.Data == "" {
+		return nil, plan.Usagef("target.dataset: %s is not a directory; the driver %s begins with a dump of its own database, which plimsoll data snapshot makes", name, t.Driver)
+	}
+	spec, err := ReadSpec(name)
+	if err != nil {
+		return nil, fmt.Errorf("target.dataset: %w", err)
+	}
+	root, err := filepath.Abs(filepath.Join(s.Store.Root(), "datasets"))
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(root, spec.Name+"-"+spec.Digest()[:12]+"-"+engine+"-"+own.Data)
+	if IsDir(dir) {
+		return dump.For(dir, engine)
+	}
+	if all := slices.Concat(s.generator, s.targets); len(s.generator) > 0 { // nothing is measured yet
+		if err := lab.PinSelf(all); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, lab.PinSelf(s.generator)) }()
+	}
+	m := &Maker{Progress: s.Progress, Tool: s.Version, Password: s.secret("PLIMSOLL_USER_PASSWORD")}
+	if d, _, err = m.Generate(ctx, spec, engine, dir); err != nil && IsDir(dir) {
+		return dump.For(dir, engine) // another program was faster
+	}
+	return d, err
+}
+
+// placeFiles copies a dump's attachments to where the reference server looks for them.
+func placeFiles(ctx context.Context, d *dump.Dump, dir string) error {
+	if d.Files() == "" {
+		return nil
+	}
+	if err := lab.MkdirState(dir); err != nil {
+		return err
+	}
+	return lab.ReplaceTree(ctx, filepath.Join(dir, "files"), d.Files(), nil)
+}
+
+// DatasetText names a dump in descriptions and reports.
+func DatasetText(d *dump.Dump) string {
+	m := d.Manifest
+	what := m.Origin
+	if m.Spec != nil {
+		what = fmt.Sprintf("%s: %s users, %s posts, seed %d", m.Spec.Name, Thousands(m.Spec.Users), Thousands(m.Spec.Posts), m.Spec.Seed)
+	} else if i := slices.IndexFunc(m.Tables, func(t dump.Table) bool { return t.Name == "posts" }); i >= 0 {
+		what += ": " + Thousands(int(m.Tables[i].Rows)) + " posts"
+	}
+	return what + ", sha256 " + d.Digest()[:12]
+}
+
+// Thousands writes 12,000,000.
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

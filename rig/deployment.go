@@ -1,0 +1,287 @@
+package rig
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/plan"
+	"plimsoll/target/container"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/cgroup"
+	"plimsoll/target/lab/netns"
+	"plimsoll/target/process"
+)
+
+// quotaPeriod is in which time a CPU quota is meant: that of container engines.
+const quotaPeriod = 100 * time.Millisecond
+
+// A placement is where and within which limits the programs of one system run, by its arm's deployment. The zero value
+// is this host's loopback device, without limits. Close it when the programs have ended.
+type placement struct {
+	deployment *plan.Deployment
+	net        *netns.Network
+	group      *cgroup.Group
+	engine     container.Engine
+	described  map[string]string
+}
+
+// A Side is where stores listen: the zero value is 127.0.0.1 in the network of this program.
+type Side struct{ NetNS, Addr string }
+
+// Host returns the address alone.
+func (s Side) Host() string { return cmp.Or(s.Addr, "127.0.0.1") }
+
+// place sets up the environment that an arm's deployment requires. index is the number of the system among
+// those that are up.
+func (f *Deployments) place(ctx context.Context, d *plan.Deployment, index int) (h *placement, err error) {
+	h = &placement{deployment: d}
+	if d == nil {
+		return h, nil
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	h.described = map[string]string{}
+	if d.Limited() {
+		if err := h.limit(f, index); err != nil {
+			return h, fmt.Errorf("limiting the target: %w", err)
+		}
+	}
+	if d.Network == "" {
+		return h, nil
+	}
+	h.described["network"] = d.Network
+	if d.Contained() {
+		if h.engine, err = ContainerEngine(ctx, d.Engine); err != nil {
+			return h, err
+		}
+		h.described["engine"] = h.engine.Name()
+	}
+	h.net, err = netns.NewNetwork(ctx, index, d.Network == plan.NetworkBridge, netns.Sides{Users: f.s.generator, Server: f.s.targets})
+	return h, err
+}
+
+// ContainerEngine finds the program that runs containers.
+func ContainerEngine(ctx context.Context, name string) (container.Engine, error) {
+	if name == plan.EngineNamespaces {
+		return container.Namespaces{}, nil
+	}
+	e, err := container.FindPodman(ctx)
+	if err != nil && name == plan.EngineAuto {
+		return container.Namespaces{}, nil
+	}
+	return e, err
+}
+
+// limit makes the control group. All arms have one if any has, and each limit in all if in any, so that they differ
+// in the numbers only.
+func (h *placement) limit(f *Deployments, index int) (err error) {
+	d := h.deployment
+	if h.group, err = cgroup.Create(fmt.Sprintf("target-%d", index)); err != nil {
+		return err
+	}
+	whose := map[string]string{plan.OfTarget: "server and stores together", plan.OfApp: "the server alone"}[d.Of]
+	h.described["limits"] = whose
+	if d.CPUs > 0 {
+		cores := len(f.s.targets)
+		if cores == 0 {
+			own, err := lab.AllowedCPUs(0)
+			if err != nil {
+				return err
+			}
+			cores = len(own)
+		}
+		if err := h.group.CPU(d.CPUs*float64(cores), quotaPeriod); err != nil {
+			return err
+		}
+		h.described["cpu quota"] = fmt.Sprintf("%.4g of %d cores, in each %v", d.CPUs*float64(cores), cores, quotaPeriod)
+	}
+	some := false
+	for _, a := range f.s.Plan.Compare.Arms {
+		some = some || a.Deployment.Limited() && a.Deployment.Memory > 0
+	}
+	if !some {
+		return nil
+	}
+	if d.Memory > 0 {
+		h.described["memory limit"] = d.Memory.String()
+	}
+	return h.group.Memory(int64(d.Memory))
+}
+
+// stores is where they listen.
+func (h *placement) stores() Side {
+	if h.net == nil {
+		return Side{}
+	}
+	path, addr := h.net.Stores()
+	return Side{path, addr}
+}
+
+// placed returns the settings with which the driver starts each program.
+func (h *placement) placed(state string) process.Placed {
+	p := process.Placed{Described: h.described}
+	if h.group != nil {
+		p.Started = func(role string, pid int) error {
+			if h.deployment.Of == plan.OfApp && role != "app" {
+				return nil
+			}
+			return h.group.Add(pid)
+		}
+	}
+	if h.net == nil {
+		return p
+	}
+	p.Host = "0.0.0.0" // of its network namespace
+	p.Start = func(ctx context.Context, in process.Instance, spec lab.Spec) (process.Process, error) {
+		spec.NetNS = h.net.Server().Path()
+		if err := h.net.Publish(ctx, in.Ports[0]); err != nil {
+			return nil, err
+		}
+		if h.engine != nil {
+			return h.engine.Start(ctx, container.Job{Spec: spec, Name: h.net.Server().Name(), State: state})
+		}
+		proc, err := lab.Start(ctx, spec)
+		if err != nil {
+			return nil, err // not a nil *lab.Process as a Process
+		}
+		return proc, nil
+	}
+	return p
+}
+
+// url is where an instance is reached, for a target.Spec; empty for where it usually is.
+func (h *placement) url() string {
+	if h.net == nil {
+		return ""
+	}
+	return "http://" + h.net.Address() + ":${PORT}"
+}
+
+// close removes it. The programs must have ended. It may be called again.
+func (h *placement) close(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	var errs []error
+	if h.net != nil {
+		errs = append(errs, h.net.Close(ctx))
+	}
+	if h.group != nil {
+		errs = append(errs, h.group.Remove())
+	}
+	return errors.Join(errs...)
+}
+
+// outsideEnv passes to a program in a network of its own the network of its parent.
+const outsideEnv = "PLIMSOLL_OUTSIDE_NETWORK"
+
+// Isolate carries the whole invocation out again in a network of its own, if the plan's arms have networks: the
+// users, whose sockets are this program's, are then on one of these networks, and nothing in that of the host has to
+// be changed. done reports that the other program did the work; err is then its exit status.
+func (pr *Program) Isolate(ctx context.Context, p *plan.Plan) (done bool, err error) {
+	if p.Compare != nil && p.Compare.Limited() || p.Networked() {
+		if os.Geteuid() != 0 {
+			return false, plan.Usagef("compare.arms: deployments need control groups and network namespaces, and these root; run plimsoll as root, or remove deployment")
+		}
+		if err := sweepPlacements(ctx); err != nil {
+			return false, err
+		}
+	}
+	if !p.Networked() {
+		return false, nil
+	}
+	if err := Networkable(p, pr.Dialects.Drivers()); err != nil {
+		return false, err
+	}
+	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
+		return false, plan.Usagef("-serve, -remote-write: with deployment.network the run is in a network of its own, which reaches no other host; remove them, and use plimsoll serve afterwards")
+	}
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return false, fmt.Errorf("looking at the network: %w", err)
+	}
+	if outside := pr.Env(outsideEnv); outside != "" {
+		// Never a device in the network of an unrelated process, even if the environment names it.
+		parent, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", os.Getppid()))
+		if err != nil || parent != outside || own == outside {
+			return false, plan.Usagef("%s is set, but this program is in no network of its own; remove it from the environment", outsideEnv)
+		}
+		var this *netns.Namespace
+		return false, this.IP(ctx, "link", "set", "lo", "up")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return false, fmt.Errorf("finding this program: %w", err)
+	}
+	proc, err := lab.Start(ctx, lab.Spec{
+		Name: "plimsoll in its own network", Path: exe, Args: pr.Args, Env: append(os.Environ(), outsideEnv+"="+own),
+		Stdin: strings.NewReader(p.String()), Stdout: pr.ChildOut, Stderr: pr.ChildErr, Unshare: unix.CLONE_NEWNET,
+	})
+	if err != nil {
+		return true, err
+	}
+	select {
+	case <-proc.Done():
+	case <-ctx.Done():
+		if err := proc.Signal(unix.SIGTERM); err != nil {
+			return true, err
+		}
+		// It stops users, servers and databases, and seals the run.
+		select {
+		case <-proc.Done():
+		case <-time.After(isolatedPatience):
+			return true, errors.Join(fmt.Errorf("it did not end within %v", isolatedPatience), proc.Kill())
+		}
+	}
+	var exit *exec.ExitError
+	switch err := proc.Err(); {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return true, StatusError(exit.ExitCode()) // it has printed the reason
+	default:
+		return true, err
+	}
+}
+
+// isolatedPatience is how long a program in its own network may take to end after a signal.
+const isolatedPatience = time.Minute
+
+// Networkable refuses settings that a plan with networks cannot have. housed are the drivers of which this program
+// starts the stores too.
+func Networkable(p *plan.Plan, housed []string) error {
+	switch {
+	case !slices.Contains(housed, p.Target.Driver):
+		return plan.Usagef("compare.arms: deployment.network needs a server whose stores are started too, so one of the drivers %s; %s takes cpus and memory",
+			strings.Join(housed, ", "), p.Target.Driver)
+	case p.Target.URL != "":
+		return plan.Usagef("target.url: with deployment.network the address is made, too; remove it")
+	}
+	for i, probe := range p.Probes {
+		if probe.URL != "" || probe.DSN != "" {
+			return plan.Usagef("probes[%d]: with deployment.network the run is in a network of its own, which reaches no other host; remove it", i)
+		}
+	}
+	return nil
+}
+
+// sweepPlacements removes leftovers of killed programs that their guards did not remove.
+func sweepPlacements(ctx context.Context) error {
+	if _, err := netns.Sweep(ctx); err != nil {
+		return err
+	}
+	_, err := cgroup.Sweep()
+	return err
+}

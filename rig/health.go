@@ -1,0 +1,343 @@
+package rig
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/load/fleet"
+	"plimsoll/run/trial"
+	"plimsoll/target/lab"
+)
+
+// fresh is how old a sample may be that a gate is read from; the probes sample every second.
+const fresh = 3 * time.Second
+
+// health reads the gates of the generator's health from the probes.
+type health struct {
+	last func(key string) (v float64, at time.Time, ok bool)
+	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may use all and the
+	// target is elsewhere, "" when both use the same.
+	role  string
+	cores int
+	ports float64 // in the ephemeral range, once for each source address; 0 if unknown
+	// agents is the number of processes that have the users; 0 when it is this one. Clocks returns the distance of
+	// their clocks from this one's.
+	agents int
+	clocks func() time.Duration
+	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
+	headroom func(users int, ops float64) float64
+
+	// stolen holds the percentages of the target's cores that the hypervisor took in the last samples, and stolenAt
+	// the time of the last.
+	stolen   []float64
+	stolenAt time.Time
+	// remote returns the keys of the samples of steal on the target's other hosts; nil for none.
+	remote func() []string
+
+	// opened holds by how much the open files grew between the last samples, and files and filesAt the last of them.
+	opened  []float64
+	files   float64
+	filesAt time.Time
+
+	// roles are the target's on this host, and targets how many cores it has there; without both, the gate others is
+	// not measured.
+	roles   []string
+	targets int
+	// foreign holds the percentages of the target's cores that others took in the last samples, and foreignAt the
+	// time of the last.
+	foreign   []float64
+	foreignAt time.Time
+	// wired are the target's cores when its packets go over wires of their own: the kernel's soft interrupts for
+	// these then count as the target's. softirq is their time so far, in seconds.
+	wired     []int
+	softirq   float64
+	softirqAt time.Time
+
+	throttled, rate float64
+	throttledAt     time.Time
+}
+
+func newHealth(last func(string) (float64, time.Time, bool), placed []int, sharedHost bool) *health {
+	h := &health{last: last, cores: len(placed)}
+	switch {
+	case len(placed) > 0:
+		h.role = "generator"
+	case !sharedHost:
+		h.role = "host"
+	}
+	if h.cores == 0 {
+		cpus, _ := lab.AllowedCPUs(0) // without it the gate cpu is not measured
+		h.cores = len(cpus)
+	}
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // without it the gate ports is not measured
+	var from, to float64
+	if n, _ := fmt.Sscan(string(b), &from, &to); n == 2 && to >= from {
+		h.ports = to - from + 1
+	}
+	return h
+}
+
+// read returns a sample times scale.
+func (h *health) read(key string, scale float64) trial.Reading {
+	v, at, ok := h.last(key)
+	name, _, _ := strings.Cut(key, "{")
+	switch {
+	case !ok:
+		return trial.Reading{Why: "there is no sample of " + name}
+	case time.Since(at) > fresh:
+		return trial.Reading{Why: fmt.Sprintf("the last sample of %s is older than %v", name, fresh)}
+	}
+	return trial.Reading{Value: v * scale}
+}
+
+// users reads a sample of the processes that have the users, combined.
+func (h *health) users(metric string, scale float64, combine func(a, b float64) float64) trial.Reading {
+	if h.agents == 0 {
+		return h.read(metric, scale)
+	}
+	var all trial.Reading
+	for k := range h.agents {
+		l := fleet.Label(k)
+		r := h.read(fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value), scale)
+		if k == 0 {
+			all = r
+		} else {
+			all = both(all, r, combine)
+		}
+	}
+	return all
+}
+
+func sum(a, b float64) float64 { return a + b }
+
+// ofRole is read for the cores that are watched.
+func (h *health) ofRole(metric string, role string, scale float64) trial.Reading {
+	if role == "" {
+		return trial.Reading{Why: "generator and target share their cores; see cpu, sched and steal", Inapplicable: true}
+	}
+	return h.read(metric+`{role="`+role+`"}`, scale)
+}
+
+// both combines two readings, if there are both.
+func both(a, b trial.Reading, f func(a, b float64) float64) trial.Reading {
+	switch {
+	case a.Why != "":
+		return a
+	case b.Why != "":
+		return b
+	}
+	return trial.Reading{Value: f(a.Value, b.Value)}
+}
+
+// othersOver is how many samples the gate others looks back, and othersLeast how many it needs. One second is not
+// enough: the time of a process that has ended is known only when its parent waited for it, so a database that is
+// busy ending connections shows too little in one second and too much in the next. The sum is right, so the
+// differences keep their sign.
+const (
+	othersOver  = 10
+	othersLeast = 5
+)
+
+// others is the share of the target's cores that other processes took, interrupts included: beyond it, neither
+// latency nor capacity is the target's own.
+func (h *health) others() trial.Reading {
+	if len(h.roles) == 0 || h.targets == 0 {
+		return trial.Reading{Why: "the target has no cores of its own on this host"}
+	}
+	used := trial.Reading{}
+	for _, role := range h.roles {
+		used = both(used, h.read(`plimsoll_process_cpu_ratio{role="`+role+`"}`, 1), sum)
+	}
+	const cores = `plimsoll_cpu_busy_ratio{role="target"}`
+	now := both(h.read(cores, 1), used, func(busy, used float64) float64 { return 100 * (busy - used/float64(h.targets)) })
+	if stolen := h.read(targetSteal, 100); stolen.Why == "" { // the cores count it as busy; it has a gate of its own
+		now.Value -= stolen.Value
+	}
+	if now.Why != "" {
+		return now
+	}
+	if _, at, _ := h.last(cores); at.After(h.foreignAt) {
+		h.foreignAt = at
+		if own, ok := h.packets(); ok {
+			h.foreign = append(h.foreign, now.Value-own)
+			h.foreign = h.foreign[max(0, len(h.foreign)-othersOver):]
+		}
+	}
+	if n := len(h.foreign); n < othersLeast {
+		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
+	}
+	total := 0.0
+	for _, v := range h.foreign {
+		total += v
+	}
+	return trial.Reading{Value: max(0, total/float64(len(h.foreign)))}
+}
+
+const targetSteal = `plimsoll_cpu_steal_ratio{role="target"}`
+
+// stealOfTarget is the share of the target's cores that the hypervisor took: on this host where it has cores of its
+// own, and on its other hosts that have a probe; of several hosts the worst. It is a mean over 10 samples: a guest is
+// robbed in bursts, and single seconds are not representative.
+func (h *health) stealOfTarget() trial.Reading {
+	var keys []string
+	if h.targets > 0 {
+		keys = append(keys, targetSteal)
+	}
+	if h.remote != nil {
+		keys = append(keys, h.remote()...)
+	}
+	if len(keys) == 0 {
+		if h.role == "" {
+			return trial.Reading{Why: "generator and target share their cores; see steal", Inapplicable: true}
+		}
+		return trial.Reading{Why: "the target's cores are not seen from here; a probe of kind agent on its host would see them"}
+	}
+	now, newest := trial.Reading{}, time.Time{}
+	for _, key := range keys {
+		now = both(now, h.read(key, 100), math.Max)
+		if _, at, _ := h.last(key); at.After(newest) {
+			newest = at
+		}
+	}
+	if now.Why != "" {
+		return now
+	}
+	if newest.After(h.stolenAt) {
+		h.stolenAt = newest
+		h.stolen = append(h.stolen, now.Value)
+		h.stolen = h.stolen[max(0, len(h.stolen)-othersOver):]
+	}
+	if n := len(h.stolen); n < othersLeast {
+		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
+	}
+	total := 0.0
+	for _, v := range h.stolen {
+		total += v
+	}
+	return trial.Reading{Value: total / float64(len(h.stolen))}
+}
+
+// openedOver is how many samples the growth of open files looks back.
+const openedOver = 30
+
+// filesLeft is how many more files can be opened than were opened between two samples of the last half minute: the
+// rest matters only against the need of the run, which differs with its users.
+func (h *health) filesLeft(open, limit trial.Reading, at time.Time) trial.Reading {
+	left := both(open, limit, func(n, of float64) float64 { return of - n })
+	if left.Why != "" {
+		return left
+	}
+	if at.After(h.filesAt) {
+		if !h.filesAt.IsZero() {
+			h.opened = append(h.opened, max(0, open.Value-h.files))
+			h.opened = h.opened[max(0, len(h.opened)-openedOver):]
+		}
+		h.files, h.filesAt = open.Value, at
+	}
+	if len(h.opened) > 0 {
+		left.Value -= slices.Max(h.opened)
+	}
+	left.Value = max(0, left.Value)
+	return left
+}
+
+// packets is the share of the target's cores that went to soft interrupts since the sample before, in percent; 0
+// without wires. It is not known at first.
+func (h *health) packets() (percent float64, known bool) {
+	if len(h.wired) == 0 {
+		return 0, true
+	}
+	sum, at := 0.0, time.Time{}
+	for _, core := range h.wired {
+		v, t, ok := h.last(fmt.Sprintf(`node_cpu_seconds_total{cpu="%d",mode="softirq"}`, core))
+		if !ok {
+			return 0, false
+		}
+		sum, at = sum+v, t
+	}
+	was, then := h.softirq, h.softirqAt
+	h.softirq, h.softirqAt = sum, at
+	if then.IsZero() || !at.After(then) {
+		return 0, false
+	}
+	return 100 * (sum - was) / at.Sub(then).Seconds() / float64(len(h.wired)), true
+}
+
+// Health returns the readings at present.
+func (h *health) Health(users int, ops float64) map[string]trial.Reading {
+	steal := h.role
+	if steal == "" {
+		steal = "host"
+	}
+	const open = "plimsoll_generator_open_fds"
+	fds, files := h.users(open, 1, math.Max), h.users("plimsoll_generator_fds_limit", 1, math.Min)
+	out := map[string]trial.Reading{
+		"cpu":    {Why: "the cores that this process may use are not known"},
+		"core":   h.ofRole("plimsoll_cpu_busy_hottest_ratio", h.role, 100),
+		"sched":  h.users("plimsoll_generator_sched_latency_p99_seconds", 1e3, math.Max),
+		"pause":  h.users("plimsoll_generator_pause_max_seconds", 1e3, math.Max),
+		"gc":     h.users("plimsoll_generator_gc_cpu_ratio", 100, math.Max),
+		"steal":  h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
+		"others": h.others(),
+
+		"target_steal": h.stealOfTarget(),
+		"throttled":    h.throttling(),
+		"fds":          both(fds, files, func(n, of float64) float64 { return 100 * n / of }),
+		"fds_free":     h.filesLeft(fds, files, h.sampled(open)),
+		"ports":        {Why: "the range of ephemeral ports is not known"},
+		"memory": both(h.read("node_memory_MemAvailable_bytes", 1), h.read("node_memory_MemTotal_bytes", 1),
+			func(free, all float64) float64 { return 100 * (1 - free/all) }),
+		"clock":    {Value: 0}, // of users in the process that judges: one clock
+		"headroom": {Why: "this host was not calibrated"},
+	}
+	if h.cores > 0 {
+		out["cpu"] = h.users("plimsoll_generator_cpu_ratio", 100/float64(h.cores), sum)
+	}
+	if h.ports > 0 {
+		// Every open file of these processes may be a connection, and every socket in TIME_WAIT may have been one: an
+		// upper bound.
+		out["ports"] = both(h.users(open, 1, sum), h.read("node_sockstat_TCP_tw", 1), func(n, tw float64) float64 { return 100 * (n + tw) / h.ports })
+	}
+	if h.clocks != nil {
+		out["clock"] = trial.Reading{Value: h.clocks().Seconds() * 1e3}
+	}
+	if h.headroom != nil {
+		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}
+	}
+	return out
+}
+
+// sampled returns when the processes that have the users were sampled last.
+func (h *health) sampled(metric string) (newest time.Time) {
+	keys := []string{metric}
+	for k := range h.agents {
+		l := fleet.Label(k)
+		keys = append(keys, fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value))
+	}
+	for _, key := range keys {
+		if _, at, ok := h.last(key); ok && at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
+}
+
+// throttling is the share of time in which a quota held this process back, since the sample before.
+func (h *health) throttling() trial.Reading {
+	v, at, ok := h.last(`container_cpu_cfs_throttled_seconds_total{role="self"}`)
+	switch {
+	case !ok || time.Since(at) > fresh:
+		return trial.Reading{Why: "no CPU quota holds for this process, or its counters are not seen"}
+	case h.throttledAt.IsZero():
+		h.throttled, h.throttledAt = v, at
+		return trial.Reading{Why: "one sample is not a rate"}
+	case at.After(h.throttledAt):
+		h.rate = (v - h.throttled) / at.Sub(h.throttledAt).Seconds()
+		h.throttled, h.throttledAt = v, at
+	}
+	return trial.Reading{Value: 100 * h.rate}
+}

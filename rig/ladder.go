@@ -1,0 +1,132 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// A Ladder carries out the steps of a sizing on one deployment.
+type Ladder struct {
+	*Session
+	Plan   *plan.Plan // the whole one; session.plan is that of the step under way
+	Part   RunPart
+	Record *record.Sizing
+	Prefix string
+}
+
+// searched are the steps of a ladder without given ones, as parts of the capacity that a first search finds: those of
+// the self-hosters' table around its own knee of 500 users (50, 200, 400, 500, 750).
+var searched = []float64{0.1, 0.4, 0.8, 1, 1.5}
+
+// StepsAround returns the steps for a capacity, with two significant digits, ascending, and at most max users. A
+// capacity that is not an estimate has no step beyond it that would mean anything.
+func StepsAround(c record.Capacity, most int) []int {
+	var out []int
+	for _, share := range searched {
+		if share > 1 && c.Kind != record.Estimate {
+			continue
+		}
+		v := share * c.Users
+		unit := math.Pow(10, max(math.Floor(math.Log10(max(v, 1)))-1, 0))
+		n := min(max(int(math.Round(v/unit)*unit), 1), most)
+		if len(out) == 0 || n > out[len(out)-1] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Climb searches for steps if there are none, and carries out one after another. An error means that the tool failed.
+func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) error {
+	most := 0
+	if u := l.Plan.Unbounded; u != nil && len(l.Record.Planned) == 0 {
+		most = u.MaxUsers
+	}
+	for _, n := range l.Record.Planned {
+		most = max(most, n)
+	}
+	pt := l.Part
+	pt.Bounded = true
+	l.Session.Plan = l.Step(most) // for how many users the system is made
+	l.Progress.What(l.Prefix, 0)
+	sys, err := deployed.System(ctx, pt)
+	if err != nil {
+		return err
+	}
+	if len(l.Record.Planned) == 0 {
+		search := l.Part
+		search.Unbounded = true
+		l.Session.Plan = l.Plan
+		l.Progress.What(l.Prefix+"  search", 0)
+		r, _, err := l.Trial(ctx, sys, search)
+		if err != nil {
+			return err
+		}
+		l.Record.Search, l.Record.Capacity = r.Manifest.ID, r.Manifest.Capacity
+		if ctx.Err() != nil {
+			return nil
+		}
+		c := r.Manifest.Capacity
+		if c == nil || c.Kind == record.Invalid {
+			return fmt.Errorf("run %s: the first search found no capacity to choose steps from; look at \"plimsoll show\", or write sizing.steps", r.Manifest.ID)
+		}
+		around := *c
+		if c.Kind == record.Unstable {
+			if around.Users = c.Held; around.Users == 0 {
+				around.Users = c.Reached
+			}
+		}
+		l.Record.Planned = StepsAround(around, most)
+		l.Progress.Say("capacity %s users: steps %v", record.CapacityText(c.Kind, c.Users), l.Record.Planned)
+	}
+	for i, n := range l.Record.Planned {
+		pt.order = i + 1
+		pt.keep = i > 0 // the first one begins with the state that the plan names, the others go on from there
+		l.Session.Plan = l.Step(n)
+		var after time.Duration
+		for _, later := range l.Record.Planned[i+1:] {
+			b := l.Step(later).Bounded
+			after += b.Ramp + b.Settle + b.Measure
+		}
+		l.Progress.What(fmt.Sprintf("%s  step %d/%d  %d users", l.Prefix, i+1, len(l.Record.Planned), n), after)
+		r, out, err := l.Trial(ctx, sys, pt)
+		if err != nil {
+			return err
+		}
+		digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
+		if err != nil {
+			return err
+		}
+		l.Record.Steps = append(l.Record.Steps, record.SizingStep{Users: n, Run: r.Manifest.ID, Digest: digest})
+		if err := l.Store.SaveSizing(l.Record); err != nil {
+			return err
+		}
+		if out.Interrupted != "" && ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Step is the plan of one step: a bounded test alone.
+func (l *Ladder) Step(n int) *plan.Plan {
+	q := *l.Plan
+	z := q.Sizing
+	q.Unbounded = nil
+	q.Bounded = &plan.Bounded{Users: plan.PerEngine{"": n}, Ramp: z.Ramp.Ramp(n), Settle: z.Settle, Measure: z.Hold}
+	steps := *z
+	steps.Steps = []int{n}
+	q.Sizing = &steps
+	if q.Compare != nil {
+		c := *q.Compare
+		c.Combine = false
+		q.Compare = &c
+	}
+	return &q
+}

@@ -1,0 +1,254 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/watch/probe"
+	"plimsoll/watch/probe/agent"
+	"plimsoll/watch/probe/mysql"
+	"plimsoll/watch/probe/postgresql"
+	"plimsoll/watch/series"
+)
+
+// probePatience bounds the first answer of a plan's probe, before a run; in a run each has a second.
+const probePatience = 10 * time.Second
+
+// A source is a probe or a scraper; the other is nil.
+type source struct {
+	probe   probe.Probe
+	scraper probe.Scraper
+	close   func() error
+}
+
+func (s source) addTo(r *probe.Runner) {
+	if s.scraper != nil {
+		r.AddScraper(s.scraper)
+	} else {
+		r.Add(s.probe)
+	}
+}
+
+// A databased deployment has a database of its own.
+type databased interface {
+	// DSN returns its address, password included; empty without one. It changes at Reset.
+	DSN() string
+}
+
+// sources returns the sources beside host, processes, this program and the target's metrics: control groups, the
+// network device towards the target, its database, and the probes of the plan. Nothing is connected to yet. The
+// caller closes the sources that it gets, also with an error.
+func (s *Session) sources(sys *System) (out []source, err error) {
+	if procs := sys.roles(); len(procs) > 0 {
+		c := probe.NewCgroups(procs)
+		out = append(out, source{probe: c, close: c.Close})
+	}
+	if sys.device != "" && sys.device != "lo" {
+		n, err := probe.NewNIC(sys.device)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, source{probe: n, close: n.Close})
+	}
+	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
+		kind := map[string]string{plan.PostgreSQL: plan.ProbePostgreSQL, plan.MySQL: plan.ProbeMySQL}[sys.describe().Engine]
+		src, err := openProbe(kind, d.DSN(), "db", "db-0")
+		if err != nil {
+			return out, err
+		}
+		out = append(out, src)
+	}
+	listed, err := s.listed(sys)
+	return append(out, listed...), err
+}
+
+// listed opens the plan's probes. Each has an instance of its own, so that two of one role never share a series.
+func (s *Session) listed(sys *System) (out []source, err error) {
+	next := map[string]int{"app": len(sys.metricsURLs())}
+	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
+		next["db"] = 1
+	}
+	for i, p := range s.Plan.Probes {
+		for _, v := range []*string{&p.URL, &p.DSN, &p.Token, &p.Fingerprint, &p.CA} {
+			if *v, err = plan.Expand(*v, s.Lookup); err != nil {
+				return out, plan.Usagef("probes[%d]: %w", i, err)
+			}
+		}
+		s.Secrets.Add(p.Token)
+		s.hide(p.DSN, p.URL)
+		instance := fmt.Sprintf("%s-%d", p.Role, next[p.Role])
+		var src source
+		if p.Kind == plan.ProbeAgent {
+			src, err = openAgent(p, instance)
+		} else {
+			src, err = openProbe(p.Kind, p.URL+p.DSN, p.Role, instance)
+		}
+		if err != nil {
+			return out, plan.Usagef("probes[%d]: %w", i, err)
+		}
+		next[p.Role]++
+		out = append(out, src)
+	}
+	return out, nil
+}
+
+// openProbe makes a probe. at may be a secret: the name of the probe is made of kind and instance alone.
+func openProbe(kind, at, role, instance string) (source, error) {
+	labels := []series.Label{{Name: "role", Value: role}, {Name: "instance", Value: instance}}
+	name := kind + " " + instance
+	switch kind {
+	case plan.ProbePrometheus:
+		p, err := probe.NewScrape(at, map[string]string{"role": role, "instance": instance})
+		if err != nil {
+			return source{}, err
+		}
+		return source{scraper: namedScraper{p, name}, close: p.Close}, nil
+	case plan.ProbePprof:
+		p, err := probe.NewPprof(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: namedProbe{p, name}, close: p.Close}, nil
+	case plan.ProbeNginx:
+		p, err := probe.NewNginx(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: namedProbe{p, name}, close: p.Close}, nil
+	case plan.ProbePostgreSQL:
+		p, err := postgresql.New(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: p, close: p.Close}, nil
+	case plan.ProbeMySQL:
+		p, err := mysql.New(at, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: p, close: p.Close}, nil
+	}
+	return source{}, fmt.Errorf("there is no probe of kind %q", kind)
+}
+
+// openAgent makes the probe of another host. p has no references any more.
+func openAgent(p plan.Probe, instance string) (source, error) {
+	r, err := agent.NewRemote(agent.RemoteConfig{URL: p.URL, Token: p.Token, Fingerprint: p.Fingerprint, CA: p.CA, Role: p.Role, Instance: instance})
+	if err != nil {
+		return source{}, err
+	}
+	return source{probe: r, close: r.Close}, nil
+}
+
+// agentOf returns the role and instance of an agent in a probe's name.
+func agentOf(name string) (role, instance string, ok bool) {
+	instance, ok = strings.CutPrefix(name, plan.ProbeAgent+" ")
+	if i := strings.LastIndexByte(instance, '-'); ok && i > 0 {
+		return instance[:i], instance, true
+	}
+	return "", "", false
+}
+
+// agentSteal returns the keys of the samples of steal on the hosts that have an agent, other than those of users.
+func agentSteal(runner *probe.Runner) (keys []string) {
+	for _, st := range runner.Status() {
+		if role, instance, ok := agentOf(st.Name); ok && role != "generator" {
+			keys = append(keys, fmt.Sprintf("plimsoll_cpu_steal_ratio{instance=%q,role=%q}", instance, role))
+		}
+	}
+	return keys
+}
+
+// clockBound is how far another host's clock may be away, so that its log files fit a run to the second that they are
+// read by.
+const clockBound = 500 * time.Millisecond
+
+// clockFindings names the agents whose clocks are not this host's. Series do not depend on them: see watch/probe/agent.
+func clockFindings(runner *probe.Runner) (out []record.Finding) {
+	for _, st := range runner.Status() {
+		role, instance, ok := agentOf(st.Name)
+		if !ok {
+			continue
+		}
+		of := fmt.Sprintf("{instance=%q,role=%q}", instance, role)
+		offset, _, known := runner.Last("plimsoll_agent_clock_offset_seconds" + of)
+		way, _, _ := runner.Last("plimsoll_agent_round_trip_seconds" + of)
+		f := record.Finding{Gate: "clock of agent", Level: record.Amber, Value: offset, Limit: clockBound.Seconds(), Unit: "s"}
+		which := "ahead of"
+		if offset < 0 {
+			which = "behind"
+		}
+		switch {
+		case !known: // it has no data, which is a finding of its own
+			continue
+		case math.Abs(offset) > clockBound.Seconds():
+			f.Text = fmt.Sprintf("the clock of %s is %.3f s %s this host's (±%.3f s): series are stored by this host's and stay right, but log files there do not fit the run; let both follow NTP, as chrony does",
+				instance, math.Abs(offset), which, way/2)
+		case way/2 > clockBound.Seconds():
+			f.Value = way / 2
+			f.Text = fmt.Sprintf("the clock of %s can only be compared to ±%.3f s, so slow are its answers", instance, way/2)
+		default:
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+type namedProbe struct {
+	probe.Probe
+	name string
+}
+
+func (p namedProbe) Name() string { return p.name }
+
+type namedScraper struct {
+	probe.Scraper
+	name string
+}
+
+func (p namedScraper) Name() string { return p.name }
+
+// survey finds the network device towards a deployed target and tries each of the plan's probes once, so that a
+// wrong address or a missing privilege is known before the first run and not after it.
+func (s *Session) survey(ctx context.Context, sys *System) error {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	u, err := url.Parse(sys.Deployment.URL())
+	if err != nil {
+		return errors.New("the target's URL cannot be parsed")
+	}
+	if sys.device, err = probe.RouteDevice(ctx, u.Hostname()); err != nil {
+		return err
+	}
+	sources, err := s.listed(sys)
+	defer closeSources(sources)
+	if err != nil {
+		return err
+	}
+	for i, src := range sources {
+		if src.scraper != nil {
+			_, _, err = src.scraper.Scrape(ctx)
+		} else {
+			_, err = src.probe.Sample(ctx, time.Now())
+		}
+		if err != nil {
+			p := s.Plan.Probes[i]
+			return fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", i, p.Kind, p.Role, err)
+		}
+	}
+	return nil
+}
+
+func closeSources(sources []source) {
+	for _, s := range sources {
+		_ = s.close() // nothing was written
+	}
+}

@@ -1,0 +1,211 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/target"
+	"plimsoll/target/external"
+	"plimsoll/target/lab/postgresql"
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+)
+
+// watched serves the pages of an own system for probes, and counts requests without the token.
+func watched(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")
+		fmt.Fprint(w, "# TYPE jobs counter\njobs_total{role=\"worker\",queue=\"mail\"} 7 # {trace=\"a\"} 1\n# EOF\n")
+	})
+	mux.HandleFunc("/status", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("token") != "geheim" {
+			http.Error(w, "no", http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, "Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n")
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// watching makes a session of a plan with the probes, and a system of the external target.
+func watching(t *testing.T, url, probes string, env map[string]string) (*Session, *System) {
+	t.Helper()
+	p, err := plan.Parse([]byte(fmt.Sprintf(`{name: own, target: {driver: external, url: %q, metrics_url: /metrics},
+workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: url, MetricsURL: "/metrics", Ready: "/metrics"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}
+	return s, &System{Deployment: dep}
+}
+
+// The probes of a plan for an external system: all kinds in one run's series, each with its own instance, and no
+// secret anywhere.
+func TestPlanProbes(t *testing.T) {
+	srv := watched(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	db, err := postgresql.Start(ctx, postgresql.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Stop(context.WithoutCancel(ctx))
+	s, sys := watching(t, srv.URL, fmt.Sprintf(`{kind: pprof, role: app, url: "%[1]s/debug/pprof"},
+{kind: prometheus, role: host, url: "%[1]s/metrics"}, {kind: nginx, role: proxy, url: "%[1]s/status?token=${ENV:TOKEN}"},
+{kind: postgresql, role: db, dsn: "${ENV:DB_DSN}"}`, srv.URL), map[string]string{"TOKEN": "geheim", "DB_DSN": db.DSN("postgres")})
+	if err := s.survey(ctx, sys); err != nil {
+		t.Fatal(err)
+	}
+	if sys.device != "lo" {
+		t.Errorf("the network device towards %s is %q", srv.URL, sys.device)
+	}
+	store, err := series.Create(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	runner, closeProbes, err := s.probes(sys, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeProbes()
+	running, stop := context.WithTimeout(ctx, 1500*time.Millisecond)
+	defer stop()
+	if err := runner.Run(running); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, st := range runner.Status() {
+		names = append(names, st.Name)
+		if st.LastErr != nil {
+			t.Errorf("%s: %v", st.Name, st.LastErr)
+		}
+	}
+	if got := strings.Join(names, ", "); !strings.HasSuffix(got, "pprof app-1, prometheus host-0, nginx proxy-0, postgresql db-0") {
+		t.Errorf("probes: %s", got)
+	}
+	for expr, want := range map[string]float64{
+		`count(go_goroutines{role="app",instance="app-1"}) == 1`:                                 1,
+		`jobs_total{role="host",instance="host-0",exported_role="worker",queue="mail"}`:          7,
+		`jobs_total{role="app",instance="app-0",exported_role="worker",queue="mail"}`:            7,
+		`nginx_connections_waiting{role="proxy",instance="proxy-0"}`:                             2,
+		`plimsoll_pg_connections{role="db",instance="db-0"}`:                                     1,
+		`plimsoll_pg_blocked_sessions{role="db",instance="db-0"}`:                                0,
+		`sum(plimsoll_probe_up) == count(plimsoll_probe_up) and sum(plimsoll_probe_up) > bool 4`: float64(len(names)),
+	} {
+		res, err := store.Query(ctx, expr, time.Now())
+		if err != nil || len(res) != 1 || res[0].Value != want {
+			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
+		}
+	}
+}
+
+// A probe that cannot work is known before the run, with its place and without its secrets.
+func TestSurveyRefuses(t *testing.T) {
+	srv := watched(t)
+	for name, c := range map[string]struct{ probes, err string }{
+		"not set":    {`{kind: postgresql, role: db, dsn: "${ENV:NO_DSN}"}`, "probes[0]: expanding ${ENV:NO_DSN}: the environment variable NO_DSN is not set"},
+		"no DSN":     {`{kind: mysql, role: db, dsn: "${ENV:TOKEN}"}`, "probes[0]: the DSN of MySQL cannot be parsed"},
+		"no page":    {`{kind: nginx, role: proxy, url: "${ENV:TOKEN}"}`, "probes[0]: nginx URL with scheme"},
+		"forbidden":  {fmt.Sprintf(`{kind: pprof, role: app, url: "%[1]s/debug/pprof"}, {kind: nginx, role: proxy, url: "%[1]s/status?t=${ENV:TOKEN}"}`, srv.URL), "probes[1] of the plan (nginx, role proxy): answer 403 Forbidden, want 200; is stub_status switched on"},
+		"nobody":     {`{kind: postgresql, role: db, dsn: "postgres://me:${ENV:TOKEN}@127.0.0.1:1/db?sslmode=disable"}`, "probes[0] of the plan (postgresql, role db): connecting to PostgreSQL: connection refused"},
+		"other page": {fmt.Sprintf(`{kind: pprof, role: app, url: "%s"}`, srv.URL), "is profiling switched on, and does the URL end in /debug/pprof?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, sys := watching(t, srv.URL, c.probes, map[string]string{"TOKEN": "geheim"})
+			err := s.survey(t.Context(), sys)
+			if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "geheim") {
+				t.Errorf("error %v, want %q", err, c.err)
+			}
+		})
+	}
+}
+
+// Every kind that a plan may name can be opened.
+func TestEveryKindOfProbe(t *testing.T) {
+	for kind, at := range map[string]string{
+		plan.ProbePrometheus: "http://h/metrics", plan.ProbePprof: "http://h/debug/pprof", plan.ProbeNginx: "http://h/status",
+		plan.ProbePostgreSQL: "postgres://u@h/db", plan.ProbeMySQL: "u@tcp(h)/",
+	} {
+		src, err := openProbe(kind, at, "r", "r-0")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		r := probe.NewRunner(nil, time.Second)
+		src.addTo(r)
+		if st := r.Status(); len(st) != 1 || st[0].Name != kind+" r-0" {
+			t.Errorf("%s: %+v", kind, st)
+		}
+		if err := src.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// ticking is an agent whose clock is away, and a store that keeps nothing.
+type ticking struct{ offset, way float64 }
+
+func (ticking) Name() string { return "agent db-standby-1" }
+func (c ticking) Sample(context.Context, time.Time) ([]series.Sample, error) {
+	ls := []series.Label{{Name: "instance", Value: "db-standby-1"}, {Name: "role", Value: "db-standby"}}
+	return []series.Sample{{Name: "plimsoll_agent_cpu_seconds_total", Labels: ls, Value: 100}, {Name: "plimsoll_agent_cpu_busy_seconds_total", Labels: ls, Value: 30},
+		{Name: "plimsoll_agent_clock_offset_seconds", Labels: ls, Value: c.offset}, {Name: "plimsoll_agent_round_trip_seconds", Labels: ls, Value: c.way}}, nil
+}
+func (ticking) Append(time.Time, []series.Sample) error { return nil }
+func (ticking) AppendText(time.Time, []byte, string, map[string]string) (int, error) {
+	return 0, nil
+}
+
+// The clock of another host that is not ours is named, and voids nothing; its CPU is seen.
+func TestClockAndCPUOfAgent(t *testing.T) {
+	for _, c := range []struct {
+		ticking
+		want string
+	}{
+		{ticking{0.4, 0.002}, ""},
+		{ticking{3.25, 0.002}, "the clock of db-standby-1 is 3.250 s ahead of this host's (±0.001 s)"},
+		{ticking{-0.6, 0.002}, "the clock of db-standby-1 is 0.600 s behind this host's"},
+		{ticking{0.1, 1.2}, "the clock of db-standby-1 can only be compared to ±0.600 s"},
+	} {
+		r := probe.NewRunner(c, time.Second)
+		r.Add(c)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := r.Run(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sig := &signals{health: newHealth(r.Last, nil, false), runner: r}
+		if busy, total, err := sig.Busy("db-standby"); err != nil || busy != 30 || total != 100 {
+			t.Errorf("CPU of the role: %v of %v, %v", busy, total, err)
+		}
+		if _, _, err := sig.Busy("db"); err == nil || !strings.Contains(err.Error(), `the CPU of role "db" is not seen from here`) {
+			t.Errorf("CPU of another role: %v", err)
+		}
+		got := clockFindings(r)
+		switch {
+		case c.want == "" && len(got) > 0:
+			t.Errorf("%+v: %+v", c.ticking, got)
+		case c.want != "" && (len(got) != 1 || got[0].Level != record.Amber || !strings.HasPrefix(got[0].Text, c.want)):
+			t.Errorf("%+v: %+v, want %q", c.ticking, got, c.want)
+		}
+	}
+}

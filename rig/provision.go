@@ -1,0 +1,38 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/load/engine"
+	"plimsoll/load/workload"
+)
+
+// Provisioning has five minutes, and one second for each user beyond: a server whose passwords are slow to hash needs
+// a twentieth of that.
+const (
+	provisionBase = 5 * time.Minute
+	provisionUser = time.Second
+)
+
+// provision brings a target into the state that the behaviors of a mix need for some users, within a time that
+// depends on how many they are.
+func provision(ctx context.Context, env workload.Env, mix []engine.Part, users int) error {
+	limit := provisionBase + time.Duration(users)*provisionUser
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("not done within %v (%v, and %v for each of %d users); the target keeps the objects made so far, so the next run continues from there", limit, provisionBase, provisionUser, users))
+	defer cancel()
+	for _, part := range mix {
+		err := part.Behavior.Provision(ctx, env, int(math.Ceil(part.Share*float64(users)))+1)
+		if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", err, cause)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

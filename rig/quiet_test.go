@@ -1,0 +1,49 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// TestWaitForAQuietHostHasADeadline reads a host that is busy, one that becomes quiet, and one that is busy when the
+// user interrupts.
+func TestWaitForAQuietHostHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		cores := func(until time.Duration) func() (float64, float64, error) { // half busy until then
+			return func() (busy, total float64, err error) {
+				d := time.Since(began)
+				return 0.5 * min(d, until).Seconds(), d.Seconds(), nil
+			}
+		}
+		if err := waitQuiet(t.Context(), 30*time.Second, 0.15, cores(time.Hour)); err != nil || time.Since(began) != 30*time.Second {
+			t.Errorf("a busy host: %v after %v, want no error after 30 s", err, time.Since(began))
+		}
+		began = time.Now()
+		if err := waitQuiet(t.Context(), time.Minute, 0.15, cores(10*time.Second)); err != nil || time.Since(began) != 13*time.Second {
+			t.Errorf("a host that is quiet after 10 s: %v after %v, want three quiet readings", err, time.Since(began))
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("interrupt")
+		time.AfterFunc(4*time.Second, func() { cancel(why) })
+		began = time.Now()
+		if err := waitQuiet(ctx, time.Minute, 0.15, cores(time.Hour)); !errors.Is(err, why) || time.Since(began) != 4*time.Second {
+			t.Errorf("interrupted: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestEveryGateHasACause holds the table of causes to the gates that there are.
+func TestEveryGateHasACause(t *testing.T) {
+	for _, g := range plan.DefaultGates() {
+		if record.GateCause(g.Name) == "" {
+			t.Errorf("nobody knows whose doing it is when the gate %s is red", g.Name)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package rig
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"plimsoll/internal/plain"
+	"plimsoll/load/engine/calibration"
+	"plimsoll/load/workload"
+	"plimsoll/target/lab"
+	"plimsoll/watch/probe"
+)
+
+// reserveFiles are left free by every reckoning: probes, files of the run, children.
+const reserveFiles = 500
+
+// rate makes sure that the session has a rating, if it may take the time. A rating that fails is reported and does
+// not prevent a run: the gates then have none.
+func (s *Session) rate(ctx context.Context, allowed bool) {
+	if !allowed {
+		host := probe.Fingerprint()
+		if r, known, err := calibration.Load(s.Store.Root(), fmt.Sprintf("%s-%d", host.Digest(), runtime.GOMAXPROCS(0))); err == nil && known {
+			s.rating = &r
+		}
+		return
+	}
+	r, known, err := s.Calibrated(ctx, false, 0)
+	if err != nil {
+		s.Progress.Say("no rating of the generator: %v", err)
+		return
+	}
+	if !known {
+		s.Progress.Say("%s", strings.TrimSpace(DescribeCalibration(r)))
+	}
+	s.rating = &r
+}
+
+// Calibrated returns the rating of this host with the session's cores: a stored one, or a new one, which takes length.
+func (s *Session) Calibrated(ctx context.Context, force bool, length time.Duration) (r calibration.Result, known bool, err error) {
+	host := probe.Fingerprint()
+	cores := runtime.GOMAXPROCS(0)
+	digest := fmt.Sprintf("%s-%d", host.Digest(), cores)
+	if !force {
+		if r, known, err = calibration.Load(s.Store.Root(), digest); known || err != nil {
+			return r, known, err
+		}
+	}
+	limits, err := probe.ReadLimits()
+	if err != nil {
+		return r, false, err
+	}
+	s.Progress.Doing("calibrating", length)
+	url, stop, err := s.startNull(ctx)
+	if err != nil {
+		return r, false, fmt.Errorf("calibration: starting the null server: %w", err)
+	}
+	defer stop()
+	r, err = calibration.Measure(ctx, calibration.Config{
+		Env: workload.Env{URL: url, Seed: 1, Timeout: opTimeout, Secret: func(name string) string {
+			if name == "admin_password" {
+				return "Aa1!calibration" // of a server that asks for none
+			}
+			return ""
+		}},
+		Behavior: s.Dialects.Behaviors()[s.Rated](), Cores: cores, Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
+		Memory: host.MemoryBytes / 2, Length: length, Progress: func(what string) { s.Progress.Doing("calibrating: "+what, 0) },
+	})
+	if err != nil {
+		return r, false, err
+	}
+	r.Digest, r.Tool, r.CPUs = digest, s.Version, s.generator
+	return r, false, calibration.Save(s.Store.Root(), r)
+}
+
+// startNull starts the null server in a process of its own, on the target's cores.
+func (s *Session) startNull(ctx context.Context) (url string, stop func(), err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", nil, fmt.Errorf("finding this program: %w", err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return "", nil, err
+	}
+	defer r.Close()
+	env := os.Environ()
+	if n := len(s.targets); n > 0 {
+		env = append(env, fmt.Sprint("GOMAXPROCS=", n))
+	}
+	p, err := lab.Start(ctx, lab.Spec{Name: s.Null, Path: exe, Args: []string{s.Null, "-listen", "127.0.0.1:0"}, Env: env, CPUs: s.targets, Stdout: w})
+	w.Close()
+	if err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = p.Stop(ctx) // a child that does not end is killed with us
+	}
+	if err := r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		stop()
+		return "", nil, err
+	}
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	_, at, ok := bytes.Cut(bytes.TrimSpace(line), []byte(" on "))
+	if err != nil || !ok {
+		stop()
+		return "", nil, errors.Join(fmt.Errorf("it does not say where it listens: %s", p.Tail()), err)
+	}
+	return string(at), stop, nil
+}
+
+// DescribeCalibration describes the result of a rating in lines for people.
+func DescribeCalibration(r calibration.Result) string {
+	var b strings.Builder
+	plain.Fprintf(&b, "generator on %d core(s): %.0f requests/s in a closed loop (%.1f us of CPU each), %.0f ops/s of simulated users (%.1f us each)\n",
+		r.Cores, r.OpsPerSecond, r.CPUPerOp, r.PacedOps, r.PacedCPUPerOp)
+	why := map[string]string{"cpu": "its cores", "files": "the limit of open files", "memory": "its memory"}[r.LimitedBy]
+	plain.Fprintf(&b, "at most %d users at pace 1 in one process, limited by %s; %d sockets, %.0f KiB per connected user\n", r.Users, why, r.Sockets, r.KiBPerUser)
+	return b.String()
+}

@@ -1,0 +1,112 @@
+package rig
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"plimsoll/internal/plain"
+	"plimsoll/run/trial"
+)
+
+// A Reporter reports progress to people: by one line that is written over on a terminal, by a plain line now and then
+// elsewhere. Its methods are safe for concurrent use.
+type Reporter struct {
+	mu sync.Mutex
+	// This has no gate: the line that is written over needs control characters, and text goes through plain.
+	w        io.Writer
+	secrets  *plain.Secrets
+	terminal bool
+	every    time.Duration // between plain lines of one phase
+	last     time.Time
+	phase    string
+	prefix   string        // of the present step: "block 2/6 new mysql"
+	after    time.Duration // that is still to come when the present trial is over
+	began    time.Time
+	open     bool // a line is being written over
+}
+
+// NewReporter returns a progress that begins now and writes to w, which has no gate: the progress redacts the secrets
+// itself.
+func NewReporter(w io.Writer, secrets *plain.Secrets, terminal bool) *Reporter {
+	return &Reporter{w: w, secrets: secrets, terminal: terminal, every: 10 * time.Second, began: time.Now()}
+}
+
+// What sets the present step, and the time that comes after it.
+func (p *Reporter) What(prefix string, after time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prefix, p.after, p.phase = prefix, after, ""
+}
+
+// Say writes a line that stays.
+func (p *Reporter) Say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	p.print("", plain.Sprintf(format, args...), "\n")
+}
+
+// Doing reports a step that has no numbers.
+func (p *Reporter) Doing(step string, left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(step, fmt.Sprintf("%s  %s%s", p.prefix, step, leftText(left+p.after)))
+}
+
+// trial reports a trial under way.
+func (p *Reporter) trial(t trial.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users %7.0f ops/s  p95 %-8v errors %d%s", p.prefix, t.Phase, t.Active, t.OpsPerSecond,
+		t.P95.Round(100*time.Microsecond), t.Errors, leftText(t.Left+p.after)))
+}
+
+func leftText(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %s left", d.Round(time.Second))
+}
+
+func (p *Reporter) line(phase, text string) {
+	if p.terminal {
+		p.print(rewind, plain.Text(text), "")
+		p.open = true
+		return
+	}
+	if now := time.Now(); phase != p.phase || now.Sub(p.last) >= p.every {
+		p.phase, p.last = phase, now
+		p.print("", plain.Sprintf("[%s] %s", time.Since(p.began).Round(time.Second), text), "\n")
+	}
+}
+
+// rewind begins the line of a terminal again.
+const rewind = "\r\x1b[K"
+
+// print writes text, without its secrets, between lead and end.
+func (p *Reporter) print(lead, text, end string) {
+	_, _ = io.WriteString(p.w, lead+plain.Lines(p.secrets.Redact(text))+end) // who watches has gone
+}
+
+func (p *Reporter) clear() {
+	if p.open {
+		p.print(rewind, "", "")
+		p.open = false
+	}
+}
+
+// End leaves the terminal on a fresh line.
+func (p *Reporter) End() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}
+
+// Step is doing with a text that changes within one phase, which is a plain line only now and then.
+func (p *Reporter) Step(phase, text string, left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(phase, fmt.Sprintf("%s  %s%s", p.prefix, text, leftText(left+p.after)))
+}

@@ -1,0 +1,465 @@
+package rig
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"plimsoll/load/engine/calibration"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/run/capacity"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+	"plimsoll/run/trial"
+	"plimsoll/target"
+	"plimsoll/target/lab"
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+)
+
+// opTimeout ends an operation of a simulated user: the web application's own patience with an API call.
+const opTimeout = 5 * time.Second
+
+// agentsStart is how long before a run's epoch the processes that have its users begin.
+const agentsStart = 2 * time.Second
+
+// A Session is the state that the runs of one invocation share.
+type Session struct {
+	*Program
+	Plan     *plan.Plan
+	Store    *store.Store
+	Progress *Reporter
+	host     json.RawMessage
+	// generator and targets are the cores of both sides when they share this host; empty when they are not placed.
+	generator, targets []int
+	// rating is the measured limit of this host's generator; nil when it was not measured.
+	rating *calibration.Result
+	starts int   // how many runs in a row found their target unable to start
+	budget int64 // bytes that the answers and messages under way may hold, in all processes with users
+}
+
+// Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
+// error.
+func Cores(list string) ([]int, error) {
+	cpus, err := lab.ParseCPUs(list)
+	if err == nil {
+		err = lab.CheckCPUs(cpus)
+	}
+	return cpus, err
+}
+
+// NewSession describes the host and pins this process to the generator's cores.
+func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
+	st.Hide(pr.Secrets)
+	s := &Session{Program: pr, Plan: p, Store: st, Progress: NewReporter(pr.RawErr, pr.Secrets, pr.Terminal)}
+	var err error
+	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
+		return nil, err
+	}
+	if s.budget, err = setBudget(p); err != nil {
+		return nil, err
+	}
+	s.generator, s.targets = splitCores(p)
+	if len(s.generator) > 0 {
+		if err := lab.CheckCPUs(append(append([]int{}, s.generator...), s.targets...)); err != nil {
+			return nil, plan.Usagef("placement: %w", err)
+		}
+		if err := lab.PinSelf(s.generator); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Begin opens the store and a session whose runs are served and written elsewhere as the flags request, on a host
+// that is rated. end closes what stays open; a session needs no other end. When another process of this program has
+// carried everything out, the error is its status.
+func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate bool) (s *Session, end func(), err error) {
+	if done, err := pr.Isolate(ctx, p); err != nil {
+		return nil, nil, err
+	} else if done {
+		return nil, nil, StatusError(ExitOK)
+	}
+	st, err := store.Open(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = NewSession(pr, p, st); err != nil {
+		return nil, nil, err
+	}
+	unserve, err := s.openExport()
+	if err != nil {
+		return nil, nil, err
+	}
+	s.rate(ctx, rate)
+	return s, func() { s.Progress.End(); unserve() }, nil
+}
+
+// splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
+// not name; else the last core and the others, when the target runs here and the host has two or more.
+func splitCores(p *plan.Plan) (generator, target []int) {
+	generator, target = p.Placement.Generator, p.Placement.Target
+	if len(generator) > 0 && len(target) > 0 || !p.Target.OwnHost() {
+		return generator, target
+	}
+	cpus, err := lab.AllowedCPUs(0)
+	if err != nil {
+		return generator, target
+	}
+	return sides(generator, target, cpus)
+}
+
+// sides completes the cores of generator and target out of those there are. A child without cores of its own would
+// inherit the generator's.
+func sides(generator, target, cpus []int) (_, _ []int) {
+	rest := func(taken []int) []int {
+		return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool { return slices.Contains(taken, c) })
+	}
+	switch {
+	case len(generator) > 0:
+		return generator, rest(generator)
+	case len(target) > 0:
+		return rest(target), target
+	case len(cpus) < 2:
+		return nil, nil
+	}
+	return cpus[len(cpus)-1:], cpus[:len(cpus)-1]
+}
+
+// A RunPart names a run: which arm on which database, and which part of a comparison it is.
+type RunPart struct {
+	Arm, Engine, Comparison string
+	block, order            int
+	pilot                   bool
+	Bounded, Unbounded      bool // which tests it carries
+	keep                    bool // the state that the part before has left; else the system is reset
+	Start                   int  // of the search; 0 for the plan's or the bounded test's
+}
+
+// Users returns how many users a part may need at most.
+func (s *Session) Users(pt RunPart) int {
+	n := 0
+	if b := s.Plan.Bounded; b != nil && pt.Bounded {
+		n, _ = b.UsersFor(pt.Engine)
+	}
+	if u := s.Plan.Unbounded; u != nil && pt.Unbounded {
+		n = max(n, u.MaxUsers)
+	}
+	return n
+}
+
+// Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool failed.
+func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
+	if !pt.keep {
+		s.Progress.Doing("resetting", s.length(pt))
+		if err := sys.reset(ctx); err != nil {
+			if errors.Is(err, target.ErrStart) && pt.Comparison != "" && !pt.pilot && ctx.Err() == nil {
+				return s.unstarted(ctx, sys, pt, err)
+			}
+			return nil, trial.Outcome{}, fmt.Errorf("resetting %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
+		}
+	}
+	s.learn(sys)
+	_, most := s.arrivals(sys.mix)
+	lay, err := s.layout(ctx, sys.Deployment.URL(), sys.mix, s.Users(pt)+most)
+	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	sys.look(ctx, sys.env(s.Plan, sys.Deployment.URL()))
+	// The users' processes begin before the epoch.
+	epoch := time.Now().Add(100 * time.Millisecond)
+	if lay.processes > 1 {
+		epoch = time.Now().Add(agentsStart)
+	}
+	m, err := s.manifest(sys, pt, epoch, lay.processes)
+	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	w, err := s.Store.Create(m)
+	if err != nil {
+		return nil, trial.Outcome{}, err
+	}
+	s.starts = 0
+	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, epoch)
+	// A run is always sealed: its records stay readable.
+	err = errors.Join(err, w.Update(func(m *record.Manifest) {
+		m.Phases, m.Capacity = out.Phases, out.Capacity
+		m.Clock = clock(seen.stamps)
+		m.Connections, m.Answers = connections(seen.stamps), seen.answers
+	}))
+	why := out.Interrupted
+	if err != nil {
+		why = "the tool failed: " + err.Error()
+	}
+	seal, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if why == "" && out.Validity.Valid && pt.Comparison != "" && !pt.pilot {
+		// Without them, the report draws them again, and reports a problem of the series if it cannot either.
+		_ = s.AtSeal(seal, w.Dir(), w.Manifest(), s.Plan.Workload.Pace)
+	}
+	_, serr := w.Seal(seal, out.Validity, why)
+	if err := errors.Join(err, serr); err != nil {
+		return nil, out, fmt.Errorf("run %s: %w", w.Manifest().ID, err)
+	}
+	r, err := record.Open(w.Dir())
+	return r, out, err
+}
+
+// manifest is that of a run before it begins.
+func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes int) (record.Manifest, error) {
+	targetText, err := json.Marshal(sys.describe())
+	return record.Manifest{
+		ID: store.NewID(epoch, s.Plan.Name), Name: s.Plan.Name, Tool: s.Version, Epoch: epoch,
+		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
+		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
+		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
+		Clock: clock(wire.Clocks{}), Processes: processes,
+	}, err
+}
+
+// clock describes in the manifest which clocks stamped the instants of a run, and how often each did
+// (docs/time.md).
+func clock(n wire.Clocks) string {
+	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
+	if total := n.Kernel + n.Process; total > 0 {
+		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
+	}
+	if n.Steps > 0 {
+		s += fmt.Sprintf("; the wall clock was set %d times, and for a second after each the read counted as the arrival", n.Steps)
+	}
+	return s
+}
+
+func connections(n wire.Clocks) *record.Connections {
+	return &record.Connections{Requests: n.Requests, Repeated: n.Repeats, Reopened: n.Reopened}
+}
+
+// received sums up the users' connections in a trial.
+type received struct {
+	stamps  wire.Clocks
+	answers *record.Answers // nil if there was no load
+}
+
+// carryOut is the trial between reset and seal.
+func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, epoch time.Time) (out trial.Outcome, seen received, err error) {
+	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
+	if err != nil {
+		return out, seen, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.Redact(s.Secrets.Label)
+	unpublish, err := s.publish(db, w, epoch)
+	if err != nil {
+		return out, seen, err
+	}
+	defer func() { unpublish(&out) }()
+	runner, closeProbes, err := s.probes(sys, db)
+	if err != nil {
+		return out, seen, err
+	}
+	defer closeProbes()
+	cores := map[string][]int{}
+	if len(s.generator) > 0 {
+		cores["generator"] = s.generator
+	}
+	if len(s.targets) > 0 {
+		cores["app"], cores["target"] = s.targets, s.targets
+	}
+	arrivals, _ := s.arrivals(sys.mix)
+	h := newHealth(runner.Last, s.generator, s.Plan.Target.OwnHost())
+	if len(s.targets) > 0 {
+		h.targets = len(s.targets)
+		if sys.placement != nil && sys.placement.net != nil {
+			h.wired = s.targets
+		}
+		for _, r := range sys.roles() {
+			h.roles = append(h.roles, r.Name)
+		}
+	}
+	h.remote = func() []string { return agentSteal(runner) }
+	if lay.processes > 1 {
+		h.agents = lay.processes
+	}
+	h.ports *= float64(max(1, len(lay.from)))
+	if s.rating != nil {
+		h.headroom = func(users int, ops float64) float64 {
+			pace := s.Plan.Workload.Pace
+			if s.Plan.Workload.Behavior != s.Rated {
+				pace = math.Inf(1) // the rating's users are of another kind: only sockets and operations compare
+			}
+			share, _ := s.rating.Headroom(users, pace, ops)
+			return share
+		}
+	}
+	sig, err := newSignals(cores, h, db, runner)
+	if err != nil {
+		return out, seen, err
+	}
+	defer sig.close()
+	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
+	panics := &runPanics{all: s.Panics, w: w, epoch: epoch}
+	env := sys.env(s.Plan, sys.Deployment.URL())
+	env.Panicked = panics.env
+	runner.OnPanic(panics.env)
+	env.Registry, env.Log = reg, func(format string, args ...any) {
+		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf(format, args...)})
+	}
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
+	if err != nil {
+		return out, seen, err
+	}
+	defer driver.end()
+	probing, stopProbing := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(probing) }()
+	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
+	spec := s.Spec(pt, driver.Driver, reg, sig, w, epoch)
+	spec.Conduct, spec.Series = conduct(sys, env), db
+	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
+		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
+		defer stopDisk()
+		spec.Bounded.Until = disk.until
+	}
+	before := driver.stamps()
+	cut, _ := driver.refused()
+	crashes := watchCrashes(sys.Deployment, w, epoch)
+	out, err = trial.Run(ctx, spec)
+	told, terr := s.told(ctx, sys, env, w, db, epoch)
+	crashed, cerr := crashes.end(out.Phases)
+	restarted := restarts(context.WithoutCancel(ctx), db, epoch, time.Since(epoch))
+	told = slices.Concat(told, crashed, restarted, panics.findings())
+	err = errors.Join(err, terr, cerr)
+	seen.stamps = driver.stamps().Sub(before)
+	if f, bad := connections(seen.stamps).Finding(); bad {
+		told = append(told, f)
+	}
+	refused, held := driver.refused()
+	seen.answers = answers(s.budget, held, refused.Sub(cut))
+	told = append(told, seen.answers.Findings()...)
+	for _, f := range append(clockFindings(runner), told...) {
+		out.Validity.Add(f)
+		err = errors.Join(err, w.Event(record.Event{At: time.Since(epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
+	}
+	return out, seen, err
+}
+
+// told reads the target's own telemetry of the requests of the run that has just ended. Most servers have none.
+func (s *Session) told(ctx context.Context, sys *System, env workload.Env, w *record.Writer, db *series.DB, epoch time.Time) ([]record.Finding, error) {
+	own := s.Drivers[s.Plan.Target.Driver]
+	if own.Telemetry == nil || ctx.Err() != nil {
+		return nil, nil
+	}
+	return own.Telemetry(ctx, EndedRun{Deployment: sys.Deployment, Target: s.Plan.Target, Tally: env.Tally, Writer: w, Series: db, Epoch: epoch,
+		Reading: func() { s.Progress.Doing("reading the telemetry", 0) }})
+}
+
+// Spec translates the plan for one part.
+func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, epoch time.Time) trial.Config {
+	spec := trial.Config{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.Progress.trial, Gates: s.Plan.Gates.All()}
+	spec.Window, spec.Timeout = plan.DefaultWindow, opTimeout
+	if b := s.Plan.Bounded; b != nil && pt.Bounded {
+		n, _ := b.UsersFor(pt.Engine)
+		spec.Bounded = &trial.BoundedTest{Users: n, Ramp: b.Ramp, Settle: b.Settle, Measure: b.Measure, Storms: storms(b.Stages), Window: time.Duration(b.Window), Rules: s.Plan.BoundedRules()}
+	}
+	if u, ok := s.Plan.Search(); ok {
+		spec.Rules, spec.Window = u.SLO, u.Window
+		if pt.Unbounded {
+			start := pt.Start
+			if start == 0 {
+				start = s.Plan.SearchStart(pt.Engine)
+			}
+			pace := s.Plan.Workload.Pace
+			spec.Search = &trial.SearchTest{
+				Config: capacity.Config{Start: max(start, 1), Max: u.MaxUsers, RampRate: u.RampRate, RampFloor: 4 / pace,
+					Window: u.Window, Step: u.Step, Precision: u.Precision, Budget: u.Budget, Staircase: u.Mode == plan.Staircase},
+				Rush: u.Window,
+			}
+		}
+	}
+	return spec
+}
+
+// length returns how long a part may take, resets left out.
+func (s *Session) length(pt RunPart) time.Duration {
+	return s.Plan.RunLength(pt.Bounded, pt.Unbounded)
+}
+
+// probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
+// second.
+func (s *Session) probes(sys *System, db *series.DB) (*probe.Runner, func(), error) {
+	runner := probe.NewRunner(db, time.Second)
+	var closers []func() error
+	closeAll := func() {
+		for _, c := range closers {
+			_ = c()
+		}
+	}
+	roles := map[string][]int{}
+	if len(s.generator) > 0 {
+		roles["generator"] = s.generator
+	}
+	if len(s.targets) > 0 { // a target elsewhere has none here
+		roles["target"] = s.targets
+	}
+	host, err := probe.NewHost(probe.HostOptions{Roles: roles})
+	if err != nil {
+		return nil, nil, err
+	}
+	closers = append(closers, host.Close)
+	runner.Add(host)
+	if procs := sys.roles(); len(procs) > 0 {
+		p := probe.NewProcesses(procs)
+		closers = append(closers, p.Close)
+		runner.Add(p)
+	}
+	self, err := probe.NewSelf()
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	runner.Add(self)
+	for i, url := range sys.metricsURLs() {
+		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})
+		if err != nil {
+			closeAll()
+			return nil, nil, plan.Usagef("metrics_url: %w", err)
+		}
+		closers = append(closers, sc.Close)
+		runner.AddScraper(sc)
+	}
+	sources, err := s.sources(sys)
+	for _, x := range sources {
+		closers = append(closers, x.close)
+	}
+	if err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	for _, x := range sources {
+		x.addTo(runner)
+	}
+	return runner, closeAll, nil
+}
+
+// Foretell prints before a search how long it may take.
+func (s *Session) Foretell(pt RunPart) error {
+	search := s.Spec(pt, nil, nil, nil, nil, time.Time{}).Search
+	if search == nil {
+		return nil
+	}
+	f, err := search.Forecast()
+	if err != nil {
+		return plan.Usagef("unbounded: %w", err)
+	}
+	s.Progress.Say("search from %d to at most %d users: %v", search.Start, search.Max, f)
+	return nil
+}

@@ -1,0 +1,124 @@
+package rig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/watch/probe"
+)
+
+// Users and the search's start are each database's own.
+func TestUsersPerDatabase(t *testing.T) {
+	p, err := plan.Parse([]byte(`
+name: n
+target: {driver: refchat}
+database: {engine: [postgresql, mysql]}
+workload: {behavior: poster}
+bounded: {users: {postgresql: 7500, mysql: 5000}}
+unbounded: {max_users: 9000, start: {postgresql: 6000, mysql: 4000}}
+compare: {arms: {base: {}, new: {}}, combine: true}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{Plan: p}
+	for engine, want := range map[string][2]int{plan.PostgreSQL: {7500, 6000}, plan.MySQL: {5000, 4000}} {
+		spec := s.Spec(RunPart{Engine: engine, Bounded: true, Unbounded: true}, nil, nil, nil, nil, time.Time{})
+		if spec.Bounded.Users != want[0] || spec.Search.Start != want[1] {
+			t.Errorf("%s: %d users, search from %d; want %v", engine, spec.Bounded.Users, spec.Search.Start, want)
+		}
+		if n := s.Users(RunPart{Engine: engine, Bounded: true}); n != want[0] {
+			t.Errorf("%s is provisioned for %d users, want %d", engine, n, want[0])
+		}
+	}
+}
+
+// A comparison goes on with the host and the programs that it began with, or not at all.
+func TestSameAsBefore(t *testing.T) {
+	host := func(kernel string) json.RawMessage {
+		b, err := json.Marshal(probe.Host{Kernel: kernel, CPUs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	c := &record.Comparison{ID: "c", Runs: []record.ComparisonRun{{Run: "lost", Cut: true}, {Run: "r1", Arm: "base", Engine: "mysql"}}}
+	cfg := comparison.Config{Load: func(id string) (*record.Run, error) {
+		if id != "r1" {
+			return nil, errors.New("nobody asks for a run that is not judged")
+		}
+		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`)}}, nil
+	}}
+	stacks, err := (&Session{host: host("6.1")}).sameAsBefore(c, cfg)
+	was := stacks["base mysql"]
+	if err != nil || was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
+		t.Errorf("%v, %v", stacks, err)
+	}
+	for _, tt := range []struct {
+		is   stack
+		want string
+	}{
+		{was, ""},
+		{stack{"sha256:second", was.data, was.database}, "another build (digest sha256:second, it was sha256:first)"},
+		{stack{was.program, "mine sha256:2", was.database}, "on other data (mine sha256:2, it was mine sha256:1)"},
+		{stack{was.program, "", was.database}, "on other data (-, it was mine sha256:1)"},
+		{stack{was.program, was.data, "PostgreSQL 15.19"}, "on another database server (PostgreSQL 15.19, it was PostgreSQL 15.18)"},
+	} {
+		if got := tt.is.differs(was); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.is, got, tt.want)
+		}
+	}
+	if got := was.differs(stack{}); got != "" {
+		t.Errorf("from what nobody knows: %q", got)
+	}
+	_, err = (&Session{host: host("6.2")}).sameAsBefore(c, cfg)
+	var usage plan.UsageError
+	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "run r1 was made on another host") {
+		t.Errorf("another kernel: %v", err)
+	}
+}
+
+func TestCoreTimes(t *testing.T) {
+	const stat = "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 0 50 800 40 0 10 0 7 0\ncpu1 1000 100 0 0 0 0 0 100 0 0\nintr 1\n"
+	for _, tt := range []struct {
+		cores       []int
+		busy, total float64
+	}{
+		{[]int{0}, 1.6, 10},
+		{[]int{1}, 12, 12},
+		{[]int{0, 1}, 13.6, 22},
+	} {
+		busy, total, err := coreTimes([]byte(stat), tt.cores)
+		if err != nil || fmt.Sprintf("%.3f %.3f", busy, total) != fmt.Sprintf("%.3f %.3f", tt.busy, tt.total) {
+			t.Errorf("cores %v: %v of %v (%v), want %v of %v", tt.cores, busy, total, err, tt.busy, tt.total)
+		}
+	}
+	if _, _, err := coreTimes([]byte(stat), []int{0, 7}); err == nil {
+		t.Error("a core that is not there went unnoticed")
+	}
+}
+
+func TestSecretsComeFromTheEnvironmentOnly(t *testing.T) {
+	env := map[string]string{"PLIMSOLL_ADMIN_PASSWORD": "from-env", "MY_TOKEN": "tok"}
+	s := &Program{Env: func(k string) string { return env[k] }, Drivers: map[string]OwnDriver{"refchat": {UserPassword: "known"}}}
+	p := &plan.Plan{Target: plan.Target{Driver: "external"}, Workload: plan.Workload{Params: map[string]string{"bot_token": "${ENV:MY_TOKEN}", "team": "t"}}}
+	get := s.secretsOf(p)
+	if get("admin_password") != "from-env" || get("bot_token") != "tok" || get("user_password") != "" {
+		t.Errorf("%q %q %q", get("admin_password"), get("bot_token"), get("user_password"))
+	}
+	if got := params(p); got["bot_token"] != "" || got["team"] != "t" {
+		t.Errorf("params %v", got)
+	}
+	p.Target.Driver = "refchat"
+	delete(env, "PLIMSOLL_ADMIN_PASSWORD")
+	if a, b := s.secretsOf(p)("admin_password"), s.secretsOf(p)("admin_password"); len(a) < 20 || a == b {
+		t.Errorf("the passwords of our own servers are %q and %q", a, b)
+	}
+}

@@ -1,0 +1,428 @@
+package rig
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/dialect"
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/load/engine"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/reference/dataset/dump"
+	"plimsoll/target"
+	"plimsoll/target/external"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
+	"plimsoll/target/process"
+	"plimsoll/watch/probe"
+)
+
+// databases are the supervisors that drivers may start at a place, with the data of a dump unless it is nil.
+func databases(filled *dump.Dump, at Side) map[string]target.StartDatabase {
+	from := ""
+	if filled != nil {
+		from = filled.Data()
+	}
+	all := map[string]target.StartDatabase{
+		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+	if filled == nil {
+		return all
+	}
+	for engine, start := range all {
+		all[engine] = func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
+			if err := placeFiles(ctx, filled, filepath.Dir(dir)); err != nil { // in a directory that is ours by now
+				return nil, err
+			}
+			return start(ctx, dir, cpus)
+		}
+	}
+	return all
+}
+
+// A System is one arm on one database: deployed, provisioned, and between runs halted, so that it neither uses the
+// cores nor the memory of the system that is under test.
+type System struct {
+	Deployment target.Deployment
+	Ready      string // URL or path that reports that it is
+	device     string // network device towards it; "lo" when it is on this host
+	dir        string // of its files, when they are on this host
+	mix        []engine.Part
+	secrets    func(string) string
+	known      *plain.Secrets
+	speaks     dialect.Set
+	placement  *placement
+}
+
+// A halter can stop its programs and keep its state for the next reset.
+type halter interface {
+	Halt(ctx context.Context) error
+}
+
+func (s *System) reset(ctx context.Context) error {
+	err := s.Deployment.Reset(ctx)
+	if errors.Is(err, target.ErrNoReset) {
+		return nil // the description states that, and so does the report
+	}
+	return err
+}
+
+func (s *System) halt(ctx context.Context) error {
+	if h, ok := s.Deployment.(halter); ok {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		return h.Halt(ctx)
+	}
+	return nil
+}
+
+func (s *System) describe() target.Description { return s.Deployment.Describe() }
+func (s *System) metricsURLs() []string        { return s.Deployment.MetricsURLs() }
+
+// roles are the processes to watch.
+func (s *System) roles() []probe.Role {
+	var out []probe.Role
+	for _, role := range slices.Sorted(maps.Keys(s.Deployment.PIDs())) {
+		out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.Deployment.PIDs()[role] }})
+	}
+	return out
+}
+
+// env is the environment that users of a run share, except for their recorder.
+func (s *System) env(p *plan.Plan, url string) workload.Env {
+	return workload.Env{
+		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: s.expanded(p),
+		Secret: s.secrets, Secrets: s.known, Timeout: opTimeout,
+		Mix: p.Workload.ActionMix, Weights: s.speaks.Weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
+	}
+}
+
+func params(p *plan.Plan) map[string]string {
+	out := maps.Clone(p.Workload.Params)
+	for k, v := range out {
+		if strings.Contains(v, "${") {
+			delete(out, k) // a reference to a secret; the secret is asked for by its name
+		}
+	}
+	return out
+}
+
+// expanded are the settings of the behaviors, with references resolved where the setting is not a
+// secret.
+func (s *System) expanded(p *plan.Plan) map[string]string {
+	out := params(p)
+	for k := range p.Workload.Params {
+		if s.speaks.IsSetting(k) && out[k] == "" {
+			if v := s.secrets(k); v != "" {
+				out[k] = v
+			}
+		}
+	}
+	return out
+}
+
+// Resolve replaces references in the target's addresses, and reports those of the behaviors' settings that lead
+// nowhere.
+func (pr *Program) Resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
+	for key, at := range map[string]*string{"url": &t.URL, "ready": &t.Ready, "metrics_url": &t.MetricsURL} {
+		full, err := plan.Expand(*at, pr.Lookup)
+		if err != nil {
+			return t, plan.Usagef("target.%s: %w", key, err)
+		}
+		*at = full
+		pr.hide(full)
+	}
+	for k, v := range w.Params {
+		// A secret that is not in the plan's place may be in the environment.
+		if _, err := plan.Expand(v, pr.Lookup); err != nil && (pr.Dialects.IsSetting(k) || unreadable(err)) {
+			return t, plan.Usagef("workload.params.%s: %w", k, err)
+		}
+	}
+	return t, nil
+}
+
+// newMix makes the behaviors of a plan, the main one first.
+func newMix(speaks dialect.Set, p *plan.Plan) ([]engine.Part, error) {
+	mix := p.Workload.Mix()
+	names := slices.SortedFunc(maps.Keys(mix), func(a, b string) int {
+		if a == p.Workload.Behavior || b == p.Workload.Behavior {
+			return cmp.Compare(b2i(a != p.Workload.Behavior), b2i(b != p.Workload.Behavior))
+		}
+		return cmp.Compare(a, b)
+	})
+	if err := speaks.CheckSettings(names, p.Workload.Params); err != nil {
+		return nil, plan.Usagef("workload.params: %w", err)
+	}
+	behaviors := speaks.Behaviors()
+	var parts []engine.Part
+	for _, n := range names {
+		parts = append(parts, engine.Part{Name: n, Behavior: behaviors[n](), Share: mix[n]})
+	}
+	return parts, nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Deployments deploys the systems of a session when they are first needed and stops them all at its end.
+type Deployments struct {
+	s       *Session
+	dir     string
+	mu      sync.Mutex
+	systems map[string]*System
+	made    []string // state directories that these deployments made: see clear
+}
+
+// NewDeployments returns the deployments of a session, with none yet. The caller calls Close.
+func (s *Session) NewDeployments() *Deployments {
+	return &Deployments{s: s, dir: filepath.Join(s.Store.Root(), "state"), systems: map[string]*System{}}
+}
+
+// System returns the part's arm on its engine, deployed and provisioned for as many users as the part's tests may need.
+func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
+	arm, eng := pt.Arm, pt.Engine
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := strings.Trim(arm+"-"+eng, "-")
+	if sys := f.systems[key]; sys != nil {
+		return sys, nil
+	}
+	p := f.s.Plan
+	mix, err := newMix(f.s.Dialects, p)
+	if err != nil {
+		return nil, err
+	}
+	sys := &System{mix: mix, secrets: f.s.secretsOf(p), known: f.s.Secrets, speaks: f.s.Dialects}
+	t := p.Target
+	var how *plan.Deployment
+	if p.Compare != nil {
+		if a, ok := p.Compare.Arm(arm); ok {
+			t, how = t.With(a), a.Deployment
+		}
+	}
+	ready := t.Ready // with its references
+	if t, err = f.s.Resolve(t, p.Workload); err != nil {
+		return nil, err
+	}
+	spec, err := f.spec(t, arm, eng, filepath.Join(f.dir, key), sys)
+	if err != nil {
+		return nil, err
+	}
+	var filled *dump.Dump
+	if t.Filled() {
+		if filled, err = f.s.datasetFor(ctx, t, eng); err != nil {
+			return nil, err
+		}
+		spec.Dataset = DatasetText(filled)
+	}
+	users := f.s.Users(pt)
+	if _, err := f.s.layout(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
+		return nil, err
+	}
+	provisioned := func(ctx context.Context, at target.Endpoint) error {
+		f.s.Progress.Doing("provisioning", 0)
+		env := sys.env(p, at.URL())
+		env.Log = func(format string, args ...any) { f.s.Progress.Doing(fmt.Sprintf(format, args...), 0) }
+		return provision(ctx, env, mix, users)
+	}
+	sys.Ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir
+	if t.Driver != plan.External { // which has no state here
+		if err := f.claim(spec.Dir, pt.Comparison); err != nil {
+			return nil, err
+		}
+	}
+	f.s.Progress.Doing("deploying", 0)
+	if sys.placement, err = f.place(ctx, how, len(f.systems)); err != nil {
+		return nil, err
+	}
+	spec.URL = cmp.Or(sys.placement.url(), spec.URL)
+	if sys.Deployment, err = f.driver(t, provisioned, filled, sys.placement, spec.Dir).Deploy(ctx, spec); err != nil {
+		return nil, errors.Join(err, sys.placement.close(context.WithoutCancel(ctx)))
+	}
+	f.systems[key] = sys // from here on close stops it
+	f.s.learn(sys)
+	if err := f.s.survey(ctx, sys); err != nil {
+		return nil, err
+	}
+	if t.Driver == plan.External {
+		if err := provisioned(ctx, sys.Deployment); err != nil {
+			return nil, fmt.Errorf("provisioning: %w", err)
+		}
+	}
+	return sys, nil
+}
+
+// driver returns the driver that a plan's target names, which has been checked. The database begins with a dump, if
+// there is one.
+func (f *Deployments) driver(t plan.Target, provision func(context.Context, target.Endpoint) error, filled *dump.Dump, h *placement, dir string) target.Driver {
+	conf := process.Config{Databases: databases(filled, h.stores()), Provision: provision, Placed: h.placed(dir)}
+	if filled != nil {
+		conf.Filled, conf.Database = true, filled.Manifest.Database
+	}
+	if t.Driver == plan.External {
+		return &external.Driver{}
+	}
+	if own, ok := f.s.Drivers[t.Driver]; ok {
+		conf.Name = t.Driver
+		own.Configure(&conf, t.Profile, h.stores())
+	}
+	return process.New(conf)
+}
+
+// spec translates the plan's target, with the arm laid over it.
+func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (target.Spec, error) {
+	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
+		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal}
+	for k, v := range t.Env {
+		full, err := plan.Expand(v, f.s.Lookup)
+		if err != nil {
+			return spec, plan.Usagef("target.env.%s: %w", k, err)
+		}
+		if full != v {
+			f.s.Secrets.Add(full)
+			spec.Secrets[k] = full
+		} else {
+			spec.Env[k] = v
+		}
+	}
+	if d, ok := f.s.Dialects.Driver(t.Driver); ok {
+		if d.NeedsDatabase && eng == "" {
+			return spec, plan.Usagef("database: %s needs one; name an engine, as in database: {engine: postgresql}", f.s.Dialects.OfDriver(t.Driver).Title)
+		}
+		if spec.Binary == "" {
+			exe, err := os.Executable()
+			if err != nil {
+				return spec, fmt.Errorf("finding this program: %w", err)
+			}
+			spec.Binary = exe
+		}
+		spec.Ready, spec.MetricsURL = cmp.Or(spec.Ready, d.Ready), cmp.Or(spec.MetricsURL, d.Metrics)
+		for variable, secret := range d.Secrets {
+			spec.Secrets[variable] = sys.secrets(secret)
+		}
+	} else if t.Driver == plan.Process && len(t.Command) > 0 {
+		if spec.Binary != "" { // the arm's release directory, in which the command runs
+			spec.WorkDir = spec.Binary
+			spec.Binary = t.Command[0]
+			if !filepath.IsAbs(spec.Binary) && strings.ContainsRune(spec.Binary, filepath.Separator) {
+				spec.Binary = filepath.Join(spec.WorkDir, spec.Binary)
+			}
+		} else {
+			spec.Binary = t.Command[0]
+		}
+		spec.Args = slices.Concat(t.Command[1:], t.Args)
+	}
+	return spec, nil
+}
+
+// Close stops all systems.
+func (f *Deployments) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, sys := range f.systems {
+		wg.Go(func() {
+			if err := errors.Join(sys.Deployment.Stop(ctx), sys.placement.close(ctx)); err != nil {
+				f.s.Progress.Say("stopping: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	f.systems = map[string]*System{}
+}
+
+// learn adds the secrets of a system that has been deployed or reset.
+func (s *Session) learn(sys *System) {
+	if d, ok := sys.Deployment.(databased); ok {
+		s.hide(d.DSN())
+	}
+}
+
+// secretsOf returns where behaviors find their secrets: the plan's own references under their names, then the
+// environment as PLIMSOLL_NAME. The administrator of a server that we start gets a password of its own, unless the
+// environment has one for people who want to log in.
+func (pr *Program) secretsOf(p *plan.Plan) func(string) string {
+	own := ""
+	// A server whose database we make begins without accounts.
+	if p.Target.OwnHost() && (p.Target.Driver != plan.Process || len(p.Database.Engine) > 0) {
+		var b [12]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			panic(err) // crypto/rand never fails on a system that runs
+		}
+		own = "Aa1!" + hex.EncodeToString(b[:])
+	}
+	value := func(name string) string {
+		if v, ok := p.Workload.Params[name]; ok {
+			if full, err := plan.Expand(v, pr.Lookup); err == nil && full != v {
+				return full
+			}
+		}
+		if v := pr.Env("PLIMSOLL_" + strings.ToUpper(name)); v != "" {
+			return v
+		}
+		if name == "admin_password" {
+			return own
+		}
+		if name == "user_password" && p.Target.Filled() {
+			return pr.Drivers[p.Target.Driver].UserPassword // the people are there already
+		}
+		return ""
+	}
+	return func(name string) string {
+		v := value(name)
+		if !pr.Dialects.IsSetting(name) {
+			pr.Secrets.Add(v)
+		}
+		return v
+	}
+}
+
+// Lookup resolves a plan's references.
+func (pr *Program) Lookup(kind, name string) (string, error) {
+	if kind == "ENV" {
+		if v := pr.Env(name); v != "" {
+			return v, nil
+		}
+		return "", fmt.Errorf("the environment variable %s is not set", name)
+	}
+	b, err := files.Read(name, MaxSecret)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+var _ target.Database = (*postgresql.Server)(nil)
+var _ target.Database = (*mysql.Server)(nil)

@@ -1,0 +1,288 @@
+package capacity
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A RuleReading is the value of one rule over the trailing window.
+type RuleReading struct {
+	// Rule names the rule as reports do. Readings of one search with the same Rule are of the same rule.
+	Rule string
+	// Value is the measured number and Limit the one that it is compared with, in the same unit.
+	Value, Limit float64
+	// Less means that the rule holds while Value < Limit; otherwise it holds while Value > Limit.
+	Less bool
+	// Count is the number of operations behind Value, and MinCount the number that the rule requires. A
+	// rule of something that is not counted has both 0.
+	Count, MinCount uint64
+	// Rate means that Value is the fraction of Count operations that were bad. Then too few operations
+	// can still decide: if the bad ones exceed the number allowed in MinCount operations, the rule is
+	// violated.
+	Rate bool
+	// Span is how far back Value looks, when that is not the window of the observation: a rate may look further
+	// back, to see MinCount operations. Bad of Of operations are then those of the observation's own window.
+	Span    time.Duration
+	Bad, Of uint64
+	// Brief means that Value has not been observed for as long as the rule must be violated: a value that
+	// violates leaves the rule undecided.
+	Brief bool
+	// OK means that there is data. Without it Value is undefined.
+	OK bool
+	// Warning means that the rule is reported and does not move the users.
+	Warning bool
+	// Grace is how long the rule may be without data; 0 for [Config.Grace].
+	Grace time.Duration
+}
+
+// A Status is the state of a rule by one reading.
+type Status int
+
+// Statuses, by how bad they are for the users.
+const (
+	Missing   Status = iota // no data: neither healthy nor violated
+	Undecided               // data, but too few operations or for too short a time
+	Healthy
+	Violated
+)
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Status judges the reading: the only judgement of a rule, for searches and for measured phases. A value on its limit
+// is violated, since rules are strict inequalities.
+func (r RuleReading) Status() Status {
+	if !r.OK || !finite(r.Value) || !finite(r.Limit) {
+		return Missing
+	}
+	over := r.Value >= r.Limit
+	if !r.Less {
+		over = r.Value <= r.Limit
+	}
+	if r.Count < r.MinCount {
+		if bad := math.Round(r.Value * float64(r.Count)); r.Rate && r.Less && over && bad >= r.Limit*float64(r.MinCount)-1e-9 {
+			return Violated
+		}
+		return Undecided
+	}
+	switch {
+	case over && r.Brief:
+		return Undecided
+	case over:
+		return Violated
+	}
+	return Healthy
+}
+
+// ratio is how much of its limit the reading uses: above 1 is violated, whichever way the rule points. It is 0
+// when a ratio has no meaning: nothing measured, or a sign that differs from the limit's.
+func (r RuleReading) ratio() float64 {
+	q := r.Value / r.Limit
+	if !r.Less {
+		q = r.Limit / r.Value
+	}
+	if !finite(q) || q < 0 {
+		return 0
+	}
+	return q
+}
+
+// An Observation is the state of the trial at one tick. Ticks come about five times per window; all readings
+// cover the trailing window.
+type Observation struct {
+	// At is the time since the trial's start. It never decreases.
+	At time.Duration
+	// Users is how many users are active now, and MeanUsers their mean over the trailing window.
+	Users     int
+	MeanUsers float64
+	// Readings holds one reading per rule. The search does not keep the slice.
+	Readings []RuleReading
+	// Unsound means that the window is not evidence about the target, because the generator or the host was not
+	// healthy: the search waits.
+	Unsound bool
+}
+
+// A Config is a search before it runs. Its times are wall-clock time: a caller that scales time has done so.
+// A zero field takes its default.
+type Config struct {
+	// Start is where the search starts, Max how many users there may be (both at least 1, and required) and Min
+	// how far down the search may go when Start is already too much (default 1).
+	Start, Max, Min int
+	// RampRate is the growth of the ramp, as a fraction of the present users per second (default 0.002).
+	RampRate float64
+	// RampFloor is the least growth in users per second (default 4). Where it would add more than a tenth per
+	// window, it adds a tenth per window: a small server deserves a slow ramp too.
+	RampFloor float64
+	// Window is the span of a reading and the least time between two decisions (default 15 s). Settle is added
+	// to it after a change, for logins and queues (default 0).
+	Window, Settle time.Duration
+	// Step is the smallest change when tracking, as a fraction of the users (default 0.005), and StepFloor the
+	// smallest in users (default 4, but never more than a twentieth of the present users, or 1).
+	Step      float64
+	StepFloor int
+	// BackOff multiplies the users when the ramp has ended, in (0.5, 1) (default 0.90).
+	BackOff float64
+	// Staircase measures plateaus once the ramp has shown where, instead of tracking: 12 windows each, and at least
+	// 12 of them. They differ by 2.5 % for any Step.
+	Staircase bool
+	// Precision ends the search: the half-width of the 95 % interval over the estimate (default 0.02).
+	Precision float64
+	// Budget is the longest time of the search (default 20 min).
+	Budget time.Duration
+	// Grace is how long a rule may be without data, or the users below the requested number, before the search
+	// gives up (default four windows).
+	Grace time.Duration
+}
+
+// withDefaults returns the config with its zero fields filled in, or everything that is wrong with it.
+func (c Config) withDefaults() (Config, error) {
+	set := func(v *float64, d float64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	dur := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&c.RampRate, 0.002)
+	set(&c.RampFloor, 4)
+	set(&c.Step, 0.005)
+	set(&c.BackOff, 0.90)
+	set(&c.Precision, 0.02)
+	dur(&c.Window, 15*time.Second)
+	dur(&c.Budget, 20*time.Minute)
+	dur(&c.Grace, 4*c.Window)
+	if c.Min == 0 {
+		c.Min = 1
+	}
+	if c.StepFloor == 0 {
+		c.StepFloor = 4
+	}
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	in := func(v, lo, hi float64) bool { return v > lo && v < hi } // also false for NaN
+	check(c.Min >= 1, "min users %d: want at least 1", c.Min)
+	check(c.Start >= c.Min, "start %d: want at least the minimum of %d users", c.Start, c.Min)
+	check(c.Max >= c.Start, "max users %d: want at least the start of %d users", c.Max, c.Start)
+	check(in(c.RampRate, 0, 1), "ramp rate %v per second: want a fraction between 0 and 1", c.RampRate)
+	check(in(c.RampFloor, 0, 1e6), "ramp floor %v users per second: want more than 0", c.RampFloor)
+	check(in(c.Step, 0, 0.2), "step %v: want a fraction between 0 and 0.2", c.Step)
+	check(c.StepFloor >= 1, "step floor %d users: want at least 1", c.StepFloor)
+	check(in(c.BackOff, 0.5, 1), "back-off factor %v: want a number between 0.5 and 1", c.BackOff)
+	check(in(c.Precision, 0, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
+	check(c.Window > 0, "window %v: want more than 0", c.Window)
+	check(c.Settle >= 0, "settle time %v: want 0 or more", c.Settle)
+	check(c.Budget > c.Window, "budget %v: want more than a window of %v", c.Budget, c.Window)
+	check(c.Grace > 0, "grace %v: want more than 0", c.Grace)
+	return c, errors.Join(errs...)
+}
+
+// Phases of a search, as in [Action] and [Decision].
+const (
+	Ramp   = "ramp"
+	Track  = "track"
+	Stairs = "stairs"
+	Done   = "done"
+)
+
+// An Action is the caller's next step: keep Users active, and stop when Done.
+type Action struct {
+	Users int
+	Phase string
+	Done  bool
+	// Why names in a few words the reason of the last move, for a progress line.
+	Why string
+}
+
+// A Kind is the kind of a [Result].
+type Kind string
+
+// Kinds of a [Result].
+const (
+	// Estimate: the target's capacity was found, with an interval.
+	Estimate Kind = "estimate"
+	// AtLeast: something else than the target ended the search; Users were supported.
+	AtLeast Kind = "at-least"
+	// Unstable: the target ended the search, and its windows contradict each other. There is no number: the capacity
+	// lies somewhere between Lo and Hi, or the target has two of them, Reached and Held.
+	Unstable Kind = "unstable"
+	// Invalid: there is no result; Why names the missing evidence.
+	Invalid Kind = "invalid"
+)
+
+// Estimators of a [Result].
+const (
+	// Regression is the crossing of log(value/limit) = 0 over log(users).
+	Regression = "regression"
+	// TrackMean is the mean of the users while tracking, after the first reversal.
+	TrackMean = "tracking mean"
+	// Bracket is the cut that best parts healthy windows from violated ones: the last resort of a short search.
+	Bracket = "bracket"
+	// Logistic is where half of the plateaus of a staircase hold.
+	Logistic = "logistic fit"
+)
+
+// A Result is the result of a search.
+type Result struct {
+	Kind Kind
+	// Users is the capacity of an Estimate, the users that were supported of an AtLeast, and 0 of any other.
+	Users float64
+	// Lo and Hi are the 95 % interval of an Estimate: of the capacity in this run. The results of several runs
+	// vary more. AtLeast has Lo = Users and Hi = 0. Those of an Unstable are not an interval of a stated
+	// confidence.
+	Lo, Hi float64
+	// Reached is the level up to which an Unstable search saw every rule hold going up, and Held that of the time
+	// after an overload; 0 when not seen. Of an AtLeast, Reached is the level of the highest healthy window, which
+	// was not held as long as a bound must be.
+	Reached, Held float64
+	// Confirmed is for how long Users of an AtLeast were held without a violation. A later effect would not have shown.
+	Confirmed time.Duration
+	// Recommended is where nine of ten plateaus hold; 0 without a staircase.
+	Recommended float64
+	// Rule is the binding rule: the one that stopped the users. Empty when none did.
+	Rule string
+	// Estimator is Regression, TrackMean, Bracket or Logistic for an Estimate, else empty.
+	Estimator string
+	// Stopped is a word and a sentence on the end of the search: "precision: ...", "budget: ...", "max users: ...".
+	Stopped string
+	// Why is a sentence on how the result came about, or why there is none.
+	Why string
+	// Windows is how many non-overlapping windows the estimate rests on.
+	Windows int
+	// Decisions is the log of the search.
+	Decisions []Decision
+	// Margins holds the part of its limit that each rule uses at Users, in the order of the readings.
+	Margins []RuleUse
+	// Warnings are facts that a reader of the number must know.
+	Warnings []string
+
+	eff float64 // independent windows that Windows are worth
+}
+
+// A Decision is one line of the log: the judged window and the next action of the search.
+type Decision struct {
+	At        time.Duration
+	Phase     string
+	MeanUsers float64
+	Users     int
+	// Violated is true if a rule did not hold in the window.
+	Violated bool
+	// Worst is the rule that used most of its limit, and Ratio how much: above 1 is violated.
+	Worst string
+	Ratio float64
+}
+
+// A RuleUse is how much of its limit a rule uses: 0.4 is 40 % of the limit, above 1 is violated. Windows is
+// how many windows it is the median of; with 0, Ratio means nothing.
+type RuleUse struct {
+	Rule    string
+	Ratio   float64
+	Windows int
+}

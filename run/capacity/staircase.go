@@ -1,0 +1,201 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/judge/stats"
+)
+
+// Times of a plateau in windows, how many plateaus an answer takes, and how much they differ in users.
+const (
+	plateauSettle  = 4
+	plateauMeasure = 8
+	leastPlateaus  = 12
+	stair          = 0.025
+	// tolerated is the share of a plateau's windows that may be violated.
+	tolerated = 1.0 / 3
+)
+
+// A plateau is a time of constant users, and whether it held.
+type plateau struct {
+	x    float64 // log of the users
+	held bool
+}
+
+// stairs measures one plateau after the other: up after one that held, down after one that did not.
+func (s *Search) stairs(w sample) Action {
+	if s.last < s.hold {
+		return s.action("waiting for the plateau to settle")
+	}
+	if !w.complete {
+		return s.action("paused: a rule has no data")
+	}
+	s.samples = append(s.samples, w)
+	s.lastSample = s.last
+	s.hold = s.last + s.cfg.Window
+	s.seen++
+	if w.violated {
+		s.bad++
+	} else {
+		s.healthyUsers = max(s.healthyUsers, w.users)
+	}
+	if s.seen < plateauMeasure {
+		return s.action(fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus)+1, s.bad, s.seen))
+	}
+	held := float64(s.bad) <= tolerated*float64(s.seen)
+	s.plateaus = append(s.plateaus, plateau{x: math.Log(w.users), held: held})
+	why := fmt.Sprintf("plateau %d: %d of %d windows violated", len(s.plateaus), s.bad, s.seen)
+	s.seen, s.bad = 0, 0
+	if r, ok := s.narrow(); ok {
+		r.Stopped = fmt.Sprintf("precision: the interval is within ±%.1f %% of the estimate", 100*r.halfWidth())
+		s.decide(w)
+		return s.finish(r)
+	}
+	if held && s.users >= float64(s.cfg.Max) {
+		if s.topped++; s.topped >= 3 && s.heldMax() {
+			return s.finish(s.censored("max users: every rule held there",
+				fmt.Sprintf("three plateaus in a row held at all %d users that the plan allows", s.cfg.Max)))
+		}
+	} else {
+		s.topped = 0
+	}
+	dir := -1.0
+	if held {
+		dir = 1
+	}
+	s.users = min(max(s.users+dir*max(stair*s.users, 1), float64(s.cfg.Min)), float64(s.cfg.Max))
+	s.hold = s.last + plateauSettle*s.cfg.Window + max(s.cfg.Window, s.cfg.Settle)
+	s.decide(w)
+	return s.action(why)
+}
+
+// narrow returns the estimate of a staircase that may end with it.
+func (s *Search) narrow() (Result, bool) {
+	if len(s.plateaus) < leastPlateaus {
+		return Result{}, false
+	}
+	r, ok := s.logistic()
+	return r, ok && r.halfWidth() <= s.cfg.Precision
+}
+
+// logistic fits the chance that a plateau holds, 1/(1+exp((x-a)/b)) over x = log users, by maximum likelihood. The
+// estimate is a, where half of the plateaus hold; its interval is that of the profile likelihood, cut at t²/2 with
+// half as many degrees of freedom as plateaus, for neighbors are alike. Nine of ten plateaus hold at a - b ln 9. b is
+// bounded by 0.006, a quarter of a stair, the finest that plateaus can resolve, and 0.1.
+func (s *Search) logistic() (Result, bool) {
+	const (
+		narrow, broad = stair / 4, 0.1
+		grid, widths  = 300, 20
+	)
+	held, lo, hi := 0, math.Inf(1), math.Inf(-1)
+	for _, p := range s.plateaus {
+		if p.held {
+			held++
+		}
+		lo, hi = min(lo, p.x), max(hi, p.x)
+	}
+	if n := len(s.plateaus); n < 4 || held == 0 || held == n {
+		return Result{}, false
+	}
+	lo, hi = lo-2*broad, hi+2*broad
+	t := stats.TQuantile(level, float64(len(s.plateaus))/2)
+	half95 := t * t / 2
+	var profile, width [grid + 1]float64
+	best := math.Inf(-1)
+	for i := range profile {
+		a := lo + (hi-lo)*float64(i)/grid
+		profile[i] = math.Inf(-1)
+		for j := range widths {
+			b := narrow * math.Pow(broad/narrow, float64(j)/(widths-1))
+			l := 0.0
+			for _, p := range s.plateaus {
+				z := (p.x - a) / b // log odds of not holding
+				if p.held {
+					z = -z
+				}
+				l -= math.Log1p(math.Exp(-z))
+			}
+			if l > profile[i] {
+				profile[i], width[i] = l, b
+			}
+		}
+		best = max(best, profile[i])
+	}
+	at := func(i int) float64 { return lo + (hi-lo)*float64(i)/grid }
+	first, last, sum, wide, n := -1, 0, 0.0, 0.0, 0
+	for i, l := range profile {
+		if l >= best-half95 {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+		if l >= best-1e-3 { // where the likelihood is flat, its middle
+			sum, wide, n = sum+at(i), wide+width[i], n+1
+		}
+	}
+	a, b := sum/float64(n), wide/float64(n)
+	r := Result{Kind: Estimate, Users: math.Exp(a), Lo: math.Exp(at(first)), Hi: math.Exp(at(last)), Estimator: Logistic,
+		Recommended: math.Exp(a - b*math.Log(9)), Windows: plateauMeasure * len(s.plateaus),
+		Why: fmt.Sprintf("half of the plateaus hold there: a logistic fit to %d plateaus, %d of which held; nine of ten hold at %.0f users",
+			len(s.plateaus), held, math.Exp(a-b*math.Log(9)))}
+	if rules := s.binding(); len(rules) > 0 {
+		r.Rule = s.rules[rules[0]].name
+	}
+	return r, true
+}
+
+// A SearchTime is how long a search will take, stated before it runs.
+type SearchTime struct {
+	// Ramp is the time from the start to the maximum, if nothing stops the ramp before.
+	Ramp time.Duration
+	// Least is the shortest time from the end of the ramp to an estimate of the requested precision, with noise
+	// that lasts no longer than a window; slower noise takes longer.
+	Least time.Duration
+	// Most is the budget.
+	Most time.Duration
+}
+
+// Forecast returns how long the search may take, or an error if the config is invalid.
+func (c Config) Forecast() (SearchTime, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return SearchTime{}, err
+	}
+	f := SearchTime{Most: c.Budget}
+	users := float64(c.Start)
+	for step := c.Window.Seconds() / 5; users < float64(c.Max) && f.Ramp < c.Budget; f.Ramp += c.Window / 5 {
+		users += max(c.RampRate*users, min(c.RampFloor, users*0.1/c.Window.Seconds())) * step
+	}
+	f.Ramp = min(f.Ramp, c.Budget)
+	windows := 1
+	for {
+		n := float64(windows)
+		if r := priorWindows * priorCorrelation / (n + priorWindows); n*(1-r)/(1+r) >= minIndependent {
+			break
+		}
+		windows++
+	}
+	f.Least = time.Duration(windows) * (c.Window + c.Settle)
+	if c.Staircase {
+		f.Least = leastPlateaus * ((plateauSettle+plateauMeasure)*c.Window + max(0, c.Settle-c.Window))
+	}
+	return f, nil
+}
+
+// String returns the forecast as a sentence.
+func (f SearchTime) String() string {
+	round := func(d time.Duration) time.Duration {
+		if d > 10*time.Minute {
+			return d.Round(time.Minute)
+		}
+		return d.Round(time.Second)
+	}
+	if f.Least >= f.Most {
+		return fmt.Sprintf("%v, too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider",
+			round(f.Most), round(f.Least))
+	}
+	return fmt.Sprintf("a ramp of at most %v, then at least %v to the precision that is asked for; at most %v in all", round(f.Ramp), round(f.Least), round(f.Most))
+}

@@ -1,0 +1,213 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// A Look is one of the planned looks at a comparison that may end early.
+type Look struct {
+	Blocks int     `json:"blocks"` // after which it is taken
+	Alpha  float64 `json:"alpha"`  // its two-sided level
+	// At is when it was taken; zero for one that was not.
+	At time.Time `json:"at,omitzero"`
+	// Decided is true if every verdict was one of better, worse and same, so that the comparison ended
+	// here.
+	Decided  bool          `json:"decided,omitempty"`
+	Verdicts []LookVerdict `json:"verdicts,omitempty"`
+}
+
+// Taken reports whether the look was taken.
+func (l Look) Taken() bool { return !l.At.IsZero() }
+
+// A LookVerdict is the conclusion of a look about one arm on one database.
+type LookVerdict struct {
+	Engine string `json:"engine"`
+	Arm    string `json:"arm"`
+	Kind   string `json:"kind"`
+}
+
+// A Resumption is one time that a comparison went on after it had been cut.
+type Resumption struct {
+	Cut time.Time `json:"cut"` // when it was last known to be going
+	At  time.Time `json:"at"`
+	Why string    `json:"why,omitempty"` // of the cut; empty for a kill, which leaves no reason
+	// Block was cut, and was run again whole; 0 when the cut lay between two blocks. Runs are those of it that were
+	// finished.
+	Block int      `json:"block,omitempty"`
+	Runs  []string `json:"runs,omitempty"`
+	// Lost are runs that were under way when it was cut. They stay in the store and are not part of the
+	// comparison.
+	Lost []string `json:"lost,omitempty"`
+}
+
+// Before is the statement of a comparison made before its first run.
+type Before struct {
+	At time.Time `json:"at"`
+	// Runs are planned; Least and Most is how long they take about, with the first look deciding and with the last.
+	// Retry is how long waits and voided blocks that are run again may take on top.
+	Runs  int           `json:"runs"`
+	Least time.Duration `json:"least"`
+	Most  time.Duration `json:"most"`
+	Retry time.Duration `json:"retry,omitempty"`
+	// Noise is the noise found by earlier comparisons of a build with itself in this environment; empty if there
+	// were none.
+	Noise []Noise `json:"noise,omitempty"`
+	// Expected holds, for each endpoint, the change that the planned blocks can find.
+	Expected []Expected `json:"expected,omitempty"`
+}
+
+// Expected is the change of one endpoint that the planned blocks find in four of five cases.
+type Expected struct {
+	Engine string `json:"engine"`
+	Metric string `json:"metric"`
+	Unit   string `json:"unit,omitempty"`
+	// RunSD is the assumed or measured standard deviation of runs of one build: relative to the number itself, or in
+	// points with Absolute. Assumed is true if it was not measured here.
+	RunSD    float64 `json:"run_sd"`
+	Assumed  bool    `json:"assumed,omitempty"`
+	Absolute bool    `json:"absolute,omitempty"`
+	Margin   float64 `json:"margin"`
+	Blocks   int     `json:"blocks"`
+	Alpha    float64 `json:"alpha"`
+	// MDE is the change: a ratio minus one (0.05 is 5 %), or points. 0 if there are too few Blocks.
+	MDE float64 `json:"mde"`
+	// Needed is how many blocks would find a change of the margin; 0 when no sensible number does.
+	Needed int `json:"blocks_for_margin"`
+}
+
+// An AA is the noise of one metric in one comparison of a build with itself: a line of the store's registry.
+type AA struct {
+	Comparison string    `json:"comparison"`
+	At         time.Time `json:"at"`
+	Tool       string    `json:"tool"`
+	// Environment names the host, its cores and the load by a digest: only lines of one environment are comparable.
+	Environment string `json:"environment"`
+	Host        string `json:"host"` // for people
+	Load        string `json:"load"` // for people
+	Engine      string `json:"engine"`
+	Test        string `json:"test"` // bounded or unbounded
+	Arm         string `json:"arm"`  // that was compared with base
+	Metric      string `json:"metric"`
+	Unit        string `json:"unit,omitempty"`
+	Absolute    bool   `json:"absolute,omitempty"` // SD and effects are points, not ratios
+	Pairs       int    `json:"pairs"`
+	// SD is the standard deviation of the differences within the blocks, of logarithms (0.02 is 2 %) or in points.
+	SD     float64 `json:"sd"`
+	Effect float64 `json:"effect"` // with its interval of the level 1 - Alpha
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	Alpha  float64 `json:"alpha"`
+	Kind   string  `json:"kind"` // the verdict on the metric: better and worse are false
+}
+
+// RunSD is the standard deviation of runs that vary independently: that of their differences is √2 times as large.
+func (a AA) RunSD() float64 { return a.SD / math.Sqrt2 }
+
+// False reports whether a build was called different from itself.
+func (a AA) False() bool { return a.Kind == "better" || a.Kind == "worse" }
+
+// Noise is the noise floor of one metric in one environment, pooled over comparisons of a build with itself.
+type Noise struct {
+	Environment string `json:"environment"`
+	Host        string `json:"host"`
+	Load        string `json:"load"`
+	Engine      string `json:"engine"`
+	Test        string `json:"test"`
+	Metric      string `json:"metric"`
+	Unit        string `json:"unit,omitempty"`
+	Absolute    bool   `json:"absolute,omitempty"`
+	Comparisons int    `json:"comparisons"`
+	Pairs       int    `json:"pairs"`
+	// SD is of the differences, pooled by their degrees of freedom.
+	SD    float64 `json:"sd"`
+	Lines int     `json:"lines"` // verdicts on the metric
+	False int     `json:"false"` // of them better or worse
+}
+
+// RunSD is the standard deviation of runs, as in [AA.RunSD].
+func (n Noise) RunSD() float64 { return n.SD / math.Sqrt2 }
+
+// Taken returns how many of the planned looks were taken.
+func (c *Comparison) Taken() int {
+	n := 0
+	for n < len(c.Looks) && c.Looks[n].Taken() {
+		n++
+	}
+	return n
+}
+
+// JudgedBlocks returns the last block whose runs may be judged: the last planned one, or with planned looks that of
+// the last look taken, or of the first if none was. Later blocks wait for the next look.
+func (c *Comparison) JudgedBlocks() int {
+	if len(c.Looks) == 0 {
+		return c.Blocks
+	}
+	return c.Looks[max(c.Taken()-1, 0)].Blocks
+}
+
+// Waits reports whether a block was run after the last planned look that was taken: it waits for the next, because
+// judging it now would be an unplanned look.
+func (c *Comparison) Waits(block int) bool { return len(c.Looks) > 0 && block > c.JudgedBlocks() }
+
+// Judged returns a function that reports whether verdicts rest on a run: it counts, its block is whole and does not
+// wait.
+func (c *Comparison) Judged() func(ComparisonRun) bool {
+	whole := c.WholeBlocks()
+	return func(r ComparisonRun) bool { return r.Counts() && whole[r.Block] && !c.Waits(r.Block) }
+}
+
+// Disturbed returns the runs that are used for the cost of operations only: of each block that is not whole, those of
+// the last time that it was run whole, when each of them is valid or [ComparisonRun.Disturbed]. Blocks that wait have
+// none.
+func (c *Comparison) Disturbed() map[string]bool {
+	whole := c.WholeBlocks()
+	times := map[int][][]ComparisonRun{} // by block: the times that it was run
+	for _, r := range c.Runs {
+		if r.Pilot || r.Cut || whole[r.Block] || c.Waits(r.Block) {
+			continue
+		}
+		if r.Order == 1 || len(times[r.Block]) == 0 {
+			times[r.Block] = append(times[r.Block], nil)
+		}
+		last := &times[r.Block][len(times[r.Block])-1]
+		*last = append(*last, r)
+	}
+	out := map[string]bool{}
+	for _, all := range times {
+		for _, runs := range slices.Backward(all) {
+			unfit := func(r ComparisonRun) bool { return !r.Valid && !r.Disturbed }
+			if len(runs) < len(c.Arms)*max(1, len(c.Engines)) || slices.ContainsFunc(runs, unfit) {
+				continue
+			}
+			for _, r := range runs {
+				out[r.Run] = true
+			}
+			break
+		}
+	}
+	return out
+}
+
+// WholeBlocks returns the blocks that are judged unless they wait ([Comparison.Waits]): those of which every arm has
+// on every database a valid run that counts. A block that is under way, was cut, or holds a run that is not valid is
+// not a sample, not even by those of its runs that exist: it is run again whole.
+func (c *Comparison) WholeBlocks() map[int]bool {
+	type cell struct{ arm, engine string }
+	seen := map[int]map[cell]bool{}
+	for _, r := range c.Runs {
+		if !r.Counts() {
+			continue
+		}
+		if seen[r.Block] == nil {
+			seen[r.Block] = map[cell]bool{}
+		}
+		seen[r.Block][cell{r.Arm, r.Engine}] = true
+	}
+	out := map[int]bool{} // false for those of which only some runs count
+	for block, cells := range seen {
+		out[block] = len(cells) >= len(c.Arms)*max(1, len(c.Engines))
+	}
+	return out
+}

@@ -1,0 +1,323 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// FormatVersion is the version of the run format that this package writes.
+const FormatVersion = 1
+
+// State is where a run is in its life.
+type State string
+
+// The states of a run.
+const (
+	Running     State = "running"
+	Sealed      State = "sealed"
+	Interrupted State = "interrupted" // ended early, in order, by a person or a fault
+)
+
+// A Manifest describes a run and its end. Offsets are nanoseconds from Epoch in JSON.
+type Manifest struct {
+	Format     int       `json:"format"`
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Tool       string    `json:"tool"` // version of plimsoll
+	Epoch      time.Time `json:"epoch"`
+	State      State     `json:"state"`
+	Why        string    `json:"why,omitempty"` // of an interruption
+	Plan       string    `json:"plan"`          // canonical YAML
+	PlanDigest string    `json:"plan_digest"`
+	Seed       uint64    `json:"seed"`
+	Arm        string    `json:"arm"`
+	Engine     string    `json:"engine"` // database engine, "" when not ours
+	Comparison string    `json:"comparison,omitempty"`
+	Block      int       `json:"block"` // from 1; 0 outside a comparison
+	Order      int       `json:"order"` // position in the block's order, from 1
+	Pilot      bool      `json:"pilot,omitempty"`
+	// SharedHost is true if generator and target were on one machine.
+	SharedHost bool            `json:"shared_host"`
+	Generator  []int           `json:"generator_cores,omitempty"`
+	TargetCPUs []int           `json:"target_cores,omitempty"`
+	Processes  int             `json:"processes,omitempty"` // that had the users
+	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
+	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
+	Clock      string          `json:"clock"`               // which clock stamped the instants
+	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and in runs of older
+	// versions.
+	Connections *Connections `json:"connections,omitempty"`
+	// Answers holds the use of the users' byte budget and the target's answers beyond a limit; nil as for
+	// Connections.
+	Answers  *Answers  `json:"answers,omitempty"`
+	Phases   []Phase   `json:"phases"`
+	Capacity *Capacity `json:"capacity,omitempty"`
+	// Files holds the SHA-256 of each file of a sealed run, by path below the run's directory.
+	Files map[string]string `json:"files,omitempty"`
+	// InDigests is true if the file of the comparison or sizing that refers to this run carries digests of its own: a
+	// file without them was changed.
+	InDigests bool `json:"in_digests,omitempty"`
+	// Digest is of everything else in a sealed manifest; empty in one of an earlier version.
+	Digest string `json:"digest,omitempty"`
+}
+
+// A Phase is a stretch of a run: "ramp", "settle", "measure", "search".
+type Phase struct {
+	Name  string        `json:"name"`
+	From  time.Duration `json:"from"`
+	To    time.Duration `json:"to"`
+	Users int           `json:"users"` // at its end
+	// Ended is the reason for the end, where a stop rule of the plan could end it before its time.
+	Ended string `json:"ended,omitempty"`
+	// Tail counts the operations under way at the end of a measured phase; nil: not recorded.
+	Tail *Tail `json:"tail,omitempty"`
+	// Schedule is of a measured phase; nil: not recorded.
+	Schedule *Schedule `json:"schedule,omitempty"`
+}
+
+// Phase returns the phase of this name.
+func (m *Manifest) Phase(name string) (Phase, bool) {
+	for _, p := range m.Phases {
+		if p.Name == name && p.To > p.From {
+			return p, true
+		}
+	}
+	return Phase{}, false
+}
+
+// CapacityText returns a capacity of some kind as tables print it: "420", "≥ 420", the kind itself where there is no number, "-" for none.
+func CapacityText(kind string, users float64) string {
+	switch kind {
+	case Estimate:
+		return fmt.Sprintf("%.0f", users)
+	case AtLeast:
+		return fmt.Sprintf("≥ %.0f", users)
+	case Unstable, Invalid:
+		return kind
+	}
+	return "-"
+}
+
+// Capacity is the result of an unbounded test.
+type Capacity struct {
+	Kind      string       `json:"kind"`  // "estimate", "at-least", "unstable", "invalid"
+	Users     float64      `json:"users"` // 0 of an unstable or invalid one: it is not a number
+	Lo        float64      `json:"lo"`    // 95 % interval within the run
+	Hi        float64      `json:"hi"`
+	Rule      string       `json:"rule"`      // the rule that stopped the search
+	Estimator string       `json:"estimator"` // how Users was found
+	Stopped   string       `json:"stopped"`   // which stop rule ended it, in words
+	Why       string       `json:"why"`
+	Margins   []RuleMargin `json:"margins,omitempty"`
+	// Reached and Held are of an unstable search: the users up to which every rule held going up, and up to which
+	// after an overload. A server with a memory has both; 0 when not seen. Of a lower bound, Reached is the highest
+	// level at which every rule held for a window.
+	Reached float64 `json:"reached,omitempty"`
+	Held    float64 `json:"held,omitempty"`
+	// Confirmed is for how long the users of a lower bound were held without a violation, in nanoseconds.
+	Confirmed time.Duration `json:"confirmed,omitempty"`
+	// Recommended is where nine of ten plateaus of a staircase hold; 0 without one.
+	Recommended float64 `json:"recommended,omitempty"`
+	// Forecast is the statement made before the search.
+	Forecast *Forecast `json:"forecast,omitempty"`
+}
+
+// A Forecast is how long a search was to take, in nanoseconds: its ramp at most, then to an estimate at least, and the
+// whole at most.
+type Forecast struct {
+	Ramp  time.Duration `json:"ramp"`
+	Least time.Duration `json:"least"`
+	Most  time.Duration `json:"most"`
+}
+
+// A RuleMargin is how near one rule was to its limit at the capacity: Value/Limit is 1 at the limit and more where it
+// does not hold, for either side of the rule.
+type RuleMargin struct {
+	Rule  string  `json:"rule"`
+	Value float64 `json:"value"`
+	Limit float64 `json:"limit"`
+}
+
+// The kinds of capacity.
+const (
+	Estimate = "estimate"
+	AtLeast  = "at-least"
+	Unstable = "unstable" // the windows of the search contradict each other
+	Invalid  = "invalid"
+)
+
+// ByGate begins the rule of a search that a gate of the run's health ended; the gate's name follows.
+const ByGate = "gate "
+
+// An Event is a line of events.jsonl.
+type Event struct {
+	At time.Duration `json:"at"`
+	// "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over", "audit", "gates",
+	// "crash", "panic".
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.
+	Rule     string  `json:"rule,omitempty"`
+	Value    float64 `json:"value,omitempty"`
+	Limit    float64 `json:"limit,omitempty"`
+	Count    uint64  `json:"count,omitempty"`
+	Violated bool    `json:"violated,omitempty"`
+	NoData   bool    `json:"no_data,omitempty"`
+	// Undecided is true if there were fewer operations than the rule needs, or if its values are not as old as the
+	// time for which it must be violated.
+	Undecided bool `json:"undecided,omitempty"`
+	// Span is how far back a rule looked, when that is not the window of the search.
+	Span  time.Duration `json:"span,omitempty"`
+	Users int           `json:"users,omitempty"`
+	Level string        `json:"level,omitempty"` // of a finding: "amber" or "red"
+	Phase string        `json:"phase,omitempty"`
+	// Readings holds the value that each gate read in the second that ends at At; a missing gate was not
+	// measured.
+	Readings map[string]float64 `json:"readings,omitempty"`
+}
+
+// Validity is the judgment whether a run is valid. A run with a red finding is not valid.
+type Validity struct {
+	Valid    bool      `json:"valid"`
+	Findings []Finding `json:"findings"`
+	// Gates holds every gate of the generator's health, in a fixed order, with or without a finding.
+	Gates []GateOutcome `json:"gates,omitempty"`
+}
+
+// A GateOutcome holds the readings of one gate over a run, and its limits, all in Unit.
+type GateOutcome struct {
+	Name  string  `json:"name"`
+	What  string  `json:"what"`
+	Unit  string  `json:"unit,omitempty"`
+	Amber float64 `json:"amber"`
+	Red   float64 `json:"red"`
+	// Floor means that readings should stay above the limits.
+	Floor  bool   `json:"floor,omitempty"`
+	Source string `json:"source"`
+	Level  string `json:"level"` // "green", "amber", "red", "not measured" or "not applicable"
+	// Value is of the measured phase; or the mean over the seconds of a search, or its reading over the held windows;
+	// nil when the gate was not measured.
+	Value *float64 `json:"value"`
+	// Worst is of the seconds that were read, AmberSeconds and RedSeconds of which lay beyond a limit.
+	Worst        *float64 `json:"worst"`
+	Seconds      int      `json:"seconds"`
+	AmberSeconds int      `json:"amber_seconds"`
+	RedSeconds   int      `json:"red_seconds"`
+	Why          string   `json:"why,omitempty"` // it was not measured, or is not applicable
+}
+
+// A Finding is one gate that was amber or red.
+type Finding struct {
+	Gate  string  `json:"gate"`
+	Level string  `json:"level"` // "amber" or "red"
+	Value float64 `json:"value"`
+	Limit float64 `json:"limit"`
+	Unit  string  `json:"unit,omitempty"`
+	Text  string  `json:"text"`
+}
+
+// The levels of a finding, and the others of a gate.
+const (
+	Amber       = "amber"
+	Red         = "red"
+	Green       = "green"
+	NotMeasured = "not measured"
+	// NotApplicable is a gate that has nothing to read in this run, such as the rate of arrivals of a run that has
+	// none.
+	NotApplicable = "not applicable"
+)
+
+// Add appends f and clears Valid when it is red.
+func (v *Validity) Add(f Finding) {
+	v.Findings = append(v.Findings, f)
+	if f.Level == Red {
+		v.Valid = false
+	}
+}
+
+// A Comparison records a set of runs in blocks: which run played which part. It refers to runs by id and by the
+// digest of their manifest.
+type Comparison struct {
+	Format     int            `json:"format"`
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Tool       string         `json:"tool"`
+	Plan       string         `json:"plan"`
+	PlanDigest string         `json:"plan_digest"`
+	Started    time.Time      `json:"started"`
+	Ended      time.Time      `json:"ended,omitzero"`
+	State      State          `json:"state"`
+	Why        string         `json:"why,omitempty"`
+	Arms       []string       `json:"arms"` // base first
+	Engines    []string       `json:"engines"`
+	Blocks     int            `json:"blocks"` // planned
+	Start      map[string]int `json:"search_start,omitempty"`
+	// Unguided holds, by engine, the reason why the searches begin at the plan's start: the pilot
+	// found nothing.
+	Unguided map[string]string `json:"unguided,omitempty"`
+	Runs     []ComparisonRun   `json:"runs"`
+	Setup    []Row             `json:"setup,omitempty"`
+	Outcome  json.RawMessage   `json:"outcome,omitempty"` // the verdicts, as the report shows them
+	// Build is the digest of the program that carries it out.
+	Build string `json:"build,omitempty"`
+	// Retried is how long waits for a quiet host and blocks that were run again took so far, Waited the part of the
+	// waits.
+	Retried time.Duration `json:"retried,omitempty"`
+	Waited  time.Duration `json:"waited,omitempty"`
+	// Saved is when this file was last written while runs were made.
+	Saved time.Time `json:"saved,omitzero"`
+	// AA is true if all arms are one build, so that every difference is noise.
+	AA bool `json:"aa,omitempty"`
+	// Looks are those planned, in their order; nil for a comparison with a declared number of blocks and one look at
+	// its end.
+	Looks []Look `json:"looks,omitempty"`
+	// Before is the statement made before the first run.
+	Before *Before `json:"before,omitempty"`
+	// Resumed holds the times that it went on after it had been cut.
+	Resumed []Resumption `json:"resumed,omitempty"`
+	// Digests are of every other member of the stored object, by its name in JSON ([SaveComparison]). Undigested is
+	// true if the file had none.
+	Digests    map[string]string `json:"digests,omitempty"`
+	Undigested bool              `json:"-"`
+}
+
+// A Row is a line of a table of settings.
+type Row struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A ComparisonRun is one cell of a comparison.
+type ComparisonRun struct {
+	Run    string `json:"run"`
+	Digest string `json:"digest"` // SHA-256 of the sealed manifest
+	Block  int    `json:"block"`
+	Order  int    `json:"order"`
+	Arm    string `json:"arm"`
+	Engine string `json:"engine"`
+	Pilot  bool   `json:"pilot,omitempty"`
+	Valid  bool   `json:"valid"`
+	// Dropped is true if the block was repeated because of this run or another run of the block; such runs are kept
+	// and not judged.
+	Dropped bool   `json:"dropped,omitempty"`
+	Why     string `json:"why,omitempty"`
+	// Cause is the party that made the run invalid; empty if unknown. Disturbed is true if it is invalid only because
+	// other processes on the host disturbed it ([Disturbed]).
+	Cause     Cause `json:"cause,omitempty"`
+	Disturbed bool  `json:"disturbed,omitempty"`
+	// TargetToo is true if a gate of the target was red in a run that is void by the host, where no gate of the host
+	// was more than amber ([TargetToo]).
+	TargetToo bool `json:"target_too,omitempty"`
+	// Cut is true if the comparison was interrupted in this block, which was run again whole; such a run is
+	// Dropped too.
+	Cut   bool      `json:"cut,omitempty"`
+	Began time.Time `json:"began,omitzero"`
+	// Canary is how many requests per second the null server answered on the target's cores just before the run,
+	// while no target ran; 0 if it was not measured.
+	Canary float64 `json:"canary,omitempty"`
+}
+
+// Counts reports whether a run is one that verdicts may rest on: valid, no pilot, and not taken out with its block.
+// [Comparison.Judged] decides whether they do.
+func (r ComparisonRun) Counts() bool { return r.Valid && !r.Pilot && !r.Dropped }

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/run/record"
+)
+
+// An Entry is a run in the index.
+type Entry struct {
+	ID         string       `json:"id"`
+	Name       string       `json:"name"`
+	Epoch      time.Time    `json:"epoch"`
+	State      record.State `json:"state"`
+	Valid      bool         `json:"valid"`
+	Arm        string       `json:"arm"`
+	Engine     string       `json:"engine"`
+	Comparison string       `json:"comparison,omitempty"`
+	Block      int          `json:"block,omitempty"`
+	// CapacityKind is empty for a run without a search.
+	CapacityKind string  `json:"capacity_kind,omitempty"`
+	Capacity     float64 `json:"capacity,omitempty"`
+	PlanDigest   string  `json:"plan_digest"`
+	// Changed are files that changed since the run was sealed; such a run is not valid. The series are not checked.
+	Changed []string `json:"changed_files,omitempty"`
+}
+
+// List returns the runs, oldest first, after it has brought the index up to date. A directory that is not a run is
+// skipped and named in the warnings, as is an altered comparison or sizing of a run. A run is held against its
+// digests when it is new or the size or time of a file has changed. A damaged index is rebuilt: it holds nothing of
+// its own. Where it cannot be written, as on a full or read-only file system, the runs themselves are read, with a
+// warning.
+func (s *Store) List(ctx context.Context) (entries []Entry, warnings []error, err error) {
+	path := filepath.Join(s.root, "index.sqlite")
+	entries, warnings, err = s.indexed(ctx, path)
+	if damaged(err) && removeIndex(path) == nil {
+		entries, warnings, err = s.indexed(ctx, path)
+	}
+	if bad := (*indexError)(nil); errors.As(err, &bad) && ctx.Err() == nil {
+		without := err
+		entries, warnings, err = s.scan(ctx)
+		warnings = append(warnings, fmt.Errorf("%w; the list was made without it", without))
+	}
+	if err != nil {
+		return nil, warnings, err
+	}
+	slices.SortFunc(entries, func(a, b Entry) int {
+		return cmp.Or(a.Epoch.Compare(b.Epoch), cmp.Compare(a.ID, b.ID))
+	})
+	return entries, append(warnings, s.altered(entries)...), nil
+}
+
+// indexed returns the runs by the index.
+func (s *Store) indexed(ctx context.Context, path string) (entries []Entry, warnings []error, err error) {
+	ix, err := openIndex(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer ix.close()
+	ix.conn.SetInterrupt(ctx.Done())
+	known, err := ix.stamps()
+	if err != nil {
+		return nil, nil, err
+	}
+	dirs, err := entriesOf(filepath.Join(s.root, "runs"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range dirs {
+		id := d.Name()
+		stamp := s.stamp(id)
+		if old, ok := known[id]; ok && old == stamp {
+			delete(known, id)
+			continue
+		}
+		delete(known, id)
+		e, err := s.entry(ctx, id)
+		if err != nil {
+			warnings = append(warnings, err)
+		}
+		if e.ID == "" { // its earlier entry is outdated
+			err = ix.remove(id)
+		} else {
+			err = ix.put(e, stamp)
+		}
+		if err != nil {
+			return nil, warnings, err
+		}
+	}
+	for id := range known {
+		if err := ix.remove(id); err != nil {
+			return nil, warnings, err
+		}
+	}
+	entries, err = ix.all()
+	return entries, warnings, err
+}
+
+// scan returns the runs by their directories alone.
+func (s *Store) scan(ctx context.Context) (entries []Entry, warnings []error, err error) {
+	dirs, err := entriesOf(filepath.Join(s.root, "runs"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range dirs {
+		e, err := s.entry(ctx, d.Name())
+		if err != nil {
+			warnings = append(warnings, err)
+		}
+		if e.ID != "" {
+			entries = append(entries, e)
+		}
+	}
+	return entries, warnings, ctx.Err()
+}
+
+// entry reads a run. With an error it has no id, or the run could not be held against its digests and is not valid.
+func (s *Store) entry(ctx context.Context, id string) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	r, err := record.Open(s.runDir(id))
+	if err != nil {
+		return Entry{}, err
+	}
+	err = r.Look()
+	e := entryOf(r)
+	if err != nil {
+		e.Valid = false
+		err = fmt.Errorf("run %s: %w", id, err)
+	}
+	return e, err
+}
+
+// altered returns warnings about altered files of the comparisons and sizings of the runs.
+func (s *Store) altered(entries []Entry) (warnings []error) {
+	seen := map[string]bool{"": true}
+	for _, e := range entries {
+		if seen[e.Comparison] {
+			continue
+		}
+		seen[e.Comparison] = true
+		_, err := s.Comparison(e.Comparison)
+		if errors.Is(err, ErrNotFound) {
+			_, err = s.Sizing(e.Comparison)
+		}
+		if errors.Is(err, record.ErrAltered) {
+			warnings = append(warnings, err)
+		}
+	}
+	return warnings
+}
+
+// stamp changes whenever a file of a run does, except its series: size and time of each.
+func (s *Store) stamp(id string) string {
+	files, err := os.ReadDir(s.runDir(id))
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, f := range files {
+		if !f.Type().IsRegular() {
+			continue
+		}
+		fi, err := f.Info()
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(&b, "%s %d %d\n", f.Name(), fi.Size(), fi.ModTime().UnixNano())
+	}
+	return b.String()
+}
+
+func entryOf(r *record.Run) Entry {
+	m := r.Manifest
+	e := Entry{ID: m.ID, Name: m.Name, Epoch: m.Epoch, State: m.State, Valid: r.Validity.Valid, Arm: m.Arm, Engine: m.Engine,
+		Comparison: m.Comparison, Block: m.Block, PlanDigest: m.PlanDigest, Changed: r.Changed}
+	if m.Capacity != nil {
+		e.CapacityKind, e.Capacity = m.Capacity.Kind, m.Capacity.Users
+	}
+	return e
+}

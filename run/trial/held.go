@@ -1,0 +1,113 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/run/record"
+)
+
+// heldGates are read over the held windows of a search: while users come and go, or the target is overloaded, their
+// readings do not describe the generator. They never end a search.
+var heldGates = []string{"users", "rate", "wait", "bursts", "little"}
+
+// held gathers the held windows of a search: those in which the number of wanted users stood still, no gate was red
+// and every rule held. They are folded into one slice, so that a long search takes no more memory than a short one.
+type held struct {
+	until   time.Duration // the end of the last window; windows do not overlap
+	span    time.Duration
+	windows int
+	worst   slice
+	sum     slice
+	all     measureSecond
+	bursts  Reading // the worst window's: levels differ in their mean
+}
+
+// add takes in a window that was sound and in which every rule held, if its users stood still.
+func (h *held) add(w stretch) {
+	if w.before == nil || len(w.in) == 0 || w.first < h.until {
+		return
+	}
+	for _, sl := range w.in {
+		if sl.desired != w.before.desired {
+			return
+		}
+	}
+	if h.windows == 0 {
+		h.bursts = readBursts(w)
+		h.worst = slice{desired: w.in[0].desired, active: w.in[0].active}
+	} else if rd := readBursts(w); rd.Why == "" && (h.bursts.Why != "" || rd.Value > h.bursts.Value) {
+		h.bursts = rd
+	}
+	for _, sl := range w.in {
+		if sl.active*h.worst.desired < h.worst.active*sl.desired {
+			h.worst = slice{desired: sl.desired, active: sl.active}
+		}
+		h.all.add(sl.windows)
+		h.sum.fold(sl)
+	}
+	h.sum.counts.Begun = nil // of the windows by themselves
+	h.windows++
+	h.span += w.span()
+	h.until = w.in[len(w.in)-1].at
+}
+
+// read takes a gate's reading over the held windows.
+func (r *run) readHeld(name string) Reading {
+	h := &r.stood
+	_, counts := r.Driver.(Counter)
+	last := readers[name](r.trail.last(r.Window))
+	switch {
+	case last.Inapplicable: // with held windows or without
+		return last
+	case h.windows == 0:
+		return Reading{Why: "the search had no window in which the number of users stood still and every rule held"}
+	case !counts && slices.Contains(long, name):
+		return Reading{Why: "this driver does not count actions"}
+	case name == "bursts":
+		return h.bursts
+	}
+	sl := h.sum
+	sl.desired, sl.active, sl.windows = h.worst.desired, h.worst.active, h.all.sorted()
+	return readers[name](stretch{in: []slice{sl}})
+}
+
+// counted are the gates of the generator's own doing that are read in each second of a search and do not end it.
+var counted = []string{"pause"}
+
+// gateSearch judges at the end of a search the gates that do not end one. Beyond a limit they are amber, even beyond
+// red: in the held windows every rule has held, and the target may have had a part in the reading.
+func (r *run) gateSearch() {
+	for i := range r.gates {
+		g := &r.gates[i]
+		switch {
+		case slices.Contains(heldGates, g.Name):
+			rd := r.readHeld(g.Name)
+			if rd.Why != "" {
+				if g.value == nil {
+					g.why, g.na = rd.Why, rd.Inapplicable
+				}
+				continue
+			}
+			if g.value == nil {
+				g.value, g.seconds, g.worst = &rd.Value, int(r.stood.span/time.Second), rd.Value
+			}
+			r.amberInSearch(g, rd.Value, fmt.Sprintf("%s: %s in %d windows of the search in which the number of users stood still and every rule held",
+				g.What, g.Format(rd.Value), r.stood.windows))
+		case slices.Contains(counted, g.Name) && g.value == nil && g.red+g.amber > max(3, g.seconds/tolerated):
+			r.amberInSearch(g, g.worst, fmt.Sprintf("%s: beyond the limit in %d of %d seconds of the search, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)))
+		}
+	}
+}
+
+// amberInSearch adds the finding of a gate whose reading is beyond a limit.
+func (r *run) amberInSearch(g *watched, value float64, text string) {
+	if g.Gate.Level(value) == "" {
+		return
+	}
+	if g.level == "" {
+		g.level = record.Amber
+	}
+	r.out.Validity.Add(g.finding(record.Amber, value, text))
+}

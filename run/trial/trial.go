@@ -1,0 +1,490 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/run/capacity"
+	"plimsoll/run/record"
+)
+
+// A Driver makes load. Methods are safe for concurrent use.
+type Driver interface {
+	// SetUsers makes n the number of wanted users; newcomers are spread over the time.
+	SetUsers(n int, over time.Duration) error
+	// Users returns how many users are wanted, active, and failed for good.
+	Users() (desired, active, failed int)
+	// Stop ends all users, at the latest after grace.
+	Stop(grace time.Duration)
+}
+
+// ErrLost reports that a part of the generator is gone, so that the further load would not be the plan's.
+var ErrLost = errors.New("an agent was lost")
+
+// A Collector is a [Driver] whose users record elsewhere.
+type Collector interface {
+	// Collect adds the records so far to the registry, tally and ledger of the trial. One goroutine calls it. An
+	// error that wraps ErrLost ends the trial, which then is invalid.
+	Collect(ctx context.Context) error
+}
+
+// Signals supply a trial with values of hosts and servers besides its own operations.
+type Signals interface {
+	// Busy returns the CPU time that a role has used and could have used so far, in seconds. The roles "generator"
+	// and "app" must be known where rules or gates name them.
+	Busy(role string) (busy, total float64, err error)
+	// Query evaluates a PromQL expression on the run's series at present. ok is false when it has no value.
+	Query(ctx context.Context, expr string) (v float64, ok bool, err error)
+	// Health reads the gates of package plan that the trial cannot read from its own operations, at present. users
+	// and ops are how many users are wanted and how many operations ended in the last second, for a gate that rates
+	// the load.
+	Health(users int, ops float64) map[string]Reading
+	// Failing returns the signals that have no data at present and since when, with the reason; and of the others
+	// those that had none for a while.
+	Failing() map[string]Failure
+}
+
+// A Failure is a signal without data.
+type Failure struct {
+	Since time.Time
+	Until time.Time // zero while it lasts
+	Why   string
+}
+
+// A BoundedTest has a fixed number of users.
+type BoundedTest struct {
+	Users                 int
+	Ramp, Settle, Measure time.Duration // rounded up to whole seconds
+	// Rules judge the bounded test, with times as they are run; nil for those of the Config.
+	Rules  []plan.SLO
+	Storms []TimedStorm // of the measured phase, by time
+	// Window is the length of the end of the measured phase that counts, in whole seconds; 0 for all of it. The part
+	// before it is the phase "soak".
+	Window time.Duration
+	// Until ends the measured phase before its time. It is called once a second and returns at once: why the phase
+	// ends, or "" to go on. An error voids the run, which goes on: it is then unknown whether the phase should have
+	// ended. nil for none.
+	Until func() (why string, err error)
+}
+
+// A SearchTest configures the search for the capacity.
+type SearchTest struct {
+	capacity.Config
+	// Rush is the time in which the users are brought to Config.Start.
+	Rush time.Duration
+}
+
+// Config is a trial before it runs. Bounded, Search or both are set.
+type Config struct {
+	Bounded *BoundedTest
+	Search  *SearchTest
+	Rules   []plan.SLO // of the search, with times as they are run
+	Window  time.Duration
+	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
+	// ends; 0 for not at all.
+	Timeout time.Duration
+	Epoch   time.Time
+	Driver  Driver
+	// Registry is where the driver's users record.
+	Registry *measure.Registry
+	Signals  Signals
+	Writer   *record.Writer
+	// Series takes operations, users, rules and gates as time series, once a second; nil for none.
+	Series Store
+	// Gates are the limits of the generator's own health; nil for plan.DefaultGates.
+	Gates []plan.Gate
+	Conduct
+	// Progress is called about once a second, if it is set.
+	Progress func(Progress)
+}
+
+// Progress is the state of a trial for a person.
+type Progress struct {
+	Phase           string
+	Desired, Active int
+	OpsPerSecond    float64 // over the last second
+	P95             time.Duration
+	Errors          uint64 // since the start
+	Elapsed, Left   time.Duration
+	Why             string // of the search's last decision
+}
+
+// An Outcome is the result of a trial. Its measurements are in the run.
+type Outcome struct {
+	Phases   []record.Phase
+	Capacity *record.Capacity
+	// Broken names the rules that did not hold over the measured phase of a bounded test, Warned those that are only
+	// warnings.
+	Broken   []string
+	Warned   []string
+	Validity record.Validity
+	// Interrupted is the reason why the trial ended early, by its context or because a part of the generator was
+	// lost; empty when it did not.
+	Interrupted string
+}
+
+// Run carries out the trial. When ctx ends, it stops the users within about two seconds and returns the outcome so
+// far, with Interrupted set. An error means that the tool failed: nothing about the target follows from it.
+func Run(ctx context.Context, s Config) (Outcome, error) {
+	r := &run{Config: s, tick: tickOf(s.Window), judging: s.Rules}
+	if s.Bounded != nil && s.Bounded.Rules != nil {
+		r.judging = s.Bounded.Rules
+	}
+	r.out.Validity.Valid = true
+	r.gates = newWatched(s.Gates)
+	r.sec = measureSecond{}
+	if s.Series != nil {
+		r.series = newExporter(s.Series, r.everyRule())
+	}
+	err := r.all(ctx)
+	if err != nil {
+		r.cutOff()
+	}
+	err = r.lost(ctx, err, "the load was not the plan's any more")
+	r.endConduct()
+	r.Ledger.Settle(time.Now())
+	r.Driver.Stop(2 * time.Second)
+	if c, ok := r.Driver.(Collector); ok && err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
+		err = r.lost(ctx, c.Collect(ctx), "its last records are missing")
+	}
+	if err == nil && ctx.Err() == nil && r.out.Interrupted == "" {
+		err = r.audit(ctx)
+	}
+	if err == nil || ctx.Err() != nil {
+		r.flush(true)
+	}
+	if c := context.Cause(ctx); c != nil {
+		r.out.Interrupted = c.Error()
+		r.out.Validity.Add(record.Finding{Gate: "complete", Level: record.Red, Text: "the run was interrupted: " + c.Error()})
+		r.endPhase()
+		err = nil
+	}
+	r.keepConduct()
+	r.overall()
+	if err != nil {
+		return r.out, err
+	}
+	return r.out, r.werr
+}
+
+// lost ends a run of which a process with users was lost, and records the consequence, means. It returns
+// other errors.
+func (r *run) lost(ctx context.Context, err error, means string) error {
+	if !errors.Is(err, ErrLost) || ctx.Err() != nil {
+		return err
+	}
+	r.out.Interrupted = err.Error()
+	r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": " + means})
+	r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
+	r.endPhase()
+	return nil
+}
+
+// tickOf returns the tick for a window: a divisor of a second, about a sixth of the window.
+func tickOf(window time.Duration) time.Duration {
+	for _, t := range []time.Duration{time.Second, 500 * time.Millisecond, 250 * time.Millisecond, 200 * time.Millisecond} {
+		if t <= window/6 || window == 0 {
+			return t
+		}
+	}
+	return 100 * time.Millisecond
+}
+
+type run struct {
+	Config
+	tick    time.Duration
+	n       int64 // ticks so far
+	trail   trail
+	sec     measureSecond
+	out     Outcome
+	phase   string
+	from    time.Duration
+	werr    error // of the writer; kept, so that a full disk ends in one clear error
+	errs    uint64
+	total   time.Duration // planned
+	judging []plan.SLO    // the rules of the test under way
+	rules   map[string]*ruleState
+	sampled map[string]*ruleState // promql rules, in the measured phase
+	seen    map[string]bool       // noted already
+	conduct conductState
+	gates   []watched
+	series  *exporter // nil for none
+	merged  map[stretchKey]*measure.Window
+	// measured gathers the measured phase: one slice per second.
+	measured stretch
+	course   course
+	level    level
+	stood    held          // of the search
+	trailing time.Duration // how far the trail must reach
+	until    untilState
+	tails    *tails  // while a phase is drained
+	censored bool    // operations under way have entered with their age, and are not counted again when they end
+	held     []frame // of the drain
+}
+
+func (r *run) all(ctx context.Context) error {
+	r.plan()
+	if err := workload.SleepUntil(ctx, r.Epoch); err != nil {
+		return err
+	}
+	if b := r.Bounded; b != nil {
+		if err := r.Driver.SetUsers(b.Users, b.Ramp); err != nil {
+			return err
+		}
+		for _, ph := range b.phases() {
+			r.beginPhase(ph.name)
+			each := r.evaluate
+			if ph.name == "measure" {
+				gather := r.gather()
+				each = func() bool { r.sample(); return gather() && r.evaluate() && r.goOn() }
+				r.beginConduct()
+				r.beginUntil()
+			}
+			if err := r.stay(ctx, wholeSeconds(ph.d), each); err != nil {
+				return err
+			}
+			if ph.name == "measure" {
+				if err := r.endUntil(); err != nil {
+					return err
+				}
+				r.endConduct()
+				r.gateMeasured()
+			}
+			r.endPhase()
+			if ph.name == "measure" {
+				if err := r.drain(ctx); err != nil {
+					return err
+				}
+				r.judgeMeasure()
+			}
+		}
+	}
+	if r.Search != nil {
+		r.judging = r.Rules
+		if err := r.search(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather returns the function to call after each tick of the measured phase: its slices are folded into one, so
+// that a long phase takes no more memory than a short one.
+func (r *run) gather() func() bool {
+	if n := len(r.trail.slices); n > 0 {
+		before := r.trail.slices[n-1]
+		r.measured = stretch{before: &before, first: before.at}
+	}
+	all := map[string]*measure.Window{}
+	worst := slice{desired: -1}
+	var sum slice
+	return func() bool {
+		sl := r.trail.slices[len(r.trail.slices)-1]
+		sec := measureSecond(all)
+		sec.add(sl.windows)
+		if r.course.add(sl.windows); r.now()%time.Second == 0 {
+			r.course.next()
+		}
+		if worst.desired < 0 || sl.active*worst.desired < worst.active*sl.desired {
+			worst.desired, worst.active = sl.desired, sl.active
+		}
+		sum.fold(sl)
+		sl.desired, sl.active, sl.windows = worst.desired, worst.active, sec.sorted()
+		sl.counts, sl.userSeconds, sl.health = sum.counts, sum.userSeconds, sum.health
+		r.measured.in = []slice{sl}
+		return true
+	}
+}
+
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// plan adds up how long the trial may take.
+func (r *run) plan() {
+	r.rules, r.sampled = map[string]*ruleState{}, map[string]*ruleState{}
+	r.trailing = r.Window
+	for _, rule := range r.everyRule() {
+		if rule.Stat != "rate" {
+			r.trailing = max(r.trailing, rule.Over)
+		}
+	}
+	r.seen = map[string]bool{}
+	if b := r.Bounded; b != nil {
+		r.total += wholeSeconds(b.Ramp) + wholeSeconds(b.Settle) + wholeSeconds(b.Measure)
+	}
+	if r.Search != nil {
+		r.total += r.Search.Rush + r.Window + r.Search.Budget
+	}
+}
+
+func (r *run) now() time.Duration { return time.Duration(r.n) * r.tick }
+
+func (r *run) beginPhase(name string) {
+	r.phase, r.from = name, r.now()
+	desired, _, _ := r.Driver.Users()
+	r.event(record.Event{At: r.now(), Kind: "phase", Phase: name, Users: desired})
+}
+
+func (r *run) endPhase() {
+	if r.phase == "" {
+		return
+	}
+	_, active, _ := r.Driver.Users()
+	r.out.Phases = append(r.out.Phases, record.Phase{Name: r.phase, From: r.from, To: r.now(), Users: active, Ended: r.until.ended})
+	r.phase, r.until.ended = "", ""
+}
+
+// stay ticks for d, calling each after every tick until it returns false.
+func (r *run) stay(ctx context.Context, d time.Duration, each func() bool) error {
+	for end := r.now() + d; r.now() < end; {
+		if err := r.advance(ctx); err != nil {
+			return err
+		}
+		if each != nil && !each() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// advance waits for the next tick and takes in the recorded data.
+func (r *run) advance(ctx context.Context) error {
+	if err := r.storm(ctx); err != nil {
+		return err
+	}
+	if err := workload.SleepUntil(ctx, r.Epoch.Add(r.now()+r.tick)); err != nil {
+		return err
+	}
+	r.n++
+	if r.tails == nil {
+		r.cutoff()
+	}
+	if c, ok := r.Driver.(Collector); ok {
+		if err := c.Collect(ctx); err != nil {
+			return err
+		}
+	}
+	desired, active, _ := r.Driver.Users()
+	sl := slice{at: r.now(), desired: desired, active: active, windows: r.cut(), busy: map[string][2]float64{}}
+	sl.userSeconds = float64(active) * r.tick.Seconds()
+	if n := len(r.trail.slices); n > 0 {
+		sl.userSeconds = float64(active+r.trail.slices[n-1].active) / 2 * r.tick.Seconds()
+	}
+	if c, ok := r.Driver.(Counter); ok {
+		sl.counts = c.Activity()
+	}
+	sl.health = healthOf(r.Signals.Health(desired, r.opsPerSecond(sl)))
+	for _, role := range r.roles() {
+		busy, total, err := r.Signals.Busy(role)
+		if err != nil {
+			r.note("signal cpu("+role+")", err)
+			continue
+		}
+		sl.busy[role] = [2]float64{busy, total}
+	}
+	for _, w := range sl.windows {
+		if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
+			r.errs += w.Errors()
+		}
+	}
+	r.answers(sl.windows)
+	if r.now()%time.Second == 0 {
+		r.Ledger.Settle(time.Now())
+	}
+	sl.messages = r.Ledger.Count()
+	r.back()
+	r.trail.push(sl, r.trailing)
+	r.sec.add(sl.windows)
+	if r.now()%time.Second == 0 {
+		r.export(ctx)
+		r.flush(false)
+		r.progress(sl)
+		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})
+		r.watch()
+	}
+	return r.werr
+}
+
+// opsPerSecond is the rate of all operations that ended in about the last second.
+func (r *run) opsPerSecond(sl slice) float64 {
+	n, from := uint64(0), sl.at-r.tick
+	count := func(sl slice) {
+		for _, w := range sl.windows {
+			if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
+				n += w.Count()
+			}
+		}
+	}
+	count(sl)
+	for i := len(r.trail.slices) - 1; i > 0 && sl.at-from < time.Second; i-- {
+		from = r.trail.slices[i].at - r.tick
+		count(r.trail.slices[i])
+	}
+	return float64(n) / (sl.at - from).Seconds()
+}
+
+// flush writes the second that has just ended, or with last the begun part of the current one.
+func (r *run) flush(last bool) {
+	if last {
+		if r.censored {
+			p := measure.Split(r.Registry.Cut())
+			r.sec.add(p.InTime)
+			r.sec.add(slices.DeleteFunc(p.Late, func(w *measure.Window) bool { return w.Name != workload.Delivery }))
+		} else {
+			r.sec.add(r.cut())
+		}
+		if len(r.sec) == 0 {
+			return
+		}
+	}
+	second := int(r.now()/time.Second) - 1
+	if last {
+		second = int(r.now() / time.Second)
+	}
+	if r.tails != nil {
+		r.held = append(r.held, frame{second, r.sec.sorted()})
+	} else {
+		r.keep(r.Writer.Windows(second, r.sec.sorted()))
+	}
+	r.sec = measureSecond{}
+}
+
+func (r *run) event(e record.Event) { r.keep(r.Writer.Event(e)) }
+
+func (r *run) keep(err error) {
+	if err != nil && r.werr == nil {
+		r.werr = fmt.Errorf("writing the run: %w", err)
+	}
+}
+
+// note writes an error as an event, once a second at most for each kind.
+func (r *run) note(what string, err error) {
+	if key := what + err.Error(); !r.seen[key] {
+		r.seen[key] = true
+		r.event(record.Event{At: r.now(), Kind: "error", Text: what + ": " + err.Error()})
+	}
+}
+
+func (r *run) progress(sl slice) {
+	if r.Progress == nil {
+		return
+	}
+	second := r.trail.last(time.Second)
+	w := second.steady()
+	why := ""
+	if r.out.Capacity != nil {
+		why = r.out.Capacity.Why
+	}
+	r.Progress(Progress{
+		Phase: r.phase, Desired: sl.desired, Active: sl.active,
+		OpsPerSecond: float64(w.Count()) / second.span().Seconds(), P95: w.Response.Quantile(0.95),
+		Errors: r.errs, Elapsed: r.now(), Left: max(r.total-r.now(), 0), Why: why,
+	})
+}

@@ -1,0 +1,650 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/run/capacity"
+	"plimsoll/run/record"
+)
+
+// lab is a generator and a server in one: every 50 ms each user makes a tenth of an op; the latency and the CPU are
+// functions of the users.
+type lab struct {
+	mu       sync.Mutex
+	users    int
+	short    int // users that never become active
+	capacity float64
+	lag      func(users int) time.Duration
+	within   func(users int) time.Duration // lag of the operations; nil: as that of the actions
+	latency  func(users int) time.Duration
+	blind    bool // no CPU signal for "app"
+	failing  map[string]Failure
+	reg      *measure.Registry
+	busy     map[string][2]float64
+	healthy  map[string]Reading // besides a core at 30 %
+	health   func(users int) map[string]Reading
+	counts   workload.Activity // of each tick
+	asked    time.Time
+	wait     time.Duration
+	inbox    time.Duration // of an event with each action; 0: none
+	stop     chan struct{}
+	wg       sync.WaitGroup
+	max      int
+}
+
+// unanswered is the latency of an op that the server never answers, and that is not waited for.
+const unanswered = time.Duration(-1)
+
+func newLab(capacity float64) *lab {
+	l := &lab{capacity: capacity, reg: measure.NewRegistry(1), busy: map[string][2]float64{}, stop: make(chan struct{})}
+	l.lag = func(int) time.Duration { return 100 * time.Microsecond }
+	l.latency = func(int) time.Duration { return 10 * time.Millisecond }
+	l.wg.Go(func() {
+		rec := l.reg.Recorder(0)
+		post, sched, inbox := rec.Name("post"), rec.Name(workload.Schedule), rec.Name(workload.Inbox)
+		for {
+			select {
+			case <-l.stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+			l.mu.Lock()
+			n := l.users
+			for range (n + 9) / 10 {
+				lag, lat := l.lag(n), l.latency(n)
+				rec.Lag(sched, lag)
+				if l.within != nil {
+					lag = l.within(n)
+				}
+				if lat == unanswered {
+					continue
+				}
+				rec.Record(post, &measure.Op{Due: lag, Sent: lag + l.wait, Done: lag + lat, Scheduled: true})
+				if l.inbox > 0 {
+					rec.Lag(inbox, l.inbox)
+				}
+			}
+			for role, share := range map[string]float64{"app": float64(n) / l.capacity * 0.85, "generator": 0.3} {
+				b := l.busy[role]
+				l.busy[role] = [2]float64{b[0] + 0.05*min(share, 1), b[1] + 0.05}
+			}
+			l.mu.Unlock()
+		}
+	})
+	return l
+}
+
+func (l *lab) SetUsers(n int, _ time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users = n
+	l.max = max(l.max, n)
+	return nil
+}
+func (l *lab) Users() (int, int, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.users, max(l.users-l.short, 0), 0
+}
+func (l *lab) Stop(time.Duration) {
+	l.mu.Lock()
+	l.users = 0
+	l.mu.Unlock()
+	select {
+	case <-l.stop:
+	default:
+		close(l.stop)
+	}
+	l.wg.Wait()
+}
+func (l *lab) Busy(role string) (float64, float64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if role == "app" && l.blind {
+		return 0, 0, errors.New("no such cores")
+	}
+	b := l.busy[role]
+	return b[0], b[1], nil
+}
+func (l *lab) Query(context.Context, string) (float64, bool, error) { return 0, false, nil }
+func (l *lab) Health(int, float64) map[string]Reading {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := map[string]Reading{"core": {Value: 30}}
+	maps.Copy(out, l.healthy)
+	if l.health != nil {
+		maps.Copy(out, l.health(l.users))
+	}
+	return out
+}
+func (l *lab) Activity() workload.Activity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.counts
+	if now := time.Now(); c.Actions == 0 { // all users think all the time
+		if !l.asked.IsZero() {
+			c.Open = time.Duration(max(l.users-l.short, 0)) * now.Sub(l.asked)
+		}
+		l.asked = now
+	}
+	return c
+}
+func (l *lab) Failing() map[string]Failure { return l.failing }
+
+func rules(t *testing.T, texts ...string) []plan.SLO {
+	t.Helper()
+	var out []plan.SLO
+	for _, s := range texts {
+		r, err := plan.ParseSLO(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func spec(t *testing.T, l *lab) Config {
+	t.Helper()
+	w, err := record.Create(filepath.Join(t.TempDir(), "run"), record.Manifest{ID: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{Window: 1500 * time.Millisecond, Epoch: time.Now(), Driver: l, Registry: l.reg, Signals: l, Writer: w,
+		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
+}
+
+func finish(t *testing.T, s Config, out Outcome) *record.Run {
+	t.Helper()
+	if err := s.Writer.Update(func(m *record.Manifest) { m.Phases, m.Capacity = out.Phases, out.Capacity }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Writer.Seal(context.Background(), out.Validity, out.Interrupted); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(s.Writer.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func gates(v record.Validity) string {
+	var s []string
+	for _, f := range v.Findings {
+		s = append(s, f.Level+" "+f.Gate)
+	}
+	return strings.Join(s, ", ")
+}
+
+var bounded = BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 5 * time.Second}
+
+func TestBoundedTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !out.Validity.Valid || len(out.Broken) != 0 {
+			t.Errorf("valid %v (%s), broken %v", out.Validity.Valid, gates(out.Validity), out.Broken)
+		}
+		r := finish(t, s, out)
+		ph, ok := r.Manifest.Phase("measure")
+		if !ok || ph.From != 3*time.Second || ph.To != 8*time.Second || ph.Users != 100 {
+			t.Fatalf("phase %+v", ph)
+		}
+		m, err := r.Merged(ph.From, ph.To)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := m["post"].Count(); n < 990 || n > 1010 {
+			t.Errorf("%d posts in 5 s at 200/s", n)
+		}
+	})
+}
+
+func TestBoundedTrialThatMayNotBeBelieved(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*lab)
+		want string
+	}{
+		{"late generator", func(l *lab) { l.lag = func(int) time.Duration { return 30 * time.Millisecond } }, "red lag"},
+		{"users that never come", func(l *lab) { l.short = 5 }, "red users"},
+		{"a rule without data", func(l *lab) { l.blind = true }, "red rule without data"},
+		{"a signal lost", func(l *lab) {
+			l.failing = map[string]Failure{"db": {Since: time.Now().Add(-time.Minute), Why: "gone"}}
+		}, "red signals"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(1000)
+				tt.set(l)
+				s := spec(t, l)
+				s.Bounded = &bounded
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out.Validity.Valid || !strings.Contains(gates(out.Validity), tt.want) {
+					t.Errorf("valid %v, findings %q, want %q", out.Validity.Valid, gates(out.Validity), tt.want)
+				}
+				if r := finish(t, s, out); r.Validity.Valid {
+					t.Error("stored as valid")
+				}
+			})
+		})
+	}
+}
+
+// A signal that was gone and came back has a gap that the report must show, and voids nothing: an overloaded server
+// may be too busy to serve its metrics.
+func TestSignalWithAGap(t *testing.T) {
+	for gap, want := range map[time.Duration]string{6 * time.Second: "amber signals", 4 * time.Second: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(1000)
+			from := time.Now()
+			l.failing = map[string]Failure{"db": {Since: from, Until: from.Add(gap), Why: "gone"}}
+			s := spec(t, l)
+			s.Bounded = &bounded
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := gates(out.Validity); !out.Validity.Valid || want != "" && !strings.Contains(got, want) || want == "" && strings.Contains(got, "signals") {
+				t.Errorf("a gap of %v: valid %v, findings %q, want %q", gap, out.Validity.Valid, got, want)
+			}
+			finish(t, s, out)
+		})
+	}
+}
+
+func TestBrokenRuleIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
+		s := spec(t, l)
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], "mean(op) < 100ms: 150") {
+			t.Errorf("broken %v", out.Broken)
+		}
+		if !out.Validity.Valid {
+			t.Errorf("a slow target made the run invalid: %s", gates(out.Validity))
+		}
+	})
+}
+
+func searchSpec(s Config, start, most int) Config {
+	s.Search = &SearchTest{Config: capacity.Config{Start: start, Max: most, RampRate: 0.05, Window: s.Window, Budget: 30 * time.Second}, Rush: time.Second}
+	return s
+}
+
+func TestSearchFindsTheCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		s := searchSpec(spec(t, l), 480, 5000)
+		s.Bounded = &bounded
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := out.Capacity
+		if c == nil || c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
+			t.Fatalf("capacity %+v", c)
+		}
+		if f := c.Forecast; f == nil || f.Most != 30*time.Second || f.Least <= 0 || f.Ramp <= 0 {
+			t.Errorf("forecast %+v", f)
+		}
+		if l.max > 1000 {
+			t.Errorf("%d users on a server for 800", l.max)
+		}
+		r := finish(t, s, out)
+		ev, err := r.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]int{}
+		for _, e := range ev {
+			seen[e.Kind]++
+		}
+		if seen["slo"] < 10 || seen["decision"] < 5 || seen["users"] < 10 {
+			t.Errorf("events %v", seen)
+		}
+	})
+}
+
+// A host that is disturbed for a moment, and looks overloaded for as long, pauses the search and leaves no mark on
+// its answer.
+func TestADisturbedMomentIsNoEvidence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		began := time.Now()
+		disturbed := func() bool { at := time.Since(began); return at > 4*time.Second && at < 6*time.Second }
+		l.health = func(int) map[string]Reading {
+			if disturbed() {
+				return map[string]Reading{"steal": {Value: 9}}
+			}
+			return map[string]Reading{"steal": {Value: 0}}
+		}
+		l.latency = func(int) time.Duration {
+			if disturbed() {
+				return 10 * time.Second
+			}
+			return 10 * time.Millisecond
+		}
+		s := searchSpec(spec(t, l), 480, 5000)
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := out.Capacity; c.Kind != record.Estimate || math.Abs(c.Users/800-1) > 0.03 || c.Rule != "cpu(app) < 85%" {
+			t.Fatalf("capacity %+v", c)
+		}
+		if !out.Validity.Valid {
+			t.Errorf("findings %s", gates(out.Validity))
+		}
+	})
+}
+
+// A generator that is late when it has many users must never be taken for a server that is slow.
+func TestLateGeneratorGivesAtLeast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		l.lag = func(n int) time.Duration {
+			if n > 600 {
+				return 40 * time.Millisecond
+			}
+			return time.Millisecond
+		}
+		s := searchSpec(spec(t, l), 480, 5000)
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := out.Capacity
+		if c.Kind != record.AtLeast || c.Rule != record.ByGate+"lag" || c.Users < 480 || c.Users > 620 {
+			t.Fatalf("capacity %+v", c)
+		}
+		if !out.Validity.Valid || gates(out.Validity) != "amber lag" {
+			t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+		}
+	})
+}
+
+// Users whose rules were violated were not carried, however sound the generator was. The generator of this test
+// becomes late once the search goes down again.
+func TestAtLeastIsNoMoreThanTheTargetCarried(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		capacity float64
+		latency  time.Duration
+		kind     string
+		lo, hi   float64
+	}{
+		{"a ramp beyond the capacity", 800, 10 * time.Millisecond, record.AtLeast, 450, 805},
+		{"violated from the start", 5000, 150 * time.Millisecond, record.Invalid, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab(tt.capacity)
+				l.latency = func(int) time.Duration { return tt.latency }
+				l.lag = func(n int) time.Duration { // called with l locked
+					if n < l.max*97/100 {
+						return 40 * time.Millisecond
+					}
+					return 100 * time.Microsecond
+				}
+				s := searchSpec(spec(t, l), 480, 5000)
+				s.Search.RampRate = 0.1
+				out, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := out.Capacity
+				if c.Kind != tt.kind || c.Rule != record.ByGate+"lag" || c.Users < tt.lo || c.Users > tt.hi {
+					t.Errorf("capacity %+v, want %s of %v to %v", c, tt.kind, tt.lo, tt.hi)
+				}
+				if c.Kind == record.AtLeast && (c.Reached < c.Users || c.Reached > float64(l.max)) {
+					t.Errorf("reached %v, want %v to %d", c.Reached, c.Users, l.max)
+				}
+				if valid := tt.kind != record.Invalid; out.Validity.Valid != valid {
+					t.Errorf("valid %v, findings %s", out.Validity.Valid, gates(out.Validity))
+				}
+				if tt.kind == record.AtLeast && float64(l.max) < 1.03*tt.capacity {
+					t.Errorf("only %d users were tried on a server for %v: the scene is not what the test needs", l.max, tt.capacity)
+				}
+			})
+		})
+	}
+}
+
+func TestSearchWithoutDataIsInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(800)
+		l.blind = true
+		out, err := Run(t.Context(), searchSpec(spec(t, l), 480, 5000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Capacity.Kind != record.Invalid || out.Validity.Valid || !strings.Contains(out.Capacity.Why, "cpu(app)") {
+			t.Fatalf("capacity %+v, %s", out.Capacity, gates(out.Validity))
+		}
+	})
+}
+
+func TestInterruptedTrialIsReadableAndInvalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(4500*time.Millisecond, func() { cancel(errors.New("interrupt")) })
+		out, err := Run(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Interrupted != "interrupt" || out.Validity.Valid {
+			t.Fatalf("%+v", out)
+		}
+		r := finish(t, s, out)
+		if r.Manifest.State != record.Interrupted {
+			t.Errorf("state %s", r.Manifest.State)
+		}
+		if m, err := r.Merged(0, time.Minute); err != nil || m["post"].Count() < 800 {
+			t.Errorf("%v, %v", m, err)
+		}
+	})
+}
+
+// A rule that must be violated for 5 s is violated from the moment at which it has been, however far its values lie
+// apart: the ticks of a search, the seconds of a series or the windows of a bounded test.
+func TestRuleHeldForLongerThanAWindow(t *testing.T) {
+	rule := rules(t, "mean(op) < 100ms for 5s")[0]
+	values := func(second int) float64 {
+		if second == 7 || second == 8 {
+			return 0.05 // a good moment breaks the run of bad ones
+		}
+		return 0.2
+	}
+	for apart, want := range map[time.Duration]string{
+		200 * time.Millisecond: "[5 6 14 15 16 17 18 19]",
+		time.Second:            "[5 6 14 15 16 17 18 19]",
+		2 * time.Second:        "[6 16 18]",
+	} {
+		s := new(ruleState)
+		var violated []int
+		for at := time.Duration(0); at < 20*time.Second; at += apart {
+			second := int(at / time.Second)
+			v, whole := s.hold(at, rule.For, values(second), rule.Less)
+			if v != 0.2 && v != 0.05 {
+				t.Errorf("%v apart, second %d: value %v, which was never seen", apart, second, v)
+			}
+			if whole != (at >= rule.For) {
+				t.Errorf("%v apart: at %v the values reach back long enough: %v", apart, at, whole)
+			}
+			rd := capacity.RuleReading{Value: v, Limit: rule.Threshold, Less: rule.Less, OK: true, Brief: !whole}
+			if st := rd.Status(); (st == capacity.Undecided) != (at < rule.For) {
+				t.Errorf("%v apart, at %v: status %d", apart, at, st)
+			} else if st == capacity.Violated && (len(violated) == 0 || violated[len(violated)-1] != second) {
+				violated = append(violated, second)
+			}
+		}
+		if got := fmt.Sprint(violated); got != want {
+			t.Errorf("%v apart: violated in seconds %s, want %s", apart, got, want)
+		}
+	}
+}
+
+// An overloaded level is seen also by a rule that looks further back than a window: on disk, in the series, and in
+// the judgement of the level.
+func TestLevelThatARuleHeldForLongBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &climber{lab: newLab(100_000), most: 7500}
+		c.latency = func(n int) time.Duration {
+			if n >= 3000 {
+				return 300 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}
+		s := spec(t, c.lab)
+		s.Driver = c
+		s.Rules = rules(t, "mean(op) < 100ms for 4s")
+		s.Bounded = &BoundedTest{Users: 7500, Ramp: 30 * time.Second, Settle: time.Second, Measure: 10 * time.Second}
+		db, out := recordSeries(t, s)
+		if got := gates(out.Validity); out.Validity.Valid || !strings.Contains(got, "red level") {
+			t.Errorf("valid %v, findings %q, want the level among them", out.Validity.Valid, got)
+		}
+		_, end, _ := db.Bounds()
+		if got := ask(t, db, "max_over_time(plimsoll_slo_violated[1h])", end); got != 1 {
+			t.Errorf("violated in the series: %v", got)
+		}
+		r, err := record.Open(s.Writer.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := r.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		violated := 0
+		for _, e := range events {
+			if e.Kind == "slo" && e.Phase == "measure" && e.Violated {
+				violated++
+				if e.Value < 0.29 || e.Value > 0.31 {
+					t.Errorf("violated with a value of %v, want 0.3", e.Value)
+				}
+			}
+		}
+		if violated < 5 {
+			t.Errorf("%d evaluations of the measured phase were violated, want all", violated)
+		}
+	})
+}
+
+// losing is a lab whose agent is lost after some collects.
+type losing struct {
+	*lab
+	left int
+}
+
+func (l *losing) Collect(context.Context) error {
+	if l.left--; l.left < 0 {
+		return fmt.Errorf("%w: 2 of 3", ErrLost)
+	}
+	return nil
+}
+
+func TestLostAgentEndsTheTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		s.Driver = &losing{l, 6}
+		from := time.Now()
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := finish(t, s, out)
+		if out.Interrupted == "" || r.Validity.Valid || !strings.Contains(gates(r.Validity), "agents") {
+			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
+		}
+		if took := time.Since(from); took > 12*time.Second {
+			t.Errorf("it went on for %v", took)
+		}
+		if n := len(out.Phases); n == 0 || out.Phases[n-1].To != 7*s.Window/6 {
+			t.Errorf("phases %+v", out.Phases)
+		}
+	})
+}
+
+// dropping is a lab whose agent is gone when the users are stopped, with its last records.
+type dropping struct {
+	*lab
+	stopped bool
+}
+
+func (l *dropping) Stop(grace time.Duration) {
+	l.lab.Stop(grace)
+	l.stopped = true
+}
+
+func (l *dropping) Collect(context.Context) error {
+	if l.stopped {
+		return fmt.Errorf("%w: 2 of 3", ErrLost)
+	}
+	return nil
+}
+
+func TestAgentLostAtTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := spec(t, newLab(1000))
+		s.Bounded = &bounded
+		s.Driver = &dropping{lab: s.Driver.(*lab)}
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := finish(t, s, out); out.Interrupted == "" || r.Validity.Valid || gates(r.Validity) != "red agents" {
+			t.Errorf("%q, %+v", out.Interrupted, r.Validity.Findings)
+		}
+	})
+}
+
+// A rule that was beyond its limit in too few operations is not broken, and is reported.
+func TestBeyondTheLimitInTooFewOperations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		l.latency = func(int) time.Duration { return 150 * time.Millisecond }
+		s := spec(t, l)
+		s.Bounded, s.Rules = &bounded, rules(t, "mean(op) < 100ms min 500000", "p99(op) < 1s min 500000")
+		out, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Broken) != 0 || !out.Validity.Valid || gates(out.Validity) != "amber rules" {
+			t.Errorf("broken %v, valid %v, findings %q", out.Broken, out.Validity.Valid, gates(out.Validity))
+		}
+		finish(t, s, out)
+	})
+}

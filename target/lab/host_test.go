@@ -1,0 +1,153 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFreePorts(t *testing.T) {
+	first, err := FreePorts(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lo, hi int
+	if _, err := fmt.Sscan(string(b), &lo, &hi); err != nil {
+		t.Fatal(err)
+	}
+	for p := first; p < first+8; p++ {
+		if p >= lo && p <= hi {
+			t.Errorf("port %d is one that the kernel gives to outgoing connections (%d to %d)", p, lo, hi)
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err != nil {
+			t.Errorf("port %d is not free: %v", p, err)
+			continue
+		}
+		defer l.Close()
+		if got := freeRun(p, 1); got != 0 {
+			t.Errorf("port %d counts as free while it is in use", p)
+		}
+	}
+	for _, n := range []int{0, -1, 5000} {
+		if _, err := FreePorts(n); err == nil {
+			t.Errorf("FreePorts(%d) found some", n)
+		}
+	}
+}
+
+func TestParseCPUList(t *testing.T) {
+	tests := []struct {
+		in   string
+		want []int
+		err  bool
+	}{
+		{"0", []int{0}, false},
+		{"0-1", []int{0, 1}, false},
+		{"0-2,5,7-8", []int{0, 1, 2, 5, 7, 8}, false},
+		{"", nil, true},
+		{"2-1", nil, true},
+		{"a", nil, true},
+	}
+	for _, tt := range tests {
+		got, err := ParseCPUs(tt.in)
+		if !slices.Equal(got, tt.want) || (err != nil) != tt.err {
+			t.Errorf("ParseCPUs(%q) = %v, %v", tt.in, got, err)
+		}
+	}
+}
+
+func TestReachable(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "a", "b")
+	if err := os.MkdirAll(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	closed := filepath.Join(dir, "a")
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if reachable(inner, 12345) {
+		t.Error("a stranger reaches a directory below one of mode 0700")
+	}
+	if !reachable("/usr/bin", 12345) {
+		t.Error("a stranger does not reach /usr/bin")
+	}
+	if reachable(filepath.Join(dir, "none"), 12345) {
+		t.Error("a directory that is not there is reached")
+	}
+	if err := Reachable(inner, 12345); err == nil || !strings.Contains(err.Error(), inner) {
+		t.Errorf("Reachable() = %v, want the directory named", err)
+	}
+}
+
+func TestPrivateDir(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	got, err := PrivateDir(dir, 0)
+	if err != nil || got != dir {
+		t.Errorf("PrivateDir for ourselves = %q, %v, want %q", got, err, dir)
+	}
+	if os.Geteuid() != 0 {
+		return // only root runs programs as another user
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other, err := PrivateDir(dir, 65534)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other == dir || !reachable(other, 65534) {
+		t.Errorf("PrivateDir for nobody = %q, which nobody cannot reach", other)
+	}
+	if link, err := os.Readlink(filepath.Join(dir, "elsewhere")); err != nil || link != other {
+		t.Errorf("the link leads to %q (%v), want %q", link, err, other)
+	}
+	if again, err := PrivateDir(dir, 65534); err != nil || again != other {
+		t.Errorf("the second call gives %q (%v), want %q", again, err, other)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	sweepPrivate()
+	if _, err := os.Stat(other); !os.IsNotExist(err) {
+		t.Errorf("the directory stays (%v) after the one that it stands for is gone", err)
+	}
+}
+
+func TestSocketDir(t *testing.T) {
+	short := t.TempDir()
+	got, err := SocketDir(short, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(got)
+	if st, err := os.Stat(got); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("%s: %v, %v, want mode 0700", got, st.Mode(), err)
+	}
+	long := filepath.Join(short, strings.Repeat("long/", 20))
+	if err := os.MkdirAll(long, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err = SocketDir(long, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(got)
+	if len(got) > maxSocketDir {
+		t.Errorf("%s is too long for a socket", got)
+	}
+	l, err := net.Listen("unix", filepath.Join(got, ".s.PGSQL.12345"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}

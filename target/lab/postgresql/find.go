@@ -1,0 +1,117 @@
+package postgresql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	embedded "github.com/fergusstrange/embedded-postgres"
+
+	"plimsoll/target/lab"
+)
+
+// embeddedVersion is the version that is obtained when the system has no PostgreSQL.
+const embeddedVersion = embedded.PostgresVersion("18.3.0")
+
+// findBinaries returns the directory of postgres and initdb.
+func findBinaries(ctx context.Context, dir string) (string, error) {
+	if dir != "" {
+		if !complete(dir) {
+			return "", fmt.Errorf("%s holds no postgres and initdb", dir)
+		}
+		return dir, nil
+	}
+	if dir, ok := installed(); ok {
+		return dir, nil
+	}
+	return obtain(ctx)
+}
+
+// complete reports whether a directory holds both programs.
+func complete(dir string) bool {
+	for _, name := range []string{"postgres", "initdb"} {
+		if st, err := os.Stat(filepath.Join(dir, name)); err != nil || st.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// installed finds the system's own PostgreSQL: in PATH, then the newest in the directories of Debian's and
+// Red Hat's packages.
+func installed() (string, bool) {
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil && complete(filepath.Dir(path)) {
+			return filepath.Dir(path), true
+		}
+	}
+	best, bestVersion := "", 0
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} {
+		dirs, _ := filepath.Glob(pattern) // the patterns are well-formed
+		for _, dir := range dirs {
+			name := filepath.Base(filepath.Dir(dir))
+			for len(name) > 0 && (name[0] < '0' || name[0] > '9') {
+				name = name[1:]
+			}
+			if v, err := strconv.Atoi(name); err == nil && v > bestVersion && complete(dir) {
+				best, bestVersion = dir, v
+			}
+		}
+	}
+	return best, best != ""
+}
+
+// obtain lets the embedded-postgres library fetch and unpack the programs. The library also prepares and
+// starts a server, which it cannot do as root, nor with our supervision: a locale that does not exist makes
+// it stop right after unpacking. It takes no context; when ours ends, its download is abandoned, not
+// awaited.
+func obtain(ctx context.Context) (string, error) {
+	cache, err := lab.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	home := filepath.Join(cache, "postgresql-"+string(embeddedVersion))
+	bin := filepath.Join(home, "bin")
+	if complete(bin) {
+		return bin, nil
+	}
+	tmp, err := os.MkdirTemp(cache, "unpack-")
+	if err != nil {
+		return "", fmt.Errorf("obtaining PostgreSQL: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return "", fmt.Errorf("obtaining PostgreSQL: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- embedded.NewDatabase(embedded.DefaultConfig().
+			Version(embeddedVersion).
+			CachePath(filepath.Join(tmp, "cache")).
+			RuntimePath(filepath.Join(tmp, "runtime")).
+			BinariesPath(filepath.Join(tmp, "home")).
+			DataPath(filepath.Join(tmp, "data")).
+			Locale("plimsoll-wants-no-server").
+			Logger(io.Discard)).Start()
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		return "", fmt.Errorf("obtaining PostgreSQL: %w", context.Cause(ctx))
+	}
+	if !complete(filepath.Join(tmp, "home", "bin")) {
+		if err == nil {
+			err = errors.New("the library unpacked no programs")
+		}
+		return "", fmt.Errorf("PostgreSQL is not installed and could not be obtained: %w; install the package postgresql", err)
+	}
+	if err := lab.SettleTree(filepath.Join(tmp, "home"), home); err != nil && !complete(bin) {
+		return "", fmt.Errorf("obtaining PostgreSQL: %w", err)
+	}
+	return bin, nil
+}

@@ -1,0 +1,392 @@
+package lab_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/target/lab"
+)
+
+// TestMain lets the test binary play the program that is killed: see TestKilledParent.
+func TestMain(m *testing.M) {
+	if journal := os.Getenv("LAB_TEST_PARENT"); journal != "" {
+		parent(journal)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// parent starts a child with a grandchild, prints the pids, and waits to be killed.
+func parent(journal string) {
+	p, err := lab.Start(context.Background(), lab.Spec{
+		Name: "holder", Path: "/bin/sh", Journal: journal,
+		Args:   []string{"-c", "trap '' TERM; sleep 300 & echo $$ $!; wait"},
+		Stdout: os.Stdout, Stderr: os.Stderr,
+	})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	<-p.Done()
+}
+
+func start(t *testing.T, spec lab.Spec) *lab.Process {
+	t.Helper()
+	p, err := lab.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func waitDone(t *testing.T, p *lab.Process) {
+	t.Helper()
+	select {
+	case <-p.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the process does not end")
+	}
+}
+
+// gone waits until none of the processes exists.
+func gone(t *testing.T, ids ...lab.Identity) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for _, id := range ids {
+		for id.Alive() {
+			if time.Now().After(deadline) {
+				_ = syscall.Kill(id.PID, syscall.SIGKILL)
+				t.Fatalf("process %d survived", id.PID)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+func identify(t *testing.T, pid int) lab.Identity {
+	t.Helper()
+	id, err := lab.Identify(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestOutputAndStatus(t *testing.T) {
+	p := start(t, lab.Spec{Name: "talker", Path: "/bin/sh", Args: []string{"-c", "echo out; echo err >&2; exit 3"}})
+	waitDone(t, p)
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "talker ended: exit status 3") {
+		t.Errorf("Err() = %v, want the name and the exit status", err)
+	}
+	if got := p.Tail(); !strings.Contains(got, "out\n") || !strings.Contains(got, "err\n") {
+		t.Errorf("Tail() = %q, want both outputs", got)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Errorf("stopping an ended process: %v", err)
+	}
+}
+
+func TestTailIsBounded(t *testing.T) {
+	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done"}})
+	waitDone(t, p)
+	if got := p.Tail(); len(got) > 16<<10 || !strings.HasSuffix(got, "line 4999\n") {
+		t.Errorf("Tail() has %d bytes and ends with %q", len(got), got[max(0, len(got)-20):])
+	}
+}
+
+func TestTailOfLogFile(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo in file"}, Stdout: f, Stderr: f})
+	waitDone(t, p)
+	if got := p.Tail(); got != "in file\n" {
+		t.Errorf("Tail() = %q", got)
+	}
+}
+
+func TestStop(t *testing.T) {
+	tests := []struct{ name, script string }{
+		{"obedient", "sleep 300 & echo $!; wait"},
+		{"deaf", "trap '' TERM; sleep 300 & echo $!; wait; wait; sleep 300"},
+		{"leader leaves its group behind", "sleep 300 & echo $!; exit 0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			p := start(t, lab.Spec{
+				Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: 200 * time.Millisecond,
+			})
+			w.Close()
+			line, err := bufio.NewReader(r).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			grandchild, identErr := lab.Identify(pid) // may be gone already when its leader left at once
+			if err := p.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if p.Err() != nil {
+				t.Errorf("Err() after Stop = %v, want nil", p.Err())
+			}
+			if identErr == nil {
+				gone(t, grandchild)
+			}
+			gone(t, p.Identity())
+		})
+	}
+}
+
+func TestStopWithEndedContextKillsAtOnce(t *testing.T) {
+	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "trap '' TERM; sleep 300"}, StopTimeout: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, p.Identity())
+}
+
+func TestStartErrors(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		spec lab.Spec
+		err  string
+	}{
+		{"nothing to start", t.Context(), lab.Spec{}, "needs a program"},
+		{"no such program", t.Context(), lab.Spec{Name: "ghost", Path: "/no/such/program"}, "starting ghost: "},
+		{"no such CPU", t.Context(), lab.Spec{Path: "/bin/true", CPUs: []int{1000}}, "none of the CPUs [1000]"},
+		{"empty placement", t.Context(), lab.Spec{Path: "/bin/true", CPUs: []int{}}, "list of CPUs is empty"},
+		{"ended context", canceled, lab.Spec{Path: "/bin/true"}, "context canceled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := lab.Start(tt.ctx, tt.spec)
+			if err == nil {
+				_ = p.Kill()
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("Start() error = %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+// startParent starts this test binary as a program with a child and a grandchild, and returns it and them.
+func startParent(t *testing.T, journal string) (*exec.Cmd, [2]lab.Identity) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "LAB_TEST_PARENT="+journal)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	var child, grandchild int
+	if _, serr := fmt.Sscan(line, &child, &grandchild); serr != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		t.Fatalf("the helper said %q (%v, %v)", line, serr, err)
+	}
+	return cmd, [2]lab.Identity{identify(t, child), identify(t, grandchild)}
+}
+
+// TestKilledParent kills a program with SIGKILL and expects its child and its grandchild to be gone. The
+// child ignores SIGTERM.
+func TestKilledParent(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "state", "journal")
+	cmd, ids := startParent(t, journal)
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		left, err := lab.Leftovers(journal)
+		if err == nil && len(left) == 1 && left[0].Name == "holder" && left[0].Identity == ids[0] {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the journal knows %v (%v), want the child", left, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, ids[:]...)
+	_ = cmd.Wait()
+	if left, err := lab.Leftovers(journal); err != nil || len(left) != 0 {
+		t.Errorf("leftovers = %v, %v, want none", left, err)
+	}
+}
+
+func TestPlacement(t *testing.T) {
+	all, err := lab.AllowedCPUs(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := all[len(all)-1:]
+	// The child reports its own affinity as its first act, and that of a grandchild.
+	script := "grep Cpus_allowed_list /proc/$$/status; sh -c 'grep Cpus_allowed_list /proc/$$/status'"
+	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", script}, CPUs: want})
+	waitDone(t, p)
+	line := fmt.Sprintf("Cpus_allowed_list:\t%d\n", want[0])
+	if got := p.Tail(); got != line+line {
+		t.Errorf("affinity of the child:\n%swant twice\n%s", got, line)
+	}
+	p = start(t, lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+	if got, err := lab.AllowedCPUs(p.PID()); err != nil || !slices.Equal(got, all) {
+		t.Errorf("a child started later without placement may use %v (%v), want %v", got, err, all)
+	}
+}
+
+func TestPinSelf(t *testing.T) {
+	all, err := lab.AllowedCPUs(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lab.PinSelf(all); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := lab.PinSelf(all[:1]); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lab.AllowedCPUs(tid); err == nil && !slices.Equal(got, all[:1]) {
+			t.Errorf("thread %d may use %v, want %v", tid, got, all[:1])
+		}
+	}
+	if err := lab.PinSelf([]int{4095}); err == nil || !strings.Contains(err.Error(), "no CPU 4095") {
+		t.Errorf("PinSelf of a CPU that is not there: %v", err)
+	}
+}
+
+// TestChildOutlivesTheThreadOfItsCaller ends the thread on which Start was called: a parent-death signal
+// tied to it would kill the child.
+func TestChildOutlivesTheThreadOfItsCaller(t *testing.T) {
+	type result struct {
+		p   *lab.Process
+		tid int
+		err error
+	}
+	done := make(chan result)
+	var start func()
+	start = func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if syscall.Gettid() == syscall.Getpid() {
+			// The first thread of a program never ends: Go parks it. While this goroutine holds it, the next one runs
+			// on another.
+			next := make(chan struct{})
+			go func() {
+				defer close(next)
+				start()
+			}()
+			<-next
+			runtime.UnlockOSThread()
+			return
+		}
+		p, err := lab.Start(context.Background(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
+		done <- result{p, syscall.Gettid(), err}
+	}
+	go start()
+	r := <-done
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	defer func() {
+		if err := r.p.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid)); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the thread does not end")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond) // a wrong signal would be on its way
+	if !r.p.Identity().Alive() {
+		t.Error("the child died with the thread on which Start was called")
+	}
+}
+
+// TestKilledParentAndGuard kills the guard first: the parent-death signal alone must end the child.
+func TestKilledParentAndGuard(t *testing.T) {
+	cmd, ids := startParent(t, filepath.Join(t.TempDir(), "journal"))
+	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guards := 0
+	for _, name := range procs {
+		b, _ := os.ReadFile(name)
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "stat"))
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 || fields[1] != strconv.Itoa(cmd.Process.Pid) || !strings.Contains(string(b), "while read") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		guards++
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if guards != 1 {
+		t.Errorf("found %d guards of the helper, want 1", guards)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, ids[0])
+	_ = syscall.Kill(-ids[0].PID, syscall.SIGKILL) // the grandchild, which only the guard would have reached
+	gone(t, ids[1])
+	_ = cmd.Wait()
+}

@@ -1,0 +1,151 @@
+package lab_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/target/lab"
+)
+
+// A program that ends by itself is a crash, however it ends; one that is stopped is not followed any more by then.
+func TestTheEndOfAProgramIsACrash(t *testing.T) {
+	for _, tt := range []struct{ name, script, what, line string }{
+		{"by a status", "read x; echo sorry; exit 3", "exit status 3", "sorry"},
+		{"by itself", "read x; echo bye; exit 0", "it ended by itself, with status 0", "bye"},
+		{"by a signal", "read x; kill -9 $$", "signal: killed", ""},
+		{"by a panic", "read x; echo 'panic: boom'; echo 'goroutine 1 [running]:'; exit 2", "exit status 2", "panic: boom"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			in, go_, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdin: in, Stdout: log, Stderr: log})
+			w := p.Watched()
+			w.Role, w.Name = "app", "app-0"
+			c := lab.FollowCrashes([]lab.Watched{w})
+			if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
+				t.Fatalf("of a program that runs: %v", fresh)
+			}
+			if _, err := go_.WriteString("x\n"); err != nil {
+				t.Fatal(err)
+			}
+			_ = go_.Close()
+			waitDone(t, p)
+			c.Look(time.Now(), false)
+			c.Look(time.Now(), true)
+			kept, _ := c.All()
+			x := kept[len(kept)-1] // after the panic's own line
+			if !strings.Contains(x.What, tt.what) || x.Line != tt.line || x.Role != "app" || x.Name != "app-0" || x.Times != 1 {
+				t.Errorf("%+v, want %q with %q", x, tt.what, tt.line)
+			}
+			if n := len(kept); n != 1 && (tt.name != "by a panic" || n != 2) {
+				t.Errorf("%d crashes: %v", n, kept)
+			}
+		})
+	}
+}
+
+// A program without a log file is followed by the last that it printed.
+func TestASignInTheOutputOfAProgramWithoutALog(t *testing.T) {
+	in, say, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "echo 'panic: of before'; while read x; do echo \"$x\"; done; sleep 300"}, Stdin: in})
+	await := func(text string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.Tail(), text); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("it does not print %q", text)
+			}
+		}
+	}
+	await("of before")
+	c := lab.FollowCrashes([]lab.Watched{p.Watched()})
+	if fresh := c.Look(time.Now(), false); len(fresh) != 0 {
+		t.Errorf("of what was printed before: %v", fresh)
+	}
+	// The tail is bounded: older lines are dropped.
+	if _, err := say.WriteString(strings.Repeat(strings.Repeat("x", 99)+"\n", 200) + "store: panic serving 127.0.0.1:9: odd frame\n"); err != nil {
+		t.Fatal(err)
+	}
+	await("odd frame")
+	for range 3 {
+		c.Look(time.Now(), false)
+	}
+	_ = say.Close()
+	if kept, _ := c.All(); len(kept) != 1 || kept[0].Times != 1 || kept[0].Line != "store: panic serving 127.0.0.1:9: odd frame" {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// A server that goes on with other processes than it had before has lost them; one whose helper has ended has not.
+func TestChildrenStartedAnewAreACrash(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		kill int // of the two children
+		want int
+	}{{"one of two", 1, 0}, {"both", 2, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, child, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 300 & echo $!; sleep 300 & echo $!; wait; wait; sleep 300"}, Stdout: child, Stderr: child})
+			_ = child.Close()
+			defer out.Close()
+			lines := bufio.NewScanner(out)
+			var pids []int
+			for len(pids) < 2 && lines.Scan() {
+				pid, err := strconv.Atoi(lines.Text())
+				if err != nil {
+					t.Fatal(err)
+				}
+				pids = append(pids, pid)
+			}
+			if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
+				if os.Getenv("CI") == "true" {
+					t.Fatal(err)
+				}
+				t.Skip("this kernel does not list children")
+			}
+			c := lab.FollowCrashes([]lab.Watched{p.Watched()})
+			later := time.Now().Add(time.Minute)
+			if fresh := c.Look(later, false); len(fresh) != 0 { // settles
+				t.Fatal(fresh)
+			}
+			for _, pid := range pids[:tt.kill] {
+				id, err := lab.Identify(pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				for deadline := time.Now().Add(10 * time.Second); id.Alive() && time.Now().Before(deadline); {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			for range 2 {
+				c.Look(later, false)
+			}
+			if kept, _ := c.All(); len(kept) != tt.want {
+				t.Errorf("%v, want %d", kept, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,281 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/internal/files"
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+)
+
+// What selects the parts of this host to watch. Role is needed, the rest is not.
+type What struct {
+	// Role is the label role of every series that is not about the processes of another.
+	Role string
+	// CPUs are the cores of the role when it shares this host with others. Counters of single cores, and
+	// plimsoll_cpu_busy_ratio, are then of these alone. Empty means all.
+	CPUs []int
+	// Processes are watched with their children and their control groups.
+	Processes []Processes
+	// NICs are the names of network devices.
+	NICs []string
+	// Nginx and Pprof are addresses of pages, see probe.NewNginx and probe.NewPprof.
+	Nginx, Pprof string
+	// Panicked is called with panics of probes and of requests; it may be nil. It is called from any
+	// goroutine.
+	Panicked func(*boundary.Panic)
+}
+
+// Processes are those of one role: numbers, or files that hold one, which are read again at each
+// sample.
+type Processes struct {
+	Role string
+	From []string
+}
+
+// mostPIDFile is the largest file that holds a number, in bytes.
+const mostPIDFile = 32
+
+// check reports a file that can never hold a number. A missing file is not one: its process may start later.
+func (p Processes) check() error {
+	for _, from := range p.From {
+		if _, err := strconv.Atoi(from); err == nil {
+			continue
+		}
+		f, err := files.Open(from)
+		if err == nil {
+			err = f.Close()
+		}
+		if _, irregular := errors.AsType[*files.IrregularError](err); irregular {
+			return fmt.Errorf("role %s: %w that holds a process number", p.Role, err)
+		}
+	}
+	return nil
+}
+
+// pids returns the numbers. The error names each file that cannot be used.
+func (p Processes) pids() (out []int, err error) {
+	var errs []error
+	for _, from := range p.From {
+		n, err := strconv.Atoi(from)
+		if err != nil {
+			b, ferr := files.Read(from, mostPIDFile)
+			if ferr != nil {
+				errs = append(errs, ferr)
+				continue
+			}
+			if n, err = strconv.Atoi(strings.TrimSpace(string(b))); err != nil {
+				err = errors.New("holds no process number")
+			}
+		}
+		if err == nil && n <= 0 {
+			err = errors.New("is not a process number")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %w", from, err))
+			continue
+		}
+		out = append(out, n)
+	}
+	return out, errors.Join(errs...)
+}
+
+// located is a probe of processes that names the file that fails to give their numbers.
+type located struct {
+	probe.Probe
+	of []Processes
+}
+
+func (l located) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
+	s, err := l.Probe.Sample(ctx, t)
+	if err == nil {
+		return s, nil
+	}
+	for _, p := range l.of {
+		if _, perr := p.pids(); perr != nil {
+			err = errors.Join(err, fmt.Errorf("role %s: %w", p.Role, perr))
+		}
+	}
+	return s, err
+}
+
+// A watch is a set of probes and their samples of one reader.
+type watch struct {
+	what    What
+	probes  []*watched
+	running sync.WaitGroup
+}
+
+type watched struct {
+	name  string
+	probe probe.Probe
+	close func() error
+	busy  chan sampled // holds the result of the sample under way, with room for one; nil when there is none
+}
+
+type sampled struct {
+	began   time.Time
+	samples []series.Sample
+	err     error
+	took    time.Duration
+}
+
+// newWatch makes the probes. The caller closes the watch that it gets.
+func newWatch(w What) (*watch, error) {
+	out := &watch{what: w}
+	add := func(name string, p probe.Probe, close func() error) {
+		out.probes = append(out.probes, &watched{name: name, probe: p, close: close})
+	}
+	roles := map[string][]int{}
+	if len(w.CPUs) > 0 {
+		roles[w.Role] = w.CPUs
+	}
+	host, err := probe.NewHost(probe.HostOptions{Roles: roles})
+	if err != nil {
+		return nil, err
+	}
+	add("host", host, host.Close)
+	if len(w.Processes) > 0 {
+		var rs []probe.Role
+		for _, p := range w.Processes {
+			rs = append(rs, probe.Role{Name: p.Role, PIDs: func() []int { n, _ := p.pids(); return n }})
+		}
+		ps, cs := probe.NewProcesses(rs), probe.NewCgroups(rs)
+		add("process", located{ps, w.Processes}, ps.Close)
+		add("cgroup", located{cs, w.Processes}, cs.Close)
+	}
+	for _, device := range w.NICs {
+		n, err := probe.NewNIC(device)
+		if err != nil {
+			out.close()
+			return nil, err
+		}
+		add(n.Name(), n, n.Close)
+	}
+	if w.Nginx != "" {
+		n, err := probe.NewNginx(w.Nginx)
+		if err != nil {
+			out.close()
+			return nil, err
+		}
+		add("nginx", n, n.Close)
+	}
+	if w.Pprof != "" {
+		p, err := probe.NewPprof(w.Pprof)
+		if err != nil {
+			out.close()
+			return nil, err
+		}
+		add("pprof", p, p.Close)
+	}
+	return out, nil
+}
+
+// close waits for samples under way, whose contexts must have ended, and closes the probes.
+func (w *watch) close() {
+	w.running.Wait()
+	for _, p := range w.probes {
+		_ = p.close() // nothing was written
+	}
+}
+
+// A failure is a probe without a whole sample, and why.
+type failure struct {
+	probe string
+	err   error
+}
+
+// sample calls every probe at once and adds their samples to the page until ctx ends; it never runs twice at once. A
+// probe that is late has failed, and is not called again before it has ended.
+func (w *watch) sample(ctx context.Context, p *page) (failed []failure) {
+	now := time.Now()
+	for _, x := range w.probes {
+		if x.busy != nil {
+			select {
+			case <-x.busy: // too late for the answer before
+			default:
+				continue
+			}
+		}
+		x.busy = make(chan sampled, 1)
+		w.running.Go(func() {
+			var s []series.Sample
+			err := boundary.Do("probe "+x.name, func() (err error) {
+				s, err = x.probe.Sample(ctx, now)
+				return err
+			})
+			if p, ok := errors.AsType[*boundary.Panic](err); ok && w.what.Panicked != nil {
+				w.what.Panicked(p)
+			}
+			x.busy <- sampled{now, s, err, time.Since(now)}
+		})
+	}
+	for _, x := range w.probes {
+		var got sampled
+		select {
+		case got = <-x.busy:
+			x.busy = nil
+		case <-ctx.Done():
+			select { // both were ready
+			case got = <-x.busy:
+				x.busy = nil
+			default:
+				got = sampled{err: errors.New("it has not ended in time"), took: time.Since(now)}
+			}
+		}
+		if got.err == nil && !got.began.Equal(now) {
+			got = sampled{err: errors.New("the sample before has only just ended"), took: got.took}
+		}
+		up := 1.0
+		if got.err != nil {
+			up = 0
+			failed = append(failed, failure{x.name, got.err})
+		}
+		w.add(p, got.samples)
+		ls := []series.Label{{Name: "probe", Value: x.name}, {Name: "role", Value: w.what.Role}}
+		p.add(series.Sample{Name: metricUp, Labels: ls, Value: up}, series.Sample{Name: metricSeconds, Labels: ls, Value: got.took.Seconds()})
+	}
+	return failed
+}
+
+// add gives each sample its role.
+func (w *watch) add(p *page, samples []series.Sample) {
+	for _, s := range samples {
+		role, labels := w.what.Role, s.Labels
+		if i := slices.IndexFunc(s.Labels, func(l series.Label) bool { return l.Name == "role" }); i >= 0 {
+			switch own := s.Labels[i].Value; {
+			case own == "self":
+				continue // the agent's own control group
+			case own != "host":
+				p.add(s)
+				continue
+			case len(w.what.CPUs) > 0:
+				continue // the ratios of the role's cores stand for it
+			}
+			labels = slices.Delete(slices.Clone(s.Labels), i, i+1)
+		}
+		if !w.covers(s) {
+			continue
+		}
+		s.Labels = append(slices.Clone(labels), series.Label{Name: "role", Value: role})
+		p.add(s)
+	}
+}
+
+// covers reports whether a sample is about the role's cores, or about no single one. Packets stay: whichever core was
+// interrupted, they may be the role's.
+func (w *watch) covers(s series.Sample) bool {
+	if len(w.what.CPUs) == 0 || !strings.HasPrefix(s.Name, "node_cpu_") && !strings.HasPrefix(s.Name, "node_schedstat_") {
+		return true
+	}
+	core, err := strconv.Atoi(label(s, "cpu"))
+	return err == nil && slices.Contains(w.what.CPUs, core)
+}

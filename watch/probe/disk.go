@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/watch/series"
+)
+
+// sectorSize is the unit of /proc/diskstats, for every device.
+const sectorSize = 512
+
+// disks reads /proc/diskstats of whole devices. Loop devices, RAM disks and partitions are left out,
+// as in node_exporter.
+type disks struct {
+	labels  named
+	known   map[string]*disk
+	elapsed time.Duration // since the last call of parse, by the caller's clock; 0: not known
+}
+
+// disk is the state of one device.
+type disk struct {
+	skip bool
+	last [len(diskColumns)]uint64
+	seen bool // last is filled
+}
+
+var diskColumns = [...]struct {
+	name  string
+	scale float64
+}{
+	{"node_disk_reads_completed_total", 1},
+	{"", 0}, // reads merged
+	{"node_disk_read_bytes_total", sectorSize},
+	{"node_disk_read_time_seconds_total", 1e-3},
+	{"node_disk_writes_completed_total", 1},
+	{"", 0}, // writes merged
+	{"node_disk_written_bytes_total", sectorSize},
+	{"node_disk_write_time_seconds_total", 1e-3},
+	{"node_disk_io_now", 1},
+	{"node_disk_io_time_seconds_total", 1e-3},
+	{"node_disk_io_time_weighted_seconds_total", 1e-3},
+}
+
+func (d *disks) parse(text []byte, k *sink) error {
+	if d.known == nil {
+		d.known = map[string]*disk{}
+		d.labels.label = "device"
+	}
+	for l := lines(text); ; {
+		line, ok := l.next()
+		if !ok {
+			return nil // a host without disks is possible
+		}
+		f := fields(line)
+		f.next()
+		f.next()
+		dev := f.next()
+		x := d.known[string(dev)]
+		if x == nil {
+			x = &disk{skip: skipDisk(string(dev))}
+			d.known[string(dev)] = x
+		}
+		if x.skip {
+			continue
+		}
+		ls := d.labels.get(dev)
+		var now [len(diskColumns)]uint64
+		for i, c := range diskColumns {
+			v, err := f.number()
+			if err != nil {
+				return fmt.Errorf("line %.60q: %w", line, err)
+			}
+			if now[i] = v; c.name != "" {
+				k.add(c.name, ls, float64(v)*c.scale)
+			}
+		}
+		if x.seen && d.elapsed > 0 {
+			x.rates(now, d.elapsed, ls, k)
+		}
+		x.last, x.seen = now, true
+	}
+}
+
+// rates emits the await, %util and aqu-sz of iostat. The kernel's times of a device are 32-bit milliseconds on some
+// architectures; a counter that steps back counts as unchanged.
+func (x *disk) rates(now [len(diskColumns)]uint64, elapsed time.Duration, ls []series.Label, k *sink) {
+	const reads, readTime, writes, writeTime, busy, weighted = 0, 3, 4, 7, 9, 10
+	d := func(i int) float64 { return float64(since(now[i], x.last[i])) }
+	if n := d(reads) + d(writes); n > 0 {
+		k.add("plimsoll_disk_await_seconds", ls, (d(readTime)+d(writeTime))/n/1e3)
+	}
+	ms := float64(elapsed) / float64(time.Millisecond)
+	k.add("plimsoll_disk_busy_ratio", ls, min(d(busy)/ms, 1))
+	k.add("plimsoll_disk_queue_length", ls, d(weighted)/ms)
+}
+
+// skipDisk reports whether a device is a loop device, a RAM disk, a floppy or a partition.
+func skipDisk(name string) bool {
+	digits := len(name)
+	for digits > 0 && name[digits-1] >= '0' && name[digits-1] <= '9' {
+		digits--
+	}
+	stem, numbered := name[:digits], digits < len(name)
+	if !numbered {
+		return false
+	}
+	switch stem {
+	case "loop", "ram", "zram", "fd", "sr":
+		return true
+	}
+	for _, p := range [...]string{"sd", "hd", "vd", "xvd"} {
+		if rest, ok := cutPrefix(stem, p); ok && rest != "" && isLower(rest) {
+			return true // sda1
+		}
+	}
+	return len(stem) > 1 && stem[len(stem)-1] == 'p' && isDigit(stem[len(stem)-2]) // nvme0n1p1, mmcblk0p1
+}
+
+func cutPrefix(s, p string) (string, bool) {
+	if len(s) < len(p) || s[:len(p)] != p {
+		return s, false
+	}
+	return s[len(p):], true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLower(s string) bool {
+	for i := range len(s) {
+		if s[i] < 'a' || s[i] > 'z' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,228 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/watch/series"
+)
+
+// HostOptions selects the parts of this host to watch. The zero value watches all of it.
+type HostOptions struct {
+	// Roles gives the cores of each role, such as {"target": {0}, "generator": {1}}. For each, and
+	// for the role "host" (all cores), Sample emits plimsoll_cpu_busy_ratio (everything but idle and
+	// iowait; stolen time counts as busy), plimsoll_cpu_busy_hottest_ratio (the busiest core) and
+	// plimsoll_cpu_steal_ratio, over the time since the last sample.
+	Roles map[string][]int
+	// Cgroups gives the cgroup directory of a role, whose cpu.stat counts throttling. The program's
+	// own cgroup is watched as role "self" if it has a quota's counters.
+	Cgroups map[string]string
+	// Proc and Sys replace /proc and /sys, for tests.
+	Proc, Sys string
+}
+
+// HostProbe samples one Linux host, under the names of node_exporter:
+//
+//	node_cpu_seconds_total{cpu,mode}, node_procs_running (the run queue), node_procs_blocked, node_load1, 5 and 15
+//	node_context_switches_total, node_forks_total
+//	node_schedstat_{running,waiting}_seconds_total{cpu}, node_schedstat_timeslices_total{cpu}
+//	node_pressure_{cpu,io,memory}_{waiting,stalled}_seconds_total, node_pressure_irq_stalled_seconds_total
+//	node_memory_*_bytes, node_vmstat_{pgmajfault,pswpin,pswpout,oom_kill}
+//	node_disk_*{device}: operations, bytes, times, queue; node_network_*{device}: bytes, packets, errors, drops
+//	node_softnet_{processed,dropped,times_squeezed}_total{cpu}
+//	node_netstat_{Tcp,TcpExt,Udp,IpExt}_*: retransmits, time-outs, listen overflows and drops, pruned and out-of-order
+//	segments, full backlogs
+//	node_sockstat_*, node_nf_conntrack_entries and _limit, node_nf_conntrack_stat_*, node_filefd_*
+//	container_cpu_cfs_*{role}: throttling, as in cAdvisor
+//
+// and values that node_exporter leaves to queries, over the time since the last sample:
+//
+//	plimsoll_cpu_busy_ratio{role}, plimsoll_cpu_busy_hottest_ratio{role}, plimsoll_cpu_steal_ratio{role}
+//	plimsoll_disk_await_seconds{device}    mean time of an operation; absent while there was none
+//	plimsoll_disk_busy_ratio{device}       share of the time with an operation under way
+//	plimsoll_disk_queue_length{device}     operations under way, on average
+type HostProbe struct {
+	sources []*source
+	absent  []string
+	cpu     *cpuStat
+	disks   *disks
+	lastT   time.Time
+	out     sink
+}
+
+// source is one file of the kernel and its parser.
+type source struct {
+	name     string
+	file     file
+	parse    func(text []byte, k *sink) error
+	optional bool // not on every kernel
+}
+
+// NewHost finds the sources and takes a first sample, so that the first call of Sample already
+// has ratios. It fails if an indispensable source cannot be read: /proc/stat, meminfo, loadavg,
+// net/snmp, net/netstat, net/dev, diskstats, or the cgroup of a role.
+func NewHost(o HostOptions) (*HostProbe, error) {
+	if o.Proc == "" {
+		o.Proc = "/proc"
+	}
+	if o.Sys == "" {
+		o.Sys = "/sys"
+	}
+	cpu, err := newCPUStat(o.Roles)
+	if err != nil {
+		return nil, fmt.Errorf("probe of the host: %w", err)
+	}
+	h := &HostProbe{cpu: cpu, disks: &disks{}}
+	proc := func(name string, optional bool, parse func([]byte, *sink) error) {
+		h.sources = append(h.sources, &source{name: name, file: file{path: filepath.Join(o.Proc, name)}, parse: parse, optional: optional})
+	}
+	proc("stat", false, cpu.parse)
+	proc("loadavg", false, parseLoadavg)
+	proc("meminfo", false, newTable(memNames).parse)
+	proc("vmstat", true, newTable(vmNames).parse)
+	proc("schedstat", true, (&schedstat{}).parse)
+	proc("pressure/cpu", true, pressure("cpu"))
+	proc("pressure/io", true, pressure("io"))
+	proc("pressure/memory", true, pressure("memory"))
+	proc("pressure/irq", true, pressure("irq"))
+	proc("diskstats", false, h.disks.parse)
+	proc("net/snmp", false, (&netstat{want: snmpWant}).parse)
+	proc("net/netstat", false, (&netstat{want: netstatWant}).parse)
+	proc("net/dev", false, (&netdev{}).parse)
+	proc("net/sockstat", true, parseSockstat)
+	proc("net/sockstat6", true, parseSockstat6)
+	proc("net/softnet_stat", true, (&softnet{}).parse)
+	proc("sys/fs/file-nr", true, parseFileNr)
+	proc("sys/net/netfilter/nf_conntrack_count", true, single("node_nf_conntrack_entries"))
+	proc("sys/net/netfilter/nf_conntrack_max", true, single("node_nf_conntrack_entries_limit"))
+	proc("net/stat/nf_conntrack", true, parseConntrack)
+	for r, dir := range o.Cgroups {
+		h.sources = append(h.sources, &source{name: "cgroup of role " + r, file: file{path: filepath.Join(dir, "cpu.stat")}, parse: throttling(r)})
+	}
+	if p := ownCPUStat(o.Proc, o.Sys); p != "" {
+		h.sources = append(h.sources, &source{name: "own cgroup", file: file{path: p}, parse: throttling("self"), optional: true})
+	}
+	return h, h.begin()
+}
+
+// begin samples once and drops the optional sources that this kernel does not have.
+func (h *HostProbe) begin() error {
+	var errs []error
+	kept := h.sources[:0]
+	for _, s := range h.sources {
+		h.out.reset()
+		text, err := s.file.read()
+		if err == nil {
+			err = s.parse(text, &h.out)
+		}
+		switch {
+		case err == nil:
+			kept = append(kept, s)
+		case s.optional && isAbsent(err):
+			h.absent = append(h.absent, s.name)
+			s.file.close()
+		default:
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	h.sources = kept
+	if err := errors.Join(errs...); err != nil {
+		h.Close()
+		return fmt.Errorf("probe of the host: %w", err)
+	}
+	return nil
+}
+
+// errAbsent is returned by a parser for a file that exists but lacks the wanted values.
+var errAbsent = errors.New("not offered by this kernel")
+
+// isAbsent reports whether err means that the kernel lacks a source: pressure files exist but
+// cannot be read when PSI is switched off.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errAbsent) ||
+		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENODEV)
+}
+
+// Name returns "host".
+func (h *HostProbe) Name() string { return "host" }
+
+// Absent lists the optional sources this host does not have, for the manifest.
+func (h *HostProbe) Absent() []string { return h.absent }
+
+// Sample reads every source.
+func (h *HostProbe) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
+	h.out.reset()
+	h.cpu.elapsed = 0
+	if !h.lastT.IsZero() {
+		h.cpu.elapsed = t.Sub(h.lastT)
+	}
+	h.disks.elapsed = h.cpu.elapsed
+	h.lastT = t
+	var errs []error
+	for _, s := range h.sources {
+		text, err := s.file.read()
+		if err == nil {
+			err = s.parse(text, &h.out)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	return h.out.s, errors.Join(errs...)
+}
+
+// Close closes the files that Sample keeps open.
+func (h *HostProbe) Close() error {
+	var errs []error
+	for _, s := range h.sources {
+		errs = append(errs, s.file.close())
+	}
+	return errors.Join(errs...)
+}
+
+// ownCPUStat finds the cpu.stat of this program's cgroup, of version 2 or 1. It is empty if there is
+// none.
+func ownCPUStat(proc, sys string) string {
+	text, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
+	if err != nil {
+		return ""
+	}
+	var found string
+	for line := range strings.Lines(string(text)) {
+		// hierarchy:controllers:path
+		p := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(p) != 3 {
+			continue
+		}
+		var dirs []string
+		if p[1] == "" {
+			dirs = []string{"fs/cgroup", "fs/cgroup/unified"}
+		}
+		for c := range strings.SplitSeq(p[1], ",") {
+			if c == "cpu" {
+				dirs = []string{"fs/cgroup/cpu", "fs/cgroup/cpu,cpuacct"}
+			}
+		}
+		for _, d := range dirs {
+			// In a container the path is the host's, while only the own part is mounted, at the root.
+			for _, path := range []string{p[2], "/"} {
+				f := filepath.Join(sys, d, path, "cpu.stat")
+				b, err := os.ReadFile(f)
+				if err == nil && strings.Contains(string(b), "nr_throttled") {
+					return f
+				}
+				if err == nil && found == "" {
+					found = f
+				}
+			}
+		}
+	}
+	return found
+}

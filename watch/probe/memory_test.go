@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The available memory is the least of the host's and of the limits of the control groups around
+// the process.
+func TestMemoryIsTheLeastLimit(t *testing.T) {
+	const host = "MemTotal:        4096000 kB\nMemFree: 1 kB\n"
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+	}{
+		{"the host's", map[string]string{"proc/meminfo": host}, 4096000 << 10},
+		{"no limit", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n"}, 4096000 << 10},
+		{"of the group", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "1000000\n"}, 1000000},
+		{"of the group above", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": "2000000\n", "sys/fs/cgroup/a/b/memory.max": "max\n"}, 2000000},
+		{"of version 1", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "5:cpu:/x\n4:memory:/y\n", "sys/fs/cgroup/memory/y/memory.limit_in_bytes": "3000000\n", "sys/fs/cgroup/x/memory.max": "1\n"}, 3000000},
+		{"of version 1, none", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "4:memory:/y\n", "sys/fs/cgroup/memory/y/memory.limit_in_bytes": "9223372036854771712\n"}, 4096000 << 10},
+		{"unknown", map[string]string{"proc/self/cgroup": "0::/\n"}, 0},
+		{"out of the mount", map[string]string{"proc/meminfo": host, "proc/self/cgroup": "0::/../a\n0::b\n", "sys/fs/cgroup/a/memory.max": "4000000\n"}, 4000000},
+	} {
+		root := t.TempDir()
+		for name, text := range tt.files {
+			file := filepath.Join(root, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := memoryOf(root)
+		if got != tt.want || (err == nil) != (tt.want > 0) {
+			t.Errorf("%s: got %d, %v, want %d", tt.name, got, err, tt.want)
+		}
+	}
+}

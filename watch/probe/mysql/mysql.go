@@ -1,0 +1,250 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+)
+
+// patience bounds a read or write that a deadline does not.
+const patience = 5 * time.Second
+
+// A variable is one of the server's status variables.
+type variable struct {
+	name         string // in lower case
+	metric       string // empty: mysql_global_status_ and the name
+	label, value string // a label of its own
+	must         bool   // every server has it
+}
+
+var variables = []variable{
+	{name: "uptime"}, {name: "threads_running", must: true}, {name: "threads_connected", must: true}, {name: "threads_cached"}, {name: "threads_created"},
+	{name: "max_used_connections"}, {name: "connections", must: true}, {name: "aborted_connects"}, {name: "aborted_clients"},
+	{name: "queries", must: true}, {name: "questions", must: true}, {name: "slow_queries"},
+	{name: "innodb_row_lock_current_waits", must: true}, {name: "innodb_row_lock_waits", must: true},
+	{name: "innodb_row_lock_time", must: true}, {name: "innodb_row_lock_time_max"}, {name: "innodb_deadlocks"}, {name: "table_locks_waited"},
+	{name: "innodb_buffer_pool_read_requests", must: true}, {name: "innodb_buffer_pool_reads", must: true}, {name: "innodb_buffer_pool_wait_free"},
+	{name: "innodb_log_waits", must: true}, {name: "innodb_os_log_written"}, {name: "innodb_os_log_fsyncs"}, {name: "innodb_os_log_pending_fsyncs"},
+	{name: "innodb_data_fsyncs"}, {name: "innodb_data_pending_fsyncs"}, {name: "innodb_data_reads"}, {name: "innodb_data_writes"},
+	{name: "innodb_data_read"}, {name: "innodb_data_written"}, {name: "innodb_checkpoint_age"}, {name: "innodb_checkpoint_max_age"},
+	{name: "created_tmp_tables", must: true}, {name: "created_tmp_disk_tables", must: true}, {name: "created_tmp_files"}, {name: "sort_merge_passes"},
+	{name: "table_open_cache_overflows"}, {name: "bytes_received"}, {name: "bytes_sent"},
+	{name: "innodb_buffer_pool_pages_dirty", metric: "mysql_global_status_buffer_pool_dirty_pages", must: true},
+}
+
+// grouped are variables of one metric with a label.
+var grouped = []struct {
+	prefix, metric, label string
+	must                  bool
+	values                []string
+}{
+	{"innodb_buffer_pool_pages_", "mysql_global_status_buffer_pool_pages", "state", true, []string{"data", "free", "misc"}},
+	{"innodb_rows_", "mysql_global_status_innodb_row_ops_total", "operation", false, []string{"read", "inserted", "updated", "deleted"}},
+	{"com_", "mysql_global_status_commands_total", "command", true, []string{"select", "insert", "update", "delete", "commit", "rollback"}},
+	{"connection_errors_", "mysql_global_status_connection_errors_total", "error", false,
+		[]string{"max_connections", "internal", "accept", "tcpwrap", "select", "peer_address"}},
+}
+
+// wanted returns all variables.
+func wanted() []variable {
+	all := slices.Clone(variables)
+	for _, g := range grouped {
+		for _, v := range g.values {
+			all = append(all, variable{name: g.prefix + v, metric: g.metric, label: g.label, value: v, must: g.must})
+		}
+	}
+	return all
+}
+
+// A Probe samples one server. It is a probe.Probe.
+type Probe struct {
+	db    *sql.DB
+	name  string
+	base  []series.Label
+	known map[string]*status
+	query string
+
+	connected bool
+	maxConns  float64
+	pool      float64
+	key       sql.RawBytes
+	value     sql.RawBytes
+	out       []series.Sample
+}
+
+// status is a variable in its stored form.
+type status struct {
+	variable
+	labels []series.Label
+	seen   bool
+}
+
+// New makes the probe of a server: USER:PASSWORD@tcp(HOST:PORT)/DATABASE, with or without mysql:// before it. It
+// connects at the first sample, and again after an error. labels are added to every series; the value of
+// "instance" also to the name.
+func New(dsn string, labels ...series.Label) (*Probe, error) {
+	conf, err := mysqldriver.ParseDSN(strings.TrimPrefix(dsn, "mysql://"))
+	if dsn == "" || err != nil {
+		return nil, errors.New("the DSN of MySQL cannot be parsed; want USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
+	}
+	conf.Logger = silent{}
+	conf.Timeout, conf.ReadTimeout, conf.WriteTimeout = patience, patience, patience
+	var conn driver.Connector
+	if conn, err = mysqldriver.NewConnector(conf); err != nil {
+		return nil, errors.New("the DSN of MySQL has unsupported parameters; check them")
+	}
+	p := &Probe{db: sql.OpenDB(conn), name: "mysql", base: labels, known: map[string]*status{}}
+	p.db.SetMaxOpenConns(1)
+	for _, l := range labels {
+		if l.Name == "instance" {
+			p.name += " " + l.Value
+		}
+	}
+	var names []string
+	for _, v := range wanted() {
+		s := &status{variable: v, labels: labels}
+		if s.metric == "" {
+			s.metric = "mysql_global_status_" + v.name
+		}
+		if v.label != "" {
+			s.labels = append(slices.Clone(labels), series.Label{Name: v.label, Value: v.value})
+		}
+		p.known[v.name] = s
+		names = append(names, "'"+v.name+"'")
+	}
+	p.query = "SHOW GLOBAL STATUS WHERE Variable_name IN (" + strings.Join(names, ",") + ")"
+	return p, nil
+}
+
+// silent drops the driver's output to the standard error, which contains addresses.
+type silent struct{}
+
+func (silent) Print(...any) {}
+
+// Name returns "mysql" and the instance.
+func (p *Probe) Name() string { return p.name }
+
+// Close closes the connection.
+func (p *Probe) Close() error {
+	if err := p.db.Close(); err != nil {
+		return plain(err)
+	}
+	return nil
+}
+
+// Sample queries the server once, and its settings too when it has to connect. After an error nothing is returned.
+func (p *Probe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
+	p.out = p.out[:0]
+	if !p.connected {
+		if err := p.settings(ctx); err != nil {
+			return nil, fmt.Errorf("connecting to MySQL: %w", plain(err))
+		}
+		p.connected = true
+	}
+	if err := p.read(ctx); err != nil {
+		p.connected = false
+		return nil, fmt.Errorf("asking MySQL: %w", plain(err))
+	}
+	return p.out, nil
+}
+
+// plain takes everything out of an error that could be a part of the DSN.
+func plain(err error) error {
+	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok {
+		remedy := map[uint16]string{
+			1040: "the server has no connection left; raise max_connections, or leave one free for the probe",
+			1044: "the user of the DSN may not use its database",
+			1045: "the server refuses the user or password of the DSN",
+			1049: "the database of the DSN does not exist",
+			1053: "the server is stopping",
+			1129: "the server has blocked this host after too many errors; FLUSH HOSTS there",
+			1130: "the server accepts no connection from this host",
+			1203: "the user of the DSN has no connection left; raise max_user_connections",
+			1227: "the user of the DSN may not read the status",
+			1698: "the server refuses the user or password of the DSN",
+		}[e.Number]
+		if remedy == "" {
+			remedy = "the server refuses"
+		}
+		return fmt.Errorf("%s (error %d)", remedy, e.Number)
+	}
+	if errors.Is(err, mysqldriver.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
+		return errors.New("the server ended the connection")
+	}
+	return probe.ConnectionError(err, "the connection failed")
+}
+
+// settings reads the values that do not change while a server runs.
+func (p *Probe) settings(ctx context.Context) error {
+	return p.db.QueryRowContext(ctx, "SELECT @@global.max_connections, @@global.innodb_buffer_pool_size").Scan(&p.maxConns, &p.pool)
+}
+
+func (p *Probe) read(ctx context.Context) error {
+	for _, s := range p.known {
+		s.seen = false
+	}
+	rows, err := p.db.QueryContext(ctx, p.query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	connections := 0.0
+	var lower [64]byte
+	for rows.Next() {
+		if err := rows.Scan(&p.key, &p.value); err != nil {
+			return err
+		}
+		s := p.known[string(lowerCase(lower[:0], p.key))]
+		if s == nil || s.seen {
+			continue
+		}
+		v, err := strconv.ParseFloat(string(p.value), 64)
+		if err != nil || !(v >= 0) {
+			return probe.PlainError(fmt.Sprintf("the status variable %s is not a number", s.name))
+		}
+		if s.seen = true; s.name == "threads_connected" {
+			connections = v
+		}
+		p.add(s.metric, s.labels, v)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, s := range p.known {
+		if s.must && !s.seen {
+			return probe.PlainError(fmt.Sprintf("the server has no status variable %s; want MySQL 5.7 or MariaDB 10.3 with InnoDB, or later", s.name))
+		}
+	}
+	p.add("mysql_global_variables_max_connections", p.base, p.maxConns)
+	p.add("mysql_global_variables_innodb_buffer_pool_size", p.base, p.pool)
+	if p.maxConns > 0 {
+		p.add("plimsoll_mysql_connections_used_ratio", p.base, connections/p.maxConns)
+	}
+	return nil
+}
+
+func (p *Probe) add(name string, ls []series.Label, v float64) {
+	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
+}
+
+// lowerCase appends a name in lower case; servers differ in its spelling.
+func lowerCase(buf []byte, name []byte) []byte {
+	for _, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		buf = append(buf, c)
+	}
+	return buf
+}

@@ -1,0 +1,323 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/watch/series"
+)
+
+// NICProbe samples one network device: the counters of its driver beyond /proc/net/dev, and its
+// rings.
+//
+//	plimsoll_nic_ring_size{device,direction}       packets that the ring (rx or tx) holds
+//	plimsoll_nic_ring_limit{device,direction}      the most that the driver allows
+//	plimsoll_nic_rx_missed_total{device}           packets lost because the receive ring or the device's memory was full
+//	plimsoll_nic_rx_no_buffer_total{device}        times the driver had no buffer to refill the ring with
+//	plimsoll_nic_rx_dropped_total{device}          packets that the driver threw away
+//	plimsoll_nic_tx_full_total{device}             times sending stopped because the ring was full
+//	plimsoll_nic_tx_dropped_total{device}          packets that could not be queued
+//	plimsoll_nic_tx_timeouts_total{device}         times the device did not send for seconds
+//	plimsoll_nic_allowance_exceeded_total{device,limit}  packets that a cloud's limit queued or dropped: bw_in, bw_out, pps, conntrack, linklocal
+//	node_network_receive_missed_errors_total{device}     the kernel's own count of missed packets
+//	node_network_speed_bytes{device}               speed of the link, bytes per second
+//
+// Every driver names its counters as it likes ("ethtool -S"); the table nicCounters translates those of virtio_net,
+// ena, ixgbe, igb, mlx5 and veth. A metric of which a driver has no counter, the rings of a device without, and an
+// unknown link speed are left out: see [NICProbe.Absent]. Rings and counters are requested by SIOCETHTOOL, as by
+// ethtool itself: netlink offers no driver's own counters.
+type NICProbe struct {
+	device  string
+	driver  ethtoolDriver
+	files   []*source
+	rings   bool
+	counted []counted // by metric
+	names   int       // number of the driver's counters
+	values  []uint64
+	absent  []string
+	rx, tx  []series.Label
+	out     sink
+}
+
+// ethtoolDriver is the interface to a driver.
+type ethtoolDriver interface {
+	rings() (ring, error)
+	// names returns the driver's names of its counters.
+	names() ([]string, error)
+	// values fills into with as many counters as it has; their number having changed is an error.
+	values(into []uint64) error
+}
+
+// counted is one metric and the driver's counters that add up to it.
+type counted struct {
+	name   string
+	labels []series.Label
+	from   []int
+}
+
+// nicCounter translates a driver's counter; "#" in its name stands for the number of a queue.
+type nicCounter struct{ name, metric, limit string }
+
+// The names are those of Linux: drivers/net/virtio_net.c, drivers/net/veth.c, ethernet/amazon/ena/ena_ethtool.c,
+// ethernet/intel/ixgbe/ixgbe_ethtool.c, ethernet/intel/igb/igb_ethtool.c, and
+// Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst.
+var nicCounters = []nicCounter{
+	{"rx_missed_errors", "rx_missed", ""}, // ixgbe, igb
+	{"rx_no_dma_resources", "rx_missed", ""},
+	{"rx_out_of_buffer", "rx_missed", ""}, // mlx5
+	{"rx_discards_phy", "rx_missed", ""},
+	{"alloc_rx_page_failed", "rx_no_buffer", ""}, // ixgbe
+	{"alloc_rx_buff_failed", "rx_no_buffer", ""},
+	{"rx_no_buffer_count", "rx_no_buffer", ""},                  // igb
+	{"rx_buff_alloc_err", "rx_no_buffer", ""},                   // mlx5
+	{"queue_#_rx_page_alloc_fail", "rx_no_buffer", ""},          // ena
+	{"queue_#_rx_empty_rx_ring", "rx_no_buffer", ""},            // ena
+	{"rx_drops", "rx_dropped", ""},                              // virtio_net from Linux 6.10
+	{"rx#_drops", "rx_dropped", ""},                             // the same by queue
+	{"rx_queue_#_drops", "rx_dropped", ""},                      // virtio_net before, veth
+	{"tx_restart_queue", "tx_full", ""},                         // ixgbe, igb
+	{"tx_queue_stopped", "tx_full", ""},                         // mlx5
+	{"queue_#_tx_queue_stop", "tx_full", ""},                    // ena
+	{"tx_stop", "tx_full", ""},                                  // virtio_net with BQL
+	{"tx#_stop", "tx_full", ""},                                 //
+	{"tx_queue_dropped", "tx_dropped", ""},                      // mlx5
+	{"tx_timeout_count", "tx_timeouts", ""},                     // ixgbe, igb
+	{"tx_timeout", "tx_timeouts", ""},                           // ena
+	{"tx_tx_timeouts", "tx_timeouts", ""},                       // virtio_net
+	{"tx#_tx_timeouts", "tx_timeouts", ""},                      //
+	{"tx_queue_#_tx_timeouts", "tx_timeouts", ""},               // virtio_net before Linux 6.10
+	{"bw_in_allowance_exceeded", "allowance_exceeded", "bw_in"}, // ena
+	{"bw_out_allowance_exceeded", "allowance_exceeded", "bw_out"},
+	{"pps_allowance_exceeded", "allowance_exceeded", "pps"},
+	{"conntrack_allowance_exceeded", "allowance_exceeded", "conntrack"},
+	{"linklocal_allowance_exceeded", "allowance_exceeded", "linklocal"},
+}
+
+// NewNIC makes the probe of a device such as eth0. It fails if the device is not there.
+func NewNIC(device string) (*NICProbe, error) {
+	return newNIC(device, newEthtool(device), "/sys", net.InterfaceByName)
+}
+
+func newNIC(device string, driver ethtoolDriver, sys string, find func(string) (*net.Interface, error)) (*NICProbe, error) {
+	dir := filepath.Join(sys, "class/net", device)
+	if device == "" || strings.ContainsAny(device, "/\x00") || device == "." || device == ".." {
+		return nil, fmt.Errorf("probe of a network device: %q is no device's name", device)
+	}
+	link, err := find(device)
+	if err != nil {
+		return nil, fmt.Errorf("probe of a network device: there is no device %s on this host; see: ip link", device)
+	}
+	n := &NICProbe{device: device, driver: driver, rx: label("device", device, "direction", "rx"), tx: label("device", device, "direction", "tx")}
+	ls := label("device", device)
+	file := func(name string, parse func([]byte, *sink) error) {
+		n.files = append(n.files, &source{name: name, file: file{path: filepath.Join(dir, name)}, parse: parse})
+	}
+	file("statistics/rx_missed_errors", func(text []byte, k *sink) error {
+		return device1(text, k, "node_network_receive_missed_errors_total", ls, 1)
+	})
+	file("speed", func(text []byte, k *sink) error { return device1(text, k, "node_network_speed_bytes", ls, 1e6/8) })
+	kept := n.files[:0]
+	same := describes(dir, link)
+	for _, s := range n.files {
+		n.out.reset()
+		var text []byte
+		err := errAbsent
+		if same {
+			text, err = s.file.read()
+		}
+		if err == nil {
+			err = s.parse(text, &n.out)
+		}
+		if err != nil { // a virtual device has no speed, and a link that is down has none
+			n.absent = append(n.absent, s.name)
+			s.file.close()
+			continue
+		}
+		kept = append(kept, s)
+	}
+	n.files = kept
+	r, err := driver.rings()
+	if n.rings = err == nil && r.rxMax > 0; !n.rings {
+		n.absent = append(n.absent, "rings")
+	}
+	names, err := driver.names()
+	if err != nil || len(names) == 0 {
+		n.absent = append(n.absent, "driver counters")
+		return n, nil
+	}
+	n.names = len(names)
+	n.counted = translate(names, device)
+	n.values = make([]uint64, n.names)
+	return n, nil
+}
+
+// describes reports whether a directory of sysfs is of a device of this process's network namespace. A mounted sysfs
+// shows the namespace of its mounter, where another device may have the name.
+func describes(dir string, link *net.Interface) bool {
+	index, err := os.ReadFile(filepath.Join(dir, "ifindex"))
+	if err != nil || strings.TrimSpace(string(index)) != strconv.Itoa(link.Index) {
+		return false
+	}
+	address, err := os.ReadFile(filepath.Join(dir, "address"))
+	mac, _ := net.ParseMAC(strings.TrimSpace(string(address))) // a tunnel has none
+	return err == nil && (bytes.Equal(mac, link.HardwareAddr) || len(link.HardwareAddr) == 0 && len(bytes.Trim(mac, "\x00")) == 0)
+}
+
+// device1 reads a file with one number. A negative one means that it is not known.
+func device1(text []byte, k *sink, name string, ls []series.Label, scale float64) error {
+	v, err := number([]byte(strings.TrimSpace(string(text))))
+	if err != nil {
+		return err
+	}
+	k.add(name, ls, float64(v)*scale)
+	return nil
+}
+
+// translate finds the counters of each metric. Where a driver has a sum and the same by queue, only the sum counts.
+func translate(names []string, device string) []counted {
+	index := map[string][]int{}
+	for i, name := range names {
+		key := queueless(name)
+		index[key] = append(index[key], i)
+	}
+	var out []counted
+	at := map[[2]string]int{}
+	sum := map[[2]string]bool{}
+	for _, c := range nicCounters {
+		from := index[c.name]
+		key := [2]string{c.metric, c.limit}
+		byQueue := strings.Contains(c.name, "#")
+		if len(from) == 0 || byQueue && sum[key] {
+			continue
+		}
+		sum[key] = sum[key] || !byQueue
+		i, ok := at[key]
+		if !ok {
+			ls := label("device", device)
+			if c.limit != "" {
+				ls = label("device", device, "limit", c.limit)
+			}
+			i = len(out)
+			at[key] = i
+			out = append(out, counted{name: "plimsoll_nic_" + c.metric + "_total", labels: ls})
+		}
+		out[i].from = append(out[i].from, from...)
+	}
+	return out
+}
+
+// queueless replaces the number of a queue by "#": rx0_drops, queue_12_tx_cnt.
+func queueless(name string) string {
+	i := strings.IndexAny(name, "0123456789")
+	if i < 0 {
+		return name
+	}
+	j := i
+	for j < len(name) && isDigit(name[j]) {
+		j++
+	}
+	if j == len(name) || name[j] != '_' {
+		return name
+	}
+	return name[:i] + "#" + name[j:]
+}
+
+// Name returns "nic " and the device.
+func (n *NICProbe) Name() string { return "nic " + n.device }
+
+// Absent lists the sources that this device does not offer: "rings", "driver counters", "speed",
+// "statistics/rx_missed_errors".
+func (n *NICProbe) Absent() []string { return n.absent }
+
+// Sample reads the driver's and the kernel's counters.
+func (n *NICProbe) Sample(_ context.Context, _ time.Time) ([]series.Sample, error) {
+	n.out.reset()
+	k := &n.out
+	var errs []error
+	for _, s := range n.files {
+		text, err := s.file.read()
+		if err == nil {
+			err = s.parse(text, k)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s of %s: %w", s.name, n.device, err))
+		}
+	}
+	if n.rings {
+		r, err := n.driver.rings()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("rings of %s: %w", n.device, err))
+		} else {
+			k.add("plimsoll_nic_ring_size", n.rx, float64(r.rx))
+			k.add("plimsoll_nic_ring_limit", n.rx, float64(r.rxMax))
+			k.add("plimsoll_nic_ring_size", n.tx, float64(r.tx))
+			k.add("plimsoll_nic_ring_limit", n.tx, float64(r.txMax))
+		}
+	}
+	if len(n.counted) > 0 {
+		if err := n.driver.values(n.values); err != nil {
+			errs = append(errs, fmt.Errorf("driver counters of %s: %w", n.device, err))
+		} else {
+			for _, c := range n.counted {
+				var v uint64
+				for _, i := range c.from {
+					v += n.values[i]
+				}
+				k.add(c.name, c.labels, float64(v))
+			}
+		}
+	}
+	return k.s, errors.Join(errs...)
+}
+
+// Close closes the files that Sample keeps open.
+func (n *NICProbe) Close() error {
+	var errs []error
+	for _, s := range n.files {
+		errs = append(errs, s.file.close())
+	}
+	return errors.Join(errs...)
+}
+
+// RouteDevice returns the device over which a host, by name or address, is reached from here; "lo" for this host
+// itself. It sends nothing except the queries to resolve a name.
+func RouteDevice(ctx context.Context, host string) (string, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "udp", net.JoinHostPort(host, strconv.Itoa(9)))
+	if err != nil {
+		return "", fmt.Errorf("finding the network device towards %s: %w", host, err)
+	}
+	defer c.Close()
+	own, ok := c.LocalAddr().(*net.UDPAddr)
+	if !ok {
+		return "", fmt.Errorf("finding the network device towards %s: no address of ours", host)
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("finding the network device towards %s: %w", host, err)
+	}
+	for _, i := range all {
+		addrs, err := i.Addrs()
+		if err != nil {
+			continue // went away meanwhile
+		}
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); !ok || !n.IP.Equal(own.IP) {
+				continue
+			}
+			if to, ok := c.RemoteAddr().(*net.UDPAddr); ok && to.IP.Equal(own.IP) {
+				return "lo", nil // our own address: the packets never leave
+			}
+			return i.Name, nil
+		}
+	}
+	return "lo", nil // 127.0.0.2 and the like are on no device's list
+}

@@ -1,0 +1,378 @@
+package postgresql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+)
+
+const (
+	slowEvery     = 5                      // samples, of which one reads the statements
+	maxStatements = 100                    // different statements of one run that get series of their own
+	closeTimeout  = 200 * time.Millisecond // for a goodbye
+	oldest        = 130000                 // server_version_num
+)
+
+// A Probe samples one server. It is a probe.Probe.
+type Probe struct {
+	conf *pgx.ConnConfig
+	name string
+
+	conn       *pgx.Conn
+	rows       []row
+	statements string // schema of pg_stat_statements; empty without it
+	maxConns   float64
+	reserved   float64
+	round      int
+
+	base     []series.Label
+	database []series.Label
+	states   map[string]*count // pg_stat_activity_count by state
+	waits    map[string]*count // active sessions by wait event class
+	queries  map[int64][]series.Label
+	values   []pgtype.Float8
+	scan     []any
+	out      []series.Sample
+}
+
+// count is one series of a number of sessions; those that are not there count 0.
+type count struct {
+	name   string
+	labels []series.Label
+	n      float64
+}
+
+// row is a query that returns one row of numbers, one for each metric. A number that is NULL is left out.
+type row struct {
+	sql     string
+	metrics []string
+	labels  []series.Label
+}
+
+// New makes the probe of a server: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the keywords of libpq. It connects
+// at the first sample, and again after an error. labels are added to every series; the value of "instance" also to
+// the name.
+func New(dsn string, labels ...series.Label) (*Probe, error) {
+	conf, err := pgx.ParseConfig(dsn)
+	if dsn == "" || err != nil {
+		return nil, errors.New("the DSN of PostgreSQL cannot be parsed; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	conf.RuntimeParams["application_name"] = "plimsoll"
+	p := &Probe{conf: conf, name: "postgresql", base: labels, states: map[string]*count{}, waits: map[string]*count{}, queries: map[int64][]series.Label{}}
+	for _, l := range labels {
+		if l.Name == "instance" {
+			p.name += " " + l.Value
+		}
+	}
+	p.database = p.with("datname", conf.Database)
+	for _, s := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)", "fastpath function call", "disabled"} {
+		p.states[s] = &count{name: "pg_stat_activity_count", labels: p.with("state", s)}
+	}
+	for _, w := range []string{"none", "Activity", "BufferPin", "Client", "Extension", "IO", "IPC", "Lock", "LWLock", "LWLock:WALWrite", "Timeout"} {
+		p.wait(w)
+	}
+	return p, nil
+}
+
+func (p *Probe) wait(class string) *count {
+	c := p.waits[class]
+	if c == nil {
+		c = &count{name: "plimsoll_pg_active_sessions", labels: p.with("wait_event_type", class)}
+		p.waits[class] = c
+	}
+	return c
+}
+
+// with returns the labels of every series and one more.
+func (p *Probe) with(name, value string) []series.Label {
+	return append(append(make([]series.Label, 0, len(p.base)+1), p.base...), series.Label{Name: name, Value: value})
+}
+
+// Name returns "postgresql" and the instance.
+func (p *Probe) Name() string { return p.name }
+
+// Close closes the connection.
+func (p *Probe) Close() error {
+	if p.conn == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := p.conn.Close(ctx)
+	p.conn = nil
+	if err != nil {
+		return plain(err)
+	}
+	return nil
+}
+
+// Sample queries the server; it takes one round trip, and some more when it has to connect. After an error nothing
+// is returned.
+func (p *Probe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
+	p.out = p.out[:0]
+	if p.conn == nil {
+		if err := p.connect(ctx); err != nil {
+			_ = p.Close() // the first error is more specific
+			return nil, fmt.Errorf("connecting to PostgreSQL: %w", plain(err))
+		}
+	}
+	if err := p.read(ctx); err != nil {
+		_ = p.Close()
+		return nil, fmt.Errorf("asking PostgreSQL: %w", plain(err))
+	}
+	return p.out, nil
+}
+
+// plain takes everything out of an error that could be a part of the DSN.
+func plain(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		remedy := map[string]string{
+			"28P01": "the server refuses the user or password of the DSN",
+			"28000": "the server refuses the user of the DSN from here; see its pg_hba.conf",
+			"3D000": "the database of the DSN does not exist",
+			"53300": "the server has no connection left; raise max_connections, or leave one free for the probe",
+			"57P03": "the server is starting or stopping",
+			"57P01": "the server was stopped",
+			"57014": "the server took more than two seconds",
+			"42501": "the role of the DSN may not read the statistics; GRANT pg_monitor to it",
+		}[e.Code]
+		if remedy == "" {
+			remedy = "the server refuses"
+		}
+		return fmt.Errorf("%s (SQLSTATE %s)", remedy, e.Code)
+	}
+	if pgconn.Timeout(err) {
+		err = context.DeadlineExceeded
+	}
+	return probe.ConnectionError(err, "the connection failed")
+}
+
+// connect connects and detects the features of this server.
+func (p *Probe) connect(ctx context.Context) (err error) {
+	if p.conn, err = pgx.ConnectConfig(ctx, p.conf); err != nil {
+		p.conn = nil
+		return err
+	}
+	// The server cancels statements for which this program does not wait any more.
+	if _, err = p.conn.Exec(ctx, "SET statement_timeout = 2000"); err != nil {
+		return err
+	}
+	var version int
+	var sees bool
+	var database, schema string
+	err = p.conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_has_role('pg_read_all_stats', 'USAGE'), current_database()::text,
+		current_setting('max_connections')::float8, current_setting('superuser_reserved_connections')::float8,
+		coalesce((SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'), '')`).
+		Scan(&version, &sees, &database, &p.maxConns, &p.reserved, &schema)
+	switch {
+	case err != nil:
+		return err
+	case version < oldest:
+		return probe.PlainError(fmt.Sprintf("version %d is too old for this probe; want 13 or later", version/10000))
+	case !sees:
+		return probe.PlainError("the role of the DSN does not see what other sessions do; GRANT pg_monitor to it")
+	}
+	p.database = p.with("datname", database)
+	p.rows = p.offered(version)
+	if p.statements = ""; schema != "" {
+		// The extension may be there without the library that counts.
+		var n float64
+		err := p.conn.QueryRow(ctx, "SELECT count(*)::float8 FROM "+schema+".pg_stat_statements(false)").Scan(&n)
+		if _, refused := errors.AsType[*pgconn.PgError](err); err != nil && !refused {
+			return err
+		}
+		if err == nil {
+			p.statements = schema
+		}
+	}
+	p.round = 0
+	return nil
+}
+
+// offered returns the one-row queries of a version.
+func (p *Probe) offered(version int) []row {
+	query := func(view, prefix, suffix string, ls []series.Label, where string, columns ...string) row {
+		r := row{labels: ls}
+		var exprs []string
+		for _, c := range columns {
+			column, metric, _ := strings.Cut(c, "=")
+			if metric == "" {
+				metric = column
+			}
+			exprs = append(exprs, column+"::float8")
+			r.metrics = append(r.metrics, prefix+metric+suffix)
+		}
+		r.sql = "SELECT " + strings.Join(exprs, ", ") + " FROM " + view + where
+		return r
+	}
+	rows := []row{query("pg_stat_database", "pg_stat_database_", "", p.database, " WHERE datname = current_database()",
+		"numbackends", "xact_commit", "xact_rollback", "blks_read", "blks_hit", "tup_returned", "tup_fetched", "tup_inserted", "tup_updated",
+		"tup_deleted", "conflicts", "temp_files", "temp_bytes", "deadlocks", "blk_read_time", "blk_write_time")}
+	if version < 170000 {
+		rows = append(rows, query("pg_stat_bgwriter", "pg_stat_bgwriter_", "_total", p.base, "",
+			"checkpoints_timed", "checkpoints_req", "checkpoint_write_time", "checkpoint_sync_time", "buffers_checkpoint",
+			"buffers_clean", "maxwritten_clean", "buffers_backend", "buffers_backend_fsync", "buffers_alloc"))
+	} else {
+		rows = append(rows,
+			query("pg_stat_bgwriter", "pg_stat_bgwriter_", "_total", p.base, "", "buffers_clean", "maxwritten_clean", "buffers_alloc"),
+			query("pg_stat_checkpointer", "pg_stat_checkpointer_", "_total", p.base, "", "num_timed", "num_requested", "write_time", "sync_time", "buffers_written"))
+	}
+	if version >= 140000 {
+		columns := []string{"wal_bytes=bytes", "wal_buffers_full=buffers_full"}
+		if version < 180000 {
+			columns = append(columns, "wal_sync=syncs")
+		}
+		rows = append(rows, query("pg_stat_wal", "plimsoll_pg_wal_", "_total", p.base, "", columns...))
+	}
+	// The checkpointer is restarted after a crash of any other process; the postmaster stays.
+	return append(rows, row{labels: p.base, metrics: []string{"pg_postmaster_start_time_seconds", "plimsoll_pg_checkpointer_start_time_seconds"},
+		sql: `SELECT extract(epoch FROM pg_postmaster_start_time())::float8,
+			(SELECT extract(epoch FROM max(backend_start))::float8 FROM pg_stat_activity WHERE backend_type = 'checkpointer')`})
+}
+
+// activity counts those who wait for another one's write of the log apart from other waits for lightweight locks.
+const activity = `SELECT coalesce(state, 'disabled'), CASE WHEN coalesce(state, '') <> 'active' THEN ''
+	WHEN wait_event_type = 'LWLock' AND wait_event IN ('WALWrite', 'WALWriteLock') THEN 'LWLock:WALWrite'
+	ELSE coalesce(wait_event_type, 'none') END,
+	count(*)::float8, coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::float8
+	FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() GROUP BY 1, 2`
+
+func (p *Probe) read(ctx context.Context) error {
+	var batch pgx.Batch
+	batch.Queue(activity)
+	for _, r := range p.rows {
+		batch.Queue(r.sql)
+	}
+	withStatements := p.statements != "" && p.round%slowEvery == 0
+	p.round++
+	if withStatements {
+		batch.Queue("SELECT sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + ".pg_stat_statements(false)")
+		batch.Queue("SELECT queryid, sum(total_exec_time)::float8 / 1000, sum(calls)::float8 FROM " + p.statements + `.pg_stat_statements(false)
+			WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND queryid IS NOT NULL GROUP BY 1 ORDER BY 2 DESC LIMIT 10`)
+	}
+	res := p.conn.SendBatch(ctx, &batch)
+	err := p.results(res, withStatements)
+	return errors.Join(err, res.Close())
+}
+
+func (p *Probe) results(res pgx.BatchResults, withStatements bool) error {
+	if err := p.sessions(res); err != nil {
+		return err
+	}
+	for _, r := range p.rows {
+		if err := p.one(res, r.metrics, r.labels); err != nil {
+			return err
+		}
+	}
+	if !withStatements {
+		return nil
+	}
+	if err := p.one(res, []string{"plimsoll_pg_statements_seconds_total", "plimsoll_pg_statements_calls_total"}, p.base); err != nil {
+		return err
+	}
+	rows, err := res.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var seconds, calls float64
+		if err := rows.Scan(&id, &seconds, &calls); err != nil {
+			return err
+		}
+		ls := p.queries[id]
+		if ls == nil {
+			if len(p.queries) >= maxStatements {
+				continue
+			}
+			ls = p.with("queryid", fmt.Sprint(id))
+			p.queries[id] = ls
+		}
+		p.add("pg_stat_statements_seconds_total", ls, seconds)
+		p.add("pg_stat_statements_calls_total", ls, calls)
+	}
+	return rows.Err()
+}
+
+func (p *Probe) add(name string, ls []series.Label, v float64) {
+	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
+}
+
+// one reads a query's only row.
+func (p *Probe) one(res pgx.BatchResults, metrics []string, ls []series.Label) error {
+	for len(p.scan) < len(metrics) {
+		p.values = append(p.values, pgtype.Float8{})
+		p.scan = make([]any, len(p.values))
+		for i := range p.values {
+			p.scan[i] = &p.values[i]
+		}
+	}
+	if err := res.QueryRow().Scan(p.scan[:len(metrics)]...); err != nil {
+		return err
+	}
+	for i, m := range metrics {
+		if p.values[i].Valid {
+			p.add(m, ls, p.values[i].Float64)
+		}
+	}
+	return nil
+}
+
+// sessions reads the connected sessions and their wait events.
+func (p *Probe) sessions(res pgx.BatchResults) error {
+	rows, err := res.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for _, m := range []map[string]*count{p.states, p.waits} {
+		for _, c := range m {
+			c.n = 0
+		}
+	}
+	all, longest := 1.0, 0.0 // the probe itself
+	for rows.Next() {
+		var state, wait string
+		var n, age float64
+		if err := rows.Scan(&state, &wait, &n, &age); err != nil {
+			return err
+		}
+		all += n
+		longest = max(longest, age)
+		if c := p.states[state]; c != nil {
+			c.n += n
+		} else {
+			p.states[state] = &count{name: "pg_stat_activity_count", labels: p.with("state", state), n: n}
+		}
+		if wait != "" {
+			p.wait(wait).n += n
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, m := range []map[string]*count{p.states, p.waits} {
+		for _, c := range m {
+			p.add(c.name, c.labels, c.n)
+		}
+	}
+	p.add("plimsoll_pg_blocked_sessions", p.base, p.waits["Lock"].n)
+	p.add("plimsoll_pg_longest_transaction_seconds", p.base, longest)
+	p.add("plimsoll_pg_connections", p.base, all)
+	if usable := p.maxConns - p.reserved; usable > 0 {
+		p.add("plimsoll_pg_connections_used_ratio", p.base, all/usable)
+	}
+	p.add("pg_settings_max_connections", p.base, p.maxConns)
+	p.add("pg_settings_superuser_reserved_connections", p.base, p.reserved)
+	return nil
+}

@@ -1,0 +1,411 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/watch/series"
+)
+
+// memory is a Store in memory.
+type memory struct {
+	mu      sync.Mutex
+	batches []batch
+	fail    error
+}
+
+type batch struct {
+	t    time.Time
+	s    string
+	from string
+}
+
+func (m *memory) Append(t time.Time, s []series.Sample) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	m.batches = append(m.batches, batch{t: t, s: text(s)})
+	return nil
+}
+
+func (m *memory) AppendText(t time.Time, body []byte, _ string, extra map[string]string) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.batches = append(m.batches, batch{t: t, s: string(body), from: extra["instance"]})
+	return strings.Count(string(body), "\n"), m.fail
+}
+
+// with returns the times of the batches that contain part.
+func (m *memory) with(part string) (ts []time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range m.batches {
+		if strings.Contains(b.s, part) {
+			ts = append(ts, b.t)
+		}
+	}
+	return ts
+}
+
+// stub is a Probe made of a function.
+type stub struct {
+	name string
+	f    func(ctx context.Context, t time.Time) ([]series.Sample, error)
+}
+
+func (s stub) Name() string { return s.name }
+func (s stub) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
+	return s.f(ctx, t)
+}
+
+func sampleOf(name string, v float64) []series.Sample {
+	return []series.Sample{{Name: name, Labels: label("role", "target"), Value: v}}
+}
+
+// runFor runs r for d of the bubble's time and returns its error.
+func runFor(t *testing.T, r *Runner, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	return r.Run(ctx)
+}
+
+func TestRunnerTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		start := time.Now()
+		n := 0.0
+		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { n++; return sampleOf("a", n), nil }})
+		r.Add(stub{"slow", func(ctx context.Context, _ time.Time) ([]series.Sample, error) {
+			time.Sleep(300 * time.Millisecond)
+			return sampleOf("slow", 1), nil
+		}})
+		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a{", "slow{"} {
+			ts := db.with(name)
+			if len(ts) != 10 {
+				t.Fatalf("%s: %d samples, want 10", name, len(ts))
+			}
+			for i, at := range ts {
+				if want := start.Add(time.Duration(i) * time.Second); !at.Equal(want) {
+					t.Errorf("%s: sample %d at %v, want %v", name, i, at.Sub(start), want.Sub(start))
+				}
+			}
+		}
+		if v, at, ok := r.Last(`a{role="target"}`); !ok || v != 10 || !at.Equal(start.Add(9*time.Second)) {
+			t.Errorf("Last = %v, %v, %v", v, at.Sub(start), ok)
+		}
+		if _, _, ok := r.Last("a"); ok {
+			t.Error("Last without labels finds a series that has some")
+		}
+		for _, st := range r.Status() {
+			if st.Samples != 10 || st.Failures != 0 || st.Missed != 0 || st.LastErr != nil {
+				t.Errorf("status %+v", st)
+			}
+		}
+	})
+}
+
+func TestRunnerFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		n := 0
+		r.Add(stub{"half", func(context.Context, time.Time) ([]series.Sample, error) {
+			if n++; n > 3 {
+				return sampleOf("other", 1), errors.New("cpu: gone")
+			}
+			return append(sampleOf("cpu", 0.5), sampleOf("other", 1)...), nil
+		}})
+		r.Add(stub{"stuck", func(ctx context.Context, _ time.Time) ([]series.Sample, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		if err := runFor(t, r, 6500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		st := r.Status()
+		if st[0].Samples != 3 || st[0].Failures != 4 || st[0].LastErr == nil || st[0].LastErr.Error() != "probe half: cpu: gone" {
+			t.Errorf("half: %+v", st[0])
+		}
+		// A sample that is stuck ends at its deadline, one interval after its tick.
+		if st[1].Samples != 0 || st[1].Failures < 5 || !errors.Is(st[1].LastErr, context.DeadlineExceeded) || st[1].Longest != time.Second {
+			t.Errorf("stuck: %+v", st[1])
+		}
+		if got := len(db.with("other{")); got != 7 {
+			t.Errorf("what could be read was stored %d times, want 7", got)
+		}
+		if got := len(db.with(`plimsoll_probe_up{probe="half"} 0`)); got != 4 {
+			t.Errorf("down %d times, want 4", got)
+		}
+		if got := len(db.with(`plimsoll_probe_failures_total{probe="half"} 4`)); got != 1 {
+			t.Errorf("the fourth failure was stored %d times", got)
+		}
+		// The signal that is missing stops answering, the other one does not.
+		if _, _, ok := r.Last(`cpu{role="target"}`); !ok {
+			t.Error("cpu is forgotten at once")
+		}
+		time.Sleep(series.Lookback - 3*time.Second)
+		if _, _, ok := r.Last(`cpu{role="target"}`); ok {
+			t.Error("a signal that stopped still answers")
+		}
+		if _, _, ok := r.Last(`other{role="target"}`); !ok {
+			t.Error("the other signal does not answer")
+		}
+	})
+}
+
+func TestRunnerMissedTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		start := time.Now()
+		r.Add(stub{"late", func(context.Context, time.Time) ([]series.Sample, error) {
+			time.Sleep(2700 * time.Millisecond) // heeds no deadline
+			return sampleOf("late", 1), nil
+		}})
+		if err := runFor(t, r, 8*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		var got []time.Duration
+		for _, at := range db.with("late{") {
+			got = append(got, at.Sub(start))
+		}
+		if fmt.Sprint(got) != "[0s 3s 6s]" {
+			t.Errorf("samples at %v, want 0s 3s 6s: a late sample must not be followed by a burst", got)
+		}
+		if st := r.Status()[0]; st.Missed != 6 {
+			t.Errorf("missed %d, want 6", st.Missed)
+		}
+	})
+}
+
+func TestRunnerStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory{fail: errors.New("disk full")}
+		r := NewRunner(&db, time.Second)
+		r.Add(stub{"a", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("a", 1), nil }})
+		if err := runFor(t, r, 2500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if st := r.Status()[0]; st.Samples != 0 || st.Failures != 3 || !strings.Contains(st.LastErr.Error(), "disk full") {
+			t.Errorf("status %+v", st)
+		}
+		if _, _, ok := r.Last(`a{role="target"}`); ok {
+			t.Error("Last knows a value that the run does not hold")
+		}
+	})
+}
+
+// nothing is a Scraper whose target answers without a sample.
+type nothing struct{}
+
+func (nothing) Name() string                                   { return "nothing" }
+func (nothing) Labels() map[string]string                      { return map[string]string{"instance": "i"} }
+func (nothing) Scrape(context.Context) ([]byte, string, error) { return nil, "", nil }
+
+func TestRunnerEmptyScrape(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		r.AddScraper(nothing{})
+		if err := runFor(t, r, 500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if st := r.Status()[0]; st.Failures != 1 || !strings.Contains(st.LastErr.Error(), "no sample") {
+			t.Errorf("status %+v", st)
+		}
+		if len(db.with(`up{instance="i"} 0`)) != 1 {
+			t.Error("an empty answer is up")
+		}
+	})
+}
+
+func TestRunnerRefuses(t *testing.T) {
+	r := NewRunner(&memory{}, time.Second)
+	r.Add(stub{name: "a"})
+	r.Add(stub{name: "a"})
+	if err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("two probes of one name: %v", err)
+	}
+}
+
+// The whole way: this host, this process, a real endpoint, a real DB, and PromQL over it.
+func TestRunnerReal(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+		fmt.Fprint(w, "# TYPE posts_total counter\nposts_total{op=\"post\"} 5\n")
+	}))
+	defer srv.Close()
+	db, err := series.Create(filepath.Join(t.TempDir(), "series"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	h, err := NewHost(HostOptions{Roles: map[string][]int{"target": {0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	self, err := NewSelf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := NewScrape(srv.URL+"/metrics", map[string]string{"role": "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sc.Close()
+	r := NewRunner(db, 200*time.Millisecond)
+	r.Add(h)
+	r.Add(self)
+	r.AddScraper(sc)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	deadline := time.Now().Add(20 * time.Second)
+	for enough := false; !enough && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+		enough = true
+		for _, st := range r.Status() {
+			enough = enough && st.Samples >= 3
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range r.Status() {
+		if st.Samples < 3 || st.Failures > 0 {
+			t.Errorf("status %+v", st)
+		}
+	}
+	busy, _, ok := r.Last(`plimsoll_cpu_busy_ratio{role="target"}`)
+	if !ok || busy < 0 || busy > 1 {
+		t.Errorf("busy = %v, %v", busy, ok)
+	}
+	_, last, _ := db.Bounds()
+	for _, expr := range []string{
+		`plimsoll_cpu_busy_ratio{role="target"}`, `sum(node_cpu_seconds_total{mode="idle"})`, `node_netstat_Tcp_RetransSegs`,
+		`posts_total{role="app",instance=~"127.*"}`, `up == 1`, `plimsoll_generator_goroutines`, `plimsoll_probe_up{probe="host"} == 1`,
+	} {
+		res, err := db.Query(t.Context(), expr, last)
+		if err != nil || len(res) != 1 {
+			t.Errorf("%s: %v, %v", expr, res, err)
+		}
+	}
+}
+
+// BenchmarkSecond measures the work of all probes of this host in one second, storing included.
+func BenchmarkSecond(b *testing.B) {
+	db, err := series.Create(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	me := func() []int { return []int{os.Getpid()} }
+	roles := []Role{{"app", me}, {"db", me}}
+	host, err := NewHost(HostOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	self, err := NewSelf()
+	if err != nil {
+		b.Fatal(err)
+	}
+	all := []Probe{host, NewProcesses(roles), NewCgroups(roles), self}
+	if n, err := NewNIC("eth0"); err == nil {
+		all = append(all, n)
+	}
+	t, stored := time.Now(), 0
+	b.ReportAllocs()
+	for b.Loop() {
+		t = t.Add(time.Second)
+		stored = 0
+		for _, p := range all {
+			s, err := p.Sample(b.Context(), t)
+			if err != nil && p != Probe(host) { // it sees that no tick has passed
+				b.Fatal(err)
+			}
+			if err := db.Append(t, s); err != nil {
+				b.Fatal(err)
+			}
+			stored += len(s)
+		}
+	}
+	b.ReportMetric(float64(stored), "samples")
+}
+
+// flaky fails from the third sample to the sixth, and at the ninth.
+type flaky struct{ n int }
+
+func (f *flaky) Name() string { return "flaky" }
+func (f *flaky) Sample(context.Context, time.Time) ([]series.Sample, error) {
+	if f.n++; f.n >= 3 && f.n <= 6 || f.n == 9 {
+		return nil, fmt.Errorf("failure %d", f.n)
+	}
+	return nil, nil
+}
+
+func TestRunnerKeepsTheLongestGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		r := NewRunner(&memory{}, time.Second)
+		r.Add(&flaky{})
+		ctx, cancel := context.WithTimeout(t.Context(), 11500*time.Millisecond)
+		defer cancel()
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		g := r.Status()[0].Gap
+		if from, to := g.From.Sub(start), g.To.Sub(start); from != time.Second || to != 6*time.Second || g.Err == nil || !strings.Contains(g.Err.Error(), "failure 6") {
+			t.Errorf("gap from %v to %v: %v; want 1s to 6s, failure 6", from, to, g.Err)
+		}
+	})
+}
+
+// A probe that panics has failed in that second, and is reported; the next second it is sampled again, and the others
+// go on.
+func TestAProbeThatPanicsHasFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db memory
+		r := NewRunner(&db, time.Second)
+		var told []*boundary.Panic
+		r.OnPanic(func(p *boundary.Panic) { told = append(told, p) })
+		n := 0
+		r.Add(stub{"odd", func(context.Context, time.Time) ([]series.Sample, error) {
+			if n++; n == 3 {
+				panic("odd page")
+			}
+			return sampleOf("odd", 1), nil
+		}})
+		r.Add(stub{"well", func(context.Context, time.Time) ([]series.Sample, error) { return sampleOf("well", 1), nil }})
+		if err := runFor(t, r, 9500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || told[0].Where != "probe odd" || told[0].Value != "odd page" {
+			t.Errorf("told %v", told)
+		}
+		for _, st := range r.Status() {
+			want := map[string]int{"odd": 1, "well": 0}[st.Name]
+			if st.Failures != want || st.Samples != 10-want || (st.LastErr != nil) != (want > 0) {
+				t.Errorf("%+v", st)
+			}
+		}
+	})
+}

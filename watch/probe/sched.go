@@ -1,0 +1,119 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// schedstat reads /proc/schedstat: how long tasks ran on each core, and how long they waited in its run queue.
+type schedstat struct{ labels named }
+
+func (s *schedstat) parse(text []byte, k *sink) error {
+	s.labels.label = "cpu"
+	found := false
+	for l := lines(text); ; {
+		line, ok := l.next()
+		if !ok {
+			break
+		}
+		f := fields(line)
+		id, ok := bytes.CutPrefix(f.next(), []byte("cpu"))
+		if !ok {
+			continue
+		}
+		if n, err := number(id); err != nil || n > 1<<16 {
+			return fmt.Errorf("line %.60q: core number: %w", line, errNumber)
+		}
+		// Versions 14 to 17 have six columns of scheduler calls, then nanoseconds run and waited, and time slices.
+		var v [9]uint64
+		for i := range v {
+			var err error
+			if v[i], err = f.number(); err != nil {
+				return fmt.Errorf("line %.60q: %w", line, err)
+			}
+		}
+		ls := s.labels.get(id)
+		k.add("node_schedstat_running_seconds_total", ls, float64(v[6])/1e9)
+		k.add("node_schedstat_waiting_seconds_total", ls, float64(v[7])/1e9)
+		k.add("node_schedstat_timeslices_total", ls, float64(v[8]))
+		found = true
+	}
+	if !found {
+		return errors.New("no line of a core")
+	}
+	return nil
+}
+
+// parseSockstat6 reads /proc/net/sockstat6; sockets of both versions share everything but the count in use.
+func parseSockstat6(text []byte, k *sink) error {
+	for l := lines(text); ; {
+		line, ok := l.next()
+		if !ok {
+			return errAbsent
+		}
+		rest, ok := bytes.CutPrefix(line, []byte("TCP6: inuse "))
+		if !ok {
+			continue
+		}
+		return one(k, "node_sockstat_TCP6_inuse", fields(rest))
+	}
+}
+
+// conntrackWant are the columns of /proc/net/stat/nf_conntrack that show a full or broken table.
+var conntrackWant = map[string]string{
+	"found": "node_nf_conntrack_stat_found", "invalid": "node_nf_conntrack_stat_invalid",
+	"insert": "node_nf_conntrack_stat_insert", "insert_failed": "node_nf_conntrack_stat_insert_failed",
+	"drop": "node_nf_conntrack_stat_drop", "early_drop": "node_nf_conntrack_stat_early_drop",
+	"search_restart": "node_nf_conntrack_stat_search_restart",
+}
+
+// parseConntrack reads /proc/net/stat/nf_conntrack: a line of names, then one of hexadecimal numbers for each core.
+func parseConntrack(text []byte, k *sink) error {
+	l := lines(text)
+	header, _ := l.next()
+	var sum [32]uint64
+	rows := 0
+	for ; ; rows++ {
+		line, ok := l.next()
+		if !ok {
+			break
+		}
+		f := fields(line)
+		for i := range sum {
+			w := f.next()
+			if len(w) == 0 {
+				break
+			}
+			v, err := hex(w)
+			if err != nil {
+				return fmt.Errorf("line %d: %w", rows+2, err)
+			}
+			sum[i] += v
+		}
+	}
+	if rows == 0 {
+		return errors.New("no line of a core")
+	}
+	found := false
+	names := fields(header)
+	done := make([]string, 0, 8)
+	for i := range sum {
+		w := names.next()
+		name := conntrackWant[string(w)]
+		if name == "" {
+			continue
+		}
+		if slices.Contains(done, name) {
+			return fmt.Errorf("column %s is there twice", w)
+		}
+		done = append(done, name)
+		k.add(name, nil, float64(sum[i]))
+		found = true
+	}
+	if !found {
+		return errors.New("no known column")
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package probe
+
+import "plimsoll/watch/series"
+
+// sink collects the samples of one call in memory that is used again by the next.
+type sink struct{ s []series.Sample }
+
+func (k *sink) reset() { k.s = k.s[:0] }
+
+func (k *sink) add(name string, labels []series.Label, v float64) {
+	k.s = append(k.s, series.Sample{Name: name, Labels: labels, Value: v})
+}
+
+// label makes the label list of a series; callers keep it, so that a sample costs no allocation.
+func label(pairs ...string) []series.Label {
+	l := make([]series.Label, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		l = append(l, series.Label{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return l
+}
+
+// named keeps label lists by the value of their one label, such as a device.
+type named struct {
+	label string
+	lists map[string][]series.Label
+}
+
+func (n *named) get(value []byte) []series.Label {
+	l, ok := n.lists[string(value)]
+	if !ok {
+		if n.lists == nil {
+			n.lists = map[string][]series.Label{}
+		}
+		l = label(n.label, string(value))
+		n.lists[string(value)] = l
+	}
+	return l
+}

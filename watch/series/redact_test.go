@@ -1,0 +1,47 @@
+package series
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Labels of a page or a probe are stored without secrets, in values and names, and series that differed by them
+// stay two.
+func TestLabelsAreStoredWithoutSecrets(t *testing.T) {
+	db := create(t)
+	db.Redact(func(text string) string {
+		return strings.NewReplacer("geheim", "[redacted]", "secret", "[redacted]").Replace(text)
+	})
+	start := time.Now()
+	page := []byte("x{a=\"geheim\"} 1\nx{a=\"secret\"} 2\nx{a=\"good\"} 3\n{\"geheim_total\",b=\"my secret\"} 4\n{\"y\",\"secret\"=\"1\"} 5\n")
+	for n := range 3 {
+		at := start.Add(time.Duration(n) * time.Second)
+		if n, err := db.AppendText(at, page, "", map[string]string{"instance": "app-0"}); err != nil || n != 5 {
+			t.Fatalf("%d samples, %v", n, err)
+		}
+		if err := db.Append(at, []Sample{{Name: "z", Labels: []Label{{"q", "select 'geheim'"}}, Value: 6}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	points, err := db.Query(t.Context(), `{__name__=~".+"}`, start.Add(2*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range points {
+		delete(p.Labels, "instance")
+		got = append(got, fmt.Sprint(p.Labels, p.Value))
+	}
+	want := []string{
+		"map[__name__:[redacted]_total b:my [redacted]] 4", "map[__name__:x a:[redacted]] 1", "map[__name__:x a:[redacted] 2] 2", "map[__name__:x a:good] 3",
+		"map[[redacted] 2:1 __name__:y] 5", "map[__name__:z q:select '[redacted]'] 6",
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

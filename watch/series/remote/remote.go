@@ -1,0 +1,364 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+	"github.com/prometheus/prometheus/util/compression"
+)
+
+// Limits and times of a Sender. Their zero values in [Config] mean these.
+const (
+	// DefaultQueue is how many samples may wait to be sent; a sample takes about 40 bytes.
+	DefaultQueue = 200_000
+	// DefaultBatch is how many samples are sent at once.
+	DefaultBatch = 5_000
+	// DefaultDeadline is how long a batch is tried before it is given up.
+	DefaultDeadline = 30 * time.Second
+	// DefaultTimeout ends one request.
+	DefaultTimeout = 10 * time.Second
+
+	interval   = time.Second            // the age at which a batch that is not full is sent
+	firstPause = 250 * time.Millisecond // before a second try; doubled up to longPause
+	longPause  = 5 * time.Second
+	mostReply  = 256 // bytes of a server's reason that are kept
+)
+
+// Config configures a Sender.
+type Config struct {
+	URL string
+	// Authorization is the value of that header; empty for none.
+	Authorization string
+	// Labels are added to every series that does not have them already.
+	Labels map[string]string
+	// Client carries requests; nil for one of the Sender's own.
+	Client                   *http.Client
+	Queue, Batch             int
+	Deadline, Timeout, Pause time.Duration
+	// Failed is called, from the sending goroutine, when the first request of a row fails, and with nil when requests
+	// succeed again.
+	Failed func(error)
+}
+
+// Stats count samples.
+type Stats struct {
+	Sent, Lost uint64
+	Requests   uint64 // that were made
+	Retries    uint64 // that were made again
+	Err        error  // the last reason of a loss
+}
+
+type sample struct {
+	l  labels.Labels
+	ms int64
+	v  float64
+}
+
+// A Sender sends samples. Its methods are safe for concurrent use.
+type Sender struct {
+	c       Config
+	address string // that may be printed
+	client  *http.Client
+
+	mu     sync.Mutex
+	queue  []sample
+	stats  Stats
+	closed bool
+	wake   chan struct{}
+	done   chan struct{}
+	ctx    context.Context //nolint:containedctx // of the sending goroutine, ended by Close
+	end    context.CancelFunc
+
+	failing bool
+	request prompb.WriteRequest
+	series  map[labels.Labels]int
+}
+
+// Check returns an error for an invalid address: it must be http or https with a host, and without a user and
+// password.
+func Check(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return errors.New("the address of remote write is no URL")
+	case u.User != nil:
+		return errors.New("the address of remote write holds a user or password, which others could read; give credentials by environment or file")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("the address of remote write, %s, wants the form http://host:port/path", u.Redacted())
+	}
+	return nil
+}
+
+// printable leaves out parts that may be secret.
+func printable(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the address of remote write"
+	}
+	u.User, u.Fragment = nil, ""
+	if u.RawQuery != "" {
+		u.RawQuery = "..."
+	}
+	return u.String()
+}
+
+// New starts a Sender.
+func New(c Config) (*Sender, error) {
+	if err := Check(c.URL); err != nil {
+		return nil, err
+	}
+	c.Queue, c.Batch = cmp.Or(c.Queue, DefaultQueue), cmp.Or(c.Batch, DefaultBatch)
+	c.Deadline, c.Timeout, c.Pause = cmp.Or(c.Deadline, DefaultDeadline), cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Pause, firstPause)
+	s := &Sender{c: c, address: printable(c.URL), wake: make(chan struct{}, 1), done: make(chan struct{}), series: map[labels.Labels]int{}}
+	s.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.Client != nil {
+		s.client.Transport = c.Client.Transport
+	} else {
+		s.client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute}
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	go s.loop()
+	return s, nil
+}
+
+// Offer takes a batch into the queue, all or none. It fits series.DB.Tap.
+func (s *Sender) Offer(t time.Time, n int, samples iter.Seq2[labels.Labels, float64]) {
+	ms := t.UnixMilli()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.queue)+n > s.c.Queue {
+		s.lose(n, fmt.Errorf("the queue of %d samples was full", s.c.Queue))
+		return
+	}
+	for l, v := range samples {
+		s.queue = append(s.queue, sample{l, ms, v})
+	}
+	if len(s.queue) >= s.c.Batch {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// lose is called with the lock held.
+func (s *Sender) lose(n int, err error) {
+	s.stats.Lost += uint64(n)
+	if s.stats.Err == nil || !errors.Is(err, errEnd) {
+		s.stats.Err = err
+	}
+}
+
+// errEnd is less specific than any other reason.
+var errEnd = errors.New("not delivered before the end")
+
+// Stats returns the counts of samples sent and lost so far.
+func (s *Sender) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+// Close sends the queue, until ctx ends; the rest is then lost. It waits for the sending goroutine.
+func (s *Sender) Close(ctx context.Context) Stats {
+	s.mu.Lock()
+	already := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !already {
+		close(s.wake)
+	}
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		s.end() // ends the request and the pause under way
+		<-s.done
+	}
+	s.end()
+	s.client.CloseIdleConnections()
+	return s.Stats()
+}
+
+func (s *Sender) loop() {
+	defer close(s.done)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for open := true; open; {
+		select {
+		case _, open = <-s.wake:
+		case <-tick.C:
+		}
+		for {
+			batch := s.take()
+			if len(batch) == 0 {
+				break
+			}
+			s.deliver(batch)
+		}
+	}
+}
+
+// take removes up to a batch from the queue.
+func (s *Sender) take() []sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(len(s.queue), s.c.Batch)
+	batch := slices.Clone(s.queue[:n])
+	s.queue = s.queue[:copy(s.queue, s.queue[n:])]
+	return batch
+}
+
+// deliver tries until the batch is sent, refused, or too old.
+func (s *Sender) deliver(batch []sample) {
+	if s.ctx.Err() != nil {
+		s.over(len(batch), errEnd)
+		return
+	}
+	body, err := s.encode(batch)
+	if err != nil {
+		s.over(len(batch), fmt.Errorf("encoding: %w", err))
+		return
+	}
+	began := time.Now()
+	for pause := s.c.Pause; ; pause = min(2*pause, longPause) {
+		again, after, err := s.post(body)
+		if err == nil || !again {
+			s.over(len(batch), err)
+			return
+		}
+		s.tell(err)
+		after = max(after, pause)
+		if time.Since(began)+after > s.c.Deadline {
+			s.over(len(batch), fmt.Errorf("given up after %v: %w", time.Since(began).Round(time.Second), err))
+			return
+		}
+		select {
+		case <-time.After(after):
+		case <-s.ctx.Done():
+			s.over(len(batch), fmt.Errorf("%w: %w", errEnd, err))
+			return
+		}
+		s.mu.Lock()
+		s.stats.Retries++
+		s.mu.Unlock()
+	}
+}
+
+// over counts a batch as sent, or lost with the reason.
+func (s *Sender) over(n int, err error) {
+	s.tell(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.stats.Sent += uint64(n)
+		return
+	}
+	s.lose(n, err)
+}
+
+// tell calls Failed at a change between success and failure.
+func (s *Sender) tell(err error) {
+	if failing := err != nil; failing != s.failing {
+		s.failing = failing
+		if s.c.Failed != nil {
+			s.c.Failed(err)
+		}
+	}
+}
+
+// post makes one request. again reports whether another one may succeed, after the given time at
+// the earliest.
+func (s *Sender) post(body []byte) (again bool, after time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.c.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.c.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, 0, fmt.Errorf("%s: no request can be made", s.address)
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Encoding", "snappy")
+	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0") // the value for version 1.0 of the protocol
+	req.Header.Set("User-Agent", "plimsoll")
+	if s.c.Authorization != "" {
+		req.Header.Set("Authorization", s.c.Authorization)
+	}
+	s.mu.Lock()
+	s.stats.Requests++
+	s.mu.Unlock()
+	res, err := s.client.Do(req)
+	if err != nil {
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // without the address, which may hold a secret
+		}
+		if s.ctx.Err() != nil {
+			return false, 0, errEnd
+		}
+		return true, 0, fmt.Errorf("%s: %w", s.address, err)
+	}
+	defer res.Body.Close()
+	reason, _ := io.ReadAll(io.LimitReader(res.Body, mostReply))
+	if res.StatusCode/100 == 2 {
+		return false, 0, nil
+	}
+	err = fmt.Errorf("%s answered %s", s.address, res.Status)
+	if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(reason), "?")), " "); text != "" && !s.secret(text) {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	if sec, aerr := strconv.Atoi(res.Header.Get("Retry-After")); aerr == nil && sec > 0 {
+		after = time.Duration(min(sec, 3600)) * time.Second
+	}
+	return res.StatusCode == http.StatusTooManyRequests || res.StatusCode/100 == 5, after, err
+}
+
+// secret reports whether a server's answer repeats the credentials.
+func (s *Sender) secret(text string) bool {
+	_, value, _ := strings.Cut(s.c.Authorization, " ")
+	return value != "" && strings.Contains(text, value)
+}
+
+// encode groups a batch by series and returns the compressed message.
+func (s *Sender) encode(batch []sample) ([]byte, error) {
+	clear(s.series)
+	ts := s.request.Timeseries[:0]
+	for _, p := range batch {
+		i, ok := s.series[p.l]
+		if !ok {
+			i = len(ts)
+			s.series[p.l] = i
+			ts = append(ts, prompb.TimeSeries{Labels: s.labels(p.l)})
+		}
+		ts[i].Samples = append(ts[i].Samples, prompb.Sample{Timestamp: p.ms, Value: p.v})
+	}
+	s.request.Timeseries = ts
+	raw, err := s.request.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return compression.Encode(compression.Snappy, raw, compression.NewSyncEncodeBuffer())
+}
+
+// labels returns the labels of a series and those of all, in order.
+func (s *Sender) labels(l labels.Labels) []prompb.Label {
+	out := prompb.FromLabels(l, nil)
+	for n, v := range s.c.Labels {
+		if v != "" && !l.Has(n) {
+			out = append(out, prompb.Label{Name: n, Value: v})
+		}
+	}
+	slices.SortFunc(out, func(a, b prompb.Label) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
