@@ -13,8 +13,8 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0: {"internal/files", "internal/parallel", "internal/plain"},
-	1: {"internal/boundary", "judge/stats", "load/measure", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
+	0: {"internal/files", "internal/parallel", "internal/plain", "load/clock"},
+	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},
 	4: {"load/engine", "run/trial", "target", "run/store", "judge"},
