@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/run/record"
 	"plimsoll/target/lab"
 	"plimsoll/watch/series"
@@ -32,21 +33,21 @@ type crashWatch struct {
 	dep     supervised
 	crashes *lab.Crashes
 	w       *record.Writer
-	epoch   time.Time
+	clock   *clock.Clock
 	stop    context.CancelFunc
 	ended   chan struct{}
 	err     error // of the writer
 }
 
 // watchCrashes begins to follow the programs of a deployment whose driver supervises them; nil for others, which
-// probes watch. The caller calls end.
-func watchCrashes(deployed any, w *record.Writer, epoch time.Time) *crashWatch {
+// probes watch. It looks in real time, and its findings have the time of the run's clock. The caller calls end.
+func watchCrashes(deployed any, w *record.Writer, run *clock.Clock) *crashWatch {
 	dep, ok := deployed.(supervised)
 	if !ok {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &crashWatch{dep: dep, crashes: lab.FollowCrashes(dep.Watched()), w: w, epoch: epoch, stop: cancel, ended: make(chan struct{})}
+	c := &crashWatch{dep: dep, crashes: lab.FollowCrashes(dep.Watched()), w: w, clock: run, stop: cancel, ended: make(chan struct{})}
 	go func() { // end waits for it
 		defer close(c.ended)
 		t := time.NewTicker(crashEvery)
@@ -67,7 +68,7 @@ func watchCrashes(deployed any, w *record.Writer, epoch time.Time) *crashWatch {
 func (c *crashWatch) look(last bool) {
 	for _, x := range c.crashes.Look(time.Now(), last) {
 		x.Line = c.dep.Hide(x.Line)
-		if err := c.w.Event(record.Event{At: x.At.Sub(c.epoch), Kind: "crash", Rule: x.Role, Text: x.String()}); err != nil && c.err == nil {
+		if err := c.w.Event(record.Event{At: c.clock.Of(x.At), Kind: "crash", Rule: x.Role, Text: x.String()}); err != nil && c.err == nil {
 			c.err = err
 		}
 	}
@@ -90,7 +91,7 @@ func (c *crashWatch) end(phases []record.Phase) (out []record.Finding, err error
 			break
 		}
 		x.Line = c.dep.Hide(x.Line)
-		at := x.At.Sub(c.epoch)
+		at := c.clock.Of(x.At)
 		out = append(out, record.Finding{Gate: record.CrashGate, Level: record.Red, Value: at.Seconds(), Unit: "s",
 			Text: fmt.Sprintf("the target did not stay up: %s; seen at %s", x, whenIn(phases, at))})
 	}

@@ -22,7 +22,8 @@ const (
 	diskStale = 30 * time.Second
 )
 
-// A diskWatch knows how much disk the files of a target take, and since when.
+// A diskWatch knows how much disk the files of a target take, and since when. It looks in real time: the files are
+// there while the target stands still, too.
 type diskWatch struct {
 	dir   string
 	limit plan.DiskLimit

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/trial"
@@ -120,7 +121,7 @@ type pushing struct {
 	sender *remote.Sender
 	w      *record.Writer
 	prog   *Reporter
-	epoch  time.Time
+	clock  *clock.Clock
 }
 
 // closePush is how long a run's end waits for the rest of its samples to be sent.
@@ -128,12 +129,12 @@ const closePush = 5 * time.Second
 
 // publish makes a run's series known outside until the function that it returns is called, before the series are
 // closed.
-func (s *Session) publish(db *series.DB, w *record.Writer, epoch time.Time) (end func(*trial.Outcome), err error) {
+func (s *Session) publish(db *series.DB, w *record.Writer, run *clock.Clock) (end func(*trial.Outcome), err error) {
 	o := s.Out
 	if o == nil {
 		return func(*trial.Outcome) {}, nil
 	}
-	p := &pushing{w: w, prog: s.Progress, epoch: epoch}
+	p := &pushing{w: w, prog: s.Progress, clock: run}
 	if o.Push != "" {
 		m := w.Manifest()
 		p.sender, err = remote.New(remote.Config{URL: o.Push, Authorization: o.auth, Failed: p.failed,
@@ -157,7 +158,7 @@ func (p *pushing) failed(err error) {
 	if err != nil {
 		text, kind = "remote write failed: "+err.Error(), "error"
 	}
-	_ = p.w.Event(record.Event{At: time.Since(p.epoch), Kind: kind, Text: text})
+	_ = p.w.Event(record.Event{At: p.clock.Now(), Kind: kind, Text: text})
 	p.prog.Say("plimsoll: %s", text)
 }
 
@@ -174,11 +175,11 @@ func (p *pushing) close(out *trial.Outcome) {
 		text += "; last because: " + st.Err.Error()
 		f := record.Finding{Gate: "remote write", Level: record.Amber, Value: float64(st.Lost), Text: text + " (the run's own series are complete)"}
 		out.Validity.Add(f)
-		_ = p.w.Event(record.Event{At: time.Since(p.epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Text: f.Text})
+		_ = p.w.Event(record.Event{At: p.clock.Now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Text: f.Text})
 		p.prog.Say("plimsoll: remote write: %s", f.Text)
 		return
 	}
-	_ = p.w.Event(record.Event{At: time.Since(p.epoch), Kind: "note", Text: "remote write: " + text})
+	_ = p.w.Event(record.Event{At: p.clock.Now(), Kind: "note", Text: "remote write: " + text})
 }
 
 // ServeStored answers the Prometheus HTTP API over stored series, which stay open, until stop is called. name is the

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/run/trial"
@@ -37,7 +38,7 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 		s, ok := samples[key]
 		return s.v, now.Add(-s.age), ok
 	}
-	h := newHealth(last, []int{1, 2}, true)
+	h := newHealth(last, clock.New(now), []int{1, 2}, true)
 	h.ports = 2000
 	h.headroom = func(users int, ops float64) float64 { return float64(users)/1000 + ops/10_000 }
 	got := h.Health(300, 1000)
@@ -90,14 +91,14 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 			t.Errorf("with wires, sample %d: %+v, want 10 %%", i, rd)
 		}
 	}
-	shared := newHealth(last, nil, true).Health(1, 1)
+	shared := newHealth(last, clock.New(now), nil, true).Health(1, 1)
 	if rd := shared["core"]; !strings.Contains(rd.Why, "share their cores") {
 		t.Errorf("a shared core: %+v", rd)
 	}
 	if rd := shared["headroom"]; !strings.Contains(rd.Why, "not calibrated") {
 		t.Errorf("no calibration: %+v", rd)
 	}
-	if rd := newHealth(last, nil, false).Health(1, 1)["core"]; rd.Value != 99 {
+	if rd := newHealth(last, clock.New(now), nil, false).Health(1, 1)["core"]; rd.Value != 99 {
 		t.Errorf("a host of its own: %+v", rd)
 	}
 }
@@ -123,7 +124,7 @@ func TestFewFilesOfASmallContainer(t *testing.T) {
 			gate = g
 		}
 	}
-	h := newHealth(s.last, nil, true)
+	h := newHealth(s.last, clock.New(s.now), nil, true)
 	step := func(open float64) (float64, string) {
 		s.now, s.values["plimsoll_generator_open_fds"] = s.now.Add(time.Second), open
 		rd := h.Health(1, 1)["fds_free"]
@@ -158,7 +159,7 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 		`plimsoll_cpu_steal_ratio{role="generator"}`: 0, `plimsoll_cpu_steal_ratio{role="target"}`: 0.01,
 		`plimsoll_cpu_busy_ratio{role="target"}`: 0.5, `plimsoll_process_cpu_ratio{role="app"}`: 0.4,
 	}}
-	h := newHealth(s.last, []int{1}, true)
+	h := newHealth(s.last, clock.New(s.now), []int{1}, true)
 	h.targets, h.roles = 1, []string{"app"}
 	read := func(n int) (last map[string]trial.Reading) {
 		for range n {
@@ -186,7 +187,7 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 	}
 	const far = `plimsoll_cpu_steal_ratio{instance="app-0",role="app"}`
 	s.values[far] = 0.2
-	h = newHealth(s.last, nil, false)
+	h = newHealth(s.last, clock.New(s.now), nil, false)
 	if rd := h.Health(1, 1)["target_steal"]; rd.Inapplicable || !strings.Contains(rd.Why, "probe of kind agent") {
 		t.Errorf("a host that nobody sees: %+v", rd)
 	}
@@ -194,7 +195,7 @@ func TestStealOfTheTargetIsSeen(t *testing.T) {
 	if rd := read(othersOver)["target_steal"]; rd.Value < 19.9 || rd.Value > 20.1 {
 		t.Errorf("another host: %+v", rd)
 	}
-	if rd := newHealth(s.last, nil, true).Health(1, 1)["target_steal"]; !rd.Inapplicable {
+	if rd := newHealth(s.last, clock.New(s.now), nil, true).Health(1, 1)["target_steal"]; !rd.Inapplicable {
 		t.Errorf("shared cores: %+v", rd)
 	}
 	if !record.Foreign("target_steal") {

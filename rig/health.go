@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/fleet"
 	"plimsoll/run/trial"
 	"plimsoll/target/lab"
@@ -19,6 +20,8 @@ const fresh = 3 * time.Second
 // health reads the gates of the generator's health from the probes.
 type health struct {
 	last func(key string) (v float64, at time.Time, ok bool)
+	// clock is the run's, whose dates the samples have.
+	clock *clock.Clock
 	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may use all and the
 	// target is elsewhere, "" when both use the same.
 	role  string
@@ -61,8 +64,8 @@ type health struct {
 	throttledAt     time.Time
 }
 
-func newHealth(last func(string) (float64, time.Time, bool), placed []int, sharedHost bool) *health {
-	h := &health{last: last, cores: len(placed)}
+func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, placed []int, sharedHost bool) *health {
+	h := &health{last: last, clock: c, cores: len(placed)}
 	switch {
 	case len(placed) > 0:
 		h.role = "generator"
@@ -81,6 +84,9 @@ func newHealth(last func(string) (float64, time.Time, bool), placed []int, share
 	return h
 }
 
+// age returns how much time of a run has passed since a date of its clock.
+func age(c *clock.Clock, date time.Time) time.Duration { return c.Now() - date.Sub(c.Epoch()) }
+
 // read returns a sample times scale.
 func (h *health) read(key string, scale float64) trial.Reading {
 	v, at, ok := h.last(key)
@@ -88,7 +94,7 @@ func (h *health) read(key string, scale float64) trial.Reading {
 	switch {
 	case !ok:
 		return trial.Reading{Why: "there is no sample of " + name}
-	case time.Since(at) > fresh:
+	case age(h.clock, at) > fresh:
 		return trial.Reading{Why: fmt.Sprintf("the last sample of %s is older than %v", name, fresh)}
 	}
 	return trial.Reading{Value: v * scale}
@@ -330,7 +336,7 @@ func (h *health) sampled(metric string) (newest time.Time) {
 func (h *health) throttling() trial.Reading {
 	v, at, ok := h.last(`container_cpu_cfs_throttled_seconds_total{role="self"}`)
 	switch {
-	case !ok || time.Since(at) > fresh:
+	case !ok || age(h.clock, at) > fresh:
 		return trial.Reading{Why: "no CPU quota holds for this process, or its counters are not seen"}
 	case h.throttledAt.IsZero():
 		h.throttled, h.throttledAt = v, at

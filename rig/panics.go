@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/run/record"
 )
 
@@ -54,7 +54,7 @@ func (c *Panics) Report(w io.Writer, p *boundary.Panic) {
 type runPanics struct {
 	all   *Panics
 	w     *record.Writer
-	epoch time.Time
+	clock *clock.Clock
 
 	mu    sync.Mutex
 	n     int
@@ -77,7 +77,7 @@ func (r *runPanics) note(who string, p *boundary.Panic) {
 	if who != "" {
 		who += ": "
 	}
-	_ = r.w.Event(record.Event{At: time.Since(r.epoch), Kind: "panic", Rule: record.PanicGate, Text: who + p.Error() + "\n" + p.Stack})
+	_ = r.w.Event(record.Event{At: r.clock.Now(), Kind: "panic", Rule: record.PanicGate, Text: who + p.Error() + "\n" + p.Stack})
 }
 
 // env is the handler for the environment that the users of a run share.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/target"
@@ -81,7 +82,7 @@ func TestPlanProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	runner, closeProbes, err := s.probes(sys, store)
+	runner, closeProbes, err := s.probes(sys, store, clock.New(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestClockAndCPUOfAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sig := &signals{health: newHealth(r.Last, nil, false), runner: r}
+		sig := &signals{health: newHealth(r.Last, clock.New(time.Now()), nil, false), runner: r}
 		if busy, total, err := sig.Busy("db-standby"); err != nil || busy != 30 || total != 100 {
 			t.Errorf("CPU of the role: %v of %v, %v", busy, total, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/engine/calibration"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
@@ -193,7 +194,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
-		m.Clock = clock(seen.stamps)
+		m.Clock = clockText(seen.stamps)
 		m.Connections, m.Answers = connections(seen.stamps), seen.answers
 	}))
 	why := out.Interrupted
@@ -222,13 +223,13 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clock(wire.Clocks{}), Processes: processes,
+		Clock: clockText(wire.Clocks{}), Processes: processes,
 	}, err
 }
 
-// clock describes in the manifest which clocks stamped the instants of a run, and how often each did
+// clockText describes in the manifest which clocks stamped the instants of a run, and how often each did
 // (docs/time.md).
-func clock(n wire.Clocks) string {
+func clockText(n wire.Clocks) string {
 	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
 	if total := n.Kernel + n.Process; total > 0 {
 		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
@@ -257,12 +258,14 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.Redact(s.Secrets.Label)
-	unpublish, err := s.publish(db, w, epoch)
+	run := clock.New(epoch)
+	unpublish, err := s.publish(db, w, run)
 	if err != nil {
 		return out, seen, err
 	}
 	defer func() { unpublish(&out) }()
-	runner, closeProbes, err := s.probes(sys, db)
+	var turns *probe.Turns // all time is the run's
+	runner, closeProbes, err := s.probes(sys, db, run, turns)
 	if err != nil {
 		return out, seen, err
 	}
@@ -275,7 +278,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		cores["app"], cores["target"] = s.targets, s.targets
 	}
 	arrivals, _ := s.arrivals(sys.mix)
-	h := newHealth(runner.Last, s.generator, s.Plan.Target.OwnHost())
+	h := newHealth(runner.Last, run, s.generator, s.Plan.Target.OwnHost())
 	if len(s.targets) > 0 {
 		h.targets = len(s.targets)
 		if sys.placement != nil && sys.placement.net != nil {
@@ -300,18 +303,18 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 			return share
 		}
 	}
-	sig, err := newSignals(cores, h, db, runner)
+	sig, err := newSignals(cores, h, turns, db, runner)
 	if err != nil {
 		return out, seen, err
 	}
 	defer sig.close()
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-	panics := &runPanics{all: s.Panics, w: w, epoch: epoch}
+	panics := &runPanics{all: s.Panics, w: w, clock: run}
 	env := sys.env(s.Plan, sys.Deployment.URL())
 	env.Panicked = panics.env
 	runner.OnPanic(panics.env)
 	env.Registry, env.Log = reg, func(format string, args ...any) {
-		_ = w.Event(record.Event{At: time.Since(epoch), Kind: "error", Text: fmt.Sprintf(format, args...)})
+		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
 	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
 	if err != nil {
@@ -331,11 +334,11 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	before := driver.stamps()
 	cut, _ := driver.refused()
-	crashes := watchCrashes(sys.Deployment, w, epoch)
+	crashes := watchCrashes(sys.Deployment, w, run)
 	out, err = trial.Run(ctx, spec)
 	told, terr := s.told(ctx, sys, env, w, db, epoch)
 	crashed, cerr := crashes.end(out.Phases)
-	restarted := restarts(context.WithoutCancel(ctx), db, epoch, time.Since(epoch))
+	restarted := restarts(context.WithoutCancel(ctx), db, epoch, run.Now())
 	told = slices.Concat(told, crashed, restarted, panics.findings())
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
@@ -347,7 +350,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
-		err = errors.Join(err, w.Event(record.Event{At: time.Since(epoch), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
+		err = errors.Join(err, w.Event(record.Event{At: run.Now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
 	}
 	return out, seen, err
 }
@@ -394,9 +397,11 @@ func (s *Session) length(pt RunPart) time.Duration {
 }
 
 // probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
-// second.
-func (s *Session) probes(sys *System, db *series.DB) (*probe.Runner, func(), error) {
+// second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's.
+func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock,
+	turns *probe.Turns) (*probe.Runner, func(), error) {
 	runner := probe.NewRunner(db, time.Second)
+	runner.UseClock(run)
 	var closers []func() error
 	closeAll := func() {
 		for _, c := range closers {
@@ -410,7 +415,7 @@ func (s *Session) probes(sys *System, db *series.DB) (*probe.Runner, func(), err
 	if len(s.targets) > 0 { // a target elsewhere has none here
 		roles["target"] = s.targets
 	}
-	host, err := probe.NewHost(probe.HostOptions{Roles: roles})
+	host, err := probe.NewHost(probe.HostOptions{Roles: roles, Turns: turns})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -426,6 +431,7 @@ func (s *Session) probes(sys *System, db *series.DB) (*probe.Runner, func(), err
 		closeAll()
 		return nil, nil, err
 	}
+	self.UseTurns(turns)
 	runner.Add(self)
 	for i, url := range sys.metricsURLs() {
 		sc, err := probe.NewScrape(url, map[string]string{"role": "app", "instance": fmt.Sprint("app-", i)})

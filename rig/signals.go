@@ -11,33 +11,31 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"plimsoll/run/trial"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/series"
 )
 
-// signals answers a trial's questions about hosts and series.
+// signals answers a trial's questions about hosts and series, in the time of the run's clock.
 type signals struct {
 	*health
 	cores  map[string][]int // of the roles that have cores of their own on this host
 	stat   *os.File
+	turns  *probe.Turns // of the run; nil: all time is its own
 	db     *series.DB
 	runner *probe.Runner
-	began  time.Time
-	base   time.Time // the wall clock at that instant
+	began  time.Duration // of the run's clock
 }
 
 // newSignals opens /proc/stat for the roles. A role without cores is not known, except "generator", which then is
-// this process.
-func newSignals(cores map[string][]int, h *health, db *series.DB, runner *probe.Runner) (*signals, error) {
+// this process. CPU times are those of the run's turns; nil: all time is its own.
+func newSignals(cores map[string][]int, h *health, turns *probe.Turns, db *series.DB,
+	runner *probe.Runner) (*signals, error) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	return &signals{health: h, cores: cores, stat: f, db: db, runner: runner, began: began, base: began.Round(0)}, nil
+	return &signals{health: h, cores: cores, stat: f, turns: turns, db: db, runner: runner, began: h.clock.Now()}, nil
 }
 
 func (s *signals) close() { _ = s.stat.Close() }
@@ -50,6 +48,9 @@ func (s *signals) Busy(role string) (busy, total float64, err error) {
 			return s.self()
 		}
 		return s.remote(role)
+	}
+	if s.turns != nil {
+		return s.turns.Cores(cores)
 	}
 	buf := make([]byte, 16<<10)
 	n, err := s.stat.ReadAt(buf, 0)
@@ -73,7 +74,7 @@ func (s *signals) remote(role string) (busy, total float64, err error) {
 		for range 3 {
 			b, at, ok1 := s.last("plimsoll_agent_cpu_busy_seconds_total" + of)
 			all, then, ok2 := s.last("plimsoll_agent_cpu_seconds_total" + of)
-			if !ok1 || !ok2 || time.Since(at) > fresh {
+			if !ok1 || !ok2 || age(s.clock, at) > fresh {
 				return 0, 0, fmt.Errorf("%s has reported no CPU time for more than %v", st.Name, fresh)
 			}
 			if ok = at.Equal(then); ok {
@@ -93,11 +94,11 @@ func (s *signals) remote(role string) (busy, total float64, err error) {
 
 // self is the CPU time of this process, and of the agents that it leads, against all the cores that it may use.
 func (s *signals) self() (busy, total float64, err error) {
-	var ru unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
+	used, err := s.turns.SelfCPU()
+	if err != nil {
 		return 0, 0, err
 	}
-	busy = float64(ru.Utime.Nano()+ru.Stime.Nano()) / 1e9
+	busy = used.Seconds()
 	if s.agents > 0 {
 		r := s.users("plimsoll_generator_cpu_seconds_total", 1, sum)
 		if r.Why != "" {
@@ -105,7 +106,7 @@ func (s *signals) self() (busy, total float64, err error) {
 		}
 		busy += r.Value
 	}
-	return busy, time.Since(s.began).Seconds() * float64(runtime.GOMAXPROCS(0)), nil
+	return busy, (s.clock.Now() - s.began).Seconds() * float64(runtime.GOMAXPROCS(0)), nil
 }
 
 // coreTimes adds up the lines of /proc/stat of some cores, in seconds (a tick is 10 ms, as in all Linux ABIs of our
@@ -139,10 +140,10 @@ func coreTimes(stat []byte, cores []int) (busy, total float64, err error) {
 	return busy, total, nil
 }
 
-// Query evaluates a PromQL expression that has one value, at present. The times of the run's series go on evenly from
-// its beginning, so a change of the wall clock must not make it query before or after all of them.
+// Query evaluates a PromQL expression that has one value, at present. The dates of the run's series are those of its
+// clock, so a change of the wall clock must not make it query before or after all of them.
 func (s *signals) Query(ctx context.Context, expr string) (float64, bool, error) {
-	res, err := s.db.Query(ctx, expr, s.base.Add(time.Since(s.began)))
+	res, err := s.db.Query(ctx, expr, s.clock.Date(s.clock.Now()))
 	if err != nil {
 		return 0, false, err
 	}
@@ -155,7 +156,8 @@ func (s *signals) Query(ctx context.Context, expr string) (float64, bool, error)
 	return 0, false, fmt.Errorf("promql %q has %d values, want one; aggregate it", expr, len(res))
 }
 
-// Failing returns the probes that have no data at present, and the longest gap of the others.
+// Failing returns the probes that have no data at present, and the longest gap of the others, by dates of the run's
+// clock.
 func (s *signals) Failing() map[string]trial.Failure {
 	out := map[string]trial.Failure{}
 	for _, st := range s.runner.Status() {
@@ -165,8 +167,8 @@ func (s *signals) Failing() map[string]trial.Failure {
 			if err == nil {
 				err = errors.New("it never answered")
 			}
-			out[st.Name] = trial.Failure{Since: s.began, Why: err.Error()}
-		case time.Since(st.LastOK) > 2*time.Second:
+			out[st.Name] = trial.Failure{Since: s.clock.Date(s.began), Why: err.Error()}
+		case age(s.clock, st.LastOK) > 2*time.Second:
 			why := "no complete sample since"
 			if st.LastErr != nil {
 				why = st.LastErr.Error()

@@ -33,7 +33,8 @@ var modeNames = [cpuModes]string{"user", "nice", "system", "idle", "iowait", "ir
 type core struct {
 	id     int
 	labels [cpuModes][]series.Label
-	now    [cpuModes]uint64
+	raw    [cpuModes]uint64 // as last read
+	now    [cpuModes]uint64 // the part of raw that is the run's
 	last   [cpuModes]uint64
 	known  int    // columns the kernel has; steal is absent before 2.6.11
 	seen   uint64 // generation in which the line was last there
@@ -73,6 +74,8 @@ type cpuStat struct {
 	roles   []role
 	gen     uint64
 	elapsed time.Duration // since the last call of parse, by the caller's clock
+
+	switches, forks struct{ own, raw uint64 }
 }
 
 // newCPUStat checks the roles. The role "host" is always there and means all cores.
@@ -99,39 +102,8 @@ func newCPUStat(roles map[string][]int) (*cpuStat, error) {
 // time between the calls.
 func (c *cpuStat) parse(text []byte, k *sink) error {
 	c.gen++
-	var errs []error
-	any := false
-	for l := lines(text); ; {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
-		f := fields(line)
-		key := f.next()
-		name := ""
-		switch {
-		case bytes.HasPrefix(key, []byte("cpu")) && len(key) > 3:
-			if err := c.line(key[3:], f, k); err != nil {
-				errs = append(errs, fmt.Errorf("line %.60q: %w", line, err))
-				continue
-			}
-			any = true
-		case string(key) == "ctxt":
-			name = "node_context_switches_total"
-		case string(key) == "processes":
-			name = "node_forks_total"
-		case string(key) == "procs_running":
-			name = "node_procs_running"
-		case string(key) == "procs_blocked":
-			name = "node_procs_blocked"
-		}
-		if name == "" {
-			continue
-		}
-		if err := one(k, name, f); err != nil {
-			errs = append(errs, err)
-		}
-	}
+	any, err := c.scan(text, k, sampled)
+	errs := []error{err}
 	if !any {
 		errs = append(errs, errors.New("no line of a core"))
 	}
@@ -149,6 +121,61 @@ func (c *cpuStat) parse(text []byte, k *sink) error {
 	return errors.Join(errs...)
 }
 
+// skip leaves the growth in a gap out.
+func (c *cpuStat) skip(end, begin []byte) error {
+	return skipping(end, begin, func(text []byte, how reading) error {
+		_, err := c.scan(text, nil, how)
+		return err
+	})
+}
+
+// scan reads the lines of the text, and reports whether there is one of a core. k may be nil unless samples are wanted.
+func (c *cpuStat) scan(text []byte, k *sink, how reading) (any bool, err error) {
+	var errs []error
+	for l := lines(text); ; {
+		line, ok := l.next()
+		if !ok {
+			break
+		}
+		f := fields(line)
+		key := f.next()
+		var err error
+		switch {
+		case bytes.HasPrefix(key, []byte("cpu")) && len(key) > 3:
+			if err = c.line(key[3:], f, k, how); err != nil {
+				err = fmt.Errorf("line %.60q: %w", line, err)
+			} else {
+				any = true
+			}
+		case string(key) == "ctxt":
+			err = total(&c.switches.own, &c.switches.raw, "node_context_switches_total", f, k, how)
+		case string(key) == "processes":
+			err = total(&c.forks.own, &c.forks.raw, "node_forks_total", f, k, how)
+		case how != sampled:
+		case string(key) == "procs_running":
+			err = one(k, "node_procs_running", f)
+		case string(key) == "procs_blocked":
+			err = one(k, "node_procs_blocked", f)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return any, errors.Join(errs...)
+}
+
+// total counts a line's only number.
+func total(own, raw *uint64, name string, f fields, k *sink, how reading) error {
+	v, err := f.number()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if how.count(own, raw, v); how == sampled {
+		k.add(name, nil, float64(*own))
+	}
+	return nil
+}
+
 // one emits a line's only number.
 func one(k *sink, name string, f fields) error {
 	v, err := f.number()
@@ -159,7 +186,7 @@ func one(k *sink, name string, f fields) error {
 	return nil
 }
 
-func (c *cpuStat) line(id []byte, f fields, k *sink) error {
+func (c *cpuStat) line(id []byte, f fields, k *sink, how reading) error {
 	n, err := number(id)
 	if err != nil || n > 1<<16 {
 		return fmt.Errorf("core number: %w", errNumber)
@@ -180,12 +207,17 @@ func (c *cpuStat) line(id []byte, f fields, k *sink) error {
 		if len(w) == 0 {
 			break
 		}
-		if e.now[e.known], err = number(w); err != nil {
+		v, err := number(w)
+		if err != nil {
 			return err
 		}
+		how.count(&e.now[e.known], &e.raw[e.known], v)
 	}
 	if e.known <= cpuIdle {
 		return fmt.Errorf("%d columns, want at least %d", e.known, cpuIdle+1)
+	}
+	if how != sampled {
+		return nil
 	}
 	e.seen = c.gen
 	for m := range e.known {

@@ -21,6 +21,8 @@ type disks struct {
 // disk is the state of one device.
 type disk struct {
 	skip bool
+	raw  [len(diskColumns)]uint64 // as last read
+	now  [len(diskColumns)]uint64 // the part of raw that is the run's
 	last [len(diskColumns)]uint64
 	seen bool // last is filled
 }
@@ -42,7 +44,18 @@ var diskColumns = [...]struct {
 	{"node_disk_io_time_weighted_seconds_total", 1e-3},
 }
 
-func (d *disks) parse(text []byte, k *sink) error {
+func (d *disks) parse(text []byte, k *sink) error { return d.scan(text, k, sampled) }
+
+// skip leaves the growth in a gap out.
+func (d *disks) skip(end, begin []byte) error {
+	return skipping(end, begin, func(text []byte, how reading) error { return d.scan(text, nil, how) })
+}
+
+// inFlight is the column of operations under way, which is no counter.
+const inFlight = 8
+
+// scan reads the text. k may be nil unless samples are wanted.
+func (d *disks) scan(text []byte, k *sink, how reading) error {
 	if d.known == nil {
 		d.known = map[string]*disk{}
 		d.labels.label = "device"
@@ -65,28 +78,33 @@ func (d *disks) parse(text []byte, k *sink) error {
 			continue
 		}
 		ls := d.labels.get(dev)
-		var now [len(diskColumns)]uint64
 		for i, c := range diskColumns {
 			v, err := f.number()
 			if err != nil {
 				return fmt.Errorf("line %.60q: %w", line, err)
 			}
-			if now[i] = v; c.name != "" {
-				k.add(c.name, ls, float64(v)*c.scale)
+			if how.count(&x.now[i], &x.raw[i], v); i == inFlight {
+				x.now[i] = v
+			}
+			if how == sampled && c.name != "" {
+				k.add(c.name, ls, float64(x.now[i])*c.scale)
 			}
 		}
-		if x.seen && d.elapsed > 0 {
-			x.rates(now, d.elapsed, ls, k)
+		if how != sampled {
+			continue
 		}
-		x.last, x.seen = now, true
+		if x.seen && d.elapsed > 0 {
+			x.rates(d.elapsed, ls, k)
+		}
+		x.last, x.seen = x.now, true
 	}
 }
 
 // rates emits the await, %util and aqu-sz of iostat. The kernel's times of a device are 32-bit milliseconds on some
 // architectures; a counter that steps back counts as unchanged.
-func (x *disk) rates(now [len(diskColumns)]uint64, elapsed time.Duration, ls []series.Label, k *sink) {
+func (x *disk) rates(elapsed time.Duration, ls []series.Label, k *sink) {
 	const reads, readTime, writes, writeTime, busy, weighted = 0, 3, 4, 7, 9, 10
-	d := func(i int) float64 { return float64(since(now[i], x.last[i])) }
+	d := func(i int) float64 { return float64(since(x.now[i], x.last[i])) }
 	if n := d(reads) + d(writes); n > 0 {
 		k.add("plimsoll_disk_await_seconds", ls, (d(readTime)+d(writeTime))/n/1e3)
 	}

@@ -10,6 +10,9 @@
 // watching itself); and over HTTP: [Scrape] (metrics), [Pprof] (profiles of a Go server) and [Nginx].
 // Databases have subpackages of their own. docs/probes.md lists all metrics and the cost of each.
 //
+// Of runs that take turns on one host, each has a [Turns]: its counters grow during its own turns only, and its [Runner]
+// follows its clock.
+//
 // [Fingerprint] describes a host once, as a [Host], for a run's manifest.
 //
 // # Names

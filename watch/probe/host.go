@@ -24,6 +24,9 @@ type HostOptions struct {
 	// Cgroups gives the cgroup directory of a role, whose cpu.stat counts throttling. The program's
 	// own cgroup is watched as role "self" if it has a quota's counters.
 	Cgroups map[string]string
+	// Turns are those of the run that the samples are for; counters grow during these only, and ratios are over
+	// them. Loads, memory, sockets and other states are the host's at present. nil: all time is the run's.
+	Turns *Turns
 	// Proc and Sys replace /proc and /sys, for tests.
 	Proc, Sys string
 }
@@ -53,6 +56,7 @@ type HostProbe struct {
 	absent  []string
 	cpu     *cpuStat
 	disks   *disks
+	turns   *Turns
 	lastT   time.Time
 	out     sink
 }
@@ -63,6 +67,36 @@ type source struct {
 	file     file
 	parse    func(text []byte, k *sink) error
 	optional bool // not on every kernel
+	// skip leaves the growth between two turns out; nil for a source without counters. own counts the samples of a
+	// parser that does not count itself; nil for one that does.
+	skip func(end, begin []byte) error
+	own  *growth
+	// turned reads the file in the run's turns; nil when all time is the run's.
+	turned *turnReader
+}
+
+// sample reads the source.
+func (s *source) sample(k *sink) error {
+	if s.turned == nil {
+		text, err := s.file.read()
+		if err != nil {
+			return err
+		}
+		return s.parse(text, k)
+	}
+	gaps, text, err := s.turned.read()
+	for _, g := range gaps {
+		err = errors.Join(err, s.skip(g.end, g.begin))
+	}
+	if text == nil {
+		return err
+	}
+	first := len(k.s)
+	err = errors.Join(err, s.parse(text, k))
+	if s.own != nil {
+		s.own.count(k.s[first:], sampled)
+	}
+	return err
 }
 
 // NewHost finds the sources and takes a first sample, so that the first call of Sample already
@@ -79,37 +113,52 @@ func NewHost(o HostOptions) (*HostProbe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("probe of the host: %w", err)
 	}
-	h := &HostProbe{cpu: cpu, disks: &disks{}}
-	proc := func(name string, optional bool, parse func([]byte, *sink) error) {
-		h.sources = append(h.sources, &source{name: name, file: file{path: filepath.Join(o.Proc, name)}, parse: parse, optional: optional})
+	h := &HostProbe{cpu: cpu, disks: &disks{}, turns: o.Turns}
+	proc := func(name string, optional bool, parse func([]byte, *sink) error) *source {
+		s := &source{name: name, file: file{path: filepath.Join(o.Proc, name)}, parse: parse, optional: optional}
+		h.sources = append(h.sources, s)
+		return s
 	}
-	proc("stat", false, cpu.parse)
+	counting := func(name string, optional bool, parse func([]byte, *sink) error) {
+		proc(name, optional, parse).counts()
+	}
+	proc("stat", false, cpu.parse).skip = cpu.skip
 	proc("loadavg", false, parseLoadavg)
 	proc("meminfo", false, newTable(memNames).parse)
-	proc("vmstat", true, newTable(vmNames).parse)
-	proc("schedstat", true, (&schedstat{}).parse)
-	proc("pressure/cpu", true, pressure("cpu"))
-	proc("pressure/io", true, pressure("io"))
-	proc("pressure/memory", true, pressure("memory"))
-	proc("pressure/irq", true, pressure("irq"))
-	proc("diskstats", false, h.disks.parse)
-	proc("net/snmp", false, (&netstat{want: snmpWant}).parse)
-	proc("net/netstat", false, (&netstat{want: netstatWant}).parse)
-	proc("net/dev", false, (&netdev{}).parse)
+	counting("vmstat", true, newTable(vmNames).parse)
+	counting("schedstat", true, (&schedstat{}).parse)
+	counting("pressure/cpu", true, pressure("cpu"))
+	counting("pressure/io", true, pressure("io"))
+	counting("pressure/memory", true, pressure("memory"))
+	counting("pressure/irq", true, pressure("irq"))
+	proc("diskstats", false, h.disks.parse).skip = h.disks.skip
+	counting("net/snmp", false, (&netstat{want: snmpWant}).parse)
+	counting("net/netstat", false, (&netstat{want: netstatWant}).parse)
+	counting("net/dev", false, (&netdev{}).parse)
 	proc("net/sockstat", true, parseSockstat)
 	proc("net/sockstat6", true, parseSockstat6)
-	proc("net/softnet_stat", true, (&softnet{}).parse)
+	counting("net/softnet_stat", true, (&softnet{}).parse)
 	proc("sys/fs/file-nr", true, parseFileNr)
 	proc("sys/net/netfilter/nf_conntrack_count", true, single("node_nf_conntrack_entries"))
 	proc("sys/net/netfilter/nf_conntrack_max", true, single("node_nf_conntrack_entries_limit"))
-	proc("net/stat/nf_conntrack", true, parseConntrack)
+	counting("net/stat/nf_conntrack", true, parseConntrack)
 	for r, dir := range o.Cgroups {
-		h.sources = append(h.sources, &source{name: "cgroup of role " + r, file: file{path: filepath.Join(dir, "cpu.stat")}, parse: throttling(r)})
+		s := &source{name: "cgroup of role " + r, file: file{path: filepath.Join(dir, "cpu.stat")}, parse: throttling(r)}
+		s.counts()
+		h.sources = append(h.sources, s)
 	}
 	if p := ownCPUStat(o.Proc, o.Sys); p != "" {
-		h.sources = append(h.sources, &source{name: "own cgroup", file: file{path: p}, parse: throttling("self"), optional: true})
+		s := &source{name: "own cgroup", file: file{path: p}, parse: throttling("self"), optional: true}
+		s.counts()
+		h.sources = append(h.sources, s)
 	}
 	return h, h.begin()
+}
+
+// counts makes the source's samples counters.
+func (s *source) counts() {
+	s.own = &growth{parse: s.parse, of: map[countedSeries]*grown{}}
+	s.skip = s.own.skip
 }
 
 // begin samples once and drops the optional sources that this kernel does not have.
@@ -118,9 +167,12 @@ func (h *HostProbe) begin() error {
 	kept := h.sources[:0]
 	for _, s := range h.sources {
 		h.out.reset()
-		text, err := s.file.read()
-		if err == nil {
-			err = s.parse(text, &h.out)
+		err := s.sample(&h.out)
+		if err == nil && h.turns != nil && s.skip != nil {
+			if s.own != nil {
+				s.own.count(h.out.s, sampled)
+			}
+			s.turned, err = h.turns.follow(s.file.path)
 		}
 		switch {
 		case err == nil:
@@ -167,11 +219,7 @@ func (h *HostProbe) Sample(_ context.Context, t time.Time) ([]series.Sample, err
 	h.lastT = t
 	var errs []error
 	for _, s := range h.sources {
-		text, err := s.file.read()
-		if err == nil {
-			err = s.parse(text, &h.out)
-		}
-		if err != nil {
+		if err := s.sample(&h.out); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/watch/series"
 )
 
@@ -27,10 +28,14 @@ type Store interface {
 //
 // and for each scraper up and scrape_samples_scraped with the scraper's labels, as Prometheus does.
 //
+// Seconds, ticks and dates are those of the run's clock: while it stands still, nothing is sampled, a sample under way
+// loses no time, and no value grows old.
+//
 // Add probes, then call Run once; Last and Status may be called at any time from any goroutine.
 type Runner struct {
 	db       Store
 	interval time.Duration
+	clock    *clock.Clock
 	probes   []*probed
 	mu       sync.Mutex
 	last     map[string]*lastValue
@@ -61,7 +66,7 @@ type ProbeStatus struct {
 	Samples  int           // complete ones
 	Failures int           // incomplete ones, and those that could not be stored
 	Missed   int           // ticks without a sample
-	LastOK   time.Time     // time of the last complete sample
+	LastOK   time.Time     // date of the last complete sample, by the run's clock
 	LastErr  error         // why the last failure failed; kept after a success
 	Longest  time.Duration // of all samples
 	Gap      Gap           // the longest that is over
@@ -78,8 +83,11 @@ func NewRunner(db Store, interval time.Duration) *Runner {
 	if interval <= 0 {
 		interval = time.Second
 	}
-	return &Runner{db: db, interval: interval, last: map[string]*lastValue{}}
+	return &Runner{db: db, interval: interval, clock: clock.New(time.Now()), last: map[string]*lastValue{}}
 }
+
+// UseClock makes ticks, deadlines and dates those of a run's clock; without it they are real. It is called before Run.
+func (r *Runner) UseClock(c *clock.Clock) { r.clock = c }
 
 // Add adds a probe. It panics after Run has been called, which is a programming error.
 func (r *Runner) Add(p Probe) { r.add(&probed{name: p.Name(), probe: p}) }
@@ -125,8 +133,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.running = true
 	r.mu.Unlock()
 
-	// Ticks are counted on the monotonic clock: if the wall clock is set, times go on evenly.
-	start := time.Now()
+	// A clock counts on the monotonic one: if the wall clock is set, times go on evenly.
+	start := r.clock.Now()
 	var wg sync.WaitGroup
 	for _, p := range r.probes {
 		wg.Go(func() { r.loop(ctx, p, start) })
@@ -136,29 +144,29 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // loop samples one probe at every tick from start on.
-func (r *Runner) loop(ctx context.Context, p *probed, start time.Time) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+func (r *Runner) loop(ctx context.Context, p *probed, start time.Duration) {
 	for n := int64(0); ; {
-		select {
-		case <-ctx.Done():
+		tick := start + time.Duration(n)*r.interval
+		if r.clock.SleepUntil(ctx, tick) != nil {
 			return
-		case <-timer.C:
 		}
-		t := start.Add(time.Duration(n) * r.interval)
-		sctx, cancel := context.WithDeadline(ctx, t.Add(r.interval))
+		sctx, cancel := r.clock.WithTimeout(ctx, tick+r.interval-r.clock.Now())
+		t := r.clock.Date(tick)
 		err := r.sample(sctx, p, t)
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(sctx), context.DeadlineExceeded) {
+			err = fmt.Errorf("no answer within %v: %w", r.interval, context.DeadlineExceeded)
+		}
 		cancel()
 		if err != nil && ctx.Err() != nil {
 			return // the end of the run cut the sample off; that is not a failure
 		}
-		next := max(n+1, int64(time.Since(start)/r.interval))
-		if time.Since(start) > time.Duration(next)*r.interval+r.interval/2 {
+		now := r.clock.Now()
+		next := max(n+1, int64((now-start)/r.interval))
+		if now-start > time.Duration(next)*r.interval+r.interval/2 {
 			next++ // the tick is half over
 		}
-		r.note(p, t, time.Since(t), err, int(next-n-1))
+		r.note(p, t, now-tick, err, int(next-n-1))
 		n = next
-		timer.Reset(time.Until(start.Add(time.Duration(n) * r.interval)))
 	}
 }
 
@@ -244,7 +252,7 @@ func (r *Runner) note(p *probed, t time.Time, took time.Duration, err error, mis
 	}
 }
 
-// Last returns the latest value of one series of a Probe (not of a scraper) and its time. key is the
+// Last returns the latest value of one series of a Probe (not of a scraper) and its date. key is the
 // series in the notation of series.Sample.AppendKey, for example
 // plimsoll_cpu_busy_ratio{role="target"}. ok is false if there was none within series.Lookback: a
 // rule must treat that as a missing signal, not as a good value.
@@ -252,7 +260,7 @@ func (r *Runner) Last(key string) (v float64, at time.Time, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l := r.last[key]
-	if l == nil || time.Since(l.at) > series.Lookback {
+	if l == nil || r.clock.Now()-l.at.Sub(r.clock.Epoch()) > series.Lookback {
 		return 0, time.Time{}, false
 	}
 	return l.v, l.at, true

@@ -19,7 +19,7 @@ import (
 //	plimsoll_generator_sched_latency_p99_seconds   goroutines ready but not running, since the last sample
 //	plimsoll_generator_pause_max_seconds           longest stop of the world since the last sample
 //	plimsoll_generator_gc_cpu_ratio                share of the GC in all CPU time given to the program
-//	plimsoll_generator_cpu_seconds_total           user and system time of the process
+//	plimsoll_generator_cpu_seconds_total           user and system time of the process, in the run's turns
 //	plimsoll_generator_cpu_ratio                   cores in use since the last sample
 //	plimsoll_generator_goroutines, plimsoll_generator_heap_bytes (live and not yet swept objects),
 //	plimsoll_generator_open_fds, plimsoll_generator_fds_limit (soft limit; both absent where /proc has no fd)
@@ -37,6 +37,7 @@ type Self struct {
 	ratio     float64
 	cpu       float64
 	lastT     time.Time
+	turns     *Turns
 	out       sink
 }
 
@@ -76,6 +77,10 @@ func NewSelf() (*Self, error) {
 	s.pauses[1].since(s.m[selfPauseOther].Value.Float64Histogram())
 	return s, nil
 }
+
+// UseTurns makes the CPU time and the cores in use those of the run's turns; nil: all time is the run's. Latencies,
+// pauses and the share of the GC stay those of the whole process. It is called before the first Sample.
+func (s *Self) UseTurns(t *Turns) { s.turns = t }
 
 // Name returns "self".
 func (s *Self) Name() string { return "self" }
@@ -122,11 +127,11 @@ func (s *Self) Sample(_ context.Context, t time.Time) ([]series.Sample, error) {
 	}
 	k.add("plimsoll_generator_fds_limit", nil, float64(limit.Cur))
 
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	used, err := s.turns.SelfCPU()
+	if err != nil {
 		return k.s, fmt.Errorf("this program's CPU time: %w", err)
 	}
-	cpu := float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	cpu := used.Seconds()
 	k.add("plimsoll_generator_cpu_seconds_total", nil, cpu)
 	if dt := t.Sub(s.lastT).Seconds(); !s.lastT.IsZero() {
 		if dt <= 0 {
