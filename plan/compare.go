@@ -60,6 +60,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkOneLoad(p, k)
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
 	d.checkLooks(c)
+	d.checkMode(p, k)
 	between(d, "compare.retry", c.Retry, 0, longest, formatDuration)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
 		missing := "bounded"

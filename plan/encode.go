@@ -70,6 +70,9 @@ func (e *encoder) field(depth int, f field) {
 			e.line(depth, f.key, formatNumber(v))
 		}
 	case time.Duration:
+		if v == 0 && f.kind == "optional" {
+			return
+		}
 		e.line(depth, f.key, formatDuration(v))
 	case []string:
 		e.list(depth, f.key, v, quote)

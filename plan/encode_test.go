@@ -75,8 +75,10 @@ func oddPlan(r *rand.Rand) *Plan {
 			MaxUsers: 100 + r.IntN(100), Start: PerEngine{"": 1 + r.IntN(99)}, Window: time.Duration(1e8 + r.Int64N(1e12)),
 			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
 		},
-		Sizing:  &LoadSteps{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
-		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: env(), Database: engines[r.IntN(2)]}, {Name: Base, Database: engines[r.IntN(2)]}}, Blocks: 1 + r.IntN(100), Margin: DefaultMargin()},
+		Sizing: &LoadSteps{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
+		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: env(),
+			Database: engines[r.IntN(2)]}, {Name: Base, Database: engines[r.IntN(2)]}}, Blocks: 1 + r.IntN(100),
+			Mode: []string{"", ModeSequence, ModeDuet}[r.IntN(3)], Margin: DefaultMargin()},
 	}
 	at := time.Duration(0)
 	for r.IntN(3) != 0 && len(p.Bounded.Stages) < 20 {

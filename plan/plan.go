@@ -348,6 +348,11 @@ type Compare struct {
 	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is
 	// Blocks. Empty means one look, after all blocks.
 	Looks []int `yaml:"looks" kind:"looks"`
+	// Mode is [ModeSequence], [ModeDuet], or empty for the one that [Plan.Duet] returns.
+	Mode string `yaml:"mode"`
+	// Slice is how long a turn of an arm in a duet takes, 100ms to 5s; 0 means that it follows the latencies of the
+	// operations.
+	Slice time.Duration `yaml:"slice" kind:"optional"`
 	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0
 	// for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry time.Duration `yaml:"retry"`

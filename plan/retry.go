@@ -8,6 +8,18 @@ import (
 // BetweenRuns is about how long a reset and the end of a run take.
 const BetweenRuns = 6 * time.Second
 
+// betweenTurns is about how long the reset and the end of each run of a duet take.
+const betweenTurns = 2 * time.Second
+
+// Between returns about how long the reset and the end of a run take: [BetweenRuns], and less in a duet, whose systems
+// are reset one right after the other.
+func Between(duet bool) time.Duration {
+	if duet {
+		return betweenTurns
+	}
+	return BetweenRuns
+}
+
 // RunLength returns how long a run of these tests of the plan takes at most, without a reset and the end of the run
 // ([BetweenRuns]).
 func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {

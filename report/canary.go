@@ -26,7 +26,8 @@ type Canary struct {
 // canaryLimit is the difference of the host's canary between arms beyond which the environment has moved with the arm.
 const canaryLimit = 0.02
 
-// canaries compares the canaries of the judged runs. Runs without one make no pair.
+// canaries compares the canaries of the judged runs. Runs without one make no pair, and neither do those of a duet,
+// which have one canary for each block.
 func (b *builder) canaries() {
 	p := b.d.Protocol
 	if p == nil {
@@ -41,9 +42,10 @@ func (b *builder) canaries() {
 		return 0
 	}
 	var all []float64
+	had := map[int]bool{}
 	for _, r := range b.judged {
-		if r.Cell.Canary > 0 {
-			all = append(all, math.Log(r.Cell.Canary))
+		if r.Cell.Canary > 0 && !(had[r.Cell.Block] && b.c.InTurns()) { // the runs of a duet have one in common
+			all, had[r.Cell.Block] = append(all, math.Log(r.Cell.Canary)), true
 		}
 	}
 	if len(all) == 0 {
@@ -54,6 +56,9 @@ func (b *builder) canaries() {
 		p.CanarySpread = Number(s.SD())
 	}
 	p.CanaryFirst, p.CanaryLast = canaryEnds(b.judged)
+	if b.c.InTurns() {
+		return
+	}
 	for _, e := range b.c.Engines {
 		for _, a := range b.c.Arms[min(1, len(b.c.Arms)):] {
 			var before, after []float64
@@ -96,8 +101,13 @@ func (p *Protocol) canaryTexts(d Document) []string {
 	if p.Canaries == 0 {
 		return nil
 	}
-	out := []string{fmt.Sprintf("The canary (a null server on the target's cores, asked before each run while no target ran) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
-		spreadText(float64(p.CanarySpread), false), count(p.Canaries, "run", "runs"), sig(float64(p.CanaryFirst), 4), sig(float64(p.CanaryLast), 4))}
+	each, all := "run", "runs"
+	if p.Duet != nil {
+		each, all = "block", "blocks"
+	}
+	out := []string{fmt.Sprintf("The canary (a null server on the target's cores, asked before each %s while no target ran) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
+		each, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(float64(p.CanaryFirst), 4),
+		sig(float64(p.CanaryLast), 4))}
 	for _, c := range p.Canary {
 		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),
 			percent(float64(c.Effect)), percent(float64(c.Lo)), percent(float64(c.Hi)), count(c.Pairs, "pair", "pairs"))

@@ -23,8 +23,8 @@ func From(in Input) Document {
 	b.whole = b.c.WholeBlocks()
 	d := Document{Format: FormatVersion, Name: b.c.Name, Comparison: b.c.ID, Setup: []record.Row{}, Comments: []string{}, Actions: []string{}, Runs: []RunRow{}}
 	b.d = &d
-	b.protocol()
 	b.sortRuns()
+	b.protocol()
 	b.names()
 	b.canaries()
 	b.state()

@@ -15,15 +15,20 @@ import (
 
 // A Protocol holds the statements made before the first run, and the end of the comparison.
 type Protocol struct {
+	// Mode is how the comparison was carried out, plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason; empty if
+	// that is not recorded. Duet sums up the turns; nil for a sequence.
+	Mode    string     `json:"mode,omitempty"`
+	ModeWhy string     `json:"mode_why,omitempty"`
+	Duet    *DuetTurns `json:"duet,omitempty"`
 	// AA reports that all arms are one build.
 	AA         bool                `json:"aa,omitempty"`
 	PlanDigest string              `json:"plan_digest"`
 	Looks      []record.Look       `json:"looks,omitempty"`
 	Before     *record.Before      `json:"before,omitempty"`
 	Resumed    []record.Resumption `json:"resumed,omitempty"`
-	// Canaries is how many judged runs have a reading of the host's canary, CanarySpread the sd of its logarithm,
-	// CanaryFirst and CanaryLast its means over the first and the last block in requests per second. Canary compares
-	// the arms.
+	// Canaries is how many judged runs, in a duet how many blocks, have a reading of the host's canary, CanarySpread the
+	// sd of its logarithm, CanaryFirst and CanaryLast its means over the first and the last block in requests per
+	// second. Canary compares the arms of a sequence.
 	Canaries     int      `json:"canaries,omitempty"`
 	CanarySpread Number   `json:"canary_spread,omitzero"`
 	CanaryFirst  Number   `json:"canary_first,omitzero"`
@@ -34,10 +39,11 @@ type Protocol struct {
 // protocol fills in the Protocol; nothing for a comparison without records of it.
 func (b *builder) protocol() {
 	c := b.c
-	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 {
+	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" {
 		return
 	}
-	b.d.Protocol = &Protocol{AA: c.AA, PlanDigest: c.PlanDigest, Looks: c.Looks, Before: c.Before, Resumed: c.Resumed}
+	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
+		Looks: c.Looks, Before: c.Before, Resumed: c.Resumed}
 }
 
 func (p *Protocol) taken() int {
@@ -203,6 +209,7 @@ func (d Document) protocolSections() []section {
 	if p.AA {
 		add("All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).")
 	}
+	s.Items = append(s.Items, p.modeTexts(d)...)
 	if b := p.Before; b != nil {
 		add("Before the first run (%s, plan %s) it was stated:", b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
 		for _, t := range Foresight(*b, p.Looks, d.engineLabel) {
@@ -227,7 +234,7 @@ func (d Document) protocolSections() []section {
 		add("Look %d of %d, after %d blocks, at the level %s: %s; %s.", i+1, len(p.Looks), l.Blocks, alphaText(l.Alpha), strings.Join(parts, ", "), next)
 	}
 	for _, r := range p.Resumed {
-		s.Items = append(s.Items, resumedText(r))
+		s.Items = append(s.Items, resumedText(r, p.Duet != nil))
 	}
 	s.Items = append(s.Items, p.canaryTexts(d)...)
 	s.Table = d.noiseTable()
@@ -239,7 +246,11 @@ func (d Document) protocolSections() []section {
 }
 
 // resumedText describes one interruption of a comparison.
-func resumedText(r record.Resumption) string {
+func resumedText(r record.Resumption, duet bool) string {
+	why := "adjacent in time"
+	if duet {
+		why = "made in turns"
+	}
 	text := fmt.Sprintf("It was cut on %s", r.Cut.UTC().Format("2006-01-02 15:04:05 MST"))
 	if r.Why != "" {
 		text += " (" + r.Why + ")"
@@ -249,7 +260,7 @@ func resumedText(r record.Resumption) string {
 	case r.Block == 0:
 		text += ", between two blocks: no pair spans the gap"
 	case len(r.Runs) > 0:
-		text += fmt.Sprintf(": block %d was run again whole, because the runs of a block are adjacent in time; what was finished of it is kept and not judged (%s)", r.Block, list(r.Runs))
+		text += fmt.Sprintf(": block %d was run again whole, because the runs of a block are %s; what was finished of it is kept and not judged (%s)", r.Block, why, list(r.Runs))
 	default:
 		text += fmt.Sprintf(": block %d was run again from its first run", r.Block)
 	}

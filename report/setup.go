@@ -319,8 +319,11 @@ func Cores(c []int) string {
 	return strings.Join(s, ",")
 }
 
-// orderText writes in which order each block ran: "1: base new · 2: new base".
+// orderText writes in which order each block ran: "1: base new · 2: new base". The runs of a duet have none.
 func (b *builder) orderText() string {
+	if b.c.InTurns() {
+		return "all runs of a block at once, in turns"
+	}
 	perBlock := map[int][]record.ComparisonRun{}
 	var blocks []int
 	for _, r := range b.c.Runs {

@@ -38,7 +38,8 @@ func (s *Session) foresee(runs int, base RunPart) (*record.Before, error) {
 	for _, w := range warnings {
 		s.Progress.Say("plimsoll: warning: %v", w)
 	}
-	each := s.length(base) + plan.BetweenRuns
+	env.Duet = ModeOf(p, true).Duet
+	each := s.length(base) + plan.Between(env.Duet)
 	b := &record.Before{At: time.Now(), Runs: runs, Most: time.Duration(runs) * each, Retry: p.Compare.Retry}
 	if p.Unbounded != nil {
 		for _, e := range comparison.Engines(p) {

@@ -46,6 +46,11 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			Plan     string         `json:"plan,omitempty"`
 			Problems []plan.Problem `json:"problems,omitempty"`
 			More     int            `json:"more,omitempty"` // problems that are not described
+			// Mode is how this host carries the plan's comparison out, Why the reason for it, and Lacks the reason why it
+			// cannot.
+			Mode  string `json:"mode,omitempty"`
+			Why   string `json:"mode_why,omitempty"`
+			Lacks string `json:"mode_lacks,omitempty"`
 		}{File: rest[1], OK: err == nil}
 		if bad := (*plan.Error)(nil); errors.As(err, &bad) {
 			out.Problems, out.More = bad.Problems, bad.More
@@ -53,6 +58,10 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			return err
 		} else {
 			out.Digest, out.Plan = p.Digest(), p.String()
+			if p.Compare != nil {
+				m := rig.ModeOf(p, false)
+				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, m.Lacks
+			}
 		}
 		if jerr := a.json(out); jerr != nil {
 			return jerr
@@ -69,7 +78,14 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		_, err = io.WriteString(a.stdout, p.String())
 		return err
 	}
-	_, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest())
+	if _, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest()); err != nil || p.Compare == nil {
+		return err
+	}
+	m := rig.ModeOf(p, false)
+	if _, err = plain.Fprintf(a.stdout, "  compare.mode: %s (%s)\n", m.Name(), m.Why); err != nil || m.Lacks == "" {
+		return err
+	}
+	_, err = plain.Fprintf(a.stdout, "  it cannot be carried out here: %s\n", m.Lacks)
 	return err
 }
 

@@ -61,13 +61,19 @@ func TestOf(endpoint string) string {
 type Environment struct {
 	// Host is the digest of the host and of the cores of both sides, and HostText its readable name.
 	Host, HostText string
+	// Duet is true if the arms take turns: that has a noise of its own.
+	Duet bool
 }
 
 // Name returns the name of the environment for one test on one engine: a digest of the host and of the load. The load
 // is the part of the plan that sets the offered operations, their duration, the kind of target and the data. It
-// excludes the build, which changes from comparison to comparison, and seed, blocks and margins.
+// excludes the build, which changes from comparison to comparison, and seed, blocks, slices and margins.
 func (e Environment) Name(p *plan.Plan, engine, test string) string {
-	sum := sha256.Sum256([]byte(e.Host + "\n" + test + "\n" + load(p, engine, test).String()))
+	text := e.Host + "\n" + test + "\n" + load(p, engine, test).String()
+	if e.Duet {
+		text += plan.ModeDuet
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
 
@@ -121,6 +127,7 @@ func LoadText(p *plan.Plan, engine, test string) string {
 // AALines returns the lines of the registry that a comparison of a build with itself leaves: one for each arm,
 // database and endpoint whose differences are numbers with an interval.
 func AALines(c *record.Comparison, p *plan.Plan, arms []Judgement, env Environment, now time.Time) []record.AA {
+	env.Duet = c.InTurns()
 	var out []record.AA
 	for _, j := range arms {
 		for _, r := range j.Verdict.Results {
@@ -128,7 +135,12 @@ func AALines(c *record.Comparison, p *plan.Plan, arms []Judgement, env Environme
 				continue
 			}
 			test := TestOf(r.Name)
-			out = append(out, record.AA{Comparison: c.ID, At: now, Tool: c.Tool, Environment: env.Name(p, j.Engine, test), Host: env.HostText, Load: LoadText(p, j.Engine, test),
+			load := LoadText(p, j.Engine, test)
+			if env.Duet {
+				load += ", duet"
+			}
+			out = append(out, record.AA{Comparison: c.ID, At: now, Tool: c.Tool, Environment: env.Name(p, j.Engine, test),
+				Host: env.HostText, Load: load,
 				Engine: j.Engine, Test: test, Arm: j.Arm, Metric: r.Name, Unit: r.Unit, Absolute: r.Absolute, Pairs: r.N, SD: r.SD,
 				Effect: r.Effect, Lo: r.Lo, Hi: r.Hi, Alpha: r.Alpha, Kind: string(r.Kind)})
 		}

@@ -5,6 +5,9 @@
 // (over two blocks each arm goes first as often) and seeded, so that it can neither be chosen nor repeated by
 // accident.
 //
+// In a duet ([Config.RunBlock]) the runs of a block are made at the same time, in turns: no run came first, and a block
+// is carried out, recorded, cut and resumed as one.
+//
 // A run that is not valid voids its block. Voided blocks are run again, whole, at the end, or before the next planned
 // look; their runs are kept and listed, and never judged.
 //

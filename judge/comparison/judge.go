@@ -215,7 +215,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			x, first, ok1 := find(b, base.arm, base.engine)
 			y, second, ok2 := find(b, other.arm, other.engine)
 			if ok1 && ok2 {
-				both = append(both, numbersPair{block: b, base: x, fresh: y, first: cameFirst(first, second)})
+				both = append(both, numbersPair{block: b, base: x, fresh: y, first: cameFirst(c, first, second)})
 			}
 		}
 		if a, b := users(base), users(other); a != b {
@@ -312,10 +312,11 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 }
 
 // cameFirst returns which of two runs of a block came first, by their positions in it; "" where the positions are
-// unknown.
-func cameFirst(base, fresh int) string {
+// unknown, and in a duet: there both were made at the same time, and which has the first of many turns is drawn anew
+// all the time.
+func cameFirst(c *record.Comparison, base, fresh int) string {
 	switch {
-	case base == 0 || fresh == 0 || base == fresh:
+	case c.InTurns() || base == 0 || fresh == 0 || base == fresh:
 		return ""
 	case base < fresh:
 		return verdict.FirstBase

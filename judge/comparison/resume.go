@@ -80,6 +80,9 @@ func intact(c *record.Comparison, run record.ComparisonRun, load func(string) (*
 // adjacent in time; its finished runs are kept and not judged. lost names runs that were under way. c is taken
 // over; Resumable must not object to it.
 func Resume(ctx context.Context, cfg Config, c *record.Comparison, lost []string) (*record.Comparison, error) {
+	if err := cfg.resumedBy(c); err != nil {
+		return c, err
+	}
 	r := &runner{Config: cfg, c: c, past: c.Runs}
 	c.Resumed = append(c.Resumed, r.prepare(lost))
 	c.Runs, c.State, c.Why = nil, record.Running, ""
@@ -96,6 +99,10 @@ func (r *runner) prepare(lost []string) record.Resumption {
 			break
 		}
 		re.Block = max(re.Block, run.Block)
+		told := func(earlier record.Resumption) bool { return slices.Contains(earlier.Runs, run.Run) }
+		if c.InTurns() && run.Valid && !slices.ContainsFunc(c.Resumed, told) {
+			re.Runs = append([]string{run.Run}, re.Runs...)
+		}
 	}
 	if c.State == record.Interrupted && !c.Ended.IsZero() {
 		re.Cut = c.Ended

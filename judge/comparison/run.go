@@ -33,7 +33,12 @@ type Config struct {
 	// Run carries out one cell and leaves a sealed run. An error means that the tool failed and ends the comparison;
 	// an invalid run is not an error.
 	Run func(ctx context.Context, c Cell) (record.ComparisonRun, *record.Capacity, error)
-	// Save puts the comparison on disk; it is called after every run.
+	// RunBlock carries out all cells of a block at the same time, a duet, and leaves a sealed run of each; then Run is
+	// called for pilots only. The results stand in the order of the cells. If one is missing, the block is cut. nil for
+	// a sequence. ModeWhy is the reason for the mode; it may be empty.
+	RunBlock func(ctx context.Context, cells []Cell) ([]BlockRun, error)
+	ModeWhy  string
+	// Save puts the comparison on disk; it is called after every run, and in a duet after every block.
 	Save func(*record.Comparison) error
 	// Load opens a run by its id. Planned looks and [Resume] need it.
 	Load func(id string) (*record.Run, error)
@@ -52,8 +57,16 @@ type Config struct {
 // error.
 func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
 	p := cfg.Plan
+	mode, err := cfg.mode()
+	if err != nil {
+		return nil, err
+	}
 	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Build: cfg.Build, Plan: p.String(), PlanDigest: p.Digest(), Started: cfg.Now(),
-		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p), AA: cfg.AA, Before: cfg.Before, Setup: cfg.Setup}
+		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p),
+		AA: cfg.AA, Before: cfg.Before, Setup: cfg.Setup, Mode: mode, ModeWhy: cfg.ModeWhy}
+	if c.InTurns() {
+		c.Slice = p.Compare.Slice
+	}
 	r := &runner{Config: cfg, c: c}
 	if err := r.save(); err != nil {
 		return c, err
@@ -231,9 +244,16 @@ func why(c *record.Capacity) string {
 
 // block carries out a block, after which so many others are to come.
 func (r *runner) block(ctx context.Context, cells []Cell, again bool, after int) (valid bool, err error) {
-	valid = true
-	for i, cell := range cells {
+	cells = slices.Clone(cells)
+	for i := range cells {
+		cell := &cells[i]
 		cell.Start, cell.Again, cell.Left = r.c.Start[cell.Engine], again, (after+1)*len(cells)-i-1
+	}
+	if r.c.InTurns() {
+		return r.duet(ctx, cells)
+	}
+	valid = true
+	for _, cell := range cells {
 		run, _, err := r.run(ctx, cell)
 		if err != nil {
 			return false, err
@@ -253,11 +273,8 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 	began := r.Now()
 	run, capacity, err := r.Run(ctx, cell)
 	if run.Run != "" {
-		if cause, why := endedSearch(capacity); cause != "" && run.Valid && !cell.Pilot {
-			run.Valid, run.Why = false, why
-			run.Cause, run.Disturbed = cause, cause == record.ByHost
-		}
-		run.Block, run.Order, run.Arm, run.Engine, run.Pilot, run.Began = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot, began
+		run = booked(run, capacity, cell)
+		run.Began = began
 		if cell.Again {
 			r.c.Retried += r.Now().Sub(began)
 		}
@@ -272,6 +289,17 @@ func (r *runner) run(ctx context.Context, cell Cell) (record.ComparisonRun, *rec
 		}
 	}
 	return run, capacity, err
+}
+
+// booked returns a run as the comparison records it: as one of its cell, and void where something outside the arm ended
+// its search.
+func booked(run record.ComparisonRun, capacity *record.Capacity, cell Cell) record.ComparisonRun {
+	if cause, why := endedSearch(capacity); cause != "" && run.Valid && !cell.Pilot {
+		run.Valid, run.Why = false, why
+		run.Cause, run.Disturbed = cause, cause == record.ByHost
+	}
+	run.Block, run.Order, run.Arm, run.Engine, run.Pilot = cell.Block, cell.Order, cell.Arm, cell.Engine, cell.Pilot
+	return run
 }
 
 // endedSearch returns the cause of a search's end if it lies outside the arm; empty otherwise. A bound set by other

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -17,7 +18,7 @@ var ErrAltered = record.ErrAltered
 
 // CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that the comparison was
 // made by. The error wraps [ErrAltered] when the text has another digest than was recorded, or when arms, databases,
-// blocks or looks differ from those of the plan.
+// mode, blocks or looks differ from those of the plan.
 func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	if what := notOfPlan(c, p); what != "" {
 		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)
@@ -37,6 +38,10 @@ func notOfPlan(c *record.Comparison, p *plan.Plan) string {
 		return fmt.Sprintf("arms are %q, in its plan %q", c.Arms, armNames(p))
 	case !slices.Equal(c.Engines, Engines(p)):
 		return fmt.Sprintf("engines are %q, in its plan %q", c.Engines, Engines(p))
+	case p.Compare.Mode != "" && p.Compare.Mode != cmp.Or(c.Mode, plan.ModeSequence):
+		return fmt.Sprintf("mode is %q, in its plan %q", c.Mode, p.Compare.Mode)
+	case c.InTurns() && c.Slice != p.Compare.Slice:
+		return fmt.Sprintf("slice is %v, in its plan %v", c.Slice, p.Compare.Slice)
 	case c.Blocks != p.Compare.Blocks:
 		return fmt.Sprintf("blocks is %d, in its plan %d", c.Blocks, p.Compare.Blocks)
 	}
@@ -90,6 +95,8 @@ func played(c *record.Comparison, cell record.ComparisonRun, r *record.Run) erro
 		what = fmt.Sprintf("it is run %d of block %d", m.Order, m.Block)
 	case m.Pilot && !cell.Pilot:
 		what = "it is a pilot"
+	case m.Duet != nil && !c.InTurns():
+		what = "it took turns with other runs, and comparison.json has no duet"
 	case cell.Valid && !r.Validity.Valid:
 		what = "it is not valid, and comparison.json calls it valid"
 	case m.InDigests && c.Undigested:

@@ -45,6 +45,8 @@ type Manifest struct {
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants
+	// Duet is how the run took turns with the others of its block; nil outside a duet.
+	Duet *Duet `json:"duet,omitempty"`
 	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and in runs of older
 	// versions.
 	Connections *Connections `json:"connections,omitempty"`
@@ -267,6 +269,12 @@ type Comparison struct {
 	Waited  time.Duration `json:"waited,omitempty"`
 	// Saved is when this file was last written while runs were made.
 	Saved time.Time `json:"saved,omitzero"`
+	// Mode is how it is carried out, plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason; empty in comparisons
+	// of older versions, which were sequences. Slice is the plan's length of a turn in a duet; 0 for one that follows
+	// the latencies.
+	Mode    string        `json:"mode,omitempty"`
+	ModeWhy string        `json:"mode_why,omitempty"`
+	Slice   time.Duration `json:"slice,omitempty"`
 	// AA is true if all arms are one build, so that every difference is noise.
 	AA bool `json:"aa,omitempty"`
 	// Looks are those planned, in their order; nil for a comparison with a declared number of blocks and one look at

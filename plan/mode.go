@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// How a comparison is carried out; see [Compare].
+const (
+	// ModeSequence runs the arms of a block one after the other.
+	ModeSequence = "sequence"
+	// ModeDuet has all arms of a block up at once; load alternates between them in short slices of time, and an arm
+	// without its turn is paused.
+	ModeDuet = "duet"
+)
+
+// duetByDefault is the mode of plans that can be carried out as a duet and do not set compare.mode.
+const duetByDefault = false
+
+// A slice of a duet is at least so long that pausing costs little of it, and at most so long that users, servers and
+// networks do not give up.
+const (
+	leastSlice = 100 * time.Millisecond
+	mostSlice  = 5 * time.Second
+)
+
+// mostSeats is how many runs take turns at most: with the longest slices each then waits for 35 s between two of its
+// own.
+const mostSeats = 8
+
+var compareModes = []string{ModeSequence, ModeDuet}
+
+// Duet reports whether the comparison of the plan is a duet, and the reason for its mode, a clause without a full
+// stop. Whether this host has the memory for it is known to the caller.
+func (p *Plan) Duet() (duet bool, why string) {
+	if p.Compare == nil {
+		return false, "the plan compares nothing"
+	}
+	if m := p.Compare.Mode; m != "" {
+		return m == ModeDuet, "compare.mode is " + m
+	}
+	if why, _ := p.alone(); why != "" {
+		return false, why
+	}
+	if !duetByDefault {
+		return false, "it is the default; compare.mode: duet lets the arms take turns within each block"
+	}
+	return true, "all arms are started on this host and can be paused"
+}
+
+// Seats returns how many runs a block of the comparison has: every arm on every database.
+func (p *Plan) Seats() int {
+	n := len(p.Compare.Arms)
+	if !p.OwnDatabases() {
+		n *= max(1, len(p.Database.Engine))
+	}
+	return n
+}
+
+// alone returns the reason why the arms cannot take turns, and the remedy; empty if they can.
+func (p *Plan) alone() (why, remedy string) {
+	url := referenceRE.ReplaceAllString(p.Target.URL, "")
+	switch {
+	case p.Target.Driver == External:
+		return "the driver external starts nothing that could be paused", "have Plimsoll start the server (driver process)"
+	case p.Networked():
+		return "servers in networks of their own (deployment.network) cannot be paused", "remove the networks"
+	case p.Placement.Processes > 1:
+		return fmt.Sprintf("the users are divided among %d processes (placement.processes), and those of a duet share one",
+			p.Placement.Processes), "write 1"
+	case url != "" && !strings.Contains(url, "${"):
+		return "the servers of all arms would be up at the one address target.url", "write http://127.0.0.1:${PORT} there"
+	case len(p.Probes) > 0:
+		return "probes watch systems that are not paused with the arms, and would count the load of all", "remove the probes"
+	case p.Seats() > mostSeats:
+		return fmt.Sprintf("%d arms and databases are too many to be up at once; at most %d can", p.Seats(), mostSeats),
+			"compare fewer at once"
+	}
+	return "", ""
+}
+
+// checkMode checks how the comparison is carried out. Stored plans stay readable.
+func (d *decoder) checkMode(p *Plan, k Known) {
+	const path, slice = "compare.mode", "compare.slice"
+	c := p.Compare
+	switch {
+	case !d.given(path) || !d.good(path):
+	case c.Mode != ModeSequence && c.Mode != ModeDuet:
+		d.at(path, "%s is not a way to compare; %swant %s", clip(c.Mode), hint(c.Mode, compareModes),
+			strings.Join(compareModes, " or "))
+	case c.Mode == ModeDuet && k.Drivers != nil && d.good("target", "placement", "probes", "compare.arms", "database"):
+		if why, remedy := p.alone(); why != "" {
+			d.at(path, "%s; %s, or write sequence", why, remedy)
+		}
+	}
+	switch {
+	case !d.given(slice) || !d.good(slice) || c.Slice == 0:
+	case c.Slice < leastSlice || c.Slice > mostSlice:
+		d.at(slice, "%s is out of range; want %s to %s, or 0s for one that follows the latencies", formatDuration(c.Slice),
+			formatDuration(leastSlice), formatDuration(mostSlice))
+	case c.Mode == ModeSequence && d.good(path):
+		d.at(slice, "has no effect in a sequence; remove it, or write mode: duet")
+	}
+}

@@ -1,0 +1,135 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/plan"
+)
+
+const twoArms = `name: n
+target: {driver: server%s}
+workload: {behavior: poster}
+bounded: {users: 5}
+%scompare: {arms: {base: {}, new: {%s}}%s}
+`
+
+// The keys of a comparison's mode are read, kept and checked.
+func TestMode(t *testing.T) {
+	k := plan.Known{Drivers: []string{"server"}}
+	for _, tt := range []struct {
+		keys  string
+		mode  string
+		slice time.Duration
+		duet  bool
+		why   string
+	}{
+		{"", "", 0, false, "it is the default; compare.mode: duet lets the arms take turns within each block"},
+		{", mode: sequence", plan.ModeSequence, 0, false, "compare.mode is sequence"},
+		{", mode: duet", plan.ModeDuet, 0, true, "compare.mode is duet"},
+		{", mode: duet, slice: 0s", plan.ModeDuet, 0, true, "compare.mode is duet"},
+		{", mode: duet, slice: 100ms", plan.ModeDuet, 100 * time.Millisecond, true, "compare.mode is duet"},
+		{", mode: duet, slice: 5s", plan.ModeDuet, 5 * time.Second, true, "compare.mode is duet"},
+		{", mode: sequence, slice: 0s", plan.ModeSequence, 0, false, "compare.mode is sequence"},
+	} {
+		p, err := k.Parse(fmt.Appendf(nil, twoArms, "", "", "", tt.keys))
+		if err != nil {
+			t.Errorf("%q: %v", tt.keys, err)
+			continue
+		}
+		duet, why := p.Duet()
+		if p.Compare.Mode != tt.mode || p.Compare.Slice != tt.slice || duet != tt.duet || why != tt.why {
+			t.Errorf("%q: mode %q, slice %v, duet %v (%s)", tt.keys, p.Compare.Mode, p.Compare.Slice, duet, why)
+		}
+		if again, err := plan.ParseStored([]byte(p.String())); err != nil || again.Digest() != p.Digest() ||
+			again.Compare.Slice != tt.slice {
+			t.Errorf("%q: its canonical form: %v\n%s", tt.keys, err, p)
+		}
+		if text := p.String(); tt.keys == "" && (strings.Contains(text, "mode") || strings.Contains(text, "slice")) {
+			t.Errorf("a plan without a mode has one in its canonical form:\n%s", text)
+		}
+	}
+	for keys, want := range map[string]string{
+		", mode: trio":                   `compare.mode: "trio" is not a way to compare; want sequence or duet`,
+		", mode: duett":                  `compare.mode: "duett" is not a way to compare; did you mean "duet"? want sequence or duet`,
+		`, mode: ""`:                     `compare.mode: "" is not a way to compare`,
+		", mode: duet, slice: 99ms":      "compare.slice: 99ms is out of range; want 100ms to 5s, or 0s",
+		", mode: duet, slice: 6s":        "compare.slice: 6s is out of range",
+		", slice: 1m":                    "compare.slice: 1m is out of range",
+		", mode: duet, slice: fast":      "compare.slice:",
+		", mode: sequence, slice: 200ms": "compare.slice: has no effect in a sequence; remove it, or write mode: duet",
+	} {
+		if _, err := k.Parse(fmt.Appendf(nil, twoArms, "", "", "", keys)); err == nil || !strings.Contains(err.Error(),
+			want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: got\n%v\nwant\n%s", keys, err, want)
+		}
+	}
+}
+
+// A plan whose arms cannot take turns is a sequence, and an error if it asks for a duet. A stored one stays readable.
+func TestArmsThatCannotTakeTurns(t *testing.T) {
+	k := plan.Known{Drivers: []string{"server", plan.Process, plan.External}}
+	many := ""
+	for i := range 3 {
+		many += fmt.Sprintf("}, arm%d: {", i)
+	}
+	for _, tt := range []struct {
+		name, target, sections, arm string
+		why                         string // empty: they can
+	}{
+		{"ours", "", "", "", ""},
+		{"arrivals", "", "unbounded: {max_users: 50}\n", "", ""},
+		{"external", "", "", "", "the driver external starts nothing that could be paused"},
+		{"networks", "", "", "deployment: {network: bridge}",
+			"servers in networks of their own (deployment.network) cannot be paused"},
+		{"limits alone", "", "", "deployment: {memory: 512MB}", ""},
+		{"processes", "", "placement: {processes: 2}\n", "",
+			"the users are divided among 2 processes (placement.processes), and those of a duet share one"},
+		{"one address", `, url: "http://127.0.0.1:8065"`, "", "",
+			"the servers of all arms would be up at the one address target.url"},
+		{"an address of a secret", `, url: "http://127.0.0.1:${ENV:PORT}"`, "", "",
+			"the servers of all arms would be up at the one address target.url"},
+		{"addresses of their own", `, url: "http://127.0.0.1:${PORT}"`, "", "", ""},
+		{"probes", "", "probes: [{kind: prometheus, role: db, url: \"http://h:9100/metrics\"}]\n", "",
+			"probes watch systems that are not paused with the arms, and would count the load of all"},
+		{"two arms on two databases", "", "database: {engine: [postgresql, mysql]}\n", "", ""},
+		{"five arms on two databases", "", "database: {engine: [postgresql, mysql]}\n", many,
+			"10 arms and databases are too many to be up at once; at most 8 can"},
+		{"five arms on one database", "", "database: {engine: [postgresql]}\n", many, ""},
+		{"databases of their own", "", "database: {engine: [postgresql]}\n", "database: mysql", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			source := func(mode string) []byte {
+				text := fmt.Sprintf(twoArms, tt.target, tt.sections, tt.arm, mode)
+				if tt.name == "external" {
+					text = strings.Replace(text, "driver: server", `driver: external, url: "http://h"`, 1)
+				}
+				return []byte(text)
+			}
+			p, err := k.Parse(source(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if duet, why := p.Duet(); tt.why != "" && (duet || why != tt.why) || tt.why == "" && strings.Contains(why,
+				"cannot") {
+				t.Errorf("duet %v: %s", duet, why)
+			}
+			_, err = k.Parse(source(", mode: duet"))
+			if tt.why == "" && err != nil {
+				t.Error(err)
+			}
+			if want := ": compare.mode: " + tt.why + "; "; tt.why != "" && (err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.HasSuffix(err.Error(), ", or write sequence") || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("got\n%v\nwant\n%s", err, want)
+			}
+			if _, err := plan.Parse(source(", mode: duet")); err != nil {
+				t.Errorf("a stored plan cannot be read: %v", err)
+			}
+			if _, err := k.Parse(source(", mode: sequence")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+)
+
+// inTurns is planned as a duet whose runs have a record of their turns.
+func inTurns() Input {
+	in := planned()
+	in.Comparison.Mode, in.Comparison.ModeWhy = plan.ModeDuet, "compare.mode is duet"
+	for i := range in.Runs {
+		in.Runs[i].Manifest.Duet = &record.Duet{Seats: 2, Turns: 100, SliceMin: 200 * time.Millisecond,
+			SliceMax: 200 * time.Millisecond, Carried: 3, CarriedOps: 4,
+			LongestForeign: 310 * time.Millisecond, PausedBy: "freezer"}
+	}
+	return in
+}
+
+// TestDuetIsDescribed reports how the arms took turns, in every form, and no order of the runs.
+func TestDuetIsDescribed(t *testing.T) {
+	in := inTurns()
+	d := From(in)
+	for name, write := range map[string]func(io.Writer) error{
+		"full": func(w io.Writer) error { return FullMarkdown(w, d) }, "html": func(w io.Writer) error { return HTML(w, d) },
+	} {
+		text := string(render(t, write))
+		for _, want := range []string{"Duet: both arms were up at once and took turns of 0.2 s; without its turn a server was paused (freezer) and its time stood still",
+			"12 judged runs had 1200 turns; 36 of them ended with operations under way (48 in all), which went on in the next; the longest wait for a turn was 0.31 s",
+			"because the runs of a block are made in turns", "all runs of a block at once, in turns"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the report does not contain %q", name, want)
+			}
+		}
+	}
+	var stored struct {
+		Protocol struct {
+			Mode string
+			Duet struct {
+				Slice time.Duration `json:"slice_min"`
+			}
+		}
+	}
+	text := render(t, func(w io.Writer) error { return JSON(w, d) })
+	if err := json.Unmarshal(text, &stored); err != nil || stored.Protocol.Mode != "duet" || stored.Protocol.Duet.Slice != 200*time.Millisecond {
+		t.Errorf("report.json has %+v, %v", stored, err)
+	}
+	in.Runs[0].Manifest.Duet.SliceMax = time.Second
+	d = From(in)
+	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(text, "turns of 0.2 s to 1 s;") {
+		t.Errorf("slices of two lengths: %s", text)
+	}
+	for i := range in.Runs {
+		in.Runs[i].Manifest.Duet = nil
+	}
+	in.Comparison.Slice = 500 * time.Millisecond
+	d = From(in)
+	if text := strings.Join(d.Protocol.modeTexts(d), " "); !strings.Contains(text,
+		"took turns of 0.5 s; without its turn a server was paused and") {
+		t.Errorf("runs without a record of their turns: %s", text)
+	}
+}
+
+// TestSequenceIsDescribed gives the reason for a sequence; a comparison of an older version has no mode.
+func TestSequenceIsDescribed(t *testing.T) {
+	in := planned()
+	d := From(in)
+	if texts := d.Protocol.modeTexts(d); texts != nil || d.Protocol.Duet != nil {
+		t.Errorf("without a mode: %q", texts)
+	}
+	in.Comparison.Mode = plan.ModeSequence
+	d = From(in)
+	if text := strings.Join(d.Protocol.modeTexts(d),
+		""); text != "Sequence: the arms of a block ran one after the other." {
+		t.Errorf("without a reason: %s", text)
+	}
+	in.Comparison.ModeWhy = "the driver external starts nothing that could be paused"
+	d = From(in)
+	if text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) })); !strings.Contains(text,
+		"one after the other (the driver external starts nothing that could be paused).") {
+		t.Error("the report does not contain the reason for the sequence")
+	}
+}
+
+// TestCanaryOfADuet has one reading for all runs of a block, which cannot differ between the arms.
+func TestCanaryOfADuet(t *testing.T) {
+	in := inTurns()
+	for i := range in.Runs {
+		in.Runs[i].Cell.Canary = 1000 + float64(in.Runs[i].Cell.Block)
+	}
+	d := From(in)
+	if p := d.Protocol; p.Canaries != 6 || len(p.Canary) != 0 || p.CanaryFirst != 1001 || p.CanaryLast != 1006 {
+		t.Errorf("%d readings, %d comparisons of arms, from %v to %v", p.Canaries, len(p.Canary), p.CanaryFirst, p.CanaryLast)
+	}
+	if text := strings.Join(d.Protocol.canaryTexts(d), " "); !strings.Contains(text,
+		"asked before each block while no target ran") || !strings.Contains(text, "between 6 blocks (sd)") {
+		t.Errorf("got %s", text)
+	}
+}
