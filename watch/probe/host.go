@@ -25,7 +25,8 @@ type HostOptions struct {
 	// own cgroup is watched as role "self" if it has a quota's counters.
 	Cgroups map[string]string
 	// Turns are those of the run that the samples are for; counters grow during these only, and ratios are over
-	// them. Loads, memory, sockets and other states are the host's at present. nil: all time is the run's.
+	// them. Loads, memory, sockets and other states are the host's, at the end of the last turn at the earliest. nil:
+	// all time is the run's.
 	Turns *Turns
 	// Proc and Sys replace /proc and /sys, for tests.
 	Proc, Sys string
