@@ -104,6 +104,7 @@ type bench struct {
 	blind     int // so many pilots find nothing
 	quiet     func(ctx context.Context, most time.Duration) error
 	extra     func(c Cell, second int) []*measure.Window // further operations, sorted by name; nil for none
+	turns     *record.Duet                               // of all runs
 }
 
 func newBench(t *testing.T) *bench {
@@ -128,7 +129,7 @@ func (b *bench) run(ctx context.Context, c Cell) (record.ComparisonRun, *record.
 	if b.unstable[fmt.Sprintf("%d %s %s", c.Block, c.Arm, c.Engine)] {
 		*capacity = record.Capacity{Kind: record.Unstable, Reached: 500, Held: 300, Why: "two levels"}
 	}
-	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity,
+	w, err := record.Create(filepath.Join(b.dir, id), record.Manifest{ID: id, Capacity: capacity, Duet: b.turns,
 		Phases: []record.Phase{{Name: "measure", From: 0, To: benchSeconds * time.Second}}})
 	if err != nil {
 		return record.ComparisonRun{}, nil, err

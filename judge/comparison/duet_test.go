@@ -261,3 +261,46 @@ func TestModeIsKept(t *testing.T) {
 		t.Errorf("another slice: %v", err)
 	}
 }
+
+// TestRunsThatTookTurns are not judged as those of a sequence.
+func TestRunsThatTookTurns(t *testing.T) {
+	b := newBench(t)
+	b.turns = &record.Duet{Seats: 4, Turns: 9}
+	c, _ := b.duet(t.Context(), 0, nil)
+	if _, _, err := Judge(c, parse(t), Loader(c, b.load)); err != nil {
+		t.Fatal(err)
+	}
+	c.Mode = plan.ModeSequence
+	if _, _, err := Judge(c, parse(t), Loader(c, b.load)); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), "it took turns with other runs") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNoiseOfDuets is of an environment of its own.
+func TestNoiseOfDuets(t *testing.T) {
+	b, p := newBench(t), parse(t)
+	c, _ := b.duet(t.Context(), 0, nil)
+	arms, _, err := Judge(c, p, b.load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := Environment{Host: "h"}
+	lines := AALines(c, p, arms, env, time.Unix(1e9, 0))
+	c.Mode = plan.ModeSequence
+	others := AALines(c, p, arms, env, time.Unix(1e9, 0))
+	if len(lines) == 0 || len(lines) != len(others) {
+		t.Fatalf("%d and %d lines", len(lines), len(others))
+	}
+	for i, l := range lines {
+		if l.Environment == others[i].Environment || l.Load != others[i].Load+", duet" {
+			t.Errorf("%+v and %+v", l, others[i])
+		}
+	}
+	if n := NoiseOf(Pool(lines), p, env); len(n) != 0 {
+		t.Errorf("a sequence has the noise of duets: %+v", n)
+	}
+	env.Duet = true
+	if n := NoiseOf(Pool(lines), p, env); len(n) != len(lines) {
+		t.Errorf("a duet has %d lines of noise, want %d", len(n), len(lines))
+	}
+}

@@ -11,10 +11,12 @@ import (
 type Duet struct {
 	Seats int `json:"seats"` // runs that took turns
 	Turns int `json:"turns"` // of this run
-	// SliceMin and SliceMax are the lengths that the turns were given, Own is the sum of their real lengths.
+	// SliceMin and SliceMax are the lengths of the turns, Own is their sum, and Alone the part of it after all others
+	// had ended.
 	SliceMin time.Duration `json:"slice_min"`
 	SliceMax time.Duration `json:"slice_max"`
 	Own      time.Duration `json:"own"`
+	Alone    time.Duration `json:"alone"`
 	// Foreign is the time between the first turn and the last in which the run had none, LongestForeign the longest
 	// stretch of it.
 	Foreign        time.Duration `json:"foreign"`
@@ -25,10 +27,12 @@ type Duet struct {
 	CarriedOps int `json:"carried_ops"`
 	// Guard is by how much turns were lengthened, in all, to end at a moment without operations under way.
 	Guard time.Duration `json:"guard"`
-	// Pausing is how long it took to pause and to continue the target, in all, and LongestPausing the most that it took
-	// once.
-	Pausing        time.Duration `json:"pausing"`
-	LongestPausing time.Duration `json:"longest_pausing"`
+	// Pausing and Continuing are how long it took to pause and to continue the target, in all, LongestPausing and
+	// LongestContinuing the most that it took once.
+	Pausing           time.Duration `json:"pausing"`
+	LongestPausing    time.Duration `json:"longest_pausing"`
+	Continuing        time.Duration `json:"continuing"`
+	LongestContinuing time.Duration `json:"longest_continuing"`
 	// PausedBy is the means: "freezer" or "signals".
 	PausedBy string `json:"paused_by"`
 }
