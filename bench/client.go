@@ -19,6 +19,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
@@ -221,7 +222,7 @@ func simulate(ctx context.Context, url string, b workload.Behavior, n int, pace 
 	runtime.ReadMemStats(&was)
 	var mu sync.Mutex
 	var first error
-	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Epoch: time.Now(), OnError: func(user int, err error) {
+	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Clock: clock.New(time.Now()), OnError: func(user int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if first == nil {

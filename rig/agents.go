@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
 	"plimsoll/load/measure"
@@ -59,7 +60,7 @@ type driving struct {
 	env      workload.Env
 	layout   layout
 	arrivals *engine.Arrivals
-	epoch    time.Time
+	clock    *clock.Clock
 	w        *record.Writer
 	panics   *runPanics
 	runner   *probe.Runner
@@ -81,14 +82,14 @@ type driven struct {
 func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, error) {
 	onError := func(user int, err error) {
 		if !d.panics.of(fmt.Sprintf("user %d", user), err) {
-			_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
+			_ = d.w.Event(record.Event{At: d.clock.Now(), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
 		}
 	}
 	if d.layout.processes > 1 {
 		return s.agents(ctx, sys, d)
 	}
 	d.env.Dial = dialer(d.layout.from)
-	local, err := engine.New(ctx, engine.Config{Env: d.env, Mix: sys.mix, Arrivals: d.arrivals, Epoch: d.epoch, OnError: onError})
+	local, err := engine.New(ctx, engine.Config{Env: d.env, Mix: sys.mix, Arrivals: d.arrivals, Clock: d.clock, OnError: onError})
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +154,14 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 		}
 		children, links = append(children, p), append(links, link)
 	}
-	driver, err := fleet.New(ctx, fleet.Config{Links: links, Epoch: d.epoch, Settings: settings, Registry: d.env.Registry,
+	driver, err := fleet.New(ctx, fleet.Config{Links: links, Epoch: d.clock.Epoch(), Settings: settings, Registry: d.env.Registry,
 		Tally: d.env.Tally, Ledger: d.env.Ledger, OnError: func(agent, user int, err error) {
 			who := fmt.Sprintf("agent %d: user %d", agent, user)
 			if user < 0 {
 				who = fmt.Sprintf("agent %d", agent)
 			}
 			if !d.panics.of(who, err) {
-				_ = d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "error", Text: who + ": " + err.Error()})
+				_ = d.w.Event(record.Event{At: d.clock.Now(), Kind: "error", Text: who + ": " + err.Error()})
 			}
 		}})
 	if err != nil {
@@ -175,7 +176,7 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 	d.runner.Add(driver)
 	d.health.clocks = driver.Clocks
 	for k, pid := range driver.PIDs() {
-		if err := d.w.Event(record.Event{At: time.Since(d.epoch), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d", k+1, len(children), pid)}); err != nil {
+		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d", k+1, len(children), pid)}); err != nil {
 			return nil, err
 		}
 	}
@@ -261,7 +262,7 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 		}
 		mix = append(mix, engine.Part{Name: b.Name, Behavior: behavior, Share: b.Share})
 	}
-	conf := engine.Config{Env: env, Mix: mix, Epoch: epoch, OnError: onError, Agent: st.Agent, Agents: st.Agents}
+	conf := engine.Config{Env: env, Mix: mix, Clock: clock.New(epoch), OnError: onError, Agent: st.Agent, Agents: st.Agents}
 	if r := set.Arrivals; r != nil {
 		if len(mix) == 0 {
 			return nil, errors.New("settings: there are arrivals, and no behavior that could serve them")

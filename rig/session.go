@@ -311,12 +311,12 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
 	env := sys.env(s.Plan, sys.Deployment.URL())
-	env.Panicked = panics.env
+	env.Clock, env.Panicked = run, panics.env
 	runner.OnPanic(panics.env)
 	env.Registry, env.Log = reg, func(format string, args ...any) {
 		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, epoch: epoch, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
 	if err != nil {
 		return out, seen, err
 	}
@@ -325,7 +325,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	done := make(chan error, 1)
 	go func() { done <- runner.Run(probing) }()
 	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
-	spec := s.Spec(pt, driver.Driver, reg, sig, w, epoch)
+	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series = conduct(sys, env), db
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
 		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
@@ -366,8 +366,8 @@ func (s *Session) told(ctx context.Context, sys *System, env workload.Env, w *re
 }
 
 // Spec translates the plan for one part.
-func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, epoch time.Time) trial.Config {
-	spec := trial.Config{Epoch: epoch, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.Progress.trial, Gates: s.Plan.Gates.All()}
+func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig trial.Signals, w *record.Writer, run *clock.Clock) trial.Config {
+	spec := trial.Config{Clock: run, Driver: d, Registry: reg, Signals: sig, Writer: w, Progress: s.Progress.trial, Gates: s.Plan.Gates.All()}
 	spec.Window, spec.Timeout = plan.DefaultWindow, opTimeout
 	if b := s.Plan.Bounded; b != nil && pt.Bounded {
 		n, _ := b.UsersFor(pt.Engine)
@@ -458,7 +458,7 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock,
 
 // Foretell prints before a search how long it may take.
 func (s *Session) Foretell(pt RunPart) error {
-	search := s.Spec(pt, nil, nil, nil, nil, time.Time{}).Search
+	search := s.Spec(pt, nil, nil, nil, nil, nil).Search
 	if search == nil {
 		return nil
 	}

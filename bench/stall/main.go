@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -134,7 +135,7 @@ func one(ctx context.Context, rate float64, length, stop time.Duration, places i
 	}
 	reg.Cut()
 	epoch := time.Now()
-	l, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: poster, Share: 1}}, Epoch: epoch,
+	l, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: poster, Share: 1}}, Clock: clock.New(epoch),
 		Arrivals: &engine.Arrivals{Behavior: poster, Rate: rate, InFlight: places, Queue: 1_000_000}})
 	if err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -54,7 +55,7 @@ func load(ctx context.Context, url string, users, ops int, rate float64, d time.
 		wg.Go(func() {
 			defer c.Close()
 			r := rand.New(rand.NewPCG(7, uint64(u)))
-			user := workload.NewUser(u, u, 7, 1, reg.Recorder(0), epoch)
+			user := workload.NewUser(u, u, 7, 1, reg.Recorder(0), clock.New(epoch))
 			free := user.Now()
 			var before time.Time // when the last answer of the action arrived
 			for n := 0; ; n++ {

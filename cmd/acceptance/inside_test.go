@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/cmd/internal/reference"
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
@@ -25,7 +26,7 @@ func TestInside(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			url := reference.Start(t, engine, refchat.Config{})
 			registry := measure.NewRegistry(1)
-			c, err := api.NewClient(api.ClientConfig{URL: url, Recorder: workload.NewUser(0, 0, 1, 1, registry.Recorder(0), time.Now()), Table: api.NewTable(registry, "")})
+			c, err := api.NewClient(api.ClientConfig{URL: url, Recorder: workload.NewUser(0, 0, 1, 1, registry.Recorder(0), clock.New(time.Now())), Table: api.NewTable(registry, "")})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,6 +27,7 @@ import (
 
 	"plimsoll/dialect/mattermost"
 	"plimsoll/internal/race"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
@@ -276,7 +277,7 @@ func TestHostileServersStayWithinTheBudget(t *testing.T) {
 			if err := b.Provision(t.Context(), env, users); err != nil {
 				t.Fatal(err)
 			}
-			local, err := engine.New(t.Context(), engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Epoch: time.Now()})
+			local, err := engine.New(t.Context(), engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Clock: clock.New(time.Now())})
 			if err != nil {
 				t.Fatal(err)
 			}

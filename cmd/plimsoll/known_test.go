@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"plimsoll/plan"
 	"plimsoll/rig"
@@ -53,7 +52,7 @@ func TestKnownSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, begun := capacity.New((&rig.Session{Plan: p}).Spec(rig.RunPart{Unbounded: true}, nil, nil, nil, nil, time.Time{}).Search.Config)
+		_, begun := capacity.New((&rig.Session{Plan: p}).Spec(rig.RunPart{Unbounded: true}, nil, nil, nil, nil, nil).Search.Config)
 		_, checked := known().Parse(src)
 		if (begun == nil) != tt.want || (checked == nil) != tt.want {
 			t.Errorf("pace %s, %s: want good %v\nthe search: %v\nplan check: %v", tt.pace, tt.set, tt.want, begun, checked)

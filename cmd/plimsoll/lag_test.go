@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/newsfeed"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -134,11 +135,11 @@ func TestTheGeneratorsTimeInsideAnActionVoidsTheRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			epoch := time.Now()
-			l, err := engine.New(t.Context(), engine.Config{Env: e, Mix: []engine.Part{{Behavior: feed, Share: 1}}, Epoch: epoch})
+			l, err := engine.New(t.Context(), engine.Config{Env: e, Mix: []engine.Part{{Behavior: feed, Share: 1}}, Clock: clock.New(epoch)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := trial.Run(t.Context(), trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Epoch: epoch, Registry: e.Registry, Signals: new(quietHost), Writer: w,
+			out, err := trial.Run(t.Context(), trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: clock.New(epoch), Registry: e.Registry, Signals: new(quietHost), Writer: w,
 				Driver: l, Bounded: &trial.BoundedTest{Users: 10, Ramp: time.Second, Settle: time.Second, Measure: 8 * time.Second}})
 			if err != nil {
 				t.Fatal(err)
@@ -184,7 +185,7 @@ func TestTheGeneratorsTimeInsideAnActionIsLag(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.Registry.Cut()
-			cfg := engine.Config{Env: e, Mix: []engine.Part{{Behavior: feed, Share: 1}}, Epoch: time.Now()}
+			cfg := engine.Config{Env: e, Mix: []engine.Part{{Behavior: feed, Share: 1}}, Clock: clock.New(time.Now())}
 			if arrivals {
 				cfg.Arrivals = &engine.Arrivals{Behavior: feed, Rate: 0.2, InFlight: 1, Queue: 10}
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -54,7 +55,7 @@ func TestNullServerServesTheBehaviors(t *testing.T) {
 			if open, ok := b.(workload.ArrivalBehavior); ok {
 				arrivals = &engine.Arrivals{Behavior: open, Rate: 50, Poisson: true, InFlight: 5, Queue: 1000}
 			}
-			local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Arrivals: arrivals, Epoch: time.Now(), OnError: func(user int, err error) {
+			local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: b, Share: 1}}, Arrivals: arrivals, Clock: clock.New(time.Now()), OnError: func(user int, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if len(failures) < 5 {

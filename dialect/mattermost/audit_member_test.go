@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -26,7 +27,7 @@ func wroteDirectly(t *testing.T, url, password string) (*Person, workload.Env, [
 	if err := b.Provision(t.Context(), env, 4); err != nil {
 		t.Fatal(err)
 	}
-	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), time.Now()))
+	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -142,7 +143,7 @@ func TestPosterOnTheWire(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	env := workload.Env{URL: srv.URL, Pace: 1, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1)}
 	p := &Poster{channels: []string{anID}, token: "bot-secret"}
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 	a, err := p.NewActor(env, u)
 	if err != nil {
 		t.Fatal(err)

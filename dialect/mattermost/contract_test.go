@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
@@ -137,7 +138,7 @@ func TestContract(t *testing.T) {
 		env.Ledger, env.Tally = workload.NewLedger(time.Second, 1), &workload.Tally{}
 		var actors []workload.Actor
 		for rank := range n {
-			u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), time.Now())
+			u := workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
 			a, err := persons.NewActor(env, u)
 			if err != nil {
 				t.Fatal(err)
@@ -148,7 +149,7 @@ func TestContract(t *testing.T) {
 			}
 			actors = append(actors, a)
 		}
-		p, err := posters.NewActor(env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), time.Now()))
+		p, err := posters.NewActor(env, workload.NewUser(n, 0, 1, env.Pace, env.Registry.Recorder(n), clock.New(time.Now())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +253,7 @@ func TestContractWithFaults(t *testing.T) {
 		}
 	}
 	env.Registry.Cut()
-	p, err := posters.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), time.Now()))
+	p, err := posters.NewActor(env, workload.NewUser(0, 0, 1, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
 	if err != nil {
 		t.Fatal(err)
 	}

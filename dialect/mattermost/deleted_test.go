@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -31,7 +32,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	}
 	login := func(b *Person, env workload.Env, rank int) *person {
 		t.Helper()
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), time.Now())
+		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
 		actor, err := b.NewActor(env, u)
 		if err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/race"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
@@ -93,7 +94,7 @@ func personMemory(t testing.TB, n int) float64 {
 			ready.Wait()
 			before = inUse()
 		}
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), time.Now())
+		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
 		actor, err := b.NewActor(env, u)
 		if err != nil {
 			t.Fatal(err)

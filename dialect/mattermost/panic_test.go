@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
@@ -146,7 +147,7 @@ func TestAnEventWhoseHandlingPanicsEndsTheConnection(t *testing.T) {
 	})
 	reg := measure.NewRegistry(1)
 	told := make(chan *boundary.Panic, 10)
-	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
 	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1), Panicked: func(p *boundary.Panic) { told <- p }}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
 	actor, err := b.NewActor(env, u)
@@ -180,7 +181,7 @@ func TestACallBesideOthersThatPanics(t *testing.T) {
 	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
 	b.set.parallel, b.set.connections = true, 6
-	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now()))
+	actor, err := b.NewActor(env, workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now())))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -62,7 +63,7 @@ func TestAFailedArrivalIsMadeUpFor(t *testing.T) {
 			if err := b.Provision(t.Context(), env, 1); err != nil {
 				t.Fatal(err)
 			}
-			actor, err := b.NewActor(env, workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), time.Now()))
+			actor, err := b.NewActor(env, workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now())))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -91,7 +92,7 @@ func TestRecent(t *testing.T) {
 }
 
 func TestVisits(t *testing.T) {
-	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: workload.NewUser(0, 0, 1, 1, nil, time.Now())}
+	a := &person{b: &Person{set: settings{visit: 5, away: time.Minute, leave: 0.5}}, u: workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))}
 	const n = 100_000
 	ends, left, pause := 0, 0, time.Duration(0)
 	for range n {
@@ -314,7 +315,7 @@ func TestARunKnowsNothingOfTheOneBefore(t *testing.T) {
 	b := &Person{ids: []string{testID("u", 0).String()}, tokens: []string{"tok"}, dir: newDirectory(), facts: &facts{}}
 	actor := func(reg *measure.Registry) *person {
 		t.Helper()
-		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 		a, err := b.NewActor(workload.Env{URL: "http://127.0.0.1:9", Pace: 1, Registry: reg}, u)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -37,7 +38,7 @@ func TestConnectionsOfALogin(t *testing.T) {
 	if err := b.Provision(t.Context(), env, 1); err != nil {
 		t.Fatal(err)
 	}
-	u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now()))
 	actor, err := b.NewActor(env, u)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func (c *countedConn) Close() error {
 func TestOpAfterCallsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
-		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+		u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 		a := &person{b: &Person{set: settings{parallel: true}}, u: u, pool: pool{budget: 2, cfg: api.ClientConfig{URL: "http://127.0.0.1:9"}}}
 		defer a.pool.close()
 		defer a.begin(&api.Table{})()
@@ -135,7 +136,7 @@ func TestResumeKeepsTheConnection(t *testing.T) {
 		c.ReadMessage()
 	})
 	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 	env := workload.Env{URL: url, Pace: 1, Registry: reg, Timeout: 5 * time.Second}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory(), set: settings{connections: 6}}
 	actor, err := b.NewActor(env, u)

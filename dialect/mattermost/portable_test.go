@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -35,10 +36,10 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	if _, ok := b.dir.byName[personName("walker", 2)]; !ok {
 		t.Error("the directory does not know the persons")
 	}
-	if _, err := b.NewActor(env, workload.NewUser(4, 2, 1, 1, env.Registry.Recorder(0), time.Now())); err != nil {
+	if _, err := b.NewActor(env, workload.NewUser(4, 2, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))); err != nil {
 		t.Error(err)
 	}
-	if _, err := b.NewActor(env, workload.NewUser(5, 3, 1, 1, env.Registry.Recorder(0), time.Now())); err == nil {
+	if _, err := b.NewActor(env, workload.NewUser(5, 3, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))); err == nil {
 		t.Error("an actor for a rank that nobody provisioned")
 	}
 	if _, err := new(Person).State(); err == nil {

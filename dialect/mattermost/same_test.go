@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refnull"
@@ -83,7 +84,7 @@ func process(t *testing.T, all, from, to, acts int, weights map[string]float64) 
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for rank := from; rank < to; rank++ {
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), time.Now())
+		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
 		a, err := b.NewActor(env, u)
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +191,7 @@ func TestNamesDoNotDependOnTheServer(t *testing.T) {
 		if err := b.Provision(t.Context(), env, 1); err != nil {
 			t.Fatal(err)
 		}
-		u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), time.Now())
+		u := workload.NewUser(0, 0, env.Seed, env.Pace, env.Registry.Recorder(0), clock.New(time.Now()))
 		actor, err := b.NewActor(env, u)
 		if err != nil {
 			t.Fatal(err)

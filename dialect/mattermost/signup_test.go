@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -36,7 +37,7 @@ func TestSignUp(t *testing.T) {
 			env.Registry.Cut()
 		}
 		for rank := range n {
-			a, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), time.Now()))
+			a, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now())))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -100,7 +101,7 @@ func TestListen(t *testing.T) {
 		send(posted(4, "p2", "other", "")) // and one comes twice
 	})
 	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
 	env := workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second, Ledger: workload.NewLedger(0, 1)}
 	b := &Person{ids: []string{"me"}, tokens: []string{"tok"}, channels: []string{"c"}, dir: newDirectory()}
 	ch := b.dir.channel(api.Channel{ID: "c"})
@@ -175,7 +176,7 @@ func TestCarry(t *testing.T) {
 		}
 	})
 	reg := measure.NewRegistry(1)
-	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, 1, 0.001, reg.Recorder(0), clock.New(time.Now()))
 	b := &Person{set: settings{devices: 2}, ids: []string{"me"}, tokens: []string{"tok"}, dir: newDirectory()}
 	actor, err := b.NewActor(workload.Env{URL: url, Pace: 0.001, Registry: reg, Timeout: 5 * time.Second}, u)
 	if err != nil {
@@ -212,7 +213,7 @@ func TestProvisionNeedsAnAdministrator(t *testing.T) {
 		if e, ok := errors.AsType[*api.OpError](err); !ok || e.Class != measure.Dial || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%T: got %v, want a dial error without the password", b, err)
 		}
-		if _, err := b.NewActor(workload.Env{}, workload.NewUser(0, 0, 1, 1, nil, time.Now())); err == nil {
+		if _, err := b.NewActor(workload.Env{}, workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))); err == nil {
 			t.Errorf("%T: an actor without provisioning", b)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 )
 
@@ -23,7 +24,7 @@ func TestStorms(t *testing.T) {
 	}
 	var all []*person
 	for rank := range n {
-		actor, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), time.Now()))
+		actor, err := b.NewActor(env, workload.NewUser(rank, rank, 1, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestStorms(t *testing.T) {
 	if got := b.StormKinds(); !slices.Equal(got, []string{"join", "login", "mention", "reconnect"}) {
 		t.Errorf("kinds %v", got)
 	}
-	other := workload.NewUser(0, 0, 1, env.Pace, nil, time.Now())
+	other := workload.NewUser(0, 0, 1, env.Pace, nil, clock.New(time.Now()))
 	other.Pick.Uint64() // two draws for the login, at birth
 	other.Pick.Uint64()
 	for i, tt := range []struct {

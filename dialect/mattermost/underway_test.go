@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -40,7 +41,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 				}
 			})
 			reg, epoch := measure.NewRegistry(1), time.Now()
-			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
+			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			c, err := api.NewClient(api.ClientConfig{URL: url, Token: "tok", Timeout: 10 * time.Second, Recorder: u, Table: api.NewTable(reg, "")})
 			if err != nil {
 				t.Fatal(err)
@@ -62,7 +63,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 				ended <- err
 			}()
 			<-asked
-			reg.Mark(epoch, time.Since(epoch))
+			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != 1 {
 				t.Errorf("%d operations are under way while the server stands still in %s, want 1", n, stalls)
 			}
@@ -70,7 +71,7 @@ func TestOperationsOfTheWebSocketAreUnderWay(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Fatal(err)
 			}
-			reg.Mark(epoch, time.Since(epoch))
+			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != 0 {
 				t.Errorf("%d operations are under way after the last answer", n)
 			}
@@ -101,7 +102,7 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			}))
 			defer srv.Close()
 			reg, epoch := measure.NewRegistry(1), time.Now()
-			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
+			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 			run, cut := context.WithCancel(t.Context())
 			defer cut()
 			life, gone := context.WithCancelCause(run)
@@ -112,13 +113,13 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			defer a.pool.close()
 			a.behind(epoch, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked
-			reg.Mark(epoch, time.Since(epoch))
+			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != 1 {
 				t.Errorf("%d operations are under way, want 1", n)
 			}
 			tt.end(func() { close(answer) }, func() { gone(errGone) }, cut)
 			a.wg.Wait()
-			reg.Mark(epoch, time.Since(epoch))
+			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != tt.want {
 				t.Errorf("%d operations are under way afterwards, want %d", n, tt.want)
 			}

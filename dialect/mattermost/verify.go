@@ -13,6 +13,7 @@ import (
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -145,7 +146,7 @@ func newStage(ctx context.Context, cfg VerifyConfig) (*stage, error) {
 
 // person logs one of the stage's persons in.
 func (s *stage) person(ctx context.Context, rank int) (*person, error) {
-	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank), time.Now())
+	u := workload.NewUser(rank, rank, s.env.Seed, s.env.Pace, s.env.Registry.Recorder(rank), clock.New(time.Now()))
 	actor, err := s.b.NewActor(s.env, u)
 	if err != nil {
 		return nil, err

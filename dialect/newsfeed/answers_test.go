@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -42,7 +43,7 @@ func TestEveryCallProvesItsEffect(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			reg := measure.NewRegistry(1)
-			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+			u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 			c, err := newClient(&workload.Env{URL: srv.URL, Timeout: time.Minute, Registry: reg}, settings{}, u, newTable(reg, ""), nil)
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/dialect"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -58,7 +59,7 @@ func aside(env *workload.Env, set settings) (*client, error) {
 	if reg == nil {
 		reg = measure.NewRegistry(1)
 	}
-	u := workload.NewUser(0, 0, env.Seed, 1, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, env.Seed, 1, reg.Recorder(0), clock.New(time.Now()))
 	c, err := newClient(env, set, u, newTable(reg, workload.Setup), nil)
 	if c != nil {
 		c.reg = nil

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	dialect "plimsoll/dialect/newsfeed"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/reference/newsfeed"
@@ -77,7 +78,7 @@ func provisioned(t *testing.T, e workload.Env) *dialect.Feed {
 }
 
 func user(e workload.Env, id int) *workload.User {
-	return workload.NewUser(id, id, e.Seed, 1, e.Registry.Recorder(id), time.Now())
+	return workload.NewUser(id, id, e.Seed, 1, e.Registry.Recorder(id), clock.New(time.Now()))
 }
 
 // act lets one user act n times.
@@ -136,7 +137,7 @@ func TestArrivalsAreBatches(t *testing.T) {
 		s := httptest.NewServer(d)
 		defer s.Close()
 		e := env(s.URL, nil)
-		u := workload.NewServerUser(server, e, time.Now())
+		u := workload.NewServerUser(server, e, clock.New(time.Now()))
 		srv, err := provisioned(t, e).NewServer(e, u)
 		if err != nil {
 			t.Fatal(err)

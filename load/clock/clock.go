@@ -1,22 +1,25 @@
 package clock
 
 import (
-	"context"
 	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// A Clock counts the time of a run as an offset from its epoch. Its methods are safe for concurrent use, but Start and
-// Stop are for one goroutine. Make it with [New] or [NewStopped].
+// A Clock counts the time of a run as an offset from its epoch. Its methods are safe for concurrent use. Make it with
+// [New] or [NewStopped].
 type Clock struct {
 	epoch time.Time
-	can   bool // stop
-	turns atomic.Pointer[[]turn]
+	can   bool // stop; of the others only the epoch is used
 
-	mu     sync.Mutex
-	parked map[*Timer]time.Duration // timers that were set while the clock stood still, and until when
+	turns   atomic.Pointer[[]turn] // points to turning while one is made
+	turning []turn
+
+	mu     sync.Mutex  // of turns and timers
+	timers []*Timer    // those that are set, a heap with the earliest first
+	wake   *time.Timer // releases the earliest; stopped while the clock stands still
+	next   time.Duration
 }
 
 // A turn is a moment at which the clock was stopped or started. They are appended and never changed.
@@ -30,8 +33,10 @@ func New(epoch time.Time) *Clock { return &Clock{epoch: epoch} }
 
 // NewStopped returns a clock that stands at 0 until Start.
 func NewStopped(epoch time.Time) *Clock {
-	c := &Clock{epoch: epoch, can: true, parked: map[*Timer]time.Duration{}}
+	c := &Clock{epoch: epoch, can: true, next: never}
 	c.turns.Store(&[]turn{{}})
+	c.wake = time.AfterFunc(never, c.due)
+	c.wake.Stop()
 	return c
 }
 
@@ -43,18 +48,44 @@ func (c *Clock) Stops() bool { return c.can }
 
 // Running reports whether the clock runs.
 func (c *Clock) Running() bool {
-	turns := c.turns.Load()
-	return turns == nil || (*turns)[len(*turns)-1].running
+	return !c.can || c.last().running
 }
 
 // Now returns the time of the clock.
 func (c *Clock) Now() time.Duration {
-	real := time.Since(c.epoch)
-	turns := c.turns.Load()
-	if turns == nil {
-		return real
+	if !c.can {
+		return time.Since(c.epoch)
 	}
-	return (*turns)[len(*turns)-1].time(real)
+	_, now := c.read()
+	return now
+}
+
+// read returns the real time since the epoch, and that of the clock at this moment. What it has returned is not taken
+// back: a turn that is made meanwhile is later.
+func (c *Clock) read() (real, now time.Duration) {
+	for {
+		turns := c.made()
+		real = time.Since(c.epoch)
+		if c.turns.Load() == turns {
+			return real, (*turns)[len(*turns)-1].time(real)
+		}
+	}
+}
+
+// made returns the turns that were made. It waits for the one that is being made.
+func (c *Clock) made() *[]turn {
+	turns := c.turns.Load()
+	if turns == &c.turning {
+		c.mu.Lock()
+		turns = c.turns.Load()
+		c.mu.Unlock()
+	}
+	return turns
+}
+
+func (c *Clock) last() turn {
+	turns := *c.made()
+	return turns[len(turns)-1]
 }
 
 // time returns the time of the clock at an instant after the turn and before the next one.
@@ -69,11 +100,10 @@ func (t turn) time(real time.Duration) time.Duration {
 // [NewStopped] made is 0.
 func (c *Clock) Of(t time.Time) time.Duration {
 	real := t.Sub(c.epoch)
-	turns := c.turns.Load()
-	if turns == nil {
+	if !c.can {
 		return real
 	}
-	all := *turns
+	all := *c.made()
 	last := len(all) - 1
 	if all[last].real > real { // most instants are of the present turn
 		last = max(sort.Search(len(all), func(i int) bool { return all[i].real > real })-1, 0)
@@ -83,7 +113,7 @@ func (c *Clock) Of(t time.Time) time.Duration {
 
 // Between returns how much time has passed on the clock between two instants that are past.
 func (c *Clock) Between(from, to time.Time) time.Duration {
-	if c.turns.Load() == nil {
+	if !c.can {
 		return to.Sub(from)
 	}
 	return c.Of(to) - c.Of(from)
@@ -98,14 +128,15 @@ func (c *Clock) Lost() time.Duration {
 	if !c.can {
 		return 0
 	}
-	return time.Since(c.epoch) - c.Now()
+	real, now := c.read()
+	return max(real-now, 0)
 }
 
 // Stop stops the clock and returns its time. It does nothing to a clock that stands still, and panics for one of
 // [New].
 func (c *Clock) Stop() time.Duration { return c.turn(false) }
 
-// Start lets the clock go on, and returns its time.
+// Start lets the clock go on, and returns its time. Like Stop it panics for a clock of [New].
 func (c *Clock) Start() time.Duration { return c.turn(true) }
 
 func (c *Clock) turn(running bool) time.Duration {
@@ -116,103 +147,19 @@ func (c *Clock) turn(running bool) time.Duration {
 	defer c.mu.Unlock()
 	all := *c.turns.Load()
 	last := all[len(all)-1]
+	if last.running == running {
+		return last.time(time.Since(c.epoch))
+	}
+	c.turns.Store(&c.turning) // no time is shown that the turn would take back
 	real := max(time.Since(c.epoch), last.real)
 	now := last.time(real)
-	if last.running == running {
-		return now
-	}
 	all = append(all, turn{real, now, running})
 	c.turns.Store(&all)
 	if running {
-		for t, until := range c.parked {
-			t.timer.Reset(max(until-now, 0))
-		}
-		clear(c.parked)
+		c.release()
+	} else {
+		c.wake.Stop()
+		c.next = never
 	}
 	return now
-}
-
-// A Timer wakes one goroutine when its clock has reached a time. Receive from C, then check the clock: when the clock
-// was stopped meanwhile, the timer fires early, and has to be set again. [Clock.SleepUntil] does that.
-type Timer struct {
-	C     <-chan time.Time
-	clock *Clock
-	timer *time.Timer
-}
-
-// NewTimer returns a timer that is not set. The caller calls Stop.
-func (c *Clock) NewTimer() *Timer {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return &Timer{C: t.C, clock: c, timer: t}
-}
-
-// Reset makes the timer fire when the clock has reached a time, or early, as said above.
-func (t *Timer) Reset(until time.Duration) {
-	c := t.clock
-	if c.Running() {
-		t.timer.Reset(max(until-c.Now(), 0))
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.Running() {
-		t.timer.Reset(max(until-c.Now(), 0))
-		return
-	}
-	t.timer.Stop()
-	if until <= c.Now() {
-		t.timer.Reset(0)
-		return
-	}
-	c.parked[t] = until
-}
-
-// Ring makes the timer fire at once, also while the clock stands still.
-func (t *Timer) Ring() { t.timer.Reset(0) }
-
-// Stop ends the timer.
-func (t *Timer) Stop() {
-	t.timer.Stop()
-	if t.clock.can {
-		t.clock.mu.Lock()
-		delete(t.clock.parked, t)
-		t.clock.mu.Unlock()
-	}
-}
-
-// SleepUntil waits until the clock has reached a time, or for ctx, whose cause it returns.
-func (c *Clock) SleepUntil(ctx context.Context, at time.Duration) error {
-	if c.Now() >= at {
-		return context.Cause(ctx)
-	}
-	t := c.NewTimer()
-	defer t.Stop()
-	for {
-		t.Reset(at)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if c.Now() >= at {
-			return nil
-		}
-	}
-}
-
-// WithTimeout is context.WithTimeout in the time of the clock. When the clock can be stopped, the error of an expired
-// context is context.Canceled, and its cause context.DeadlineExceeded.
-func (c *Clock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if !c.can {
-		return context.WithTimeout(ctx, d)
-	}
-	out, cancel := context.WithCancelCause(ctx)
-	until := c.Now() + d
-	go func() { // ends with out, which the caller cancels
-		if c.SleepUntil(out, until) == nil {
-			cancel(context.DeadlineExceeded)
-		}
-	}()
-	return out, func() { cancel(context.Canceled) }
 }

@@ -3,7 +3,7 @@
 // Two loads that share a host by turns ("duet") must not see each other's turns: while one has its turn, the users of
 // the other neither think nor wait. Each run therefore has a [Clock] of its own. Everything that plans or measures in
 // a run does so in the time of that clock: pauses of users, latencies, ticks, samples of probes, deadlines. A clock
-// that is never stopped is the monotonic clock of the process, and costs one atomic load more.
+// that cannot be stopped is the monotonic clock of the process, at its cost.
 //
 // An instant that lies in a stop is, in the clock's time, the moment of the stop. An operation that is under way when
 // a clock stops keeps its time: its latency is what has passed on the clock.

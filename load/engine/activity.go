@@ -118,7 +118,7 @@ func (c *counter) take(now time.Duration) workload.Activity {
 
 // Activity returns the users' activity since the previous call. One goroutine calls it.
 func (l *Local) Activity() workload.Activity {
-	now := time.Since(l.cfg.Epoch)
+	now := l.cfg.Clock.Now()
 	a := l.count.take(now)
 	if l.open != nil {
 		a.Wanted, a.Served = l.open.counts(now)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -61,7 +62,7 @@ func TestAgentsShareTheUsers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &diary{fake: fake{service: time.Millisecond}}
 			l, err := New(t.Context(), Config{
-				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3}, Epoch: time.Now(), Agent: agent, Agents: agents,
+				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3}, Clock: clock.New(time.Now()), Agent: agent, Agents: agents,
 				Mix: []Part{{Behavior: &diary{fake: fake{service: time.Millisecond}}, Share: 0.3}, {Behavior: d, Share: 0.7}},
 			})
 			if err != nil {

@@ -3,24 +3,27 @@ package engine
 import (
 	"sync/atomic"
 	"time"
+
+	"plimsoll/load/clock"
 )
 
 // An alarm wakes one goroutine at its time, or earlier when another goroutine rings. It is one channel to wait on
 // instead of four: of thousands of users hardly anything is in the processor's caches when they wake, and a select
 // touches every channel twice. wait is for the goroutine, ring for all.
 type alarm struct {
-	timer *time.Timer
+	clock *clock.Clock
+	timer *clock.Timer
 	rung  atomic.Bool
 }
 
-func newAlarm() *alarm { return &alarm{timer: time.NewTimer(0)} }
+func newAlarm(c *clock.Clock) *alarm { return &alarm{clock: c, timer: c.NewTimer()} }
 
-// wait returns after d at the latest and reports whether ring was called since wait last returned true. It may return
-// early without that.
-func (a *alarm) wait(d time.Duration) bool {
-	if d > 0 {
+// wait returns at the latest when the clock runs and has reached the time until, and reports whether ring was called
+// since wait last returned true. It may return early without that. The clock has just shown now.
+func (a *alarm) wait(now, until time.Duration) bool {
+	if until > now || !a.clock.Running() {
 		// In this order: a ring after the check sets the timer again.
-		a.timer.Reset(d)
+		a.timer.ResetFrom(now, until)
 		if !a.rung.Load() {
 			<-a.timer.C
 		}
@@ -31,5 +34,5 @@ func (a *alarm) wait(d time.Duration) bool {
 // ring wakes the goroutine to check its state. Call it after changing that state.
 func (a *alarm) ring() {
 	a.rung.Store(true)
-	a.timer.Reset(0)
+	a.timer.Ring()
 }

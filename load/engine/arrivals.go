@@ -73,13 +73,13 @@ func (o *open) run(ctx context.Context) {
 	defer lag.Flush()
 	for {
 		k, at := s.Next()
-		now := time.Since(o.l.cfg.Epoch)
+		now := o.l.cfg.Clock.Now()
 		if at > now {
 			lag.Flush()
-			if workload.SleepUntil(ctx, o.l.cfg.Epoch.Add(at)) != nil {
+			if o.l.cfg.Clock.SleepUntil(ctx, at) != nil {
 				return
 			}
-			now = time.Since(o.l.cfg.Epoch)
+			now = o.l.cfg.Clock.Now()
 		} else if ctx.Err() != nil {
 			return
 		}
@@ -154,7 +154,7 @@ func (o *open) free(in chan arrival) (a arrival, ok bool) {
 // life creates the i-th server, whose first arrival is a, and lets it serve.
 func (o *open) life(ctx context.Context, i int, a arrival) {
 	defer o.begun(i)
-	u := workload.NewServerUser(i*o.l.cfg.Agents+o.l.cfg.Agent, o.l.cfg.Env, o.l.cfg.Epoch)
+	u := workload.NewServerUser(i*o.l.cfg.Agents+o.l.cfg.Agent, o.l.cfg.Env, o.l.cfg.Clock)
 	u.Buffer()
 	var actor workload.Server
 	err := boundary.Do("a server of arrivals", func() (err error) {

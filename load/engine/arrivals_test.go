@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -55,7 +56,7 @@ func openFor(t *testing.T, a Arrivals, service time.Duration, agent, agents int)
 	s = &staller{fake: fake{service: service}, from: began.Add(20 * time.Second), to: began.Add(22 * time.Second), content: map[int64]uint64{}}
 	a.Behavior = s
 	reg := measure.NewRegistry(2)
-	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 7}, Mix: []Part{{Behavior: &s.fake, Share: 1}}, Epoch: began, Arrivals: &a, Agent: agent, Agents: agents})
+	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 7}, Mix: []Part{{Behavior: &s.fake, Share: 1}}, Clock: clock.New(began), Arrivals: &a, Agent: agent, Agents: agents})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -25,9 +26,10 @@ type Part struct {
 
 // Config configures an engine. All fields but Arrivals and OnError are required.
 type Config struct {
-	Env   workload.Env
-	Mix   []Part // shares add up to 1
-	Epoch time.Time
+	Env workload.Env // its Clock is set to the engine's
+	Mix []Part       // shares add up to 1
+	// Clock is the run's. While it stands still, users do nothing.
+	Clock *clock.Clock
 	// Arrivals is an open model beside the users; nil if there is none.
 	Arrivals *Arrivals
 	// Agent of Agents drives every Agents-th user, from number Agent on, and every Agents-th arrival; several engines
@@ -75,6 +77,8 @@ type simulated struct {
 // New returns an engine without users. The users' context is derived from ctx.
 func New(ctx context.Context, cfg Config) (*Local, error) {
 	l := &Local{cfg: cfg}
+	l.cfg.Env.Clock = cfg.Clock
+	cfg.Env.Ledger.UseClock(cfg.Clock)
 	var shares []float64
 	sum := 0.0
 	for _, p := range cfg.Mix {
@@ -110,7 +114,7 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 }
 
 // SetUsers makes n the number of wanted users of all agents together. Newcomers start evenly spread over the given
-// time, so that a step is not a burst; surplus users finish their action and leave, the highest numbers first. It
+// time of the clock, so that a step is not a burst; surplus users finish their action and leave, the highest numbers first. It
 // returns at once.
 func (l *Local) SetUsers(n int, over time.Duration) error {
 	l.mu.Lock()
@@ -120,9 +124,9 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 	}
 	n = max(n, 0)
 	from := l.desired
-	now := time.Now()
+	now := l.cfg.Clock.Now()
 	for id := from; id < n; id++ {
-		at := now.Add(time.Duration(float64(over) * float64(id-from) / float64(n-from)))
+		at := now + time.Duration(float64(over)*float64(id-from)/float64(n-from))
 		if err := l.start(id, at); err != nil {
 			return err
 		}
@@ -139,13 +143,13 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 	return nil
 }
 
-// start gives user id a goroutine that begins at the given time. The lock is held.
-func (l *Local) start(id int, at time.Time) error {
+// start gives user id a goroutine that begins at an offset from the epoch. The lock is held.
+func (l *Local) start(id int, at time.Duration) error {
 	if id == len(l.users) {
 		class, rank := l.strata.Next()
 		s := &simulated{class: class}
 		if id%l.cfg.Agents == l.cfg.Agent {
-			s.user = workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id/l.cfg.Agents), l.cfg.Epoch)
+			s.user = workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id/l.cfg.Agents), l.cfg.Clock)
 			s.user.Class = class
 			s.user.Buffer()
 		}
@@ -160,16 +164,14 @@ func (l *Local) start(id int, at time.Time) error {
 	if err != nil {
 		return fmt.Errorf("user %d: %w", id, err)
 	}
-	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm()
+	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock)
 	s.leave, s.done, s.alarm = leave, done, alarm
 	l.wg.Go(func() {
 		defer close(done)
 		if before != nil {
 			<-before // it ends by itself or with the engine
 			// The rest of the earlier life is the target's time, not the generator's lateness.
-			if now := time.Now(); at.Before(now) {
-				at = now
-			}
+			at = max(at, l.cfg.Clock.Now())
 		}
 		l.live(s, actor, at, leave, alarm)
 	})
@@ -188,18 +190,19 @@ func (l *Local) ringAll() {
 }
 
 // live is one user's life from its start to its leaving.
-func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-chan struct{}, alarm *alarm) {
+func (l *Local) live(s *simulated, actor workload.Actor, at time.Duration, leave <-chan struct{}, alarm *alarm) {
 	u := s.user
 	var inbox chan stormCall // from the moment on at which it acts
 	defer l.end(u, actor)
 	defer u.Flush()
 	defer alarm.timer.Stop()
 	// sleep returns when the time has come, or for a storm: then call is the storm. ok is false if the user is to go.
-	// from is the time at the call and now that at the return, as offsets from the epoch.
+	// from is the time at the call and now that at the return, as offsets from the epoch. While the clock stands
+	// still, it returns for leaving alone.
 	sleep := func(from, until time.Duration) (now time.Duration, call stormCall, ok bool) {
 		u.Flush()
 		for now = from; ; {
-			rung := alarm.wait(until - now)
+			rung := alarm.wait(now, until)
 			now = u.Now()
 			if rung {
 				select {
@@ -216,7 +219,7 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 				default:
 				}
 			}
-			if now >= until {
+			if now >= until && l.cfg.Clock.Running() {
 				return now, call, true
 			}
 		}
@@ -224,12 +227,12 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 	if l.ctx.Err() != nil {
 		return // it was over before ring could be called
 	}
-	_, _, ok := sleep(u.Now(), u.Since(at))
+	_, _, ok := sleep(u.Now(), at)
 	for try := 1; ; try++ {
 		if !ok {
 			return
 		}
-		u.Schedule(u.Since(at))
+		u.Schedule(at)
 		err := actor.Login(l.ctx)
 		if err == nil {
 			break
@@ -238,8 +241,9 @@ func (l *Local) live(s *simulated, actor workload.Actor, at time.Time, leave <-c
 			return
 		}
 		l.report(u.ID, fmt.Errorf("login, try %d: %w", try, err))
-		at = time.Now().Add(min(time.Duration(try)*time.Second, 10*time.Second))
-		_, _, ok = sleep(u.Now(), u.Since(at))
+		now := u.Now()
+		at = now + min(time.Duration(try)*time.Second, 10*time.Second)
+		_, _, ok = sleep(now, at)
 	}
 	l.active.Add(1)
 	defer l.active.Add(-1)
@@ -313,7 +317,7 @@ func (l *Local) Users() (desired, active, failed int) {
 	return desired, int(l.active.Load()), int(l.failed.Load())
 }
 
-// Stop signals all users to go, waits for them for at most grace, then cancels their actions and waits for
+// Stop signals all users to go, waits for them for at most grace, in real time, then cancels their actions and waits for
 // all goroutines. It is idempotent.
 func (l *Local) Stop(grace time.Duration) {
 	l.endStorms()

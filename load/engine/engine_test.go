@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -63,7 +64,7 @@ func start(t *testing.T, f *fake, pace float64) (*Local, *measure.Registry) {
 	l, err := New(t.Context(), Config{
 		Env:   workload.Env{Registry: reg, Pace: pace, Seed: 1},
 		Mix:   []Part{{Behavior: f, Share: 1}},
-		Epoch: time.Now(),
+		Clock: clock.New(time.Now()),
 	})
 	if err != nil {
 		t.Fatal(err)

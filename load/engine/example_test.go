@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -44,7 +45,7 @@ func ExampleLocal() {
 	local, err := engine.New(context.Background(), engine.Config{
 		Env:   workload.Env{Seed: 7, Pace: 1, Timeout: time.Second, Registry: registry},
 		Mix:   []engine.Part{{Name: "greeter", Behavior: greeter{acted}, Share: 1}},
-		Epoch: time.Now(),
+		Clock: clock.New(time.Now()),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -102,7 +103,7 @@ func TestAUserThatPanicsFailsAlone(t *testing.T) {
 				reg := measure.NewRegistry(2)
 				var mu sync.Mutex
 				told := map[int]*boundary.Panic{}
-				l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Epoch: time.Now(),
+				l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: clock.New(time.Now()),
 					OnError: func(user int, err error) {
 						mu.Lock()
 						defer mu.Unlock()
@@ -142,7 +143,7 @@ func TestAUserThatPanicsFailsAlone(t *testing.T) {
 				if w.Classes[measure.OK] < 6*4 {
 					t.Errorf("%d operations of the others", w.Classes[measure.OK])
 				}
-				if reg.Mark(time.Now(), time.Hour); reg.Open() != 0 {
+				if reg.Mark(time.Hour); reg.Open() != 0 {
 					t.Errorf("%d operations are under way for ever", reg.Open())
 				}
 			})
@@ -154,7 +155,7 @@ func TestAUserThatPanicsFailsAlone(t *testing.T) {
 func TestAUserThatCannotCloseAfterItsPanicHoldsNobodyUp(t *testing.T) {
 	f := &faulty{fake: fake{service: time.Millisecond}, at: "login", hang: true}
 	reg := measure.NewRegistry(1)
-	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 0.001, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Epoch: time.Now()})
+	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 0.001, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: clock.New(time.Now())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestAServerOfArrivalsThatPanicsFails(t *testing.T) {
 				reg := measure.NewRegistry(1)
 				var mu sync.Mutex
 				panics := 0
-				l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Epoch: time.Now(),
+				l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: clock.New(time.Now()),
 					Arrivals: &Arrivals{Behavior: f, Rate: 10, InFlight: 3, Queue: 2},
 					OnError: func(_ int, err error) {
 						mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -40,7 +41,7 @@ func (a *slowReaderActor) Serve(ctx context.Context, _ int64) error { return a.A
 func slowly(t *testing.T, s *slowReader, a *Arrivals) (op, schedule *measure.Window, act workload.Activity) {
 	t.Helper()
 	reg := measure.NewRegistry(1)
-	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: s, Share: 1}}, Epoch: time.Now(), Arrivals: a})
+	l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: s, Share: 1}}, Clock: clock.New(time.Now()), Arrivals: a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestAUserWantedBeforeItsEarlierLifeHasEndedIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &entering{fake{service: 20 * time.Second}}
 		reg := measure.NewRegistry(1)
-		l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: s, Share: 1}}, Epoch: time.Now()})
+		l, err := New(t.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: s, Share: 1}}, Clock: clock.New(time.Now())})
 		if err != nil {
 			t.Fatal(err)
 		}

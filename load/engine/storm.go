@@ -47,8 +47,8 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 			mine++
 		}
 	}
-	state := workload.NewStormState(mine)
-	began := time.Now()
+	state := workload.NewStormState(mine, l.cfg.Clock)
+	began := l.cfg.Clock.Now()
 	l.wg.Go(func() {
 		l.errand("a storm", func() {
 			for i, id := range ids {
@@ -56,8 +56,8 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 					continue
 				}
 				s.Number = i
-				at := began.Add(time.Duration(float64(s.Over) * float64(i) / float64(len(ids))))
-				if workload.SleepUntil(l.storms, at) != nil || !l.call(id, stormCall{s, at.Sub(l.cfg.Epoch), state}) {
+				at := began + time.Duration(float64(s.Over)*float64(i)/float64(len(ids)))
+				if l.cfg.Clock.SleepUntil(l.storms, at) != nil || !l.call(id, stormCall{s, at, state}) {
 					state.Miss()
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -52,7 +53,7 @@ func storms(t *testing.T, f *stormy) (*Local, *measure.Registry) {
 	l, err := New(t.Context(), Config{
 		Env:   workload.Env{Registry: reg, Pace: 1, Seed: 1},
 		Mix:   []Part{{Behavior: &fake{service: 10 * time.Millisecond}, Share: 0.5}, {Behavior: f, Share: 0.5}},
-		Epoch: time.Now(),
+		Clock: clock.New(time.Now()),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,7 @@ func TestStormInterruptsThinking(t *testing.T) {
 		f := &stormy{fake: fake{service: 10 * time.Millisecond}}
 		l, reg := storms(t, f)
 		reg.Cut()
-		began := time.Since(l.cfg.Epoch)
+		began := time.Since(l.cfg.Clock.Epoch())
 		st := l.Storm(workload.Storm{Kind: "flood", Share: 0.25, Over: 2 * time.Second})
 		time.Sleep(4 * time.Second)
 		synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -49,7 +50,7 @@ func BenchmarkSleepers(b *testing.B) {
 
 func sleepers(b *testing.B, users int, mean time.Duration) {
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
-	l, err := New(b.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: &sleeper{mean}, Share: 1}}, Epoch: time.Now()})
+	l, err := New(b.Context(), Config{Env: workload.Env{Registry: reg, Pace: 1, Seed: 1}, Mix: []Part{{Behavior: &sleeper{mean}, Share: 1}}, Clock: clock.New(time.Now())})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -209,7 +209,7 @@ func (s *served) do(ctx context.Context, r request, p *reply) (err error) {
 			s.agent.Ledger.Heard(m.unpack(s.epoch), now)
 		}
 		if r.Collect.Mark > 0 {
-			s.agent.Registry.Mark(s.epoch, r.Collect.Mark)
+			s.agent.Registry.Mark(r.Collect.Mark)
 		}
 		if c := r.Collect.Censor; c != nil {
 			s.agent.Registry.Censor(c.At, c.Timeout)

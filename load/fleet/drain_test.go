@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -110,17 +111,17 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Epoch: s.epoch, Registry: reg, Signals: new(calm), Writer: w,
+	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: clock.New(s.epoch), Registry: reg, Signals: new(calm), Writer: w,
 		Bounded: &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}}
 	if agents == 0 {
-		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Epoch: s.epoch, Arrivals: s.arrivals})
+		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Clock: clock.New(s.epoch), Arrivals: s.arrivals})
 	} else {
 		conf := Config{Epoch: s.epoch, Settings: json.RawMessage("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
 		links(agents, &conf, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
 			a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
 			a.Ledger.Share()
 			var err error
-			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: part, Epoch: epoch,
+			a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Seed: 3, Pace: 1}, Mix: part, Clock: clock.New(epoch),
 				OnError: onError, Arrivals: s.arrivals, Agent: st.Agent, Agents: st.Agents})
 			return a, err
 		})
@@ -319,7 +320,7 @@ func TestOmissionEndsWithThePhase(t *testing.T) {
 func TestCutOffRunCountsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, out := measured(t, stalled{from: 2 * time.Second, to: time.Hour, patience: time.Hour}, 0, func(s *trial.Config) {
-			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Epoch.Add(10500 * time.Millisecond)}
+			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Clock.Epoch().Add(10500 * time.Millisecond)}
 		})
 		w, ph := ask(t, r)
 		if out.Validity.Valid || ph.To > 11*time.Second {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -265,7 +266,7 @@ func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 		affected += p.Affected
 		return err
 	})
-	state := workload.NewStormState(affected)
+	state := workload.NewStormState(affected, clock.New(d.cfg.Epoch))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.storms = append(d.storms, state)

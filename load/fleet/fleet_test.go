@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -107,7 +108,7 @@ func build(ch *channel, fail int) Build {
 		a.Ledger.Share()
 		var err error
 		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: seed, Pace: 1},
-			Mix: []engine.Part{{Behavior: &chatter{ch, fail}, Share: 1}}, Epoch: epoch, OnError: onError, Agent: s.Agent, Agents: s.Agents})
+			Mix: []engine.Part{{Behavior: &chatter{ch, fail}, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents})
 		return a, err
 	}
 }

@@ -100,7 +100,7 @@ func TestCutOffRunCountsEachOperationOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int64
 		r, _ := measured(t, stalled{from: 2 * time.Second, to: 6400 * time.Millisecond, patience: time.Hour, begun: &begun}, 0, func(s *trial.Config) {
-			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Epoch.Add(10400 * time.Millisecond)}
+			s.Driver = &dying{Local: s.Driver.(*engine.Local), at: s.Clock.Epoch().Add(10400 * time.Millisecond)}
 		})
 		m, err := r.Merged(0, time.Minute)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
@@ -66,7 +67,7 @@ func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 		a.Ledger.Share()
 		var err error
 		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: 1, Pace: 1},
-			Mix: []engine.Part{{Behavior: &loud{}, Share: 1}}, Epoch: epoch, OnError: onError, Agent: s.Agent, Agents: s.Agents})
+			Mix: []engine.Part{{Behavior: &loud{}, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents})
 		return a, err
 	})
 	d, err := New(t.Context(), cfg)

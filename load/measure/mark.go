@@ -15,13 +15,10 @@ const (
 	AfterPrefix = "after:"
 )
 
-// Mark ends a stretch at an offset from the epoch. Ops that are recorded from now on and were due before it are cut
+// Mark ends a stretch at an offset from the run's epoch, in the time of its clock. Ops that are recorded from now on and were due before it are cut
 // under names of their own ([LatePrefix]), so that they can still be counted in that stretch. Offsets do not
 // decrease. 0, as at the beginning, is not a mark.
-func (r *Registry) Mark(epoch time.Time, at time.Duration) {
-	r.mu.Lock()
-	r.epoch = epoch
-	r.mu.Unlock()
+func (r *Registry) Mark(at time.Duration) {
 	r.mark.Store(int64(at))
 	for _, s := range r.shards {
 		s.mu.Lock()

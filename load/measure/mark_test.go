@@ -7,7 +7,7 @@ import (
 
 // Ops that are recorded after a mark and were due before it are kept apart, and no op is lost.
 func TestMarkTellsApartAndLosesNothing(t *testing.T) {
-	r, epoch := NewRegistry(2), time.Now()
+	r := NewRegistry(2)
 	rec := r.Recorder(1)
 	ask, delivery := rec.Name("ask"), rec.Name("delivery")
 	op := func(due, done time.Duration) *Op { return &Op{Intended: due, Due: due, Sent: due, Done: done} }
@@ -15,15 +15,15 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	batch.Record(ask, op(time.Second, 2*time.Second)) // ended before the mark, and is handed in after it
 	flight := rec.Flight()
 	flight.Begin(ask, 3*time.Second, 3*time.Second)
-	r.Mark(epoch, 5*time.Second)
+	r.Mark(5 * time.Second)
 	if n := r.Open(); n != 1 {
 		t.Errorf("%d under way, want 1", n)
 	}
 	batch.Close()
 	rec.Record(ask, op(4*time.Second, 7*time.Second))
 	rec.Record(ask, op(5*time.Second, 7*time.Second))
-	rec.Since(delivery, epoch.Add(4*time.Second), 3*time.Second)
-	rec.Since(delivery, epoch.Add(6*time.Second), time.Second)
+	rec.Since(delivery, 4*time.Second, 3*time.Second)
+	rec.Since(delivery, 6*time.Second, time.Second)
 	r.Censor(8*time.Second, 0)
 	p := Split(r.Cut())
 	count := func(ws []*Window) map[string]uint64 {
@@ -61,7 +61,7 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 
 // An op that waited for its place is old, and was begun a moment ago: its timeout is not over.
 func TestWaitForAPlaceIsNoTimeout(t *testing.T) {
-	r, epoch := NewRegistry(1), time.Now()
+	r := NewRegistry(1)
 	rec := r.Recorder(0)
 	ask, arrival := rec.Name("ask"), rec.Name("arrival")
 	rec.Flight().Begin(ask, 3*time.Second, 19*time.Second)
@@ -72,7 +72,7 @@ func TestWaitForAPlaceIsNoTimeout(t *testing.T) {
 			}
 		}
 	})
-	r.Mark(epoch, 20*time.Second)
+	r.Mark(20 * time.Second)
 	if n := r.Open(); n != 2 {
 		t.Errorf("%d are under way or wait, want 2", n)
 	}

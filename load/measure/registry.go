@@ -60,7 +60,6 @@ type Registry struct {
 	cutMu  sync.Mutex
 	merged map[string]*Window // recorded elsewhere; under cutMu
 
-	epoch   time.Time            // of the marks; under mu
 	mark    atomic.Int64         // see Mark
 	flights map[*Flight]struct{} // under mu
 	waiting []waiting            // under mu; grows only
@@ -196,19 +195,14 @@ func (rec *Recorder) Record(n Name, op *Op) {
 // into Response and Service alike, class OK.
 func (rec *Recorder) Value(n Name, d time.Duration) { rec.value(inTime, n, d) }
 
-// Since is Value for an event that began at an instant and took d: its series is that of an op that was
+// Since is Value for an event that began at an offset from the epoch and took d: its series is that of an op that was
 // due then.
-func (rec *Recorder) Since(n Name, began time.Time, d time.Duration) {
-	if mark := rec.reg.mark.Load(); mark > 0 {
-		rec.reg.mu.Lock()
-		epoch := rec.reg.epoch
-		rec.reg.mu.Unlock()
-		if int64(began.Sub(epoch)) < mark {
-			rec.value(late, n, d)
-			return
-		}
+func (rec *Recorder) Since(n Name, began, d time.Duration) {
+	kind := inTime
+	if mark := rec.reg.mark.Load(); mark > 0 && int64(began) < mark {
+		kind = late
 	}
-	rec.value(inTime, n, d)
+	rec.value(kind, n, d)
 }
 
 func (rec *Recorder) value(kind int, n Name, d time.Duration) {

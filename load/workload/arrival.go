@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"plimsoll/load/clock"
 )
 
 // Arrival is the series of arrivals that no server had: those dropped, because more of them waited than the plan
@@ -33,8 +35,8 @@ const firstServer = 1 << 40
 const streamArrivals = 1<<63 | 1
 
 // NewServerUser returns the i-th user that serves arrivals.
-func NewServerUser(i int, env Env, epoch time.Time) *User {
-	return NewUser(firstServer+i, i, env.Seed, env.Pace, env.Registry.Recorder(i), epoch)
+func NewServerUser(i int, env Env, c *clock.Clock) *User {
+	return NewUser(firstServer+i, i, env.Seed, env.Pace, env.Registry.Recorder(i), c)
 }
 
 // Become makes the user's streams those of arrival k, a function of seed and k alone.

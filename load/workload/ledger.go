@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 )
 
@@ -39,7 +40,7 @@ import (
 //
 // A nil Ledger does nothing. All methods are safe for concurrent use.
 type Ledger struct {
-	base   time.Time
+	clock  atomic.Pointer[clock.Clock]
 	grace  time.Duration
 	keep   time.Duration
 	seed   maphash.Seed
@@ -60,7 +61,7 @@ type Ledger struct {
 	thin    sync.Mutex
 }
 
-// instants are nanoseconds from the ledger's base, plus one; 0 is never.
+// instants are times of the ledger's clock in nanoseconds, plus one; 0 is never.
 type instants struct{ connected, before int64 }
 
 // DefaultGrace is how long after its acknowledgment a message may still arrive without being late.
@@ -179,17 +180,26 @@ func (c LedgerCount) Sub(o LedgerCount) LedgerCount {
 // Add returns the sum of two counts.
 func (c LedgerCount) Add(o LedgerCount) LedgerCount { return c.Sub(LedgerCount{}.Sub(o)) }
 
-// NewLedger returns an empty ledger. A grace of 0 means DefaultGrace. The seed chooses the sample of ids if there are
+// NewLedger returns an empty ledger in real time, see [Ledger.UseClock]. A grace of 0 means DefaultGrace. The seed chooses the sample of ids if there are
 // more than a million.
 func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	if grace <= 0 {
 		grace = DefaultGrace
 	}
-	l := &Ledger{base: time.Now(), grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked}
+	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked}
+	l.clock.Store(clock.New(time.Now()))
 	for i := range l.shards {
 		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}
 	}
 	return l
+}
+
+// UseClock makes the ledger count grace and delivery times in the time of a run's clock, the one to which the marks of
+// its registry refer. It is called before anything is counted; again with the same clock, it does nothing.
+func (l *Ledger) UseClock(c *clock.Clock) {
+	if l != nil && c != nil {
+		l.clock.Store(c)
+	}
 }
 
 // Grace returns how long after its acknowledgment a message may arrive without being late.
@@ -260,7 +270,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 			s.count.Seen-- // counted before its author was known
 			continue
 		}
-		w.rec.Since(w.name, l.base.Add(time.Duration(e.sent)), time.Duration(w.at-e.sent))
+		w.rec.Since(w.name, time.Duration(e.sent), time.Duration(w.at-e.sent))
 	}
 	e.waiting = e.waiting[:0]
 	for _, acked := range e.after {
@@ -330,7 +340,7 @@ func (l *Ledger) Seen(user int, channel, id []byte, at time.Time, rec *measure.R
 	if u == e.author {
 		return
 	}
-	rec.Since(name, l.base.Add(time.Duration(e.sent)), time.Duration(now-e.sent))
+	rec.Since(name, time.Duration(e.sent), time.Duration(now-e.sent))
 	if e.missing.has(u) {
 		s.count.Lost--
 		s.count.Late++
@@ -424,7 +434,8 @@ func (l *Ledger) Count() LedgerCount {
 	return sum
 }
 
-func (l *Ledger) nanos(t time.Time) int64 { return int64(t.Sub(l.base)) }
+// nanos returns an instant in the time of the ledger's clock.
+func (l *Ledger) nanos(t time.Time) int64 { return int64(l.clock.Load().Of(t)) }
 
 func (l *Ledger) shard(hash uint64) *ledgerShard { return &l.shards[hash%uint64(len(l.shards))] }
 

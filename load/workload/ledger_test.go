@@ -24,7 +24,7 @@ func newLines() *lines {
 	reg := measure.NewRegistry(1)
 	rec := reg.Recorder(0)
 	l := NewLedger(time.Second, 1)
-	return &lines{l, l.base, reg, rec, rec.Name(Delivery)}
+	return &lines{l, l.clock.Load().Epoch(), reg, rec, rec.Name(Delivery)}
 }
 
 func (x *lines) at(ms int) time.Time { return x.t0.Add(time.Duration(ms) * time.Millisecond) }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"plimsoll/load/clock"
 )
 
 // StormPrefix is how the names of series begin that belong to storms: [Storm.Series].
@@ -78,16 +80,17 @@ func StormUsers(seed uint64, index, n int, share float64) []int {
 type StormState struct {
 	// Affected is how many users take part.
 	Affected int
-	began    time.Time
+	clock    *clock.Clock
+	began    time.Duration
 
 	mu           sync.Mutex
 	done, missed int
-	last         time.Time
+	last         time.Duration
 }
 
-// NewStormState returns the state of a storm that begins now with so many users.
-func NewStormState(affected int) *StormState {
-	return &StormState{Affected: affected, began: time.Now()}
+// NewStormState returns the state of a storm that begins now with so many users, in the time of a clock.
+func NewStormState(affected int, c *clock.Clock) *StormState {
+	return &StormState{Affected: affected, clock: c, began: c.Now()}
 }
 
 // Done records that one user is back.
@@ -95,7 +98,7 @@ func (s *StormState) Done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
-	s.last = time.Now()
+	s.last = s.clock.Now()
 }
 
 // Miss records that one user will not take part, or did not come back.
@@ -109,7 +112,7 @@ func (s *StormState) Miss() {
 func (s *StormState) Report(done, missed int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done, s.missed, s.last = done, missed, s.began.Add(took)
+	s.done, s.missed, s.last = done, missed, s.began+took
 }
 
 // Progress returns how many users are back, how many will not be, and how long after the storm's beginning the last
@@ -118,7 +121,7 @@ func (s *StormState) Progress() (done, missed int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done > 0 {
-		took = s.last.Sub(s.began)
+		took = s.last - s.began
 	}
 	return s.done, s.missed, took
 }

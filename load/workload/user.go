@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 )
 
@@ -28,7 +29,7 @@ type User struct {
 	rec      *measure.Recorder
 	buffered bool           // ops are recorded in batches
 	batch    *measure.Batch // nil while it holds nothing
-	epoch    time.Time
+	clock    *clock.Clock
 	intended time.Duration   // of the next op
 	waited   time.Duration   // wait of the next op for a place so far
 	fresh    bool            // nothing was done since Schedule
@@ -36,9 +37,9 @@ type User struct {
 	ops      atomic.Int64
 }
 
-// NewUser returns user id whose instants are counted from epoch.
-func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, epoch time.Time) *User {
-	u := &User{ID: id, Rank: rank, Pace: pace, rec: rec, epoch: epoch, seed: seed}
+// NewUser returns user id, who lives in the time of a clock.
+func NewUser(id, rank int, seed uint64, pace float64, rec *measure.Recorder, c *clock.Clock) *User {
+	u := &User{ID: id, Rank: rank, Pace: pace, rec: rec, clock: c, seed: seed}
 	for i, r := range []**rand.Rand{&u.Action, &u.Think, &u.Content, &u.Pick} {
 		u.sources[i] = rand.NewPCG(seed, uint64(id)<<8|uint64(i+1))
 		*r = rand.New(u.sources[i])
@@ -89,11 +90,15 @@ func (u *User) Lag(n measure.Name, d time.Duration) {
 	}
 }
 
-// Since returns t as an offset from the run's epoch.
-func (u *User) Since(t time.Time) time.Duration { return t.Sub(u.epoch) }
+// Clock returns the clock of the user's run. It is safe for concurrent use.
+func (u *User) Clock() *clock.Clock { return u.clock }
 
-// Now returns the present offset from the run's epoch.
-func (u *User) Now() time.Duration { return time.Since(u.epoch) }
+// Since returns an instant that is past as an offset from the run's epoch, in the time of its clock. It is safe for
+// concurrent use.
+func (u *User) Since(t time.Time) time.Duration { return u.clock.Of(t) }
+
+// Now returns the present offset from the run's epoch. It is safe for concurrent use.
+func (u *User) Now() time.Duration { return u.clock.Now() }
 
 // Schedule opens an action: intended is when the schedule wanted it. The engine calls it before every Act and Login.
 func (u *User) Schedule(intended time.Duration) {
@@ -153,9 +158,9 @@ func (u *User) Free(now time.Duration) time.Duration {
 // the epoch.
 func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
 	op := measure.Op{
-		Intended: u.intended, Sent: sent.Sub(u.epoch), Done: done.Sub(u.epoch), Scheduled: true, Class: class, Bytes: bytes,
+		Intended: u.intended, Sent: u.clock.Of(sent), Done: u.clock.Of(done), Scheduled: true, Class: class, Bytes: bytes,
 	}
-	op.Charge(u.waited + sent.Sub(due))
+	op.Charge(u.waited + u.clock.Between(due, sent))
 	u.intended, u.waited, u.fresh = op.Done, 0, false
 	if u.buffered {
 		u.held().Record(n, &op)
@@ -175,7 +180,7 @@ func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Cla
 func (u *User) Pause(ctx context.Context, d time.Duration) error {
 	until := u.intended + u.waited + time.Duration(float64(d)*u.Pace)
 	u.Flush()
-	if err := SleepUntil(ctx, u.epoch.Add(until)); err != nil {
+	if err := u.clock.SleepUntil(ctx, until); err != nil {
 		return err
 	}
 	u.intended, u.waited, u.fresh = until, 0, false
@@ -233,7 +238,7 @@ func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.C
 	op := measure.Op{
 		Intended: b.intended, Sent: b.u.Since(sent), Done: b.u.Since(done), Scheduled: true, Class: class, Bytes: bytes,
 	}
-	op.Charge(sent.Sub(due))
+	op.Charge(b.u.clock.Between(due, sent))
 	b.u.rec.Record(n, &op)
 	b.intended = op.Done
 	if b.flight != nil {
@@ -245,7 +250,7 @@ func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.C
 // Ops returns how many operations were recorded. It is safe for concurrent use.
 func (u *User) Ops() int64 { return u.ops.Load() }
 
-// SleepUntil waits for t or for ctx, whose cause it returns.
+// SleepUntil waits, in real time, for t or for ctx, whose cause it returns. Users wait by their clock.
 func SleepUntil(ctx context.Context, t time.Time) error {
 	d := time.Until(t)
 	if d <= 0 {

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 )
 
@@ -60,6 +61,8 @@ type Env struct {
 	// Secrets receives every password and token that a behavior derives, is issued or restores, so that no text of
 	// the target shows one. It may be nil.
 	Secrets *plain.Secrets
+	// Clock is the run's, in whose time users wait and time out; the engine sets it. Nil means real time.
+	Clock *clock.Clock
 	// Timeout ends an operation.
 	Timeout time.Duration
 	// Dial makes the users' connections, for instance from several source addresses. Nil means the usual way.

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 )
 
@@ -31,8 +32,8 @@ func TestStrataHoldTheirShares(t *testing.T) {
 
 func TestStreamsAreAFunctionOfSeedAndID(t *testing.T) {
 	now := time.Now()
-	a, b := NewUser(7, 0, 42, 1, nil, now), NewUser(7, 3, 42, 0.1, nil, now.Add(time.Hour))
-	c := NewUser(8, 0, 42, 1, nil, now)
+	a, b := NewUser(7, 0, 42, 1, nil, clock.New(now)), NewUser(7, 3, 42, 0.1, nil, clock.New(now.Add(time.Hour)))
+	c := NewUser(8, 0, 42, 1, nil, clock.New(now))
 	same := true
 	for range 100 {
 		x := a.Think.Uint64()
@@ -56,7 +57,7 @@ func TestGeneratorsOwnTimeIsLag(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	rec := reg.Recorder(0)
 	epoch := time.Now()
-	u := NewUser(0, 0, 1, 1, rec, epoch)
+	u := NewUser(0, 0, 1, 1, rec, clock.New(epoch))
 	at := func(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
 	u.Schedule(100 * time.Millisecond)
 	u.Done(rec.Name("upload"), at(150), at(165), at(200), measure.OK, 0)
@@ -86,7 +87,7 @@ func TestRejoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
 		rec := reg.Recorder(0)
-		u := NewUser(0, 0, 1, 1, rec, time.Now())
+		u := NewUser(0, 0, 1, 1, rec, clock.New(time.Now()))
 		op := func(name string, d time.Duration) {
 			sent := time.Now()
 			time.Sleep(d)
@@ -127,7 +128,7 @@ func TestRejoin(t *testing.T) {
 func TestPauseIsScaledAndScheduled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := measure.NewRegistry(1)
-		u := NewUser(0, 0, 1, 0.1, reg.Recorder(0), time.Now())
+		u := NewUser(0, 0, 1, 0.1, reg.Recorder(0), clock.New(time.Now()))
 		start := time.Now()
 		if err := u.Pause(t.Context(), 10*time.Second); err != nil {
 			t.Fatal(err)
@@ -147,7 +148,7 @@ func TestPauseIsScaledAndScheduled(t *testing.T) {
 func TestSlowOpsAreNotHeldBack(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	epoch := time.Now()
-	u := NewUser(0, 0, 1, 1, reg.Recorder(0), epoch)
+	u := NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(epoch))
 	u.Buffer()
 	n, lag := reg.Name("post"), reg.Name(Schedule)
 	count := func() (ops, lags uint64) {

@@ -129,7 +129,7 @@ func (r *run) storm(ctx context.Context) error {
 	for len(c.storms) > 0 && c.storms[0].At < r.now()+r.tick {
 		s := c.storms[0]
 		c.storms = c.storms[1:]
-		if err := workload.SleepUntil(ctx, r.Epoch.Add(s.At)); err != nil {
+		if err := r.Clock.SleepUntil(ctx, s.At); err != nil {
 			return err
 		}
 		d, ok := r.Driver.(Stormer)
@@ -179,8 +179,8 @@ func (r *run) audit(ctx context.Context) error {
 		err  error
 		late bool // the time was over
 	}
-	began := time.Now()
-	actx, cancel := context.WithTimeout(ctx, limit)
+	began := r.Clock.Now()
+	actx, cancel := r.Clock.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan answer, 1)
 	go func() {
@@ -191,7 +191,7 @@ func (r *run) audit(ctx context.Context) error {
 		err := r.advance(ctx)
 		select {
 		case a := <-done:
-			r.audited(a.res, a.err, time.Since(began))
+			r.audited(a.res, a.err, r.Clock.Now()-began)
 			if ctx.Err() == nil { // otherwise the run is void for being interrupted
 				r.unread(a.res, a.err, a.late)
 			}
@@ -201,7 +201,7 @@ func (r *run) audit(ctx context.Context) error {
 		if err != nil {
 			cancel()
 			a := <-done
-			r.audited(a.res, errors.Join(a.err, err), time.Since(began))
+			r.audited(a.res, errors.Join(a.err, err), r.Clock.Now()-began)
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/run/record"
@@ -26,7 +27,7 @@ func (l *stormyLab) Storm(s workload.Storm) *workload.StormState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.storms, l.at = append(l.storms, s), append(l.at, time.Now())
-	st := workload.NewStormState(3)
+	st := workload.NewStormState(3, clock.New(time.Now()))
 	st.Miss()
 	rec := l.reg.Recorder(0)
 	l.wg.Go(func() {
@@ -58,7 +59,7 @@ func TestStormsOfTheMeasuredPhase(t *testing.T) {
 			t.Fatalf("storms %+v", l.storms)
 		}
 		for i, want := range []time.Duration{3700 * time.Millisecond, 7500 * time.Millisecond} {
-			if got := l.at[i].Sub(s.Epoch); got != want {
+			if got := l.at[i].Sub(s.Clock.Epoch()); got != want {
 				t.Errorf("storm %d began at %v, want %v", i, got, want)
 			}
 		}

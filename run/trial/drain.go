@@ -38,7 +38,7 @@ type tails struct {
 
 // cutoff ends the stretch: operations due from now on do not belong to it.
 func (r *run) cutoff() {
-	r.Registry.Mark(r.Epoch, r.now())
+	r.Registry.Mark(r.now())
 	if d, ok := r.Driver.(Drainer); ok {
 		d.Mark(r.now())
 	}
@@ -82,7 +82,7 @@ func (r *run) drain(ctx context.Context) error {
 	if err := r.glance(ctx); err != nil {
 		return err
 	}
-	waited := time.Since(r.Epoch) - end
+	waited := r.Clock.Now() - end
 	if r.inFlight() > 0 && r.Timeout > 0 {
 		r.beginPhase("drain")
 		for r.inFlight() > 0 && r.now()-end < r.Timeout+drainSlack {
@@ -120,16 +120,17 @@ func (r *run) glance(ctx context.Context) error {
 	if far {
 		every = drainAsk
 	}
-	for until := r.Epoch.Add(r.now() + r.tick/2); ; {
+	for until := r.now() + r.tick/2; ; {
 		if far {
 			if err := c.Collect(ctx); err != nil {
 				return err
 			}
 		}
-		if r.inFlight() == 0 || time.Now().Add(every).After(until) {
+		next := r.Clock.Now() + every
+		if r.inFlight() == 0 || next > until {
 			return nil
 		}
-		if err := workload.SleepUntil(ctx, time.Now().Add(every)); err != nil {
+		if err := r.Clock.SleepUntil(ctx, next); err != nil {
 			return err
 		}
 	}

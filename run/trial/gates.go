@@ -381,7 +381,7 @@ func (r *run) overall() {
 		case !f.Until.IsZero() && f.Until.Sub(f.Since) > grace:
 			r.out.Validity.Add(record.Finding{Gate: "signals", Level: record.Amber,
 				Text: fmt.Sprintf("%s had no data from %s to %s: %s", name, f.Since.UTC().Format(time.TimeOnly), f.Until.UTC().Format(time.TimeOnly), f.Why)})
-		case f.Until.IsZero() && time.Since(f.Since) > grace:
+		case f.Until.IsZero() && r.Clock.Date(r.Clock.Now()).Sub(f.Since) > grace:
 			r.out.Validity.Add(record.Finding{Gate: "signals", Level: record.Red,
 				Text: fmt.Sprintf("%s has had no data since %s: %s", name, f.Since.UTC().Format(time.TimeOnly), f.Why)})
 		}

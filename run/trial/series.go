@@ -142,7 +142,7 @@ func (r *run) export(ctx context.Context) {
 	for _, rd := range r.evaluated(ctx) {
 		x.rule(rd)
 	}
-	t := r.Epoch.Add(r.now())
+	t := r.Clock.Date(r.now())
 	if err := x.to.Append(t.Add(-time.Second), x.begin); err != nil {
 		r.note("series of the trial", err)
 	}
@@ -194,7 +194,7 @@ func (r *run) exportMeasured(rds []capacity.RuleReading) {
 			x.add("plimsoll_slo_measured", x.rules[rd.Rule], rd.Value)
 		}
 	}
-	if err := x.to.Append(r.Epoch.Add(r.now()), x.batch); err != nil {
+	if err := x.to.Append(r.Clock.Date(r.now()), x.batch); err != nil {
 		r.note("series of the trial", err)
 	}
 }
@@ -209,7 +209,7 @@ func (r *run) exportGates(e record.Event) {
 	for name, v := range e.Readings {
 		x.add("plimsoll_gate", one("gate", name), v)
 	}
-	if err := x.to.Append(r.Epoch.Add(e.At), x.batch); err != nil {
+	if err := x.to.Append(r.Clock.Date(e.At), x.batch); err != nil {
 		r.note("series of the trial", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
 	"plimsoll/watch/series"
@@ -66,7 +67,7 @@ func TestSeriesOfABoundedTrial(t *testing.T) {
 		s.Rules = rules(t, "p99(post) < 5ms", "mean(op) < 1s", "cpu(app) < 85%", "rate(5xx) < 1% min 10", "p99(nothing) < 1s")
 		db, _ := recordSeries(t, s)
 		_, end, _ := db.Bounds()
-		mid := s.Epoch.Add(s.Bounded.Ramp + s.Bounded.Settle + s.Bounded.Measure/2).Truncate(time.Second)
+		mid := s.Clock.Epoch().Add(s.Bounded.Ramp + s.Bounded.Settle + s.Bounded.Measure/2).Truncate(time.Second)
 		users := float64(s.Bounded.Users)
 		perSecond := 20 * math.Ceil(users/10)
 		for expr, want := range map[string]float64{
@@ -105,8 +106,8 @@ func TestSeriesOfABoundedTrial(t *testing.T) {
 		}
 		// The first second counts too: the counter began at 0 before it.
 		first, _, _ := db.Bounds()
-		if got := ask(t, db, `plimsoll_ops_total{op="post",class="ok"}`, s.Epoch); got != 0 || first.Before(s.Epoch.Add(-time.Millisecond)) {
-			t.Errorf("%v operations at the epoch; the first sample is of %v before it", got, s.Epoch.Sub(first))
+		if got := ask(t, db, `plimsoll_ops_total{op="post",class="ok"}`, s.Clock.Epoch()); got != 0 || first.Before(s.Clock.Epoch().Add(-time.Millisecond)) {
+			t.Errorf("%v operations at the epoch; the first sample is of %v before it", got, s.Clock.Epoch().Sub(first))
 		}
 	})
 }
@@ -231,7 +232,7 @@ func busySecond(tb testing.TB, to Store) *run {
 		}
 		rs = append(rs, r)
 	}
-	r := &run{Config: Config{Window: 15 * time.Second, Epoch: time.Now(), Driver: l, Signals: l, Rules: rs, Series: to}, judging: rs, tick: time.Second, rules: map[string]*ruleState{}, seen: map[string]bool{}}
+	r := &run{Config: Config{Window: 15 * time.Second, Clock: clock.New(time.Now()), Driver: l, Signals: l, Rules: rs, Series: to}, judging: rs, tick: time.Second, rules: map[string]*ruleState{}, seen: map[string]bool{}}
 	r.series = newExporter(to, rs)
 	for sec := range 16 {
 		reg := measure.NewRegistry(1)

@@ -78,7 +78,7 @@ func TestSteady(t *testing.T) {
 				l := newLab(1000)
 				n := 0
 				s := spec(t, l)
-				began := s.Epoch.Add(2*time.Second + settle)
+				began := s.Clock.Epoch().Add(2*time.Second + settle)
 				l.latency = func(int) time.Duration {
 					n++
 					at := max(time.Since(began), 0)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
@@ -50,7 +51,7 @@ type Signals interface {
 	Failing() map[string]Failure
 }
 
-// A Failure is a signal without data.
+// A Failure is a signal without data. Its dates are those of the run's clock.
 type Failure struct {
 	Since time.Time
 	Until time.Time // zero while it lasts
@@ -89,8 +90,9 @@ type Config struct {
 	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
 	// ends; 0 for not at all.
 	Timeout time.Duration
-	Epoch   time.Time
-	Driver  Driver
+	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0.
+	Clock  *clock.Clock
+	Driver Driver
 	// Registry is where the driver's users record.
 	Registry *measure.Registry
 	Signals  Signals
@@ -137,6 +139,7 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 		r.judging = s.Bounded.Rules
 	}
 	r.out.Validity.Valid = true
+	r.Ledger.UseClock(r.Clock)
 	r.gates = newWatched(s.Gates)
 	r.sec = measureSecond{}
 	if s.Series != nil {
@@ -230,7 +233,7 @@ type run struct {
 
 func (r *run) all(ctx context.Context) error {
 	r.plan()
-	if err := workload.SleepUntil(ctx, r.Epoch); err != nil {
+	if err := r.Clock.SleepUntil(ctx, 0); err != nil {
 		return err
 	}
 	if b := r.Bounded; b != nil {
@@ -359,7 +362,7 @@ func (r *run) advance(ctx context.Context) error {
 	if err := r.storm(ctx); err != nil {
 		return err
 	}
-	if err := workload.SleepUntil(ctx, r.Epoch.Add(r.now()+r.tick)); err != nil {
+	if err := r.Clock.SleepUntil(ctx, r.now()+r.tick); err != nil {
 		return err
 	}
 	r.n++

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
@@ -163,7 +164,7 @@ func spec(t *testing.T, l *lab) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Window: 1500 * time.Millisecond, Epoch: time.Now(), Driver: l, Registry: l.reg, Signals: l, Writer: w,
+	return Config{Window: 1500 * time.Millisecond, Clock: clock.New(time.Now()), Driver: l, Registry: l.reg, Signals: l, Writer: w,
 		Rules: rules(t, "mean(op) < 100ms", "cpu(app) < 85%")}
 }
 

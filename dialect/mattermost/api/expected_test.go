@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -34,7 +35,7 @@ func answering(t *testing.T, status int, id, prefix string) (*Client, *measure.R
 
 // userOf returns a user that records.
 func userOf(env workload.Env) *workload.User {
-	return workload.NewUser(0, 0, 1, 1, env.Registry.Recorder(0), time.Now())
+	return workload.NewUser(0, 0, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))
 }
 
 // calls are the operations of which the dialect expects answers, by name.

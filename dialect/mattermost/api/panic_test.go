@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -21,7 +22,7 @@ func TestAnAnswerWhoseReadingPanicsIsOfClassDecode(t *testing.T) {
 	reg := measure.NewRegistry(1)
 	var told []*boundary.Panic
 	env := workload.Env{URL: s.URL, Registry: reg, Pace: 1, Timeout: 5 * time.Second, Panicked: func(p *boundary.Panic) { told = append(told, p) }}
-	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), time.Now())
+	u := workload.NewUser(0, 0, 1, 1, reg.Recorder(0), clock.New(time.Now()))
 	c, err := NewClient(ClientConfig{URL: s.URL, Timeout: env.Timeout, Recorder: u, Table: NewTable(reg, ""), Note: func(err error) { env.Panic(err) }})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
@@ -207,7 +208,7 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	before := resident()
 	var mu sync.Mutex
 	var first error
-	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: cfg.Behavior, Share: 1}}, Epoch: time.Now(), OnError: func(user int, err error) {
+	local, err := engine.New(ctx, engine.Config{Env: env, Mix: []engine.Part{{Behavior: cfg.Behavior, Share: 1}}, Clock: clock.New(time.Now()), OnError: func(user int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if first == nil {

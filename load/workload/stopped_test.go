@@ -1,0 +1,120 @@
+package workload
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/clock"
+	"plimsoll/load/measure"
+)
+
+// A user lives in the time of its clock: neither its pauses nor its operations hold a stop.
+func TestUserThroughStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.NewStopped(time.Now())
+		time.Sleep(time.Minute)
+		c.Start()
+		reg := measure.NewRegistry(1)
+		u := NewUser(0, 0, 1, 0.5, reg.Recorder(0), c)
+		if u.Clock() != c || u.Now() != 0 || u.Since(time.Now()) != 0 {
+			t.Errorf("now %v, of now %v", u.Now(), u.Since(time.Now()))
+		}
+		stop := func(after, length time.Duration) {
+			time.AfterFunc(after, func() { c.Stop() })
+			time.AfterFunc(after+length, func() { c.Start() })
+		}
+		u.Schedule(0)
+		due := time.Now()
+		stop(10*time.Millisecond, time.Second)
+		time.Sleep(1030 * time.Millisecond)
+		sent := time.Now()
+		stop(20*time.Millisecond, time.Minute)
+		time.Sleep(time.Minute + 50*time.Millisecond)
+		u.Done(reg.Name("post"), due, sent, time.Now(), measure.OK, 0)
+		stop(40*time.Millisecond, time.Hour)
+		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if now := u.Now(); now != 180*time.Millisecond || u.Intended() != now {
+			t.Errorf("the pause ended at %v, intended %v; want 180ms", now, u.Intended())
+		}
+		b := u.Beside(u.Now())
+		sent = time.Now()
+		stop(time.Millisecond, time.Hour)
+		time.Sleep(time.Hour + 5*time.Millisecond)
+		b.Done(reg.Name("beside"), sent, sent, time.Now(), measure.OK, 0)
+		want := map[string][4]int64{"post": {0, 30, 50, 80}, "beside": {0, 0, 5, 5}} // lag, wait, service, response, in ms
+		for _, w := range reg.Cut() {
+			got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(), w.Response.Max().Milliseconds()}
+			if got != want[w.Name] {
+				t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
+			}
+			delete(want, w.Name)
+		}
+		if len(want) > 0 {
+			t.Errorf("not recorded: %v", want)
+		}
+		state := NewStormState(1, c)
+		stop(time.Second, time.Hour)
+		time.Sleep(time.Hour + 3*time.Second)
+		state.Done()
+		if _, _, took := state.Progress(); took != 3*time.Second {
+			t.Errorf("a storm took %v, want 3s", took)
+		}
+	})
+}
+
+// The grace of a message, the way of an event and the marks of the registry are times of the clock.
+func TestLedgerThroughStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.NewStopped(time.Now())
+		time.Sleep(time.Hour)
+		c.Start()
+		reg := measure.NewRegistry(1)
+		rec := reg.Recorder(0)
+		l := NewLedger(time.Second, 1)
+		l.UseClock(c)
+		for u := range 3 {
+			l.Connected(u, time.Now(), false)
+			l.Join(u, "c", time.Now())
+		}
+		seen := func(u int, id string) {
+			l.Seen(u, []byte("c"), []byte(id), time.Now(), rec, rec.Name(Delivery))
+		}
+		time.Sleep(100 * time.Millisecond)
+		sent := time.Now()
+		time.Sleep(100 * time.Millisecond)
+		l.Acked(Message{ID: "a", Channel: "c", Sent: sent, Acked: time.Now()})
+		seen(1, "a")
+		c.Stop()
+		time.Sleep(time.Hour)
+		if l.Settle(time.Now()); l.Count().Judged != 0 {
+			t.Error("a message was judged in a stop, before its grace was over")
+		}
+		reg.Mark(c.Now())
+		c.Start()
+		time.Sleep(900 * time.Millisecond)
+		l.Settle(time.Now())
+		seen(2, "a")
+		if got, want := l.Count(), (LedgerCount{Acked: 1, Seen: 2}); got != want {
+			t.Errorf("0.9 s after the acknowledgment %+v, want %+v", got, want)
+		}
+		time.Sleep(200 * time.Millisecond)
+		l.Settle(time.Now())
+		if got, want := l.Count(), (LedgerCount{Acked: 1, Seen: 2, Judged: 1}); got != want {
+			t.Errorf("after the grace %+v, want %+v", got, want)
+		}
+		sent = time.Now()
+		time.Sleep(10 * time.Millisecond)
+		l.Acked(Message{ID: "b", Channel: "c", Sent: sent, Acked: time.Now()})
+		seen(1, "b")
+		p := measure.Split(reg.Cut())
+		if len(p.Late) != 1 || p.Late[0].Response.Count() != 1 || p.Late[0].Response.Max() != time.Second {
+			t.Errorf("before the mark %+v, want the delivery of 1 s", p.Late)
+		}
+		if len(p.InTime) != 1 || p.InTime[0].Response.Count() != 2 || p.InTime[0].Response.Min() != 10*time.Millisecond {
+			t.Errorf("after the mark %+v, want that of 10 ms, and the first one, which came before", p.InTime)
+		}
+	})
+}
