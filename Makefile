@@ -17,6 +17,7 @@ BENCHFLAGS     ?=
 FAULTFLAGS     ?=
 CHAOSFLAGS     ?=
 ACCEPTANCEFLAGS ?=
+DUETFLAGS      ?=
 comma          := ,
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
@@ -31,7 +32,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance build setup notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance build setup notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -110,6 +111,11 @@ faults-heldout: setup build ## the same with faults that the limiter's constants
 chaos: setup build ## hostile targets before every command: what becomes of it, in docs/chaos.md (three minutes on two cores; CHAOSFLAGS)
 	$(GO) build -o bin/chaos ./cmd/chaos
 	bin/chaos $(if $(CHAOSFLAGS),,-docs=docs) $(CHAOSFLAGS)
+
+duet-study: setup build ## how much less a duet scatters than a sequence, quiet and beside a neighbor, written to docs/duet.md (an hour; DUETFLAGS='-length 20m')
+	$(GO) build -C bench -o ../bin/neighbor ./neighbor
+	$(GO) build -o bin/duetstudy ./cmd/duetstudy
+	bin/duetstudy $(DUETFLAGS)
 
 bench-smoke: build ## one short round of the benchmark without other programs; docs stay as they are (under a minute)
 	$(GO) build -C bench -o ../bin/bench .
