@@ -9,7 +9,8 @@
 //   - A guard, one /bin/sh that reads a pipe from us, kills the whole process group of every child when
 //     the pipe closes. That reaches grandchildren, which the parent-death signal does not. (A
 //     grandchild that starts its own process group escapes the guard; a database server's own workers
-//     watch their parent by themselves.) It then removes the namespaces and groups of the children, see [UndoNetNS].
+//     watch their parent by themselves; those that a [Stopper] has stopped are continued for that.) It then removes
+//     the namespaces and groups of the children, see [UndoNetNS], with the processes that are left in the groups.
 //   - An optional undo journal ([Spec].Journal) records started processes, so that [Sweep] in a later program can end
 //     those that the other two missed. It recognizes a process by pid, start time and boot, so a pid that was given
 //     to another process is never touched, and it keeps off while the program that wrote the journal runs.

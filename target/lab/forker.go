@@ -107,22 +107,27 @@ func enter(netns string) (back func() error, err error) {
 
 // A guard is a shell that kills process groups, and then removes named objects, when this program is gone. It
 // learns of groups by lines "+ PGID" and "- PGID", of those whose leader gets SIGQUIT first by "+q PGID" and "-q
-// PGID", and of names by "+n NAME", "-n NAME", "+c NAME" and "-c NAME" (see [UndoNetNS] and [UndoCgroup]) on its
-// standard input, whose end means that no process holds the other end anymore.
+// PGID", of other processes that may be stopped by "+s PID" and "-s PID" (see [Stopper]), and of names by "+n NAME",
+// "-n NAME", "+c NAME" and "-c NAME" (see [UndoNetNS] and [UndoCgroup]) on its standard input, whose end means that no
+// process holds the other end anymore.
 type guard struct {
 	mu sync.Mutex
 	in io.Writer // nil: no shell on this host; the parent-death signal has to do
 }
 
-// A control group is gone only when its processes have been reaped, which takes a moment.
+// A stopped process, or one of a frozen control group, keeps its signals for later: SIGQUIT has an effect only after it
+// was continued, and version 1 of control groups holds back even SIGKILL. A control group is gone only when its
+// processes have been reaped, which takes a moment.
 const guardScript = `trap '' HUP INT TERM QUIT
-g=' ' q=' ' n=' ' c=' '
+g=' ' q=' ' s=' ' n=' ' c=' '
 while read -r op p; do
   case $op in
   +) g="$g$p " ;;
   -) g="${g%% $p *} ${g#* $p }" ;;
   +q) q="$q$p " ;;
   -q) q="${q%% $p *} ${q#* $p }" ;;
+  +s) s="$s$p " ;;
+  -s) s="${s%% $p *} ${s#* $p }" ;;
   +n) n="$n$p " ;;
   -n) n="${n%% $p *} ${n#* $p }" ;;
   +c) c="$c$p " ;;
@@ -131,6 +136,14 @@ while read -r op p; do
 done
 for p in $q; do kill -s QUIT "$p"; done
 for p in $g; do kill -s KILL -- "-$p"; done
+for p in $s; do kill -s CONT "$p"; done
+for p in $q; do kill -s CONT -- "-$p"; done
+for p in $c; do
+  for d in "/sys/fs/cgroup/$p" /sys/fs/cgroup/*/"$p"; do
+    [ -e "$d/cgroup.freeze" ] && echo 0 >"$d/cgroup.freeze"
+    [ -e "$d/freezer.state" ] && echo THAWED >"$d/freezer.state"
+  done
+done
 i=0
 while [ $i -lt 20 ]; do
   left=''
@@ -150,6 +163,9 @@ for p in $c; do
     left=''
     for d in "/sys/fs/cgroup/$p" /sys/fs/cgroup/*/"$p"; do
       [ -d "$d" ] || continue
+      find "$d" -name cgroup.procs -exec cat {} + 2>/dev/null | while read -r left; do
+        [ "$left" -gt 1 ] && kill -s KILL "$left"
+      done
       find "$d" -depth -type d -exec rmdir {} \; 2>/dev/null
       [ -d "$d" ] && left=yes
     done
@@ -161,8 +177,8 @@ done
 `
 
 // UndoNetNS and UndoCgroup make sure that a named network namespace, or a control group of any controller with all
-// groups in it, is removed when this program has ended in any way, kill -9 included, and its children with it. The
-// names begin with [Mark]. done is to be called when the caller has removed it by itself. If the guard is killed
+// groups in it, is removed when this program has ended in any way, kill -9 included, and its children with it. A frozen
+// group is thawed, and processes that are left in it are killed. The names begin with [Mark]. done is to be called when the caller has removed it by itself. If the guard is killed
 // before it does this, a later program finds the name, see [Orphan].
 func UndoNetNS(name string) (done func(), err error) { return undo('n', name) }
 

@@ -73,7 +73,8 @@ func (id Identity) Alive() bool {
 }
 
 // Terminate ends a process that need not be our child: it sends sig, waits for at most grace, then kills
-// the process and, when it leads a process group, the group. It does nothing when the process is gone.
+// the process and, when it leads a process group, the group. It does nothing when the process is gone. A stopped
+// process, and those that it has started, are continued, so that the signal has an effect.
 func (id Identity) Terminate(ctx context.Context, sig syscall.Signal, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
@@ -89,6 +90,7 @@ func (id Identity) Terminate(ctx context.Context, sig syscall.Signal, grace time
 	if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("ending process %d: %w", id.PID, err)
 	}
+	continueTree(id.PID)
 	if id.waitGone(ctx, grace) {
 		return nil
 	}
