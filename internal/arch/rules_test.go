@@ -46,8 +46,9 @@ var choosers = []string{"rig", "cmd"}
 // pure are the packages that are functions of their arguments.
 var pure = []string{"judge/stats", "plan", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
-// inTests are packages that tests of any package may import: databases to start, and whether the race detector is on.
-var inTests = []string{"internal/race", "target/lab/postgresql", "target/lab/mysql", "target/lab/redis", "target/lab/jvm"}
+// inTests are packages that tests of any package may import: databases to start, groups to put processes into, and
+// whether the race detector is on.
+var inTests = []string{"internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql", "target/lab/redis", "target/lab/jvm"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "reference", "cmd", "internal/arch"}

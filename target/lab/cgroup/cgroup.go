@@ -1,14 +1,15 @@
-// Package cgroup makes control groups that limit the resources of child processes: CPU time, memory, and writes to a
-// disk.
+// Package cgroup makes control groups of child processes: they limit CPU time, memory, and writes to a disk, count the
+// CPU time of each role, and freeze all processes of a target at once.
 //
-// A [Group] lives below the group of the root of each controller. The guard of package lab removes it when the
-// program is killed; its name begins with lab.Mark, so that [Sweep] in a later program finds those that the guard
-// missed. Both versions of control groups are supported; the host's mounts show which one it has. A limit that the
-// host's kernel does not have is an error, never silence.
+// A [Group] lives below the group of the root of each controller. The guard of package lab ends its processes and
+// removes it when the program is killed; its name begins with lab.Mark, so that [Sweep] in a later program finds those
+// that the guard missed. Both versions of control groups are supported, and hosts with both: freezing and counting are
+// done by version 2 wherever it is mounted, limits by version 1 where its controllers are. A limit that the host's
+// kernel does not have is an error, never silence.
 //
 // # Out of scope
 //
-// Who is in a group, and why. It reads no statistics: package probe does.
+// Who is in a group, and why. Of the statistics, it reads the CPU time alone: package probe reads the others.
 package cgroup
 
 import (
@@ -28,13 +29,19 @@ import (
 // mounted is where control groups are.
 const mounted = "/sys/fs/cgroup"
 
-// A Group is one control group, in every controller that it needs. Make it with [Create].
+// A Group is one control group, in every controller that it needs. Make it with [Create]. Its methods are for one
+// goroutine at a time, [Group.CPUTime] excepted.
 type Group struct {
-	name string
-	root string
-	v2   bool
-	made []string // directories
-	done func()   // nothing is left for the guard
+	name  string // below the root of a hierarchy
+	root  string
+	v2    bool              // the controllers are those of version 2
+	made  []string          // directories
+	whole *Group            // of a part
+	parts map[string]*Group // by role
+	done  func()            // nothing is left for the guard
+
+	freezer *freezer // nil before Freezable
+	account string   // directory of the group in the hierarchy that counts; empty before Account
 }
 
 // Create makes a group whose name ends in role. The caller must call Remove.
@@ -60,23 +67,54 @@ func create(root, role string) (*Group, error) {
 
 // dir makes the group in a controller and returns its directory.
 func (g *Group) dir(controller string) (string, error) {
+	if g.whole != nil {
+		if _, err := g.whole.dir(controller); err != nil {
+			return "", err
+		}
+	}
 	dir := filepath.Join(g.root, controller, g.name)
 	if g.v2 {
 		dir = filepath.Join(g.root, g.name)
-		control := filepath.Join(g.root, "cgroup.subtree_control")
+		control := filepath.Join(filepath.Dir(dir), "cgroup.subtree_control")
 		if err := write(control, "+"+controller); err != nil {
 			return "", fmt.Errorf("control group: the controller %s is not to be had: %w", controller, err)
 		}
 	}
-	err := os.Mkdir(dir, 0o755)
-	if err != nil && !errors.Is(err, os.ErrExist) {
+	if err := g.mkdir(dir); err != nil {
 		return "", fmt.Errorf("control group: the controller %s is not to be had: %w", controller, err)
-	}
-	if err == nil {
-		g.made = append(g.made, dir)
 	}
 	return dir, nil
 }
+
+func (g *Group) mkdir(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if err == nil {
+		g.made = append(g.made, dir)
+	}
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// Part returns the group of one role within g, which is made at the first call. What limits or freezes g, limits or
+// freezes its parts. A part has a CPU time of its own, and may have limits; it is removed with g. In a hierarchy of
+// version 2, a process that was added to g itself bars limits of parts.
+func (g *Group) Part(role string) *Group {
+	if p := g.parts[role]; p != nil {
+		return p
+	}
+	p := &Group{name: filepath.Join(g.name, role), root: g.root, v2: g.v2, whole: g}
+	if g.parts == nil {
+		g.parts = map[string]*Group{}
+	}
+	g.parts[role] = p
+	return p
+}
+
+// OneHierarchy reports whether a process is in one group for all purposes, as on a host with version 2 alone: a
+// statistic of a part, such as how often it was throttled, is then not that of the whole.
+func (g *Group) OneHierarchy() bool { return g.v2 }
 
 // CPU limits the group to a share of one core per period: 0.25 is a quarter of a core, 2 are two cores.
 func (g *Group) CPU(cores float64, period time.Duration) error {
@@ -160,10 +198,17 @@ func disk(path string) (string, error) {
 	return dev, nil
 }
 
-// Add moves a process and all its children, as they are now, into the group. Processes that they start later
-// follow them.
+// Add moves a process and all its children, as they are now, into the group, and into the whole that it is a part of.
+// Processes that they start later follow them.
 func (g *Group) Add(pid int) error {
-	for _, dir := range g.made {
+	dirs := g.made
+	if g.whole != nil {
+		// The part comes last: two controllers may share one hierarchy.
+		dirs = slices.Concat(slices.DeleteFunc(g.whole.Dirs(), func(whole string) bool {
+			return slices.ContainsFunc(g.made, func(dir string) bool { return filepath.Dir(dir) == whole })
+		}), g.made)
+	}
+	for _, dir := range dirs {
 		if err := addTree(dir, pid); err != nil {
 			return err
 		}
@@ -189,10 +234,14 @@ func addTree(dir string, pid int) error {
 // Dirs are the group's directories, one per controller in use.
 func (g *Group) Dirs() []string { return append([]string{}, g.made...) }
 
-// Remove removes the group, whose processes must have ended; the kernel may take a moment to notice. A directory that
-// it could not remove stays with the guard and in [Group.Dirs]; Remove may be called again.
+// Remove removes the group with its parts. Their processes must have ended; the kernel may take a moment to notice. A
+// directory that it could not remove stays with the guard and in [Group.Dirs]; Remove may be called again.
 func (g *Group) Remove() error {
 	var errs []error
+	if g.freezer != nil {
+		g.freezer.close()
+		g.freezer = nil
+	}
 	g.made = slices.DeleteFunc(g.made, func(dir string) bool {
 		err := remove(dir)
 		errs = append(errs, err)
@@ -205,21 +254,14 @@ func (g *Group) Remove() error {
 	return errors.Join(errs...)
 }
 
-// remove removes a group and the groups in it, which container engines leave there.
+// remove removes a group and the groups in it: parts, and those that container engines leave there.
 func remove(dir string) error {
-	var inner []string
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != dir {
-			inner = append(inner, path)
-		}
-		return nil // an unreadable entry keeps dir, which is reported
-	})
-	for _, path := range slices.Backward(inner) {
-		_ = syscall.Rmdir(path)
-	}
 	var err error
 	for range 50 {
-		if err = syscall.Rmdir(dir); err == nil || errors.Is(err, os.ErrNotExist) {
+		for _, path := range slices.Backward(within(dir)) {
+			err = syscall.Rmdir(path)
+		}
+		if err == nil || errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -227,8 +269,24 @@ func remove(dir string) error {
 	return fmt.Errorf("removing a control group: %s: %w", dir, err)
 }
 
-// Sweep removes the groups of programs that do not run any more, and returns their directories. The processes in them
-// must have ended.
+// within returns a group's directory and those of the groups in it, outer ones first.
+func within(dir string) []string {
+	out := []string{dir}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != dir {
+			out = append(out, path)
+		}
+		return nil // an unreadable entry keeps dir, which is reported
+	})
+	return out
+}
+
+// sweepGrace is how long processes of a killed program may take to end by themselves.
+const sweepGrace = 2 * time.Second
+
+// Sweep removes the groups of programs that do not run any more, and returns their directories. Processes that are
+// left in them are thawed and, unless they end within 2 seconds, killed; but none of another process namespace, whose
+// program may run there under another number.
 func Sweep() ([]string, error) { return sweep(mounted) }
 
 func sweep(root string) ([]string, error) {
@@ -240,17 +298,61 @@ func sweep(root string) ([]string, error) {
 		}
 		found = append(found, some...)
 	}
+	found = slices.DeleteFunc(found, func(dir string) bool { return !lab.Orphan(filepath.Base(dir)) })
+	for _, dir := range found { // all hierarchies before the first is emptied
+		thaw(dir)
+	}
 	var gone []string
 	for _, dir := range found {
-		if !lab.Orphan(filepath.Base(dir)) {
-			continue
-		}
+		empty(dir, sweepGrace)
 		if err := remove(dir); err != nil {
 			return gone, err
 		}
 		gone = append(gone, dir)
 	}
 	return gone, nil
+}
+
+// empty waits until a group has no processes, and after the grace kills them.
+func empty(dir string, grace time.Duration) {
+	for limit := time.Now().Add(grace); ; time.Sleep(10 * time.Millisecond) {
+		pids := members(dir)
+		if len(pids) == 0 {
+			return
+		}
+		if time.Now().Before(limit) {
+			continue
+		}
+		for _, pid := range pids {
+			if ours(pid) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if time.Now().After(limit.Add(time.Second)) {
+			return // remove reports it
+		}
+	}
+}
+
+// ours reports whether a process is in this program's process namespace.
+func ours(pid int) bool {
+	own, err1 := os.Readlink("/proc/self/ns/pid")
+	its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	return err1 == nil && err2 == nil && own == its
+}
+
+// members returns the processes of a group and of those in it.
+func members(dir string) (pids []int) {
+	for _, d := range within(dir) {
+		b, _ := os.ReadFile(filepath.Join(d, "cgroup.procs")) // none: the group has just been removed
+		for field := range strings.FieldsSeq(string(b)) {
+			// 0 is a process of another process namespace, and -0 would be our own group.
+			if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
 }
 
 func write(path, text string) error {
