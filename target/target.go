@@ -64,6 +64,18 @@ type Deployment interface {
 	Stop(ctx context.Context) error
 }
 
+// A Pauser is a Deployment whose programs can stand still, all at once: the database and the companions too. Pause and
+// Continue are for one goroutine. Reset, Stop, and whatever else ends programs, continue them first.
+type Pauser interface {
+	// Pause returns when no process of the target runs. When it fails, or ctx ends first, the target runs on. Pausing
+	// a paused target is not an error.
+	Pause(ctx context.Context) error
+	// Continue lets the target go on. It does nothing to one that is not paused.
+	Continue() error
+	// PausedBy names the means for reports: "freezer" for control groups, or "signals".
+	PausedBy() string
+}
+
 // A Driver deploys targets of one kind.
 type Driver interface {
 	// Deploy returns when the target is ready for the first run. When it fails, or ctx ends first, nothing

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,12 +38,12 @@ func deployAndWait() {
 	}
 }
 
-// deployer starts this test binary as a program that deploys a target.
-func deployer(t *testing.T, dir, engine string) (*lab.Process, target.StateFile) {
+// deployer starts this test binary as a program that deploys a target, with more variables in its environment.
+func deployer(t *testing.T, dir, engine string, env ...string) (*lab.Process, target.StateFile) {
 	t.Helper()
 	p, err := lab.Start(t.Context(), lab.Spec{
 		Name: "deployer", Path: os.Args[0],
-		Env: append(os.Environ(), "PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR="+dir, "DEPLOY_ENGINE="+engine),
+		Env: slices.Concat(os.Environ(), []string{"PROCESS_TEST_ROLE=deployer", "DEPLOY_DIR=" + dir, "DEPLOY_ENGINE=" + engine}, env),
 	})
 	if err != nil {
 		t.Fatal(err)

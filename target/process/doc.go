@@ -12,6 +12,11 @@
 // The state directory is this deployment's until it is stopped, also while it is halted between two runs. The
 // program's temporary files lie there (TMPDIR) and do not outlive its next start.
 //
+// # Pausing
+//
+// A deployment is a [target.Pauser]: programs, database and companions stand still together, by [Placed].Freezer or,
+// without one, by signals. Halt, Reset and Stop continue them first.
+//
 // # Variables
 //
 // In arguments, environment and URLs, ${NAME} stands for:

@@ -33,8 +33,16 @@ type Placed struct {
 	// Started is called with the first process of each program and its role, after it has been started and before a
 	// run: an instance at once, database and companions when they answer. An error fails the start.
 	Started func(role string, pid int) error
+	// Freezer pauses the programs that Started was called with: all of them, in one group. Nil means that signals do.
+	Freezer Freezer
 	// Described is added to the Description.
 	Described map[string]string
+}
+
+// A Freezer stops a group of processes at once. Freeze returns when none of them runs; when it fails, they run.
+type Freezer interface {
+	Freeze(ctx context.Context) error
+	Thaw() error
 }
 
 func (p Placed) start(ctx context.Context, in Instance, spec lab.Spec) (Process, error) {

@@ -99,7 +99,9 @@ type deployment struct {
 
 	mu        sync.Mutex // held while the fields below change; long, while programs start and stop
 	stopped   bool
-	state     sync.Mutex // guards procs and instances against the short readers
+	paused    bool
+	stopper   lab.Stopper // pauses where there is no Freezer
+	state     sync.Mutex  // guards procs and instances against the short readers
 	instances []Instance
 	procs     []Process
 	db        target.Database
@@ -481,7 +483,7 @@ func (d *deployment) Reset(ctx context.Context) error {
 	if d.stopped {
 		return fmt.Errorf("resetting %s: it is stopped", label(d.spec))
 	}
-	if err := d.stopApp(ctx); err != nil {
+	if err := errors.Join(d.resume(), d.stopApp(ctx)); err != nil {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if d.db != nil {
@@ -507,9 +509,12 @@ func (d *deployment) Stop(ctx context.Context) error {
 
 func (d *deployment) stop(ctx context.Context) error {
 	d.stopped = true
-	err := errors.Join(d.stopApp(ctx), d.stopCompanions(ctx))
+	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopCompanions(ctx))
 	if d.db != nil {
 		err = errors.Join(err, d.db.Stop(ctx))
+	}
+	if !d.paused {
+		d.stopper.Close()
 	}
 	if d.lock != nil {
 		err = errors.Join(err, d.lock.Close())

@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		serve()
 	case "deployer":
 		deployAndWait()
+	case "pausing":
+		deployAndPause()
 	default:
 		os.Exit(m.Run())
 	}

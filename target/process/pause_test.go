@@ -1,0 +1,283 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/target"
+	"plimsoll/target/lab/cgroup"
+	"plimsoll/target/process"
+)
+
+// means are the ways to pause.
+var means = []string{"signals", "freezer"}
+
+// pausable returns a Config that pauses by the given means, and what is to be done after the last Stop.
+func pausable(means string) (conf process.Config, done func() error, err error) {
+	if means == "signals" {
+		return conf, func() error { return nil }, nil
+	}
+	g, err := cgroup.Create(fmt.Sprintf("pause-%d", rand.Uint32()))
+	if err != nil {
+		return conf, nil, err
+	}
+	if err := g.Freezable(); err != nil {
+		return conf, nil, errors.Join(err, g.Remove())
+	}
+	conf.Freezer, conf.Started = g, func(role string, pid int) error { return g.Part(role).Add(pid) }
+	return conf, g.Remove, nil
+}
+
+// pauser deploys a target in dir that is paused by the given means.
+func pauser(t *testing.T, means, engine, dir string) (context.Context, target.Deployment, target.Pauser) {
+	t.Helper()
+	if means == "freezer" && os.Geteuid() != 0 {
+		t.Skip("control groups need root")
+	}
+	conf, done, err := pausable(means)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := done(); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx, dep := deploy(t, conf, spec(dir, engine))
+	p, ok := dep.(target.Pauser)
+	if !ok {
+		t.Fatalf("%T cannot be paused", dep)
+	}
+	if got := p.PausedBy(); got != means {
+		t.Errorf("PausedBy() = %s, want %s", got, means)
+	}
+	return ctx, dep, p
+}
+
+// TestPause pauses a server with its database: a request gets no answer, and gets it after Continue.
+func TestPause(t *testing.T) {
+	for _, m := range means {
+		for _, engine := range []string{"", "postgresql", "mysql"} {
+			t.Run(m+" "+engine, func(t *testing.T) {
+				ctx, dep, p := pauser(t, m, engine, t.TempDir())
+				path := "/info"
+				if engine != "" {
+					path = "/visit"
+				}
+				get(t, ctx, dep.URL()+path)
+				before := identities(t, dep.PIDs())
+				for range 5 {
+					if err := p.Pause(ctx); err != nil {
+						t.Fatal(err)
+					}
+					if err := p.Pause(ctx); err != nil {
+						t.Errorf("a second Pause: %v", err)
+					}
+					answered := make(chan error, 1)
+					go func() {
+						resp, err := http.Get(dep.URL() + path)
+						if err == nil {
+							err = resp.Body.Close()
+						}
+						answered <- err
+					}()
+					select {
+					case err := <-answered:
+						t.Fatalf("a paused target answered: %v", err)
+					case <-time.After(50 * time.Millisecond):
+					}
+					if err := p.Continue(); err != nil {
+						t.Fatal(err)
+					}
+					if err := p.Continue(); err != nil {
+						t.Errorf("a second Continue: %v", err)
+					}
+					select {
+					case err := <-answered:
+						if err != nil {
+							t.Fatal(err)
+						}
+					case <-time.After(deadline):
+						t.Fatal("no answer after Continue")
+					}
+				}
+				for _, id := range before {
+					if !id.Alive() {
+						t.Errorf("process %d has ended", id.PID)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestEndOfPaused halts, resets and stops a paused target: each continues it first, so that programs end by their stop
+// signal and not by the kill after it.
+func TestEndOfPaused(t *testing.T) {
+	for _, m := range means {
+		t.Run(m, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, dep, p := pauser(t, m, "postgresql", dir)
+			get(t, ctx, dep.URL()+"/visit")
+			pause := func() {
+				t.Helper()
+				if err := p.Pause(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pause()
+			if err := dep.Reset(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := get(t, ctx, dep.URL()+"/visit"); got != "1" {
+				t.Errorf("first visit after the reset is %s, want 1", got)
+			}
+			ids := identities(t, dep.PIDs())
+			pause()
+			if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
+				t.Fatal(err)
+			}
+			gone(t, ids)
+			if err := dep.Reset(ctx); err != nil {
+				t.Fatal(err)
+			}
+			ids = identities(t, dep.PIDs())
+			log := filepath.Join(dir, "app-0.log")
+			before, _ := os.ReadFile(log)
+			pause()
+			if err := dep.Stop(ctx); err != nil {
+				t.Fatal(err)
+			}
+			gone(t, ids)
+			if after, err := os.ReadFile(log); err != nil || bytes.Count(after, []byte("asked to stop")) != bytes.Count(before, []byte("asked to stop"))+1 {
+				t.Errorf("the server was not asked to stop: %v\n%s", err, after)
+			}
+			if err := p.Pause(ctx); err == nil {
+				t.Error("a stopped target was paused")
+			}
+			if err := p.Continue(); err != nil {
+				t.Errorf("continuing a stopped target: %v", err)
+			}
+		})
+	}
+}
+
+// TestPauseFails has a freezer that does not freeze, and one that does not thaw.
+func TestPauseFails(t *testing.T) {
+	f := &fakeFreezer{freeze: errors.New("does not freeze")}
+	ctx, dep := deploy(t, process.Config{Placed: process.Placed{Freezer: f}}, spec(t.TempDir(), ""))
+	p := dep.(target.Pauser)
+	if err := p.Pause(ctx); !errors.Is(err, f.freeze) {
+		t.Errorf("Pause() = %v", err)
+	}
+	if err := p.Continue(); err != nil || f.thawed != 0 {
+		t.Errorf("Continue of a target that runs: %v, thawed %d times", err, f.thawed)
+	}
+	f.freeze, f.thaw = nil, errors.New("does not thaw")
+	if err := p.Pause(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Continue(); !errors.Is(err, f.thaw) {
+		t.Errorf("Continue() = %v", err)
+	}
+	f.thaw = nil
+	if err := p.Continue(); err != nil || f.thawed != 2 {
+		t.Errorf("second Continue: %v, thawed %d times, want 2", err, f.thawed)
+	}
+}
+
+type fakeFreezer struct {
+	freeze, thaw error
+	thawed       int
+}
+
+func (f *fakeFreezer) Freeze(context.Context) error { return f.freeze }
+
+func (f *fakeFreezer) Thaw() error {
+	f.thawed++
+	return f.thaw
+}
+
+// deployAndPause deploys, and then pauses and continues the target until it is killed.
+func deployAndPause() {
+	fatal := func(err error) {
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	conf, _, err := pausable(os.Getenv("PAUSE_MEANS"))
+	fatal(err)
+	dir := os.Getenv("DEPLOY_DIR")
+	dep, err := driver(conf).Deploy(context.Background(), spec(dir, os.Getenv("DEPLOY_ENGINE")))
+	fatal(err)
+	fatal(target.Save(dir, dep, "/ready", time.Now()))
+	go func() { // sessions of the database come and go meanwhile
+		for {
+			if resp, err := http.Get(dep.URL() + "/visit"); err == nil {
+				_ = resp.Body.Close()
+			}
+		}
+	}()
+	fmt.Println("up")
+	p := dep.(target.Pauser)
+	for i := 0; ; i++ {
+		fatal(p.Pause(context.Background()))
+		time.Sleep(time.Duration(i%5) * time.Millisecond)
+		fatal(p.Continue())
+		time.Sleep(time.Duration(i%3) * time.Millisecond)
+	}
+}
+
+// TestKilledWhilePausing kills a program with SIGKILL at random moments while it pauses and continues its target again
+// and again: no process is left, stopped or frozen ones included, and no control group.
+func TestKilledWhilePausing(t *testing.T) {
+	for _, m := range means {
+		t.Run(m, func(t *testing.T) {
+			if m == "freezer" && os.Geteuid() != 0 {
+				t.Skip("control groups need root")
+			}
+			random := rand.New(rand.NewPCG(1, 2))
+			for try := range 10 {
+				dir := t.TempDir()
+				p, s := deployer(t, dir, "postgresql", "PROCESS_TEST_ROLE=pausing", "PAUSE_MEANS="+m)
+				time.Sleep(time.Duration(random.IntN(40000)) * time.Microsecond)
+				owner := p.Identity()
+				if err := p.Signal(syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				select {
+				case <-p.Done():
+				case <-time.After(deadline):
+					t.Fatal("the deployer survived SIGKILL")
+				}
+				gone(t, slices.Concat(s.Processes["app"], s.Processes["db"]))
+				mark := fmt.Sprintf("plimsoll-%d-%d-", owner.PID, owner.Start)
+				limit := time.Now().Add(20 * time.Second)
+				for {
+					left := running(t, dir)
+					groups, _ := filepath.Glob("/sys/fs/cgroup/" + mark + "*")
+					more, _ := filepath.Glob("/sys/fs/cgroup/*/" + mark + "*")
+					groups = append(groups, more...)
+					if len(left) == 0 && len(groups) == 0 {
+						break
+					}
+					if time.Now().After(limit) {
+						t.Fatalf("try %d: processes %v and groups %v are left", try, left, groups)
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+}
