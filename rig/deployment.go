@@ -3,6 +3,7 @@ package rig
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"plimsoll/target/lab/cgroup"
 	"plimsoll/target/lab/netns"
 	"plimsoll/target/process"
+	"plimsoll/watch/probe"
 )
 
 // quotaPeriod is in which time a CPU quota is meant: that of container engines.
@@ -27,9 +29,11 @@ const quotaPeriod = 100 * time.Millisecond
 // A placement is where and within which limits the programs of one system run, by its arm's deployment. The zero value
 // is this host's loopback device, without limits. Close it when the programs have ended.
 type placement struct {
-	deployment *plan.Deployment
+	deployment *plan.Deployment // nil: this host's loopback device, without limits
 	net        *netns.Network
-	group      *cgroup.Group
+	group      *cgroup.Group // of all programs; nil: they are in no group of ours
+	parted     bool          // each role has a part of group, of which the CPU time is counted
+	freezes    bool          // group freezes
 	engine     container.Engine
 	described  map[string]string
 }
@@ -40,21 +44,26 @@ type Side struct{ NetNS, Addr string }
 // Host returns the address alone.
 func (s Side) Host() string { return cmp.Or(s.Addr, "127.0.0.1") }
 
-// place sets up the environment that an arm's deployment requires. index is the number of the system among
-// those that are up.
-func (f *Deployments) place(ctx context.Context, d *plan.Deployment, index int) (h *placement, err error) {
+// place sets up the environment that an arm's deployment requires. started reports that the programs are started by
+// this one; index is the number of the system among those that are up.
+func (f *Deployments) place(ctx context.Context, d *plan.Deployment, started bool, index int) (h *placement, err error) {
 	h = &placement{deployment: d}
-	if d == nil {
-		return h, nil
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.close(context.WithoutCancel(ctx)))
 		}
 	}()
+	if started {
+		if err := h.enclose(f.pausable, index); err != nil {
+			return h, err
+		}
+	}
+	if d == nil {
+		return h, nil
+	}
 	h.described = map[string]string{}
 	if d.Limited() {
-		if err := h.limit(f, index); err != nil {
+		if err := h.limit(f); err != nil {
 			return h, fmt.Errorf("limiting the target: %w", err)
 		}
 	}
@@ -84,12 +93,60 @@ func ContainerEngine(ctx context.Context, name string) (container.Engine, error)
 	return e, err
 }
 
-// limit makes the control group. All arms have one if any has, and each limit in all if in any, so that they differ
-// in the numbers only.
-func (h *placement) limit(f *Deployments, index int) (err error) {
-	d := h.deployment
-	if h.group, err = cgroup.Create(fmt.Sprintf("target-%d", index)); err != nil {
+// enclose makes the control group, for limits, for pauses, and to count the CPU time of each role. Limits need it.
+// Without it, signals pause and the process table counts; so it is not made where it would only count, and would
+// change how the host shares the CPU, or take a container out of the group of its engine.
+func (h *placement) enclose(pausable bool, index int) (err error) {
+	limited := h.deployment.Limited()
+	ofApp := limited && h.deployment.Of == plan.OfApp
+	if !limited && (os.Geteuid() != 0 || !pausable && (!cgroup.Passive() || h.deployment.Contained())) {
+		return nil
+	}
+	if !limited {
+		_, _ = cgroup.Sweep() // a group that stays is not in the way of this one
+	}
+	if h.group, err = cgroup.Create(fmt.Sprintf("target-%d-%s", index, rand.Text()[:6])); err != nil {
 		return err
+	}
+	// In one hierarchy, the statistics of a part are not those of a limit of the whole, which probes look for.
+	if !h.group.OneHierarchy() || !limited || ofApp && pausable {
+		h.parted = (pausable || cgroup.Passive()) && h.group.Account() == nil
+	}
+	if pausable && (!ofApp || h.parted) { // else what is frozen together would be limited together
+		h.freezes = h.group.Freezable() == nil
+	}
+	if !limited && !h.freezes && !h.parted {
+		err, h.group = h.group.Remove(), nil
+	}
+	return err
+}
+
+// part returns the group of a role's programs; nil: they are in none.
+func (h *placement) part(role string) *cgroup.Group {
+	if h.group != nil && h.parted {
+		return h.group.Part(role)
+	}
+	return h.group
+}
+
+// cpu returns the reading of a role's CPU time; nil where its programs are in no group of their own.
+func (h *placement) cpu(role string) func() (probe.CPUTime, error) {
+	if h == nil || !h.parted {
+		return nil
+	}
+	group := h.group.Part(role)
+	return func() (probe.CPUTime, error) {
+		t, err := group.CPUTime()
+		return probe.CPUTime{Total: t.Total, User: t.User, System: t.System}, err
+	}
+}
+
+// limit limits the control group. All arms have one if any has, and each limit in all if in any, so that they differ
+// in the numbers only.
+func (h *placement) limit(f *Deployments) error {
+	d, group := h.deployment, h.group
+	if d.Of == plan.OfApp {
+		group = h.part("app")
 	}
 	whose := map[string]string{plan.OfTarget: "server and stores together", plan.OfApp: "the server alone"}[d.Of]
 	h.described["limits"] = whose
@@ -102,7 +159,7 @@ func (h *placement) limit(f *Deployments, index int) (err error) {
 			}
 			cores = len(own)
 		}
-		if err := h.group.CPU(d.CPUs*float64(cores), quotaPeriod); err != nil {
+		if err := group.CPU(d.CPUs*float64(cores), quotaPeriod); err != nil {
 			return err
 		}
 		h.described["cpu quota"] = fmt.Sprintf("%.4g of %d cores, in each %v", d.CPUs*float64(cores), cores, quotaPeriod)
@@ -117,7 +174,7 @@ func (h *placement) limit(f *Deployments, index int) (err error) {
 	if d.Memory > 0 {
 		h.described["memory limit"] = d.Memory.String()
 	}
-	return h.group.Memory(int64(d.Memory))
+	return group.Memory(int64(d.Memory))
 }
 
 // stores is where they listen.
@@ -132,12 +189,23 @@ func (h *placement) stores() Side {
 // placed returns the settings with which the driver starts each program.
 func (h *placement) placed(state string) process.Placed {
 	p := process.Placed{Described: h.described}
+	if h.freezes {
+		p.Freezer = h.group
+	}
 	if h.group != nil {
+		// Without parts and freezing, the group is there for the limit alone.
+		onlyApp := !h.parted && !h.freezes && h.deployment.Of == plan.OfApp
 		p.Started = func(role string, pid int) error {
-			if h.deployment.Of == plan.OfApp && role != "app" {
+			if onlyApp && role != "app" {
 				return nil
 			}
-			return h.group.Add(pid)
+			group := h.part(role)
+			if h.parted {
+				if err := group.Account(); err != nil {
+					return err
+				}
+			}
+			return group.Add(pid)
 		}
 	}
 	if h.net == nil {

@@ -1,8 +1,13 @@
 package rig
 
 import (
+	"os"
 	"slices"
 	"testing"
+	"time"
+
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/cgroup"
 )
 
 // A side that the plan does not name gets the remaining cores: without cores of their own, servers would run on the
@@ -17,6 +22,86 @@ func TestPlacementCompletesTheOtherSide(t *testing.T) {
 	} {
 		if g, w := sides(tt.generator, tt.target, tt.cpus); !slices.Equal(g, tt.wantGenerator) || !slices.Equal(w, tt.wantTarget) {
 			t.Errorf("sides(%v, %v, %v) = %v, %v", tt.generator, tt.target, tt.cpus, g, w)
+		}
+	}
+}
+
+// TestPlacementOfPausable places a target that can be paused: its roles are frozen together, and their CPU times are
+// counted apart. An ordinary one is counted where that changes nothing else.
+func TestPlacementOfPausable(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("control groups need root")
+	}
+	for _, pausable := range []bool{true, false} {
+		h, err := (&Deployments{pausable: pausable}).place(t.Context(), nil, true, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.group == nil {
+			if !pausable && !cgroup.Passive() {
+				continue
+			}
+			t.Fatal("there is no group")
+		}
+		p := h.placed("")
+		var loops []*lab.Process
+		if (p.Freezer != nil) != pausable {
+			t.Errorf("pausable: %t; freezer: %v", pausable, p.Freezer)
+		}
+		for _, role := range []string{"app", "db"} {
+			loop, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sh", Args: []string{"-c", "while :; do :; done"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			loops = append(loops, loop)
+			defer func() { _ = loop.Kill() }()
+			if err := p.Started(role, loop.PID()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		used := func(role string) time.Duration {
+			now, err := h.cpu(role)()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return now.Total
+		}
+		limit := time.Now().Add(20 * time.Second)
+		for used("app") == 0 || used("db") == 0 {
+			if time.Now().After(limit) {
+				t.Fatalf("app used %v, db %v", used("app"), used("db"))
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if pausable {
+			if err := p.Freezer.Freeze(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			app, db := used("app"), used("db")
+			time.Sleep(10 * time.Millisecond)
+			if app, db = used("app")-app, used("db")-db; app > time.Millisecond || db > time.Millisecond {
+				t.Errorf("while frozen, app used %v, db %v", app, db)
+			}
+			if err := p.Freezer.Thaw(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := h.group.CPUTime(); err != nil || got.Total < used("app") {
+			t.Errorf("the whole used %v, %v", got, err)
+		}
+		dirs := h.group.Dirs()
+		for _, loop := range loops {
+			if err := loop.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := h.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, dir := range dirs {
+			if _, err := os.Stat(dir); err == nil {
+				t.Errorf("%s is left", dir)
+			}
 		}
 	}
 }

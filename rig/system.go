@@ -109,7 +109,7 @@ func (s *System) metricsURLs() []string        { return s.Deployment.MetricsURLs
 func (s *System) roles() []probe.Role {
 	var out []probe.Role
 	for _, role := range slices.Sorted(maps.Keys(s.Deployment.PIDs())) {
-		out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.Deployment.PIDs()[role] }})
+		out = append(out, probe.Role{Name: role, PIDs: func() []int { return s.Deployment.PIDs()[role] }, CPU: s.placement.cpu(role)})
 	}
 	return out
 }
@@ -201,6 +201,8 @@ type Deployments struct {
 	mu      sync.Mutex
 	systems map[string]*System
 	made    []string // state directories that these deployments made: see clear
+
+	pausable bool // the systems are up at once and stand still by turns, as in a duet; set before the first System
 }
 
 // NewDeployments returns the deployments of a session, with none yet. The caller calls Close.
@@ -262,7 +264,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		}
 	}
 	f.s.Progress.Doing("deploying", 0)
-	if sys.placement, err = f.place(ctx, how, len(f.systems)); err != nil {
+	if sys.placement, err = f.place(ctx, how, t.Driver != plan.External, len(f.systems)); err != nil {
 		return nil, err
 	}
 	spec.URL = cmp.Or(sys.placement.url(), spec.URL)

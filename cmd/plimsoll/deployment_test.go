@@ -181,7 +181,7 @@ func groupOf(t *testing.T, state target.StateFile, percent int) {
 	t.Helper()
 	var dirs []string
 	for _, pattern := range []string{"/sys/fs/cgroup/", "/sys/fs/cgroup/cpu/"} {
-		some, _ := filepath.Glob(fmt.Sprintf("%splimsoll-%d-*-target-0", pattern, state.Owner.PID))
+		some, _ := filepath.Glob(fmt.Sprintf("%splimsoll-%d-*-target-0-*", pattern, state.Owner.PID))
 		dirs = append(dirs, some...)
 	}
 	if len(dirs) != 1 {

@@ -92,7 +92,7 @@ container_threads{role="app"} 4
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := writeTree(t, c.files)
-			g := newCgroups([]Role{{"app", func() []int { return []int{9, 7} }}}, dir+"/proc", dir+"/sys")
+			g := newCgroups([]Role{{Name: "app", PIDs: func() []int { return []int{9, 7} }}}, dir+"/proc", dir+"/sys")
 			defer g.Close()
 			for range 2 {
 				s, err := g.Sample(t.Context(), t0)
@@ -111,7 +111,7 @@ container_threads{role="app"} 4
 func TestCgroupsFail(t *testing.T) {
 	dir := writeTree(t, map[string]string{"proc/7/cgroup": "0::/a\n", "sys/fs/cgroup/cgroup.procs": "", "sys/fs/cgroup/a/memory.current": "5\n", "sys/fs/cgroup/a/memory.events": "max no\n"})
 	pids := []int{}
-	g := newCgroups([]Role{{"db", func() []int { return pids }}}, dir+"/proc", dir+"/sys")
+	g := newCgroups([]Role{{Name: "db", PIDs: func() []int { return pids }}}, dir+"/proc", dir+"/sys")
 	defer g.Close()
 	sample := func(want string) {
 		t.Helper()
@@ -139,7 +139,7 @@ func TestCgroupsFail(t *testing.T) {
 
 // This program's own group gives something wherever control groups exist.
 func TestCgroupsOfThisProcess(t *testing.T) {
-	g := NewCgroups([]Role{{"self", func() []int { return []int{os.Getpid()} }}})
+	g := NewCgroups([]Role{{Name: "self", PIDs: func() []int { return []int{os.Getpid()} }}})
 	defer g.Close()
 	s, err := g.Sample(t.Context(), t0)
 	if err != nil {
@@ -199,7 +199,7 @@ func FuzzCgroup(f *testing.F) {
 
 func BenchmarkCgroups(b *testing.B) {
 	me := []int{os.Getpid()}
-	g := NewCgroups([]Role{{"app", func() []int { return me }}, {"db", func() []int { return me }}})
+	g := NewCgroups([]Role{{Name: "app", PIDs: func() []int { return me }}, {Name: "db", PIDs: func() []int { return me }}})
 	defer g.Close()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -24,7 +24,13 @@ const slowEvery = 5
 type Role struct {
 	Name string
 	PIDs func() []int
+	// CPU returns the CPU time of a control group that holds exactly these processes. It only grows. Nil means that
+	// there is none: the process table is read.
+	CPU func() (CPUTime, error)
 }
+
+// A CPUTime is the CPU time of a control group. User and System give the proportion in which Total is divided.
+type CPUTime struct{ Total, User, System time.Duration }
 
 // ProcessProbe samples the processes of one or more roles, each summed over its process trees:
 //
@@ -41,7 +47,8 @@ type Role struct {
 //
 // The three lines before the last two are read every fifth sample. A role without a process, and a root that has
 // ended or is a zombie, is an error. Counters start at zero with the probe, never fall, and count
-// on over a restart.
+// on over a restart. CPU time is that of the role's control group, if it has one: to the microsecond, and with
+// processes that began and ended between two samples.
 type ProcessProbe struct {
 	proc  string
 	roles []*tree
@@ -55,7 +62,7 @@ type ProcessProbe struct {
 
 // NewProcess watches one role. See [NewProcesses] for several at the cost of one.
 func NewProcess(role string, pids func() []int) *ProcessProbe {
-	return NewProcesses([]Role{{role, pids}})
+	return NewProcesses([]Role{{Name: role, PIDs: pids}})
 }
 
 // NewProcesses watches several roles with one walk over /proc.
@@ -63,7 +70,7 @@ func NewProcesses(roles []Role) *ProcessProbe {
 	p := &ProcessProbe{proc: "/proc", procs: map[int]*process{}, buf: make([]byte, 8192)}
 	for _, r := range roles {
 		p.roles = append(p.roles, &tree{
-			name: r.Name, pids: r.PIDs, roots: map[int]uint64{},
+			name: r.Name, pids: r.PIDs, group: r.CPU, roots: map[int]uint64{},
 			role:   label("role", r.Name),
 			user:   label("mode", "user", "role", r.Name),
 			system: label("mode", "system", "role", r.Name),
@@ -81,12 +88,16 @@ func (p *ProcessProbe) Name() string { return "process" }
 type tree struct {
 	name   string
 	pids   func() []int
-	roots  map[int]uint64 // start time of each root, to notice that a pid was given again
+	group  func() (CPUTime, error) // nil: none
+	roots  map[int]uint64          // start time of each root, to notice that a pid was given again
 	member map[int]*process
 
 	userTicks, systemTicks, faults uint64
 	switches                       [2]uint64
-	lastTicks                      uint64
+	before                         CPUTime // the group's at the last sample
+	grouped                        bool    // there was one
+	userCPU, systemCPU             float64 // seconds of the group
+	lastCPU                        float64
 	lastT                          time.Time
 
 	role, user, system, vol, invol []series.Label
@@ -357,6 +368,29 @@ func lessOwed(d uint64, owed *uint64) uint64 {
 	return d - paid
 }
 
+// cpu returns the role's CPU seconds since the probe's first sample.
+func (r *tree) cpu() (user, system float64, err error) {
+	if r.group == nil {
+		return float64(r.userTicks) / userHZ, float64(r.systemTicks) / userHZ, nil
+	}
+	now, err := r.group()
+	if err != nil {
+		return 0, 0, err
+	}
+	if r.grouped {
+		grown := max(now.Total-r.before.Total, 0).Seconds()
+		u, s := max(now.User-r.before.User, 0).Seconds(), max(now.System-r.before.System, 0).Seconds()
+		share := 1.0
+		if u+s > 0 {
+			share = u / (u + s)
+		}
+		r.userCPU += grown * share
+		r.systemCPU += grown * (1 - share)
+	}
+	r.before, r.grouped = now, true
+	return r.userCPU, r.systemCPU, nil
+}
+
 func (p *ProcessProbe) emit(r *tree, t time.Time) error {
 	k := &p.out
 	var errs []error
@@ -384,13 +418,16 @@ func (p *ProcessProbe) emit(r *tree, t time.Time) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	k.add("plimsoll_process_cpu_seconds_total", r.user, float64(r.userTicks)/userHZ)
-	k.add("plimsoll_process_cpu_seconds_total", r.system, float64(r.systemTicks)/userHZ)
-	ticks := r.userTicks + r.systemTicks
-	if dt := t.Sub(r.lastT).Seconds(); !r.lastT.IsZero() && dt > 0 {
-		k.add("plimsoll_process_cpu_ratio", r.role, float64(ticks-r.lastTicks)/userHZ/dt)
+	user, system, err := r.cpu()
+	if err != nil {
+		return err
 	}
-	r.lastTicks, r.lastT = ticks, t
+	k.add("plimsoll_process_cpu_seconds_total", r.user, user)
+	k.add("plimsoll_process_cpu_seconds_total", r.system, system)
+	if dt := t.Sub(r.lastT).Seconds(); !r.lastT.IsZero() && dt > 0 {
+		k.add("plimsoll_process_cpu_ratio", r.role, (user+system-r.lastCPU)/dt)
+	}
+	r.lastCPU, r.lastT = user+system, t
 	k.add("plimsoll_process_major_faults_total", r.role, float64(r.faults))
 	k.add("plimsoll_process_resident_memory_bytes", r.role, (private+shared)*pageSize)
 	k.add("plimsoll_process_threads", r.role, threads)

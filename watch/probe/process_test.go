@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -104,6 +105,29 @@ const (
 	userCPU   = `plimsoll_process_cpu_seconds_total{mode="user",role="db"}`
 	systemCPU = `plimsoll_process_cpu_seconds_total{mode="system",role="db"}`
 )
+
+// A role with a control group has the group's CPU time, from the first sample on, in its proportion of user and system.
+func TestProcessesInGroup(t *testing.T) {
+	f := newFake(t)
+	f.set(100, fakeProc{ppid: 1, user: 500, system: 100, start: 7, threads: 1})
+	now, failed := CPUTime{10 * time.Second, 6 * time.Second, 4 * time.Second}, error(nil)
+	p := NewProcesses([]Role{{Name: "db", PIDs: func() []int { return []int{100} }, CPU: func() (CPUTime, error) { return now, failed }}})
+	p.proc = f.dir
+	t.Cleanup(func() { p.Close() })
+	want(t, f.sample(p, 0), map[string]float64{userCPU: 0, systemCPU: 0})
+	f.set(100, fakeProc{ppid: 1, user: 900, system: 100, start: 7, threads: 1})
+	now = CPUTime{12 * time.Second, 6*time.Second + 300*time.Millisecond, 4*time.Second + 100*time.Millisecond}
+	want(t, f.sample(p, 2), map[string]float64{userCPU: 1.5, systemCPU: 0.5, `plimsoll_process_cpu_ratio{role="db"}`: 1})
+	// A division that is not there, and one that turns back, never make a counter fall.
+	now.Total += time.Second
+	want(t, f.sample(p, 3), map[string]float64{userCPU: 2.5, systemCPU: 0.5})
+	now.Total, now.User, now.System = now.Total+time.Second, now.User-time.Second, now.System+time.Second
+	want(t, f.sample(p, 4), map[string]float64{userCPU: 2.5, systemCPU: 1.5})
+	failed = errors.New("the group is gone")
+	if _, err := p.Sample(t.Context(), at(5)); !errors.Is(err, failed) {
+		t.Errorf("Sample() = %v, want the group's error", err)
+	}
+}
 
 // A server with a process per connection, as PostgreSQL: the sum must neither lose nor repeat the
 // use of a child.
@@ -212,7 +236,7 @@ func TestProcessRolesAndRestart(t *testing.T) {
 	f.set(100, fakeProc{ppid: 1, start: 7, user: 40})
 	f.set(200, fakeProc{ppid: 1, start: 7, user: 40})
 	app := 100
-	p := NewProcesses([]Role{{"app", func() []int { return []int{app} }}, {"db", func() []int { return []int{200} }}})
+	p := NewProcesses([]Role{{Name: "app", PIDs: func() []int { return []int{app} }}, {Name: "db", PIDs: func() []int { return []int{200} }}})
 	p.proc = f.dir
 	defer p.Close()
 	f.sample(p, 0)

@@ -319,7 +319,7 @@ func BenchmarkSecond(b *testing.B) {
 	}
 	defer db.Close()
 	me := func() []int { return []int{os.Getpid()} }
-	roles := []Role{{"app", me}, {"db", me}}
+	roles := []Role{{Name: "app", PIDs: me}, {Name: "db", PIDs: me}}
 	host, err := NewHost(HostOptions{})
 	if err != nil {
 		b.Fatal(err)
