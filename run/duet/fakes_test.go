@@ -153,11 +153,7 @@ func (r *fakeRun) Continue() error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, other := range h.runs {
-		if other != r && other.running && !other.exempt && !r.exempt {
-			h.t.Errorf("%s is continued while %s runs", r.seat, other.seat)
-		}
-	}
+	r.checkAlone("is continued")
 	if r.clock != nil && !r.exempt && (r.clock.Running() || r.clock.Now() != r.at) {
 		h.t.Errorf("%s is continued at %v of its clock, paused at %v", r.seat, r.clock.Now(), r.at)
 	}
@@ -165,10 +161,20 @@ func (r *fakeRun) Continue() error {
 	return nil
 }
 
+// checkAlone checks that no other target in turns runs. The caller holds the house's mu.
+func (r *fakeRun) checkAlone(event string) {
+	for _, other := range r.house.runs {
+		if other != r && other.running && !other.exempt && !r.exempt {
+			r.house.t.Errorf("%s %s while %s runs", r.seat, event, other.seat)
+		}
+	}
+}
+
 func (r *fakeRun) begin() {
 	h := r.house
 	h.mu.Lock()
 	r.begins++
+	r.checkAlone("has its turn")
 	if !h.stopped {
 		h.turns = append(h.turns, r.seat.String())
 	}

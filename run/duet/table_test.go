@@ -72,11 +72,15 @@ func TestTimeIsOfTurns(t *testing.T) {
 	}
 	end := func() error {
 		when(t, "each has had ten turns", func() bool { return a.seat.Stats().Turns > 10 && b.seat.Stats().Turns > 10 })
+		st, now := a.seat.Stats(), a.seat.clock.Now()
+		if st.Time > now {
+			t.Errorf("stats have %v before the clock has: %v", st.Time, now)
+		}
 		h.exemptAll()
 		cancel(over)
 		return nil
 	}
-	if _, err := h.play(ctx, live(a), live(b), end); !errors.Is(err, over) {
+	if _, err := h.play(ctx, live(a), live(b), end); err != nil && !errors.Is(err, over) { // nil: both have left by then
 		t.Fatal(err)
 	}
 	x, y := a.seat.Stats(), b.seat.Stats()
@@ -202,6 +206,31 @@ func TestAlone(t *testing.T) {
 			t.Errorf("%d pauses and %d turns of the one that joined, %d turns of the other", a.pauses, a.begins, b.begins)
 		}
 	})
+	t.Run("the other has failed, and does not leave", func(t *testing.T) {
+		ctx, _ := testContext(t)
+		h := newHouse(t, Config{Seats: 2})
+		a, b := h.sit("a", ""), h.sit("b", "")
+		b.exempt = true
+		b.onPause = func(_ context.Context, n int) error {
+			if n == 3 {
+				return errTarget
+			}
+			return nil
+		}
+		over := make(chan struct{})
+		errs, err := h.play(ctx, func() error { defer close(over); return a.liveAlone(ctx) }, func() error {
+			defer b.leave()
+			_, err := b.join(ctx)
+			<-over
+			return err
+		})
+		if err := errors.Join(append(errs, err)...); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(b.seat.Err(), errTarget) {
+			t.Errorf("error %v of the seat that failed", b.seat.Err())
+		}
+	})
 	t.Run("the other is over first", func(t *testing.T) {
 		ctx, _ := testContext(t)
 		h := newHouse(t, Config{Seats: 2})
@@ -320,6 +349,35 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// A seat is left while its run waits for the others.
+func TestLeaveEndsJoin(t *testing.T) {
+	ctx, _ := testContext(t)
+	h := newHouse(t, Config{Seats: 2})
+	a, b := h.sit("a", ""), h.sit("b", "")
+	left := make(chan struct{})
+	errs, err := h.play(ctx, func() error {
+		defer close(left)
+		_, err := a.join(ctx)
+		return err
+	}, func() error {
+		when(t, "a waits", func() bool {
+			h.table.mu.Lock()
+			defer h.table.mu.Unlock()
+			return a.seat.joined
+		})
+		a.leave()
+		select {
+		case <-left: // before b does
+		case <-ctx.Done():
+		}
+		b.leave()
+		return context.Cause(ctx)
+	})
+	if err := errors.Join(err, errs[1]); err != nil || errs[0] == nil {
+		t.Errorf("table and b: %v, a: %v", err, errs[0])
+	}
+}
+
 // When the context ends, in a turn or while runs are awaited, all targets run, all clocks run, and all seats fail.
 func TestContextEnds(t *testing.T) {
 	over := errors.New("over")
@@ -359,8 +417,12 @@ func TestContextEnds(t *testing.T) {
 				if !joined && i == 3 {
 					continue
 				}
-				if !errors.Is(err, over) || !errors.Is(r.seat.Err(), over) {
-					t.Errorf("%s: error %v, seat's %v", r.seat, err, r.seat.Err())
+				if !errors.Is(err, over) {
+					t.Errorf("%s: error %v", r.seat, err)
+				}
+				// A run that joins too late may leave before the table fails its seat.
+				if joined && !errors.Is(r.seat.Err(), over) {
+					t.Errorf("%s: error of its seat %v", r.seat, r.seat.Err())
 				}
 			}
 			if _, err := h.runs[3].seat.Join(context.Background(), h.runs[3].seated()); err == nil {
