@@ -73,7 +73,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 	}
 	if u := p.Unbounded; u != nil {
 		fill(d, "unbounded.mode", &u.Mode, Tracking)
-		fill(d, "unbounded.budget", &u.Budget, time.Hour)
+		fill(d, "unbounded.budget", &u.Budget, max(w.Wait(time.Hour), time.Second))
 		fill(d, "unbounded.ramp_rate", &u.RampRate, 0.002)
 		fill(d, "unbounded.window", &u.Window, DefaultWindow)
 		fill(d, "unbounded.step", &u.Step, 0.005)
@@ -441,8 +441,13 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 	between(d, "unbounded.window", u.Window, 100*time.Millisecond, time.Hour, formatDuration)
 	between(d, "unbounded.step", u.Step, 1e-4, 0.5, formatPercent)
 	between(d, "unbounded.precision", u.Precision, 1e-3, 0.5, formatPercent)
-	if d.good("unbounded.budget", "unbounded.window") && u.Budget < 2*u.Window {
-		d.at("unbounded.budget", "%s is less than two windows of %s; want more, or a shorter unbounded.window", formatDuration(u.Budget), formatDuration(u.Window))
+	// Records of the time when pace scaled the budget stay readable.
+	if window := p.Workload.Wait(u.Window); !d.stored && d.good("unbounded.budget", "unbounded.window", "workload.pace") && u.Budget < 2*window {
+		text := formatDuration(u.Window)
+		if window != u.Window {
+			text += " at pace " + formatNumber(p.Workload.Pace)
+		}
+		d.at("unbounded.budget", "%s is less than two windows of %s; want more, or a shorter unbounded.window", formatDuration(u.Budget), text)
 	}
 	d.checkRules("unbounded.slo", u.SLO, p, k)
 	if !d.good("unbounded.max_users") {
@@ -490,7 +495,7 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 			d.at(path, "the target %s has no role %s to watch; %sroles: %s", p.Target.Driver, clip(r.Arg), hint(r.Arg, roles), strings.Join(roles, ", "))
 		case r.Unit == Seconds && k.Ops != nil && r.Arg != "op" && r.Arg != "delivery" && !slices.Contains(k.Ops, r.Arg):
 			d.at(path, "%s is not an operation; %sknown: op, delivery, %s", clip(r.Arg), hint(r.Arg, k.Ops), strings.Join(k.Ops, ", "))
-		case key == "unbounded.slo" && d.good("unbounded.budget") && r.For > p.Unbounded.Budget:
+		case key == "unbounded.slo" && !d.stored && d.good("unbounded.budget") && p.Workload.Wait(r.For) > p.Unbounded.Budget:
 			d.at(path, "for %s is longer than unbounded.budget %s, so the rule could never be broken; want less", formatDuration(r.For), formatDuration(p.Unbounded.Budget))
 		}
 	}

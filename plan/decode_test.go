@@ -132,6 +132,7 @@ func TestParseErrors(t *testing.T) {
 		{"max_users too small", minimal + "unbounded: {max_users: 5}\n", "5:24: unbounded.max_users: 5 leaves no room above bounded.users 5"},
 		{"start too large", minimal + "unbounded: {max_users: 9, start: 10}\n", "5:34: unbounded.start: 10 is more than unbounded.max_users 9"},
 		{"budget too small", minimal + "unbounded: {max_users: 9, budget: 20s}\n", "5:35: unbounded.budget: 20s is less than two windows of 15s"},
+		{"budget too small at a pace", strings.Replace(minimal, "behavior: poster", "behavior: poster, pace: 0.1", 1) + "unbounded: {max_users: 9, budget: 2s}\n", "5:35: unbounded.budget: 2s is less than two windows of 15s at pace 0.1"},
 		{"no rules", minimal + "unbounded: {max_users: 9, slo: []}\n", "5:32: unbounded.slo: is an empty list"},
 		{"rule as a mapping", minimal + "unbounded:\n  max_users: 9\n  slo:\n    - promql: x < 1\n", `8:7: unbounded.slo[0]: is a mapping; put the rule in quotes`},
 		{"bad rule", minimal + "unbounded: {max_users: 9, slo: [p99(op) < 2s, p98(op) < 2]}\n", `5:47: unbounded.slo[1]: the limit of p98(op): "2" has no unit`},

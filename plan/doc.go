@@ -17,12 +17,12 @@
 // It multiplies
 //
 //   - every wait of the simulated users (see [Workload.Wait]), and
-//   - every time constant of the search: budget, window, and "for", "over" and "grace" of the rules; the ramp rate,
-//     which is per second, is divided by it (see [Plan.Search]).
+//   - every time constant of the search: window, and "for", "over" and "grace" of the rules; the ramp rate, which is
+//     per second, is divided by it (see [Plan.Search]).
 //
-// It does not touch workload.arrival.rate, bounded.ramp, bounded.settle, bounded.measure and the times in
-// bounded.slo, which are wall-clock time as written, nor thresholds, numbers of users, minimum counts, step and
-// precision.
+// It does not touch unbounded.budget, workload.arrival.rate, bounded.ramp, bounded.settle, bounded.measure and the
+// times in bounded.slo, which are wall-clock time as written, nor thresholds, numbers of users, minimum counts, step
+// and precision. Only the default of unbounded.budget, an hour, is multiplied by it.
 //
 // # Sizing
 //

@@ -98,7 +98,7 @@ func oddPlan(r *rand.Rand) *Plan {
 			p.Sizing.Offer = name
 		}
 	}
-	p.Unbounded.Budget = 2*p.Unbounded.Window + time.Duration(1e9+r.Int64N(1e14))
+	p.Unbounded.Budget = 2*p.Workload.Wait(p.Unbounded.Window) + time.Duration(1e9+r.Int64N(1e14))
 	p.Compare.Margin["mean(no)"] = MarginValue{Value: float64(1+r.IntN(999)) / 1000}
 	seen := map[string]bool{}
 	for r.IntN(3) != 0 {

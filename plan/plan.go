@@ -243,7 +243,8 @@ func (b *Bounded) UsersFor(engine string) (int, bool) { return b.Users.For(engin
 
 // An Unbounded is a search for the number of users that a target supports.
 //
-// Its times and its ramp rate are those of pace 1, as in the file. [Plan.Search] returns them as they are run.
+// Its budget is wall-clock time, as the times of the bounded test are. Its other times and its ramp rate are those of
+// pace 1, as in the file. [Plan.Search] returns them as they are run.
 type Unbounded struct {
 	// MaxUsers ends the search: more users than this are never simulated.
 	MaxUsers int `yaml:"max_users"`
@@ -254,7 +255,7 @@ type Unbounded struct {
 	// Start is where the search starts; empty means at the result of the caller's pilot, or of the
 	// bounded test.
 	Start PerEngine `yaml:"start"`
-	// Budget is the longest time that the search may take. Default 1h.
+	// Budget is the longest time that the search may take, in wall-clock time. Default an hour times the pace.
 	Budget time.Duration `yaml:"budget"`
 	// RampRate is the growth while nothing is violated, as a fraction of the present users per second; divided by
 	// pace below 1. Default 0.2%.
@@ -281,16 +282,16 @@ func (u *Unbounded) StartFor(engine string) (int, bool) { return u.Start.For(eng
 // leastRange is the least value of $window: a rate of series that are sampled each second needs some of them.
 const leastRange = 5 * time.Second
 
-// Search returns the search in wall-clock time, and false if the plan has none: Budget, Window and the For, Over and
-// Grace of every rule times pace, RampRate divided by it; $window is filled in. Numbers of users, thresholds, minimum
-// counts, Step and Precision have no time in them and stay. The result shares no slice with the plan.
+// Search returns the search in wall-clock time, and false if the plan has none: Window and the For, Over and Grace of
+// every rule times pace, RampRate divided by it; $window is filled in. Budget is wall-clock time already. Numbers of
+// users, thresholds, minimum counts, Step and Precision have no time in them and stay. The result shares no slice with
+// the plan.
 func (p *Plan) Search() (Unbounded, bool) {
 	if p.Unbounded == nil {
 		return Unbounded{}, false
 	}
 	u := *p.Unbounded
 	u.Start = maps.Clone(u.Start)
-	u.Budget = p.Workload.Wait(u.Budget)
 	u.Window = p.Workload.Wait(u.Window)
 	if p.Workload.Pace > 0 {
 		u.RampRate /= p.Workload.Pace

@@ -138,7 +138,7 @@ func TestParseFull(t *testing.T) {
 				{Source: "cpu(app) < 85% for 30s", Stat: "cpu", Arg: "app", Less: true, Threshold: 0.85, Unit: "fraction", For: 30 * time.Second},
 				{Source: "promql: rate(x[1m]) < 0.5", Stat: "promql", Arg: "rate(x[1m])", Less: true, Threshold: 0.5},
 			},
-			Budget: time.Hour, RampRate: 0.002, Window: 15 * time.Second, Step: 0.005, Precision: 0.02,
+			Budget: 6 * time.Minute, RampRate: 0.002, Window: 15 * time.Second, Step: 0.005, Precision: 0.02,
 		},
 		Sizing: &plan.LoadSteps{Steps: []int{50, 200}, Ramp: plan.Rates{From: 10, To: 10}, Settle: time.Minute, Hold: 90 * time.Second, Offer: "CX23"},
 		Prices: []plan.Offer{
@@ -216,6 +216,10 @@ func TestPace(t *testing.T) {
 	}
 	if u.Budget != 6*time.Minute || u.Window != 1500*time.Millisecond || u.RampRate != 0.02 {
 		t.Errorf("budget %v, window %v, ramp rate %v; want 6m, 1.5s, 0.02", u.Budget, u.Window, u.RampRate)
+	}
+	clock := mustParse(t, strings.Replace(full, "unbounded:\n", "unbounded:\n  budget: 100s\n", 1))
+	if u, _ := clock.Search(); u.Budget != 100*time.Second || clock.RunLength(false, true) != 103*time.Second {
+		t.Errorf("a budget of 100s lasts %v at pace 0.1, and the run %v", u.Budget, clock.RunLength(false, true))
 	}
 	if u.SLO[3].For != 3*time.Second {
 		t.Errorf("for %v, want 3s", u.SLO[3].For)
@@ -300,5 +304,5 @@ func ExamplePlan_Search() {
 	}
 	u, _ := p.Search()
 	fmt.Println(p.Unbounded.Budget, u.Budget, u.Window)
-	// Output: 30m0s 3m0s 1.5s
+	// Output: 30m0s 30m0s 1.5s
 }

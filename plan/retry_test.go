@@ -15,7 +15,7 @@ target: {driver: s}
 database: {engine: [postgresql, mysql]}
 workload: {behavior: b, pace: 0.1}
 bounded: {users: 90, ramp: 3s, settle: 2s, measure: 8s}
-unbounded: {max_users: 900, budget: 160s}
+unbounded: {max_users: 900, budget: 16s}
 compare: {arms: {base: {}, new: {}}, combine: true}
 `
 	p, err := Parse([]byte(text))

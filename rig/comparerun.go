@@ -75,6 +75,9 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		for _, line := range report.Foresight(*cfg.Before, comparison.PlannedLooks(p), engineName) {
 			s.Progress.Say("  %s", line)
 		}
+		if err := s.foretellAll(); err != nil {
+			return nil, err
+		}
 		c, err = comparison.Run(ctx, cfg)
 	}
 	r.deployed.Close()

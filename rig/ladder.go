@@ -64,6 +64,9 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) error {
 		search.Unbounded = true
 		l.Session.Plan = l.Plan
 		l.Progress.What(l.Prefix+"  search", 0)
+		if err := l.Foretell(search); err != nil {
+			return err
+		}
 		r, _, err := l.Trial(ctx, sys, search)
 		if err != nil {
 			return err

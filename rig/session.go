@@ -455,17 +455,3 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock,
 	}
 	return runner, closeAll, nil
 }
-
-// Foretell prints before a search how long it may take.
-func (s *Session) Foretell(pt RunPart) error {
-	search := s.Spec(pt, nil, nil, nil, nil, nil).Search
-	if search == nil {
-		return nil
-	}
-	f, err := search.Forecast()
-	if err != nil {
-		return plan.Usagef("unbounded: %w", err)
-	}
-	s.Progress.Say("search from %d to at most %d users: %v", search.Start, search.Max, f)
-	return nil
-}

@@ -487,7 +487,8 @@ func planOf(r row, url string, users int, measure time.Duration) string {
 	test := fmt.Sprintf("bounded: {users: %d, ramp: %v, settle: %v, measure: %v}", users, rampTime, r.load.settleTime(), measure)
 	switch r.verb {
 	case capacity:
-		test = fmt.Sprintf("unbounded: {max_users: %d, start: %d, window: 1s, budget: %v}", 2*users, users, searchTime)
+		budget := max(time.Duration(pace*float64(searchTime)), time.Second)
+		test = fmt.Sprintf("unbounded: {max_users: %d, start: %d, window: 1s, budget: %v}", 2*users, users, budget)
 	case compare:
 		test += "\ncompare: {arms: {base: {}, new: {}}, blocks: 1, retry: 0s}"
 	}

@@ -39,7 +39,7 @@ const (
 const (
 	rampTime    = time.Second
 	measureTime = 2 * time.Second
-	searchTime  = 20 * time.Second       // the most of a search
+	searchTime  = 20 * time.Second       // the most of a search, at pace 1
 	manyTime    = 8 * time.Second        // the measured phase with many users, who pause for longer
 	midStrike   = 600 * time.Millisecond // into the measured phase
 )

@@ -115,7 +115,7 @@ func (f fault) plan(path string, seed int, probes []string, b bench) error {
 	var text bytes.Buffer
 	err := planText.Execute(&text, map[string]any{
 		"Name": f.name, "Seed": seed, "URL": proxyURL, "Probes": probes, "Posters": posters, "Persons": 100 - n,
-		"Most": f.most, "Start": f.start, "Budget": fmt.Sprintf("%.0fs", b.budget.Seconds()*10), "Busy": b.busy && f.name != "generator",
+		"Most": f.most, "Start": f.start, "Budget": b.budget.String(), "Busy": b.busy && f.name != "generator",
 	})
 	if err != nil {
 		return err

@@ -239,7 +239,7 @@ name: hostile
 target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: /metrics}
 workload: {behavior: %s, pace: 0.05, login: cold}
 bounded: {users: 15, ramp: 1s, settle: 1s, measure: 2s}
-unbounded: {max_users: 20, start: 10, budget: 30s}
+unbounded: {max_users: 20, start: 10, budget: 1500ms}
 `
 	pinging := func(f func(*http.Request) bool) func(*http.Request) bool {
 		return func(r *http.Request) bool { return !strings.HasSuffix(r.URL.Path, "/system/ping") && f(r) }

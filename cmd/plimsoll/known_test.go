@@ -41,7 +41,7 @@ func TestKnownSearches(t *testing.T) {
 		{"0.1", "ramp_rate: 9.9%", true},
 		{"0.1", "ramp_rate: 10%", false},
 		{"0.3", "ramp_rate: 30%", false},
-		{"100", "ramp_rate: 100%, budget: 168h, window: 1h", true},
+		{"100", "ramp_rate: 100%, budget: 168h, window: 30m", true},
 		{"0.0021", "mode: tracking", true},
 		{"0.002", "mode: tracking", false},
 		{"0.001", "budget: 1s, window: 500ms", false},

@@ -38,12 +38,20 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return plan.Usagef("want check FILE, print FILE, schema or mix; see plimsoll plan -h")
 	}
 	p, err := a.readPlan(rest[1])
+	var forecasts []rig.Outlook
+	if err == nil {
+		if forecasts, err = rig.Outlooks(p); err != nil {
+			return err
+		}
+	}
 	if *asJSON {
 		out := struct {
 			File     string         `json:"file"`
 			OK       bool           `json:"ok"`
 			Digest   string         `json:"digest,omitempty"`
 			Plan     string         `json:"plan,omitempty"`
+			Search   []string       `json:"search,omitempty"`   // how long the search may take, and where its budget ends
+			Warnings []string       `json:"warnings,omitempty"` // of a plan that is good
 			Problems []plan.Problem `json:"problems,omitempty"`
 			More     int            `json:"more,omitempty"` // problems that are not described
 			// Mode is how this host carries the plan's comparison out, Why the reason for it, and Lacks the reason why it
@@ -62,6 +70,12 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 				m := rig.ModeOf(p, false)
 				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, m.Lacks
 			}
+			for _, f := range forecasts {
+				out.Search = append(out.Search, f.Text)
+				if f.Short != "" {
+					out.Warnings = append(out.Warnings, f.Short)
+				}
+			}
 		}
 		if jerr := a.json(out); jerr != nil {
 			return jerr
@@ -78,8 +92,19 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		_, err = io.WriteString(a.stdout, p.String())
 		return err
 	}
-	if _, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest()); err != nil || p.Compare == nil {
+	if _, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest()); err != nil {
 		return err
+	}
+	for _, f := range forecasts {
+		if _, err = plain.Fprintf(a.stdout, "  %s\n", f.Text); err != nil {
+			return err
+		}
+		if f.Short != "" {
+			plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", f.Short)
+		}
+	}
+	if p.Compare == nil {
+		return nil
 	}
 	m := rig.ModeOf(p, false)
 	if _, err = plain.Fprintf(a.stdout, "  compare.mode: %s (%s)\n", m.Name(), m.Why); err != nil || m.Lacks == "" {

@@ -208,7 +208,7 @@ func TestSearchLosesTheMetrics(t *testing.T) {
 name: blind
 target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: "%s/metrics"}
 workload: {behavior: poster, pace: 0.05}
-unbounded: {max_users: 20, start: 10, budget: 160s, slo: ["mean(op) < 5s"]}
+unbounded: {max_users: 20, start: 10, budget: 8s, slo: ["mean(op) < 5s"]}
 gates: {core: {amber: 100%%, red: 100%%}, cpu: {amber: 100%%, red: 100%%}, steal: {amber: 100%%, red: 100%%}, sched: {amber: 5s, red: 5s}}
 `, null.URL(), metrics.URL), "capacity")
 	waitFor(t, output, "search")

@@ -47,14 +47,14 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return err
 	}
 	defer end()
+	if err := s.Foretell(pt); err != nil {
+		return err
+	}
 	deployed := s.NewDeployments()
 	defer deployed.Close()
 	s.Progress.What(rest[0], 0)
 	sys, err := deployed.System(ctx, pt)
 	if err != nil {
-		return err
-	}
-	if err := s.Foretell(pt); err != nil {
 		return err
 	}
 	r, out, err := s.Trial(ctx, sys, pt)

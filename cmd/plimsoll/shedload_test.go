@@ -25,7 +25,7 @@ seed: 7
 target: {driver: external, url: "URL", ready: /api/v4/system/ping}
 gates: {lag: {red: 10s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 10s}, inbox: {red: 10s}, steal: {red: 100%}}
 workload: {behavior: poster, pace: 0.1}
-unbounded: {max_users: 185, start: 20, budget: 200s, ramp_rate: 1%SLO}
+unbounded: {max_users: 185, start: 20, budget: 20s, ramp_rate: 1%SLO}
 `
 
 // A shedder lets a number of posts a second through to a server and refuses the others.

@@ -116,7 +116,7 @@ func LoadText(p *plan.Plan, engine, test string) string {
 		parts = append(parts, fmt.Sprintf("pace %g", w))
 	}
 	if u := p.Unbounded; u != nil && test == UnboundedTest {
-		parts = append(parts, fmt.Sprintf("search up to %d users in %v", u.MaxUsers, p.Workload.Wait(u.Budget)))
+		parts = append(parts, fmt.Sprintf("search up to %d users in %v", u.MaxUsers, u.Budget))
 	} else if b := p.Bounded; b != nil {
 		n, _ := b.UsersFor(p.EngineOf(plan.Base, engine))
 		parts = append(parts, fmt.Sprintf("%d users for %v", n, b.Measure))

@@ -273,8 +273,7 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 		}
 		return s.action("holding at the maximum")
 	}
-	floor := min(s.cfg.RampFloor, s.users*0.1/s.cfg.Window.Seconds())
-	s.users = min(s.users+max(s.cfg.RampRate*s.users, floor)*tick.Seconds(), float64(s.cfg.Max))
+	s.users = min(s.users+s.cfg.growth(s.users)*tick.Seconds(), float64(s.cfg.Max))
 	return s.action("growing")
 }
 

@@ -3,7 +3,6 @@ package capacity
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"plimsoll/judge/stats"
 )
@@ -145,57 +144,4 @@ func (s *Search) logistic() (Result, bool) {
 		r.Rule = s.rules[rules[0]].name
 	}
 	return r, true
-}
-
-// A SearchTime is how long a search will take, stated before it runs.
-type SearchTime struct {
-	// Ramp is the time from the start to the maximum, if nothing stops the ramp before.
-	Ramp time.Duration
-	// Least is the shortest time from the end of the ramp to an estimate of the requested precision, with noise
-	// that lasts no longer than a window; slower noise takes longer.
-	Least time.Duration
-	// Most is the budget.
-	Most time.Duration
-}
-
-// Forecast returns how long the search may take, or an error if the config is invalid.
-func (c Config) Forecast() (SearchTime, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return SearchTime{}, err
-	}
-	f := SearchTime{Most: c.Budget}
-	users := float64(c.Start)
-	for step := c.Window.Seconds() / 5; users < float64(c.Max) && f.Ramp < c.Budget; f.Ramp += c.Window / 5 {
-		users += max(c.RampRate*users, min(c.RampFloor, users*0.1/c.Window.Seconds())) * step
-	}
-	f.Ramp = min(f.Ramp, c.Budget)
-	windows := 1
-	for {
-		n := float64(windows)
-		if r := priorWindows * priorCorrelation / (n + priorWindows); n*(1-r)/(1+r) >= minIndependent {
-			break
-		}
-		windows++
-	}
-	f.Least = time.Duration(windows) * (c.Window + c.Settle)
-	if c.Staircase {
-		f.Least = leastPlateaus * ((plateauSettle+plateauMeasure)*c.Window + max(0, c.Settle-c.Window))
-	}
-	return f, nil
-}
-
-// String returns the forecast as a sentence.
-func (f SearchTime) String() string {
-	round := func(d time.Duration) time.Duration {
-		if d > 10*time.Minute {
-			return d.Round(time.Minute)
-		}
-		return d.Round(time.Second)
-	}
-	if f.Least >= f.Most {
-		return fmt.Sprintf("%v, too short for the precision that is asked for, which takes at least %v after the ramp; the interval will be wider",
-			round(f.Most), round(f.Least))
-	}
-	return fmt.Sprintf("a ramp of at most %v, then at least %v to the precision that is asked for; at most %v in all", round(f.Ramp), round(f.Least), round(f.Most))
 }

@@ -98,7 +98,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	g, _ = Config{Start: 200, Max: 600, Budget: time.Minute}.Forecast()
-	if got := g.String(); !strings.HasPrefix(got, "1m0s, too short for the precision that is asked for, which takes at least ") {
+	if got := g.String(); !strings.HasPrefix(got, "1m0s of search end near 2") || !strings.Contains(got, " users at this pace of steps, and are too short for the precision that is asked for, which takes at least ") {
 		t.Errorf("a short budget: got %q", got)
 	}
 	// No search is over sooner than foretold.
