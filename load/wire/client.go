@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"plimsoll/load/clock"
 )
 
 // DefaultMaxBody limits a decoded response body in bytes, unless configuration or request sets another limit.
@@ -32,6 +34,9 @@ type Config struct {
 
 	// ProcessTime leaves the kernel's stamps out: Done is then the moment of the read.
 	ProcessTime bool
+
+	// Clock is that in whose time Timeout counts. While it stands still, no operation begins. Nil means real time.
+	Clock *clock.Clock
 
 	// Dial replaces net.Dialer.DialContext, for instance to choose a source address. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -79,7 +84,7 @@ func NewClient(cfg Config) (*Client, error) {
 	if !isValue(cfg.UserAgent) {
 		return nil, errors.New("the user agent contains a control character")
 	}
-	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
+	o.dial, o.processTime, o.clock = cfg.Dial, cfg.ProcessTime, stoppable(cfg.Clock)
 	if o.http2 = cfg.HTTP2; o.http2 && o.tls != nil {
 		o.tls = o.tls.Clone()
 		o.tls.NextProtos = []string{"h2", "http/1.1"}
@@ -107,6 +112,9 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 	c.Release()
 	resp := &c.resp
 	*resp = Response{}
+	if c.o.clock != nil {
+		_ = c.o.clock.Wait(ctx) // its error is that of ctx, which is looked at below
+	}
 	now := time.Now()
 	resp.Due, resp.Sent, resp.Done, resp.Read = now, now, now, now
 	if c.closed {
@@ -129,10 +137,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 
 // do sends req, twice if need be.
 func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
-	deadline := now.Add(c.timeout)
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
+	l := within(ctx, now, c.timeout, c.o.clock)
 	c.tally.requests.Add(1)
 	if c.conn != nil && c.outdated(now) {
 		c.tally.reopened.Add(1)
@@ -144,7 +149,7 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 			if !c.resp.Retried {
 				c.resp.Sent = now
 			}
-			if e := c.connect(ctx, deadline); e != nil {
+			if e := c.connect(ctx, l); e != nil {
 				return e
 			}
 			now = time.Now()
@@ -155,9 +160,9 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 		var e *Error
 		var untouched bool
 		if c.h2 != nil {
-			e, untouched = c.exchange2(ctx, deadline, req)
+			e, untouched = c.exchange2(ctx, l, req)
 		} else {
-			c.watch.begin(ctx, c.conn, deadline)
+			c.watch.begin(ctx, c.conn, l)
 			e, untouched = c.exchange(ctx, req)
 			c.watch.end()
 		}
@@ -175,9 +180,9 @@ func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
 }
 
 // connect makes the connection.
-func (c *Client) connect(ctx context.Context, deadline time.Time) (e *Error) {
+func (c *Client) connect(ctx context.Context, l limit) (e *Error) {
 	aside(func() {
-		if c.conn, e = c.o.connect(ctx, deadline); e != nil {
+		if c.conn, e = c.o.connect(ctx, l); e != nil {
 			c.conn = nil
 			return
 		}

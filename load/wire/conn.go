@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"plimsoll/load/clock"
 )
 
 // DefaultTimeout limits an operation unless its configuration sets another limit.
@@ -22,8 +24,9 @@ type dialer struct {
 	tls  *tls.Config // nil for plain TCP
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	processTime bool // request no stamps
-	http2       bool // offer it
+	clock       *clock.Clock // nil unless it can be stopped
+	processTime bool         // request no stamps
+	http2       bool         // offer it
 }
 
 // An origin is a parsed URL.
@@ -99,9 +102,9 @@ func aside(f func()) {
 	<-done
 }
 
-// connect dials and, if there is a TLS configuration, shakes hands, all before the deadline.
-func (d *dialer) connect(ctx context.Context, deadline time.Time) (net.Conn, *Error) {
-	dctx, cancel := context.WithDeadline(ctx, deadline)
+// connect dials and, if there is a TLS configuration, shakes hands, all within the limit.
+func (d *dialer) connect(ctx context.Context, l limit) (net.Conn, *Error) {
+	dctx, cancel := l.context(ctx)
 	defer cancel()
 	dial := d.dial
 	if dial == nil {
@@ -112,6 +115,7 @@ func (d *dialer) connect(ctx context.Context, deadline time.Time) (net.Conn, *Er
 		return nil, newError(dctx, PhaseDial, err)
 	}
 	sock := newSock(conn, !d.processTime)
+	sock.clock = d.clock
 	if d.tls == nil {
 		return sock, nil
 	}
@@ -136,11 +140,11 @@ type watch struct {
 	conn net.Conn // nil between operations
 }
 
-var longAgo = time.Unix(1, 0)
+var longAgo = limit{at: time.Unix(1, 0)}
 
-// begin sets the deadline (none if zero) for I/O on conn and brings it forward when ctx is over. If ctx is over
-// already, I/O fails at once.
-func (w *watch) begin(ctx context.Context, conn net.Conn, deadline time.Time) {
+// begin sets the limit (none if zero) for I/O on conn and brings it forward when ctx is over. If ctx is over already,
+// I/O fails at once.
+func (w *watch) begin(ctx context.Context, conn net.Conn, l limit) {
 	if done := ctx.Done(); done != w.done {
 		w.unregister()
 		w.done = done
@@ -152,9 +156,9 @@ func (w *watch) begin(ctx context.Context, conn net.Conn, deadline time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done != nil && ctx.Err() != nil {
-		deadline = longAgo
+		l = longAgo
 	}
-	w.set(conn, deadline)
+	w.set(conn, l)
 	w.conn = conn
 }
 
@@ -173,9 +177,16 @@ func (w *watch) fire(gen uint64) {
 	}
 }
 
-func (w *watch) set(conn net.Conn, t time.Time) {
+func (w *watch) set(conn net.Conn, l limit) {
+	s, t := sockOf(conn), l.instant()
+	if s != nil && s.clock != nil {
+		s.bound(reads, l)
+		if !w.reads {
+			s.bound(writes, l)
+		}
+	}
 	// The error is that of a closed connection, which the read or write that follows reports.
-	switch s := sockOf(conn); {
+	switch {
 	case w.reads:
 		_ = conn.SetReadDeadline(t)
 	case w.lazy && s != nil && s.raw != nil:

@@ -22,6 +22,9 @@
 // ended. When a request is repeated (below), Sent stays that of the first attempt: it was the server that closed the
 // connection.
 //
+// A Config with a clock.Clock that can be stopped makes the limits of operations times of that clock: what an operation
+// spends in a stop does not count, and none begins in one. The instants of a Response are real ones all the same.
+//
 // # Repeating a request
 //
 // A server may close an idle connection at any time. A connection idle for a quarter of a second or more is checked

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -120,8 +119,8 @@ func (f *frameTap) end(kind, flags byte, m moment) {
 }
 
 // exchange2 is exchange over HTTP/2.
-func (c *Client) exchange2(ctx context.Context, deadline time.Time, req *Request) (e *Error, untouched bool) {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+func (c *Client) exchange2(ctx context.Context, l limit, req *Request) (e *Error, untouched bool) {
+	ctx, cancel := l.context(ctx)
 	defer cancel()
 	c.h2.tap.begin()
 	resp, err := c.h2.cc.RoundTrip(c.request2(ctx, req))

@@ -2,12 +2,12 @@ package wire
 
 import (
 	"crypto/tls"
-	"errors"
 	"net"
-	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"plimsoll/load/clock"
 )
 
 // A sock is a connection with the arrival time of the bytes of its last read. If it is a plain socket it is read with
@@ -33,8 +33,12 @@ type sock struct {
 
 	// The deadline of an HTTP client, see deadline, as time since wall.base; 0 if it has none of this kind.
 	until, armed atomic.Int64
-	run          func(fd uintptr) bool
-	look         func(fd uintptr)
+
+	clock *clock.Clock        // nil unless it can be stopped
+	due   [sides]atomic.Int64 // see bound, in nanoseconds; 0 if the side has no limit of this kind
+
+	run  func(fd uintptr) bool
+	look func(fd uintptr)
 }
 
 // newSock takes over conn and, where the kernel supports them, requests stamps.
@@ -58,7 +62,11 @@ func newSock(conn net.Conn, stamps bool) *sock {
 // Read implements io.Reader.
 func (s *sock) Read(p []byte) (int, error) {
 	if s.raw == nil {
-		return s.Conn.Read(p)
+		n, err := s.Conn.Read(p)
+		for n == 0 && err != nil && s.clock != nil && s.early(err, reads) {
+			n, err = s.Conn.Read(p)
+		}
+		return n, err
 	}
 	if len(p) == 0 {
 		return 0, nil
@@ -96,7 +104,7 @@ func (s *sock) discard(n int) (int, error) {
 func (s *sock) recv() (int, error) {
 	s.n, s.err, s.stamp = 0, nil, 0
 	err := s.raw.Read(s.run)
-	for err != nil && s.early(err) {
+	for err != nil && s.early(err, reads) {
 		err = s.raw.Read(s.run)
 	}
 	s.p, s.rd, s.skip = nil, nil, 0
@@ -110,7 +118,7 @@ func (s *sock) recv() (int, error) {
 func (s *sock) Write(p []byte) (n int, err error) {
 	for {
 		m, err := s.Conn.Write(p[n:])
-		if n += m; err == nil || !s.early(err) {
+		if n += m; err == nil || !s.early(err, writes) {
 			return n, err
 		}
 	}
@@ -133,10 +141,10 @@ func (s *sock) deadline(t time.Time) error {
 	return s.Conn.SetDeadline(t)
 }
 
-// early reports whether err is that of a deadline before its time, which has been put right.
-func (s *sock) early(err error) bool {
+// hasty reports whether the deadline that has struck is one that deadline had set before its time, and puts it right.
+func (s *sock) hasty() bool {
 	until := s.until.Load()
-	if until == 0 || !errors.Is(err, os.ErrDeadlineExceeded) || until <= int64(time.Since(wall.base)) {
+	if until == 0 || until <= int64(time.Since(wall.base)) {
 		return false
 	}
 	for { // until there is no call of deadline in between

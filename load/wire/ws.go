@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"plimsoll/load/clock"
 )
 
 // DefaultMaxMessage limits a WebSocket message in bytes, unless the configuration sets another
@@ -42,6 +44,10 @@ type WSConfig struct {
 
 	// ProcessTime leaves the kernel's stamps out: a message arrives when it is read.
 	ProcessTime bool
+
+	// Clock is that in whose time Timeout and Idle count. While it stands still, no handshake begins. Nil means real
+	// time.
+	Clock *clock.Clock
 
 	// Dial replaces net.Dialer.DialContext. It may be nil.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -84,6 +90,7 @@ const (
 // A WS is one user's WebSocket connection. One goroutine may Read while any number of others write and one closes.
 type WS struct {
 	conn    net.Conn
+	clock   *clock.Clock // nil unless it can be stopped
 	timeout time.Duration
 	idle    time.Duration
 	max     int64
@@ -119,8 +126,8 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	if err != nil {
 		return nil, &Error{Err: err}
 	}
-	o.dial, o.processTime = cfg.Dial, cfg.ProcessTime
-	w := &WS{timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}, tally: nextTally()}
+	o.dial, o.processTime, o.clock = cfg.Dial, cfg.ProcessTime, stoppable(cfg.Clock)
+	w := &WS{clock: o.clock, timeout: cfg.Timeout, idle: cfg.Idle, max: cfg.MaxMessage, watch: watch{reads: true}, tally: nextTally()}
 	w.rd.of = cfg.Budget
 	if w.timeout <= 0 {
 		w.timeout = DefaultTimeout
@@ -136,17 +143,20 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	if err := req.check(); err != nil {
 		return nil, &Error{Err: err}
 	}
+	if w.clock != nil {
+		_ = w.clock.Wait(ctx) // its error is that of ctx
+	}
 	if ctx.Err() != nil {
 		return nil, newError(ctx, PhaseNone, nil)
 	}
-	deadline := time.Now().Add(w.timeout)
-	conn, e := o.connect(ctx, deadline)
+	l := within(ctx, time.Now(), w.timeout, w.clock)
+	conn, e := o.connect(ctx, l)
 	if e != nil {
 		return nil, e
 	}
 	w.conn = conn
 	both := watch{}
-	both.begin(ctx, conn, deadline)
+	both.begin(ctx, conn, l)
 	err = w.handshake(req, &o)
 	both.end()
 	both.unregister()
@@ -158,7 +168,7 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 		w.rd.release()
 		return nil, newError(ctx, PhaseWS, err)
 	}
-	_ = conn.SetDeadline(time.Time{}) // fails only on a closed connection, which the first read reports
+	both.set(conn, limit{}) // fails only on a closed connection, which the first read reports
 	return w, nil
 }
 
@@ -248,15 +258,15 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 		return 0, nil, w.at, w.err
 	}
 	w.forget()
-	var deadline time.Time
+	var l limit
 	if w.idle > 0 {
-		deadline = time.Now().Add(w.idle)
+		l = within(context.Background(), time.Now(), w.idle, w.clock)
 	}
 	d, ours := ctx.Deadline()
-	if ours = ours && (deadline.IsZero() || d.Before(deadline)); ours {
-		deadline = d
+	if ours = ours && (l.at.IsZero() || d.Before(l.at)); ours {
+		l = limit{at: d}
 	}
-	w.watch.begin(ctx, w.conn, deadline)
+	w.watch.begin(ctx, w.conn, l)
 	op, data, err = w.message()
 	w.watch.end()
 	if err == nil {
@@ -518,7 +528,11 @@ func (w *WS) write(op Opcode, data []byte) error {
 	binary.LittleEndian.PutUint32(key[:], rand.Uint32())
 	buf := getBuffer(w.rd.of)
 	buf.b = appendFrame(buf.b[:0], op, key, data)
-	if err := w.conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
+	now := time.Now()
+	if s := sockOf(w.conn); s != nil && s.clock != nil {
+		s.bound(writes, within(context.Background(), now, w.timeout, w.clock))
+	}
+	if err := w.conn.SetWriteDeadline(now.Add(w.timeout)); err != nil {
 		w.werr = err
 	} else if _, err := w.conn.Write(buf.b); err != nil {
 		w.werr = err

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"plimsoll/load/clock"
+)
+
+// pausing is a server for tests of stops: it answers /ID when the test sends to answer.
+type pausing struct {
+	*httptest.Server
+	came   chan struct{}
+	answer chan struct{}
+	n      atomic.Int64
+}
+
+func newPausing(t *testing.T, secure bool) *pausing {
+	p := &pausing{came: make(chan struct{}, 100), answer: make(chan struct{})}
+	over := make(chan struct{})
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.n.Add(1)
+		p.came <- struct{}{}
+		select {
+		case <-p.answer:
+		case <-r.Context().Done():
+		case <-over:
+		}
+		_, _ = w.Write([]byte("ok"))
+	}))
+	if p.EnableHTTP2 = secure; secure {
+		p.StartTLS()
+	} else {
+		p.Start()
+	}
+	t.Cleanup(func() { close(over); p.Close() })
+	return p
+}
+
+// forms are the ways in which a client reaches the server.
+var forms = []struct {
+	name          string
+	secure, http2 bool
+}{{"plain", false, false}, {"TLS", true, false}, {"HTTP/2", true, true}}
+
+// A limit counts the time of the clock: a stop that is longer does not end an operation, a time that has passed on the
+// clock does, and an operation that begins in a stop waits for its end.
+func TestLimitThroughStops(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	for _, f := range forms {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			srv := newPausing(t, f.secure)
+			c := clock.NewStopped(time.Now())
+			client := newClient(t, Config{URL: srv.URL, Timeout: time.Minute, HTTP2: f.http2, Clock: c, TLS: &tls.Config{InsecureSkipVerify: true}})
+			type result struct {
+				resp *Response
+				err  error
+			}
+			do := func(ctx context.Context) <-chan result {
+				out := make(chan result, 1)
+				go func() {
+					resp, err := client.Do(ctx, &Request{Path: "/"})
+					out <- result{resp, err}
+				}()
+				return out
+			}
+			wait := func(out <-chan result) (r result) {
+				t.Helper()
+				select {
+				case r = <-out:
+				case <-time.After(30 * time.Second):
+					t.Fatal("the operation has not ended within 30 s")
+				}
+				return r
+			}
+			came := func() {
+				t.Helper()
+				select {
+				case <-srv.came:
+				case <-time.After(30 * time.Second):
+					t.Fatal("no request within 30 s")
+				}
+			}
+
+			first := do(t.Context())
+			time.Sleep(50 * time.Millisecond)
+			if n := srv.n.Load(); n != 0 {
+				t.Errorf("%d requests before the clock was started", n)
+			}
+			began := time.Now()
+			c.Start()
+			came()
+			srv.answer <- struct{}{}
+			if r := wait(first); r.err != nil || r.resp.Due.Before(began) {
+				t.Fatalf("an operation that begins with the clock: %v", r.err)
+			}
+
+			// The connection's deadline strikes several times in the stop, and once after it.
+			for _, again := range []bool{false, true} {
+				client.timeout = limit
+				if again {
+					client.timeout = 20 * limit // no deadline is near, as a rule
+				}
+				second := do(t.Context())
+				came()
+				c.Stop()
+				select {
+				case r := <-second:
+					t.Fatalf("ended in a stop: %v", r.err)
+				case <-time.After(5 * limit):
+				}
+				if n := srv.n.Load(); n > 3 {
+					t.Errorf("%d requests", n)
+				}
+				c.Start()
+				srv.answer <- struct{}{}
+				if r := wait(second); r.err != nil {
+					t.Errorf("an operation across a stop of five limits: %v", r.err)
+				}
+			}
+
+			// No answer: the limit ends it, on the clock.
+			client.timeout = limit
+			third, from := do(t.Context()), c.Now()
+			came()
+			for range 3 {
+				time.Sleep(limit / 10)
+				c.Stop()
+				time.Sleep(2 * limit)
+				c.Start()
+			}
+			r := wait(third)
+			if e, ok := errors.AsType[*Error](r.err); !ok || !e.Timeout || c.Now()-from < limit {
+				t.Errorf("%v after %v of the clock, want a time-out after %v", r.err, c.Now()-from, limit)
+			}
+
+			// A context ends an operation in a stop, one that is under way and one that has not begun.
+			client.timeout = time.Minute
+			for _, begun := range []bool{true, false} {
+				ctx, cancel := context.WithCancel(t.Context())
+				if !begun {
+					c.Stop()
+				}
+				out := do(ctx)
+				if begun {
+					came()
+					c.Stop()
+				}
+				cancel()
+				if r := wait(out); !errors.Is(r.err, context.Canceled) {
+					t.Errorf("a context that ends in a stop (operation begun: %v): %v", begun, r.err)
+				}
+				c.Start()
+			}
+		})
+	}
+}
+
+// A clock that cannot be stopped is real time, at no cost.
+func TestRunningClockIsNoLimit(t *testing.T) {
+	srv := newPausing(t, false)
+	client := newClient(t, Config{URL: srv.URL, Timeout: 50 * time.Millisecond, Clock: clock.New(time.Now())})
+	if client.o.clock != nil {
+		t.Error("the client watches a clock that cannot be stopped")
+	}
+	_, err := client.Do(t.Context(), &Request{Path: "/"})
+	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
+		t.Errorf("%v, want a time-out", err)
+	}
+}
