@@ -40,6 +40,7 @@ func audit(ctx context.Context, env workload.Env, set settings, have func(rank i
 		return r, nil
 	}
 	s := newSetup(ctx, &env, set)
+	s.clock = env.Clock
 	if _, err := workload.Again(ctx, final, func() (struct{}, error) { return struct{}{}, s.asAdmin() }); err != nil {
 		return r, err
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/load/clock"
+	"plimsoll/load/workload"
 )
 
 // A client reports its measurements since the last time, to servers that accept them, and sends nothing if there are
@@ -19,7 +22,8 @@ func TestClientReports(t *testing.T) {
 	})
 	defer srv.Close()
 	c, rec := newTestClient(t, srv.URL)
-	a := &person{b: &Person{set: settings{periodic: true}, facts: &facts{version: version{9, 9}}}}
+	u := workload.NewUser(0, 0, 1, 1, nil, clock.New(time.Now()))
+	a := &person{u: u, b: &Person{set: settings{periodic: true}, facts: &facts{version: version{9, 9}}}}
 	a.report(t.Context(), c)
 	a.measured("channel_switch", time.Now().Add(-time.Second))
 	a.measured("page_load", time.Now())

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -69,12 +70,12 @@ func (a *person) carry(ctx context.Context, sock *api.Socket) {
 		sock.Close()
 		a.cutOff(ctx, sock, err)
 		for err != nil {
-			again := time.Now().Add(time.Duration(float64(reconnectWait) * a.u.Pace))
-			if workload.SleepUntil(ctx, again) != nil {
+			again := a.u.Now() + time.Duration(float64(reconnectWait)*a.u.Pace)
+			if a.u.Clock().SleepUntil(ctx, again) != nil {
 				return
 			}
 			var next *api.Socket
-			rec := a.u.Beside(a.u.Since(again)).Followed()
+			rec := a.u.Beside(again).Followed()
 			if next, err = a.pool.apart(rec, a.steady).Resume(ctx, sock); err == nil { // which records it
 				sock = next
 			}
@@ -123,19 +124,20 @@ func (a *person) listen(ctx context.Context, sock *api.Socket) {
 			if !sock.Dropped() { // an action that dropped a connection opens it again itself, at any pace
 				wait = time.Duration(float64(wait) * a.u.Pace)
 			}
-			again := time.Now().Add(wait)
-			timer := time.NewTimer(wait)
+			again := a.u.Now() + wait
+			timer := a.u.Clock().NewTimer()
+			timer.Reset(again)
 			select {
 			case <-timer.C:
 			case <-a.woken: // another goroutine connected
-				again = time.Now()
+				again = a.u.Now()
 			case <-ctx.Done():
 			}
 			timer.Stop()
 			if ctx.Err() != nil {
 				return
 			}
-			rec := a.u.Beside(a.u.Since(again)).Followed()
+			rec := a.u.Beside(again).Followed()
 			next, err := a.resume(ctx, rec, a.steady)
 			unfollow(ctx, rec)
 			if err == nil {
@@ -289,13 +291,13 @@ const mostBehind = 1
 
 // behind does something on a goroutine and a connection of its own, as long as the person is connected. Its first
 // call is intended at that moment: when the event arrived that sets it off, or when the clock was to tick.
-func (a *person) behind(intended time.Time, do func(ctx context.Context, c *api.Client)) {
+func (a *person) behind(intended time.Duration, do func(ctx context.Context, c *api.Client)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.life == nil || a.busy >= mostBehind {
 		return
 	}
-	rec := a.u.Beside(a.u.Since(intended)).Followed()
+	rec := a.u.Beside(intended).Followed()
 	c := a.pool.take(rec, a.steady)
 	if c == nil {
 		rec.Close()
@@ -315,7 +317,7 @@ func (a *person) behind(intended time.Time, do func(ctx context.Context, c *api.
 
 // discover requests a channel from which an event came and that is not in the directory: the person was added to it.
 func (a *person) discover(id api.ID, at time.Time) {
-	a.behind(at, func(ctx context.Context, c *api.Client) {
+	a.behind(a.u.Since(at), func(ctx context.Context, c *api.Client) {
 		ch, err := c.Channel(ctx, id.String())
 		if err != nil {
 			return // recorded
@@ -345,7 +347,7 @@ func (a *person) meetTyping(id api.ID, at time.Time) {
 	if known {
 		return
 	}
-	a.behind(at, func(ctx context.Context, c *api.Client) {
+	a.behind(a.u.Since(at), func(ctx context.Context, c *api.Client) {
 		if err := a.getProfiles(ctx, c, []string{id.String()}); err == nil {
 			_, _ = c.Statuses(ctx, []string{id.String()}) // recorded
 		}
@@ -362,14 +364,14 @@ func (a *person) startClock() {
 	}
 	period := time.Duration(float64(clockPeriod) * a.u.Pace)
 	first := period * time.Duration(1+a.u.ID*7919%60) / 60 // 7919 is prime: neighbors lie apart
-	tick := time.Now().Add(first)
-	var timer *time.Timer
-	timer = time.AfterFunc(first, func() { // nothing of it can fail: the call that it starts has a boundary
+	tick := a.u.Now() + first
+	var timer *clock.Timer
+	timer = a.u.Clock().AfterFunc(tick, func() { // nothing of it can fail: the call that it starts has a boundary
 		a.mu.Lock()
 		ours, at := a.clock == timer, tick
 		if ours {
-			tick = tick.Add(period)
-			timer.Reset(time.Until(tick))
+			tick += period
+			timer.Reset(tick)
 		}
 		a.mu.Unlock()
 		if ours {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -57,7 +58,7 @@ type person struct {
 	stop   context.CancelFunc
 	sock   *api.Socket // nil while it is lost
 	last   *api.Socket // the one before, which a new one resumes
-	clock  *time.Timer
+	clock  *clock.Timer
 	heard  []api.Channel // channels that others put it into
 	viewed *channel      // the current one, for the clock
 	busy   int           // calls that events set off

@@ -96,7 +96,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
 	c, err := api.NewClient(api.ClientConfig{
-		URL: env.URL, Token: p.token, Timeout: env.Timeout, UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+		URL: env.URL, Token: p.token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/internal/boundary"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
 )
@@ -33,6 +34,7 @@ type setup struct {
 	table *api.Table
 	rec   api.Recorder
 	call  time.Duration // of one request
+	clock *clock.Clock  // in whose time it counts; nil for real time
 }
 
 // setupRecorder records provisioning, in which every op is due when it is sent.
@@ -70,7 +72,7 @@ func (s *setup) log(format string, args ...any) {
 
 func (s *setup) client(token string) (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{
-		URL: s.env.URL, Token: token, Timeout: s.call, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
+		URL: s.env.URL, Token: token, Timeout: s.call, Clock: s.clock, Recorder: s.rec, Table: s.table, Secrets: s.env.Secrets,
 	})
 }
 

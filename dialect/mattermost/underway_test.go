@@ -111,7 +111,7 @@ func TestCallsBehindAreUnderWay(t *testing.T) {
 			a := &person{b: &Person{}, u: u, life: life, steady: table, pool: pool{budget: 2,
 				cfg: api.ClientConfig{URL: srv.URL, Token: "tok", Timeout: 10 * time.Second, Table: table, Recorder: u}}}
 			defer a.pool.close()
-			a.behind(epoch, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
+			a.behind(0, func(ctx context.Context, c *api.Client) { _, _ = c.Channel(ctx, "c") })
 			<-asked
 			reg.Mark(time.Since(epoch))
 			if n := reg.Open(); n != 1 {

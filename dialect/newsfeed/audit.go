@@ -29,7 +29,7 @@ func (b *Feed) Audit(ctx context.Context, env workload.Env, acked []workload.Ack
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
 	}
-	c, err := aside(&env, b.set)
+	c, err := aside(&env, b.set, env.Clock)
 	if err != nil {
 		return r, err
 	}

@@ -41,7 +41,7 @@ func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	if err != nil {
 		return err
 	}
-	c, err := aside(&env, set)
+	c, err := aside(&env, set, nil)
 	if err != nil {
 		return err
 	}
@@ -53,14 +53,16 @@ func (b *Feed) Provision(ctx context.Context, env workload.Env, _ int) error {
 	return nil
 }
 
-// aside returns a client for the calls around a run.
-func aside(env *workload.Env, set settings) (*client, error) {
+// aside returns a client for the calls around a run, which time out by a clock; nil means real time.
+func aside(env *workload.Env, set settings, by *clock.Clock) (*client, error) {
+	own := *env
+	own.Clock = by
 	reg := env.Registry
 	if reg == nil {
 		reg = measure.NewRegistry(1)
 	}
 	u := workload.NewUser(0, 0, env.Seed, 1, reg.Recorder(0), clock.New(time.Now()))
-	c, err := newClient(env, set, u, newTable(reg, workload.Setup), nil)
+	c, err := newClient(&own, set, u, newTable(reg, workload.Setup), nil)
 	if c != nil {
 		c.reg = nil
 	}

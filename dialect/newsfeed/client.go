@@ -95,7 +95,7 @@ type client struct {
 }
 
 func newClient(env *workload.Env, set settings, rec recorder, t *table, note func(*OpError)) (*client, error) {
-	h, err := wire.NewClient(wire.Config{URL: env.URL, Timeout: env.Timeout, UserAgent: "plimsoll", Dial: env.Dial})
+	h, err := wire.NewClient(wire.Config{URL: env.URL, Timeout: env.Timeout, Clock: env.Clock, UserAgent: "plimsoll", Dial: env.Dial})
 	if err != nil {
 		return nil, err
 	}

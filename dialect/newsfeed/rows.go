@@ -1,6 +1,7 @@
 package newsfeed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/load/clock"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 )
@@ -48,7 +50,7 @@ func (b *Feed) Before(ctx context.Context, env workload.Env) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.before, b.unread = nil, nil
-	c, err := aside(&env, b.set)
+	c, err := aside(&env, b.set, nil)
 	if err != nil {
 		b.unread = err
 		return
@@ -105,10 +107,11 @@ func (b *Feed) counted(ctx context.Context, env *workload.Env, c *client, acked 
 	want := expected(env.Tally.Snapshot(), acked, before.Repeats)
 	var now stored
 	var err error
-	for end := time.Now().Add(drainTime); ; {
+	by := cmp.Or(env.Clock, clock.New(time.Now()))
+	for end := by.Now() + drainTime; ; {
 		now, err = c.stored(ctx)
 		records := now.Stores["bus"]["records"] - before.Stores["bus"]["records"]
-		if err != nil || now.Stores["bus"] == nil || records >= want["bus records"][0] || time.Now().After(end) || ctx.Err() != nil {
+		if err != nil || now.Stores["bus"] == nil || records >= want["bus records"][0] || by.Now() > end || ctx.Err() != nil {
 			break
 		}
 		rest(ctx, drainRest)

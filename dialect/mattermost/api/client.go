@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/internal/plain"
+	"plimsoll/load/clock"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -35,6 +36,7 @@ type Client struct {
 	wsURL   string
 	agent   string
 	timeout time.Duration
+	clock   *clock.Clock
 	token   string
 	rec     Recorder
 	table   *Table
@@ -51,6 +53,7 @@ type ClientConfig struct {
 	URL       string        // base URL of the server, http or https
 	Token     string        // session, personal or bot token; see also SetToken
 	Timeout   time.Duration // of one operation; 0 means wire.DefaultTimeout
+	Clock     *clock.Clock  // in whose time operations time out; nil means real time
 	UserAgent string
 	Recorder  Recorder // required
 	Table     *Table   // required
@@ -65,14 +68,17 @@ type ClientConfig struct {
 
 // NewClient returns a client without a connection.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
+	if cfg.Clock == nil {
+		cfg.Clock = clock.New(time.Now())
+	}
+	h, err := wire.NewClient(wire.Config{URL: cfg.URL, Timeout: cfg.Timeout, Clock: cfg.Clock, UserAgent: cfg.UserAgent, Dial: cfg.Dial})
 	if err != nil {
 		return nil, err
 	}
 	cfg.Secrets.Add(cfg.Token)
 	ws := "ws" + strings.TrimPrefix(strings.TrimRight(cfg.URL, "/"), "http") + root + "/websocket"
 	return &Client{
-		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets,
+		http: h, wsURL: ws, agent: cfg.UserAgent, timeout: cfg.Timeout, clock: cfg.Clock, token: cfg.Token, rec: cfg.Recorder, table: cfg.Table, note: cfg.Note, dial: cfg.Dial, collapse: cfg.Collapse, secrets: cfg.Secrets,
 	}, nil
 }
 

@@ -125,13 +125,13 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 	if c.agent != "" {
 		fields = []wire.Field{{Name: "User-Agent", Value: c.agent}}
 	}
-	start := time.Now()
+	start := c.clock.Now()
 	url := c.wsURL
 	resume := old != nil && !old.id.None()
 	if resume {
 		url += "?connection_id=" + old.id.String() + "&sequence_number=" + strconv.FormatInt(old.next, 10)
 	}
-	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Dial: c.dial})
+	ws, err := wire.DialWS(ctx, wire.WSConfig{URL: url, Token: c.token, Header: fields, Timeout: timeout, Idle: idleWS, Clock: c.clock, Dial: c.dial})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		s.id, s.next, s.born = old.id, old.next, old.id
 		return s, nil
 	}
-	hctx, cancel := context.WithDeadline(ctx, start.Add(timeout))
+	hctx, cancel := c.clock.WithDeadline(ctx, start+timeout)
 	defer cancel()
 	ev, err := s.Next(hctx)
 	if err == nil && ev.Kind != EventHello {
@@ -330,6 +330,9 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	s.mu.Unlock()
 	b := wsRequest(seq, "user_typing", "channel_id", channelID, "parent_id", parentID)
 
+	if err := c.clock.Wait(ctx); err != nil {
+		return err
+	}
 	c.rec.Begin(c.table.names[opTyping])
 	sent := time.Now()
 	var done time.Time
@@ -337,8 +340,9 @@ func (c *Client) Typing(ctx context.Context, s *Socket, channelID, parentID stri
 	if err := s.ws.WriteText(b); err != nil {
 		e.Class, e.Err = workload.ClassOf(err), err
 	} else {
-		timer := time.NewTimer(s.timeout)
+		timer := c.clock.NewTimer()
 		defer timer.Stop()
+		timer.Reset(c.clock.Now() + s.timeout)
 		select {
 		case r := <-s.replies:
 			if done = r.at; !r.ok {
