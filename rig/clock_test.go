@@ -85,13 +85,13 @@ func TestSignalsLiveInTheTimeOfTheRun(t *testing.T) {
 		probing, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(probing) }()
-		for range 25 { // 200 ms of this run, 2 s of others
+		for range 25 { // 210 ms of this run, so that no tick falls on the end of a turn, and 2 s of others
 			run.Start()
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(210 * time.Millisecond)
 			run.Stop()
 			time.Sleep(2 * time.Second)
 		}
-		// 5 s of its own are over: six samples, the last of which is of this instant.
+		// 5.25 s of its own are over: six samples.
 		if v, ok, err := s.Query(t.Context(), "n"); err != nil || !ok || v != 6 {
 			t.Errorf("n = %v, %v, %v; want 6", v, ok, err)
 		}
@@ -105,7 +105,7 @@ func TestSignalsLiveInTheTimeOfTheRun(t *testing.T) {
 			t.Errorf("probes that were asked at every tick fail: %v", f)
 		}
 		busy, total, err := s.Busy("generator")
-		if err != nil || busy <= 0 || total != 5*float64(runtime.GOMAXPROCS(0)) {
+		if err != nil || busy <= 0 || total != 5.25*float64(runtime.GOMAXPROCS(0)) {
 			t.Errorf("this process: %v of %v s, %v", busy, total, err)
 		}
 		stop()
