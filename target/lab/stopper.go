@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,8 +30,8 @@ const sleepers = 20 * time.Millisecond
 // all of them are continued, and the error is the cause of ctx. Processes that have ended are not an error.
 func (s *Stopper) Stop(ctx context.Context, roots []int) error {
 	s.quiet = map[int]bool{}
-	began := time.Now()
-	for look := 20 * time.Microsecond; ; look = min(2*look, time.Millisecond) {
+	for began := time.Now(); ; {
+		// Stopped processes start no others: a walk that meets no new one, when those before stand still, is the last.
 		var all []int
 		for _, root := range roots {
 			all = append(all, tree(root)...)
@@ -47,24 +46,29 @@ func (s *Stopper) Stop(ctx context.Context, roots []int) error {
 			}
 			fresh = true
 		}
-		still := true
-		for _, pid := range s.stopped {
-			if !s.quiet[pid] {
-				s.quiet[pid] = quiet(pid, time.Since(began) > sleepers)
-				still = still && s.quiet[pid]
+		for look := 20 * time.Microsecond; !s.still(time.Since(began) > sleepers); look = min(2*look, time.Millisecond) {
+			if ctx.Err() != nil {
+				return errors.Join(fmt.Errorf("stopping processes: %w", context.Cause(ctx)), s.Continue())
 			}
+			time.Sleep(look)
 		}
-		if still && !fresh {
+		if !fresh {
 			s.forget(all)
 			return nil
 		}
-		if ctx.Err() != nil {
-			return errors.Join(fmt.Errorf("stopping processes: %w", context.Cause(ctx)), s.Continue())
-		}
-		if !fresh {
-			time.Sleep(look)
+	}
+}
+
+// still reports whether no thread of the stopped processes runs.
+func (s *Stopper) still(sleeps bool) bool {
+	still := true
+	for _, pid := range s.stopped {
+		if !s.quiet[pid] {
+			s.quiet[pid] = quiet(pid, sleeps)
+			still = still && s.quiet[pid]
 		}
 	}
+	return still
 }
 
 // stop signals one process. The guard learns first of one that is in no group of roots, which it would kill.
@@ -125,9 +129,10 @@ func (s *Stopper) Close() { s.forget(nil) }
 
 // quiet reports whether no thread of a process runs. Threads in uninterruptible sleep count as the caller decides.
 func quiet(pid int, sleeps bool) bool {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is good
-	for _, file := range tasks {
-		b, err := os.ReadFile(file)
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks, _ := os.ReadDir(dir) // none: the process has ended
+	for _, task := range tasks {
+		b, err := os.ReadFile(dir + task.Name() + "/stat")
 		if err != nil {
 			continue // the thread has ended
 		}

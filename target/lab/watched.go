@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -264,9 +263,10 @@ func children(pid int) (out []Identity) {
 // ChildPIDs returns the processes that a process and its threads have started and that exist at the time of the call;
 // none where the kernel does not list them.
 func ChildPIDs(pid int) (out []int) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
-	for _, file := range tasks {
-		b, err := os.ReadFile(file)
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	tasks, _ := os.ReadDir(dir) // none: the process has ended
+	for _, task := range tasks {
+		b, err := os.ReadFile(dir + task.Name() + "/children")
 		if err != nil {
 			continue // the thread has ended
 		}

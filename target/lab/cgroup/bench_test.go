@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkPause pauses and continues a PostgreSQL with 50 busy sessions, by the means that this host has: the middle
-// and the longest time of a pause and of a continuation, and the CPU time that one pair costs this program.
+// and the longest times of a pause and of a continuation.
 func BenchmarkPause(b *testing.B) {
 	var s lab.Stopper
 	defer s.Close()
