@@ -85,7 +85,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 		fill(d, "sizing.hold", &s.Hold, 10*time.Minute)
 	}
 	if c := p.Compare; c != nil {
-		fill(d, "compare.blocks", &c.Blocks, c.defaultBlocks())
+		d.fillBlocks(c)
 		fill(d, "compare.retry", &c.Retry, p.defaultRetry())
 		margin := DefaultMargin()
 		margin["errors"] = p.defaultErrors()

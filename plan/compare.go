@@ -59,6 +59,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkOneServer(p, k)
 	d.checkOneLoad(p, k)
 	between(d, "compare.blocks", c.Blocks, 1, maxBlocks, showInt)
+	d.checkBudget(c)
 	d.checkLooks(c)
 	d.checkMode(p, k)
 	between(d, "compare.retry", c.Retry, 0, longest, formatDuration)

@@ -268,7 +268,7 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			}
 		}
 	case *int:
-		decodeScalar(d, path, n, to, "a whole number", parseInt)
+		d.whole(path, n, to, kind)
 	case *uint64:
 		decodeScalar(d, path, n, to, "a whole number", parseUint)
 	case *float64:

@@ -4,14 +4,25 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"plimsoll/judge/stats"
 )
 
+// autoBlocks is compare.blocks of a comparison that goes on until it is decided, or its budget is over.
+const autoBlocks = "auto"
+
+// DefaultBudget is the time of a comparison with "blocks: auto" unless its plan sets it.
+const DefaultBudget = 30 * time.Minute
+
 // plannedLooks are the numbers of blocks after which a comparison may be judged: those whose levels are known.
-func plannedLooks() []int {
+func plannedLooks() []int { return pairsOf(stats.PocockLooks()) }
+
+func pairsOf(looks []stats.PlannedLook) []int {
 	var out []int
-	for _, l := range stats.PocockLooks() {
+	for _, l := range looks {
 		out = append(out, l.Pairs)
 	}
 	return out
@@ -21,12 +32,52 @@ func looksText() string {
 	return "[" + strings.Trim(strings.ReplaceAll(fmt.Sprint(plannedLooks()), " ", ", "), "[]") + "]"
 }
 
-// defaultBlocks is how many blocks a comparison has at most unless its plan sets it.
-func (c *Compare) defaultBlocks() int {
-	if len(c.Looks) > 0 {
-		return slices.Max(plannedLooks())
+// parseBlocks reads a number of blocks.
+func parseBlocks(s string) (int, error) {
+	n, err := parseInt(s)
+	if err != nil {
+		err = fmt.Errorf("%s is no number of blocks; want 1 to %d, or %s", clip(s), maxBlocks, autoBlocks)
 	}
-	return 6
+	return n, err
+}
+
+// whole decodes a whole number. A number of blocks that is auto is left to fillBlocks.
+func (d *decoder) whole(path string, n *yaml.Node, to *int, kind string) {
+	switch {
+	case kind != "blocks":
+		decodeScalar(d, path, n, to, "a whole number", parseInt)
+	case n.Value != autoBlocks:
+		decodeScalar(d, path, n, to, "a number of blocks, or auto", parseBlocks)
+	}
+}
+
+// auto reports whether the file leaves the number of blocks to the budget.
+func (d *decoder) auto() bool {
+	n := d.nodes["compare.blocks"]
+	return n != nil && n.Value == autoBlocks
+}
+
+// fillBlocks sets how many blocks there are at most, unless the plan does.
+func (d *decoder) fillBlocks(c *Compare) {
+	switch {
+	case d.auto():
+		c.Blocks = slices.Max(pairsOf(stats.BudgetLooks()))
+		fill(d, "compare.budget", &c.Budget, DefaultBudget)
+	case len(c.Looks) > 0:
+		fill(d, "compare.blocks", &c.Blocks, slices.Max(plannedLooks()))
+	default:
+		fill(d, "compare.blocks", &c.Blocks, 6)
+	}
+}
+
+// checkBudget accepts a budget only where it decides on the number of blocks.
+func (d *decoder) checkBudget(c *Compare) {
+	switch {
+	case d.given("compare.budget") && !d.auto() && d.good("compare.blocks"):
+		d.at("compare.budget", "has no effect on a comparison with a declared number of blocks; set compare.blocks to auto, or remove it")
+	case d.auto():
+		between(d, "compare.budget", c.Budget, time.Second, longest, formatDuration)
+	}
 }
 
 // checkLooks accepts only planned looks whose levels are known.
@@ -35,6 +86,11 @@ func (d *decoder) checkLooks(c *Compare) {
 		return
 	}
 	want := plannedLooks()
+	if d.auto() {
+		d.at("compare.looks", "exclude compare.blocks: auto, which has looks of its own, after %s blocks; remove looks, or set blocks to %d",
+			numbersText(pairsOf(stats.BudgetLooks())), want[len(want)-1])
+		return
+	}
 	if !slices.Equal(c.Looks, want) {
 		d.at("compare.looks", "%s are looks whose levels are not known; want %s, or leave it out for one look after all blocks", numbersText(c.Looks), looksText())
 		return

@@ -344,8 +344,11 @@ type Compare struct {
 	// Combine carries both tests out in one run: the plateau, then the search from there.
 	Combine bool `yaml:"combine"`
 	// Blocks is how many runs each arm gets on each engine, 1 to 100; below 6 a verdict is only indicative. Default
-	// 6, or the last of Looks.
-	Blocks int `yaml:"blocks"`
+	// 6, or the last of Looks. With a Budget ("auto" in a file) the most that there can be.
+	Blocks int `yaml:"blocks" kind:"blocks"`
+	// Budget is the time of a comparison with "blocks: auto", which goes on until every primary endpoint is decided
+	// or no time is left for more blocks; 0 for any other. Default 30m.
+	Budget time.Duration `yaml:"budget" kind:"optional"`
 	// Looks are the numbers of blocks after which the comparison is judged and ends if it is decided; the last is
 	// Blocks. Empty means one look, after all blocks.
 	Looks []int `yaml:"looks" kind:"looks"`
@@ -360,6 +363,9 @@ type Compare struct {
 	// Margin holds the differences that do not matter, by endpoint.
 	Margin Margin `yaml:"margin"`
 }
+
+// Auto reports whether the comparison has as many blocks as it needs, within its Budget.
+func (c *Compare) Auto() bool { return c.Budget > 0 }
 
 // Arm returns the arm of that name and whether there is one.
 func (c *Compare) Arm(name string) (Arm, bool) {

@@ -33,9 +33,13 @@ func (p *Plan) RunLength(bounded, unbounded bool) time.Duration {
 	return d
 }
 
-// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and minutes. The plan's
-// values may be out of range.
+// defaultRetry returns how long a third of the blocks takes, rounded up to whole blocks and minutes; a third of the
+// budget where that decides how many there are. The plan's values may be out of range.
 func (p *Plan) defaultRetry() time.Duration {
+	if p.Compare.Auto() {
+		minutes := math.Ceil(p.Compare.Budget.Minutes() / 3)
+		return time.Duration(min(minutes, longest.Minutes())) * time.Minute
+	}
 	run := (p.RunLength(true, true) + BetweenRuns).Minutes()
 	blocks := (max(p.Compare.Blocks, 1) + 2) / 3
 	minutes := math.Ceil(run * float64(blocks) * float64(len(p.Compare.Arms)) * float64(max(len(p.Database.Engine), 1)))

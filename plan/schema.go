@@ -186,7 +186,8 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.deployment.of":      {text: "Whose: target is the server and all its stores together, app the server alone. Default target.", enum: limitedWhose},
 
 	"compare.combine":     {text: "Carry both tests out in one run: the plateau, then the search from there.", def: false},
-	"compare.blocks":      {text: "Runs of each arm on each engine; below 6 a verdict is only indicative.", def: 6, min: 1, max: maxBlocks},
+	"compare.blocks":      {text: "Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are needed, at most 30, within budget.", def: 6, min: 1, max: maxBlocks},
+	"compare.budget":      {text: "With blocks: auto, the time after which no more blocks begin. The comparison is judged after 6, 9, 12 and so on up to 30 blocks and ends when every primary endpoint is decided. Default 30m."},
 	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
 	"compare.mode":        {text: "sequence: the arms of a block run one after the other. duet: they are up at once and take turns in short slices. Default: what plimsoll plan check prints.", enum: compareModes},
 	"compare.slice":       {text: "How long a turn in a duet takes, 100ms to 5s. Default, and 0s: ten times the longest p95 of an operation, 200ms at least."},
@@ -292,6 +293,9 @@ func schemaOfKind(t reflect.Type, path, kind string) map[string]any {
 	case reflect.Bool:
 		return doc.scalar("boolean")
 	case reflect.Int:
+		if kind == "blocks" {
+			return map[string]any{"anyOf": []any{doc.scalar("integer"), map[string]any{"type": "string", "enum": []string{autoBlocks}}}}
+		}
 		return doc.scalar("integer")
 	case reflect.Uint64:
 		s := doc.scalar("integer")

@@ -21,11 +21,13 @@ type Protocol struct {
 	ModeWhy string     `json:"mode_why,omitempty"`
 	Duet    *DuetTurns `json:"duet,omitempty"`
 	// AA reports that all arms are one build.
-	AA         bool                `json:"aa,omitempty"`
-	PlanDigest string              `json:"plan_digest"`
-	Looks      []record.Look       `json:"looks,omitempty"`
-	Before     *record.Before      `json:"before,omitempty"`
-	Resumed    []record.Resumption `json:"resumed,omitempty"`
+	AA         bool          `json:"aa,omitempty"`
+	PlanDigest string        `json:"plan_digest"`
+	Looks      []record.Look `json:"looks,omitempty"`
+	// Budget is the time after which no more blocks began; 0 for a declared number of blocks.
+	Budget  time.Duration       `json:"budget,omitempty"`
+	Before  *record.Before      `json:"before,omitempty"`
+	Resumed []record.Resumption `json:"resumed,omitempty"`
 	// Canaries is how many judged runs, in a duet how many blocks, have a reading of the host's canary, CanarySpread the
 	// sd of its logarithm, CanaryFirst and CanaryLast its means over the first and the last block in requests per
 	// second. Canary compares the arms of a sequence.
@@ -43,41 +45,11 @@ func (b *builder) protocol() {
 		return
 	}
 	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
-		Looks: c.Looks, Before: c.Before, Resumed: c.Resumed}
+		Looks: c.Looks, Budget: c.Budget, Before: c.Before, Resumed: c.Resumed}
 }
 
 func (p *Protocol) taken() int {
 	return (&record.Comparison{Looks: p.Looks}).Taken()
-}
-
-// lookText names the look at which a comparison ended, in one line; empty without planned looks.
-func (p *Protocol) lookText() string {
-	if p == nil || len(p.Looks) == 0 {
-		return ""
-	}
-	n := p.taken()
-	if n == 0 {
-		return fmt.Sprintf("none of the %s was taken", plannedText(p.Looks))
-	}
-	l := p.Looks[n-1]
-	at := fmt.Sprintf("look %d of %d, after %d of at most %d blocks, at the level %s", n, len(p.Looks), l.Blocks, p.Looks[len(p.Looks)-1].Blocks, alphaText(l.Alpha))
-	switch {
-	case l.Decided && n < len(p.Looks):
-		return "decided and ended at " + at
-	case l.Decided:
-		return "decided at " + at
-	case n == len(p.Looks):
-		return "not decided at the last, " + at
-	}
-	return fmt.Sprintf("not decided at %s; the next is after %d blocks", at, p.Looks[n].Blocks)
-}
-
-func plannedText(looks []record.Look) string {
-	var n []string
-	for _, l := range looks {
-		n = append(n, strconv.Itoa(l.Blocks))
-	}
-	return fmt.Sprintf("planned looks after %s blocks", list(n))
 }
 
 // alphaText writes a level: "2.21 %".
@@ -96,16 +68,20 @@ func spreadText(v float64, absolute bool) string {
 func Foresight(b record.Before, looks []record.Look, label func(engine string) string) []string {
 	var out []string
 	add := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
-	took := fmt.Sprintf("about %s", aboutTime(b.Most))
-	if len(looks) > 1 {
-		took = fmt.Sprintf("about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
+	if b.Budget > 0 {
+		add("%s", budgetText(b))
+	} else {
+		took := fmt.Sprintf("about %s", aboutTime(b.Most))
+		if len(looks) > 1 {
+			took = fmt.Sprintf("about %s if the first look decides, %s if none does", aboutTime(b.Least), aboutTime(b.Most))
+		}
+		if b.Retry > 0 {
+			took += fmt.Sprintf("; up to %s more for voided blocks, which are run again", aboutTime(b.Retry))
+		}
+		add("%s, %s", count(b.Runs, "run", "runs"), took)
 	}
-	if b.Retry > 0 {
-		took += fmt.Sprintf("; up to %s more for voided blocks, which are run again", aboutTime(b.Retry))
-	}
-	add("%s, %s", count(b.Runs, "run", "runs"), took)
 	if len(looks) > 0 {
-		add("%s, each at the level %s, which together are 5 %%", plannedText(looks), alphaText(looks[0].Alpha))
+		add("%s, %s, which together are 5 %%", plannedText(looks), levelsText(looks))
 	}
 	out = append(out, noiseText(b, label))
 	if t := expectedText(b.Expected, label); t != "" {
@@ -216,23 +192,7 @@ func (d Document) protocolSections() []section {
 			add("%s.", sentence(t))
 		}
 	}
-	for i, l := range p.Looks[:p.taken()] {
-		var parts []string
-		for _, v := range l.Verdicts {
-			name := prefix(d.engineLabel(v.Engine))
-			if len(d.Arms) > 2 {
-				name += d.armLabel(v.Arm) + " "
-			}
-			parts = append(parts, name+v.Kind)
-		}
-		next := "undecided: it went on"
-		if l.Decided {
-			next = "decided: it ended"
-		} else if i == len(p.Looks)-1 {
-			next = "undecided at the last look"
-		}
-		add("Look %d of %d, after %d blocks, at the level %s: %s; %s.", i+1, len(p.Looks), l.Blocks, alphaText(l.Alpha), strings.Join(parts, ", "), next)
-	}
+	s.Items = append(s.Items, p.lookTexts(d)...)
 	for _, r := range p.Resumed {
 		s.Items = append(s.Items, resumedText(r, p.Duet != nil))
 	}

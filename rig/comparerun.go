@@ -115,11 +115,9 @@ func (s *Session) looked(n int, l record.Look) {
 	for _, v := range l.Verdicts {
 		parts = append(parts, strings.TrimSpace(v.Engine+" "+v.Arm)+" "+v.Kind)
 	}
-	what := "not decided"
-	if l.Decided {
-		what = "decided: the comparison ends"
-	}
-	s.Progress.Say("look %d, after %d blocks, at the level %.4g %%: %s; %s", n, l.Blocks, 100*l.Alpha, strings.Join(parts, ", "), what)
+	of := len(comparison.PlannedLooks(s.Plan))
+	s.Progress.Say("look %d of %d, after %d blocks, at the level %.3g %%: %s; %s", n, of, l.Blocks, 100*l.Alpha, strings.Join(parts, ", "),
+		report.LookNext(l, s.Plan.Compare.Budget, engineName))
 }
 
 // cells carries out the runs of a comparison.

@@ -49,11 +49,19 @@ func (s *Session) foresee(runs int, base RunPart) (*record.Before, error) {
 		}
 	}
 	b.Least = b.Most
-	if looks := comparison.PlannedLooks(p); len(looks) > 0 {
-		b.Least -= time.Duration(runs/p.Compare.Blocks*(p.Compare.Blocks-looks[0].Blocks)) * each
-	}
 	b.Noise = comparison.NoiseOf(comparison.Pool(lines), p, env)
-	b.Expected = comparison.Foresee(p, b.Noise)
+	block := time.Duration(runs/p.Compare.Blocks) * each
+	looks := comparison.PlannedLooks(p)
+	if len(looks) > 0 {
+		b.Least -= time.Duration(p.Compare.Blocks-looks[0].Blocks) * block
+	}
+	if !p.Compare.Auto() {
+		b.Expected = comparison.Foresee(p, b.Noise)
+		return b, nil
+	}
+	last := looks[comparison.Reach(looks, 0, b.Least, block, p.Compare.Budget)]
+	b.Budget, b.Fits, b.Most = p.Compare.Budget, last.Blocks, b.Least+time.Duration(last.Blocks-looks[0].Blocks)*block
+	b.Expected = comparison.ForeseeAt(p, b.Noise, last)
 	return b, nil
 }
 

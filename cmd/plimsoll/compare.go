@@ -42,7 +42,7 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return fmt.Errorf("the built-in plan: %w", err)
 	}
 	if *blocks != 0 {
-		p.Compare.Blocks = *blocks
+		p.Compare.Blocks, p.Compare.Budget = *blocks, 0
 		if _, err := known().Parse([]byte(p.String())); err != nil {
 			return plan.Usagef("-blocks %d: %w", *blocks, err)
 		}

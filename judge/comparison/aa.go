@@ -228,14 +228,19 @@ const (
 // noise floor where there is one, else from an assumption. Endpoints in points have no sensible assumption; they are
 // there only with a noise floor.
 func Foresee(p *plan.Plan, noise []record.Noise) []record.Expected {
-	blocks, alpha := p.Compare.Blocks, verdict.Fixed(p.Compare.Blocks).Alpha
+	last := record.Look{Blocks: p.Compare.Blocks, Alpha: verdict.Fixed(p.Compare.Blocks).Alpha}
 	if looks := PlannedLooks(p); looks != nil {
-		alpha = looks[len(looks)-1].Alpha
+		last = looks[len(looks)-1]
 	}
+	return ForeseeAt(p, noise, last)
+}
+
+// ForeseeAt is [Foresee] for the blocks and the level of one look.
+func ForeseeAt(p *plan.Plan, noise []record.Noise, at record.Look) []record.Expected {
 	var out []record.Expected
 	for _, e := range Engines(p) {
 		for _, ep := range p.Endpoints() {
-			x := record.Expected{Engine: e, Metric: ep.Name, Unit: ep.Unit, Absolute: ep.Absolute, Margin: ep.Margin, Blocks: blocks, Alpha: alpha}
+			x := record.Expected{Engine: e, Metric: ep.Name, Unit: ep.Unit, Absolute: ep.Absolute, Margin: ep.Margin, Blocks: at.Blocks, Alpha: at.Alpha}
 			i := slices.IndexFunc(noise, func(n record.Noise) bool { return n.Engine == e && n.Metric == ep.Name })
 			switch {
 			case i >= 0:
@@ -250,7 +255,7 @@ func Foresee(p *plan.Plan, noise []record.Noise) []record.Expected {
 					x.RunSD = assumedCapacity
 				}
 			}
-			x.MDE, x.Needed = verdict.Foresee(ep, x.RunSD, blocks, alpha)
+			x.MDE, x.Needed = verdict.Foresee(ep, x.RunSD, at.Blocks, at.Alpha)
 			out = append(out, x)
 		}
 	}

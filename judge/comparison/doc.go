@@ -12,7 +12,9 @@
 // look; their runs are kept and listed, and never judged.
 //
 // Planned looks ([plan.Compare.Looks]) judge the comparison after so many blocks, each at its level, and end it as
-// soon as every verdict is decided. Between looks nothing is judged.
+// soon as every verdict is decided. Between looks nothing is judged. A comparison with a budget ([plan.Compare.Auto])
+// goes on until every endpoint is decided, or until the rest of its time is too short for the blocks up to the next
+// look.
 //
 // A comparison that was cut goes on ([Resume]): its runs are recalled in their order, as if they were made again, and
 // the remaining ones are made. A comparison of a build with itself ([Twins]) measures the noise, for an environment

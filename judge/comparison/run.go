@@ -52,7 +52,8 @@ type Config struct {
 }
 
 // Run carries out the comparison: pilots where a search has no start, all blocks, and voided blocks again. With
-// planned looks it judges the finished blocks at each of them, and ends when every verdict is decided; it never
+// planned looks it judges the finished blocks at each of them, and ends when every verdict is decided, or with a
+// budget every endpoint, or when the rest of the budget is too short for the blocks up to the next look; it never
 // judges at another moment. When ctx ends it returns the comparison so far, in state Interrupted, without an
 // error.
 func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
@@ -62,7 +63,7 @@ func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
 		return nil, err
 	}
 	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Build: cfg.Build, Plan: p.String(), PlanDigest: p.Digest(), Started: cfg.Now(),
-		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p),
+		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p), Budget: p.Compare.Budget,
 		AA: cfg.AA, Before: cfg.Before, Setup: cfg.Setup, Mode: mode, ModeWhy: cfg.ModeWhy}
 	if c.InTurns() {
 		c.Slice = p.Compare.Slice
@@ -120,7 +121,7 @@ func (r *runner) all(ctx context.Context) error {
 	for k, to := range r.stages() {
 		var voided []int
 		for i := done; i < to; i++ {
-			ok, err := r.block(ctx, blocks[i], false, len(blocks)-i-1+len(voided))
+			ok, err := r.block(ctx, blocks[i], false, r.ahead(len(blocks), to)-i-1+len(voided))
 			if err != nil {
 				return err
 			}
@@ -140,7 +141,7 @@ func (r *runner) all(ctx context.Context) error {
 			}
 			voided = voided[1:]
 			r.drop(i+1, "another run of the block was not valid")
-			if ok, err = r.block(ctx, blocks[i], true, len(blocks)-done+len(voided)); err != nil {
+			if ok, err = r.block(ctx, blocks[i], true, r.ahead(len(blocks), to)-done+len(voided)); err != nil {
 				return err
 			}
 			if !ok {
@@ -150,9 +151,9 @@ func (r *runner) all(ctx context.Context) error {
 		for _, i := range voided {
 			r.drop(i+1, "a run of the block was not valid, and the time for running voided blocks again (compare.retry) was used up")
 		}
-		if decided, err := r.look(ctx, k); err != nil {
+		if over, err := r.look(ctx, k); err != nil {
 			return err
-		} else if decided {
+		} else if over {
 			break
 		}
 	}
@@ -160,6 +161,14 @@ func (r *runner) all(ctx context.Context) error {
 		return fmt.Errorf("comparison %s: %w: %d runs of it lie beyond its end; begin a new comparison", r.c.ID, errStray, len(r.past))
 	}
 	return errOver
+}
+
+// ahead returns the block up to which the remaining time is reckoned: the last, or with a budget that of the next look.
+func (r *runner) ahead(last, look int) int {
+	if r.c.Budget > 0 {
+		return look
+	}
+	return last
 }
 
 // stages returns after how many blocks the comparison is judged.

@@ -18,7 +18,7 @@ var ErrAltered = record.ErrAltered
 
 // CheckPlan checks that p, parsed from the text that is stored with a comparison, is the plan that the comparison was
 // made by. The error wraps [ErrAltered] when the text has another digest than was recorded, or when arms, databases,
-// mode, blocks or looks differ from those of the plan.
+// mode, blocks, budget or looks differ from those of the plan.
 func CheckPlan(c *record.Comparison, p *plan.Plan) error {
 	if what := notOfPlan(c, p); what != "" {
 		return fmt.Errorf("comparison %s %w: %s; bring comparison.json back as it was, or repeat the comparison", c.ID, ErrAltered, what)
@@ -44,6 +44,9 @@ func notOfPlan(c *record.Comparison, p *plan.Plan) string {
 		return fmt.Sprintf("slice is %v, in its plan %v", c.Slice, p.Compare.Slice)
 	case c.Blocks != p.Compare.Blocks:
 		return fmt.Sprintf("blocks is %d, in its plan %d", c.Blocks, p.Compare.Blocks)
+	}
+	if c.Budget != p.Compare.Budget {
+		return fmt.Sprintf("budget is %v, in its plan %v", c.Budget, p.Compare.Budget)
 	}
 	looks := PlannedLooks(p)
 	if len(c.Looks) != len(looks) {

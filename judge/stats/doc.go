@@ -23,7 +23,7 @@
 //     for "the same";
 //   - [SignFlip], [SignTest] and [HodgesLehmann]: their robust twins, exact for small samples;
 //   - [MDE] and [PairsFor]: the smallest effect that an experiment of this size could see, and the size that it needs;
-//   - [Holm], [BenjaminiHochberg] and [PocockLooks]: several endpoints, many metrics, and several looks at the
+//   - [Holm], [BenjaminiHochberg], [PocockLooks] and [BudgetLooks]: several endpoints, many metrics, and several looks at the
 //     growing data;
 //   - [ModeratedT]: many metrics whose variances borrow from each other, against a floor below which no change matters;
 //   - [ShiftFunction]: whole distributions, with a band that holds at all quantiles at once;

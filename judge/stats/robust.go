@@ -8,7 +8,7 @@ import (
 
 const (
 	// exactFlips is the largest sample for which all 2^n sign changes are counted.
-	exactFlips = 20
+	exactFlips = 40
 	// sampledFlips is how many sign changes are drawn above that, from a fixed stream.
 	sampledFlips = 100_000
 	// exactRanks is the largest sample for which the signed-rank distribution is counted exactly.
@@ -18,7 +18,7 @@ const (
 )
 
 // SignFlip returns the two-sided p-value of the sign-flip permutation test of symmetry about zero with the
-// mean as its statistic, and the smallest p-value that a sample of this size can reach, 2^(1-n). Up to 20
+// mean as its statistic, and the smallest p-value that a sample of this size can reach, 2^(1-n). Up to 40
 // values all sign changes are counted; above that 100,000 are drawn from a stream that depends on n alone,
 // so the answer is the same on every call. Both are NaN for an empty sample.
 func SignFlip(s Sample) (p, smallest float64) {
@@ -34,39 +34,50 @@ func SignFlip(s Sample) (p, smallest float64) {
 	// Sums that are equal on paper differ by rounding; such ties count as reaching the observed sum.
 	limit := math.Abs(observed) - 1e-12*scale
 	if n <= exactFlips {
-		return exactSignFlip(s.Values, observed, limit), math.Pow(2, float64(1-n))
+		return exactSignFlip(s.Values, limit), math.Pow(2, float64(1-n))
 	}
 	return sampledSignFlip(s.Values, limit), max(math.Pow(2, float64(1-n)), 1.0/(sampledFlips+1))
 }
 
-// exactSignFlip walks all sign changes in the order of the Gray code, one change at a time. The first sign
-// stays: a change of all signs has the same absolute sum.
-func exactSignFlip(values []float64, sum, limit float64) float64 {
-	negative := make([]bool, len(values))
-	total, reached := 1<<(len(values)-1), 0
-	for code := range total {
-		if code > 0 {
-			i := 1 + trailingZeros(code)
-			if negative[i] {
-				sum += 2 * values[i]
-			} else {
-				sum -= 2 * values[i]
-			}
-			negative[i] = !negative[i]
-		}
-		if math.Abs(sum) >= limit {
-			reached++
-		}
+// exactSignFlip counts the sign changes of all values from the sorted sums of either half: for each sum of one, those
+// of the other that reach the limit with it are at the end of the list.
+func exactSignFlip(values []float64, limit float64) float64 {
+	if limit <= 0 {
+		return 1
 	}
-	return float64(reached) / float64(total)
+	a, b := signedSums(values[:len(values)/2]), signedSums(values[len(values)/2:])
+	reached, from := 0, len(b)
+	for _, sum := range a {
+		for from > 0 && sum+b[from-1] >= limit {
+			from--
+		}
+		reached += len(b) - from
+	}
+	return math.Ldexp(float64(reached), 1-len(values)) // as many reach -limit
 }
 
-func trailingZeros(x int) int {
-	n := 0
-	for ; x&1 == 0; x >>= 1 {
-		n++
+// signedSums returns the sums of all sign changes of the values, in ascending order. The list is its own mirror image,
+// so that each value merges its lower half alone.
+func signedSums(values []float64) []float64 {
+	sums, next := make([]float64, 1, 1<<len(values)), make([]float64, 1<<len(values))
+	for _, v := range values {
+		v = math.Abs(v)
+		n := len(sums)
+		next = next[:2*n]
+		minus, plus := 0, 0
+		for k := range n {
+			least := sums[minus] - v
+			if other := sums[plus] + v; other < least {
+				least = other
+				plus++
+			} else {
+				minus++
+			}
+			next[k], next[2*n-1-k] = least, -least
+		}
+		sums, next = next, sums[:cap(sums)]
 	}
-	return n
+	return sums
 }
 
 func sampledSignFlip(values []float64, limit float64) float64 {

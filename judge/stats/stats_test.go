@@ -195,10 +195,46 @@ func TestTOSTIsTheInterval(t *testing.T) {
 	}
 }
 
+// TestSignFlipCountsAll compares the count by halves with that of all sign changes one by one.
+func TestSignFlipCountsAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for n := 1; n <= 14; n++ {
+		values := normals(rng, n, 0.3, 1)
+		sum := 0.0
+		for _, v := range values {
+			sum += v
+		}
+		reached := 0
+		for signs := range 1 << n {
+			flipped := 0.0
+			for i, v := range values {
+				flipped += v * float64(1-2*(signs>>i&1))
+			}
+			if math.Abs(flipped) >= math.Abs(sum)-1e-12 {
+				reached++
+			}
+		}
+		p, smallest := stats.SignFlip(sample(t, values...))
+		if want := float64(reached) / float64(int(1)<<n); p != want || smallest != math.Pow(2, float64(1-n)) {
+			t.Errorf("%d values: %v (at least %v), want %v", n, p, smallest, want)
+		}
+	}
+	same := make([]float64, 30)
+	for i := range same {
+		same[i] = 1
+	}
+	if p, smallest := stats.SignFlip(sample(t, same...)); p != smallest {
+		t.Errorf("thirty ones: %v, want %v", p, smallest)
+	}
+	if p, _ := stats.SignFlip(sample(t, make([]float64, 30)...)); p != 1 {
+		t.Errorf("thirty zeros: %v, want 1", p)
+	}
+}
+
 // TestSampledSignFlip compares the sampled p-value with the exact one where both exist, and above.
 func TestSampledSignFlip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	values := normals(rng, 24, 0.4, 1)
+	values := normals(rng, 44, 0.3, 1)
 	s := sample(t, values...)
 	p, smallest := stats.SignFlip(s)
 	again, _ := stats.SignFlip(s)
@@ -208,9 +244,9 @@ func TestSampledSignFlip(t *testing.T) {
 	if tt := stats.TTest(s); math.Abs(p-tt) > 0.01 || p < smallest {
 		t.Errorf("sign flip %v (at least %v), t test %v", p, smallest, tt)
 	}
-	// Zeros do not change the test: 20 values exactly, 21 with a zero by drawing.
-	exact, _ := stats.SignFlip(sample(t, values[:20]...))
-	drawn, _ := stats.SignFlip(sample(t, append(slices.Clone(values[:20]), 0)...))
+	// Zeros do not change the test: 40 values exactly, 41 with a zero by drawing.
+	exact, _ := stats.SignFlip(sample(t, values[:40]...))
+	drawn, _ := stats.SignFlip(sample(t, append(slices.Clone(values[:40]), 0)...))
 	if se := math.Sqrt(exact * (1 - exact) / 100_000); math.Abs(exact-drawn) > 5*se+1e-5 {
 		t.Errorf("exact %v, drawn %v", exact, drawn)
 	}

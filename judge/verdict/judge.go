@@ -55,7 +55,7 @@ func newResult(e plan.Endpoint, pairs []Pair, opt Options) Result {
 	nan := math.NaN()
 	r := Result{
 		Endpoint: e, N: len(pairs), Pairs: slices.Clone(pairs),
-		Alpha: opt.Alpha, Look: opt.Look, Looks: opt.Looks,
+		Alpha: opt.Alpha, Look: opt.Look, Looks: opt.Looks, Over: opt.Over,
 		Effect: nan, Lo: nan, Hi: nan, Lo90: nan, Hi90: nan, P: nan, SignFlipP: nan, HolmP: nan,
 		HL: nan, HLLo: nan, HLHi: nan, SD: nan, MDE: nan,
 		Base: Summary{Name: opt.BaseName, Mean: nan, Lo: nan, Hi: nan},

@@ -70,6 +70,8 @@ type Options struct {
 	// Look is the number of this look among Looks planned ones, from 1; both are 0 for a comparison
 	// with one.
 	Look, Looks int
+	// Over is true if no look comes after this one, because the time of the comparison was over.
+	Over bool
 	// BaseName and NewName are the names of the arms; "base" and "new" by default.
 	BaseName, NewName string
 }
@@ -107,10 +109,11 @@ type Result struct {
 	N          int    `json:"n"` // pairs
 	Pairs      []Pair `json:"pairs"`
 
-	// Alpha is the two-sided level of the look. Look and Looks are as in Options.
+	// Alpha is the two-sided level of the look. Look, Looks and Over are as in Options.
 	Alpha float64 `json:"alpha"`
 	Look  int     `json:"look,omitempty"`
 	Looks int     `json:"looks,omitempty"`
+	Over  bool    `json:"over,omitempty"`
 
 	// Effect is new/base - 1 (0.05 is 5 % more), or new - base in percentage points for absolute endpoints. Lo and Hi
 	// are its interval of level 1-alpha, Lo90 and Hi90 that of level 1-2·alpha, which is compared with the margin.

@@ -38,6 +38,9 @@ func (r Result) evidence() string {
 	if n := r.bounds(); n > 0 {
 		pairs += fmt.Sprintf(", %d of them only %s", n, plural(n, "a bound", "bounds"))
 	}
+	if r.Look > 0 {
+		pairs += fmt.Sprintf(", look %d of %d", r.Look, r.Looks)
+	}
 	switch r.Kind {
 	case Same:
 		text := fmt.Sprintf("(%s interval %s to %s, %s), inside the margin of %s", r.level90(), delta(r.Endpoint, r.Lo90), delta(r.Endpoint, r.Hi90), pairs, marginText(r.Endpoint))
@@ -96,7 +99,10 @@ func (r Result) advice() string {
 	case more > 0:
 		parts = append(parts, fmt.Sprintf("about %d more %s needed", more, plural(more, are[0], are[1])))
 	}
-	if r.Look > 0 && r.Look < r.Looks {
+	switch {
+	case r.Over:
+		parts = append(parts, "the time was over before another look")
+	case r.Look > 0 && r.Look < r.Looks:
 		parts = append(parts, fmt.Sprintf("look %d of %d is next", r.Look+1, r.Looks))
 	}
 	if r.Widest != 0 {

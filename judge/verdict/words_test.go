@@ -42,3 +42,28 @@ func TestAdviceOnTooFewOperations(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestTheSentenceNamesTheLook holds the words for a look among others, and for the last that there was time for.
+func TestTheSentenceNamesTheLook(t *testing.T) {
+	var worse, open []verdict.Pair
+	for i, v := range []float64{80, 81, 79, 80.5, 79.5, 80.2} {
+		worse = append(worse, verdict.Pair{Block: i + 1, Base: 100, New: v})
+		open = append(open, verdict.Pair{Block: i + 1, Base: 100, New: 100 + 20*float64(i%3-1)})
+	}
+	for _, tt := range []struct {
+		pairs      []verdict.Pair
+		over       bool
+		want, lack string
+	}{
+		{worse, false, "6 pairs, look 1 of 9)", "next"},
+		{open, false, "look 2 of 9 is next", "was over"},
+		{open, true, "6 pairs, look 1 of 9): ", "is next"},
+		{open, true, "the time was over before another look", "is next"},
+	} {
+		e := plan.Endpoint{Name: "capacity", Better: plan.Higher, Margin: 0.05, Unit: "users"}
+		r := verdict.Judge(e, tt.pairs, verdict.Options{Alpha: 0.0147, Blocks: 6, Look: 1, Looks: 9, Over: tt.over})
+		if !strings.Contains(r.Sentence, tt.want) || strings.Contains(r.Sentence, tt.lack) {
+			t.Errorf("got %q, want %q", r.Sentence, tt.want)
+		}
+	}
+}

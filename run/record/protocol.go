@@ -13,9 +13,15 @@ type Look struct {
 	// At is when it was taken; zero for one that was not.
 	At time.Time `json:"at,omitzero"`
 	// Decided is true if every verdict was one of better, worse and same, so that the comparison ended
-	// here.
+	// here. With a [Comparison.Budget] that holds of every endpoint.
 	Decided  bool          `json:"decided,omitempty"`
 	Verdicts []LookVerdict `json:"verdicts,omitempty"`
+	// Of a comparison with a budget: Spent is how long it had taken at the look, without interruptions. Over is true if
+	// the rest was too short for the blocks up to the next look, so that the comparison ended here undecided. Could
+	// holds the changes that the rest could still find, of the endpoints that were not decided.
+	Spent time.Duration `json:"spent,omitempty"`
+	Over  bool          `json:"over,omitempty"`
+	Could []Expected    `json:"could,omitempty"`
 }
 
 // Taken reports whether the look was taken.
@@ -51,10 +57,15 @@ type Before struct {
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
 	Retry time.Duration `json:"retry,omitempty"`
+	// Budget is the time after which no more blocks begin, Fits how many blocks have time in it by the plan's lengths;
+	// 0 for a comparison with a declared number of blocks.
+	Budget time.Duration `json:"budget,omitempty"`
+	Fits   int           `json:"fits,omitempty"`
 	// Noise is the noise found by earlier comparisons of a build with itself in this environment; empty if there
 	// were none.
 	Noise []Noise `json:"noise,omitempty"`
-	// Expected holds, for each endpoint, the change that the planned blocks can find.
+	// Expected holds, for each endpoint, the change that the planned blocks can find; with a budget, those up to the
+	// last look that it has time for.
 	Expected []Expected `json:"expected,omitempty"`
 }
 

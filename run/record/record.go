@@ -280,6 +280,8 @@ type Comparison struct {
 	// Looks are those planned, in their order; nil for a comparison with a declared number of blocks and one look at
 	// its end.
 	Looks []Look `json:"looks,omitempty"`
+	// Budget is the time after which no more blocks begin; 0 for a comparison with a declared number of blocks.
+	Budget time.Duration `json:"budget,omitempty"`
 	// Before is the statement made before the first run.
 	Before *Before `json:"before,omitempty"`
 	// Resumed holds the times that it went on after it had been cut.
