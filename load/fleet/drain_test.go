@@ -29,6 +29,7 @@ type stalled struct {
 	begun    *atomic.Int64    // requests; nil if they are not counted
 	refuses  bool             // answers those requests with 503
 	arrivals *engine.Arrivals // beside the users; nil for none
+	clock    *clock.Clock     // of the run, without agents, with which the server stands still; nil for one that runs
 }
 
 type stalledActor struct {
@@ -54,25 +55,25 @@ func (a *stalledActor) Think() time.Duration {
 	return time.Duration((0.5 + a.u.Think.Float64()) * float64(time.Second))
 }
 func (a *stalledActor) Act(ctx context.Context) error {
-	sent := time.Now()
-	done, class := sent.Add(max(a.s.service, time.Millisecond)), measure.OK
+	sent, at := time.Now(), a.u.Now()
+	done, class := at+max(a.s.service, time.Millisecond), measure.OK
 	if a.s.restless {
-		done = sent.Add(time.Duration(a.u.Content.ExpFloat64() * float64(100*time.Millisecond)))
+		done = at + time.Duration(a.u.Content.ExpFloat64()*float64(100*time.Millisecond))
 	}
-	if at := sent.Sub(a.s.epoch); at >= a.s.from && at < a.s.to {
-		done = a.s.epoch.Add(a.s.to)
+	if at >= a.s.from && at < a.s.to {
+		done = a.s.to
 		if a.s.refuses {
 			class = measure.Status5xx
 		}
 	}
-	if limit := sent.Add(a.s.patience); done.After(limit) {
+	if limit := at + a.s.patience; done > limit {
 		done, class = limit, measure.Timeout
 	}
 	a.u.Begin(a.n)
 	if a.s.begun != nil {
 		a.s.begun.Add(1)
 	}
-	if err := workload.SleepUntil(ctx, done); err != nil {
+	if err := a.u.Clock().SleepUntil(ctx, done); err != nil {
 		return err
 	}
 	due := a.u.Done(a.n, sent, sent, time.Now(), class, 0)
@@ -102,6 +103,9 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	s.epoch = time.Now()
 	s.from += 5 * time.Second
 	s.to += 5 * time.Second
+	if s.clock == nil {
+		s.clock = clock.New(s.epoch)
+	}
 	part := []engine.Part{{Behavior: &s, Share: 1}}
 	if s.arrivals != nil {
 		s.arrivals.Behavior = &s
@@ -111,10 +115,10 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: clock.New(s.epoch), Registry: reg, Signals: new(calm), Writer: w,
+	spec := trial.Config{Window: 1500 * time.Millisecond, Timeout: 5 * time.Second, Clock: s.clock, Registry: reg, Signals: new(calm), Writer: w,
 		Bounded: &trial.BoundedTest{Users: 50, Ramp: 2 * time.Second, Settle: 3 * time.Second, Measure: 20 * time.Second}}
 	if agents == 0 {
-		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Clock: clock.New(s.epoch), Arrivals: s.arrivals})
+		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Clock: s.clock, Arrivals: s.arrivals})
 	} else {
 		conf := Config{Epoch: s.epoch, Settings: json.RawMessage("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
 		links(agents, &conf, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"plimsoll/load/clock"
 )
 
@@ -174,4 +176,95 @@ func TestRunningClockIsNoLimit(t *testing.T) {
 	if e, ok := errors.AsType[*Error](err); !ok || !e.Timeout {
 		t.Errorf("%v, want a time-out", err)
 	}
+}
+
+// A WebSocket's limits are times of the clock, too: of the handshake, of an idle connection and of a write.
+func TestWSLimitsThroughStops(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	for _, secure := range []bool{false, true} {
+		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
+			t.Parallel()
+			speak := make(chan string)
+			url, conf := gorilla(t, secure, func(c *websocket.Conn, _ *http.Request) {
+				for text := range speak {
+					if c.WriteMessage(websocket.TextMessage, []byte(text)) != nil {
+						return
+					}
+				}
+			})
+			t.Cleanup(func() { close(speak) })
+			c := clock.NewStopped(time.Now())
+			began := time.Now()
+			time.AfterFunc(3*limit, func() { c.Start() })
+			w, err := DialWS(t.Context(), WSConfig{URL: url, TLS: conf, Timeout: time.Minute, Idle: limit, Clock: c})
+			if err != nil || time.Since(began) < 3*limit {
+				t.Fatalf("dialed after %v: %v; want it to wait for the clock", time.Since(began), err)
+			}
+			defer w.Close(CloseNormal, "")
+			type message struct {
+				text string
+				err  error
+			}
+			read := func(ctx context.Context) <-chan message {
+				out := make(chan message, 1)
+				go func() {
+					_, data, _, err := w.Read(ctx)
+					out <- message{string(data), err}
+				}()
+				return out
+			}
+			wait := func(out <-chan message) (m message) {
+				t.Helper()
+				select {
+				case m = <-out:
+				case <-time.After(30 * time.Second):
+					t.Fatal("the read has not ended within 30 s")
+				}
+				return m
+			}
+			c.Stop()
+			out := read(t.Context())
+			select {
+			case m := <-out:
+				t.Fatalf("a stop ended the read: %v", m.err)
+			case <-time.After(5 * limit):
+			}
+			if err := w.WriteText([]byte("written in a stop")); err != nil {
+				t.Error(err)
+			}
+			c.Start()
+			speak <- "hello"
+			if m := wait(out); m.err != nil || m.text != "hello" {
+				t.Errorf("%q, %v after a stop of five limits", m.text, m.err)
+			}
+			c.Stop()
+			ctx, cancel := c.WithTimeout(t.Context(), limit/10)
+			defer cancel()
+			out = read(ctx)
+			time.Sleep(limit)
+			c.Start()
+			if m := wait(out); timedOut(m.err) == nil {
+				t.Errorf("a context whose time on the clock is over: %v, want a time-out", m.err)
+			}
+			from := c.Now()
+			out = read(t.Context())
+			for range 3 {
+				time.Sleep(limit / 10)
+				c.Stop()
+				time.Sleep(2 * limit)
+				c.Start()
+			}
+			if m := wait(out); timedOut(m.err) == nil || c.Now()-from < limit {
+				t.Errorf("%v after %v of the clock, want a time-out after %v", m.err, c.Now()-from, limit)
+			}
+		})
+	}
+}
+
+// timedOut returns err if it is a time-out.
+func timedOut(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Timeout {
+		return e
+	}
+	return nil
 }
