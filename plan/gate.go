@@ -28,6 +28,9 @@ type Gate struct {
 	Source string
 }
 
+// GateOfPlan is the source of limits that the plan sets.
+const GateOfPlan = "plan"
+
 // Level returns "", "amber" or "red".
 func (g Gate) Level(v float64) string {
 	amber, red := v > g.Amber, v > g.Red
@@ -104,10 +107,10 @@ func (g Gates) All() []Gate {
 			continue // Parse lets no such name pass
 		}
 		if l.Amber != nil {
-			all[i].Amber, all[i].Source = *l.Amber, "plan"
+			all[i].Amber, all[i].Source = *l.Amber, GateOfPlan
 		}
 		if l.Red != nil {
-			all[i].Red, all[i].Source = *l.Red, "plan"
+			all[i].Red, all[i].Source = *l.Red, GateOfPlan
 		}
 	}
 	return all

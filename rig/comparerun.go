@@ -49,6 +49,13 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	}
 	// The tests of a comparison: both in one run, or the only one.
 	base := RunPart{Comparison: id, Bounded: p.Bounded != nil, Unbounded: p.Unbounded != nil}
+	mode := ModeOf(p, true)
+	if j.Cut != nil {
+		mode = CompareMode{Duet: j.Cut.InTurns(), Why: j.Cut.ModeWhy, Lacks: mode.Lacks}
+	}
+	if mode.Lacks != "" {
+		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
+	}
 	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments()}
 	defer r.deployed.Close()
 	if c, stop, err := s.startCanary(ctx); err != nil {
@@ -58,7 +65,10 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		defer stop()
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
-		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, Readers: j.Readers(ctx)}
+		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
+	if mode.Duet {
+		cfg.RunBlock, r.deployed.pausable = r.block, true
+	}
 	s.Progress.Say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
 	var c *record.Comparison
 	if j.Cut != nil {
@@ -132,30 +142,50 @@ type cells struct {
 	canary *canary // nil if it could not be started
 }
 
-func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
-	s, base := r.Session, r.base
-	pt := base
-	pt.Arm, pt.Engine, pt.block, pt.order, pt.pilot, pt.Start = cell.Arm, s.Plan.EngineOf(cell.Arm, cell.Engine), cell.Block, cell.Order, cell.Pilot, cell.Start
+// part translates a cell.
+func (r *cells) part(cell comparison.Cell) RunPart {
+	pt := r.base
+	pt.Arm, pt.Engine, pt.block, pt.order, pt.pilot, pt.Start = cell.Arm, r.Plan.EngineOf(cell.Arm, cell.Engine), cell.Block, cell.Order, cell.Pilot, cell.Start
 	if cell.Pilot {
 		// A pilot only has to find where the searches begin.
 		pt.Bounded = false
 	}
-	s.Progress.What(cellText(cell, s.Plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(base)+plan.BetweenRuns))
+	return pt
+}
+
+// system returns the system of a cell, deployed.
+func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, error) {
+	all := r.base // a pilot's system serves the runs after it too
+	all.Arm, all.Engine = cell.Arm, r.Plan.EngineOf(cell.Arm, cell.Engine)
+	sys, err := r.deployed.System(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
+		return nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
+	}
+	return sys, nil
+}
+
+// run carries out one cell by itself.
+func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
+	s, pt := r.Session, r.part(cell)
+	s.Progress.What(cellText(cell, s.Plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(r.base)+plan.BetweenRuns))
 	sung, err := r.listen(ctx, s.length(pt))
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
-	all := base // a pilot's system serves the runs after it too
-	all.Arm, all.Engine = pt.Arm, pt.Engine
-	sys, err := r.deployed.System(ctx, all)
+	sys, err := r.system(ctx, cell)
 	if err != nil {
 		return record.ComparisonRun{}, nil, err
 	}
-	if why := stackOf(sys.describe()).differs(r.stacks[cell.Arm+" "+cell.Engine]); why != "" {
-		return record.ComparisonRun{}, nil, plan.Usagef("arm %s is %s than before the comparison was cut: put the first one back, or begin a new comparison", cell.Arm, why)
-	}
+	run, capacity, err := r.carry(ctx, s, sys, pt, sung)
+	return run, capacity, errors.Join(err, sys.halt(ctx))
+}
+
+// carry carries out a run on its system with a session of its own.
+func (r *cells) carry(ctx context.Context, s *Session, sys *System, pt RunPart, sung float64) (record.ComparisonRun, *record.Capacity, error) {
 	made, _, err := s.Trial(ctx, sys, pt)
-	err = errors.Join(err, sys.halt(ctx))
 	if made == nil {
 		return record.ComparisonRun{}, nil, err
 	}
@@ -196,6 +226,15 @@ func cellText(c comparison.Cell, blocks int) string {
 		return fmt.Sprintf("block %d/%d again  run %d of it  %s", c.Block, blocks, c.Order, what)
 	}
 	return fmt.Sprintf("block %d/%d  run %d/%d  %s", c.Block, blocks, c.Index, c.Of, what)
+}
+
+// blockText names a block whose runs are made side by side.
+func blockText(c comparison.Cell, runs, blocks int) string {
+	again := ""
+	if c.Again {
+		again = " again"
+	}
+	return fmt.Sprintf("block %d/%d%s  %d runs by turns", c.Block, blocks, again, runs)
 }
 
 // setupRows are the plan's own rows of the Setup table.

@@ -3,6 +3,9 @@ package rig
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +28,29 @@ type Reporter struct {
 	after    time.Duration // that is still to come when the present trial is over
 	began    time.Time
 	open     bool // a line is being written over
+	// duet is the reporter of the block that this one reports a run of, and name the run's name in it; nil for a
+	// reporter of its own.
+	duet *Reporter
+	name string
+	runs map[string]trial.Progress // of a block's runs that are made side by side, the last progress by name
+}
+
+// Part returns a reporter of one of several runs that are made side by side. Their trials share a line.
+func (p *Reporter) Part(name string) *Reporter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runs == nil {
+		p.runs = map[string]trial.Progress{}
+	}
+	p.runs[name] = trial.Progress{}
+	return &Reporter{duet: p, name: name}
+}
+
+// Joined ends the parts.
+func (p *Reporter) Joined() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs = nil
 }
 
 // NewReporter returns a progress that begins now and writes to w, which has no gate: the progress redacts the secrets
@@ -35,6 +61,9 @@ func NewReporter(w io.Writer, secrets *plain.Secrets, terminal bool) *Reporter {
 
 // What sets the present step, and the time that comes after it.
 func (p *Reporter) What(prefix string, after time.Duration) {
+	if p.duet != nil {
+		return // the block has set it
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.prefix, p.after, p.phase = prefix, after, ""
@@ -42,6 +71,10 @@ func (p *Reporter) What(prefix string, after time.Duration) {
 
 // Say writes a line that stays.
 func (p *Reporter) Say(format string, args ...any) {
+	if p.duet != nil {
+		p.duet.Say("  %s: %s", p.name, plain.Sprintf(format, args...))
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
@@ -50,6 +83,10 @@ func (p *Reporter) Say(format string, args ...any) {
 
 // Doing reports a step that has no numbers.
 func (p *Reporter) Doing(step string, left time.Duration) {
+	if p.duet != nil {
+		p.duet.Step(step, p.name+"  "+step, left)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line(step, fmt.Sprintf("%s  %s%s", p.prefix, step, leftText(left+p.after)))
@@ -57,10 +94,31 @@ func (p *Reporter) Doing(step string, left time.Duration) {
 
 // trial reports a trial under way.
 func (p *Reporter) trial(t trial.Progress) {
+	if p.duet != nil {
+		p.duet.together(p.name, t)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users %7.0f ops/s  p95 %-8v errors %d%s", p.prefix, t.Phase, t.Active, t.OpsPerSecond,
 		t.P95.Round(100*time.Microsecond), t.Errors, leftText(t.Left+p.after)))
+}
+
+// together reports one of several trials that are under way side by side: all of them in one line, with the time that
+// they need together.
+func (p *Reporter) together(name string, t trial.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs[name] = t
+	var parts []string
+	left := time.Duration(0)
+	for _, name := range slices.Sorted(maps.Keys(p.runs)) {
+		if r := p.runs[name]; r.Phase != "" {
+			parts = append(parts, fmt.Sprintf("%s %.0f ops/s p95 %v", name, r.OpsPerSecond, r.P95.Round(100*time.Microsecond)))
+			left += r.Left
+		}
+	}
+	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users each  %s%s", p.prefix, t.Phase, t.Active, strings.Join(parts, " | "), leftText(left+p.after)))
 }
 
 func leftText(d time.Duration) string {
@@ -99,6 +157,9 @@ func (p *Reporter) clear() {
 
 // End leaves the terminal on a fresh line.
 func (p *Reporter) End() {
+	if p.duet != nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
@@ -106,6 +167,10 @@ func (p *Reporter) End() {
 
 // Step is doing with a text that changes within one phase, which is a plain line only now and then.
 func (p *Reporter) Step(phase, text string, left time.Duration) {
+	if p.duet != nil {
+		p.duet.Step(phase, p.name+"  "+text, left)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line(phase, fmt.Sprintf("%s  %s%s", p.prefix, text, leftText(left+p.after)))

@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"plimsoll/load/clock"
@@ -141,9 +142,10 @@ type RunPart struct {
 	Arm, Engine, Comparison string
 	block, order            int
 	pilot                   bool
-	Bounded, Unbounded      bool // which tests it carries
-	keep                    bool // the state that the part before has left; else the system is reset
-	Start                   int  // of the search; 0 for the plan's or the bounded test's
+	Bounded, Unbounded      bool   // which tests it carries
+	keep                    bool   // the state that the part before has left; else the system is reset
+	Start                   int    // of the search; 0 for the plan's or the bounded test's
+	place                   *place // in a duet; nil: the run has its host for itself
 }
 
 // Users returns how many users a part may need at most.
@@ -176,12 +178,23 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		return nil, trial.Outcome{}, err
 	}
 	sys.look(ctx, sys.env(s.Plan, sys.Deployment.URL()))
-	// The users' processes begin before the epoch.
-	epoch := time.Now().Add(100 * time.Millisecond)
-	if lay.processes > 1 {
-		epoch = time.Now().Add(agentsStart)
+	var run *clock.Clock
+	switch {
+	case pt.place != nil:
+		if lay.processes > 1 {
+			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.processes)
+		}
+		var leave func()
+		if ctx, run, leave, err = pt.place.join(ctx, sys); err != nil {
+			return nil, trial.Outcome{}, err
+		}
+		defer leave()
+	case lay.processes > 1: // the users' processes begin before the epoch
+		run = clock.New(time.Now().Add(agentsStart))
+	default:
+		run = clock.New(time.Now().Add(100 * time.Millisecond))
 	}
-	m, err := s.manifest(sys, pt, epoch, lay.processes)
+	m, err := s.manifest(sys, pt, run.Epoch(), lay.processes)
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
@@ -190,12 +203,15 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		return nil, trial.Outcome{}, err
 	}
 	s.starts = 0
-	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, epoch)
+	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run)
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
 		m.Clock = clockText(seen.stamps)
 		m.Connections, m.Answers = connections(seen.stamps), seen.answers
+		if pt.place != nil {
+			m.Duet = pt.place.record()
+		}
 	}))
 	why := out.Interrupted
 	if err != nil {
@@ -251,20 +267,23 @@ type received struct {
 }
 
 // carryOut is the trial between reset and seal.
-func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, epoch time.Time) (out trial.Outcome, seen received, err error) {
+func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock) (out trial.Outcome, seen received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
 		return out, seen, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.Redact(s.Secrets.Label)
-	run := clock.New(epoch)
 	unpublish, err := s.publish(db, w, run)
 	if err != nil {
 		return out, seen, err
 	}
 	defer func() { unpublish(&out) }()
 	var turns *probe.Turns // all time is the run's
+	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
+	if pt.place != nil {
+		turns, reg = pt.place.turns, pt.place.reg
+	}
 	runner, closeProbes, err := s.probes(sys, db, run, turns)
 	if err != nil {
 		return out, seen, err
@@ -308,7 +327,6 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		return out, seen, err
 	}
 	defer sig.close()
-	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
 	env := sys.env(s.Plan, sys.Deployment.URL())
 	env.Clock, env.Panicked = run, panics.env
@@ -321,12 +339,19 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		return out, seen, err
 	}
 	defer driver.end()
-	probing, stopProbing := context.WithCancel(ctx)
+	if pt.place != nil {
+		driver.stamps, driver.refused = pt.place.stamps, pt.place.refused
+	}
+	probing, cancelProbing := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- runner.Run(probing) }()
-	defer func() { stopProbing(); err = errors.Join(err, <-done) }()
+	stopProbing := sync.OnceValue(func() error { cancelProbing(); return <-done })
+	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series = conduct(sys, env), db
+	if pt.place != nil {
+		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), pt.place.gates(spec.Gates)
+	}
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
 		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)
 		defer stopDisk()
@@ -336,14 +361,17 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	cut, _ := driver.refused()
 	crashes := watchCrashes(sys.Deployment, w, run)
 	out, err = trial.Run(ctx, spec)
-	told, terr := s.told(ctx, sys, env, w, db, epoch)
+	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
-	restarted := restarts(context.WithoutCancel(ctx), db, epoch, run.Now())
+	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
 	told = slices.Concat(told, crashed, restarted, panics.findings())
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps).Finding(); bad {
 		told = append(told, f)
+	}
+	if pt.place != nil { // before the work that is left: it would disturb the others
+		err = errors.Join(err, stopProbing(), pt.place.leave(ctx))
 	}
 	refused, held := driver.refused()
 	seen.answers = answers(s.budget, held, refused.Sub(cut))

@@ -120,6 +120,19 @@ func (r *Registry) Open() int {
 	return n
 }
 
+// InFlight returns how many goroutines have an op under way. Ops that wait for a place are not counted.
+func (r *Registry) InFlight() int {
+	n := 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for flight := range r.flights {
+		if flight.due.Load() != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Censor counts those with their age at an offset from the epoch: as a timeout if the time since they requested a
 // connection has reached the timeout (0: none has), else under [OpenPrefix] and in no class, because they have not
 // ended; the age is a lower bound of response and service.

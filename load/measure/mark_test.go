@@ -15,9 +15,21 @@ func TestMarkTellsApartAndLosesNothing(t *testing.T) {
 	batch.Record(ask, op(time.Second, 2*time.Second)) // ended before the mark, and is handed in after it
 	flight := rec.Flight()
 	flight.Begin(ask, 3*time.Second, 3*time.Second)
+	if n := r.InFlight(); n != 1 {
+		t.Errorf("%d in flight, want 1", n)
+	}
 	r.Mark(5 * time.Second)
 	if n := r.Open(); n != 1 {
 		t.Errorf("%d under way, want 1", n)
+	}
+	later := rec.Flight()
+	later.Begin(ask, 6*time.Second, 6*time.Second)
+	if open, all := r.Open(), r.InFlight(); open != 1 || all != 2 {
+		t.Errorf("%d due before the mark and %d in flight, want 1 and 2", open, all)
+	}
+	later.End()
+	if n := r.InFlight(); n != 1 {
+		t.Errorf("%d in flight after an end, want 1", n)
 	}
 	batch.Close()
 	rec.Record(ask, op(4*time.Second, 7*time.Second))

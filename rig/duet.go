@@ -1,0 +1,241 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/judge/comparison"
+	"plimsoll/load/clock"
+	"plimsoll/load/measure"
+	"plimsoll/load/wire"
+	"plimsoll/plan"
+	"plimsoll/run/duet"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+	"plimsoll/target"
+	"plimsoll/watch/probe"
+)
+
+// block carries out the runs of one block side by side: the systems are up at once, and their users take turns.
+func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]comparison.BlockRun, error) {
+	s, first := r.Session, block[0]
+	each := s.length(r.base) + plan.BetweenRuns
+	s.Progress.What(blockText(first, len(block), s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*each)
+	sung, err := r.listen(ctx, time.Duration(len(block))*s.length(r.base))
+	if err != nil {
+		return nil, err
+	}
+	systems := make([]*System, len(block))
+	for i, cell := range block {
+		if systems[i], err = r.system(ctx, cell); err != nil {
+			return nil, err
+		}
+	}
+	table := duet.New(duet.Config{Seats: len(block), Seed: s.Plan.Seed ^ uint64(first.Block)<<32, Slice: s.Plan.Compare.Slice, Log: s.Progress.Say})
+	shared := newSharedCounts()
+	over := make(chan struct{})
+	out, errs := make([]comparison.BlockRun, len(block)), make([]error, len(block)+1)
+	sessions := make([]Session, len(block)) // one each: a session carries out one run at a time
+	var wg sync.WaitGroup
+	for i, cell := range block {
+		name := strings.TrimSpace(cell.Arm + " " + cell.Engine)
+		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over}
+		sessions[i] = *s
+		sessions[i].Progress = s.Progress.Part(name)
+		wg.Go(func() {
+			defer place.Leave() // the others do not wait for a run that never began
+			pt := r.part(cell)
+			pt.place = place
+			errs[i] = boundary.Do("a run of a duet", func() (err error) {
+				out[i].Run, out[i].Capacity, err = r.carry(ctx, &sessions[i], systems[i], pt, sung)
+				return err
+			})
+		})
+	}
+	errs[len(block)] = boundary.Do("the table of a duet", func() error { return table.Run(ctx) })
+	close(over)
+	wg.Wait()
+	s.Progress.Joined()
+	s.starts = 0
+	for i := range sessions {
+		s.starts = max(s.starts, sessions[i].starts)
+	}
+	made := make([]comparison.BlockRun, 0, len(block))
+	for i, sys := range systems {
+		errs[i] = errors.Join(errs[i], sys.halt(ctx))
+		if out[i].Run.Run != "" {
+			made = append(made, out[i])
+		}
+	}
+	return made, errors.Join(errs...)
+}
+
+// A place is that of one run in a duet, and what the run shares with the table of turns.
+type place struct {
+	*duet.Seat
+	seats  int // runs of the block
+	shared *sharedCounts
+	counts ownCounts
+	over   <-chan struct{} // closed when all runs of the block need no turns any more
+
+	// What follows is the run's, once it has joined.
+	reg    *measure.Registry
+	turns  *probe.Turns
+	target target.Pauser
+	run    *clock.Clock
+	began  atomic.Pointer[time.Time] // the first turn; nil before it
+	left   time.Time                 // when the run needed no turns any more
+}
+
+// join waits until the turns of the block begin, and returns the clock of the run and the context under which it is
+// carried out. The caller calls leave, unless it gets an error.
+func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
+	t, ok := sys.Deployment.(target.Pauser)
+	if !ok {
+		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.describe().Driver)
+	}
+	p.target, p.reg = t, measure.NewRegistry(runtime.GOMAXPROCS(0))
+	if p.turns, err = probe.NewTurns(""); err != nil {
+		return ctx, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.turns.Close())
+		}
+	}()
+	p.run, err = p.Join(ctx, duet.Seated{Target: t, InFlight: p.reg.InFlight, Begin: p.begin, End: p.turns.End})
+	if err != nil {
+		return ctx, nil, nil, err
+	}
+	ctx, cancel := p.Context(ctx)
+	return ctx, p.run, func() {
+		cancel()
+		p.Leave()
+		_ = p.turns.Close() // they were read
+	}, nil
+}
+
+// begin is called at the beginning of each turn.
+func (p *place) begin() {
+	if p.began.Load() == nil {
+		now := time.Now()
+		p.began.Store(&now)
+	}
+	p.turns.Begin()
+	p.shared.begin(&p.counts)
+}
+
+// mostForeign is how much of a core others on the host may take, in percent, before a run of a duet is not valid.
+const mostForeign = 75
+
+// gates returns the limits of a run of a duet. Others on the host, and the hypervisor, meet all runs of a block alike:
+// they widen the intervals of differences and move none of them, so that they are red only where little is left for
+// the runs. Limits of the plan's own stay.
+func (p *place) gates(all []plan.Gate) []plan.Gate {
+	out := slices.Clone(all)
+	for i, g := range out {
+		if record.Foreign(g.Name) && g.Source != plan.GateOfPlan {
+			out[i].Red = mostForeign
+		}
+	}
+	return out
+}
+
+// progress reports the latencies of the run to the table before it reports to people.
+func (p *place) progress(to func(trial.Progress)) func(trial.Progress) {
+	return func(t trial.Progress) {
+		p.Report(t.P95)
+		to(t)
+	}
+}
+
+// leave gives the place up when the run needs no turns any more, and waits until the others need none either: the work
+// that is left, and the end of the target, would disturb them.
+func (p *place) leave(ctx context.Context) error {
+	p.left = time.Now()
+	p.Leave()
+	p.shared.begin(nil)
+	failed := p.Err()
+	err := p.target.Pause(ctx)
+	select {
+	case <-p.over:
+	case <-ctx.Done():
+	}
+	return errors.Join(failed, err, p.target.Continue())
+}
+
+// record returns the manifest's part on the duet.
+func (p *place) record() *record.Duet {
+	st := p.Stats()
+	foreign := time.Duration(0)
+	if began := p.began.Load(); began != nil && !p.left.IsZero() {
+		foreign = max(p.left.Sub(*began)-st.Time, 0)
+	}
+	return &record.Duet{
+		Seats: p.seats, Turns: st.Turns, SliceMin: st.SliceMin, SliceMax: st.SliceMax, Own: st.Time, Alone: st.Alone,
+		Foreign: foreign, LongestForeign: st.Foreign, Carried: st.Carried, CarriedOps: st.CarriedOps,
+		Guard: st.Guard, Pausing: st.Pausing, LongestPausing: st.PausingMax, Continuing: st.Continuing, LongestContinuing: st.ContinuingMax,
+		PausedBy: p.target.PausedBy(),
+	}
+}
+
+// stamps returns how the users' bytes were dated during the turns of the run so far.
+func (p *place) stamps() wire.Clocks {
+	stamps, _ := p.shared.read(&p.counts)
+	return stamps
+}
+
+// refused returns the refusals during the turns of the run so far. The budget is one for all runs of the block.
+func (p *place) refused() (wire.Refusals, int64) {
+	_, refused := p.shared.read(&p.counts)
+	return refused, wire.Process().Peak()
+}
+
+// ownCounts are counts of this process over the turns of one run.
+type ownCounts struct {
+	stamps  wire.Clocks
+	refused wire.Refusals
+}
+
+// sharedCounts deals the counts of this process out to the runs of a duet: what came since a run's turn began is its
+// own until the next turn begins. Its methods are safe for concurrent use.
+type sharedCounts struct {
+	mu      sync.Mutex
+	of      *ownCounts // nil: none's
+	stamps  wire.Clocks
+	refused wire.Refusals
+}
+
+func newSharedCounts() *sharedCounts {
+	return &sharedCounts{stamps: wire.Stamps(), refused: wire.Refused()}
+}
+
+// begin deals out what has come, and gives what comes from now on to a run, or to none.
+func (c *sharedCounts) begin(to *ownCounts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stamps, refused := wire.Stamps(), wire.Refused()
+	if c.of != nil {
+		c.of.stamps = c.of.stamps.Add(stamps.Sub(c.stamps))
+		c.of.refused = c.of.refused.Add(refused.Sub(c.refused))
+	}
+	c.of, c.stamps, c.refused = to, stamps, refused
+}
+
+// read returns the counts of a run so far.
+func (c *sharedCounts) read(of *ownCounts) (wire.Clocks, wire.Refusals) {
+	c.mu.Lock()
+	to := c.of
+	c.mu.Unlock()
+	c.begin(to)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return of.stamps, of.refused
+}
