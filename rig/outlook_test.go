@@ -8,7 +8,8 @@ import (
 	"plimsoll/plan"
 )
 
-// Every engine has a forecast, once for those that are alike, and a budget that is too short is named.
+// Every engine has a forecast, once for those that are alike, and a budget that is too short is named. The saturation
+// is that of the rule of the app's CPU.
 func TestOutlooks(t *testing.T) {
 	p, err := plan.Parse([]byte(`
 name: n
@@ -29,6 +30,10 @@ unbounded: {max_users: 900, budget: 20s, slo: ["mean(op) < 100ms", "cpu(app) < 8
 		if !strings.HasPrefix(got[i].Text, from) || !strings.Contains(got[i].Short, "unbounded.budget") {
 			t.Errorf("%+v, want %q", got[i], from)
 		}
+	}
+	c := (&Session{Plan: p}).Spec(RunPart{Engine: "mysql", Unbounded: true}, nil, nil, nil, nil, nil).Search
+	if c.Saturation != 0.85 || c.Budget != 20*time.Second {
+		t.Errorf("saturation %v, want that of cpu(app) < 85%%; budget %v", c.Saturation, c.Budget)
 	}
 	p.Bounded.Users, p.Unbounded.Budget = plan.PerEngine{"": 100}, time.Hour
 	if got, err = Outlooks(p); err != nil || len(got) != 1 || got[0].Short != "" {

@@ -409,9 +409,15 @@ func (s *Session) Spec(pt RunPart, d trial.Driver, reg *measure.Registry, sig tr
 				start = s.Plan.SearchStart(pt.Engine)
 			}
 			pace := s.Plan.Workload.Pace
+			saturation := 1.0 // of the app's cores, unless a rule allows less
+			for _, r := range u.SLO {
+				if r.Stat == "cpu" && r.Arg == "app" && r.Less && !r.Warning && r.Threshold > 0 {
+					saturation = min(saturation, r.Threshold)
+				}
+			}
 			spec.Search = &trial.SearchTest{
 				Config: capacity.Config{Start: max(start, 1), Max: u.MaxUsers, RampRate: u.RampRate, RampFloor: 4 / pace,
-					Window: u.Window, Step: u.Step, Precision: u.Precision, Budget: u.Budget, Staircase: u.Mode == plan.Staircase},
+					Window: u.Window, Step: u.Step, Precision: u.Precision, Budget: u.Budget, Staircase: u.Mode == plan.Staircase, Saturation: saturation},
 				Rush: u.Window,
 			}
 		}

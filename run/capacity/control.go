@@ -98,6 +98,9 @@ type Observation struct {
 	MeanUsers float64
 	// Readings holds one reading per rule. The search does not keep the slice.
 	Readings []RuleReading
+	// Utilization is the share of the target's CPU time that was used over the trailing window, 0 to 1; 0 when it is not
+	// known.
+	Utilization float64
 	// Unsound means that the window is not evidence about the target, because the generator or the host was not
 	// healthy: the search waits.
 	Unsound bool
@@ -130,6 +133,9 @@ type Config struct {
 	Precision float64
 	// Budget is the longest time of the search (default 20 min).
 	Budget time.Duration
+	// Saturation is the CPU utilization at which the target is at its limit, in (0, 1]: 1, or that of a rule (default
+	// 1). The search predicts the limit for it, where observations have a utilization.
+	Saturation float64
 	// Grace is how long a rule may be without data, or the users below the requested number, before the search
 	// gives up (default four windows).
 	Grace time.Duration
@@ -152,6 +158,7 @@ func (c Config) withDefaults() (Config, error) {
 	set(&c.Step, 0.005)
 	set(&c.BackOff, 0.90)
 	set(&c.Precision, 0.02)
+	set(&c.Saturation, 1)
 	dur(&c.Window, 15*time.Second)
 	dur(&c.Budget, 20*time.Minute)
 	dur(&c.Grace, 4*c.Window)
@@ -177,6 +184,7 @@ func (c Config) withDefaults() (Config, error) {
 	check(c.StepFloor >= 1, "step floor %d users: want at least 1", c.StepFloor)
 	check(in(c.BackOff, 0.5, 1), "back-off factor %v: want a number between 0.5 and 1", c.BackOff)
 	check(in(c.Precision, 0, 1), "precision %v: want a fraction between 0 and 1", c.Precision)
+	check(c.Saturation > 0 && c.Saturation <= 1, "saturation %v: want a fraction above 0, at most 1", c.Saturation)
 	check(c.Window > 0, "window %v: want more than 0", c.Window)
 	check(c.Settle >= 0, "settle time %v: want 0 or more", c.Settle)
 	check(c.Budget > c.Window, "budget %v: want more than a window of %v", c.Budget, c.Window)

@@ -66,7 +66,11 @@ func (r Result) halfWidth() float64 { return (r.Hi - r.Lo) / 2 / r.Users }
 // conclude returns the best result from the windows so far when time is over.
 func (s *Search) conclude(stopped string) Result {
 	if s.phase == Ramp {
-		return s.censored(stopped, "the ramp was not over: no violation lasted for a whole window")
+		why := "the ramp was not over: no violation lasted for a whole window"
+		if p, ok := s.Predicted(); ok && p.Users > s.healthyUsers {
+			why += "; " + p.String()
+		}
+		return s.censored(stopped, why)
 	}
 	if r, ok := s.logistic(); ok {
 		r.Stopped = stopped

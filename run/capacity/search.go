@@ -23,6 +23,9 @@ type Search struct {
 	levels       []held        // rising; the levels since the last violation that may become bounds
 	holds        []hold        // of levels before
 
+	costs    []cost // of windows of the ramp
+	foreseen string // a sentence on the predicted limit of CPU
+
 	rules []ruleBook
 
 	bracketed bool    // a healthy window has been seen since the ramp ended
@@ -58,6 +61,7 @@ type sample struct {
 	at       time.Duration
 	phase    string
 	users    float64   // mean over the window
+	util     float64   // CPU utilization of the target; 0 without one
 	ratios   []float64 // by rule; NaN without a decided reading
 	states   []Status  // by rule
 	bad, of  []uint64  // by rule: operations of the window alone, for rates
@@ -149,7 +153,7 @@ func (s *Search) observe(o Observation) sample {
 			s.rules = append(s.rules, b)
 		}
 	}
-	w := sample{at: o.At, phase: s.phase, users: o.MeanUsers, worst: -1,
+	w := sample{at: o.At, phase: s.phase, users: o.MeanUsers, util: o.Utilization, worst: -1,
 		ratios: make([]float64, len(s.rules)), states: make([]Status, len(s.rules)),
 		bad: make([]uint64, len(s.rules)), of: make([]uint64, len(s.rules))}
 	for i := range w.ratios {
@@ -248,6 +252,7 @@ func (s *Search) ramp(w sample, tick time.Duration) Action {
 		s.record(w)
 		if !w.violated {
 			s.healthyUsers = max(s.healthyUsers, w.users)
+			s.costly(w)
 		}
 	}
 	switch {

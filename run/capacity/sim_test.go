@@ -46,6 +46,14 @@ type scenario struct {
 	nominal bool
 	// held is the capacity after an overload of a server with two capacities; 0 with one.
 	held float64
+	// cpu is the CPU utilization of the server under a share of its capacity; nil where it is not seen.
+	cpu func(load float64) float64
+}
+
+// blind is the scenario with a CPU that is not seen.
+func (sc scenario) blind() scenario {
+	sc.cpu = nil
+	return sc
 }
 
 // truth is the capacity by definition: the number of constant users at which half of all windows are violated, as a
@@ -198,8 +206,8 @@ type world struct {
 }
 
 type instant struct {
-	n, weight float64
-	values    []float64
+	n, weight, util float64
+	values          []float64
 }
 
 func newWorld(sc scenario, window float64, seed uint64) *world {
@@ -241,7 +249,11 @@ func (w *world) advance(n float64) {
 		} else if math.IsInf(w.next, 1) {
 			w.next = w.gap()
 		}
-		w.hist = append(w.hist, instant{n: n, weight: weight, values: v})
+		in := instant{n: n, weight: weight, values: v}
+		if w.sc.cpu != nil {
+			in.util = min(max(w.sc.cpu(n/w.sc.capacity/speed), 0), 1)
+		}
+		w.hist = append(w.hist, in)
 	}
 	if keep := 400; len(w.hist) > 2*keep {
 		w.hist = append(w.hist[:0], w.hist[len(w.hist)-keep:]...)
@@ -275,6 +287,7 @@ func (w *world) observe(k int, users int) Observation {
 	}
 	for _, x := range h {
 		o.MeanUsers += x.n / float64(len(h))
+		o.Utilization += x.util / float64(len(h))
 	}
 	return o
 }

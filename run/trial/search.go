@@ -14,6 +14,9 @@ import (
 // It gives up sooner when a fifth of its time was spent so.
 const patience = 4
 
+// targets is the role whose CPU utilization predicts a limit of the search.
+const targets = "app"
+
 // search brings the users to the start and lets the step function decide until it is done.
 func (r *run) search(ctx context.Context) error {
 	r.beginPhase("search")
@@ -49,13 +52,17 @@ func (r *run) search(ctx context.Context) error {
 	}
 	defer func() {
 		if r.out.Capacity != nil {
-			r.out.Capacity.Forecast = &record.Forecast{Ramp: forecast.Ramp, Least: forecast.Least, Most: forecast.Most}
+			r.out.Capacity.Forecast = &record.Forecast{Ramp: forecast.Ramp, Least: forecast.Least, Most: forecast.Most, Reach: math.Floor(forecast.Reach)}
+			if p, ok := c.Predicted(); ok {
+				r.out.Capacity.Forecast.CPU = math.Floor(p.Users)
+			}
 		}
 	}()
 	r.event(record.Event{At: r.now(), Kind: "note", Text: "forecast of the search: " + forecast.String()})
 	var healthy float64 // the most users of a sound window in which every rule held
 	redSince, redFor := time.Duration(-1), time.Duration(0)
 	var fault record.Finding
+	foreseen := ""
 	began, last := r.now(), r.now()
 	for {
 		if err := r.advance(ctx); err != nil {
@@ -64,8 +71,13 @@ func (r *run) search(ctx context.Context) error {
 		w := r.trail.last(r.Window)
 		f, red := r.generatorFault(w)
 		obs := capacity.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w, true), Unsound: red}
+		obs.Utilization, _ = w.cpu(targets)
 		r.observed(obs.Readings)
 		act := c.Step(obs)
+		if text := c.Foreseen(); text != foreseen {
+			foreseen = text
+			r.event(record.Event{At: r.now(), Kind: "note", Text: text, Phase: r.phase})
+		}
 		if r.now()-last >= r.Window {
 			last = r.now()
 			r.writeReadings(obs.Readings, act)

@@ -392,6 +392,11 @@ func (r *run) advance(ctx context.Context) error {
 		}
 		sl.busy[role] = [2]float64{busy, total}
 	}
+	if _, ok := sl.busy[targets]; !ok && r.phase == "search" { // it does without: no error is noted
+		if busy, total, err := r.Signals.Busy(targets); err == nil {
+			sl.busy[targets] = [2]float64{busy, total}
+		}
+	}
 	for _, w := range sl.windows {
 		if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
 			r.errs += w.Errors()

@@ -315,6 +315,8 @@ func TestSearchFindsTheCapacity(t *testing.T) {
 		}
 		if f := c.Forecast; f == nil || f.Most != 30*time.Second || f.Least <= 0 || f.Ramp <= 0 {
 			t.Errorf("forecast %+v", f)
+		} else if math.Abs(f.CPU/(800/0.85)-1) > 0.05 || f.Reach <= 480 {
+			t.Errorf("the utilization predicts a limit of %.0f users, want %.0f; reach %.0f", f.CPU, 800/0.85, f.Reach)
 		}
 		if l.max > 1000 {
 			t.Errorf("%d users on a server for 800", l.max)
