@@ -26,10 +26,10 @@ import (
 //go:embed quickstart.yaml
 var quickstart []byte
 
-// demo is compare with the built-in quickstart plan.
+// demo is compare with the built-in quickstart plan. Its last line is whether the planted slowdown was found.
 func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
-	fault := fs.String("fault", "cpu:100%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
+	fault := fs.String("fault", "cpu:25%", "the slowdown planted in the arm \"new\", or none for a comparison of a build with itself")
 	blocks := fs.Int("blocks", 0, "number of blocks instead of the plan's; below 6 a verdict is only indicative")
 	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
 	keep := keepFlag(fs)
@@ -65,8 +65,12 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if p, err = known().Parse([]byte(p.String())); err != nil {
 		return plan.Usagef("-fault %s: %w", *fault, err)
 	}
+	planted := *fault
+	if planted == "none" {
+		planted = ""
+	}
 	// The demo's load is far below what any host can drive: its twenty seconds are better spent on it.
-	return a.comparePlan(ctx, comparing{CompareJob: rig.CompareJob{AA: *fault == "none", Keep: *keep}, plan: p, root: *root, json: *asJSON})
+	return a.comparePlan(ctx, comparing{CompareJob: rig.CompareJob{AA: planted == "", Keep: *keep}, plan: p, root: *root, json: *asJSON, planted: &planted})
 }
 
 // compare runs arms × databases in blocks.
@@ -114,6 +118,8 @@ type comparing struct {
 	root string
 	rate bool // the host's generator first
 	json bool
+	// planted is the slowdown of the new arms, "" for none; nil where nothing is known of it.
+	planted *string
 }
 
 func (a *app) comparePlan(ctx context.Context, j comparing) error {
@@ -137,6 +143,9 @@ func (a *app) comparePlan(ctx context.Context, j comparing) error {
 	if !j.json {
 		plain.Fprintf(a.stdout, "wall time %v\n", time.Since(began).Round(time.Second))
 		plain.Fprintf(a.stdout, "verdict: %s\n", summary(doc))
+		if j.planted != nil && doc.State.Complete {
+			plain.Fprintf(a.stdout, "demo: %s\n", report.Planted(doc, *j.planted))
+		}
 	}
 	if status != rig.ExitOK {
 		return rig.StatusError(status)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -111,8 +112,12 @@ func TestQuickstartIsTheExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(dialects.WithDefaultRules(p).Unbounded.SLO) == 0 {
+	if len(dialects.WithDefaultRules(p).BoundedRules()) == 0 {
 		t.Error("no rules")
+	}
+	duet, why := p.Duet()
+	if load := time.Duration(p.Compare.Blocks*p.Seats()) * p.RunLength(true, true); !duet || load > 200*time.Second {
+		t.Errorf("the demo is a duet: %v (%s), with %v of load; want at most 3m20s, as the rest of five minutes goes into deployments and resets", duet, why, load)
 	}
 }
 

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"testing"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+)
+
+func TestPlanted(t *testing.T) {
+	cost := func(kind verdict.Kind, effect float64) verdict.Result {
+		return verdict.Result{Endpoint: plan.Endpoint{Name: leading, Better: plan.Lower, Margin: 0.05, Unit: "ms"},
+			Kind: kind, N: 6, Effect: effect, Lo: effect - 0.02, Hi: effect + 0.02}
+	}
+	late := cost(verdict.Worse, 0.41)
+	late.Name = "p95(post)"
+	of := func(name string, kind verdict.Kind, results ...verdict.Result) NamedVerdict {
+		return NamedVerdict{Name: name, Verdict: verdict.Verdict{Kind: kind, Results: results}}
+	}
+	worse := of("PostgreSQL", verdict.Worse, late, cost(verdict.Worse, 0.25))
+	open := of("MariaDB", verdict.Inconclusive, cost(verdict.Inconclusive, 0.01))
+	for _, tt := range []struct {
+		name, fault string
+		verdicts    []NamedVerdict
+		judged      int
+		want        string
+	}{
+		{"on both", "cpu:25%", []NamedVerdict{worse, of("MariaDB", verdict.Worse, cost(verdict.Worse, 0.26))}, 6,
+			"found: the planted slowdown cpu:25%: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], p95(post) +41.0 % [+39.0, +43.0]; " +
+				"MariaDB worse, cost(app) +26.0 % [+24.0, +28.0]"},
+		{"on one", "cpu:25%", []NamedVerdict{worse, open}, 6,
+			"not found on every database: the planted slowdown cpu:25%: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], " +
+				"p95(post) +41.0 % [+39.0, +43.0]; MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]"},
+		{"too few blocks", "cpu:25%", nil, 0, "not found on every database: the planted slowdown cpu:25%: nothing was judged; 0 of 6 blocks judged"},
+		{"nothing planted", "", []NamedVerdict{open}, 5, "no difference found, and none planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; 5 of 6 blocks judged"},
+		{"without a verdict", "", []NamedVerdict{open, of("PostgreSQL", verdict.Invalid)}, 6,
+			"no verdict on every database, and nothing planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; PostgreSQL invalid"},
+		{"nothing judged", "", nil, 6, "no verdict on every database, and nothing planted: nothing was judged"},
+		{"false alarm", "", []NamedVerdict{open, of("PostgreSQL", verdict.Better, cost(verdict.Better, -0.07))}, 6,
+			"false alarm: a difference found, and none planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; PostgreSQL better, cost(app) -7.0 % [-9.0, -5.0]"},
+	} {
+		d := Document{Verdicts: tt.verdicts, State: State{Judged: tt.judged, Planned: 6}}
+		if got := Planted(d, tt.fault); got != tt.want {
+			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+}
