@@ -3,6 +3,9 @@ package rig
 import (
 	"fmt"
 	"slices"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/report"
 )
 
 // Exit statuses. They are stable: scripts decide releases by them.
@@ -27,6 +30,16 @@ func Worst(statuses ...int) int {
 		}
 	}
 	return ExitOK
+}
+
+// ComparedStatus returns the exit status of a comparison that is complete: that of its verdicts, and [ExitSLO] if
+// acknowledged messages are gone.
+func ComparedStatus(doc report.Document, verdicts []verdict.Verdict) int {
+	status := verdict.Worst(verdicts...).ExitStatus()
+	if doc.AcknowledgedLost > 0 {
+		return Worst(status, ExitSLO)
+	}
+	return status
 }
 
 // StatusError carries an exit status other than that of a failure. Its text is for tests: the message for people has

@@ -1,6 +1,11 @@
 package rig
 
-import "testing"
+import (
+	"testing"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/report"
+)
 
 // Scripts decide releases by these numbers, and by which of two wins.
 func TestExitStatusPrecedence(t *testing.T) {
@@ -16,5 +21,21 @@ func TestExitStatusPrecedence(t *testing.T) {
 				t.Errorf("of %d and %d, %d won", a, b, got)
 			}
 		}
+	}
+}
+
+func TestExitStatusOfVerdicts(t *testing.T) {
+	for k, want := range map[verdict.Kind]int{verdict.Better: 0, verdict.Same: 0, verdict.Worse: 3, verdict.Inconclusive: 4, verdict.Invalid: 5} {
+		if got := k.ExitStatus(); got != want {
+			t.Errorf("%s exits with %d, want %d", k, got, want)
+		}
+	}
+	for k, want := range map[verdict.Kind]int{verdict.Better: 6, verdict.Same: 6, verdict.Worse: 3, verdict.Inconclusive: 6, verdict.Invalid: 5} {
+		if got := ComparedStatus(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
+			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
+		}
+	}
+	if got := ComparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != ExitOK {
+		t.Errorf("same without lost messages exits with %d", got)
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"plimsoll/internal/plain"
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/rig"
@@ -185,16 +184,7 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
 		return rig.ExitTool, doc, nil
 	}
-	return comparedStatus(doc, verdicts), doc, nil
-}
-
-// comparedStatus is the exit status of a comparison that is complete.
-func comparedStatus(doc report.Document, verdicts []verdict.Verdict) int {
-	status := verdict.Worst(verdicts...).ExitStatus()
-	if doc.AcknowledgedLost > 0 {
-		return rig.Worst(status, rig.ExitSLO)
-	}
-	return status
+	return rig.ComparedStatus(doc, verdicts), doc, nil
 }
 
 // notComplete returns the reason why a stored comparison is not complete, beginning with a verb; empty

@@ -184,5 +184,5 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		return rig.StatusError(rig.ExitTool)
 	}
-	return statusOrNil(comparedStatus(doc, verdicts))
+	return statusOrNil(rig.ComparedStatus(doc, verdicts))
 }

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/judge/comparison"
-	"plimsoll/judge/imported"
-	"plimsoll/judge/verdict"
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/rig"
@@ -28,9 +25,7 @@ type numbers struct {
 	databases, asJSON                                           *bool
 	output                                                      *output
 	markdown                                                    bool
-	// errors is the margin of errors of the runs' plans in percentage points; 0 if there is none.
-	errors float64
-	set    func() []string // flags that were given
+	set                                                         func() []string // flags that were given
 }
 
 func (a *app) numbersFlags(fs *flag.FlagSet) *numbers {
@@ -148,266 +143,53 @@ func (a *app) readInput(name string) ([]byte, error) {
 	return data, nil
 }
 
-// judgeCSV judges a CSV of pairs.
+// terms are the terms that the flags state.
+func (n *numbers) terms() evidence.Terms {
+	return evidence.Terms{Name: *n.name, Better: *n.better, Unit: *n.unit, Margin: *n.margin, Arms: *n.arms, Given: n.set()}
+}
+
+// judgeCSV judges a CSV of pairs. One of a single endpoint has a short form of its own, unless a report is asked for.
 func (a *app) judgeCSV(n *numbers, name string, data []byte) error {
-	if !imported.HasTableColumns(data) {
-		pairs, err := imported.ReadCSV(bytes.NewReader(data))
-		if err != nil {
-			return csvError(name, err)
-		}
-		e, err := n.endpoint("", "")
-		if err != nil {
-			return err
-		}
-		names, err := n.names([2]string{"base", "new"})
-		if err != nil {
-			return err
-		}
-		r := verdict.Judge(e, pairs, verdict.Options{BaseName: names[0], NewName: names[1]})
-		in := report.JudgeInput{Names: names}
-		for _, p := range pairs {
-			in.Rows = append(in.Rows, imported.PairRow{Metric: e.Name, Unit: e.Unit, Pair: p})
-		}
-		if *n.output.out != "" && !n.markdown && *n.output.print == "" { // the printed form does not change
-			quiet := *a
-			quiet.stdout, quiet.rawOut = io.Discard, io.Discard
-			if err, status := quiet.judgeRows(n, in), rig.StatusError(0); err != nil && !errors.As(err, &status) {
-				return err
-			}
-		}
-		switch {
-		case n.markdown || *n.output.print != "":
-			return a.judgeRows(n, in)
-		case *n.asJSON:
-			err = a.json(r)
-		default:
-			if err = verdict.Text(a.stdout, r); err == nil && r.Kind == verdict.Inconclusive {
-				err = report.BlocksText(a.stdout, r)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		return statusOrNil(r.ExitStatus())
-	}
-	rows, err := imported.ReadTable(bytes.NewReader(data))
-	if err != nil {
-		return csvError(name, err)
-	}
-	several := slices.ContainsFunc(rows, func(r imported.PairRow) bool { return r.Metric != "" })
-	for _, f := range []string{"better", "name"} {
-		if several && slices.Contains(n.set(), f) {
-			return plan.Usagef("-%s is of a CSV without the column metric, and %s has it", f, name)
-		}
-	}
-	for i := range rows {
-		if rows[i].Metric == "" {
-			rows[i].Metric = *n.name
-		}
-		if rows[i].Unit == "" {
-			rows[i].Unit = *n.unit
-		}
-	}
-	n.ofOne(!several)
-	in := report.JudgeInput{Rows: rows}
-	if in.Names, err = n.names([2]string{"base", "new"}); err != nil {
-		return err
-	}
-	if err = a.judgeRows(n, in); err != nil && statusOf(err) == rig.ExitUsage {
-		return plan.Usagef("%s: %w", name, err)
-	}
-	return err
-}
-
-func csvError(name string, err error) error {
-	if bad := (*imported.CSVError)(nil); errors.As(err, &bad) {
-		return plan.Usagef("%s: %w", name, err)
-	}
-	return fmt.Errorf("reading %s: %w", name, err)
-}
-
-// ofOne records whether the numbers are of one metric, which the flags describe.
-func (n *numbers) ofOne(one bool) {
-	if !one {
-		n.name = nil
-	}
-}
-
-// endpoint returns the endpoint that the flags describe, or the one of a metric when there are several.
-func (n *numbers) endpoint(metric, unit string) (plan.Endpoint, error) {
-	if n.name == nil {
-		margins, err := n.margins()
-		if err != nil {
-			return plan.Endpoint{}, err
-		}
-		e, err := comparison.EndpointOf(metric, unit, margins)
-		if err != nil {
-			return e, plan.UsageError{Err: err}
-		}
-		if _, said := margins["errors"]; metric == "errors" && !said && n.errors > 0 {
-			e.Margin = n.errors
-		}
-		return e, nil
-	}
-	if unit == "" {
-		unit = *n.unit
-	}
-	// A metric has the properties that its name has in other files; an unknown name has the direction of a capacity.
-	e, err := comparison.EndpointOf(*n.name, unit, nil)
-	if err != nil && *n.name == "errors" {
-		return e, plan.UsageError{Err: err}
-	} else if err != nil {
-		e = plan.Endpoint{Name: *n.name, Unit: unit, Better: plan.Higher, Margin: 0.05}
-	}
-	if *n.better != "" {
-		if e.Better, err = plan.ParseDirection(*n.better); err != nil {
-			return e, plan.Usagef("-better: %w", err)
-		}
-	}
-	if *n.margin != "" {
-		if e.Margin, e.Absolute, err = n.marginOfOne(); err != nil {
-			return e, err
-		}
-	}
-	return e, nil
-}
-
-// marginOfOne reads -margin where all numbers are of one metric: its margin, or as in a list with the metric's name
-// in front.
-func (n *numbers) marginOfOne() (margin float64, absolute bool, err error) {
-	if !strings.Contains(*n.margin, "=") {
-		if margin, absolute, err = imported.ParseMargin(*n.margin); err != nil {
-			return 0, false, plan.Usagef("-margin: %w", err)
-		}
-		return margin, absolute, nil
-	}
-	margins, err := n.margins()
-	if err != nil {
-		return 0, false, err
-	}
-	stat, _, _ := strings.Cut(*n.name, "(")
-	for _, metric := range slices.Sorted(maps.Keys(margins)) {
-		if metric != *n.name && metric != stat {
-			return 0, false, plan.Usagef("-margin is for %s, but the numbers are %s; -name says what they are", metric, *n.name)
-		}
-	}
-	m, ok := margins[*n.name]
-	if !ok {
-		m = margins[stat]
-	}
-	return m.Margin, m.Absolute, nil
-}
-
-// margins reads -margin as a list; a margin without a metric is that of capacity, as in a plan.
-func (n *numbers) margins() (map[string]plan.Endpoint, error) {
-	out := map[string]plan.Endpoint{}
-	if *n.margin == "" {
-		return out, nil
-	}
-	for part := range strings.SplitSeq(*n.margin, ",") {
-		metric, text, ok := strings.Cut(part, "=")
-		if !ok {
-			metric, text = "capacity", part
-		}
-		metric = strings.TrimSpace(metric)
-		m, absolute, err := imported.ParseMargin(text)
-		if err != nil {
-			return nil, plan.Usagef("-margin: %w", err)
-		}
-		if _, twice := out[metric]; twice {
-			return nil, plan.Usagef("-margin: %s is there twice", metric)
-		}
-		out[metric] = plan.Endpoint{Margin: m, Absolute: absolute}
-	}
-	return out, nil
-}
-
-// checkMargins refuses a margin of a metric that is not judged, rather than ignore it.
-func (n *numbers) checkMargins(in report.JudgeInput) error {
-	if n.name != nil {
-		return nil
-	}
-	margins, err := n.margins()
+	pairs, err := n.terms().ReadPairs(name, data)
 	if err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	for _, r := range in.Rows {
-		there[r.Metric] = true
+	r := pairs.One()
+	if r == nil || n.markdown || *n.output.print != "" {
+		return a.judgePairs(n, pairs)
 	}
-	for name := range in.Skipped {
-		there[name] = true
-	}
-	all := slices.Sorted(maps.Keys(there))
-	for _, metric := range slices.Sorted(maps.Keys(margins)) {
-		if !slices.ContainsFunc(all, func(name string) bool { return name == metric || strings.HasPrefix(name, metric+"(") }) {
-			return plan.Usagef("-margin is for %s, but there are only %s", metric, strings.Join(all, ", "))
+	if *n.output.out != "" { // the printed form does not change
+		quiet := *a
+		quiet.stdout, quiet.rawOut = io.Discard, io.Discard
+		if err, status := quiet.judgePairs(n, pairs), rig.StatusError(0); err != nil && !errors.As(err, &status) {
+			return err
 		}
 	}
-	return nil
-}
-
-// names returns the names of the arms: those of -arms, or else those of the files.
-func (n *numbers) names(files [2]string) ([2]string, error) {
-	if *n.arms == "" {
-		return files, nil
+	if *n.asJSON {
+		err = a.json(r)
+	} else {
+		err = pairs.OneText(a.stdout)
 	}
-	base, fresh, ok := strings.Cut(*n.arms, ",")
-	base, fresh = strings.TrimSpace(base), strings.TrimSpace(fresh)
-	if !ok || base == "" || fresh == "" || base == fresh || strings.Contains(fresh, ",") {
-		return files, plan.Usagef("-arms %q: want two names, such as v11.0.4,v11.1.0-rc2", *n.arms)
+	if err != nil {
+		return err
 	}
-	return [2]string{base, fresh}, nil
+	return statusOrNil(r.ExitStatus())
 }
 
 // judgeGiven judges runs of another tool.
 func (a *app) judgeGiven(n *numbers, runs []record.Imported, sources []report.Source) error {
-	for _, f := range []string{"better", "name", "unit"} {
-		if slices.Contains(n.set(), f) {
-			return plan.Usagef("-%s applies to a CSV of pairs only: files of a tool name their metrics", f)
-		}
-	}
-	n.ofOne(false)
-	for _, g := range runs {
-		if g.ErrorMargin > 0 && (n.errors == 0 || g.ErrorMargin < n.errors) {
-			n.errors = g.ErrorMargin
-		}
-	}
-	paired, err := comparison.PairImported(runs, n.endpoint)
+	pairs, err := n.terms().PairRuns(runs, sources)
 	if err != nil {
-		return plan.UsageError{Err: err}
-	}
-	in := report.JudgeInput{Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings, Sources: sources}
-	if in.Names, err = n.names(paired.Names); err != nil {
 		return err
 	}
-	if len(in.Rows)+len(paired.Lacks) == 0 {
-		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
-			return plan.Usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
-		}
-		return plan.Usagef("there is nothing to judge: no file has a figure that a verdict can rest on (capacity, throughput, errors, p95, p99)")
-	}
-	return a.judgeRows(n, in, paired.Lacks...)
+	return a.judgePairs(n, pairs)
 }
 
-// judgeRows judges pairs and writes the result.
-func (a *app) judgeRows(n *numbers, in report.JudgeInput, lacking ...comparison.Lack) error {
-	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, n.endpoint, lacking...)
+// judgePairs judges pairs and writes the result.
+func (a *app) judgePairs(n *numbers, pairs *evidence.Pairs) error {
+	in, err := pairs.Judged(*n.databases)
 	if err != nil {
 		return err
-	}
-	if err := n.checkMargins(in); err != nil {
-		return err
-	}
-	if !*n.databases {
-		databases = nil
-	}
-	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
-	for _, j := range arms {
-		in.Verdicts = append(in.Verdicts, j.Verdict)
-	}
-	for _, j := range databases {
-		in.Databases = append(in.Databases, j.Verdict)
 	}
 	return a.writeJudged(n, in)
 }

@@ -10,10 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"plimsoll/judge/verdict"
 	"plimsoll/load/measure"
 	"plimsoll/plan"
-	"plimsoll/report"
 	"plimsoll/rig"
 	"plimsoll/run/capacity"
 	"plimsoll/run/record"
@@ -42,22 +40,6 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
-}
-
-func TestExitStatusOfVerdicts(t *testing.T) {
-	for k, want := range map[verdict.Kind]int{verdict.Better: 0, verdict.Same: 0, verdict.Worse: 3, verdict.Inconclusive: 4, verdict.Invalid: 5} {
-		if got := k.ExitStatus(); got != want {
-			t.Errorf("%s exits with %d, want %d", k, got, want)
-		}
-	}
-	for k, want := range map[verdict.Kind]int{verdict.Better: 6, verdict.Same: 6, verdict.Worse: 3, verdict.Inconclusive: 6, verdict.Invalid: 5} {
-		if got := comparedStatus(report.Document{AcknowledgedLost: 1}, []verdict.Verdict{{Kind: k}}); got != want {
-			t.Errorf("%s with lost messages exits with %d, want %d", k, got, want)
-		}
-	}
-	if got := comparedStatus(report.Document{}, []verdict.Verdict{{Kind: verdict.Same}}); got != rig.ExitOK {
-		t.Errorf("same without lost messages exits with %d", got)
-	}
 }
 
 // Plans name error classes that package plan cannot import: both lists must agree.

@@ -1,0 +1,161 @@
+package evidence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/imported"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+	"plimsoll/report"
+	"plimsoll/run/record"
+)
+
+// Pairs are given pairs of numbers together with the terms on which they are judged.
+type Pairs struct {
+	terms Terms
+	input report.JudgeInput // without verdicts
+	lacks []comparison.Lack
+	file  string // named by errors of a table of several columns
+	one   *verdict.Result
+}
+
+// ReadPairs reads a CSV of pairs: of one endpoint ([imported.ReadCSV]), or a table of several ([imported.ReadTable]),
+// by the columns of its header. name is the name of its file. A [plan.UsageError] is an error of the numbers or of the
+// terms.
+func (t Terms) ReadPairs(name string, data []byte) (*Pairs, error) {
+	if !imported.HasTableColumns(data) {
+		return t.readOne(name, data)
+	}
+	rows, err := imported.ReadTable(bytes.NewReader(data))
+	if err != nil {
+		return nil, csvError(name, err)
+	}
+	t.Several = slices.ContainsFunc(rows, func(r imported.PairRow) bool { return r.Metric != "" })
+	if t.Several {
+		why := "is of a CSV without the column metric, and " + name + " has it"
+		if err := t.refuse([]string{"better", "name"}, why); err != nil {
+			return nil, err
+		}
+	}
+	for i := range rows {
+		if rows[i].Metric == "" {
+			rows[i].Metric = t.Name
+		}
+		if rows[i].Unit == "" {
+			rows[i].Unit = t.Unit
+		}
+	}
+	p := &Pairs{terms: t, input: report.JudgeInput{Rows: rows}, file: name}
+	if p.input.Names, err = t.names([2]string{"base", "new"}); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// readOne reads and judges the pairs of one endpoint, without columns beside them.
+func (t Terms) readOne(name string, data []byte) (*Pairs, error) {
+	pairs, err := imported.ReadCSV(bytes.NewReader(data))
+	if err != nil {
+		return nil, csvError(name, err)
+	}
+	t.Several = false
+	e, err := t.endpoint("", "")
+	if err != nil {
+		return nil, err
+	}
+	names, err := t.names([2]string{"base", "new"})
+	if err != nil {
+		return nil, err
+	}
+	r := verdict.Judge(e, pairs, verdict.Options{BaseName: names[0], NewName: names[1]})
+	p := &Pairs{terms: t, input: report.JudgeInput{Names: names}, one: &r}
+	for _, pair := range pairs {
+		p.input.Rows = append(p.input.Rows, imported.PairRow{Metric: e.Name, Unit: e.Unit, Pair: pair})
+	}
+	return p, nil
+}
+
+func csvError(name string, err error) error {
+	if bad := (*imported.CSVError)(nil); errors.As(err, &bad) {
+		return plan.Usagef("%s: %w", name, err)
+	}
+	return fmt.Errorf("reading %s: %w", name, err)
+}
+
+// PairRuns pairs runs of another tool, or stored ones, which were read from sources. Its errors are usage errors.
+func (t Terms) PairRuns(runs []record.Imported, sources []report.Source) (*Pairs, error) {
+	why := "applies to a CSV of pairs only: files of a tool name their metrics"
+	if err := t.refuse([]string{"better", "name", "unit"}, why); err != nil {
+		return nil, err
+	}
+	t.Several = true
+	for _, g := range runs {
+		if g.ErrorMargin > 0 && (t.errors == 0 || g.ErrorMargin < t.errors) {
+			t.errors = g.ErrorMargin
+		}
+	}
+	paired, err := comparison.PairImported(runs, t.endpoint)
+	if err != nil {
+		return nil, plan.UsageError{Err: err}
+	}
+	in := report.JudgeInput{
+		Rows: paired.Rows, Asides: paired.Asides, Skipped: paired.Skipped, Warnings: paired.Warnings, Sources: sources,
+	}
+	if in.Names, err = t.names(paired.Names); err != nil {
+		return nil, err
+	}
+	if len(in.Rows)+len(paired.Lacks) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(in.Skipped)) {
+			return nil, plan.Usagef("there is nothing to judge: %s: %s", name, in.Skipped[name])
+		}
+		return nil, plan.Usagef("there is nothing to judge: no file has a figure that a verdict can rest on " +
+			"(capacity, throughput, errors, p95, p99)")
+	}
+	return &Pairs{terms: t, input: in, lacks: paired.Lacks}, nil
+}
+
+// One returns the result of the pairs of one endpoint without columns beside them; nil for all others.
+func (p *Pairs) One() *verdict.Result { return p.one }
+
+// OneText writes the result of [Pairs.One] for a terminal, with the blocks that would decide it if it is
+// inconclusive.
+func (p *Pairs) OneText(w io.Writer) error {
+	err := verdict.Text(w, *p.one)
+	if err == nil && p.one.Kind == verdict.Inconclusive {
+		err = report.BlocksText(w, *p.one)
+	}
+	return err
+}
+
+// Judged judges the pairs and returns the contents of the report of the judgment. With databasesToo, databases are
+// compared within each arm as well.
+func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
+	in := p.input
+	arms, databases, err := comparison.JudgeRows(in.Rows, in.Names, p.terms.endpoint, p.lacks...)
+	if err == nil {
+		err = p.terms.checkMargins(in)
+	}
+	if err != nil {
+		if usage := (plan.UsageError{}); p.file != "" && errors.As(err, &usage) {
+			err = plan.Usagef("%s: %w", p.file, err)
+		}
+		return report.JudgeInput{}, err
+	}
+	if !databasesToo {
+		databases = nil
+	}
+	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
+	for _, j := range arms {
+		in.Verdicts = append(in.Verdicts, j.Verdict)
+	}
+	for _, j := range databases {
+		in.Databases = append(in.Databases, j.Verdict)
+	}
+	return in, nil
+}
