@@ -74,7 +74,7 @@ func (c *Catalog) Sizing(ctx context.Context, z *record.Sizing, load func(id str
 	for _, r := range p.Setup {
 		d.Setup = append(d.Setup, record.Row{Name: r.Name, Value: r.Value})
 	}
-	d.Sizing = sizing.Size(steps, machine, p.Prices)
+	d.Result = sizing.Size(steps, machine, p.Prices)
 	l, err := limiterOfSteps(ctx, p, runs, d.Steps)
 	d.Limit(l, p.Prices)
 	return d, err

@@ -26,7 +26,7 @@ type SizingDocument struct {
 	Tool     string `json:"tool"`
 	Complete bool   `json:"complete"`
 	Why      string `json:"why,omitempty"` // it is not complete
-	sizing.Sizing
+	sizing.Result
 	// Search is the first search of the capacity, of a ladder without given steps.
 	Search *record.Capacity `json:"search,omitempty"`
 	// Drift lists the signals that moved in each step.

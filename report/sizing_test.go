@@ -37,7 +37,7 @@ prices:
 		row(500, 100, 46, 200, 2000, 1677, 140), row(750, 115, 1000, 3400, 4700, 9174, 160),
 	}
 	return SizingDocument{Format: SizingFormat, ID: "id", Name: p.Name, Tool: "v1", Complete: true, Plan: p, PlanText: p.String(),
-		Sizing: sizing.Size(steps, sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
+		Result: sizing.Size(steps, sizing.Machine{Name: "CX23", Cores: 2, Memory: 4 << 30}, p.Prices),
 		Setup:  []record.Row{{Name: "Stack", Value: "chat + PostgreSQL + nginx"}},
 		Drift: []StepDrift{{Users: 50, Signals: []drift.Drift{{Signal: "memory of app", State: drift.Rises, Sentence: "memory of app rises: +190 MiB over 24 hours"},
 			{Signal: "CPU of app", State: drift.Steady, Sentence: "CPU of app: no drift that matters"}}}}}
@@ -59,7 +59,7 @@ func TestSizingOfLittle(t *testing.T) {
 	steps[1].Valid, steps[1].Why = false, "lag: <b>late</b> | \"x\""
 	steps[2].Failures, steps[2].Classes, steps[2].Proxy = 1, map[string]uint64{"4xx": 8}, []string{"=cmd: post: status 403 challenge page of a proxy"}
 	steps[2].Memory, steps[2].CPU = nil, nil
-	d.Sizing = sizing.Size(steps, d.Machine, d.Plan.Prices)
+	d.Result = sizing.Size(steps, d.Machine, d.Plan.Prices)
 	d.Complete, d.Why = false, "interrupted by <script>"
 	d.Search = &record.Capacity{Kind: record.AtLeast, Users: 500, Why: "max_users"}
 	golden(t, "sizing-little.md", render(t, func(w io.Writer) error { return Markdown(w, d) }))
@@ -74,7 +74,7 @@ func TestSizingOfLittle(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	// Nothing at all.
-	for _, empty := range []SizingDocument{{}, {Sizing: sizing.Size(nil, sizing.Machine{}, nil)}} {
+	for _, empty := range []SizingDocument{{}, {Result: sizing.Size(nil, sizing.Machine{}, nil)}} {
 		if text := string(render(t, func(w io.Writer) error { return Markdown(w, empty) })); !strings.Contains(text, "No step carries a grade") {
 			t.Error(text)
 		}

@@ -225,7 +225,7 @@ func (a *person) cutOff(ctx context.Context, sock *api.Socket, err error) {
 //go:noinline
 func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error) {
 	defer boundary.Recover("handling an event", &err)
-	var ev api.Event
+	var ev api.SocketEvent
 	if ok, err := sock.Event(data, at, &ev); err != nil || !ok {
 		return err
 	}
@@ -260,7 +260,7 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 // hear adds a post of an event to the directory.
 //
 //go:noinline
-func (a *person) hear(sock *api.Socket, ev *api.Event) {
+func (a *person) hear(sock *api.Socket, ev *api.SocketEvent) {
 	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.At, a.u.Recorder(), a.delivery)
 	if ev.WantsAck {
 		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")

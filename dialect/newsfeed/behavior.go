@@ -31,7 +31,7 @@ type Feed struct {
 	unread error   // why the last request failed
 	reg    *measure.Registry
 	names  *table
-	told   map[OpError]bool
+	told   map[opError]bool
 }
 
 // Provision implements workload.Behavior. Users make their own objects: it only checks that a news feed answers, by
@@ -92,23 +92,23 @@ func (b *Feed) table(env *workload.Env) *table {
 const mostTold = 20
 
 // note returns a function that prints the first failure of each kind.
-func (b *Feed) note(env *workload.Env) func(*OpError) {
+func (b *Feed) note(env *workload.Env) func(*opError) {
 	own := *env
 	log := env.Log
 	if log == nil && own.Panicked == nil {
 		return nil
 	}
-	return func(e *OpError) {
+	return func(e *opError) {
 		own.Panic(e)
 		if log == nil {
 			return
 		}
-		kind := OpError{Op: e.Op, Class: e.Class, Status: e.Status, Said: e.Said}
+		kind := opError{Op: e.Op, Class: e.Class, Status: e.Status, Said: e.Said}
 		b.mu.Lock()
 		seen := b.told[kind] || len(b.told) >= mostTold
 		if !seen {
 			if b.told == nil {
-				b.told = map[OpError]bool{}
+				b.told = map[opError]bool{}
 			}
 			b.told[kind] = true
 		}

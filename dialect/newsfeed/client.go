@@ -55,8 +55,8 @@ type recorder interface {
 	Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration
 }
 
-// An OpError is a call that did not have its effect.
-type OpError struct {
+// An opError is a call that did not have its effect.
+type opError struct {
 	Op     string
 	Class  measure.Class
 	Status int    // of the answer; 0 if there was none
@@ -65,7 +65,7 @@ type OpError struct {
 }
 
 // Error names the op and the known cause.
-func (e *OpError) Error() string {
+func (e *opError) Error() string {
 	text := e.Op + ": "
 	if e.Status != 0 {
 		text += fmt.Sprintf("status %d ", e.Status)
@@ -80,21 +80,21 @@ func (e *OpError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *OpError) Unwrap() error { return e.Err }
+func (e *opError) Unwrap() error { return e.Err }
 
 // A client is one user's side of the interface. Each method makes one request and records one op; its error is an
-// [*OpError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use.
+// [*opError], or the context's if the run ended (then nothing is recorded). It is not safe for concurrent use.
 type client struct {
 	http  *wire.Client
 	set   settings
 	rec   recorder
 	table *table
-	note  func(*OpError)    // called with every failed op; may be nil
+	note  func(*opError)    // called with every failed op; may be nil
 	reg   *measure.Registry // counts the statuses of failed ops; nil for calls that are not load
 	body  []byte
 }
 
-func newClient(env *workload.Env, set settings, rec recorder, t *table, note func(*OpError)) (*client, error) {
+func newClient(env *workload.Env, set settings, rec recorder, t *table, note func(*opError)) (*client, error) {
 	h, err := wire.NewClient(wire.Config{URL: env.URL, Timeout: env.Timeout, Clock: env.Clock, UserAgent: "plimsoll", Dial: env.Dial})
 	if err != nil {
 		return nil, err
@@ -118,15 +118,15 @@ func (c *client) call(ctx context.Context, o op, req *wire.Request, read func([]
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return context.Cause(ctx)
 	}
-	var e *OpError
+	var e *opError
 	switch {
 	case err != nil:
-		e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+		e = &opError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 	case resp.Status != 200:
-		e = &OpError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status, Said: said(resp.Body)}
+		e = &opError{Op: opNames[o], Class: workload.ClassOfStatus(resp.Status), Status: resp.Status, Said: said(resp.Body)}
 	default:
 		if err := c.decode(resp.Body, read); err != nil {
-			e = &OpError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
+			e = &opError{Op: opNames[o], Class: workload.ClassOf(err), Status: resp.Status, Err: err}
 		}
 	}
 	class := measure.OK

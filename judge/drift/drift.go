@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
 )
 
 // A Signal is something of a phase of a run that should stay where it is: values at equal distances in time.
@@ -225,13 +226,13 @@ func (s Signal) parts(up bool) []PartDrift {
 
 func (s Signal) partsText(parts []PartDrift) string {
 	if len(parts) == 0 {
-		return fmt.Sprintf("; none of its %s does so by itself: their mixture may have changed", count(len(s.Parts), "part"))
+		return fmt.Sprintf("; none of its %s does so by itself: their mixture may have changed", verdict.Count(len(s.Parts), "part"))
 	}
 	names := make([]string, 0, partsShown)
 	for _, x := range parts[:min(len(parts), partsShown)] {
 		names = append(names, fmt.Sprintf("%s (%s to %s)", x.Name, s.amount(x.First, false), s.amount(x.Last, false)))
 	}
-	text := fmt.Sprintf("; of its %s %d %s so too: %s", count(len(s.Parts), "part"), len(parts), do(len(parts)), strings.Join(names, ", "))
+	text := fmt.Sprintf("; of its %s %d %s so too: %s", verdict.Count(len(s.Parts), "part"), len(parts), do(len(parts)), strings.Join(names, ", "))
 	if more := len(parts) - partsShown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -272,13 +273,6 @@ func spanText(d time.Duration) string {
 		return fmt.Sprintf("%.1f minutes", d.Minutes())
 	}
 	return fmt.Sprintf("%.0f seconds", d.Seconds())
-}
-
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func do(n int) string {

@@ -379,12 +379,12 @@ func TestSizingLimit(t *testing.T) {
 		{sizing.CPUBound, "S. By the evidence of its steps: limited by db-pool app: full."},
 		{sizing.ProxyBound, "S."}, {sizing.FailuresBound, "S."},
 	} {
-		s := sizing.Sizing{Bottleneck: sizing.Bottleneck{Name: tt.name, Sentence: "S."}}
+		s := sizing.Result{Bottleneck: sizing.Bottleneck{Name: tt.name, Sentence: "S."}}
 		if s.Limit(l, nil); s.Bottleneck.Sentence != tt.want || s.Limiter != l {
 			t.Errorf("%s: %q, want %q", tt.name, s.Bottleneck.Sentence, tt.want)
 		}
 	}
-	s := sizing.Sizing{Bottleneck: sizing.Bottleneck{Name: sizing.UnknownBound, Sentence: "S."}}
+	s := sizing.Result{Bottleneck: sizing.Bottleneck{Name: sizing.UnknownBound, Sentence: "S."}}
 	if s.Limit(&limiter.Limiter{Kind: limiter.LimitUnknown, Sentence: "UNKNOWN"}, nil); s.Bottleneck.Sentence != "S." {
 		t.Errorf("an unknown limiter became %q", s.Bottleneck.Sentence)
 	}

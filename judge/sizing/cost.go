@@ -33,7 +33,7 @@ type OfferCost struct {
 }
 
 // costs extrapolates the comfortable users of the measured machine to the other offers.
-func (s Sizing) costs(offers []plan.Offer) []OfferCost {
+func (s Result) costs(offers []plan.Offer) []OfferCost {
 	i := slices.IndexFunc(offers, func(o plan.Offer) bool { return o.Name == s.Machine.Name })
 	if i < 0 {
 		return nil
@@ -70,7 +70,7 @@ func (s Sizing) costs(offers []plan.Offer) []OfferCost {
 }
 
 // extrapolate estimates the comfortable users of an offer that was not measured; 0 if there is no basis.
-func (s Sizing) extrapolate(base, o plan.Offer, need float64) (float64, string) {
+func (s Result) extrapolate(base, o plan.Offer, need float64) (float64, string) {
 	n := float64(s.Comfortable.Users)
 	switch {
 	case n == 0:

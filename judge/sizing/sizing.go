@@ -169,8 +169,8 @@ const (
 	leastConcurrent = 0.05
 )
 
-// A Sizing is the result of a ladder of load steps.
-type Sizing struct {
+// A Result is the sizing of a machine by a ladder of load steps.
+type Result struct {
 	Machine Machine `json:"machine"`
 	Steps   []Step  `json:"steps"`
 	// Comfortable is graded Good or better, Maximum anything but Poor.
@@ -184,8 +184,8 @@ type Sizing struct {
 
 // Size grades the steps, which ascend, and draws the conclusions. offers may be empty; one of them is the machine, by
 // its name, or there are no costs.
-func Size(steps []Step, m Machine, offers []plan.Offer) Sizing {
-	s := Sizing{Machine: m, Steps: slices.Clone(steps)}
+func Size(steps []Step, m Machine, offers []plan.Offer) Result {
+	s := Result{Machine: m, Steps: slices.Clone(steps)}
 	for i := range s.Steps {
 		s.Steps[i].Grade, s.Steps[i].Rule = s.Steps[i].grade()
 	}
@@ -199,7 +199,7 @@ func Size(steps []Step, m Machine, offers []plan.Offer) Sizing {
 // Limit adds the limiter that the series of the steps show; nil adds nothing. It becomes the bottleneck where the
 // figures of the steps alone show none, and where they show only that the CPU is used up it adds whose and why. A
 // proxy's refusal and failures stay: they are why the step was no better.
-func (s *Sizing) Limit(l *limiter.Limiter, offers []plan.Offer) {
+func (s *Result) Limit(l *limiter.Limiter, offers []plan.Offer) {
 	s.Limiter = l
 	if l == nil || l.Kind == limiter.LimitNone || l.Kind == limiter.LimitUnknown {
 		return
@@ -217,11 +217,11 @@ func (s *Sizing) Limit(l *limiter.Limiter, offers []plan.Offer) {
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 
 // Graded reports whether any step carries a grade.
-func (s Sizing) Graded() bool {
+func (s Result) Graded() bool {
 	return slices.ContainsFunc(s.Steps, func(s Step) bool { return s.Grade != "" })
 }
 
-func (s Sizing) level(least Grade) Level {
+func (s Result) level(least Grade) Level {
 	var l Level
 	for _, st := range s.Steps {
 		if st.Grade == "" {

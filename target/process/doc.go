@@ -3,7 +3,7 @@
 //
 // # Deploying
 //
-// [Driver.Deploy] starts a database when the Spec names an engine, creates a database in it, starts the
+// [Launcher.Deploy] starts a database when the Spec names an engine, creates a database in it, starts the
 // program once so that it prepares its schema, calls [Config].Provision, stops the program, takes a
 // snapshot of the database, and starts everything as each run finds it. Reset stops the program, restores
 // the snapshot, which restarts the database, and starts the program. A target without a database is

@@ -66,11 +66,11 @@ type Config struct {
 	Placed
 }
 
-// A Driver deploys programs. It implements [target.Driver].
-type Driver struct{ conf Config }
+// A Launcher deploys programs. It implements [target.Driver].
+type Launcher struct{ conf Config }
 
-// New returns a driver.
-func New(conf Config) *Driver {
+// New returns a launcher.
+func New(conf Config) *Launcher {
 	if conf.Name == "" {
 		conf.Name = plan.Process
 	}
@@ -88,7 +88,7 @@ func New(conf Config) *Driver {
 			return Command{Path: spec.Binary, Args: spec.Args}, nil
 		}
 	}
-	return &Driver{conf}
+	return &Launcher{conf}
 }
 
 // A deployment implements target.Deployment.
@@ -111,7 +111,7 @@ type deployment struct {
 }
 
 // Deploy implements [target.Driver]; the package comment lists its steps.
-func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
+func (d *Launcher) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
 	spec.Driver = d.conf.Name
 	if spec.Instances == 0 {
 		spec.Instances = 1

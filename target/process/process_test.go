@@ -107,7 +107,7 @@ func serve() {
 	}
 }
 
-func driver(conf process.Config) *process.Driver {
+func driver(conf process.Config) *process.Launcher {
 	conf.Databases = map[string]target.StartDatabase{
 		"postgresql": func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
 			return postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus})

@@ -33,8 +33,8 @@ const (
 	EventEphemeral // a message that is stored nowhere
 )
 
-// An Event is one event.
-type Event struct {
+// A SocketEvent is one event that a socket brought.
+type SocketEvent struct {
 	Kind EventKind
 	At   time.Time // when its last byte arrived
 	// Late is how long it lay in the kernel until it was read; negative without a time stamp of the kernel.
@@ -183,13 +183,13 @@ func (s *Socket) Message(ctx context.Context) (data []byte, at time.Time, err er
 
 // Next returns the next event. Replies to requests are passed to their callers on the way. A message that is not an
 // event, or an event without a number, is an error in phase ws, as is a lost connection; errors are final.
-func (s *Socket) Next(ctx context.Context) (Event, error) {
+func (s *Socket) Next(ctx context.Context) (SocketEvent, error) {
 	for {
 		_, data, at, err := s.ws.Read(ctx)
 		if err != nil {
-			return Event{}, err
+			return SocketEvent{}, err
 		}
-		var ev Event
+		var ev SocketEvent
 		if ok, err := s.Event(data, at, &ev); ok || err != nil {
 			return ev, err
 		}
@@ -197,7 +197,7 @@ func (s *Socket) Next(ctx context.Context) (Event, error) {
 }
 
 // Event makes an event of the message that was read last; ok is false if it is a reply.
-func (s *Socket) Event(data []byte, at time.Time, ev *Event) (ok bool, err error) {
+func (s *Socket) Event(data []byte, at time.Time, ev *SocketEvent) (ok bool, err error) {
 	seq, err := s.read(data, at, ev)
 	if err != nil {
 		return false, &wire.Error{Phase: wire.PhaseWS, Err: fmt.Errorf("bad event: %w", err)}
@@ -219,7 +219,7 @@ func (s *Socket) Event(data []byte, at time.Time, ev *Event) (ok bool, err error
 }
 
 // read scans one message, which arrived at that moment. A reply gives seq -1.
-func (s *Socket) read(data []byte, at time.Time, ev *Event) (seq int64, err error) {
+func (s *Socket) read(data []byte, at time.Time, ev *SocketEvent) (seq int64, err error) {
 	var name, post, status, replyTo []byte
 	var inner []byte
 	seq = -1

@@ -203,7 +203,7 @@ func TestTyping(t *testing.T) {
 func TestAReplyIsDoneWhenItArrived(t *testing.T) {
 	s := &Socket{ws: new(wire.WS), waiting: 3, replies: make(chan reply, 1)}
 	at := time.Now().Add(-20 * time.Millisecond)
-	if ok, err := s.Event([]byte(`{"status":"OK","seq_reply":3}`), at, new(Event)); ok || err != nil {
+	if ok, err := s.Event([]byte(`{"status":"OK","seq_reply":3}`), at, new(SocketEvent)); ok || err != nil {
 		t.Fatalf("the reply is an event, or wrong: %v, %v", ok, err)
 	}
 	if r := <-s.replies; !r.ok || !r.at.Equal(at) {

@@ -67,8 +67,8 @@ func wanted() []variable {
 	return all
 }
 
-// A Probe samples one server. It is a probe.Probe.
-type Probe struct {
+// A StatusProbe samples one server. It is a probe.Probe.
+type StatusProbe struct {
 	db    *sql.DB
 	name  string
 	base  []series.Label
@@ -93,7 +93,7 @@ type status struct {
 // New makes the probe of a server: USER:PASSWORD@tcp(HOST:PORT)/DATABASE, with or without mysql:// before it. It
 // connects at the first sample, and again after an error. labels are added to every series; the value of
 // "instance" also to the name.
-func New(dsn string, labels ...series.Label) (*Probe, error) {
+func New(dsn string, labels ...series.Label) (*StatusProbe, error) {
 	conf, err := mysqldriver.ParseDSN(strings.TrimPrefix(dsn, "mysql://"))
 	if dsn == "" || err != nil {
 		return nil, errors.New("the DSN of MySQL cannot be parsed; want USER:PASSWORD@tcp(HOST:PORT)/DATABASE")
@@ -104,7 +104,7 @@ func New(dsn string, labels ...series.Label) (*Probe, error) {
 	if conn, err = mysqldriver.NewConnector(conf); err != nil {
 		return nil, errors.New("the DSN of MySQL has unsupported parameters; check them")
 	}
-	p := &Probe{db: sql.OpenDB(conn), name: "mysql", base: labels, known: map[string]*status{}}
+	p := &StatusProbe{db: sql.OpenDB(conn), name: "mysql", base: labels, known: map[string]*status{}}
 	p.db.SetMaxOpenConns(1)
 	for _, l := range labels {
 		if l.Name == "instance" {
@@ -133,10 +133,10 @@ type silent struct{}
 func (silent) Print(...any) {}
 
 // Name returns "mysql" and the instance.
-func (p *Probe) Name() string { return p.name }
+func (p *StatusProbe) Name() string { return p.name }
 
 // Close closes the connection.
-func (p *Probe) Close() error {
+func (p *StatusProbe) Close() error {
 	if err := p.db.Close(); err != nil {
 		return plain(err)
 	}
@@ -144,7 +144,7 @@ func (p *Probe) Close() error {
 }
 
 // Sample queries the server once, and its settings too when it has to connect. After an error nothing is returned.
-func (p *Probe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
+func (p *StatusProbe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 	p.out = p.out[:0]
 	if !p.connected {
 		if err := p.settings(ctx); err != nil {
@@ -186,11 +186,11 @@ func plain(err error) error {
 }
 
 // settings reads the values that do not change while a server runs.
-func (p *Probe) settings(ctx context.Context) error {
+func (p *StatusProbe) settings(ctx context.Context) error {
 	return p.db.QueryRowContext(ctx, "SELECT @@global.max_connections, @@global.innodb_buffer_pool_size").Scan(&p.maxConns, &p.pool)
 }
 
-func (p *Probe) read(ctx context.Context) error {
+func (p *StatusProbe) read(ctx context.Context) error {
 	for _, s := range p.known {
 		s.seen = false
 	}
@@ -234,7 +234,7 @@ func (p *Probe) read(ctx context.Context) error {
 	return nil
 }
 
-func (p *Probe) add(name string, ls []series.Label, v float64) {
+func (p *StatusProbe) add(name string, ls []series.Label, v float64) {
 	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
 }
 

@@ -15,7 +15,7 @@ import (
 	"plimsoll/watch/series"
 )
 
-var _ probe.Probe = (*mysql.Probe)(nil)
+var _ probe.Probe = (*mysql.StatusProbe)(nil)
 
 var role = []series.Label{{Name: "role", Value: "db"}, {Name: "instance", Value: "db-0"}}
 
@@ -64,7 +64,7 @@ func exec(t testing.TB, ctx context.Context, c *sql.Conn, statements ...string) 
 }
 
 // sample returns the series by their keys, without the labels that all have.
-func sample(t testing.TB, ctx context.Context, p *mysql.Probe) map[string]float64 {
+func sample(t testing.TB, ctx context.Context, p *mysql.StatusProbe) map[string]float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

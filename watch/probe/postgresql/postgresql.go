@@ -22,8 +22,8 @@ const (
 	oldest        = 130000                 // server_version_num
 )
 
-// A Probe samples one server. It is a probe.Probe.
-type Probe struct {
+// A StatProbe samples one server. It is a probe.Probe.
+type StatProbe struct {
 	conf *pgx.ConnConfig
 	name string
 
@@ -61,13 +61,13 @@ type row struct {
 // New makes the probe of a server: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the keywords of libpq. It connects
 // at the first sample, and again after an error. labels are added to every series; the value of "instance" also to
 // the name.
-func New(dsn string, labels ...series.Label) (*Probe, error) {
+func New(dsn string, labels ...series.Label) (*StatProbe, error) {
 	conf, err := pgx.ParseConfig(dsn)
 	if dsn == "" || err != nil {
 		return nil, errors.New("the DSN of PostgreSQL cannot be parsed; want postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	}
 	conf.RuntimeParams["application_name"] = "plimsoll"
-	p := &Probe{conf: conf, name: "postgresql", base: labels, states: map[string]*count{}, waits: map[string]*count{}, queries: map[int64][]series.Label{}}
+	p := &StatProbe{conf: conf, name: "postgresql", base: labels, states: map[string]*count{}, waits: map[string]*count{}, queries: map[int64][]series.Label{}}
 	for _, l := range labels {
 		if l.Name == "instance" {
 			p.name += " " + l.Value
@@ -83,7 +83,7 @@ func New(dsn string, labels ...series.Label) (*Probe, error) {
 	return p, nil
 }
 
-func (p *Probe) wait(class string) *count {
+func (p *StatProbe) wait(class string) *count {
 	c := p.waits[class]
 	if c == nil {
 		c = &count{name: "plimsoll_pg_active_sessions", labels: p.with("wait_event_type", class)}
@@ -93,15 +93,15 @@ func (p *Probe) wait(class string) *count {
 }
 
 // with returns the labels of every series and one more.
-func (p *Probe) with(name, value string) []series.Label {
+func (p *StatProbe) with(name, value string) []series.Label {
 	return append(append(make([]series.Label, 0, len(p.base)+1), p.base...), series.Label{Name: name, Value: value})
 }
 
 // Name returns "postgresql" and the instance.
-func (p *Probe) Name() string { return p.name }
+func (p *StatProbe) Name() string { return p.name }
 
 // Close closes the connection.
-func (p *Probe) Close() error {
+func (p *StatProbe) Close() error {
 	if p.conn == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (p *Probe) Close() error {
 
 // Sample queries the server; it takes one round trip, and some more when it has to connect. After an error nothing
 // is returned.
-func (p *Probe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
+func (p *StatProbe) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 	p.out = p.out[:0]
 	if p.conn == nil {
 		if err := p.connect(ctx); err != nil {
@@ -157,7 +157,7 @@ func plain(err error) error {
 }
 
 // connect connects and detects the features of this server.
-func (p *Probe) connect(ctx context.Context) (err error) {
+func (p *StatProbe) connect(ctx context.Context) (err error) {
 	if p.conn, err = pgx.ConnectConfig(ctx, p.conf); err != nil {
 		p.conn = nil
 		return err
@@ -199,7 +199,7 @@ func (p *Probe) connect(ctx context.Context) (err error) {
 }
 
 // offered returns the one-row queries of a version.
-func (p *Probe) offered(version int) []row {
+func (p *StatProbe) offered(version int) []row {
 	query := func(view, prefix, suffix string, ls []series.Label, where string, columns ...string) row {
 		r := row{labels: ls}
 		var exprs []string
@@ -246,7 +246,7 @@ const activity = `SELECT coalesce(state, 'disabled'), CASE WHEN coalesce(state, 
 	count(*)::float8, coalesce(extract(epoch FROM max(clock_timestamp() - xact_start)), 0)::float8
 	FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() GROUP BY 1, 2`
 
-func (p *Probe) read(ctx context.Context) error {
+func (p *StatProbe) read(ctx context.Context) error {
 	var batch pgx.Batch
 	batch.Queue(activity)
 	for _, r := range p.rows {
@@ -264,7 +264,7 @@ func (p *Probe) read(ctx context.Context) error {
 	return errors.Join(err, res.Close())
 }
 
-func (p *Probe) results(res pgx.BatchResults, withStatements bool) error {
+func (p *StatProbe) results(res pgx.BatchResults, withStatements bool) error {
 	if err := p.sessions(res); err != nil {
 		return err
 	}
@@ -304,12 +304,12 @@ func (p *Probe) results(res pgx.BatchResults, withStatements bool) error {
 	return rows.Err()
 }
 
-func (p *Probe) add(name string, ls []series.Label, v float64) {
+func (p *StatProbe) add(name string, ls []series.Label, v float64) {
 	p.out = append(p.out, series.Sample{Name: name, Labels: ls, Value: v})
 }
 
 // one reads a query's only row.
-func (p *Probe) one(res pgx.BatchResults, metrics []string, ls []series.Label) error {
+func (p *StatProbe) one(res pgx.BatchResults, metrics []string, ls []series.Label) error {
 	for len(p.scan) < len(metrics) {
 		p.values = append(p.values, pgtype.Float8{})
 		p.scan = make([]any, len(p.values))
@@ -329,7 +329,7 @@ func (p *Probe) one(res pgx.BatchResults, metrics []string, ls []series.Label) e
 }
 
 // sessions reads the connected sessions and their wait events.
-func (p *Probe) sessions(res pgx.BatchResults) error {
+func (p *StatProbe) sessions(res pgx.BatchResults) error {
 	rows, err := res.Query()
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"plimsoll/watch/series"
 )
 
-var _ probe.Probe = (*postgresql.Probe)(nil)
+var _ probe.Probe = (*postgresql.StatProbe)(nil)
 
 var role = []series.Label{{Name: "role", Value: "db"}, {Name: "instance", Value: "db-0"}}
 
@@ -57,7 +57,7 @@ func exec(t testing.TB, ctx context.Context, c *pgx.Conn, statements ...string) 
 }
 
 // sample returns the series by their keys, without the labels that all have.
-func sample(t testing.TB, ctx context.Context, p *postgresql.Probe) map[string]float64 {
+func sample(t testing.TB, ctx context.Context, p *postgresql.StatProbe) map[string]float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
