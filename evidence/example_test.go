@@ -17,9 +17,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(p.Name, p.Bounded.Users, p.Workload.Pace)
+	fmt.Println(p.Name, p.Workload.Behavior, p.Workload.Pace)
 	// Output:
-	// chat 10 0.5
+	// chat poster 0.5
 }
 
 // Numbers of another tool are judged on terms: here capacities, of which 5 % less would not matter.
