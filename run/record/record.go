@@ -131,7 +131,7 @@ type Forecast struct {
 	Ramp  time.Duration `json:"ramp"`
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
-	// Reach is how many users a ramp without a prediction has when the time is over; 0 in old records.
+	// Reach is how many users a ramp that nothing stops has when the time is over; 0 in old records.
 	Reach float64 `json:"reach,omitempty"`
 	// CPU is how many users the CPU utilization of the ramp predicted as the limit; 0 without a prediction.
 	CPU float64 `json:"cpu,omitempty"`
