@@ -248,6 +248,33 @@ func TestLatencyWithoutTheStop(t *testing.T) {
 	})
 }
 
+// A user who is woken in a stop for no reason does not begin, even if its time has come.
+func TestRingInAStopBeginsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.NewStopped(time.Now())
+		f := &fake{service: time.Millisecond}
+		l, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 1}, Mix: []Part{{Behavior: f, Share: 1}}, Clock: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.SetUsers(1, 0); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		l.users[0].alarm.ring()
+		synctest.Wait()
+		if n := f.logins.Load(); n != 0 {
+			t.Errorf("%d logins in a stop", n)
+		}
+		c.Start()
+		synctest.Wait()
+		if n := f.logins.Load(); n != 1 {
+			t.Errorf("%d logins with the start, want 1", n)
+		}
+		l.Stop(time.Second)
+	})
+}
+
 // An engine whose clock stands still ends at once: users who wait for the clock are woken to go.
 func TestEngineStopsInAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
