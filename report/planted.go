@@ -34,7 +34,7 @@ func Planted(d Document, fault string) string {
 		parts = []string{"nothing was judged"}
 	}
 	if s := d.State; s.Judged < s.Planned {
-		parts = append(parts, fmt.Sprintf("%d of %s judged", s.Judged, count(s.Planned, "block", "blocks")))
+		parts = append(parts, fmt.Sprintf("%d of %s whole", s.Judged, count(s.Planned, "block", "blocks")))
 	}
 	var head string
 	switch {

@@ -31,8 +31,8 @@ func TestPlanted(t *testing.T) {
 		{"on one", "cpu:25%", []NamedVerdict{worse, open}, 6,
 			"not found on every database: the planted slowdown cpu:25%: PostgreSQL worse, cost(app) +25.0 % [+23.0, +27.0], " +
 				"p95(post) +41.0 % [+39.0, +43.0]; MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]"},
-		{"too few blocks", "cpu:25%", nil, 0, "not found on every database: the planted slowdown cpu:25%: nothing was judged; 0 of 6 blocks judged"},
-		{"nothing planted", "", []NamedVerdict{open}, 5, "no difference found, and none planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; 5 of 6 blocks judged"},
+		{"too few blocks", "cpu:25%", nil, 0, "not found on every database: the planted slowdown cpu:25%: nothing was judged; 0 of 6 blocks whole"},
+		{"nothing planted", "", []NamedVerdict{open}, 5, "no difference found, and none planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; 5 of 6 blocks whole"},
 		{"without a verdict", "", []NamedVerdict{open, of("PostgreSQL", verdict.Invalid)}, 6,
 			"no verdict on every database, and nothing planted: MariaDB inconclusive, cost(app) +1.0 % [-1.0, +3.0]; PostgreSQL invalid"},
 		{"nothing judged", "", nil, 6, "no verdict on every database, and nothing planted: nothing was judged"},
