@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"plimsoll/internal/files"
 	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
 	"plimsoll/report"
@@ -248,24 +247,7 @@ func has(done []outcome, c comparison) bool {
 const outcomesFile = "outcomes.jsonl"
 
 func load(dir string) ([]outcome, error) {
-	data, err := os.ReadFile(filepath.Join(dir, outcomesFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []outcome
-	in := bufio.NewScanner(bytes.NewReader(data))
-	in.Buffer(nil, 1<<20)
-	for line := 1; in.Scan(); line++ {
-		var o outcome
-		if err := json.Unmarshal(in.Bytes(), &o); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w; mend the line, or remove it to make that comparison again", outcomesFile, line, err)
-		}
-		out = append(out, o)
-	}
-	return out, in.Err()
+	return files.ReadJSONLines[outcome](filepath.Join(dir, outcomesFile))
 }
 
 // keep appends the outcome of a comparison to the outcomes in docs, and leaves its end screen in the store.

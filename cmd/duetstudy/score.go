@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/files"
 	"plimsoll/judge/stats"
 	"plimsoll/report"
 )
@@ -97,26 +95,8 @@ func keep(docs string, t trial) error {
 
 // load reads the comparisons of the present plan; none where there is no file.
 func load(docs string) ([]trial, error) {
-	data, err := os.ReadFile(pairsFile(docs))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []trial
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 1<<20)
-	for n := 1; lines.Scan(); n++ {
-		var t trial
-		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", pairsFile(docs), n, err)
-		}
-		if t.Plan == planDigest() {
-			out = append(out, t)
-		}
-	}
-	return out, lines.Err()
+	all, err := files.ReadJSONLines[trial](pairsFile(docs))
+	return slices.DeleteFunc(all, func(t trial) bool { return t.Plan != planDigest() }), err
 }
 
 // A scatter is the logarithms of new/base of a mode, a kind of host and an endpoint.
