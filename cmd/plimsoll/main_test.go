@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"plimsoll": main})
+	testscript.Main(m, map[string]func(){"plimsoll": main, fickle: fickleMain})
 }
 
 // The command line is tested as its users see it: output, exit status and silence.
