@@ -7,5 +7,5 @@
 // power failure: the content is on disk before the name leads to it, and the directory after that. internal/arch
 // allows renaming in this package only.
 //
-// The package knows no format. Its functions are safe for concurrent use.
+// The package knows no format but lines of JSON ([ReadJSONLines]). Its functions are safe for concurrent use.
 package files
