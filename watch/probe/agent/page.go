@@ -166,6 +166,9 @@ func (r *parser) sample(p textparse.Parser) (s series.Sample, err error) {
 		}
 		s.Labels = append(s.Labels, series.Label{Name: strings.Clone(l.Name), Value: strings.Clone(l.Value)})
 	})
+	if s.Name == "" && err == nil {
+		err = errors.New("it has no metric name")
+	}
 	s.Labels = append(s.Labels, r.add...)
 	slices.SortFunc(s.Labels, func(a, b series.Label) int { return cmp.Compare(a.Name, b.Name) })
 	return s, err
