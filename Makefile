@@ -8,7 +8,7 @@ LINT           := $(TOOLS)/golangci-lint-$(GOLANGCI)
 FUZZTIME       ?=
 FUZZTOTAL      ?= 1200
 BENCHTIME      ?= 1s
-TESTFLAGS      ?= -timeout=20m
+TESTFLAGS      ?= -timeout=40m
 # The slowdown that the demo plants in the arm "new"; FAULT=none compares a build with itself.
 FAULT          ?= cpu:25%
 DEMOFLAGS      ?=

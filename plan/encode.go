@@ -44,7 +44,7 @@ func (e *encoder) line(depth int, key, value string) {
 // object writes the keys of a struct; those that are empty and have no default are left out.
 func (e *encoder) object(depth int, v reflect.Value) {
 	for _, f := range fields(v) {
-		if c, ok := v.Interface().(Compare); ok && f.kind == "blocks" && c.Auto() {
+		if c, ok := reflect.TypeAssert[Compare](v); ok && f.kind == "blocks" && c.Auto() {
 			e.line(depth, f.key, autoBlocks)
 			continue
 		}

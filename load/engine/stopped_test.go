@@ -24,11 +24,10 @@ type frozen struct {
 	refuses int           // logins, at first
 	think   time.Duration // on average
 
-	mu        sync.Mutex
-	at        map[int][]time.Duration
-	inStops   atomic.Int64 // actions that began while the clock stood still
-	refused   int
-	responses []time.Duration
+	mu      sync.Mutex
+	at      map[int][]time.Duration
+	inStops atomic.Int64 // actions that began while the clock stood still
+	refused int
 }
 
 type frozenActor struct {

@@ -1,7 +1,6 @@
 package duet
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -151,7 +150,7 @@ func TestOrderBeatsSequence(t *testing.T) {
 		}
 		return turns
 	})
-	t.Log(fmt.Sprintf("mean squares: sequence %.4g, duet %.4g", sequence, duet))
+	t.Logf("mean squares: sequence %.4g, duet %.4g", sequence, duet)
 	// A sequence has 2/3 of slicesEach in steps of the walk squared. In a duet, the difference is a sum over pairs of
 	// rounds, of which each has a variance of a few steps, divided by the square of slicesEach.
 	if want := 2.0 / 3 * slicesEach; sequence < want/1.3 || sequence > want*1.3 {
