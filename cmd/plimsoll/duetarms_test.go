@@ -78,8 +78,8 @@ func serveFickle(listen string, served int64, then string) error {
 	return <-done
 }
 
-// ficklePlan compares refnull with a fickle server, in turns. The users of one that hangs from its 31st post on, a second
-// after the beginning, wait for it longer than until the end.
+// ficklePlan compares refnull with a fickle server, in turns. The users of one that hangs from its fifth post on wait for
+// it longer than until the end.
 const ficklePlan = `
 name: fickle
 seed: 7
@@ -101,9 +101,9 @@ func TestAnArmOfADuetFailsAlone(t *testing.T) {
 		name, args string
 		want       []string // in the findings
 	}{
-		{"hangs", "-posts=30, -then=hang", []string{"not one operation ended in the measured phase"}},
-		{"dies", "-posts=80, -then=die", []string{"app app-0: fickle ended: signal: killed"}},
-		{"refuses", "-posts=30, -then=refuse", []string{"status 503", "the users of behavior poster succeeded in nothing"}},
+		{"hangs", "-posts=4, -then=hang", []string{"not one operation ended in the measured phase"}},
+		{"dies", "-posts=20, -then=die", []string{"app app-0: fickle ended: signal: killed"}},
+		{"refuses", "-posts=4, -then=refuse", []string{"status 503", "the users of behavior poster succeeded in nothing"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
