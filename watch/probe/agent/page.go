@@ -166,8 +166,14 @@ func (r *parser) sample(p textparse.Parser) (s series.Sample, err error) {
 		}
 		s.Labels = append(s.Labels, series.Label{Name: strings.Clone(l.Name), Value: strings.Clone(l.Value)})
 	})
-	if s.Name == "" && err == nil {
-		err = errors.New("it has no metric name")
+	// A quoted name may be of any characters. Pages are written without quotes.
+	for _, l := range s.Labels {
+		if !model.LegacyValidation.IsValidLabelName(l.Name) && err == nil {
+			err = fmt.Errorf("%.100q is no name of a label", l.Name)
+		}
+	}
+	if !model.LegacyValidation.IsValidMetricName(s.Name) && err == nil {
+		err = fmt.Errorf("%.100q is no name of a metric", s.Name)
 	}
 	s.Labels = append(s.Labels, r.add...)
 	slices.SortFunc(s.Labels, func(a, b series.Label) int { return cmp.Compare(a.Name, b.Name) })
