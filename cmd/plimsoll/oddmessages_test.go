@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -109,7 +110,17 @@ func converse(t *testing.T, say string) {
 	if err != nil && strings.Contains(err.Error(), "panic") {
 		t.Error(err)
 	}
-	if err == nil && !strings.Contains(say, `"stop"`) {
+	asked := false
+	for dec := json.NewDecoder(strings.NewReader(say)); !asked; {
+		var m struct { // encoding/json reads its name in any case, and escaped
+			Stop json.RawMessage `json:"stop"`
+		}
+		if err := dec.Decode(&m); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+			break
+		}
+		asked = m.Stop != nil
+	}
+	if err == nil && !asked {
 		t.Errorf("an end that nobody asked for, after %d replies", replies)
 	}
 }
