@@ -44,6 +44,9 @@ func Comment(w io.Writer, d Document) error {
 			c.end(fmt.Sprintf("- and %s more", count(len(d.Verdicts)-i, "verdict", "verdicts")))
 			break
 		}
+		for _, t := range impliedComments(f) {
+			c.line("  - " + inert(t, commentLine))
+		}
 	}
 	c.line("")
 	c.endpoints(d)

@@ -26,6 +26,9 @@ func (b *builder) comments() []string {
 			add("%s%s: their supported users are set by different resources.", prefix(d.engineLabel(f.Engine)), strings.TrimSuffix(t, "; "))
 		}
 		out = append(out, b.testComments(f)...)
+		for _, t := range impliedComments(f) {
+			out = append(out, d.whose(f)+t)
+		}
 	}
 	if len(d.Verdicts) == 0 {
 		add("There is nothing to judge: no new arm was compared with the base.")

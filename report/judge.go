@@ -218,11 +218,13 @@ func (d JudgeDocument) sections() []section {
 		if len(v.Results) == 0 {
 			continue
 		}
-		s := section{Level: 3, Title: title, Table: endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name)}
+		s := section{Level: 3, Title: title, Table: endpointTable(NamedVerdict{Verdict: v}, v.Results[0].Base.Name, v.Results[0].New.Name),
+			Notes: impliedNotes(NamedVerdict{Verdict: v})}
 		out = append(out, s)
 	}
 	if len(d.Skipped) > 0 {
-		out[len(out)-1].Notes = skippedNotes(NamedVerdict{Skipped: d.Skipped})
+		last := &out[len(out)-1]
+		last.Notes = append(last.Notes, skippedNotes(NamedVerdict{Skipped: d.Skipped})...)
 	}
 	if len(d.Blocks) > 0 {
 		out = append(out, blocksSection(d.Blocks))

@@ -112,6 +112,11 @@ func (s *screen) verdicts(d Document) {
 		kind := strings.ToUpper(kindText(f.Verdict.Kind, f.Verdict.Indicative))
 		if s.less < namesOnly {
 			s.entry(kind, oneSentence(d, f))
+			if s.less < withoutUsers {
+				for _, t := range impliedComments(f) {
+					s.entry("", t)
+				}
+			}
 			continue
 		}
 		if names[kind] == nil {

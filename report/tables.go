@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -190,7 +191,7 @@ func (d Document) endpointSections() []section {
 	var out []section
 	for i, f := range d.Verdicts {
 		base, fresh := d.armLabel(baseName(d)), d.armLabel(f.Arm)
-		notes := append(skippedNotes(f), d.omissionNotes(f)...)
+		notes := append(slices.Concat(impliedNotes(f), skippedNotes(f)), d.omissionNotes(f)...)
 		if i == 0 {
 			notes = append(notes, "Could find: the change that this many pairs with this spread find in four of five cases. "+
 				"Needed: how many pairs numbers like these need for a verdict. One verdict per database holds its level over all endpoints (Holm).")
@@ -201,7 +202,7 @@ func (d Document) endpointSections() []section {
 		out = append(out, blocksSection(d.BlocksForSame))
 	}
 	for _, f := range d.Databases {
-		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: skippedNotes(f)})
+		out = append(out, section{Level: 3, Title: d.titleBetween("Databases", f), Table: endpointTable(f, d.Engines[0].Label, d.engineLabel(f.Engine)), Notes: slices.Concat(impliedNotes(f), skippedNotes(f))})
 	}
 	return out
 }

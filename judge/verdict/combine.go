@@ -12,7 +12,8 @@ import (
 // over all of them: a better or worse whose Holm-adjusted p-value exceeds the alpha of its look becomes
 // inconclusive, in the copy that the verdict carries. Then any worse makes the verdict worse, else a
 // primary without data makes it invalid, else any inconclusive makes it inconclusive, else any better makes
-// it better, else it is the same. No results at all are invalid. The argument is not changed.
+// it better, else it is the same. No results at all are invalid. Costs get what they mean for the capacity. The argument
+// is not changed.
 func Combine(database string, results []Result) Verdict {
 	v := Verdict{Database: database, Results: make([]Result, len(results))}
 	p := make([]float64, len(results))
@@ -36,6 +37,7 @@ func Combine(database string, results []Result) Verdict {
 		v.Results[i] = r
 	}
 	holdSpreads(v.Results)
+	imply(v.Results)
 	v.Kind = v.decide()
 	v.Indicative = v.Kind == Inconclusive && !slices.ContainsFunc(v.of(Inconclusive), func(r Result) bool { return !r.Indicative })
 	v.Reason = v.reason()

@@ -131,7 +131,8 @@ func (r Result) detail() string {
 	return text
 }
 
-// Text writes the verdict of a database: its lead and a line per endpoint.
+// Text writes the verdict of a database: its lead and a line per endpoint, of a cost a second one with what it means for
+// the capacity.
 func (v Verdict) Text(w io.Writer) error {
 	var b strings.Builder
 	plain.Fprintf(&b, "%s\n", v.Lead)
@@ -145,6 +146,9 @@ func (v Verdict) Text(w io.Writer) error {
 			line = r.interval()
 		}
 		plain.Fprintf(&b, "  %s%s  %-12s  %s\n", r.Name, strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)), r.Kind, line)
+		if r.Implies != nil {
+			plain.Fprintf(&b, "  %s  %s\n", strings.Repeat(" ", width), r.Implies.Sentence)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

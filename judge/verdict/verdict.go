@@ -163,6 +163,10 @@ type Result struct {
 	// there are no Pairs.
 	Failed *FailedPair `json:"failed,omitempty"`
 
+	// Implies is what the change of a cost means for the capacity (set by Combine); nil for other endpoints, and for a
+	// cost without an interval or of fewer than six pairs.
+	Implies *Implied `json:"implies,omitempty"`
+
 	// Withheld is the reason why the result may be neither the same nor better ([Result.Withhold]); empty where
 	// nothing is withheld.
 	Withheld string `json:"withheld,omitempty"`

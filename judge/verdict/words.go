@@ -9,8 +9,15 @@ import (
 	"plimsoll/plan"
 )
 
-// sentence writes the result as a person would.
+// sentence writes the result as a person would, and after it what a cost means for the capacity.
 func (r Result) sentence() string {
+	if r.Implies != nil {
+		return r.ownSentence() + " " + r.Implies.Sentence
+	}
+	return r.ownSentence()
+}
+
+func (r Result) ownSentence() string {
 	switch {
 	case r.Kind == Invalid:
 		return fmt.Sprintf("%s: invalid: %s.", r.Name, r.Reason)

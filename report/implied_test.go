@@ -1,0 +1,59 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+)
+
+// TestImpliedCapacityIsReported has what a cost means for the supported users in every form that people read, and in
+// JSON.
+func TestImpliedCapacityIsReported(t *testing.T) {
+	in := full().input()
+	for i := range in.Arms {
+		var pairs []verdict.Pair
+		for k := range 6 {
+			pairs = append(pairs, verdict.Pair{Block: k + 1, Base: 2, New: 2.3 * math.Exp(0.002*float64(k))})
+		}
+		e := plan.Endpoint{Name: "cost(app)", Better: plan.Lower, Margin: 0.05, Unit: "ms"}
+		v := in.Arms[i].Verdict
+		in.Arms[i].Verdict = verdict.Combine(v.Database, append(v.Results, verdict.Judge(e, pairs, verdict.Fixed(6))))
+	}
+	d := From(in)
+	if kind := d.Verdicts[0].Verdict.Results[len(d.Verdicts[0].Verdict.Results)-1].Implies.Search; kind != verdict.Confirmed {
+		t.Fatalf("the searches on PostgreSQL: %s", kind)
+	}
+	bounded := d // which leaves more room on a screen
+	bounded.Capacity, bounded.Limiters, bounded.Warnings, bounded.WarningGroups = nil, nil, nil, nil
+	for name, write := range map[string]func(io.Writer) error{
+		"screen": func(w io.Writer) error { return Screen(w, bounded, 200) }, "full": func(w io.Writer) error { return FullMarkdown(w, d) },
+		"markdown": func(w io.Writer) error { return Markdown(w, d) }, "html": func(w io.Writer) error { return HTML(w, d) },
+		"comment": func(w io.Writer) error { return Comment(w, d) }, "junit": func(w io.Writer) error { return JUnit(w, d) },
+	} {
+		text := string(render(t, write))
+		for _, want := range []string{"For a limit by the CPU of app, users ∝ 1/cost: -13.", "the searches confirm it: -1", "the searches contradict it: "} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: the report does not contain %q", name, want)
+			}
+		}
+	}
+	var stored struct {
+		Verdicts []struct {
+			Verdict struct {
+				Results []struct{ Implies *verdict.Implied }
+			}
+		}
+	}
+	if err := json.Unmarshal(render(t, func(w io.Writer) error { return JSON(w, d) }), &stored); err != nil {
+		t.Fatal(err)
+	}
+	results := stored.Verdicts[1].Verdict.Results
+	if m := results[len(results)-1].Implies; m == nil || m.Search != verdict.Contradicted || !(m.Effect < -0.13) {
+		t.Errorf("report.json has %+v", m)
+	}
+}
