@@ -66,6 +66,8 @@ type ServerDriver struct {
 	Secrets map[string]string
 	// NeedsDatabase reports that the server does not run without a database.
 	NeedsDatabase bool
+	// Topologies reports that several servers on one database work together.
+	Topologies bool
 }
 
 // Metrics names the metrics that servers of a dialect expose about themselves, in Prometheus's

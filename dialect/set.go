@@ -143,7 +143,7 @@ func (s Set) Known() plan.Known {
 	anyServer := []string{plan.Process, plan.External}
 	k := plan.Known{
 		Drivers: append(s.Drivers(), anyServer...), Profiles: map[string][]string{}, Actions: map[string][]string{}, Storms: map[string][]string{},
-		Mixes: []string{}, Roles: map[string][]string{plan.Process: {"app", "target", "generator"}, plan.External: {"generator"}},
+		Mixes: []string{}, Topologies: []string{plan.Process}, Roles: map[string][]string{plan.Process: {"app", "target", "generator"}, plan.External: {"generator"}},
 	}
 	for _, d := range s {
 		k.Ops = append(k.Ops, d.Ops()...)
@@ -152,6 +152,9 @@ func (s Set) Known() plan.Known {
 		}
 		for _, x := range d.Drivers {
 			k.Roles[x.Name] = x.Roles
+			if x.Topologies {
+				k.Topologies = append(k.Topologies, x.Name)
+			}
 			if len(x.Profiles) > 0 {
 				k.Profiles[x.Name] = x.Profiles
 			}

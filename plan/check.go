@@ -45,7 +45,7 @@ func fill[T any](d *decoder, path string, to *T, v T) {
 
 func (d *decoder) applyDefaults(p *Plan) {
 	fill(d, "seed", &p.Seed, 1)
-	fill(d, "target.instances", &p.Target.Instances, 1)
+	d.fillTopology(&p.Target)
 	fill(d, "placement.processes", &p.Placement.Processes, 1)
 	w := &p.Workload
 	if d.good("workload.with") {
@@ -179,8 +179,9 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.known("target.driver", "driver", t.Driver, k.Drivers)
 	d.checkProfile(t, k)
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
-	if t.Instances > 1 && k.Drivers != nil && t.Driver != External && d.good("target.instances", "target.driver") {
-		d.at("target.instances", "%d servers would be started and the users reach the first of them alone; want 1, or a balancer before them and the driver external with its address", t.Instances)
+	d.checkTopology(p, k)
+	if t.Instances > 1 && k.Drivers != nil && t.Driver != External && !t.Proxied() && d.good("target.instances", "target.driver") {
+		d.at("target.instances", "%d servers would be started and the users reach the first of them alone; want 1, or a proxy before them (target.topology)", t.Instances)
 	}
 	for path, v := range map[string]string{
 		"target.binary": t.Binary, "target.url": t.URL, "target.ready": t.Ready,
@@ -190,7 +191,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	}
 	d.checkArgs("target.command", t.Command)
 	d.checkArgs("target.args", t.Args)
-	d.checkEnv("target.env", t.Env)
+	d.checkEnvs("target.env", t.Env, p)
 	if d.good("target.url") && t.URL != "" && !hasReference(t.URL) && !urlRE.MatchString(t.URL) {
 		d.at("target.url", "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(t.URL))
 	}

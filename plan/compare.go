@@ -42,7 +42,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 			d.at(path, "%s cannot be the name of an arm; want letters, digits, dot, underscore and dash, at most 64", clip(a.Name))
 		}
 		d.checkArgs(path+".args", a.Args)
-		d.checkEnv(path+".env", a.Env)
+		d.checkEnvs(path+".env", a.Env, p)
 		for key, v := range map[string]string{"binary": a.Binary, "version": a.Version, "database": a.Database} {
 			d.secret(join(path, key), "", v)
 		}

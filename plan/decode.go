@@ -29,6 +29,8 @@ type Known struct {
 	Behaviors []string
 	// Profiles lists, by driver, the accepted values of target.profile; the first is the usual one.
 	Profiles map[string][]string
+	// Topologies lists the drivers that can deploy a target.topology.
+	Topologies []string
 	// Arrivals lists the behaviors that can serve workload.arrival.
 	Arrivals []string
 	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
@@ -302,6 +304,8 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 			d.fail(n, path, "is an empty list; write a rule, or remove the key for the default rules")
 		}
+	case *Env:
+		d.env(path, n, to)
 	case *map[string]string:
 		decodeMap(d, path, n, to, "a mapping such as {NAME: value}", d.text)
 	case *map[string]float64:

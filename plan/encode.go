@@ -95,6 +95,8 @@ func (e *encoder) field(depth int, f field) {
 				e.b.WriteString(strings.Repeat("  ", depth+1) + "- " + strconv.Quote(r.String()) + "\n")
 			}
 		}
+	case Env:
+		e.env(depth, f.key, v)
 	case map[string]string:
 		encodeMap(e, depth, f.key, v, slices.Sorted(maps.Keys(v)), quote)
 	case map[string]float64:

@@ -56,17 +56,30 @@ func oddPlan(r *rand.Rand) *Plan {
 		}
 		return m
 	}
+	envs := func() Env {
+		var e Env
+		for _, engine := range append([]string{""}, engines...) {
+			if vars := env(); len(vars) > 0 {
+				if e == nil {
+					e = Env{}
+				}
+				e[engine] = vars
+			}
+		}
+		return e
+	}
 	names := []string{"yes", "1", "0x1", "null", "a.b", "1e3", "no", "new"}
 	share := float64(1+r.IntN(999_998)) / 1e6
 	rest, err := parsePercent(formatPercent(float64(1_000_000-int(share*1e6+0.5)) / 1e6))
 	if err != nil {
 		panic(err)
 	}
+	first := r.IntN(2)
 	p := &Plan{
 		Name:      names[r.IntN(len(names))],
 		Seed:      r.Uint64(),
 		Placement: Placement{Processes: 1 + r.IntN(MostProcesses)},
-		Target:    Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: oddArgs(texts()), Env: env(), Version: oddText(r)},
+		Target:    Target{Driver: names[r.IntN(len(names))], Instances: 1 + r.IntN(64), Binary: oddText(r), Args: oddArgs(texts()), Env: envs(), Version: oddText(r)},
 		Workload: Workload{Behavior: "b", Share: share, With: map[string]float64{"yes": rest}, Pace: float64(1+r.IntN(99_999)) / 1000, Login: LoginCold,
 			ActionMix: names[r.IntN(len(names))], Weights: map[string]float64{"yes": float64(r.IntN(1e6)) / 1000, "1e3": 0}},
 		Bounded: &Bounded{Users: PerEngine{"": 1 + r.IntN(50)}, Ramp: time.Second, Measure: time.Hour},
@@ -76,8 +89,8 @@ func oddPlan(r *rand.Rand) *Plan {
 			RampRate: float64(10+r.IntN(900_000)) / 1e6, Step: float64(100+r.IntN(400_000)) / 1e6, Precision: 0.02,
 		},
 		Sizing: &LoadSteps{Ramp: Rates{Rate(1 + r.IntN(5)), Rate(6 + r.IntN(5))}, Settle: time.Duration(r.Int64N(1e12)), Hold: time.Duration(1e8 + r.Int64N(1e12))},
-		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: env(),
-			Database: engines[r.IntN(2)]}, {Name: Base, Database: engines[r.IntN(2)]}}, Blocks: 1 + r.IntN(100),
+		Compare: &Compare{Arms: []Arm{{Name: names[r.IntN(len(names))], Args: oddArgs(texts()), Env: envs(),
+			Database: engines[first]}, {Name: Base, Database: engines[1-first]}}, Blocks: 1 + r.IntN(100),
 			Mode: []string{"", ModeSequence, ModeDuet}[r.IntN(3)], Margin: DefaultMargin()},
 	}
 	at := time.Duration(0)

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -16,5 +17,63 @@ func TestReferenceBesideVariable(t *testing.T) {
 		if got := err != nil && strings.Contains(err.Error(), "beside a reference"); got != bad {
 			t.Errorf("%s: %v", env, err)
 		}
+	}
+}
+
+const envText = "name: x\ntarget: {driver: process, command: [srv], env: %s}\ndatabase: {engine: [postgresql, mysql]}\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
+
+// A server that calls its database drivers by names of its own gets the one of the engine that it runs on.
+func TestEnvByEngine(t *testing.T) {
+	p, err := plan.Parse(fmt.Appendf(nil, envText, `{all: {A: "1", N: x}, postgresql: {N: postgres}, mysql: {N: mysql, M: "2"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for engine, want := range map[string]map[string]string{
+		plan.PostgreSQL: {"A": "1", "N": "postgres"}, plan.MySQL: {"A": "1", "N": "mysql", "M": "2"}, "": {"A": "1", "N": "x"},
+	} {
+		if got := p.Target.Env.For(engine); !maps.Equal(got, want) {
+			t.Errorf("variables on %q: %v, want %v", engine, got, want)
+		}
+	}
+	again, err := plan.Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() {
+		t.Errorf("%v: read again\n%s", err, p)
+	}
+	over := p.Target.With(plan.Arm{Env: plan.Env{"": {"N": "all"}, plan.MySQL: {"A": "m"}}}).Env
+	if got := over.For(plan.PostgreSQL)["N"] + over.For(plan.MySQL)["N"] + over.For(plan.MySQL)["A"] + over.For(plan.PostgreSQL)["A"]; got != "allallm1" {
+		t.Errorf("an arm is laid over as %v", over)
+	}
+}
+
+// The flat form is written flat, so the digests of plans without engines stay.
+func TestFlatEnv(t *testing.T) {
+	p, err := plan.Parse(fmt.Appendf(nil, envText, `{all: "1", mysql: "2"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Target.Env.For(plan.MySQL); got["all"] != "1" || got["mysql"] != "2" {
+		t.Errorf("variables that are named as engines: %v", got)
+	}
+	if !strings.Contains(p.String(), "  env:\n    all: \"1\"\n    mysql: \"2\"\n") {
+		t.Errorf("printed as\n%s", p)
+	}
+}
+
+func TestBadEnvByEngine(t *testing.T) {
+	for env, want := range map[string]string{
+		`{all: {A: "1"}, B: "2"}`:        `target.env.B: is a single value, and others here are mappings by engine; write this variable below all`,
+		`{all: {A: "1"}, oracle: {}}`:    `target.env.oracle: is not an engine`,
+		`{mysql: {"1A": x}}`:             `cannot name an environment variable`,
+		`{mysql: {PASSWORD: x}}`:         `target.env.mysql.PASSWORD: looks like a secret`,
+		`{mysql: {A: "${DSN}${ENV:X}"}}`: `target.env.mysql.A: holds a reference and another $`,
+	} {
+		_, err := plan.Parse(fmt.Appendf(nil, envText, env))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", env, err, want)
+		}
+	}
+	one := strings.Replace(envText, "[postgresql, mysql]", "postgresql", 1)
+	if _, err := plan.Parse(fmt.Appendf(nil, one, `{mysql: {A: x}}`)); err == nil || !strings.Contains(err.Error(), "mysql is not in database.engine") {
+		t.Errorf("an engine that the plan has not: %v", err)
 	}
 }

@@ -63,7 +63,7 @@ type Target struct {
 	// Args are arguments for the server.
 	Args []string `yaml:"args"`
 	// Env holds additional environment variables of the server. A secret must be a reference; see [Expand].
-	Env map[string]string `yaml:"env"`
+	Env Env `yaml:"env"`
 	// URL is the base address, http or https, of a target that already runs or that a command will serve.
 	URL string `yaml:"url"`
 	// Ready is the address or path that answers 200 once the target can be used; empty means the driver's own.
@@ -80,6 +80,8 @@ type Target struct {
 	// data of, or the directory of a dump; "none" or empty means only the data that the driver provisions. See
 	// [Target.Filled].
 	Dataset string `yaml:"dataset"`
+	// Topology are the servers around the program, in the roles of a cluster; nil for none.
+	Topology *Topology `yaml:"topology"`
 }
 
 // Filled reports whether the target begins with a dataset.
@@ -91,12 +93,7 @@ func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 func (t Target) With(a Arm) Target {
 	t.Command = slices.Clone(t.Command)
 	t.Args = append(slices.Clone(t.Args), a.Args...)
-	env := maps.Clone(t.Env)
-	if env == nil && len(a.Env) > 0 {
-		env = make(map[string]string, len(a.Env))
-	}
-	maps.Copy(env, a.Env)
-	t.Env = env
+	t.Env = t.Env.with(a.Env)
 	if a.Binary != "" {
 		t.Binary = a.Binary
 	}
@@ -385,7 +382,7 @@ type Arm struct {
 	// Args follow the target's arguments.
 	Args []string `yaml:"args"`
 	// Env is laid over the target's environment.
-	Env map[string]string `yaml:"env"`
+	Env Env `yaml:"env"`
 	// Version labels the build in tables, and replaces the target's; see [Target].
 	Version string `yaml:"version"`
 	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see

@@ -260,21 +260,21 @@ func TestPerEngine(t *testing.T) {
 }
 
 func TestTargetWith(t *testing.T) {
-	base := plan.Target{Driver: "d", Binary: "old", Args: []string{"-a"}, Env: map[string]string{"X": "1", "Y": "1"}, Version: "1"}
-	arm := plan.Arm{Name: "new", Binary: "new", Args: []string{"-b"}, Env: map[string]string{"Y": "2"}, Version: "2"}
+	base := plan.Target{Driver: "d", Binary: "old", Args: []string{"-a"}, Env: plan.Env{"": {"X": "1", "Y": "1"}, plan.MySQL: {"Y": "m", "M": "m"}}, Version: "1"}
+	arm := plan.Arm{Name: "new", Binary: "new", Args: []string{"-b"}, Env: plan.Env{"": {"Y": "2"}}, Version: "2"}
 	got := base.With(arm)
-	want := plan.Target{Driver: "d", Binary: "new", Args: []string{"-a", "-b"}, Env: map[string]string{"X": "1", "Y": "2"}, Version: "2"}
+	want := plan.Target{Driver: "d", Binary: "new", Args: []string{"-a", "-b"}, Env: plan.Env{"": {"X": "1", "Y": "2"}, plan.MySQL: {"M": "m"}}, Version: "2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("With (-want +got):\n%s", diff)
 	}
-	got.Args[0], got.Env["X"] = "changed", "changed"
-	if base.Args[0] != "-a" || base.Env["X"] != "1" || base.Env["Y"] != "1" {
+	got.Args[0], got.Env[""]["X"] = "changed", "changed"
+	if base.Args[0] != "-a" || base.Env[""]["X"] != "1" || base.Env[""]["Y"] != "1" {
 		t.Error("With shares memory with the target")
 	}
 	if diff := cmp.Diff(base, base.With(plan.Arm{Name: "base"})); diff != "" {
 		t.Errorf("an empty arm changed the target:\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{"Z": "1"}, (plan.Target{}).With(plan.Arm{Env: map[string]string{"Z": "1"}}).Env); diff != "" {
+	if diff := cmp.Diff(plan.Env{"": {"Z": "1"}}, (plan.Target{}).With(plan.Arm{Env: plan.Env{"": {"Z": "1"}}}).Env); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -79,11 +79,11 @@ var keyDocs = map[string]keyDoc{
 
 	"target.driver":      {text: "The way of deployment, such as process or external; an unknown one is an error that lists those there are.", pattern: nameRE.String()},
 	"target.profile":     {text: "One of the sets of parts that the driver can deploy. Default: its usual one.", pattern: nameRE.String()},
-	"target.instances":   {text: "Number of servers on one database: 1, because the users reach the first of them alone.", def: 1, min: 1, max: 1},
+	"target.instances":   {text: "Number of servers on one database. More than one need a proxy before them: target.topology.", def: 1, min: 1, max: maxInstances},
 	"target.binary":      {text: "The server's executable, or the directory of its release."},
 	"target.command":     {text: "The whole command line of a process, program first."},
 	"target.args":        {text: "Arguments for the server."},
-	"target.env":         {text: "Additional environment variables. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
+	"target.env":         {text: "Additional environment variables, or a mapping of them for each engine: all, postgresql, mysql. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"target.env.*":       {text: "The value of the variable."},
 	"target.url":         {text: "Base address of the target, http or https."},
 	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
@@ -91,6 +91,11 @@ var keyDocs = map[string]keyDoc{
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
 	"target.dataset":     {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
+
+	"target.topology":       {text: "Servers around the program, in the roles of a cluster: several instances, a proxy."},
+	"target.topology.apps":  {text: "Number of servers on one database. Default: target.instances.", min: 1, max: maxInstances},
+	"target.topology.proxy": {text: "The proxy before them, through which alone users then reach them. Without it, none.", enum: proxies},
+	"target.topology.hosts": {text: "Where the roles run. shared: on this host's loopback device.", def: HostsShared, enum: hosts},
 
 	"probes.*":      {text: "One source."},
 	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -probe there.", enum: probeKinds},
@@ -173,7 +178,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*":            {text: "What this arm changes; {} for nothing."},
 	"compare.arms.*.binary":     {text: "Replaces the target's binary."},
 	"compare.arms.*.args":       {text: "Follow the target's arguments."},
-	"compare.arms.*.env":        {text: "Laid over the target's environment."},
+	"compare.arms.*.env":        {text: "Laid over the target's environment, in the same forms."},
 	"compare.arms.*.env.*":      {text: "The value of the variable."},
 	"compare.arms.*.version":    {text: "Label of the build. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
 	"compare.arms.*.database":   {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
@@ -222,6 +227,8 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s["minItems"] = 1
 	case reflect.TypeFor[map[string]string](), reflect.TypeFor[[]SetupRow]():
 		s = named(keyDocs[path+".*"].textual(), path+".*")
+	case envType:
+		s = envSchema(path)
 	case reflect.TypeFor[map[string]float64]():
 		typ := "number"
 		if kind == "percent" {

@@ -159,8 +159,14 @@ func (b *builder) armRows() []record.Row {
 			a.Name = arm
 			add("binary", a.Binary)
 			add("arguments", strings.Join(a.Args, " "))
-			for _, key := range slices.Sorted(maps.Keys(a.Env)) {
-				add("environment", key+"="+a.Env[key])
+			for _, engine := range slices.Sorted(maps.Keys(a.Env)) {
+				name := "environment"
+				if engine != "" {
+					name += " on " + engine
+				}
+				for _, key := range slices.Sorted(maps.Keys(a.Env[engine])) {
+					add(name, key+"="+a.Env[engine][key])
+				}
 			}
 			add("database", b.armDatabase(a))
 			if len(b.c.Engines) == 0 || len(b.described(b.c.Engines[0], arm).Deployment) == 0 {

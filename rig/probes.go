@@ -43,7 +43,7 @@ type databased interface {
 }
 
 // sources returns the sources beside host, processes, this program and the target's metrics: control groups, the
-// network device towards the target, its database, and the probes of the plan. Nothing is connected to yet. The
+// network device towards the target, its database, the servers around it, and the probes of the plan. Nothing is connected to yet. The
 // caller closes the sources that it gets, also with an error.
 func (s *Session) sources(sys *System) (out []source, err error) {
 	if procs := sys.roles(); len(procs) > 0 {
@@ -65,6 +65,11 @@ func (s *Session) sources(sys *System) (out []source, err error) {
 		}
 		out = append(out, src)
 	}
+	around, err := surroundings(sys)
+	out = append(out, around...)
+	if err != nil {
+		return out, err
+	}
 	listed, err := s.listed(sys)
 	return append(out, listed...), err
 }
@@ -74,6 +79,9 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 	next := map[string]int{"app": len(sys.metricsURLs())}
 	if d, ok := sys.Deployment.(databased); ok && d.DSN() != "" {
 		next["db"] = 1
+	}
+	if proxyOf(sys) != nil {
+		next["proxy"] = 1
 	}
 	for i, p := range s.Plan.Probes {
 		for _, v := range []*string{&p.URL, &p.DSN, &p.Token, &p.Fingerprint, &p.CA} {

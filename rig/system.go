@@ -298,6 +298,7 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 		conf.Name = t.Driver
 		own.Configure(&conf, t.Profile, h.stores())
 	}
+	surround(&conf, t.Topology, h.stores())
 	return process.New(conf)
 }
 
@@ -305,7 +306,7 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (target.Spec, error) {
 	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
 		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal}
-	for k, v := range t.Env {
+	for k, v := range t.Env.For(eng) {
 		full, err := plan.Expand(v, f.s.Lookup)
 		if err != nil {
 			return spec, plan.Usagef("target.env.%s: %w", k, err)

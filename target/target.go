@@ -40,13 +40,14 @@ type Spec struct {
 
 // An Endpoint is where a deployed target is found.
 type Endpoint interface {
-	// URL returns the base URL of the first instance, without a slash at its end.
+	// URL returns the first of URLs.
 	URL() string
-	// URLs returns the base URLs of all instances; URL is the first of them.
+	// URLs returns where users reach the target: the base URLs of all instances without a slash at their end, or that
+	// of the proxy before them.
 	URLs() []string
 	// MetricsURLs returns where Prometheus metrics are read, one URL per instance; empty when there are none.
 	MetricsURLs() []string
-	// PIDs returns the processes on this host by role: "app" and "db". A server that forks workers is
+	// PIDs returns the processes on this host by role: "app", "db", "proxy", companions. A server that forks workers is
 	// named by its first process. It changes at Reset. It is empty for a target elsewhere.
 	PIDs() map[string][]int
 }
@@ -118,6 +119,10 @@ type Companion interface {
 // returns when the companion answers.
 type StartCompanion func(ctx context.Context, dir string, cpus []int) (Companion, error)
 
+// A StartProxy starts a proxy on listen, host:port, before servers at upstreams, host:port, that run. Its state is in
+// dir, and it may use the given cores (nil: any). It returns when the proxy accepts connections.
+type StartProxy func(ctx context.Context, dir string, cpus []int, listen string, upstreams []string) (Companion, error)
+
 // A Description describes a deployment. It goes into manifests and reports and holds no secrets.
 type Description struct {
 	Name      string            `json:"name,omitempty"`
@@ -125,7 +130,7 @@ type Description struct {
 	Version   string            `json:"version,omitempty"`
 	Command   []string          `json:"command,omitempty"`  // program and arguments, variables not expanded
 	Env       map[string]string `json:"env,omitempty"`      // variables not expanded; secret ones without their values
-	URLs      []string          `json:"urls,omitempty"`     // of the instances
+	URLs      []string          `json:"urls,omitempty"`     // where users reach it
 	Instances int               `json:"instances"`          // number of processes of the program
 	CPUs      []int             `json:"cpus,omitempty"`     // cores of program and database; empty: not placed
 	Digest    string            `json:"digest,omitempty"`   // SHA-256 of the program file, in hexadecimal

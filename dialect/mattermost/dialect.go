@@ -21,7 +21,7 @@ var Dialect = &dialect.Dialect{
 	Title:     "a server of the Mattermost family",
 	Behaviors: Behaviors(),
 	Drivers: []dialect.ServerDriver{
-		{Name: Refchat, Roles: roles, Ready: pingPath, Metrics: "/metrics", Secrets: map[string]string{"REFCHAT_ADMIN_PASSWORD": "admin_password"}},
+		{Name: Refchat, Roles: roles, Ready: pingPath, Metrics: "/metrics", Secrets: map[string]string{"REFCHAT_ADMIN_PASSWORD": "admin_password"}, Topologies: true},
 		{Name: Refnull, Roles: roles, Ready: pingPath},
 	},
 	Settings: dialect.Settings{Params: Params, Secrets: Secrets, Check: Check, CheckStorm: CheckStorm},

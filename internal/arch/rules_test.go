@@ -35,7 +35,7 @@ var driverList = []string{
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat", "reference/newsfeed/perf",
 	"run/record/figures", "run/record/k6", "run/record/loadtestng", "run/record/locust",
 	"target/container", "target/external", "target/process",
-	"target/lab/cgroup", "target/lab/jvm", "target/lab/mysql", "target/lab/netns", "target/lab/postgresql", "target/lab/redis",
+	"target/lab/cgroup", "target/lab/jvm", "target/lab/mysql", "target/lab/netns", "target/lab/nginx", "target/lab/postgresql", "target/lab/redis",
 	"watch/probe/agent", "watch/probe/mysql", "watch/probe/postgresql",
 	"watch/series/promapi", "watch/series/remote",
 }

@@ -12,6 +12,11 @@
 // The state directory is this deployment's until it is stopped, also while it is halted between two runs. The
 // program's temporary files lie there (TMPDIR) and do not outlive its next start.
 //
+// # Proxies
+//
+// [Config].Proxy starts a proxy before the instances when all are ready, and stops it before them. It is the role
+// "proxy"; its address, which is the only URL of the deployment, stays at a Reset.
+//
 // # Pausing
 //
 // A deployment is a [target.Pauser]: programs, database and companions stand still together, by [Placed].Freezer or,
@@ -24,6 +29,7 @@
 //	PORT PORT1 PORT2 PORT3    ports of this instance; PORT is consecutive among instances
 //	HOSTPORT                  127.0.0.1, or [Placed].Host, and PORT, with a colon
 //	URL                       base URL of this instance
+//	USERS_URL                 base URL that users have: that of the proxy before the instances, or else URL
 //	INDEX INSTANCES           number of this instance, from 0, and how many there are
 //	PEERS PEERS1 PEERS2 PEERS3  host:port of all instances, with commas between
 //	DIR                       state directory, for files of the program

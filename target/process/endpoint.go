@@ -16,6 +16,9 @@ func (d *deployment) URL() string { return d.URLs()[0] }
 func (d *deployment) URLs() []string {
 	d.state.Lock()
 	defer d.state.Unlock()
+	if d.front.url != "" {
+		return []string{d.front.url}
+	}
 	urls := make([]string, len(d.instances))
 	for i, in := range d.instances {
 		urls[i] = strings.TrimRight(in.URL, "/")
@@ -43,8 +46,14 @@ func (d *deployment) MetricsURLs() []string {
 func (d *deployment) PIDs() map[string][]int {
 	d.state.Lock()
 	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
+	proxy := d.front.proxy
 	d.state.Unlock()
 	pids := map[string][]int{}
+	if proxy != nil {
+		if own := proxy.PIDs(); len(own) > 0 {
+			pids[proxyRole] = own
+		}
+	}
 	for _, p := range procs {
 		select {
 		case <-p.Done():

@@ -20,6 +20,7 @@ type Instance struct {
 	Peers [][portsPerInstance]int // ports of all instances, itself included
 	URL   string                  // its base URL
 	Host  string                  // address that it listens on
+	Users string                  // base URL that users have: the proxy's, or its own
 	Dir   string                  // state directory
 	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs into
 	// the environment, not into arguments.
@@ -34,7 +35,7 @@ var secretVars = []string{"DSN", "DSN_BARE", "DB_PASSWORD"}
 // variables returns the values of all variables for this instance.
 func (in Instance) variables() (map[string]string, error) {
 	vars := map[string]string{
-		"INDEX": strconv.Itoa(in.Index), "INSTANCES": strconv.Itoa(len(in.Peers)), "DIR": in.Dir, "URL": in.URL,
+		"INDEX": strconv.Itoa(in.Index), "INSTANCES": strconv.Itoa(len(in.Peers)), "DIR": in.Dir, "URL": in.URL, "USERS_URL": in.Users,
 		"HOSTPORT": in.at(in.Ports[0]),
 	}
 	for k := range portsPerInstance {

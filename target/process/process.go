@@ -53,6 +53,10 @@ type Config struct {
 	// Companions start the other servers that the program needs, by role. Their state begins empty at each reset:
 	// data that Provision leaves in them is gone in a run.
 	Companions map[string]target.StartCompanion
+	// Proxy starts the proxy before the instances, by which alone users then reach them; nil means that they reach the
+	// instances themselves. ProxyHost is the IPv4 address that it listens on, default 127.0.0.1.
+	Proxy     target.StartProxy
+	ProxyHost string
 	// Filled means that the started engines hold the database already: it is used as it is.
 	Filled bool
 	// Command returns the command line of an instance; nil means Spec.Binary with Spec.Args.
@@ -107,6 +111,7 @@ type deployment struct {
 	db        target.Database
 
 	companions map[string]target.Companion // under state, too
+	front      front                       // under state, too
 	lock       *os.File                    // marks the state directory as ours; under mu
 }
 
@@ -250,7 +255,7 @@ func (d *deployment) startDatabase(ctx context.Context) error {
 func (d *deployment) startApp(ctx context.Context) error {
 	for try := 1; ; try++ {
 		if d.instances == nil {
-			if err := d.choosePorts(); err != nil {
+			if err := errors.Join(d.chooseFront(), d.choosePorts()); err != nil {
 				return err
 			}
 		}
@@ -297,6 +302,7 @@ func (d *deployment) choosePorts() error {
 		if in.URL, err = expand(base, "url", vars, nil); err != nil {
 			return err
 		}
+		in.Users = cmp.Or(d.front.url, in.URL)
 		instances[i] = in
 	}
 	d.state.Lock()
@@ -352,7 +358,7 @@ func (d *deployment) startInstances(ctx context.Context) error {
 			return d.readyError(i, p, err)
 		}
 	}
-	return nil
+	return d.startProxy(ctx)
 }
 
 // readyError explains why an instance did not get ready.
@@ -461,8 +467,9 @@ func (d *deployment) instanceURL(in Instance, ref, where string) (string, error)
 	return target.Join(in.URL, ref), nil
 }
 
-// stopApp stops all instances side by side.
+// stopApp stops the proxy, and all instances side by side.
 func (d *deployment) stopApp(ctx context.Context) error {
+	early := d.stopProxy(ctx)
 	d.state.Lock()
 	procs := d.procs
 	d.procs = nil
@@ -473,7 +480,7 @@ func (d *deployment) stopApp(ctx context.Context) error {
 		wg.Go(func() { errs[i] = p.Stop(ctx) })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(early, errors.Join(errs...))
 }
 
 // Reset implements [target.Deployment].
@@ -553,7 +560,14 @@ func (d *deployment) describe(ctx context.Context) error {
 		}
 		desc.Database = &db
 	}
-	for role, c := range d.companions {
+	servers := maps.Clone(d.companions)
+	if d.front.proxy != nil {
+		if servers == nil {
+			servers = map[string]target.Companion{}
+		}
+		servers[proxyRole] = d.front.proxy
+	}
+	for role, c := range servers {
 		text, err := c.Describe(ctx)
 		if err != nil {
 			return fmt.Errorf("reading the description of the %s: %w", role, err)

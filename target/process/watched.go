@@ -16,8 +16,14 @@ type watchable interface{ Watched() lab.Watched }
 func (d *deployment) Watched() []lab.Watched {
 	d.state.Lock()
 	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
+	proxy := d.front.proxy
 	d.state.Unlock()
 	var out []lab.Watched
+	if x, ok := proxy.(watchable); ok {
+		w := x.Watched()
+		w.Role = proxyRole
+		out = append(out, w)
+	}
 	for i, p := range procs {
 		w := lab.Watched{PID: p.PID(), Done: p.Done(), Err: p.Err, Tail: p.Tail}
 		if x, ok := p.(watchable); ok {

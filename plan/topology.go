@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ProxyNginx is the proxy that a [Topology] may have.
+const ProxyNginx = "nginx"
+
+// Where the roles of a [Topology] run.
+const (
+	// HostsShared is this host's loopback device.
+	HostsShared = "shared"
+)
+
+// A Topology is several servers on one host in the roles that a cluster has: apps on one database, with a proxy before
+// them and replicas behind them.
+type Topology struct {
+	// Apps is the number of servers on one database, 1 to 64, and that of [Target].Instances. Default: that one.
+	Apps int `yaml:"apps"`
+	// Proxy is [ProxyNginx] or empty for none. Users then reach the servers through it alone.
+	Proxy string `yaml:"proxy"`
+	// Hosts is [HostsShared] (default).
+	Hosts string `yaml:"hosts"`
+}
+
+// String returns a readable description.
+func (t *Topology) String() string {
+	if t == nil {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%d apps", t.Apps)}
+	if t.Proxy != "" {
+		parts = append(parts, "proxy "+t.Proxy)
+	}
+	return strings.Join(append(parts, "hosts "+t.Hosts), ", ")
+}
+
+// Proxied reports whether users reach the target through a proxy that is started for it.
+func (t Target) Proxied() bool { return t.Topology != nil && t.Topology.Proxy != "" }
+
+var (
+	proxies = []string{ProxyNginx}
+	hosts   = []string{HostsShared}
+)
+
+// fillTopology fills in its defaults.
+func (d *decoder) fillTopology(t *Target) {
+	to := t.Topology
+	if to == nil {
+		fill(d, "target.instances", &t.Instances, 1)
+		return
+	}
+	switch {
+	case d.given("target.topology.apps"):
+		fill(d, "target.instances", &t.Instances, to.Apps)
+	default:
+		fill(d, "target.instances", &t.Instances, 1)
+		to.Apps = t.Instances
+	}
+	fill(d, "target.topology.hosts", &to.Hosts, HostsShared)
+}
+
+// checkTopology checks it, defaults filled in.
+func (d *decoder) checkTopology(p *Plan, k Known) {
+	const path = "target.topology"
+	t, to := p.Target, p.Target.Topology
+	if to == nil || !d.read(path) {
+		return
+	}
+	if d.good("target.driver") {
+		switch {
+		case t.Driver == External:
+			d.at(path, "has no effect, because the driver external starts nothing; give the address of your proxy in target.url, and remove it")
+			return
+		case k.Topologies != nil && !slices.Contains(k.Topologies, t.Driver):
+			d.at(path, "is for the drivers %s; %s starts one server; remove it", strings.Join(k.Topologies, ", "), t.Driver)
+			return
+		}
+	}
+	between(d, path+".apps", to.Apps, 1, maxInstances, showInt)
+	if d.good(path+".apps", "target.instances") && to.Apps != t.Instances {
+		d.at(path+".apps", "%d, and target.instances is %d; keep one of them", to.Apps, t.Instances)
+	}
+	d.known(path+".proxy", "proxy", to.Proxy, proxies)
+	d.known(path+".hosts", "kind of hosts", to.Hosts, hosts)
+	if to.Proxy != "" && t.URL != "" && !strings.Contains(t.URL, "${") && d.good(path+".proxy", "target.url") {
+		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")
+	}
+	if p.Networked() && d.good(path, "compare.arms") {
+		d.at(path, "and deployment.network of an arm both say which networks there are; keep one of them")
+	}
+}

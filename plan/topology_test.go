@@ -1,0 +1,54 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/plan"
+)
+
+const topologyText = "name: x\ntarget: {driver: %s, topology: %s}\ndatabase: {engine: postgresql}\nworkload: {behavior: poster}\nbounded: {users: 1}\n"
+
+var withTopologies = plan.Known{Drivers: []string{"chat", "feed", plan.Process, plan.External}, Topologies: []string{"chat", plan.Process}}
+
+// Apps and instances are one number.
+func TestTopology(t *testing.T) {
+	for text, want := range map[string]string{
+		`{apps: 3, proxy: nginx}`:                `3 3 "nginx" shared`,
+		`{proxy: nginx}, instances: 2`:           `2 2 "nginx" shared`,
+		`{apps: 2, proxy: nginx}, instances: 2`:  `2 2 "nginx" shared`,
+		`{}`:                                     `1 1 "" shared`,
+		`{apps: 1, proxy: nginx, hosts: shared}`: `1 1 "nginx" shared`,
+	} {
+		p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		to := p.Target.Topology
+		if got := fmt.Sprintf("%d %d %q %s", p.Target.Instances, to.Apps, to.Proxy, to.Hosts); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+		again, err := withTopologies.Parse([]byte(p.String()))
+		if err != nil || again.Digest() != p.Digest() {
+			t.Errorf("%s read again: %v\n%s", text, err, p)
+		}
+	}
+}
+
+func TestBadTopology(t *testing.T) {
+	for _, tt := range []struct{ driver, text, want string }{
+		{"chat", `{apps: 2, proxy: nginx}, instances: 3`, "target.topology.apps: 2, and target.instances is 3"},
+		{"chat", `{apps: 0, proxy: nginx}`, "target.topology.apps: 0 is out of range"},
+		{"chat", `{apps: 2, proxy: haproxy}`, "\"haproxy\" is not a known proxy"},
+		{"chat", `{hosts: moon}`, "\"moon\" is not a known kind of hosts"},
+		{"feed", `{apps: 2, proxy: nginx}`, "is for the drivers chat, process; feed starts one server"},
+		{"external", `{apps: 2, proxy: nginx}`, "the driver external starts nothing"},
+		{"chat", `{apps: 2, proxy: nginx}, url: "http://127.0.0.1:80"`, "target.url: is the address of every server behind the proxy"},
+	} {
+		if _, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, tt.driver, tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s %s: %v, want %s", tt.driver, tt.text, err, tt.want)
+		}
+	}
+}
