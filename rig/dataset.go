@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,19 +34,26 @@ import (
 type DataServer interface {
 	target.Database
 	Export(ctx context.Context, dst string) error
+	// Load runs a script of SQL in a database, in which the owners are roles, and collects statistics.
+	Load(ctx context.Context, name string, script io.Reader, owners []string) error
 }
 
-// StartData starts a server with its state in dir, beginning with the data of a dump unless from is empty.
-func StartData(ctx context.Context, engine, dir, from string, settings map[string]string) (DataServer, error) {
+// StartData starts a server with its state in dir, beginning with the data of a dump unless from is empty, which is
+// copied at a reset in a way of package lab; empty is the best of this host.
+func StartData(ctx context.Context, engine, dir, from string, reset string, settings map[string]string) (DataServer, error) {
+	way := lab.Copying(reset)
+	if !slices.Contains([]lab.Copying{lab.Auto, lab.Plain, lab.Reflink, lab.Image}, way) {
+		return nil, plan.Usagef("a reset by %q: want %s, %s or %s", reset, lab.Plain, lab.Reflink, lab.Image)
+	}
 	switch engine {
 	case plan.PostgreSQL:
-		s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from, Settings: settings})
+		s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: from, Reset: way, Settings: settings})
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
 	case plan.MySQL:
-		s, err := mysql.Start(ctx, mysql.Config{Dir: dir, Data: from, Settings: settings})
+		s, err := mysql.Start(ctx, mysql.Config{Dir: dir, Data: from, Reset: way, Settings: settings})
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +78,7 @@ func Temporarily(ctx context.Context, engine, near, from string, settings map[st
 	if err := os.Chmod(dir, 0o711); err != nil { // the server may run as another user, who passes through
 		return err
 	}
-	s, err := StartData(ctx, engine, dir, from, settings)
+	s, err := StartData(ctx, engine, dir, from, string(lab.Plain), settings) // it is not reset
 	if err != nil {
 		return err
 	}

@@ -298,9 +298,14 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	copied := fs.Bool("plain", false, "also time a plain copy (cp -a) of the same data, and a reset as between two runs")
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the times as JSON")
+	script := scriptFlags(fs)
+	way := fs.String("reset", "", "how -plain resets: copy, reflink or image; the default is the best that this host has for the size")
 	rest, err := parse(fs, args, 2, 2)
 	if err != nil {
 		return err
+	}
+	if rig.IsSQLFile(rest[0]) {
+		return a.restoreScript(ctx, rest[0], rest[1], script, *timeout, *asJSON)
 	}
 	d, err := dump.Open(rest[0])
 	if err != nil {
@@ -327,7 +332,7 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 	}
 	prog.Doing("copying and starting the server", 0)
 	began := time.Now()
-	s, err := rig.StartData(ctx, d.Manifest.Engine, dir, d.Data(), nil)
+	s, err := rig.StartData(ctx, d.Manifest.Engine, dir, d.Data(), *way, nil)
 	if err != nil {
 		return fmt.Errorf("restoring %s: %w", rest[0], errors.Join(err, rig.RemoveState(dir)))
 	}

@@ -10,7 +10,8 @@
 //     the pipe closes. That reaches grandchildren, which the parent-death signal does not. (A
 //     grandchild that starts its own process group escapes the guard; a database server's own workers
 //     watch their parent by themselves; those that a [Stopper] has stopped are continued for that.) It then removes
-//     the namespaces and groups of the children, see [UndoNetNS], with the processes that are left in the groups.
+//     the namespaces, groups and mounts of the children, see [UndoNetNS], with the processes that are left in the
+//     groups.
 //   - An optional undo journal ([Spec].Journal) records started processes, so that [Sweep] in a later program can end
 //     those that the other two missed. It recognizes a process by pid, start time and boot, so a pid that was given
 //     to another process is never touched, and it keeps off while the program that wrote the journal runs.
@@ -24,6 +25,11 @@
 // [Spec].NetNS puts a child into a network namespace in the same way, and [Spec].Unshare into new namespaces of any
 // kind. Subpackage netns makes such namespaces, cgroup makes control groups; both name these by [Mark], so that those
 // of a killed program are found by name, see [Orphan].
+//
+// # State
+//
+// [ReplaceTree] copies a data directory. In a [Space] that shares blocks the copy of many gigabytes takes as long as
+// that of few.
 //
 // # Out of scope
 //

@@ -108,8 +108,8 @@ func enter(netns string) (back func() error, err error) {
 // A guard is a shell that kills process groups, and then removes named objects, when this program is gone. It
 // learns of groups by lines "+ PGID" and "- PGID", of those whose leader gets SIGQUIT first by "+q PGID" and "-q
 // PGID", of other processes that may be stopped by "+s PID" and "-s PID" (see [Stopper]), and of names by "+n NAME",
-// "-n NAME", "+c NAME" and "-c NAME" (see [UndoNetNS] and [UndoCgroup]) on its standard input, whose end means that no
-// process holds the other end anymore.
+// "-n NAME", "+c NAME", "-c NAME", "+m NAME" and "-m NAME" (see [UndoNetNS], [UndoCgroup] and [UndoImage]) on its
+// standard input, whose end means that no process holds the other end anymore.
 type guard struct {
 	mu sync.Mutex
 	in io.Writer // nil: no shell on this host; the parent-death signal has to do
@@ -119,7 +119,7 @@ type guard struct {
 // was continued, and version 1 of control groups holds back even SIGKILL. A control group is gone only when its
 // processes have been reaped, which takes a moment.
 const guardScript = `trap '' HUP INT TERM QUIT
-g=' ' q=' ' s=' ' n=' ' c=' '
+g=' ' q=' ' s=' ' n=' ' c=' ' m=' '
 while read -r op p; do
   case $op in
   +) g="$g$p " ;;
@@ -132,6 +132,8 @@ while read -r op p; do
   -n) n="${n%% $p *} ${n#* $p }" ;;
   +c) c="$c$p " ;;
   -c) c="${c%% $p *} ${c#* $p }" ;;
+  +m) m="$m$p " ;;
+  -m) m="${m%% $p *} ${m#* $p }" ;;
   esac
 done
 for p in $q; do kill -s QUIT "$p"; done
@@ -174,6 +176,10 @@ for p in $c; do
     sleep 0.1
   done
 done
+for p in $m; do
+  umount -l "/run/plimsoll/$p" 2>/dev/null
+  rmdir "/run/plimsoll/$p" 2>/dev/null
+done
 `
 
 // UndoNetNS and UndoCgroup make sure that a named network namespace, or a control group of any controller with all
@@ -184,6 +190,9 @@ func UndoNetNS(name string) (done func(), err error) { return undo('n', name) }
 
 // UndoCgroup is described with [UndoNetNS].
 func UndoCgroup(name string) (done func(), err error) { return undo('c', name) }
+
+// UndoImage makes sure that the image of a [Space] that is mounted under a name is unmounted, as [UndoNetNS] does.
+func UndoImage(name string) (done func(), err error) { return undo('m', name) }
 
 func undo(kind byte, name string) (done func(), err error) {
 	mark, err := Mark()

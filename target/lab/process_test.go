@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 		parent(journal)
 		return
 	}
+	if state := os.Getenv("LAB_TEST_IMAGE"); state != "" {
+		mounting(state)
+		return
+	}
 	if os.Getenv("LAB_TEST_STOPPING") != "" {
 		stopping()
 		return

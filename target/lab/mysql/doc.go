@@ -12,7 +12,10 @@
 // [Server.Snapshot] stops the server cleanly and copies its data directory; [Server.Restore] kills the
 // server (its data is thrown away in the next moment), puts a copy of the snapshot in place of the data
 // directory and starts the server. That is the state of all databases at once. The copies are on disk
-// before the server starts, so that no run pays for writing them back.
+// before the server starts, so that no run pays for writing them back. Where they share blocks, see
+// [lab.Space], they are made in a moment.
+//
+// [Server.Load] runs a script of SQL, such as a dump by mysqldump, with the server's own client.
 //
 // # Secrets
 //

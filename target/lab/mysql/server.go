@@ -27,8 +27,8 @@ const (
 	account      = "plimsoll"       // the account of clients
 	readyTimeout = 60 * time.Second // includes a recovery after a kill
 	stopTimeout  = 3 * time.Second  // a killed server recovers at its next start
-	cleanTimeout = 2 * time.Minute  // a clean shutdown before a snapshot
-	adminTimeout = 2 * time.Minute  // one administrative statement
+	cleanTimeout = 20 * time.Minute // a clean shutdown before a snapshot, with all that a load left over
+	adminTimeout = 20 * time.Minute // one administrative statement
 	maxTries     = 4                // starts, when other programs take the port first
 	initMark     = "plimsoll.init"  // marks a finished data directory; names the program that made it
 )
@@ -46,6 +46,7 @@ type Config struct {
 	UID      int               // user to run as; 0 means: when root, mysql or nobody; else ourselves
 	Binary   string            // mariadbd or mysqld; empty means to find one
 	Data     string            // a directory that Export made; it replaces the server's data by a copy
+	Reset    lab.Copying       // how Restore puts Data back; Auto is for all but measurements of it
 }
 
 // A Server is a running private server. Its methods may be called by several goroutines; those that
@@ -58,6 +59,7 @@ type Server struct {
 	uid, gid uint32
 	password string
 	port     int
+	space    *lab.Space // of data and snapshot
 
 	mu   sync.Mutex
 	proc *lab.Process
@@ -69,7 +71,7 @@ type Server struct {
 func Start(ctx context.Context, conf Config) (*Server, error) {
 	s := &Server{conf: conf, password: rand.Text()}
 	if err := s.prepare(ctx); err != nil {
-		return nil, fmt.Errorf("preparing a MySQL server: %w", err)
+		return nil, errors.Join(fmt.Errorf("preparing a MySQL server: %w", err), s.leave(context.WithoutCancel(ctx)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,20 +105,24 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.dir, err = lab.PrivateDir(s.conf.Dir, s.uid); err != nil {
 		return err
 	}
+	if s.conf.Data != "" {
+		return s.adopt(ctx)
+	}
+	if s.space, err = lab.NewSpace(ctx, s.dir, 0, s.conf.Reset); err != nil {
+		return err
+	}
 	return s.initialize(ctx)
 }
 
+func (s *Server) mark() string      { return filepath.Join(s.dir, initMark) }
 func (s *Server) journal() string   { return filepath.Join(s.conf.Dir, "mysql.journal") }
-func (s *Server) data() string      { return filepath.Join(s.dir, "data") }
+func (s *Server) data() string      { return filepath.Join(s.space.Dir(), "data") }
 func (s *Server) temporary() string { return filepath.Join(s.dir, "tmp") }
-func (s *Server) snapshot() string  { return filepath.Join(s.dir, "snapshot") }
+func (s *Server) snapshot() string  { return filepath.Join(s.space.Dir(), "snapshot") }
 
 // initialize makes the data directory, unless a finished one of the same program is there.
 func (s *Server) initialize(ctx context.Context) error {
-	mark := filepath.Join(s.dir, initMark)
-	if s.conf.Data != "" {
-		return s.adopt(ctx, mark)
-	}
+	mark := s.mark()
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin.path {
 		return s.mendData()
 	}
@@ -146,11 +152,17 @@ func (s *Server) initialize(ctx context.Context) error {
 }
 
 // adopt begins with data that Export made.
-func (s *Server) adopt(ctx context.Context, mark string) error {
-	for _, old := range []string{mark, s.snapshot()} {
-		if err := os.RemoveAll(old); err != nil {
-			return fmt.Errorf("removing the data of before: %w", err)
-		}
+func (s *Server) adopt(ctx context.Context) error {
+	mark := s.mark()
+	if err := os.RemoveAll(mark); err != nil {
+		return fmt.Errorf("removing the data of before: %w", err)
+	}
+	bytes, err := lab.TreeBytes(s.conf.Data)
+	if err != nil {
+		return fmt.Errorf("reading the data to begin with: %w", err)
+	}
+	if s.space, err = lab.NewSpace(ctx, s.dir, max(bytes, 1), s.conf.Reset); err != nil {
+		return err
 	}
 	if err := lab.ReplaceTree(ctx, s.data(), s.conf.Data, &lab.Owner{UID: s.uid, GID: s.gid}); err != nil {
 		return err
@@ -188,6 +200,9 @@ func (s *Server) environment() ([]string, error) {
 
 // startOnce reports whether a failure is worth another port.
 func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
+	if err := s.space.Open(ctx); err != nil {
+		return false, err
+	}
 	if s.port == 0 {
 		if s.port, err = lab.FreePort(); err != nil {
 			return false, err
@@ -367,12 +382,20 @@ func (s *Server) Stop(ctx context.Context) error {
 
 func (s *Server) stop(ctx context.Context) error {
 	if s.proc == nil {
-		return nil
+		return s.leave(ctx)
 	}
 	if err := s.proc.Stop(ctx); err != nil {
 		return fmt.Errorf("stopping %s: %w", filepath.Base(s.bin.path), err)
 	}
-	return s.clear()
+	return errors.Join(s.clear(), s.leave(ctx))
+}
+
+// leave lets go of the data of a server that has ended; its next start takes it back.
+func (s *Server) leave(ctx context.Context) error {
+	if s.space == nil {
+		return nil
+	}
+	return s.space.Close(ctx)
 }
 
 // clear drops a server that has ended.

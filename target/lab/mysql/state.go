@@ -106,6 +106,9 @@ func (s *Server) stopCleanly(ctx context.Context) error {
 func (s *Server) Restore(ctx context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.space.Open(ctx); err != nil {
+		return fmt.Errorf("restoring database %s: %w", name, err)
+	}
 	if _, err := os.Stat(s.snapshot()); err != nil {
 		return fmt.Errorf("restoring database %s: there is no snapshot of it: %w", name, err)
 	}
@@ -172,6 +175,7 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	if err != nil {
 		return lab.ProgramInfo{}, fmt.Errorf("describing a MySQL server: %w", err)
 	}
+	d.Settings[lab.ResetSetting] = s.space.String()
 	return d, nil
 }
 

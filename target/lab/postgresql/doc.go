@@ -9,7 +9,11 @@
 //
 // [Server.Snapshot] turns a database into a template; [Server.Restore] recreates the database from it (by
 // file copy from version 15 on) and restarts the server, so that every run begins with the same tables and
-// empty shared buffers. Both end the database's connections.
+// empty shared buffers. Both end the database's connections. Where copies share blocks, see [lab.Space], the
+// snapshot is one of the data directory, of all databases, and Restore kills the server before it takes the
+// directory back.
+//
+// [Server.Load] runs a script of SQL, such as a dump by pg_dump, with the server's own client.
 //
 // # Secrets
 //

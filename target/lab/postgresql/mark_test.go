@@ -6,13 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"plimsoll/target/lab"
 )
 
 // A data directory of another program is made again. When that is cut short, no mark shows it as
 // finished.
 func TestUnfinishedDataHasNoMark(t *testing.T) {
 	dir := t.TempDir()
-	s := &Server{conf: Config{Dir: dir}, dir: dir, bin: "/nowhere"}
+	space, err := lab.NewSpace(t.Context(), dir, 0, lab.Plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{conf: Config{Dir: dir}, dir: dir, space: space, bin: "/nowhere"}
 	mark := filepath.Join(dir, settingsFile)
 	if err := os.WriteFile(mark, []byte("another program"), 0o644); err != nil {
 		t.Fatal(err)

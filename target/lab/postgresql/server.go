@@ -28,8 +28,8 @@ const (
 	role         = "plimsoll"        // the superuser of a private server
 	readyTimeout = 60 * time.Second  // includes a recovery after a kill
 	stopTimeout  = 3 * time.Second   // a killed server recovers at its next start
-	cleanTimeout = 2 * time.Minute   // a clean shutdown before an export
-	adminTimeout = 2 * time.Minute   // one administrative statement, a file copy of a large database included
+	cleanTimeout = 20 * time.Minute  // a clean shutdown before an export
+	adminTimeout = 20 * time.Minute  // one administrative statement, a file copy of a large database included
 	orphanLimit  = 20 * time.Second  // until the other processes of a server that died by itself have ended
 	maxTries     = 4                 // starts, when other programs take the port first
 	templateMark = "_snapshot"       // suffix of the template made from a database
@@ -52,6 +52,7 @@ type Config struct {
 	UID      int               // user to run as; 0 means: when root, postgres or nobody; else ourselves
 	BinDir   string            // directory of postgres and initdb; empty means to find them
 	Data     string            // a directory that Export made; it replaces the server's data by a copy
+	Reset    lab.Copying       // how Restore puts Data back; Auto is for all but measurements of it
 }
 
 // A Server is a running private server. Its methods may be called by several goroutines; those that
@@ -64,7 +65,8 @@ type Server struct {
 	uid, gid uint32
 	password string
 	port     int
-	major    int // of the server's version
+	major    int        // of the server's version
+	space    *lab.Space // of data and snapshot
 
 	mu   sync.Mutex
 	proc *lab.Process
@@ -76,7 +78,7 @@ type Server struct {
 func Start(ctx context.Context, conf Config) (*Server, error) {
 	s := &Server{conf: conf, password: rand.Text()}
 	if err := s.prepare(ctx); err != nil {
-		return nil, fmt.Errorf("preparing PostgreSQL: %w", err)
+		return nil, errors.Join(fmt.Errorf("preparing PostgreSQL: %w", err), s.leave(context.WithoutCancel(ctx)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,24 +112,29 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 	if s.dir, err = lab.PrivateDir(s.conf.Dir, s.uid); err != nil {
 		return err
 	}
+	if s.conf.Data != "" {
+		return s.adopt(ctx)
+	}
+	if s.space, err = lab.NewSpace(ctx, s.dir, 0, s.conf.Reset); err != nil {
+		return err
+	}
 	return s.initdb(ctx)
 }
 
-func (s *Server) journal() string { return filepath.Join(s.conf.Dir, "postgresql.journal") }
-func (s *Server) data() string    { return filepath.Join(s.dir, "data") }
+func (s *Server) journal() string  { return filepath.Join(s.conf.Dir, "postgresql.journal") }
+func (s *Server) mark() string     { return filepath.Join(s.dir, settingsFile) }
+func (s *Server) data() string     { return filepath.Join(s.space.Dir(), "data") }
+func (s *Server) snapshot() string { return filepath.Join(s.space.Dir(), "snapshot") }
 
 // initdb makes the data directory, unless a finished one of the same major version is there.
 func (s *Server) initdb(ctx context.Context) error {
-	mark := filepath.Join(s.dir, settingsFile)
-	if s.conf.Data != "" {
-		return s.adopt(ctx, mark)
-	}
+	mark := s.mark()
 	if done, err := os.ReadFile(mark); err == nil && string(done) == s.bin {
-		return nil
+		return s.mendData(ctx)
 	}
 	// The mark first: an unfinished directory must not be taken for a finished one by the program that made the one
 	// before.
-	for _, old := range []string{mark, s.data()} {
+	for _, old := range []string{mark, s.data(), s.snapshot()} {
 		if err := os.RemoveAll(old); err != nil {
 			return fmt.Errorf("removing an unfinished data directory: %w", err)
 		}
@@ -150,7 +157,8 @@ func (s *Server) initdb(ctx context.Context) error {
 }
 
 // adopt begins with data that Export made. The programs must be of the same major version as those that wrote it.
-func (s *Server) adopt(ctx context.Context, mark string) error {
+func (s *Server) adopt(ctx context.Context) error {
+	mark := s.mark()
 	wrote, err := os.ReadFile(filepath.Join(s.conf.Data, "PG_VERSION"))
 	if err != nil {
 		return fmt.Errorf("reading the data to begin with: %w", err)
@@ -166,10 +174,25 @@ func (s *Server) adopt(ctx context.Context, mark string) error {
 	if err := os.RemoveAll(mark); err != nil {
 		return fmt.Errorf("removing the data of before: %w", err)
 	}
+	bytes, err := lab.TreeBytes(s.conf.Data)
+	if err != nil {
+		return fmt.Errorf("reading the data to begin with: %w", err)
+	}
+	if s.space, err = lab.NewSpace(ctx, s.dir, max(bytes, 1), s.conf.Reset); err != nil {
+		return err
+	}
 	if err := lab.ReplaceTree(ctx, s.data(), s.conf.Data, &lab.Owner{UID: s.uid, GID: s.gid}); err != nil {
 		return err
 	}
 	return os.WriteFile(mark, []byte(s.bin), 0o600)
+}
+
+// mendData puts the snapshot in place of a data directory that a kill in the middle of Restore left out.
+func (s *Server) mendData(ctx context.Context) error {
+	if _, err := os.Stat(s.data()); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return lab.ReplaceTree(ctx, s.data(), s.snapshot(), nil)
 }
 
 // environment returns the programs' environment, without our variables that could change them, such
@@ -191,6 +214,9 @@ func (s *Server) start(ctx context.Context) error {
 
 // startOnce reports whether a failure is worth another port.
 func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
+	if err := s.space.Open(ctx); err != nil {
+		return false, err
+	}
 	if s.port == 0 {
 		if s.port, err = lab.FreePort(); err != nil {
 			return false, err
@@ -390,7 +416,7 @@ func (s *Server) Stop(ctx context.Context) error {
 
 func (s *Server) stop(ctx context.Context) error {
 	if s.proc == nil {
-		return nil
+		return s.leave(ctx)
 	}
 	if err := s.proc.Stop(ctx); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
@@ -399,7 +425,15 @@ func (s *Server) stop(ctx context.Context) error {
 	if err := os.RemoveAll(s.sockets); err != nil {
 		return fmt.Errorf("stopping PostgreSQL: %w", err)
 	}
-	return nil
+	return s.leave(ctx)
+}
+
+// leave lets go of the data of a server that has ended; its next start takes it back.
+func (s *Server) leave(ctx context.Context) error {
+	if s.space == nil {
+		return nil
+	}
+	return s.space.Close(ctx)
 }
 
 // lastLines returns the last n lines of s.

@@ -37,6 +37,9 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 	}); err != nil {
 		return fmt.Errorf("snapshot of database %s: %w", name, err)
 	}
+	if s.space.Shares() {
+		return s.keepData(ctx, name)
+	}
 	return s.exec(ctx, "snapshot of database "+name,
 		dropStatement(name+templateMark),
 		endConnections(name),
@@ -44,9 +47,60 @@ func (s *Server) Snapshot(ctx context.Context, name string) error {
 		s.copyStatement(name))
 }
 
+// keepData makes the snapshot of the whole server, in a space that shares blocks: a template would not share them.
+func (s *Server) keepData(ctx context.Context, name string) error {
+	// The writes of a clean shutdown are made before sessions end.
+	if err := s.exec(ctx, "snapshot of database "+name, dropStatement(name+templateMark), "CHECKPOINT"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopCleanly(ctx); err != nil {
+		return fmt.Errorf("snapshot of database %s: %w", name, err)
+	}
+	if err := lab.ReplaceTree(ctx, s.snapshot(), s.data(), nil); err != nil {
+		return fmt.Errorf("snapshot of database %s: %w", name, err)
+	}
+	return s.start(ctx)
+}
+
+// putBack puts the snapshot that keepData made in place of the data, and starts the server.
+func (s *Server) putBack(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.space.Open(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.snapshot()); err != nil {
+		return fmt.Errorf("there is no snapshot of it: %w", err)
+	}
+	if s.proc != nil {
+		if err := s.proc.Kill(); err != nil { // its data is thrown away in the next moment
+			return err
+		}
+		s.proc = nil
+		if err := os.RemoveAll(s.sockets); err != nil {
+			return fmt.Errorf("removing the socket: %w", err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := lab.ReplaceTree(ctx, s.data(), s.snapshot(), nil); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
 // Restore makes a database equal to its snapshot, then restarts the server on the same port. Connections
 // are ended. A stopped server is started.
 func (s *Server) Restore(ctx context.Context, name string) error {
+	if s.space.Shares() {
+		if err := s.putBack(ctx); err != nil {
+			return fmt.Errorf("restoring database %s: %w", name, err)
+		}
+		return nil
+	}
 	if err := s.wake(ctx); err != nil {
 		return fmt.Errorf("restoring database %s: %w", name, err)
 	}
@@ -180,6 +234,7 @@ func (s *Server) Describe(ctx context.Context) (lab.ProgramInfo, error) {
 	if err != nil {
 		return lab.ProgramInfo{}, fmt.Errorf("describing PostgreSQL: %w", err)
 	}
+	d.Settings[lab.ResetSetting] = s.space.String()
 	return d, nil
 }
 

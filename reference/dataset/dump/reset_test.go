@@ -1,0 +1,126 @@
+package dump_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/reference/dataset/dump"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/target/lab/postgresql"
+)
+
+type resetter interface {
+	server
+	Snapshot(ctx context.Context, name string) error
+	Restore(ctx context.Context, name string) error
+	Describe(ctx context.Context) (lab.ProgramInfo, error)
+	PIDs() []int
+}
+
+// startWith starts a server on data with a way of resets; the test is skipped where this host lacks it.
+func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	dir, err := os.MkdirTemp("", "reset-test-") //nolint:usetesting // a TempDir is closed to the server's user
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var s resetter
+	if engine == "postgresql" {
+		s, err = postgresql.Start(ctx, postgresql.Config{Dir: dir, Data: data, Reset: way})
+	} else {
+		s, err = mysql.Start(ctx, mysql.Config{Dir: dir, Data: data, Reset: way})
+	}
+	if err != nil {
+		if text := err.Error(); way == lab.Image && (os.Geteuid() != 0 || strings.Contains(text, "no mkfs.xfs") || strings.Contains(text, "no loop devices")) {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return s
+}
+
+// TestResetIsExact writes to a database as a run does, resets it, and compares every cell of every table with the
+// state before: with a running server, and with a stopped one.
+func TestResetIsExact(t *testing.T) {
+	for _, engine := range []string{"postgresql", "mysql"} {
+		t.Run(engine, func(t *testing.T) {
+			first := start(t, engine, "")
+			if err := first.CreateDatabase(t.Context(), "chat"); err != nil {
+				t.Fatal(err)
+			}
+			for _, statement := range []string{
+				"CREATE TABLE posts (id int PRIMARY KEY, message varchar(2000))",
+				"INSERT INTO posts VALUES (1, 'one'), (2, 'two'), (3, 'three')",
+				"INSERT INTO posts SELECT a.id * 1000 + b.id * 100 + c.id * 10 + d.id, a.message FROM posts a, posts b, posts c, posts d",
+			} {
+				exec(t, first.DSN("chat"), statement)
+			}
+			data := filepath.Join(t.TempDir(), "data")
+			if err := first.Export(t.Context(), data); err != nil {
+				t.Fatal(err)
+			}
+			for _, way := range []lab.Copying{lab.Plain, lab.Image} {
+				t.Run(string(way), func(t *testing.T) { resetExactly(t, startWith(t, engine, data, way), way) })
+			}
+		})
+	}
+}
+
+func resetExactly(t *testing.T, s resetter, way lab.Copying) {
+	t.Helper()
+	ctx := t.Context()
+	desc, err := s.Describe(ctx)
+	if err != nil || !strings.HasPrefix(desc.Settings[lab.ResetSetting], string(way)) {
+		t.Errorf("described as reset by %q, want %s: %v", desc.Settings[lab.ResetSetting], way, err)
+	}
+	if err := s.Snapshot(ctx, "chat"); err != nil {
+		t.Fatal(err)
+	}
+	before, err := dump.Tables(ctx, s.DSN("chat"))
+	if err != nil || len(before) != 1 || before[0].Rows != 84 {
+		t.Fatalf("before: %+v, %v", before, err)
+	}
+	for try := range 2 {
+		for _, statement := range []string{
+			"INSERT INTO posts SELECT id + 100000, 'late' FROM posts", "UPDATE posts SET message = 'changed' WHERE id < 10", "DELETE FROM posts WHERE id = 2",
+			"CREATE TABLE extra (id int)", "CREATE INDEX late ON posts (message)",
+		} {
+			exec(t, s.DSN("chat"), statement)
+		}
+		if have, err := dump.Tables(ctx, s.DSN("chat")); err != nil || len(dump.Compare(before, have)) == 0 {
+			t.Fatalf("the writes of a run leave no trace: %v", err)
+		}
+		if try == 1 {
+			if err := s.Stop(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pids := s.PIDs()
+		if err := s.Restore(ctx, "chat"); err != nil {
+			t.Fatal(err)
+		}
+		if now := s.PIDs(); len(now) != 1 || slices.Equal(now, pids) {
+			t.Errorf("process before the reset %v, after %v: not restarted", pids, now)
+		}
+		have, err := dump.Tables(ctx, s.DSN("chat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dump.Compare(before, have); len(got) > 0 {
+			t.Errorf("reset %d: %v", try+1, got)
+		}
+	}
+}

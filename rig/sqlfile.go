@@ -1,0 +1,352 @@
+package rig
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/plan"
+	"plimsoll/reference/dataset/dump"
+	"plimsoll/target/lab/mysql"
+	"plimsoll/watch/probe"
+)
+
+// headBytes is how much of a script is looked at for the program that wrote it, and tailBytes for its last line.
+const (
+	headBytes = 64 << 10
+	tailBytes = 1 << 10
+)
+
+// An SQLFile is a script of SQL in a file, as pg_dump, mysqldump and mariadb-dump write them, perhaps packed. It is
+// read once, in a constant amount of memory. It is for one goroutine, except Progress.
+type SQLFile struct {
+	Path   string
+	Engine string // as a plan calls it; empty while it is not known
+	Size   int64  // of the file, bytes
+	Packed bool
+
+	file   *os.File
+	read   atomic.Int64 // of the file
+	text   *bufio.Reader
+	bytes  int64 // of the text
+	closer func()
+	last   []byte // of the text, at most tailBytes
+	marked bool   // the text began with the line of a program that also writes a last one
+	err    error  // of reading
+}
+
+// packings are the beginnings of files that are no SQL, with the remedy; those without one are unpacked here.
+var packings = []struct{ magic, is, remedy string }{
+	{"\x1f\x8b", "", ""},
+	{"\x28\xb5\x2f\xfd", "", ""},
+	{"PGDMP", "a dump in pg_dump's custom format", "write it as SQL with pg_restore -f FILE.sql, and restore that"},
+	{"BZh", "packed by bzip2", "unpack it with bunzip2, or pack it with zstd or gzip"},
+	{"\xfd7zXZ", "packed by xz", "unpack it with unxz, or pack it with zstd or gzip"},
+	{"PK\x03\x04", "a zip file", "unpack it with unzip, or pack it with zstd or gzip"},
+	{"\xff\xfe", "in UTF-16, as a redirection in PowerShell writes it", "write it with the option -f of pg_dump or -r of mysqldump"},
+	{"\x00", "no text", "write it with pg_dump -f FILE.sql or mysqldump -r FILE.sql"},
+}
+
+var (
+	wrotePostgreSQL = regexp.MustCompile(`(?m)^-- PostgreSQL database dump\s*$`)
+	wroteCluster    = regexp.MustCompile(`(?m)^-- PostgreSQL database cluster dump\s*$`)
+	wroteMySQL      = regexp.MustCompile(`(?m)^-- (MySQL|MariaDB) dump `)
+	lastLine        = regexp.MustCompile(`(?m)^-- (PostgreSQL database dump complete|Dump completed)`)
+)
+
+// OpenSQLFile opens a script and finds out how it is packed and what it is for. The caller must call Close.
+func OpenSQLFile(path string) (_ *SQLFile, err error) {
+	f, err := files.Open(path)
+	if err != nil {
+		return nil, plan.UsageError{Err: err}
+	}
+	s := &SQLFile{Path: path, file: f, closer: func() {}}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	s.Size = info.Size()
+	raw := bufio.NewReaderSize(counted{s}, 1<<20)
+	if err := s.unpack(raw); err != nil {
+		return nil, err
+	}
+	head, err := s.text.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, s.broken(err)
+	}
+	if len(bytes.TrimSpace(head)) == 0 {
+		return nil, plan.Usagef("%s is empty; write the dump again, and look at the output of the program that writes it", path)
+	}
+	if err := refuse(path, head); err != nil {
+		return nil, err
+	}
+	switch {
+	case wroteCluster.Match(head):
+		return nil, plan.Usagef("%s is a dump of a whole cluster by pg_dumpall; dump one database with pg_dump", path)
+	case wrotePostgreSQL.Match(head):
+		s.Engine, s.marked = plan.PostgreSQL, true
+	case wroteMySQL.Match(head):
+		s.Engine, s.marked = plan.MySQL, true
+	}
+	return s, nil
+}
+
+// refuse reports what a file is instead of SQL.
+func refuse(path string, head []byte) error {
+	for _, p := range packings {
+		if p.is != "" && bytes.HasPrefix(head, []byte(p.magic)) {
+			return plan.Usagef("%s is %s; %s", path, p.is, p.remedy)
+		}
+	}
+	if len(head) > 262 && string(head[257:262]) == "ustar" {
+		return plan.Usagef("%s is a tar file; write a dump of pg_dump -Ft as SQL with pg_restore -f FILE.sql, and restore that", path)
+	}
+	return nil
+}
+
+// unpack puts the reader of text on top of that of the file.
+func (s *SQLFile) unpack(raw *bufio.Reader) error {
+	magic, err := raw.Peek(6)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return s.broken(err)
+	}
+	var text io.Reader = raw
+	switch {
+	case bytes.HasPrefix(magic, []byte(packings[0].magic)):
+		gz, err := gzip.NewReader(raw)
+		if err != nil {
+			return s.broken(err)
+		}
+		text, s.Packed = gz, true
+	case bytes.HasPrefix(magic, []byte(packings[1].magic)):
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+		if err != nil {
+			return s.broken(err)
+		}
+		text, s.Packed, s.closer = z, true, z.Close
+	}
+	s.text = bufio.NewReaderSize(text, 1<<20)
+	return nil
+}
+
+// broken explains an error of reading.
+func (s *SQLFile) broken(err error) error {
+	at := s.read.Load()
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s ends at byte %d in the middle of its packed data: it was cut off; copy or write it again", s.Path, at)
+	}
+	return fmt.Errorf("%s cannot be read near byte %d: %w; copy or write it again", s.Path, at, err)
+}
+
+// counted counts what is read of the file.
+type counted struct{ s *SQLFile }
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.s.file.Read(b)
+	c.s.read.Add(int64(n))
+	return n, err
+}
+
+// Read reads the text.
+func (s *SQLFile) Read(b []byte) (int, error) {
+	n, err := s.text.Read(b)
+	s.bytes += int64(n)
+	if n >= tailBytes {
+		s.last = append(s.last[:0], b[n-tailBytes:n]...)
+	} else {
+		s.last = append(s.last, b[:n]...)
+		s.last = s.last[max(0, len(s.last)-tailBytes):]
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = s.broken(err)
+		s.err = err
+	}
+	return n, err
+}
+
+// Whole reports an error unless the text was read to its end, and ends as its program ends it.
+func (s *SQLFile) Whole() error {
+	if s.err != nil {
+		return s.err
+	}
+	if _, err := s.text.Peek(1); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s was read up to byte %d only: a command in it ended the client; take that out", s.Path, s.read.Load())
+	}
+	if s.marked && !lastLine.Match(s.last) {
+		return fmt.Errorf("%s lacks the last line of a dump after %d bytes of SQL: it was cut off; copy or write it again", s.Path, s.bytes)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (s *SQLFile) Close() {
+	s.closer()
+	_ = s.file.Close() // it was only read
+}
+
+// remedies mend what a server reports of a script that it refuses.
+var remedies = []struct{ report, remedy string }{
+	{`role ".*" does not exist`, "name the roles of the dump with -roles, or write it with pg_dump --no-owner --no-privileges"},
+	{`Unknown (collation|character set)`, "the dump is of a server that knows more: install the one that wrote it, or replace the name in the file"},
+	{`extension ".*" is not available`, "install the package of that extension"},
+	{`unrecognized configuration parameter|invalid command \\`, "the dump is of a newer PostgreSQL: install that version"},
+	{`database ".*" already exists`, "write the dump without -C"},
+	{`max_allowed_packet|server has gone away`, "write the dump with --max-allowed-packet=64M"},
+}
+
+// remedyFor returns what to do about a refused script.
+func remedyFor(report string) string {
+	for _, r := range remedies {
+		if regexp.MustCompile(r.report).MatchString(report) {
+			return r.remedy
+		}
+	}
+	return "mend the line that the client names, counted in the unpacked file"
+}
+
+// RestoreSQL loads a script into a new server and keeps the server's data in dir, with statistics for the planner. The
+// database is named database; owners are roles that the script names.
+func (m *Maker) RestoreSQL(ctx context.Context, s *SQLFile, engine, database, dir string, owners []string) (*dump.Dump, error) {
+	engine, err := engineOf(s, engine)
+	if err != nil {
+		return nil, err
+	}
+	need := 3 * s.Size // the server's own and the copy, half as large again as the text
+	if s.Packed {
+		need *= 4
+	}
+	if err := dump.CheckSpace(dir, need); err != nil {
+		return nil, err
+	}
+	into, _, err := dump.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dump.Abandon(dir) }()
+	name := filepath.Base(s.Path)
+	m.Progress.What("restoring "+name, 0)
+	m.Progress.Doing("starting a server", 0)
+	man := dump.Manifest{
+		Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: "restore of " + name,
+		Seconds: map[string]string{}, Loading: loadingSettings(engine, probe.Fingerprint().MemoryBytes),
+	}
+	if engine == plan.MySQL {
+		man.Loading["max_allowed_packet"] = strconv.Itoa(mysql.MaxPacket)
+	}
+	err = Temporarily(ctx, engine, dir, "", man.Loading, func(db DataServer) error {
+		if err := db.CreateDatabase(ctx, database); err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := m.feed(ctx, s, db, database, owners); err != nil {
+			return err
+		}
+		man.Seconds["load"] = strconv.FormatFloat(time.Since(began).Seconds(), 'f', 1, 64)
+		if err := m.take(ctx, db, &man, into); err != nil {
+			return err
+		}
+		if len(man.Tables) == 0 {
+			return fmt.Errorf("%s made no tables in the database %s; a dump by mysqldump --databases names its own: give that as -db", s.Path, database)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.Progress.Doing("summing the files", 0)
+	d, err := dump.Seal(ctx, dir, man)
+	m.Progress.End()
+	return d, err
+}
+
+// engineOf compares the engine that is wanted, if any, with that of a script.
+func engineOf(s *SQLFile, want string) (string, error) {
+	switch {
+	case want != "" && want != plan.PostgreSQL && want != plan.MySQL:
+		return "", plan.Usagef("-engine=%s: want %s or %s", want, plan.PostgreSQL, plan.MySQL)
+	case s.Engine == "" && want == "":
+		return "", plan.Usagef("%s does not begin as a dump of pg_dump, mysqldump or mariadb-dump; name its engine with -engine", s.Path)
+	case s.Engine == "":
+		return want, nil
+	case want != "" && want != s.Engine:
+		return "", plan.Usagef("%s is a dump of %s, and -engine is %s; leave the flag out", s.Path, s.Engine, want)
+	}
+	return s.Engine, nil
+}
+
+// feed streams a script into a database, and reports how far it is.
+func (m *Maker) feed(ctx context.Context, s *SQLFile, db DataServer, database string, owners []string) error {
+	reported := make(chan struct{})
+	stop := make(chan struct{})
+	go func() { // ends with feed
+		defer close(reported)
+		began, tick := time.Now(), time.NewTicker(500*time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				m.Progress.Step("loading", progressText(s.read.Load(), s.Size, time.Since(began)), timeLeft(s.read.Load(), s.Size, time.Since(began)))
+			}
+		}
+	}()
+	err := db.Load(ctx, database, s, owners)
+	close(stop)
+	<-reported
+	if s.err != nil { // the client saw an early end, and may have been content with it
+		return s.err
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return plain.Below(err, "restoring %s failed; %s", s.Path, remedyFor(err.Error()))
+	}
+	return s.Whole()
+}
+
+// progressText reports how much of a file is read, in its own bytes.
+func progressText(done, all int64, took time.Duration) string {
+	text := fmt.Sprintf("loading %.2f of %.2f GB", float64(done)/1e9, float64(all)/1e9)
+	if done >= all {
+		return text + "; indexes, statistics"
+	}
+	return text + fmt.Sprintf("  %.1f MB/s", float64(done)/1e6/max(took.Seconds(), 1e-3))
+}
+
+func timeLeft(done, all int64, took time.Duration) time.Duration {
+	if done <= 0 || done >= all {
+		return 0
+	}
+	return time.Duration(float64(took) * float64(all-done) / float64(done))
+}
+
+// IsSQLFile reports whether a path is that of a file, or would be.
+func IsSQLFile(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil {
+		return strings.Contains(filepath.Base(path), ".sql")
+	}
+	return !st.IsDir()
+}

@@ -1,0 +1,229 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	imageFile  = "image"          // in the state directory
+	mountDir   = "/run/plimsoll"  // has one directory for each image that is mounted
+	imageSlack = 2 << 30          // of an image beyond its data, bytes
+	detachWait = 30 * time.Second // until an image is free that was unmounted by a killed program, or without waiting
+)
+
+// mounted counts the images that this program has named.
+var mounted atomic.Int64
+
+func (s *Space) image() string { return filepath.Join(s.state, imageFile) }
+
+// format makes an image with an empty file system and mounts it. The image has room for the data and for a second
+// version of every block.
+func (s *Space) format(ctx context.Context, bytes int64) error {
+	if os.Geteuid() != 0 {
+		return errors.New("an image for copy-on-write is mounted by root only")
+	}
+	mkfs, err := findMkfs()
+	if err != nil {
+		return err
+	}
+	size := 2*bytes + imageSlack
+	var fs unix.Statfs_t
+	if err := unix.Statfs(s.state, &fs); err != nil {
+		return fmt.Errorf("looking for free space in %s: %w", s.state, err)
+	}
+	if free := int64(fs.Bavail) * fs.Bsize; free < size {
+		return fmt.Errorf("an image for copy-on-write may grow to %.1f GB, and %s has %.1f GB free",
+			float64(size)/1e9, s.state, float64(free)/1e9)
+	}
+	f, err := os.OpenFile(s.image(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("making an image: %w", err)
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		return fmt.Errorf("making an image: %w", err)
+	}
+	if err := Run(ctx, Spec{Name: "mkfs.xfs", Path: mkfs, Args: []string{"-q", "-K", "-m", "reflink=1", s.image()}}); err != nil {
+		return fmt.Errorf("making an image: %w", err)
+	}
+	return s.Open(ctx)
+}
+
+// findMkfs finds the program that makes XFS, which is not always in the PATH of users.
+func findMkfs() (string, error) {
+	if path, err := exec.LookPath("mkfs.xfs"); err == nil {
+		return path, nil
+	}
+	for _, path := range []string{"/usr/sbin/mkfs.xfs", "/sbin/mkfs.xfs"} {
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+			return path, nil
+		}
+	}
+	return "", errors.New("no mkfs.xfs is installed; with the package xfsprogs a reset shares blocks instead of copying them")
+}
+
+// Open mounts an image that is not mounted. Without an image it does nothing.
+func (s *Space) Open(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done != nil {
+		return nil
+	}
+	if _, err := os.Stat(s.image()); err != nil {
+		if errors.Is(err, os.ErrNotExist) && s.by != Image {
+			return nil
+		}
+		return fmt.Errorf("opening the image of a database's state: %w", err)
+	}
+	mark, err := Mark()
+	if err != nil {
+		return err
+	}
+	if s.name == "" {
+		s.name = fmt.Sprintf("%s-%d", mark, mounted.Add(1))
+	}
+	// Two file systems on one image would destroy it.
+	for until := time.Now().Add(detachWait); attached(s.image()); time.Sleep(20 * time.Millisecond) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("%w: another program has mounted %s; stop that program, or choose another directory",
+				ErrInUse, s.image())
+		}
+	}
+	done, err := UndoImage(s.name)
+	if err != nil {
+		return err
+	}
+	at := filepath.Join(mountDir, s.name)
+	if err := os.MkdirAll(mountDir, 0o711); err != nil {
+		return fmt.Errorf("mounting an image: %w", err)
+	}
+	if err := os.MkdirAll(at, 0o711); err != nil {
+		return fmt.Errorf("mounting an image: %w", err)
+	}
+	if err := mountImage(s.image(), at); err != nil {
+		_ = os.Remove(at)
+		done()
+		return fmt.Errorf("mounting %s: %w", s.image(), err)
+	}
+	s.done = done
+	if err := os.Chmod(at, 0o711); err != nil { // the server's user passes through
+		return fmt.Errorf("mounting an image: %w", err)
+	}
+	return nil
+}
+
+// Close unmounts an image, and returns when all of it is on disk; a context that has ended leaves that to the kernel.
+// The programs that use it must have ended. Closing a closed space does nothing.
+func (s *Space) Close(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done == nil {
+		return nil
+	}
+	at := filepath.Join(mountDir, s.name)
+	flags := 0
+	if ctx.Err() != nil {
+		flags = unix.MNT_DETACH
+	}
+	err := unix.Unmount(at, flags)
+	if errors.Is(err, unix.EBUSY) { // a process that was killed is not gone yet
+		err = unix.Unmount(at, unix.MNT_DETACH)
+	}
+	if err != nil {
+		return fmt.Errorf("unmounting %s: %w", s.image(), err)
+	}
+	_ = os.Remove(at) // an empty directory does no harm
+	s.done()
+	s.done = nil
+	return nil
+}
+
+// mountImage attaches a free loop device to a file, which lets it go when it is unmounted, and mounts it.
+func mountImage(image, at string) error {
+	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("this host has no loop devices: %w", err)
+	}
+	defer ctl.Close()
+	f, err := os.OpenFile(image, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for try := 1; ; try++ {
+		n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return fmt.Errorf("looking for a free loop device: %w", err)
+		}
+		path := "/dev/loop" + strconv.Itoa(n)
+		loop, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		// Past the page cache: the file system of the image has one.
+		conf := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}}
+		err = unix.IoctlLoopConfigure(int(loop.Fd()), &conf)
+		if errors.Is(err, unix.EINVAL) { // the file system below cannot do that
+			conf.Info.Flags = unix.LO_FLAGS_AUTOCLEAR
+			err = unix.IoctlLoopConfigure(int(loop.Fd()), &conf)
+		}
+		if err == nil {
+			err = unix.Mount(path, at, "xfs", unix.MS_NOATIME|unix.MS_NODEV|unix.MS_NOSUID, "")
+			_ = loop.Close() // the mount holds it
+			return err
+		}
+		_ = loop.Close()
+		if !errors.Is(err, unix.EBUSY) || try == maxLoopTries {
+			return fmt.Errorf("attaching %s: %w", path, err)
+		}
+	}
+}
+
+// maxLoopTries is how often another program may take the free loop device first.
+const maxLoopTries = 10
+
+// attached reports whether a loop device holds a file.
+func attached(image string) bool {
+	all, _ := filepath.Glob("/sys/block/loop*/loop/backing_file") // a good pattern
+	for _, name := range all {
+		if b, err := os.ReadFile(name); err == nil && strings.TrimRight(string(b), "\n") == image {
+			return true
+		}
+	}
+	return false
+}
+
+// SweepImages unmounts the images of programs that do not run any more. The guard does so too, unless it was killed.
+func SweepImages() error {
+	entries, err := os.ReadDir(mountDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for mounted images: %w", err)
+	}
+	for _, e := range entries {
+		if !Orphan(e.Name()) {
+			continue
+		}
+		at := filepath.Join(mountDir, e.Name())
+		if err := unix.Unmount(at, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("unmounting an image left over from an earlier run: %w", err)
+		}
+		_ = os.Remove(at) // the guard may have
+	}
+	return nil
+}
