@@ -1,9 +1,10 @@
 // Command acceptance compares real servers whose differences are known, and scores the verdicts of plimsoll.
 //
-// Each comparison has four arms: the base, the same again, one with nine tenths of the CPU time, and one whose posts
-// take 20 ms longer. Every comparison leaves its outcome in docs/acceptance, also a wrong, a void or a broken one:
-// none is discarded, and none is repeated until it fits. Its end screen stays in the store. A second start goes on
-// where the first one ended, with the comparison that was cut short.
+// Each comparison is a duet of a base and one other arm: the same build again, one with nine tenths of the CPU time,
+// one whose posts take 20 ms longer, or one that spends a twentieth more CPU time on each request. Six rounds make
+// each of them once. Every comparison leaves its outcome in docs/acceptance, also a wrong, a void or a broken one: none
+// is discarded, and none is repeated until it fits. Its end screen stays in the store. A later start goes on where the
+// last one ended, with the comparison that was cut short.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -27,6 +29,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/record"
 )
@@ -35,8 +38,12 @@ import (
 // a neighbor, which is not a difference of the arms, and which no gate can see, since a slow disk is the target's.
 const memory = "/dev/shm"
 
-//go:embed plan.yaml
-var planText string
+var (
+	//go:embed plan.yaml
+	planText string
+	//go:embed quota.yaml
+	quotaText string
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,24 +56,31 @@ func main() {
 
 // A bench runs comparisons.
 type bench struct {
-	program, store, docs string
-	commit               string
+	program, neighbor, store, docs string
+	commit                         string
 }
 
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("acceptance", flag.ContinueOnError)
 	var b bench
 	fs.StringVar(&b.program, "program", "bin/plimsoll", "`path` of plimsoll")
+	fs.StringVar(&b.neighbor, "neighbor", "", "`path` of a neighbor, built from bench/neighbor, that disturbs the target's core; its outcomes are counted apart (default none)")
 	fs.StringVar(&b.store, "store", filepath.Join(memory, "plimsoll-acceptance"), "`directory` of the runs, databases and end screens, best in memory; a comparison that was cut short is continued from it")
 	fs.StringVar(&b.docs, "docs", "docs/acceptance", "`directory` of the outcomes")
 	budget := fs.Duration("budget", 0, "begin no comparison that would end after this `time` from now; 0 is without end")
-	only := fs.String("only", "", "`engine` (default all)")
-	table := fs.Bool("table", false, "run nothing: write the table of what there is")
+	only := fs.String("only", "", "comparisons of this `kind` alone: same, quota, slow or cost (default all)")
+	most := fs.Int("rounds", rounds, "make the comparisons of at most so many `rounds` now, those that are missing first")
+	table := fs.Bool("table", false, "run nothing: write the tables of the outcomes that there are")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	if fs.NArg() > 0 {
+	switch {
+	case fs.NArg() > 0:
 		return fmt.Errorf("%q: there are no arguments", fs.Arg(0))
+	case *only != "" && !slices.Contains(kinds, *only):
+		return fmt.Errorf("-only %s: want %s", *only, strings.Join(kinds, ", "))
+	case *most < 1:
+		return fmt.Errorf("-rounds %d: want 1 or more", *most)
 	}
 	b.commit = revision()
 	done, err := load(b.docs)
@@ -74,54 +88,103 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	began, longest := time.Now(), time.Duration(0)
-	for _, c := range planned() {
-		if *table || has(done, c) || *only != "" && *only != c.Engine {
-			continue
-		}
-		if *budget > 0 && time.Since(began)+longest > *budget {
-			fmt.Fprintf(os.Stderr, "acceptance: the next comparison would not end in time; start again to go on\n")
+	for _, c := range missing(done, b.host(), *only, *most) {
+		if *table || *budget > 0 && time.Since(began)+longest > *budget {
 			break
 		}
 		start := time.Now()
 		o, err := b.compare(ctx, c)
 		if err != nil {
-			return fmt.Errorf("%s, seed %d: %w", c.Engine, c.Seed, err)
+			return fmt.Errorf("%s, seed %d: %w", c.Kind, c.Seed, err)
 		}
 		longest = max(longest, time.Since(start))
 		done = append(done, o)
-		fmt.Println(o.text())
+		fmt.Print(o.text())
 	}
-	s := score(done)
-	if err := write(b.docs, s); err != nil {
+	if err := write(b.docs, done); err != nil {
 		return err
 	}
-	fmt.Print(s.table())
-	return s.verdict()
+	fmt.Print(tables(done))
+	return judge(done)
+}
+
+// The kinds of host.
+const (
+	quiet    = "quiet"
+	neighbor = "neighbor"
+)
+
+func (b bench) host() string {
+	if b.neighbor != "" {
+		return neighbor
+	}
+	return quiet
 }
 
 // A comparison is one that is to be made.
 type comparison struct {
-	Engine string `json:"engine"`
-	Seed   uint64 `json:"seed"`
+	Kind string `json:"kind"`
+	Seed uint64 `json:"seed"` // of the round, 1 to rounds
+	Host string `json:"host"` // quiet: plimsoll disturbs it not; neighbor: bench/neighbor does
 }
 
-// planned are five comparisons on PostgreSQL and one on MySQL.
-func planned() []comparison {
-	var out []comparison
-	for seed := uint64(1); seed <= 5; seed++ {
-		out = append(out, comparison{"postgresql", seed})
+// rounds is how often each comparison is made.
+const rounds = 6
+
+// planned are the comparisons on a kind of host, by rounds.
+func planned(host string) (out []comparison) {
+	for seed := uint64(1); seed <= rounds; seed++ {
+		for _, k := range kinds {
+			out = append(out, comparison{k, seed, host})
+		}
 	}
-	return append(out, comparison{"mysql", 6})
+	return out
+}
+
+// missing are the planned comparisons without an outcome that counts, of one kind or of all (""), and of each kind
+// the first most.
+func missing(done []outcome, host, only string, most int) (out []comparison) {
+	begun := map[string]int{}
+	for _, c := range planned(host) {
+		if only != "" && c.Kind != only || has(done, c) || begun[c.Kind] == most {
+			continue
+		}
+		begun[c.Kind]++
+		out = append(out, c)
+	}
+	return out
+}
+
+// arms are the new arms of the comparisons.
+var arms = map[string]string{
+	kindSame:  "{version: the same build}",
+	kindQuota: "{version: nine tenths of the CPU, deployment: {cpus: 90%}}",
+	kindSlow:  `{version: posts 20 ms slower, args: ["-fault=slow-post:20ms"]}`,
+	kindCost:  `{version: 5 % more CPU time, args: ["-fault=cpu:5%"]}`,
+}
+
+// engine is the database of a quota, which has time for one: in turn.
+func (c comparison) engine() string { return []string{"mysql", "postgresql"}[c.Seed%2] }
+
+func (c comparison) name() string {
+	if c.Host == neighbor {
+		return "acceptance-" + c.Kind + "-" + neighbor
+	}
+	return "acceptance-" + c.Kind
 }
 
 func (c comparison) plan() string {
-	return strings.NewReplacer("SEED", strconv.FormatUint(c.Seed, 10), "ENGINE", c.Engine).Replace(planText)
+	text := planText
+	if c.Kind == kindQuota {
+		text = quotaText
+	}
+	return strings.NewReplacer("SEED", strconv.FormatUint(c.Seed, 10), "ENGINE", c.engine(), "NAME", c.name(), "ARM", arms[c.Kind]).Replace(text)
 }
 
-// planDigest stands for the plan of all comparisons and for the rules by which their findings are scored: a finding
-// that is explained after it was seen would be no test.
-func planDigest() string {
-	sum := sha256.Sum256(fmt.Append([]byte(planText), inside, throughput))
+// digest stands for the plan of a kind of comparisons, whatever the round, and for the rules by which its findings are
+// scored: a finding that is explained after it was seen would be no test.
+func digest(kind string) string {
+	sum := sha256.Sum256(fmt.Append([]byte(comparison{Kind: kind}.plan()), key[kind], inside, throughput))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -131,14 +194,22 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 		return outcome{}, err
 	}
 	args := []string{"compare", "-json", "-store", b.store, "-calibrate=false"}
-	if id := b.unfinished(c); id != "" {
+	id := b.unfinished(c)
+	if id != "" {
 		args = append(args, "-resume", id)
 	} else {
 		file := b.file(c, "yaml")
-		if err := errors.Join(os.WriteFile(file, []byte(c.plan()), 0o644), os.WriteFile(b.file(c, "rules"), []byte(planDigest()), 0o644)); err != nil {
+		if err := errors.Join(os.WriteFile(file, []byte(c.plan()), 0o644), os.WriteFile(b.file(c, "rules"), []byte(digest(c.Kind)), 0o644)); err != nil {
 			return outcome{}, err
 		}
 		args = append(args, file)
+	}
+	if b.neighbor != "" {
+		end, err := b.disturb(ctx, c.Seed)
+		if err != nil {
+			return outcome{}, err
+		}
+		defer end()
 	}
 	began := time.Now()
 	var stdout bytes.Buffer
@@ -154,7 +225,8 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	if err != nil && !errors.As(err, &status) {
 		return outcome{}, err
 	}
-	o := outcome{comparison: c, At: began.UTC(), Commit: b.commit, Host: host(), Plan: planDigest(), Status: cmd.ProcessState.ExitCode()}
+	o := outcome{comparison: c, At: began.UTC().Truncate(time.Second), Commit: b.commit, Machine: machine(), Mode: plan.ModeDuet, Plan: digest(c.Kind),
+		Status: cmd.ProcessState.ExitCode(), Seconds: math.Round(time.Since(began).Seconds()), Resumed: id != ""}
 	var doc report.Document
 	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil {
 		return outcome{}, fmt.Errorf("plimsoll %s ended with status %d and no report: %w", strings.Join(args, " "), o.Status, err)
@@ -169,13 +241,13 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 // file is the file in the store with the inputs of a comparison: its plan, and the digest of plan and
 // rules.
 func (b bench) file(c comparison, kind string) string {
-	return filepath.Join(b.store, fmt.Sprintf("%s-%d.%s", c.Engine, c.Seed, kind))
+	return filepath.Join(b.store, fmt.Sprintf("%s-%s-%d.%s", c.Kind, c.Host, c.Seed, kind))
 }
 
-// unfinished returns the comparison of this engine and seed that was cut short, or "". One that began under another
+// unfinished returns the comparison of this kind, host and seed that was cut short, or "". One that began under another
 // plan, or under other rules for its findings, is none.
 func (b bench) unfinished(c comparison) string {
-	if began, err := os.ReadFile(b.file(c, "rules")); err != nil || string(began) != planDigest() {
+	if began, err := os.ReadFile(b.file(c, "rules")); err != nil || string(began) != digest(c.Kind) {
 		return ""
 	}
 	// The pattern is good.
@@ -186,7 +258,7 @@ func (b bench) unfinished(c comparison) string {
 		if err != nil || json.Unmarshal(data, &have) != nil || have.State == record.Sealed {
 			continue
 		}
-		if !strings.Contains(have.Plan, fmt.Sprintf("seed: %d\n", c.Seed)) || have.Name != "acceptance" || !slices.Equal(have.Engines, []string{c.Engine}) {
+		if !strings.Contains(have.Plan, fmt.Sprintf("seed: %d\n", c.Seed)) || have.Name != c.name() {
 			continue
 		}
 		if build, err := record.DigestFile(b.program); err != nil || build != have.Build {
@@ -196,6 +268,21 @@ func (b bench) unfinished(c comparison) string {
 		return have.ID
 	}
 	return ""
+}
+
+// disturb starts the neighbor on the target's core. The caller ends it.
+func (b bench) disturb(ctx context.Context, seed uint64) (end func(), err error) {
+	cmd := exec.CommandContext(ctx, b.neighbor, "-core", "0", "-d", "2h", "-seed", strconv.FormatUint(seed, 10))
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the neighbor: %w", err)
+	}
+	return func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Wait()
+	}, nil
 }
 
 // revision is the commit that runs, marked when files that git knows were changed.
@@ -211,7 +298,7 @@ func revision() string {
 	return commit
 }
 
-func host() string {
+func machine() string {
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return runtime.GOOS

@@ -17,15 +17,27 @@ import (
 	"plimsoll/report"
 )
 
-// The arms beside the base.
+// The kinds of comparisons, by the difference of the new arm from the base.
 const (
-	armSame  = "same"
-	armQuota = "quota"
-	armSlow  = "slow"
+	kindSame  = "same"
+	kindQuota = "quota"
+	kindSlow  = "slow"
+	kindCost  = "cost"
 )
 
-// slowed is the operation that the arm slow delays. A delivery counts from the moment at which its post was sent, so
-// it is as late.
+var kinds = []string{kindSame, kindQuota, kindSlow, kindCost}
+
+// key is the endpoint that must be worse in the comparisons of a kind; "" where the verdict must be same.
+var key = map[string]string{kindSame: "", kindQuota: "capacity", kindSlow: "p95(post)", kindCost: "cost(app)"}
+
+// leastSame is how many of the rounds must judge a build the same as itself. All other comparisons must be right.
+const leastSame = 5
+
+// mostTime is how long a comparison may take.
+const mostTime = 10 * time.Minute
+
+// slowed is the operation that the arm of [kindSlow] delays. A delivery counts from the moment at which its post was
+// sent, so it is as late.
 const (
 	slowed    = "post"
 	delivered = "delivery"
@@ -34,29 +46,43 @@ const (
 // An outcome holds the findings of one comparison.
 type outcome struct {
 	comparison
-	At     time.Time `json:"at"`
-	Commit string    `json:"commit"`
-	Host   string    `json:"host"`
-	// Plan is the digest of the plan, before engine and seed, and of the rules that explain findings: an outcome
-	// under others does not count.
+	At      time.Time `json:"at"`
+	Commit  string    `json:"commit"`
+	Machine string    `json:"machine"`
+	Mode    string    `json:"mode"`
+	// Plan is the digest of the plan, before the seed, and of the rules that explain findings: an outcome under others
+	// does not count.
 	Plan   string `json:"plan"`
 	ID     string `json:"comparison"`
 	Status int    `json:"exit_status"`
-	Blocks int    `json:"blocks_judged"`
-	Voided int    `json:"blocks_voided"`
-	Arms   []said `json:"arms"`
+	// Seconds is the wall-clock time; of a comparison that was resumed, that of its last part.
+	Seconds   float64 `json:"seconds"`
+	Resumed   bool    `json:"resumed,omitempty"`
+	Blocks    int     `json:"blocks_judged"`
+	Voided    int     `json:"blocks_voided"`
+	Databases []said  `json:"databases"`
 }
 
-// said holds the findings about one arm against the base.
+// said holds the findings on one database.
 type said struct {
-	Arm  string       `json:"arm"`
-	Kind verdict.Kind `json:"kind"`
-	Lead string       `json:"lead"`
-	// Worse names the primary endpoints that were judged so.
-	Worse []string `json:"worse,omitempty"`
+	Engine    string       `json:"engine"`
+	Kind      verdict.Kind `json:"kind"`
+	Lead      string       `json:"lead"`
+	Endpoints []endpoint   `json:"endpoints"`
 	// Tested counts the further metrics, Found names those with a finding.
 	Tested int      `json:"further_tested"`
 	Found  []string `json:"further_found,omitempty"`
+}
+
+// An endpoint is a primary one with its effect, new/base - 1 or percentage points, and the interval.
+type endpoint struct {
+	Name   string        `json:"name"`
+	Kind   verdict.Kind  `json:"kind"`
+	Pairs  int           `json:"pairs"`
+	Margin float64       `json:"margin"`
+	Effect report.Number `json:"effect"`
+	Lo     report.Number `json:"lo"`
+	Hi     report.Number `json:"hi"`
 }
 
 // void reports whether the host voided too many blocks for a verdict, regardless of the numbers: it is kept, counted
@@ -64,16 +90,14 @@ type said struct {
 func (o outcome) void() bool { return o.Blocks < stats.MinPairs }
 
 // counts reports whether the outcome is of the present plan and rules, and not void.
-func (o outcome) counts() bool { return o.Plan == planDigest() && !o.void() }
+func (o outcome) counts() bool { return o.Plan == digest(o.Kind) && !o.void() }
 
 func (o *outcome) read(doc report.Document) {
 	o.ID, o.Blocks, o.Voided = doc.Comparison, doc.State.Judged, len(doc.Voided)
 	for _, f := range doc.Verdicts {
-		s := said{Arm: f.Arm, Kind: f.Verdict.Kind, Lead: f.Verdict.Lead}
+		s := said{Engine: f.Engine, Kind: f.Verdict.Kind, Lead: f.Verdict.Lead}
 		for _, r := range f.Verdict.Results {
-			if r.Kind == verdict.Worse {
-				s.Worse = append(s.Worse, r.Name)
-			}
+			s.Endpoints = append(s.Endpoints, endpoint{r.Name, r.Kind, r.N, r.Margin, report.Number(r.Effect), report.Number(r.Lo), report.Number(r.Hi)})
 		}
 		if f.Secondary != nil {
 			s.Tested = f.Secondary.Tested
@@ -81,21 +105,30 @@ func (o *outcome) read(doc report.Document) {
 				s.Found = append(s.Found, m.Name)
 			}
 		}
-		o.Arms = append(o.Arms, s)
+		o.Databases = append(o.Databases, s)
 	}
 }
 
-// right reports whether an arm was judged as it had to be.
-func (s said) right() bool {
-	switch s.Arm {
-	case armSame:
-		return s.Kind != verdict.Worse && s.Kind != verdict.Better
-	case armQuota:
-		return s.Kind == verdict.Worse && slices.Contains(s.Worse, "capacity")
-	case armSlow:
-		return s.Kind == verdict.Worse && slices.Contains(s.Worse, "p95(post)")
+// endpoint returns the primary endpoint of a name, nil if there is none.
+func (s said) endpoint(name string) *endpoint {
+	i := slices.IndexFunc(s.Endpoints, func(e endpoint) bool { return e.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return false
+	return &s.Endpoints[i]
+}
+
+// right reports whether every database was judged as it had to be.
+func (o outcome) right() bool {
+	return len(o.Databases) > 0 && !slices.ContainsFunc(o.Databases, func(s said) bool { return !s.right(o.Kind) })
+}
+
+func (s said) right(kind string) bool {
+	if kind == kindSame {
+		return s.Kind == verdict.Same
+	}
+	e := s.endpoint(key[kind])
+	return s.Kind == verdict.Worse && e != nil && e.Kind == verdict.Worse
 }
 
 // throughput are the metrics that follow the users' pace. Those of the arm slow wait 20 ms longer for each post and
@@ -120,10 +153,11 @@ func ofPosting(name string) bool {
 	return strings.Contains(name, slowed) || strings.Contains(name, delivered) || slices.Contains(throughput, name)
 }
 
-// stray are the findings among further metrics that no planted difference explains.
-func (s said) stray() (out []string) {
+// stray are the findings among further metrics that no planted difference explains. Less CPU time and more of it for a
+// request touch everything.
+func (s said) stray(kind string) (out []string) {
 	for _, name := range s.Found {
-		if s.Arm == armSame || s.Arm == armSlow && !ofPosting(name) {
+		if kind == kindSame || kind == kindSlow && !ofPosting(name) {
 			out = append(out, name)
 		}
 	}
@@ -132,106 +166,141 @@ func (s said) stray() (out []string) {
 
 func (o outcome) text() string {
 	var b strings.Builder
+	place := fmt.Sprintf("%s, seed %d, %s", o.Kind, o.Seed, o.Host)
 	if o.void() {
-		return fmt.Sprintf("%s seed %d: void, %d blocks judged and %d voided: the host was not quiet; it will be made again\n", o.Engine, o.Seed, o.Blocks, o.Voided)
+		return fmt.Sprintf("%s: void, %d blocks judged and %d voided: the host was not quiet; it will be made again\n", place, o.Blocks, o.Voided)
 	}
-	fmt.Fprintf(&b, "%s seed %d: %d blocks judged, %d voided\n", o.Engine, o.Seed, o.Blocks, o.Voided)
-	for _, s := range o.Arms {
-		fmt.Fprintf(&b, "  %-5s %s: %s\n", s.Arm, map[bool]string{true: "right", false: "WRONG"}[s.right()], s.Lead)
+	fmt.Fprintf(&b, "%s: %d blocks judged, %d voided, %.0f s\n", place, o.Blocks, o.Voided, o.Seconds)
+	for _, s := range o.Databases {
+		fmt.Fprintf(&b, "  %s %s: %s\n", s.Engine, map[bool]string{true: "right", false: "WRONG"}[s.right(o.Kind)], s.Lead)
 	}
 	return b.String()
 }
 
-// tally sums up an arm over an engine's comparisons.
+// A tally sums up the comparisons of a kind on a kind of host.
 type tally struct {
-	engine, arm            string
-	comparisons, right     int
-	tested, found, strayed int
+	made, right    int
+	verdicts       map[verdict.Kind]int // by database
+	longest        float64              // seconds
+	found, strayed int
+	void, earlier  int // do not count
 }
 
-type scored struct {
-	rows    []tally
-	missing int // comparisons that were not made yet, or were void
-	made    int
-	voided  int
-	earlier int // of earlier plans or rules
-	// falseLines of lines report a difference of the same build: an endpoint's line of the arm same.
-	falseLines, lines int
-}
-
-func score(done []outcome) scored {
-	var s scored
-	for _, c := range planned() {
-		if !has(done, c) {
-			s.missing++
-		}
-	}
+func tallyOf(done []outcome, kind, host string) tally {
+	t := tally{verdicts: map[verdict.Kind]int{}}
 	for _, o := range done {
 		switch {
-		case o.Plan != planDigest():
-			s.earlier++
+		case o.Kind != kind || o.Host != host:
+			continue
+		case o.Plan != digest(kind):
+			t.earlier++
 			continue
 		case o.void():
-			s.voided++
+			t.void++
 			continue
 		}
-		s.made++
-		for _, a := range o.Arms {
-			i := slices.IndexFunc(s.rows, func(t tally) bool { return t.engine == o.Engine && t.arm == a.Arm })
-			if i < 0 {
-				s.rows = append(s.rows, tally{engine: o.Engine, arm: a.Arm})
-				i = len(s.rows) - 1
-			}
-			t := &s.rows[i]
-			t.comparisons++
-			t.tested += a.Tested
-			t.found += len(a.Found)
-			t.strayed += len(a.stray())
-			if a.right() {
-				t.right++
-			}
-			if a.Arm == armSame {
-				s.lines++
-				if !a.right() {
-					s.falseLines++
-				}
-			}
+		t.made++
+		if o.right() {
+			t.right++
+		}
+		t.longest = max(t.longest, o.Seconds)
+		for _, s := range o.Databases {
+			t.verdicts[s.Kind]++
+			t.found += len(s.Found)
+			t.strayed += len(s.stray(kind))
 		}
 	}
-	return s
+	return t
 }
 
-func (s scored) table() string {
+// tables writes the tables of the outcomes: the tallies, and every comparison.
+func tables(done []outcome) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "| database | arm | comparisons | judged rightly | further metrics tested | with a finding | of those unexplained |")
-	fmt.Fprintln(&b, "|---|---|--:|--:|--:|--:|--:|")
-	for _, t := range s.rows {
-		stray := fmt.Sprint(t.strayed)
-		if t.arm == armQuota {
-			stray = "–" // less CPU time touches everything
+	fmt.Fprintln(&b, "| comparison | host | made | **right** | databases: same | worse | better | inconclusive | invalid | longest | void | earlier plans |")
+	fmt.Fprintln(&b, "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+	for _, host := range []string{quiet, neighbor} {
+		for _, k := range kinds {
+			t := tallyOf(done, k, host)
+			if host == neighbor && t.made+t.void+t.earlier == 0 {
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d of %d | **%d** |", k, host, t.made, rounds, t.right)
+			for _, v := range []verdict.Kind{verdict.Same, verdict.Worse, verdict.Better, verdict.Inconclusive, verdict.Invalid} {
+				fmt.Fprintf(&b, " %d |", t.verdicts[v])
+			}
+			longest := "–"
+			if t.made > 0 {
+				longest = seconds(t.longest)
+			}
+			fmt.Fprintf(&b, " %s | %d | %d |\n", longest, t.void, t.earlier)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %s |\n", t.engine, t.arm, t.comparisons, t.right, t.tested, t.found, stray)
+	}
+	if len(done) == 0 {
+		return b.String()
+	}
+	fmt.Fprintln(&b, "\n| date (UTC) | commit | comparison | seed | host | time | database | verdict | primary endpoints | further metrics with a finding |")
+	fmt.Fprintln(&b, "|---|---|---|--:|---|--:|---|---|---|---|")
+	for _, o := range done {
+		for _, s := range o.Databases {
+			verdict := string(s.Kind)
+			switch {
+			case o.Plan != digest(o.Kind):
+				verdict += " (earlier plan)"
+			case o.void():
+				verdict += " (void)"
+			case !s.right(o.Kind):
+				verdict += " (**wrong**)"
+			}
+			var primary []string
+			for _, e := range s.Endpoints {
+				primary = append(primary, e.text())
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %d of %d |\n", o.At.Format("2006-01-02 15:04"), o.Commit, o.Kind, o.Seed, o.Host, seconds(o.Seconds),
+				s.Engine, verdict, strings.Join(primary, "; "), len(s.Found), s.Tested)
+		}
 	}
 	return b.String()
 }
 
-// verdict is nil when all comparisons were made and the tool was as right as it has to be: at most one false line,
-// every loss and every slow operation found.
-func (s scored) verdict() error {
+// text is the endpoint with its effect, interval and conclusion.
+func (e endpoint) text() string {
+	switch {
+	case !e.Effect.Known():
+		return e.Name + " " + string(e.Kind)
+	case e.Name == "errors":
+		return fmt.Sprintf("%s %+.2f points, %s", e.Name, float64(e.Effect), e.Kind)
+	case !e.Lo.Known() || !e.Hi.Known():
+		return fmt.Sprintf("%s %+.1f %%, %s", e.Name, 100*float64(e.Effect), e.Kind)
+	}
+	return fmt.Sprintf("%s %+.1f %% [%+.1f, %+.1f], %s", e.Name, 100*float64(e.Effect), 100*float64(e.Lo), 100*float64(e.Hi), e.Kind)
+}
+
+// seconds writes a time as 8 min 05 s.
+func seconds(s float64) string { return fmt.Sprintf("%d min %02d s", int(s)/60, int(s)%60) }
+
+// judge is nil when all comparisons were made on a quiet host and the tool was as right as it has to be: the same build
+// the same in five of six rounds, every loss, every slow operation and every cost found, each within ten minutes.
+func judge(done []outcome) error {
 	var wrong []string
-	if s.missing > 0 {
-		wrong = append(wrong, fmt.Sprintf("%d comparisons are still to be made; start again to go on", s.missing))
-	}
-	if s.falseLines > 1 {
-		wrong = append(wrong, fmt.Sprintf("%d of %d comparisons of a build with itself were judged different, at most 1 may be", s.falseLines, s.lines))
-	}
-	for _, t := range s.rows {
-		if t.arm != armSame && t.right < t.comparisons {
-			wrong = append(wrong, fmt.Sprintf("%s, %s: found in %d of %d comparisons", t.engine, t.arm, t.right, t.comparisons))
+	left := 0
+	for _, k := range kinds {
+		t := tallyOf(done, k, quiet)
+		left += rounds - min(rounds, t.made)
+		switch most := rounds - leastSame; {
+		case k == kindSame && t.made-t.right > most:
+			wrong = append(wrong, fmt.Sprintf("%s: %d of %d comparisons were not the same on every database, at most %d may be", k, t.made-t.right, t.made, most))
+		case k != kindSame && t.right < t.made:
+			wrong = append(wrong, fmt.Sprintf("%s: found on every database in %d of %d comparisons", k, t.right, t.made))
 		}
-		if t.arm == armSlow && float64(t.strayed) > verdict.FalseDiscoveries*float64(max(t.found, 1)) {
-			wrong = append(wrong, fmt.Sprintf("%s, %s: %d of %d findings are elsewhere, more than %.0f %%", t.engine, t.arm, t.strayed, t.found, 100*verdict.FalseDiscoveries))
+		if k == kindSlow && float64(t.strayed) > verdict.FalseDiscoveries*float64(max(t.found, 1)) {
+			wrong = append(wrong, fmt.Sprintf("%s: %d of %d findings are elsewhere, more than %.0f %%", k, t.strayed, t.found, 100*verdict.FalseDiscoveries))
 		}
+		if t.longest > mostTime.Seconds() {
+			wrong = append(wrong, fmt.Sprintf("%s: a comparison took %s, more than %v", k, seconds(t.longest), mostTime))
+		}
+	}
+	if left > 0 {
+		wrong = append(wrong, fmt.Sprintf("%d comparisons are still to be made; start again to go on", left))
 	}
 	if len(wrong) == 0 {
 		return nil
@@ -244,7 +313,7 @@ func has(done []outcome, c comparison) bool {
 }
 
 // outcomesFile has a line for each comparison that was made.
-const outcomesFile = "outcomes.jsonl"
+const outcomesFile = "duets.jsonl"
 
 func load(dir string) ([]outcome, error) {
 	return files.ReadJSONLines[outcome](filepath.Join(dir, outcomesFile))
@@ -256,15 +325,15 @@ func keep(docs, store string, o outcome, doc report.Document) error {
 		return err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "command: make acceptance\ncomparison: %s, seed %d\ncommit: %s\nhost: %s\nexit status: %d\n\n", o.Engine, o.Seed, o.Commit, o.Host, o.Status)
+	fmt.Fprintf(&b, "command: make acceptance\ncomparison: %s, seed %d, %s host\ncommit: %s\nmachine: %s\nexit status: %d\n\n", o.Kind, o.Seed, o.Host, o.Commit, o.Machine, o.Status)
 	if err := report.Screen(&b, doc, 100); err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, "\n%s", o.text())
-	for _, s := range o.Arms {
-		fmt.Fprintf(&b, "  %s: %d further metrics tested; with a finding: %s\n", s.Arm, s.Tested, strings.Join(s.Found, ", "))
+	for _, s := range o.Databases {
+		fmt.Fprintf(&b, "  %s: %d further metrics tested; with a finding: %s\n", s.Engine, s.Tested, strings.Join(s.Found, ", "))
 	}
-	name := fmt.Sprintf("%s-%s-seed%d.txt", o.At.Format("20060102-150405"), o.Engine, o.Seed)
+	name := fmt.Sprintf("%s-%s-%s-seed%d.txt", o.At.Format("20060102-150405"), o.Kind, o.Host, o.Seed)
 	if err := os.WriteFile(filepath.Join(store, name), b.Bytes(), 0o644); err != nil {
 		return err
 	}
@@ -280,14 +349,14 @@ func keep(docs, store string, o outcome, doc report.Document) error {
 	return errors.Join(err, f.Close())
 }
 
-// Marks around the table in the README beside the outcomes.
+// Marks around the tables in the README beside the outcomes.
 const (
-	tableBegins = "<!-- table of cmd/acceptance -->\n"
-	tableEnds   = "<!-- end of the table -->\n"
+	tableBegins = "<!-- tables of cmd/acceptance -->\n"
+	tableEnds   = "<!-- end of the tables -->\n"
 )
 
-// write puts the table into the README beside the outcomes.
-func write(dir string, s scored) error {
+// write puts the tables into the README beside the outcomes.
+func write(dir string, done []outcome) error {
 	file := filepath.Join(dir, "README.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -296,8 +365,7 @@ func write(dir string, s scored) error {
 	head, rest, ok := strings.Cut(string(text), tableBegins)
 	_, tail, ok2 := strings.Cut(rest, tableEnds)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s has no place for the table: the lines %q and %q", file, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
+		return fmt.Errorf("%s has no place for the tables: the lines %q and %q", file, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
 	}
-	sum := fmt.Sprintf("%d of %d comparisons were made; besides, %d were void and %d were of earlier plans or rules.\n\n", s.made, s.made+s.missing, s.voided, s.earlier)
-	return os.WriteFile(file, []byte(head+tableBegins+sum+s.table()+tableEnds+tail), 0o644)
+	return os.WriteFile(file, []byte(head+tableBegins+tables(done)+tableEnds+tail), 0o644)
 }
