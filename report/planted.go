@@ -14,16 +14,17 @@ const leading = "cost(app)"
 
 // Planted returns one line on whether a comparison found the slowdown that was planted in its new arms, with numbers of
 // each database. It begins with "found: " if every verdict is worse, else with "not found"; where fault is empty and
-// nothing was planted, with "no difference found", with "false alarm: " if a verdict is worse or better, or with "no
-// verdict" if one is missing.
+// nothing was planted, with "same" if every verdict is, with "no difference found" if one is open, with "false alarm: "
+// if one is worse or better, or with "no verdict" if one is missing.
 func Planted(d Document, fault string) string {
-	found, quiet, judged := len(d.Verdicts) > 0, true, len(d.Verdicts) > 0
+	found, quiet, judged, same := len(d.Verdicts) > 0, true, len(d.Verdicts) > 0, len(d.Verdicts) > 0
 	var parts []string
 	for _, f := range d.Verdicts {
 		k := f.Verdict.Kind
 		found = found && k == verdict.Worse
 		quiet = quiet && k != verdict.Worse && k != verdict.Better
 		judged = judged && k != verdict.Invalid
+		same = same && k == verdict.Same
 		part := strings.TrimSpace(oneLine(f.Name) + " " + kindText(k, f.Verdict.Indicative))
 		if text := plantedNumbers(f.Verdict.Results); text != "" {
 			part += ", " + text
@@ -46,6 +47,8 @@ func Planted(d Document, fault string) string {
 		head = "false alarm: a difference found, and none planted"
 	case !judged:
 		head = "no verdict on every database, and nothing planted"
+	case same:
+		head = "same on every database, and no slowdown planted"
 	default:
 		head = "no difference found, and none planted"
 	}

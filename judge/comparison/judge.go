@@ -57,6 +57,9 @@ func NumbersOf(r *record.Run, endpoints []plan.Endpoint, readers ...Reader) (Num
 	return n, nil
 }
 
+// disturbed is why a run has nothing but the cost of its operations.
+const disturbed = "others on the host disturbed the runs: their times and capacities are not the target's alone"
+
 // costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the costs, because CPU
 // time is counted by process.
 func (n Numbers) costsAlone() Numbers {
@@ -69,7 +72,7 @@ func (n Numbers) costsAlone() Numbers {
 			}
 			continue
 		}
-		out.Values[name], out.Why[name] = math.NaN(), "others on the host disturbed the runs: their times and capacities are not the target's alone"
+		out.Values[name], out.Why[name] = math.NaN(), disturbed
 	}
 	return out
 }
@@ -231,6 +234,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			}
 			var pairs []verdict.Pair
 			seen, found, why := false, false, ""
+			spoiled := 0 // pairs in which others on the host disturbed a run
 			var had [2]uint64
 			for _, p := range both {
 				x, y := p.base, p.fresh
@@ -242,6 +246,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 					pr.BaseOps, pr.NewOps = x.Ops, y.Ops
 				}
 				found = true
+				if x.Disturbed || y.Disturbed {
+					spoiled++
+				}
 				for i, n := range []Numbers{x, y} {
 					had[i] += n.Had[e.Name]
 					if w := n.Why[e.Name]; w != "" {
@@ -263,6 +270,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			opt := opt
 			opt.BaseName, opt.NewName = label[0], label[1]
 			r := verdict.Judge(e, pairs, opt)
+			if len(pairs) == 0 && spoiled > 0 && spoiled == len(both) { // nothing follows about an arm
+				r = verdict.Unknown(e, disturbed, opt)
+			}
 			if oneSided {
 				r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
 			}
@@ -330,8 +340,8 @@ func numbersOf(c *record.Comparison, endpoints []plan.Endpoint, load func(id str
 	numbers := make([]Numbers, len(c.Runs))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	counts, disturbed := c.Judged(), c.Disturbed()
-	judged := func(run record.ComparisonRun) bool { return counts(run) || disturbed[run.Run] }
+	counts, spoiled := c.Judged(), c.Disturbed()
+	judged := func(run record.ComparisonRun) bool { return counts(run) || spoiled[run.Run] }
 	for i, run := range c.Runs {
 		if !judged(run) {
 			continue
@@ -342,7 +352,7 @@ func numbersOf(c *record.Comparison, endpoints []plan.Endpoint, load func(id str
 				return err
 			}
 			numbers[i], err = NumbersOf(r, endpoints, readers...)
-			if disturbed[run.Run] {
+			if spoiled[run.Run] {
 				numbers[i] = numbers[i].costsAlone()
 			}
 			return err

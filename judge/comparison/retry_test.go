@@ -74,13 +74,13 @@ func TestWaitIsInterrupted(t *testing.T) {
 }
 
 // TestDisturbedBlocksKeepTheirCost lets a neighbor disturb a run of every block. The cost of an operation is counted
-// by process and still decides; nothing else of the blocks is judged, and a cost that is the same does not make
-// builds the same.
+// by process and still decides; nothing else of the blocks is judged, and a cost that is the same leaves the verdict
+// open: it does not make builds the same.
 func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 	for _, tt := range []struct {
 		cost float64
 		kind verdict.Kind
-	}{{4, verdict.Worse}, {2, verdict.Invalid}} {
+	}{{4, verdict.Worse}, {2, verdict.Inconclusive}} {
 		b := newBench(t)
 		b.cause = record.ByHost
 		for block := range 6 {
@@ -95,6 +95,9 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 			cost, capacity := resultOf(t, j.Verdict, "cost(app)"), resultOf(t, j.Verdict, "capacity")
 			if j.Verdict.Kind != tt.kind || cost.N != 6 || capacity.N != 0 {
 				t.Errorf("%s: %s, %d pairs of costs and %d of capacities", j.Engine, j.Verdict.Kind, cost.N, capacity.N)
+			}
+			if capacity.Kind != verdict.Inconclusive || !strings.Contains(capacity.Reason, "others on the host disturbed") {
+				t.Errorf("%s: capacity is %s: %s", j.Engine, capacity.Kind, capacity.Reason)
 			}
 			if !strings.Contains(strings.Join(cost.Warnings, "; "), "others on the host disturbed 6 of 6 blocks") {
 				t.Errorf("warnings %q", cost.Warnings)
