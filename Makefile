@@ -17,6 +17,7 @@ BENCHFLAGS     ?=
 FAULTFLAGS     ?=
 CHAOSFLAGS     ?=
 ACCEPTANCEFLAGS ?=
+DEMOSFLAGS     ?=
 DUETFLAGS      ?=
 comma          := ,
 
@@ -32,7 +33,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance build setup notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -143,8 +144,13 @@ race: export CGO_ENABLED = 1
 race: ## tests of all packages under the race detector (RACE='./load/engine ./load/wire')
 	$(GO) test -race $(RACEFLAGS) -skip '^(TestThreeFaults|TestChaos)$$' $(RACE)
 
-acceptance: setup build ## simulated calibrations, then comparisons of real servers with known differences, kept in docs/acceptance
+acceptance: setup build ## simulated calibrations, then duets of real servers with known differences, kept in docs/acceptance (ACCEPTANCEFLAGS='-only cost -rounds 1')
 	@GO='$(GO)' scripts/acceptance.sh $(ACCEPTANCEFLAGS)
+
+demos: build ## demos one after the other, each outcome kept in docs/acceptance (DEMOSFLAGS='-n 20 -fault none -neighbor bin/neighbor')
+	$(GO) build -C bench -o ../bin/neighbor ./neighbor
+	$(GO) build -o bin/acceptance ./cmd/acceptance
+	bin/acceptance demos $(DEMOSFLAGS)
 
 notices: ## write the licenses of all modules in the program anew
 	$(GO) test ./cmd/internal/shipped -run Notices -update

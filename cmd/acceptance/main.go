@@ -5,6 +5,8 @@
 // each of them once. Every comparison leaves its outcome in docs/acceptance, also a wrong, a void or a broken one: none
 // is discarded, and none is repeated until it fits. Its end screen stays in the store. A later start goes on where the
 // last one ended, with the comparison that was cut short.
+//
+// "acceptance demos" makes demos (scripts/demo.sh) in the same way, and keeps the last line of each.
 package main
 
 import (
@@ -48,7 +50,11 @@ var (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	do, args := run, os.Args[1:]
+	if len(args) > 0 && args[0] == "demos" {
+		do, args = demos, args[1:]
+	}
+	if err := do(ctx, args); err != nil {
 		fmt.Fprintln(os.Stderr, "acceptance:", err)
 		os.Exit(1)
 	}
@@ -159,7 +165,7 @@ func missing(done []outcome, host, only string, most int) (out []comparison) {
 var arms = map[string]string{
 	kindSame:  "{version: the same build}",
 	kindQuota: "{version: nine tenths of the CPU, deployment: {cpus: 90%}}",
-	kindSlow:  `{version: posts 20 ms slower, args: ["-fault=slow-post:20ms"]}`,
+	kindSlow:  `{version: posts 20 ms slower, args: ["-fault=slow-post:60ms"]}`,
 	kindCost:  `{version: 5 % more CPU time, args: ["-fault=cpu:5%"]}`,
 }
 

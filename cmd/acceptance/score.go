@@ -337,11 +337,16 @@ func keep(docs, store string, o outcome, doc report.Document) error {
 	if err := os.WriteFile(filepath.Join(store, name), b.Bytes(), 0o644); err != nil {
 		return err
 	}
-	line, err := json.Marshal(o)
+	return appendLine(filepath.Join(docs, outcomesFile), o)
+}
+
+// appendLine adds a value to a file of JSON lines.
+func appendLine(file string, v any) error {
+	line, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(docs, outcomesFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -357,15 +362,20 @@ const (
 
 // write puts the tables into the README beside the outcomes.
 func write(dir string, done []outcome) error {
+	return replace(dir, tableBegins, tableEnds, tables(done))
+}
+
+// replace writes a text between two marks of the README in a directory.
+func replace(dir, begins, ends, to string) error {
 	file := filepath.Join(dir, "README.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	head, rest, ok := strings.Cut(string(text), tableBegins)
-	_, tail, ok2 := strings.Cut(rest, tableEnds)
+	head, rest, ok := strings.Cut(string(text), begins)
+	_, tail, ok2 := strings.Cut(rest, ends)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s has no place for the tables: the lines %q and %q", file, strings.TrimSpace(tableBegins), strings.TrimSpace(tableEnds))
+		return fmt.Errorf("%s has no place for the tables: the lines %q and %q", file, strings.TrimSpace(begins), strings.TrimSpace(ends))
 	}
-	return os.WriteFile(file, []byte(head+tableBegins+tables(done)+tableEnds+tail), 0o644)
+	return os.WriteFile(file, []byte(head+begins+to+ends+tail), 0o644)
 }
