@@ -3,6 +3,7 @@ package dialect
 import (
 	"context"
 
+	"plimsoll/load/workload"
 	"plimsoll/plan"
 )
 
@@ -36,6 +37,12 @@ type Dialect struct {
 	Indicators []Sign
 	// Metrics are the metrics that a server exposes about itself.
 	Metrics Metrics
+	// Release returns the names that the server at env.URL gives its version, the number first; nil if the API does
+	// not report it.
+	Release func(ctx context.Context, env workload.Env) ([]string, error)
+	// Objects counts the server's users, channels and posts by these names; nil if the API does not report them. It
+	// needs an administrator, whom it creates on a server without accounts.
+	Objects func(ctx context.Context, env workload.Env) (map[string]int64, error)
 	// Pages returns the supplements that a comparison's report has beside its own; nil if the dialect has none.
 	Pages func(context.Context, Compared) ([]Supplement, error)
 }

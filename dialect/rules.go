@@ -66,7 +66,7 @@ func (s Set) searchRules(p *plan.Plan) []string {
 	}
 	if d := s.OfPlan(p); d != nil {
 		driver, _ := d.Driver(p.Target.Driver)
-		rules = append(rules, d.Rules(p, driver.Metrics != "" || p.Target.MetricsURL != "")...)
+		rules = append(rules, d.Rules(p, driver.Metrics != "" || p.Scraped())...)
 	}
 	return rules
 }
@@ -106,7 +106,7 @@ func Retransmitted(role string) string {
 // HostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of Prometheus metrics on
 // the port that is node_exporter's.
 func HostSeen(p *plan.Plan, role string) bool {
-	return slices.ContainsFunc(p.Probes, func(pr plan.Probe) bool {
+	return slices.ContainsFunc(p.Watching(), func(pr plan.Probe) bool {
 		u, err := url.Parse(pr.URL)
 		return pr.Role == role && (pr.Kind == plan.ProbeAgent || err == nil && pr.Kind == plan.ProbePrometheus && u.Port() == "9100")
 	})

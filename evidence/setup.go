@@ -39,7 +39,9 @@ func Setup(runs ...record.Manifest) []record.Row {
 		}
 		row("App instances", "%s", text)
 		if d.Driver == plan.External {
-			row("Reset between runs", "none: the target is not ours")
+			for _, r := range commandRows(d) {
+				row(r.Name, "%s", r.Value)
+			}
 		}
 	}
 	agents := "1 (this process"
@@ -59,6 +61,29 @@ func Setup(runs ...record.Manifest) []record.Row {
 		if h.Virtualization != "" {
 			row("Virtualization", "%s", h.Virtualization)
 		}
+	}
+	return rows
+}
+
+// commandRows are the rows on how a target that others run was installed and reset, and what was found then.
+func commandRows(d target.Description) []record.Row {
+	var rows []record.Row
+	reset := "none: the target is not ours"
+	if by := d.Settings["reset"]; by != "" && by != "none" {
+		reset = "before every run by the plan's command " + by
+		switch state := d.Settings["state"]; state {
+		case "", "not checked":
+			reset += "; what it restored was not checked"
+		default:
+			reset += "; checked each time: " + state
+		}
+	}
+	if by := d.Settings["install"]; by != "" {
+		rows = append(rows, record.Row{Name: "Installation of an arm", Value: "when its turn comes and another one is there, by the plan's command " + by})
+	}
+	rows = append(rows, record.Row{Name: "Reset between runs", Value: reset})
+	if users := d.Settings["provisioned users"]; users != "" {
+		rows = append(rows, record.Row{Name: "Provisioned users", Value: users})
 	}
 	return rows
 }

@@ -46,6 +46,7 @@ func fill[T any](d *decoder, path string, to *T, v T) {
 func (d *decoder) applyDefaults(p *Plan) {
 	fill(d, "seed", &p.Seed, 1)
 	d.fillTopology(&p.Target)
+	d.fillCommands(p)
 	fill(d, "placement.processes", &p.Placement.Processes, 1)
 	w := &p.Workload
 	if d.good("workload.with") {
@@ -105,7 +106,7 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkPlacement(p.Placement)
 	d.checkWorkload(p.Workload, k)
 	d.checkArrival(p.Workload, k)
-	d.checkProbes(p.Probes)
+	d.checkProbes("probes", p.Probes)
 	p.Gates.check(d)
 	if p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")
@@ -200,6 +201,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 			d.at(path, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", address(v))
 		}
 	}
+	d.checkCommands(p)
 	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {
 		d.at("target.stop_signal", "%s is not a signal; want one of %s", clip(t.StopSignal), strings.Join(signals, ", "))
 	}
@@ -211,10 +213,10 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 		if t.Filled() && d.good("target.dataset") {
 			d.at("target.dataset", "cannot be loaded into a target that is not ours; fill its database yourself (plimsoll data generate -dsn-env), and name the data in setup")
 		}
-		if t.URL == "" && d.good("target.url") {
+		if t.URL == "" && d.good("target.url") && !p.armsElsewhere() {
 			d.at("target.url", "is missing; the driver external needs the address of the running target")
 		}
-		for _, path := range []string{"target.binary", "target.command", "target.args", "target.env", "target.stop_signal"} {
+		for _, path := range []string{"target.binary", "target.command", "target.args", "target.stop_signal"} {
 			if d.given(path) && d.read(path) {
 				d.at(path, "has no effect, because the driver external starts nothing; remove it")
 			}
@@ -222,7 +224,7 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 		if t.Instances > 1 && d.good("target.instances") {
 			d.at("target.instances", "the driver external has one address, and no way to start %d instances; remove it", t.Instances)
 		}
-		if len(p.Engines()) > 0 && d.good("database") {
+		if len(p.Engines()) > 0 && len(t.Install) == 0 && d.good("database", "target.install") {
 			d.at("database.engine", "the driver external brings its own database, and none is started for it; remove it, and name the database in setup")
 		}
 		if len(p.Placement.Target) > 0 && d.good("placement.target") {
@@ -476,7 +478,7 @@ func (d *decoder) checkUnbounded(p *Plan, k Known) {
 func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 	seen := map[string]int{}
 	roles, checked := k.Roles[p.Target.Driver]
-	for _, p := range p.Probes {
+	for _, p := range p.Watching() {
 		if p.Kind == ProbeAgent && !slices.Contains(roles, p.Role) {
 			roles = append(slices.Clip(roles), p.Role)
 		}

@@ -48,11 +48,12 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		}
 		if p.Target.Driver == External {
 			for _, key := range []string{"binary", "args", "env", "database"} {
-				if d.given(join(path, key)) && d.read(join(path, key)) {
+				if (key == "binary" || key == "args" || !p.Target.commanded()) && d.given(join(path, key)) && d.read(join(path, key)) {
 					d.at(join(path, key), "has no effect, because the driver external starts nothing; remove it")
 				}
 			}
 		}
+		d.checkAddresses(p, a)
 	}
 	d.checkArmDatabases(p)
 	d.checkDeployments(p)
@@ -147,18 +148,30 @@ func (d *decoder) unjudged(p *Plan, k Known, endpoint string) string {
 	return ""
 }
 
-// checkOneServer refuses arms of the driver external that differ in nothing but their versions: they are one server
-// that is measured twice, and the verdict would claim to be about two releases. Arms that are alike measure the
-// noise. Stored plans stay readable.
+// checkOneServer refuses arms of the driver external that differ in their versions while nothing makes them different
+// servers: they are one server that is measured twice, and the verdict would claim to be about two releases. Arms that
+// are alike measure the noise. Stored plans stay readable.
 func (d *decoder) checkOneServer(p *Plan, k Known) {
 	arms := p.Compare.Arms
-	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version") {
+	if k.Drivers == nil || p.Target.Driver != External || len(arms) == 0 || !d.good("compare.arms", "target.driver", "target.version", "target.install", "target.url") {
 		return
 	}
-	first := p.Target.With(arms[0]).Version
-	if slices.ContainsFunc(arms[1:], func(a Arm) bool { return p.Target.With(a).Version != first }) {
-		d.at("compare.arms", "are all the one server at target.url, whatever their versions say; leave the versions out and measure the noise (compare -aa), "+
-			"or run each server by itself and judge the runs (judge -base -new)")
+	if len(p.Target.Install) > 0 {
+		return
+	}
+	at := map[string]Arm{}
+	for _, a := range arms {
+		t := p.Target.With(a)
+		other, taken := at[t.URL]
+		if !taken {
+			at[t.URL] = a
+			continue
+		}
+		if p.Target.With(other).Version != t.Version {
+			d.at("compare.arms", "%s and %s are the one server at %s, whatever their versions say; write target.install, a command that puts an arm's version there, "+
+				"or give each arm a url, or leave the versions out and measure the noise (compare -aa)", other.Name, a.Name, address(t.URL))
+			return
+		}
 	}
 }
 

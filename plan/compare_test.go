@@ -13,7 +13,7 @@ import (
 func TestArmsOfOneServer(t *testing.T) {
 	k := plan.Known{Drivers: []string{"server", "external"}}
 	const src = "name: n\ntarget: {driver: %s, url: \"http://h\", version: \"1.0\"}\nworkload: {behavior: poster}\nbounded: {users: 5}\ncompare: {arms: %s}\n"
-	const refused = "5:17: compare.arms: are all the one server at target.url, whatever their versions say; leave the versions out"
+	const refused = `5:17: compare.arms: base and new are the one server at "http://h", whatever their versions say; write target.install`
 	for _, tt := range []struct{ name, driver, arms, want string }{
 		{"alike", "external", "{base: {}, new: {}}", ""},
 		{"one version", "external", `{base: {version: "2.0"}, new: {version: "2.0"}}`, ""},

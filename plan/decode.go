@@ -324,6 +324,8 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		decodeScalar(d, path, n, to, "a ramp such as 5/s to 30/s", parseRates)
 	case *Memory:
 		decodeScalar(d, path, n, to, "an amount of memory such as 4GB", parseMemory)
+	case *Expectation:
+		decodeScalar(d, path, n, to, "a number such as 12000000 ±0, same, or none", parseExpectation)
 	case *DiskLimit:
 		decodeScalar(d, path, n, to, "a stop rule such as disk=10GiB", parseDiskLimit)
 	case *LastPart:

@@ -132,6 +132,10 @@ func (e *encoder) field(depth int, f field) {
 		if v != 0 { // an amount that may be left out; none may be 0
 			e.line(depth, f.key, v.String())
 		}
+	case Expectation:
+		if v != (Expectation{}) {
+			e.line(depth, f.key, quote(v.String()))
+		}
 	case DiskLimit:
 		if v > 0 {
 			e.line(depth, f.key, v.String())

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,16 +83,26 @@ type Target struct {
 	Dataset string `yaml:"dataset"`
 	// Topology are the servers around the program, in the roles of a cluster; nil for none.
 	Topology *Topology `yaml:"topology"`
+	// Install is a command, program first, that puts a version onto a target of the driver external: it is run when an
+	// arm's turn comes and another one is there. Empty means that all arms are there already.
+	Install []string `yaml:"install"`
+	// Reset is a command, program first, that puts the state of a target of the driver external back. It is run before
+	// every run. Empty means that runs share a state.
+	Reset []string `yaml:"reset"`
+	// Verify is what must be true after both, before every run.
+	Verify Verification `yaml:"verify"`
+	// Timeouts bound both, and the wait for the target after them.
+	Timeouts Timeouts `yaml:"timeouts"`
 }
 
 // Filled reports whether the target begins with a dataset.
 func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 
-// With returns the target as the arm changes it: the arm's binary and version replace those of the target, its
-// arguments follow the target's, its environment is laid over the target's. The result shares no memory with
+// With returns the target as the arm changes it: the arm's binary, version and addresses replace those of the target,
+// its arguments follow the target's, its environment is laid over the target's. The result shares no memory with
 // either.
 func (t Target) With(a Arm) Target {
-	t.Command = slices.Clone(t.Command)
+	t.Command, t.Install, t.Reset = slices.Clone(t.Command), slices.Clone(t.Install), slices.Clone(t.Reset)
 	t.Args = append(slices.Clone(t.Args), a.Args...)
 	t.Env = t.Env.with(a.Env)
 	if a.Binary != "" {
@@ -99,6 +110,9 @@ func (t Target) With(a Arm) Target {
 	}
 	if a.Version != "" {
 		t.Version = a.Version
+	}
+	if a.URL != "" {
+		t.URL, t.MetricsURL = a.URL, cmp.Or(a.MetricsURL, t.MetricsURL)
 	}
 	return t
 }
@@ -385,6 +399,13 @@ type Arm struct {
 	Env Env `yaml:"env"`
 	// Version labels the build in tables, and replaces the target's; see [Target].
 	Version string `yaml:"version"`
+	// URL is where this arm's servers are, for arms of the driver external that are all up (blue and green). It
+	// replaces the target's.
+	URL string `yaml:"url"`
+	// MetricsURL replaces the target's.
+	MetricsURL string `yaml:"metrics_url"`
+	// Probes watch this arm alone; those of the plan watch all arms.
+	Probes []Probe `yaml:"probes"`
 	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see
 	// [Plan.EngineOf].
 	Database string `yaml:"database"`

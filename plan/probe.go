@@ -52,13 +52,14 @@ var (
 // ofDatabase reports whether the probe needs a DSN instead of a URL.
 func (p Probe) ofDatabase() bool { return p.Kind == ProbePostgreSQL || p.Kind == ProbeMySQL }
 
-func (d *decoder) checkProbes(probes []Probe) {
+// checkProbes checks a list of probes at a key.
+func (d *decoder) checkProbes(key string, probes []Probe) {
 	if len(probes) > maxProbes {
-		d.at("probes", "has %d probes; want at most %d", len(probes), maxProbes)
+		d.at(key, "has %d probes; want at most %d", len(probes), maxProbes)
 	}
 	seen := map[Probe]int{}
 	for i, p := range probes {
-		path := fmt.Sprintf("probes[%d]", i)
+		path := fmt.Sprintf("%s[%d]", key, i)
 		if !d.read(path) {
 			continue
 		}
@@ -99,7 +100,7 @@ func (d *decoder) checkProbes(probes []Probe) {
 		}
 		d.checkAgent(path, p)
 		if first, twice := seen[p]; twice && d.good(path) {
-			d.at(path, "is the same as probes[%d]; keep one", first)
+			d.at(path, "is the same as %s[%d]; keep one", key, first)
 		} else {
 			seen[p] = i
 		}

@@ -83,14 +83,27 @@ var keyDocs = map[string]keyDoc{
 	"target.binary":      {text: "The server's executable, or the directory of its release."},
 	"target.command":     {text: "The whole command line of a process, program first."},
 	"target.args":        {text: "Arguments for the server."},
-	"target.env":         {text: "Additional environment variables, or a mapping of them for each engine: all, postgresql, mysql. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
+	"target.env":         {text: "Additional environment variables of the server, or of install and reset, or a mapping of them for each engine: all, postgresql, mysql. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"target.env.*":       {text: "The value of the variable."},
 	"target.url":         {text: "Base address of the target, http or https."},
 	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
 	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics."},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
-	"target.dataset":     {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
+	"target.install":     {text: "With the driver external: command, program first, that puts an arm's version there. It is run when an arm's turn comes and another one is there."},
+	"target.reset":       {text: "With the driver external: command, program first, that puts the state back before every run."},
+
+	"target.verify":           {text: "What must be true after install and reset, by the server's API; a run before which it is not is void."},
+	"target.verify.version":   {text: "from-api: the server reports the arm's version. Default where versions are installed or have addresses of their own. none: not compared.", enum: []string{FromAPI, Unverified}},
+	"target.verify.users":     {text: "How many users there are: 1200 ±0, same ±0 (as the first run found, the default with a reset), none."},
+	"target.verify.channels":  {text: "How many channels there are, direct ones left out, in the same form."},
+	"target.verify.posts":     {text: "How many posts there are, in the same form."},
+	"target.timeouts":         {text: "Longest times of the commands; beyond them a run is void."},
+	"target.timeouts.install": {text: "Of install. Default 20m."},
+	"target.timeouts.reset":   {text: "Of reset. Default 30m."},
+	"target.timeouts.ready":   {text: "Until the target answers, after a command too. Default 5m with commands, else 30s."},
+
+	"target.dataset": {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
 
 	"target.topology":       {text: "Servers around the program, in the roles of a cluster: several instances, a proxy."},
 	"target.topology.apps":  {text: "Number of servers on one database. Default: target.instances.", min: 1, max: maxInstances},
@@ -174,15 +187,19 @@ var keyDocs = map[string]keyDoc{
 	"prices.*.price":    {text: "What a month costs.", min: 0, max: 1e9},
 	"prices.*.currency": {text: "Code of three letters, such as EUR.", pattern: currencyRE.String()},
 
-	"compare.arms":              {text: "Two variants of the target or more; one is named base."},
-	"compare.arms.*":            {text: "What this arm changes; {} for nothing."},
-	"compare.arms.*.binary":     {text: "Replaces the target's binary."},
-	"compare.arms.*.args":       {text: "Follow the target's arguments."},
-	"compare.arms.*.env":        {text: "Laid over the target's environment, in the same forms."},
-	"compare.arms.*.env.*":      {text: "The value of the variable."},
-	"compare.arms.*.version":    {text: "Label of the build. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
-	"compare.arms.*.database":   {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
-	"compare.arms.*.deployment": {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
+	"compare.arms":               {text: "Two variants of the target or more; one is named base."},
+	"compare.arms.*":             {text: "What this arm changes; {} for nothing."},
+	"compare.arms.*.binary":      {text: "Replaces the target's binary."},
+	"compare.arms.*.args":        {text: "Follow the target's arguments."},
+	"compare.arms.*.env":         {text: "Laid over the target's environment, in the same forms."},
+	"compare.arms.*.env.*":       {text: "The value of the variable."},
+	"compare.arms.*.version":     {text: "Label of the build. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
+	"compare.arms.*.url":         {text: "With the driver external: where this arm's servers are, if all arms are up at addresses of their own."},
+	"compare.arms.*.metrics_url": {text: "With url: address or path of this arm's Prometheus metrics."},
+	"compare.arms.*.probes":      {text: "Sources of numbers about this arm alone."},
+	"compare.arms.*.probes.*":    {text: "One source, as in probes."},
+	"compare.arms.*.database":    {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
+	"compare.arms.*.deployment":  {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
 
 	"compare.arms.*.deployment.network": {text: "none: a plain process. bridge: a container behind a bridge, its port published by address translation. host: a container with its host's network. Each with users, server and stores in networks of their own.", enum: networks},
 	"compare.arms.*.deployment.engine":  {text: "What runs the container. auto: podman if it is there, else namespaces of our own.", enum: containerEngs},
@@ -253,6 +270,8 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s["pattern"] = lastPattern
 	case reflect.TypeFor[[]Probe]():
 		s = list(schemaOf(reflect.TypeFor[Probe](), path+".*", ""))
+	case reflect.TypeFor[Expectation]():
+		s = map[string]any{"anyOf": []any{map[string]any{"type": "integer", "minimum": 0}, map[string]any{"type": "string", "pattern": expectationRE.String()}}}
 	case reflect.TypeFor[PerEngine]():
 		n := doc.scalar("integer")
 		each := map[string]any{}

@@ -175,6 +175,14 @@ func (b *builder) armRows() []record.Row {
 		}
 		if e := b.c.Engines; len(e) > 0 {
 			d := b.described(e[0], arm)
+			if d.Driver == plan.External && d.Version != b.version(arm) {
+				add("reports", d.Version)
+			}
+			if c := b.in.Plan.Compare; c != nil {
+				if a, ok := c.Arm(arm); ok && a.URL != "" {
+					add("at", strings.Join(d.URLs, " "))
+				}
+			}
 			for _, key := range slices.Sorted(maps.Keys(d.Deployment)) {
 				add(key, d.Deployment[key])
 			}
@@ -386,8 +394,10 @@ func inParens(s string) string {
 
 // description is the part of a target's description that the report shows.
 type description struct {
-	Version  string `json:"version"`
-	Digest   string `json:"digest"`
+	Driver   string   `json:"driver"`
+	Version  string   `json:"version"`
+	URLs     []string `json:"urls"`
+	Digest   string   `json:"digest"`
 	Database *struct {
 		Name     string            `json:"name"`
 		Version  string            `json:"version"`

@@ -72,7 +72,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	s.Progress.Say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
 	var c *record.Comparison
 	if j.Cut != nil {
-		if r.stacks, err = s.sameAsBefore(j.Cut, cfg); err != nil {
+		if r.stacks, err = s.sameAsBefore(j.Cut, cfg, r.deployed.grounds); err != nil {
 			return nil, err
 		}
 		done := len(j.Cut.Runs)

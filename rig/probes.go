@@ -83,7 +83,7 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 	if proxyOf(sys) != nil {
 		next["proxy"] = 1
 	}
-	for i, p := range s.Plan.Probes {
+	for i, p := range sys.probes {
 		for _, v := range []*string{&p.URL, &p.DSN, &p.Token, &p.Fingerprint, &p.CA} {
 			if *v, err = plan.Expand(*v, s.Lookup); err != nil {
 				return out, plan.Usagef("probes[%d]: %w", i, err)
@@ -248,7 +248,7 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 			_, err = src.probe.Sample(ctx, time.Now())
 		}
 		if err != nil {
-			p := s.Plan.Probes[i]
+			p := sys.probes[i]
 			return fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", i, p.Kind, p.Role, err)
 		}
 	}

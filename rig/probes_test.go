@@ -54,7 +54,7 @@ workload: {behavior: poster}, bounded: {users: 5}, probes: [%s]}`, url, probes))
 		t.Fatal(err)
 	}
 	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}
-	return s, &System{Deployment: dep}
+	return s, &System{Deployment: dep, probes: s.Plan.Probes}
 }
 
 // The probes of a plan for an external system: all kinds in one run's series, each with its own instance, and no

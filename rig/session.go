@@ -162,7 +162,20 @@ func (s *Session) Users(pt RunPart) int {
 
 // Trial resets the system, runs one trial on it, and leaves a sealed run. An error means that the tool failed.
 func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
-	if !pt.keep {
+	var commands []byte
+	switch {
+	case pt.keep:
+	case sys.commanded != nil:
+		var err error
+		if commands, err = s.prepare(ctx, sys, pt); err != nil {
+			if _, usage := errors.AsType[plan.UsageError](err); usage || ctx.Err() != nil || pt.Comparison == "" {
+				return nil, trial.Outcome{}, fmt.Errorf("preparing %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
+			}
+			r, err := s.undeployed(ctx, sys, pt, err, commands)
+			return r, trial.Outcome{}, err
+		}
+		sys.commanded.grounds.succeed(sys.commanded.key)
+	default:
 		s.Progress.Doing("resetting", s.length(pt))
 		if err := sys.reset(ctx); err != nil {
 			if errors.Is(err, target.ErrStart) && pt.Comparison != "" && !pt.pilot && ctx.Err() == nil {
@@ -203,6 +216,9 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		return nil, trial.Outcome{}, err
 	}
 	s.starts = 0
+	if err := writeCommands(w.Dir(), commands); err != nil {
+		return nil, trial.Outcome{}, err
+	}
 	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run)
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {

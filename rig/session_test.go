@@ -55,7 +55,7 @@ func TestSameAsBefore(t *testing.T) {
 		}
 		return &record.Run{Manifest: record.Manifest{ID: id, Host: host("6.1"), Target: json.RawMessage(`{"digest":"sha256:first","dataset":"mine sha256:1","database":{"name":"PostgreSQL","version":"15.18"}}`)}}, nil
 	}}
-	stacks, err := (&Session{host: host("6.1")}).sameAsBefore(c, cfg)
+	stacks, err := (&Session{host: host("6.1")}).sameAsBefore(c, cfg, newGrounds())
 	was := stacks["base mysql"]
 	if err != nil || was != (stack{"sha256:first", "mine sha256:1", "PostgreSQL 15.18"}) {
 		t.Errorf("%v, %v", stacks, err)
@@ -77,7 +77,7 @@ func TestSameAsBefore(t *testing.T) {
 	if got := was.differs(stack{}); got != "" {
 		t.Errorf("from what nobody knows: %q", got)
 	}
-	_, err = (&Session{host: host("6.2")}).sameAsBefore(c, cfg)
+	_, err = (&Session{host: host("6.2")}).sameAsBefore(c, cfg, newGrounds())
 	var usage plan.UsageError
 	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "run r1 was made on another host") {
 		t.Errorf("another kernel: %v", err)

@@ -44,8 +44,9 @@ func (s stack) differs(was stack) string {
 	return ""
 }
 
-// sameAsBefore holds this host against that of the runs before the cut, and returns their stacks, by arm and engine.
-func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config) (map[string]stack, error) {
+// sameAsBefore holds this host against that of the runs before the cut, and returns their stacks, by arm and engine. What
+// the first of them found on targets that others run is noted.
+func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config, found *grounds) (map[string]stack, error) {
 	var here probe.Host
 	if err := json.Unmarshal(s.host, &here); err != nil {
 		return nil, err
@@ -69,6 +70,7 @@ func (s *Session) sameAsBefore(c *record.Comparison, cfg comparison.Config) (map
 		}
 		if d, ok := evidence.TargetOf(r.Manifest); ok {
 			stacks[run.Arm+" "+run.Engine] = stackOf(d)
+			found.recallFirst(r.Manifest.Engine, d)
 		}
 	}
 	return stacks, nil

@@ -78,6 +78,8 @@ type System struct {
 	known      *plain.Secrets
 	speaks     dialect.Set
 	placement  *placement
+	probes     []plan.Probe // of its arm, the plan's among them
+	commanded  *commanded   // nil: the plan has no commands for it
 }
 
 // A halter can stop its programs and keep its state for the next reset.
@@ -201,13 +203,14 @@ type Deployments struct {
 	mu      sync.Mutex
 	systems map[string]*System
 	made    []string // state directories that these deployments made: see clear
+	grounds *grounds
 
 	pausable bool // the systems are up at once and stand still by turns, as in a duet; set before the first System
 }
 
 // NewDeployments returns the deployments of a session, with none yet. The caller calls Close.
 func (s *Session) NewDeployments() *Deployments {
-	return &Deployments{s: s, dir: filepath.Join(s.Store.Root(), "state"), systems: map[string]*System{}}
+	return &Deployments{s: s, dir: filepath.Join(s.Store.Root(), "state"), systems: map[string]*System{}, grounds: newGrounds()}
 }
 
 // System returns the part's arm on its engine, deployed and provisioned for as many users as the part's tests may need.
@@ -224,7 +227,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	sys := &System{mix: mix, secrets: f.s.secretsOf(p), known: f.s.Secrets, speaks: f.s.Dialects}
+	sys := &System{mix: mix, secrets: f.s.secretsOf(p), known: f.s.Secrets, speaks: f.s.Dialects, probes: p.ProbesOf(arm)}
 	t := p.Target
 	var how *plan.Deployment
 	if p.Compare != nil {
@@ -273,6 +276,9 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	}
 	f.systems[key] = sys // from here on close stops it
 	f.s.learn(sys)
+	if sys.commanded, err = f.commandsOf(sys, t, key, eng, provisioned); err != nil || sys.commanded != nil {
+		return sys, err // each run prepares it
+	}
 	if err := f.s.survey(ctx, sys); err != nil {
 		return nil, err
 	}
@@ -292,7 +298,7 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 		conf.Filled, conf.Database = true, filled.Manifest.Database
 	}
 	if t.Driver == plan.External {
-		return &external.Driver{}
+		return &external.Driver{ReadyTimeout: t.Timeouts.Ready, InstallTimeout: t.Timeouts.Install, ResetTimeout: t.Timeouts.Reset, Secrets: f.s.Secrets}
 	}
 	if own, ok := f.s.Drivers[t.Driver]; ok {
 		conf.Name = t.Driver
@@ -305,7 +311,7 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 // spec translates the plan's target, with the arm laid over it.
 func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (target.Spec, error) {
 	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
-		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal}
+		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal, InstallCmd: t.Install, ResetCmd: t.Reset}
 	for k, v := range t.Env.For(eng) {
 		full, err := plan.Expand(v, f.s.Lookup)
 		if err != nil {

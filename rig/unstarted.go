@@ -21,22 +21,28 @@ func (s *Session) unstarted(ctx context.Context, sys *System, pt RunPart, cause 
 	if s.starts++; s.starts > mostUnstarted {
 		return nil, trial.Outcome{}, fmt.Errorf("%d runs in a row did not start: resetting %s on %s: %w", s.starts, pt.Arm, cmp.Or(pt.Engine, "-"), cause)
 	}
+	r, err := s.stillborn(ctx, sys, pt, record.StartGate, cause, nil)
+	return r, trial.Outcome{}, err
+}
+
+// stillborn leaves a sealed run that is void by a gate, of which log is the output of the commands before it.
+func (s *Session) stillborn(ctx context.Context, sys *System, pt RunPart, gate string, cause error, log []byte) (*record.Run, error) {
 	m, err := s.manifest(sys, pt, time.Now(), 1)
 	if err != nil {
-		return nil, trial.Outcome{}, err
+		return nil, err
 	}
 	w, err := s.Store.Create(m)
 	if err != nil {
-		return nil, trial.Outcome{}, err
+		return nil, err
 	}
-	out := trial.Outcome{Validity: record.Validity{Valid: true}}
-	f := record.Finding{Gate: record.StartGate, Level: record.Red, Text: "the target did not start: " + cause.Error()}
-	out.Validity.Add(f)
-	err = w.Event(record.Event{Kind: "finding", Level: f.Level, Rule: f.Gate, Text: f.Text})
-	_, serr := w.Seal(ctx, out.Validity, "")
+	what := map[string]string{record.StartGate: "the target did not start", record.DeployGate: "the target is not as the plan wants it"}
+	validity := record.Validity{Valid: true}
+	f := record.Finding{Gate: gate, Level: record.Red, Text: what[gate] + ": " + cause.Error()}
+	validity.Add(f)
+	err = errors.Join(writeCommands(w.Dir(), log), w.Event(record.Event{Kind: "finding", Level: f.Level, Rule: f.Gate, Text: f.Text}))
+	_, serr := w.Seal(ctx, validity, "")
 	if err = errors.Join(err, serr); err != nil {
-		return nil, out, fmt.Errorf("run %s: %w", m.ID, err)
+		return nil, fmt.Errorf("run %s: %w", m.ID, err)
 	}
-	r, err := record.Open(w.Dir())
-	return r, out, err
+	return record.Open(w.Dir())
 }

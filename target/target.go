@@ -35,6 +35,7 @@ type Spec struct {
 	Ready      string   // URL or path that answers with a status of the 200s once an instance is ready; default "/"
 	MetricsURL string   // URL or path of an instance's Prometheus metrics; empty means that it has none
 	StopSignal string   // name of the signal that ends an instance; default SIGTERM
+	InstallCmd []string // external targets: a command that puts the arm's version there; no shell
 	ResetCmd   []string // external targets: a command that puts the state back; no shell
 }
 

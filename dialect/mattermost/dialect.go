@@ -30,6 +30,8 @@ var Dialect = &dialect.Dialect{
 	Ops:      api.Ops,
 	Apart:    Apart,
 	Refused:  api.Refused,
+	Release:  release,
+	Objects:  objects,
 
 	Rules:      searchRules,
 	Graphs:     graphs(),

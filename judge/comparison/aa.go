@@ -83,6 +83,10 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 	q.Target = plan.Target{Driver: p.Target.Driver, Profile: p.Target.Profile, Instances: p.Target.Instances, Dataset: p.Target.Dataset}
 	if p.Target.Driver == plan.External {
 		q.Target.URL = p.Target.URL
+		if p.Compare != nil {
+			base, _ := p.Compare.Arm(plan.Base)
+			q.Target.URL = p.Target.With(base).URL
+		}
 	}
 	// Where arms differ in their database or deployment, the noise is that of base, which is compared with itself.
 	if engine = p.EngineOf(plan.Base, engine); engine != "" {

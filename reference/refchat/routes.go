@@ -16,7 +16,7 @@ type route struct {
 // routes returns the table of operations: those that the themes' files declare, then the basic ones. Literal
 // segments come before parameters.
 func routes() []route {
-	return slices.Concat(draftRoutes, scheduledRoutes, bookmarkRoutes, profileRoutes, sidebarRoutes, reportRoutes, []route{
+	return slices.Concat(draftRoutes, scheduledRoutes, bookmarkRoutes, profileRoutes, sidebarRoutes, reportRoutes, analyticsRoutes, []route{
 		{method: "GET", path: "/system/ping", name: "getSystemPing", fn: (*Server).ping, open: true},
 		{method: "GET", path: "/config/client", name: "getClientConfig", fn: (*Server).getClientConfig, open: true},
 		{method: "GET", path: "/license/client", name: "getClientLicense", fn: (*Server).getClientLicense, open: true},

@@ -70,7 +70,7 @@ const (
 
 var answers = []answer{
 	{route: "GET /system/ping", text: ok},
-	{route: "GET /config/client", text: `{"Version":"11.0.0","BuildNumber":"null","SiteName":"refnull","CollapsedThreads":"default_on","AllowSyncedDrafts":"true","FeatureFlagChannelBookmarks":"true","FeatureFlagCustomProfileAttributes":"true","EnableCustomUserStatuses":"true","PostPriority":"true","PostAcknowledgements":"true","AllowPersistentNotifications":"true","EnableClientMetrics":"true","ScheduledPosts":"true","MaxFileSize":"104857600"}`},
+	{route: "GET /config/client", text: `{"Version":"$version","BuildNumber":"null","SiteName":"refnull","CollapsedThreads":"default_on","AllowSyncedDrafts":"true","FeatureFlagChannelBookmarks":"true","FeatureFlagCustomProfileAttributes":"true","EnableCustomUserStatuses":"true","PostPriority":"true","PostAcknowledgements":"true","AllowPersistentNotifications":"true","EnableClientMetrics":"true","ScheduledPosts":"true","MaxFileSize":"104857600"}`},
 	{route: "GET /config", text: `{"ServiceSettings":{},"TeamSettings":{"MaxUsersPerTeam":200000}}`},
 	{route: "GET /license/client", text: `{"IsLicensed":"true","SkuShortName":"enterprise","Cloud":"false"}`},
 	{route: "GET /plugins/webapp", text: `[]`},
@@ -109,6 +109,7 @@ var answers = []answer{
 	{route: "PUT /users/*/teams/*/threads/*/following", text: ok},
 	{route: "DELETE /users/*/teams/*/threads/*/following", text: ok},
 	{route: "GET /users/stats", text: `{"total_users_count":9}`},
+	{route: "GET /analytics/old", text: `[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":0},{"name":"unique_user_count","value":9},{"name":"team_count","value":1}]`},
 	{route: "GET /users/*/image", text: picture, header: "Etag", value: `"null"`},
 	{route: "PUT /users/*/preferences", text: ok},
 	{route: "PUT /users/*/status/custom", text: ok},
@@ -197,12 +198,13 @@ type compiled struct {
 	value  []piece
 }
 
-func table() *node {
+func table(version string) *node {
 	root := &node{}
 	for _, a := range answers {
 		if a.status == 0 {
 			a.status = 200
 		}
+		a.text = strings.ReplaceAll(a.text, "$version", version)
 		method, path, _ := strings.Cut(a.route, " /")
 		n := root
 		for seg := range strings.SplitSeq(path, "/") {

@@ -14,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -23,6 +24,11 @@ import (
 
 // DefaultBody is the length of the fixed answer unless configured: that of a small API answer.
 const DefaultBody = 203
+
+// DefaultVersion is that of the real server that the answers are like.
+const DefaultVersion = "11.0.0"
+
+var versionRE = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
 
 // A Config describes a Server. The zero Config is one on a free loopback port.
 type Config struct {
@@ -34,6 +40,7 @@ type Config struct {
 	StallAt  time.Duration // ... this long after the first request
 	Push     float64       // posted events per second to every WebSocket
 	Ping     time.Duration // between two pings of a WebSocket; 0 means one minute
+	Version  string        // that it reports; default DefaultVersion
 }
 
 // A Server answers until its context ends. Its methods are safe for concurrent use.
@@ -67,7 +74,12 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Ping <= 0 {
 		cfg.Ping = time.Minute
 	}
+	if cfg.Version == "" {
+		cfg.Version = DefaultVersion
+	}
 	switch {
+	case !versionRE.MatchString(cfg.Version):
+		return nil, fmt.Errorf("%w: version: %q, want one such as %s", ErrUsage, cfg.Version, DefaultVersion)
 	case cfg.Body < 2 || cfg.Body > 64<<20:
 		return nil, fmt.Errorf("%w: body: %d bytes, want 2 to %d", ErrUsage, cfg.Body, 64<<20)
 	case cfg.Delay < 0 || cfg.Delay > maxDelay:
@@ -77,7 +89,7 @@ func New(cfg Config) (*Server, error) {
 	case cfg.Push < 0 || cfg.Push > 1000:
 		return nil, fmt.Errorf("%w: push: %v events/s for each connection, want 0 to 1000", ErrUsage, cfg.Push)
 	}
-	s := &Server{cfg: cfg, routes: table()}
+	s := &Server{cfg: cfg, routes: table(cfg.Version)}
 	s.body = make([]byte, 0, cfg.Body)
 	s.body = append(s.body, '"')
 	for len(s.body) < cfg.Body-1 {

@@ -10,6 +10,9 @@ const (
 	ByTarget    Cause = "target"    // the server under test failed, refused, crashed or did not start
 	ByGenerator Cause = "generator" // the load generator was too slow, or could not be watched
 	ByHost      Cause = "host"      // other processes on the host took resources that the run needed
+	// ByDeployment is the cause of runs before which a command of the plan failed, or left the target in another state
+	// than the plan wants: nothing follows from them about the server under test.
+	ByDeployment Cause = "deployment"
 	// ByEither is the cause of gates that read the whole host of the generator: if the target runs there too, it may
 	// be the one that uses the host up.
 	ByEither Cause = "target or generator"
@@ -31,8 +34,14 @@ var gateCauses = map[string]Cause{
 
 	"memory": ByEither, "ports": ByEither, BudgetGate: ByEither,
 
+	DeployGate: ByDeployment,
+
 	"steal": ByHost, "target_steal": ByHost, "others": ByHost,
 }
+
+// DeployGate is the finding of a run before which the plan's commands to install or reset the target failed, or after
+// which the target was not as the plan wants it.
+const DeployGate = "deploy"
 
 // StartGate is the finding of a run whose target did not start, and CrashGate that of one whose target, or a server
 // that it needs, ended, crashed, recovered or was restarted during the run. PanicGate is that of a panic of this
@@ -67,6 +76,8 @@ func CauseOf(v Validity) Cause {
 		return ByGenerator
 	case crashed:
 		return ByTarget
+	case has(ByDeployment, Red):
+		return ByDeployment
 	case has(ByHost, Red, Amber):
 		return ByHost
 	case has(ByGenerator, Red):

@@ -1,58 +1,76 @@
-// Package external is the driver for a target that others run: a URL and, optionally, a command that
-// restores its state.
+// Package external is the driver for a target that others run: its addresses and, optionally, commands that install a
+// version on it and restore its state.
 //
-// The driver starts and stops nothing. Without a reset command, Reset returns [target.ErrNoReset]: runs
-// against such a target share its state, which a comparison must take into account. It has no
-// processes, so gates on the target's CPU need a probe on its host.
+// The driver starts and stops nothing by itself. Without a reset command, Reset returns [target.ErrNoReset]: runs
+// against such a target share its state, which a comparison must take into account. It has no processes, so gates on
+// the target's CPU need a probe on its host.
 package external
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
-	"os"
-	"slices"
+	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/target"
-	"plimsoll/target/lab"
 )
 
 // Defaults of a Driver.
 const (
-	DefaultReadyTimeout = 30 * time.Second
-	DefaultResetTimeout = 10 * time.Minute
+	DefaultReadyTimeout   = 30 * time.Second
+	DefaultInstallTimeout = 20 * time.Minute
+	DefaultResetTimeout   = 30 * time.Minute
 )
 
 // A Driver deploys nothing. The zero value works. It implements [target.Driver].
 type Driver struct {
-	ReadyTimeout time.Duration // how long the target may take to answer; 0 means DefaultReadyTimeout
-	ResetTimeout time.Duration // how long the reset command may take; 0 means DefaultResetTimeout
+	ReadyTimeout   time.Duration // how long the target may take to answer; 0 means DefaultReadyTimeout
+	InstallTimeout time.Duration // how long the install command may take; 0 means DefaultInstallTimeout
+	ResetTimeout   time.Duration // how long the reset command may take; 0 means DefaultResetTimeout
+	// Secrets are removed from what the commands write; those of Spec.Secrets are added. nil means these alone.
+	Secrets *plain.Secrets
 }
 
-// A deployment implements target.Deployment; it never changes.
-type deployment struct {
+// A Site is a target that others run. It implements [target.Deployment].
+type Site struct {
 	driver Driver
 	spec   target.Spec
+
+	mu    sync.Mutex
+	facts map[string]string // for the Description
+	found string            // the version that the server reported; empty if it was not asked
 }
 
-// Deploy implements [target.Driver]. It needs Spec.URL, requests Spec.Ready (default: the URL itself)
-// to check that the target is there, and refuses fields that would have no effect.
+// Deploy implements [target.Driver]. It needs Spec.URL, and refuses fields that would have no effect. Without an install
+// command it requests Spec.Ready (default: the URL itself) to check that the target is there; with one the caller
+// installs first, see [Site.Install].
 func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deployment, error) {
 	spec.Driver = plan.External
-	dep := &deployment{*d, spec}
-	if dep.driver.ReadyTimeout <= 0 {
-		dep.driver.ReadyTimeout = DefaultReadyTimeout
+	dep := &Site{driver: *d, spec: spec, facts: map[string]string{}}
+	for of, v := range map[*time.Duration]time.Duration{
+		&dep.driver.ReadyTimeout: DefaultReadyTimeout, &dep.driver.InstallTimeout: DefaultInstallTimeout, &dep.driver.ResetTimeout: DefaultResetTimeout,
+	} {
+		if *of <= 0 {
+			*of = v
+		}
 	}
-	if dep.driver.ResetTimeout <= 0 {
-		dep.driver.ResetTimeout = DefaultResetTimeout
+	if dep.driver.Secrets == nil {
+		dep.driver.Secrets = new(plain.Secrets)
+	}
+	for _, v := range spec.Secrets {
+		dep.driver.Secrets.Add(v)
 	}
 	if err := check(spec); err != nil {
 		return nil, fmt.Errorf("external target %s: %w", spec.Name, err)
+	}
+	if dep.Installs() {
+		return dep, nil
 	}
 	if err := dep.waitReady(ctx); err != nil {
 		return nil, fmt.Errorf("external target %s: %w", spec.Name, err)
@@ -71,7 +89,7 @@ func check(spec target.Spec) error {
 	switch {
 	case spec.Binary != "" || len(spec.Args) > 0:
 		return errors.New("a program (binary, args) has no effect here: nothing is started; use the driver process")
-	case spec.Engine != "":
+	case spec.Engine != "" && len(spec.InstallCmd) == 0:
 		return errors.New("a database engine has no effect here: nothing is started; leave it out")
 	case len(spec.CPUs) > 0:
 		return errors.New("CPUs have no effect here: nothing is started; leave them out")
@@ -81,24 +99,26 @@ func check(spec target.Spec) error {
 	return nil
 }
 
-func (d *deployment) waitReady(ctx context.Context) error {
+func (d *Site) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.driver.ReadyTimeout, fmt.Errorf("no good answer within %v", d.driver.ReadyTimeout))
 	defer cancel()
-	ready := target.Join(d.URL(), d.spec.Ready)
-	if err := target.WaitReady(ctx, ready, nil); err != nil {
-		return fmt.Errorf("waiting for %s: %w", target.Shown(ready), err)
+	for _, at := range d.URLs() {
+		ready := target.Join(at, d.spec.Ready)
+		if err := target.WaitReady(ctx, ready, nil); err != nil {
+			return fmt.Errorf("waiting for %s: %w", target.Shown(ready), err)
+		}
 	}
 	return nil
 }
 
 // URL implements [target.Endpoint].
-func (d *deployment) URL() string { return strings.TrimRight(d.spec.URL, "/") }
+func (d *Site) URL() string { return d.URLs()[0] }
 
 // URLs implements [target.Endpoint].
-func (d *deployment) URLs() []string { return []string{d.URL()} }
+func (d *Site) URLs() []string { return []string{strings.TrimRight(d.spec.URL, "/")} }
 
 // MetricsURLs implements [target.Endpoint].
-func (d *deployment) MetricsURLs() []string {
+func (d *Site) MetricsURLs() []string {
 	if d.spec.MetricsURL == "" {
 		return nil
 	}
@@ -106,55 +126,51 @@ func (d *deployment) MetricsURLs() []string {
 }
 
 // PIDs implements [target.Endpoint]: no process of this target is known.
-func (d *deployment) PIDs() map[string][]int { return map[string][]int{} }
+func (d *Site) PIDs() map[string][]int { return map[string][]int{} }
 
 // Describe implements [target.Deployment].
-func (d *deployment) Describe() target.Description {
-	reset := "none"
-	if len(d.spec.ResetCmd) > 0 {
-		reset = strings.Join(d.spec.ResetCmd, " ")
+func (d *Site) Describe() target.Description {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	settings := map[string]string{"reset": commandText(d.spec.ResetCmd)}
+	if d.Installs() {
+		settings["install"] = commandText(d.spec.InstallCmd)
+	}
+	for name, value := range d.facts {
+		settings[name] = value
+	}
+	version := d.spec.Version
+	if d.found != "" {
+		version = d.found
 	}
 	return target.Description{
-		Name: d.spec.Name, Driver: plan.External, Version: d.spec.Version, URLs: d.URLs(), Instances: 1,
-		Settings: map[string]string{"reset": reset},
+		Name: d.spec.Name, Driver: plan.External, Version: version, Engine: d.spec.Engine, URLs: d.URLs(), Instances: len(d.URLs()), Settings: settings,
 	}
 }
 
-// Reset implements [target.Deployment]: it runs the reset command, with Spec.Env and Spec.Secrets in its
-// environment, and waits until the target is ready.
-func (d *deployment) Reset(ctx context.Context) error {
-	if len(d.spec.ResetCmd) == 0 {
-		return fmt.Errorf("external target %s: %w; give a command that does it (reset)", d.spec.Name, target.ErrNoReset)
+// commandText is a command in a description: without the directory of its program, which is of one host.
+func commandText(argv []string) string {
+	if len(argv) == 0 {
+		return "none"
 	}
-	env := os.Environ()
-	for _, set := range []map[string]string{d.spec.Env, d.spec.Secrets} {
-		for _, k := range slices.Sorted(maps.Keys(set)) {
-			env = append(env, k+"="+set[k])
-		}
-	}
-	run, cancel := context.WithTimeoutCause(ctx, d.driver.ResetTimeout, fmt.Errorf("not done within %v", d.driver.ResetTimeout))
-	defer cancel()
-	if err := lab.Run(run, lab.Spec{
-		Name: "reset command", Path: d.spec.ResetCmd[0], Args: d.spec.ResetCmd[1:], Env: env, Dir: d.spec.WorkDir,
-	}); err != nil {
-		return fmt.Errorf("resetting external target %s: %w", d.spec.Name, d.hide(err))
-	}
-	return d.waitReady(ctx)
+	return strings.Join(append([]string{filepath.Base(argv[0])}, argv[1:]...), " ")
 }
 
-// hide takes the values of secrets out of an error that quotes a command's output.
-func (d *deployment) hide(err error) error {
-	msg := err.Error()
-	for _, v := range d.spec.Secrets {
-		if v != "" {
-			msg = strings.ReplaceAll(msg, v, target.Hidden)
-		}
+// Note adds a fact about the target to its description; an empty value removes it.
+func (d *Site) Note(name, value string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.facts[name] = value; value == "" {
+		delete(d.facts, name)
 	}
-	if msg == err.Error() {
-		return err
-	}
-	return errors.New(msg)
+}
+
+// Found sets the version that the server reported, which takes the place of the plan's in the description.
+func (d *Site) Found(version string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.found = version
 }
 
 // Stop implements [target.Deployment]: it leaves the target as it is.
-func (d *deployment) Stop(context.Context) error { return nil }
+func (d *Site) Stop(context.Context) error { return nil }

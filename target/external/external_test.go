@@ -77,7 +77,7 @@ func TestResetErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = dep.Reset(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "bad token (secret)") || strings.Contains(err.Error(), "hush") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "bad token [redacted]") || strings.Contains(err.Error(), "hush") {
 		t.Errorf("Reset() = %v, want status and output without the secret", err)
 	}
 	dep, err = (&external.Driver{ResetTimeout: 50 * time.Millisecond}).Deploy(t.Context(), target.Spec{

@@ -86,6 +86,8 @@ func TestProfileAndDraftCalls(t *testing.T) {
 			200, []string{"", `{"status":"OK"}`}, []string{"{}"}, func() error {
 				return c.ClientPerformance(ctx, time.UnixMilli(1), time.UnixMilli(2), []Measurement{{"TTFB", 1500 * time.Microsecond, time.UnixMilli(2)}})
 			}},
+		{"analytics", "GET /analytics/old?name=standard ", 200, []string{`[{"name":"channel_open_count","value":2},{"name":"channel_private_count","value":0},{"name":"post_count","value":7},{"name":"unique_user_count","value":3}]`},
+			[]string{"[]", `[{"name":"post_count","value":7}]`}, func() error { _, err := c.Analytics(ctx); return err }},
 		{"users_stats", "GET /users/stats/filtered?include_bots=false ", 200, []string{`{"total_users_count":3}`}, []string{"{}"}, func() error { _, err := c.UsersStats(ctx); return err }},
 		{"team_stats", "GET /teams/t/stats ", 200, []string{`{"team_id":"t","total_member_count":3}`}, []string{"{}"}, func() error { _, err := c.TeamStats(ctx, "t"); return err }},
 		{"sidebar_categories", "GET /users/u/teams/t/channels/categories ", 200, []string{`{"categories":[{"id":"k"}],"order":["k"]}`}, []string{"{}", `{"categories":[]}`, `{"categories":[{}]}`},

@@ -1,0 +1,59 @@
+package mattermost
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/dialect/mattermost/api"
+	"plimsoll/load/workload"
+)
+
+// release returns the names that the server at env.URL gives its version: number, build, and commit.
+func release(ctx context.Context, env workload.Env) ([]string, error) {
+	s := newSetup(ctx, &env, settings{})
+	c, err := s.client("")
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	values, err := c.ClientConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, key := range []string{"Version", "BuildNumber", "BuildHash"} {
+		if v := values[key]; v != "" {
+			names = append(names, v)
+		}
+	}
+	return names, nil
+}
+
+// objects counts users without bots, channels without direct ones, and posts with the deleted ones, as the server's own
+// statistics do. On a server without accounts it creates the administrator.
+func objects(ctx context.Context, env workload.Env) (map[string]int64, error) {
+	set, err := parse(env.Params, env.Mix)
+	if err != nil {
+		return nil, err
+	}
+	s := newSetup(ctx, &env, set)
+	if err := s.asAdmin(); err != nil {
+		return nil, err
+	}
+	var counts map[string]int64
+	if err := s.with(func(c *api.Client) error {
+		counts, err = c.Analytics(ctx)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for name, n := range counts {
+		if n < 0 && (name == "post_count" || name == "unique_user_count" || name == "channel_open_count" || name == "channel_private_count") {
+			return nil, fmt.Errorf("the server does not count (%s is %d); raise its setting AnalyticsSettings.MaxUsersForStatistics", name, n)
+		}
+	}
+	return map[string]int64{
+		"users": counts["unique_user_count"], "posts": counts["post_count"],
+		"channels": counts["channel_open_count"] + counts["channel_private_count"],
+	}, nil
+}

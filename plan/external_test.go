@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// commandedTail is the rest of a plan that ends after its target.
+const commandedTail = "\nworkload: {behavior: b}\nbounded: {users: 1}\n"
+
+func TestCommandsOfAnExternalTarget(t *testing.T) {
+	p, err := Parse([]byte(`name: n
+target:
+  driver: external
+  url: https://chat.example
+  install: [./deploy.sh, -v]
+  reset: [./reset.sh]
+  env: {KUBECONFIG: /etc/kube, DB: "${ENV:DB_DSN}"}
+  verify: {posts: 12000000 ±0, channels: none}
+  timeouts: {reset: 1h}` + commandedTail + `compare:
+  arms: {base: {version: "11.0"}, new: {version: 11.1-rc2}}
+database: {engine: [postgresql, mysql]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() {
+		t.Fatalf("the canonical form is another plan: %v\n%s", err, p)
+	}
+	v := p.Target.Verify
+	if v.Version != FromAPI || v.Posts != (Expectation{Exactly, 12_000_000, 0}) || v.Users != (Expectation{Kind: Same}) || v.Channels.Checked() || !v.Counts() {
+		t.Errorf("verify %+v", v)
+	}
+	if o := p.Target.Timeouts; o != (Timeouts{20 * time.Minute, time.Hour, 5 * time.Minute}) {
+		t.Errorf("timeouts %+v", o)
+	}
+	// A plan without commands is what it was.
+	p, err = Parse([]byte("name: n\ntarget: {driver: external, url: http://a, version: v1}" + commandedTail))
+	if err != nil || p.Target.Verify != (Verification{}) || p.Target.Timeouts != (Timeouts{}) || strings.Contains(p.String(), "verify") {
+		t.Errorf("a plan without commands: %v\n%s", err, p)
+	}
+}
+
+func TestArmsAtAddresses(t *testing.T) {
+	p, err := Parse([]byte(`name: n
+target: {driver: external, metrics_url: /metrics}` + commandedTail + `probes: [{kind: nginx, role: proxy, url: "http://p/status"}]
+compare:
+  arms:
+    base: {version: "1.0", url: https://blue, probes: [{kind: agent, role: app, url: "https://b:9", token: "${FILE:t}", ca: system}]}
+    new: {version: "1.1", url: https://green, metrics_url: "https://green:9/m", probes: [{kind: agent, role: app, url: "https://g:9", token: "${FILE:t}", ca: system}]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Target.Verify.Version != FromAPI || p.Target.Verify.Counts() {
+		t.Errorf("verify %+v, want the version alone", p.Target.Verify)
+	}
+	base, _ := p.Compare.Arm(Base)
+	fresh, _ := p.Compare.Arm("new")
+	if b, n := p.Target.With(base), p.Target.With(fresh); b.URL != "https://blue" || b.MetricsURL != "/metrics" || n.URL != "https://green" || n.MetricsURL != "https://green:9/m" {
+		t.Errorf("base %s %s, new %s %s", b.URL, b.MetricsURL, n.URL, n.MetricsURL)
+	}
+	if got := p.ProbesOf("new"); len(got) != 2 || got[1].URL != "https://g:9" {
+		t.Errorf("probes of new: %+v", got)
+	}
+	if got := p.Watching(); len(got) != 2 || got[1].Role != "app" {
+		t.Errorf("probes of all arms: %+v", got)
+	}
+	if again, err := Parse([]byte(p.String())); err != nil || again.Digest() != p.Digest() {
+		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
+	}
+}
+
+func TestCommandErrors(t *testing.T) {
+	tests := []struct{ name, target, rest, want string }{
+		{"of a driver that starts the target", "{driver: process, command: [x], install: [y]}", "", "target.install: has no effect, because the driver process starts and resets the target itself"},
+		{"no program", `{driver: external, url: "http://a", reset: []}`, "", "names no program"},
+		{"a secret in arguments", `{driver: external, url: "http://a", reset: [x, "--token=${ENV:T}"]}`, "", "by its environment"},
+		{"environment for nothing", `{driver: external, url: "http://a", env: {A: b}}`, "", "no command (install, reset) that gets it"},
+		{"a time for nothing", `{driver: external, url: "http://a", timeouts: {install: 5m}}`, "", "has no effect without target.install"},
+		{"the same without a reset", `{driver: external, url: "http://a", install: [x], verify: {posts: same}}`, "", "needs target.reset"},
+		{"a number without commands", `{driver: external, url: "http://a", verify: {posts: 5}}`, "", "needs a command"},
+		{"no number", `{driver: external, url: "http://a", reset: [x], verify: {posts: many}}`, "", "is no number of objects"},
+		{"no way to verify", `{driver: external, url: "http://a", reset: [x], verify: {version: "11.0"}}`, "", "is no way to verify a version"},
+		{"no version to compare", `{driver: external, url: "http://a", install: [x]}`, `compare: {arms: {base: {version: "1.0"}, new: {}}}`, "compare.arms.new: has no version"},
+		{"an address of a server that is started", "{driver: process, command: [x]}", `compare: {arms: {base: {}, new: {url: "http://b"}}}`, "makes the addresses of the arms itself"},
+		{"no address of one arm", "{driver: external}", `compare: {arms: {base: {url: "http://b"}, new: {}}}`, "target.url: is missing"},
+		{"metrics of no server", `{driver: external, url: "http://a"}`, `compare: {arms: {base: {}, new: {metrics_url: /m}}}`, "needs a url of this arm"},
+		{"metrics of the other server", `{driver: external, url: "http://a", metrics_url: "http://a:9/m"}`, `compare: {arms: {base: {}, new: {url: "http://b"}}}`, "needs a metrics_url beside it"},
+		{"an arm that is no address", "{driver: external}", `compare: {arms: {base: {url: "http://b"}, new: {url: blue}}}`, "is not an address of a server"},
+		{"a database of an arm without commands", `{driver: external, url: "http://a"}`, `compare: {arms: {base: {}, new: {database: mysql}}}`, "has no effect"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse([]byte("name: n\ntarget: " + tt.target + commandedTail + tt.rest + "\n"))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse() = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Two versions at one address need a command that puts them there, or an address each.
+func TestOneServerIsNotTwoVersions(t *testing.T) {
+	known := Known{Drivers: []string{External}}
+	parse := func(target, arms string) error {
+		_, err := known.Parse([]byte("name: n\ntarget: " + target + commandedTail + "compare: {arms: " + arms + "}\n"))
+		return err
+	}
+	const versions = `{base: {version: "1.0"}, new: {version: "1.1"}}`
+	if err := parse(`{driver: external, url: "http://a"}`, versions); err == nil || !strings.Contains(err.Error(), "target.install") {
+		t.Errorf("two versions at one address: %v", err)
+	}
+	if err := parse(`{driver: external, url: "http://a", install: [x]}`, versions); err != nil {
+		t.Errorf("with a command: %v", err)
+	}
+	if err := parse("{driver: external}", `{base: {version: "1.0", url: "http://a"}, new: {version: "1.1", url: "http://b"}}`); err != nil {
+		t.Errorf("with addresses: %v", err)
+	}
+	if err := parse("{driver: external}", `{base: {version: "1.0", url: "http://a"}, new: {version: "1.1", url: "http://a"}}`); err == nil {
+		t.Error("two versions at one address of their own")
+	}
+	if err := parse(`{driver: external, url: "http://a"}`, "{base: {}, new: {}}"); err != nil {
+		t.Errorf("arms that are alike: %v", err)
+	}
+}
+
+func TestExpectations(t *testing.T) {
+	for _, s := range []string{"0 ±0", "12000000 ±3", "same ±0", "same ±2", "none"} {
+		x, err := parseExpectation(s)
+		if err != nil || x.String() != s {
+			t.Errorf("%q is %+v, %q, %v", s, x, x, err)
+		}
+	}
+	for s, want := range map[string]string{"7": "7 ±0", "7±1": "7 ±1", "7 +-1": "7 ±1", "7 +/- 1": "7 ±1", "same": "same ±0"} {
+		if x, err := parseExpectation(s); err != nil || x.String() != want {
+			t.Errorf("%q is %q, %v, want %q", s, x, err, want)
+		}
+	}
+	for _, s := range []string{"", "-1", "1e6", "none ±1", "same ± x", "1_000", "9999999999999999"} {
+		if x, err := parseExpectation(s); err == nil {
+			t.Errorf("%q is accepted as %+v", s, x)
+		}
+	}
+}

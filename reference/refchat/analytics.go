@@ -1,0 +1,46 @@
+package refchat
+
+import (
+	"context"
+	"net/http"
+)
+
+// analyticsRow is one of an administrator's statistics of the system.
+type analyticsRow struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+var analyticsRoutes = []route{{method: "GET", path: "/analytics/old", name: "getAnalytics", fn: (*Server).getAnalytics}}
+
+// analytics counts channels by type, all posts, accounts without bots, and teams.
+func (st *store) analytics(ctx context.Context) (rows []analyticsRow, err error) {
+	defer st.timed("ChannelStore.AnalyticsTypeCount", &err)()
+	count := func(name, query string, args ...any) {
+		var n int64
+		if err == nil {
+			err = st.row(ctx, nil, []any{&n}, query, args...)
+		}
+		rows = append(rows, analyticsRow{name, float64(n)})
+	}
+	count("channel_open_count", "SELECT COUNT(*) FROM channels WHERE type = ?", "O")
+	count("channel_private_count", "SELECT COUNT(*) FROM channels WHERE type = ?", "P")
+	count("post_count", "SELECT COUNT(*) FROM posts")
+	count("unique_user_count", "SELECT COUNT(*) FROM users u LEFT JOIN bots b ON b.userid = u.id WHERE u.deleteat = 0 AND b.userid IS NULL")
+	count("team_count", "SELECT COUNT(*) FROM teams")
+	return rows, err
+}
+
+func (s *Server) getAnalytics(q *request) error {
+	if !s.isAdmin(q.sess) {
+		return errPermission()
+	}
+	if name := q.r.URL.Query().Get("name"); name != "" && name != "standard" {
+		return errURL("name")
+	}
+	rows, err := s.st.analytics(q.r.Context())
+	if err != nil {
+		return errStore("analytics.get", err)
+	}
+	return q.reply(http.StatusOK, rows)
+}

@@ -1,0 +1,94 @@
+package rig
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+	"testing"
+
+	"plimsoll/target"
+)
+
+func TestReleases(t *testing.T) {
+	tests := []struct {
+		want, has string
+		is        bool
+	}{
+		{"11.0", "11.0.4", true},
+		{"11.0", "11.1.0", false},
+		{"11.1", "11.10.0", false},
+		{"v11.0.4", "11.0.4", true},
+		{"11.0.4", "11.0", false},
+		{"11.1-rc2", "11.1.0-rc2", true},
+		{"11.1-rc2", "11.1.0-rc1", false},
+		{"11.1-rc2", "11.1.0", false},
+		{"11.1", "11.1.0-rc2", false},
+		{"11", "11.1.0", false},
+		{"main", "main", true},
+		{"main", "dev", false},
+		{"4f2a91c", "4f2a91c0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", true},
+		{"4f2a91", "4f2a91c0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
+		{"", "11.0.0", false},
+	}
+	for _, tt := range tests {
+		if got := isRelease(tt.want, tt.has); got != tt.is {
+			t.Errorf("isRelease(%q, %q) = %v", tt.want, tt.has, got)
+		}
+	}
+	if got := named("11.1-rc2", []string{"11.1.0", "11.1.0-rc2"}); got != "11.1.0-rc2" {
+		t.Errorf("named %q", got)
+	}
+	if got := named("11.2", []string{"11.1.0", "11.1.0-rc2"}); got != "11.1.0" {
+		t.Errorf("named %q", got)
+	}
+}
+
+// Rows of failures are counted for each arm and for all: an arm that never comes up ends a comparison, also if the
+// other always does.
+func TestRowsOfFailures(t *testing.T) {
+	g := newGrounds()
+	g.fail("new")
+	g.succeed("base")
+	if n := g.fail("new"); n != 2 {
+		t.Errorf("the second failure of new is number %d of its row", n)
+	}
+	g.succeed("new")
+	if n := g.fail("new"); n != 1 {
+		t.Errorf("after a success the failure is number %d of its row", n)
+	}
+	g.fail("base")
+	if n := g.fail("base mysql"); n != 3 {
+		t.Errorf("the third failure of all is number %d", n)
+	}
+}
+
+// What the first run found is read back from its description when a comparison goes on.
+func TestFirstIsRecalled(t *testing.T) {
+	found := map[string]int64{"users": 40, "channels": 12, "posts": 0}
+	g := newGrounds()
+	g.recallFirst("", target.Description{Settings: map[string]string{stateFact: "not checked"}})
+	if g.first[""] != nil {
+		t.Errorf("of a state that was not checked: %v", g.first[""])
+	}
+	g.recallFirst("", target.Description{Settings: map[string]string{stateFact: objectsText(found)}})
+	g.recallFirst("", target.Description{Settings: map[string]string{stateFact: "1 users, 1 channels, 1 posts"}})
+	if !maps.Equal(g.first[""], found) {
+		t.Errorf("the first run found %v, want %v", g.first[""], found)
+	}
+}
+
+func TestExcerptOfALongOutput(t *testing.T) {
+	e := new(excerpt)
+	for range 3 {
+		if _, err := e.Write(bytes.Repeat([]byte("x"), mostCommandLog/2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := e.Write([]byte("the end")); err != nil {
+		t.Fatal(err)
+	}
+	got := string(e.bytes())
+	if len(got) > mostCommandLog+100 || !strings.HasSuffix(got, "the end") || !strings.Contains(got, "# 2097159 bytes are left out here") {
+		t.Errorf("%d bytes, which end %q", len(got), got[len(got)-20:])
+	}
+}
