@@ -247,29 +247,38 @@ func (m *Maker) take(ctx context.Context, s DataServer, man *dump.Manifest, into
 }
 
 // Snapshot keeps the database of a stopped server's state directory as a dump.
-func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (*dump.Dump, error) {
-	engine, from, err := stateOf(ctx, state)
+func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (_ *dump.Dump, err error) {
+	engine, space, err := stateOf(ctx, state)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
+	man := dump.Manifest{Engine: engine, Database: database, Origin: "snapshot of " + filepath.Base(filepath.Dir(state)) + "/" + filepath.Base(state)}
+	m.Progress.What("snapshot of "+state, 0)
+	// The reference server's attachments lie beside the database.
+	return m.keep(ctx, man, filepath.Join(space.Dir(), "data"), nil, filepath.Join(filepath.Dir(filepath.Clean(state)), "files"), dir)
+}
+
+// keep makes a dump of a server's data, which a server with settings starts on a copy of, with the attachments in a
+// directory that need not exist.
+func (m *Maker) keep(ctx context.Context, man dump.Manifest, from string, settings map[string]string, beside, dir string) (*dump.Dump, error) {
 	into, files, err := dump.Create(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = dump.Abandon(dir) }()
-	man := dump.Manifest{Made: time.Now().UTC(), Tool: m.Tool, Engine: engine, Database: database, Origin: "snapshot of " + filepath.Base(filepath.Dir(state)) + "/" + filepath.Base(state)}
-	m.Progress.What("snapshot of "+state, 0)
+	man.Made, man.Tool = time.Now().UTC(), m.Tool
 	m.Progress.Doing("starting a server on a copy", 0)
-	err = Temporarily(ctx, engine, dir, from, nil, func(s DataServer) error {
+	err = Temporarily(ctx, man.Engine, dir, from, settings, func(s DataServer) error {
 		if pg, ok := s.(*postgresql.Server); ok { // the template of resets would double the dump
-			if err := pg.DropDatabase(ctx, database+"_snapshot"); err != nil {
+			if err := pg.DropDatabase(ctx, man.Database+"_snapshot"); err != nil {
 				return err
 			}
 		}
 		if err := m.take(ctx, s, &man, into); err != nil {
 			return err
 		}
-		if problems, err := data.Check(ctx, s.DSN(database)); err == nil && len(problems) > 0 {
+		if problems, err := data.Check(ctx, s.DSN(man.Database)); err == nil && len(problems) > 0 {
 			return fmt.Errorf("the database contradicts itself: %s", strings.Join(problems, "; "))
 		} else if err == nil {
 			man.Schema = refchat.SchemaVersion // it is a database of the reference server
@@ -279,8 +288,7 @@ func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (*dum
 	if err != nil {
 		return nil, err
 	}
-	// The reference server's attachments lie beside the database.
-	if beside := filepath.Join(filepath.Dir(filepath.Clean(state)), "files"); IsDir(beside) {
+	if IsDir(beside) {
 		if err := lab.ReplaceTree(ctx, files, beside, nil); err != nil {
 			return nil, err
 		}
@@ -291,23 +299,35 @@ func (m *Maker) Snapshot(ctx context.Context, state, database, dir string) (*dum
 	return d, err
 }
 
-// stateOf finds a supervised server's data in its state directory and makes sure that it is not in
-// use.
-func stateOf(ctx context.Context, state string) (engine, data string, err error) {
+// stateOf finds a supervised server's data in its state directory and makes sure that it is not in use. The caller
+// must close the space that holds it.
+func stateOf(ctx context.Context, state string) (engine string, _ *lab.Space, err error) {
 	for _, engine = range []string{plan.PostgreSQL, plan.MySQL} {
-		for _, sub := range []string{"data", "elsewhere/data"} {
-			data = filepath.Join(state, sub)
-			file := map[string]string{plan.PostgreSQL: "PG_VERSION", plan.MySQL: "ibdata1"}[engine]
-			if _, err := os.Stat(filepath.Join(data, file)); err != nil {
-				continue
-			}
+		if _, err := os.Stat(filepath.Join(state, engine+".journal")); err == nil {
 			if _, err := lab.Sweep(ctx, filepath.Join(state, engine+".journal"), 5*time.Second); err != nil {
-				return "", "", err
+				return "", nil, err
 			}
-			return engine, data, nil
 		}
 	}
-	return "", "", plan.Usagef("%s is no state directory of a database server; want one such as .plimsoll/state/base-postgresql/postgresql", state)
+	real := state
+	if other, ok := lab.Elsewhere(state); ok {
+		real = other
+	}
+	if IsDir(real) {
+		space, err := lab.NewSpace(ctx, real, 0, lab.Plain)
+		if err != nil {
+			return "", nil, err
+		}
+		for engine, file := range map[string]string{plan.PostgreSQL: "PG_VERSION", plan.MySQL: "ibdata1"} {
+			if _, err := os.Stat(filepath.Join(space.Dir(), "data", file)); err == nil {
+				return engine, space, nil
+			}
+		}
+		if err := space.Close(ctx); err != nil {
+			return "", nil, err
+		}
+	}
+	return "", nil, plan.Usagef("%s is no state directory of a database server; want one such as .plimsoll/state/base-postgresql/postgresql", state)
 }
 
 // IsDir reports whether there is a directory at path.

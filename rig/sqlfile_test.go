@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/reference/dataset/dump"
+	"plimsoll/target/lab"
 )
 
 const postgresScript = `--
@@ -121,6 +122,9 @@ func TestRestoreSQL(t *testing.T) {
 			if problems, err := d.VerifyFiles(ctx); err != nil || len(problems) > 0 {
 				t.Errorf("%v: %v", problems, err)
 			}
+			if c.engine == plan.MySQL {
+				findsImage(ctx, t, d, filepath.Join(t.TempDir(), "state"))
+			}
 		})
 	}
 	t.Run("broken", func(t *testing.T) {
@@ -146,6 +150,32 @@ func TestRestoreSQL(t *testing.T) {
 		}
 	}); !slices.Equal(names, []string{plan.MySQL, plan.PostgreSQL}) {
 		t.Errorf("in the directory are %v, want the two dumps", names)
+	}
+}
+
+// findsImage expects the state of a stopped server to be found where it lies in an image.
+func findsImage(ctx context.Context, t *testing.T, d *dump.Dump, state string) {
+	t.Helper()
+	db, err := StartData(ctx, d.Manifest.Engine, state, d.Data(), string(lab.Image), nil)
+	if err != nil {
+		t.Log("no image on this host:", err) // TestImage of package lab has the reasons
+		return
+	}
+	if err := db.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	engine, space, err := stateOf(ctx, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if engine != d.Manifest.Engine || space.By() != lab.Image || !IsDir(filepath.Join(space.Dir(), "data")) {
+		t.Errorf("found the state of %s in %s by %s", engine, space.Dir(), space.By())
+	}
+	if err := space.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := RemoveState(state); err != nil {
+		t.Error(err)
 	}
 }
 

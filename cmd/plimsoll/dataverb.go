@@ -261,22 +261,39 @@ func (a *app) writeImport(ctx context.Context, m *rig.Maker, spec dataset.Spec, 
 
 func (a *app) dataSnapshot(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	database := fs.String("db", "chat", "name of the database in it")
+	dsnEnv := fs.String("dsn-env", "", "`name` of the environment variable with the DSN of a running database to back up, instead of a state directory")
 	timeout := fs.Duration("timeout", dataTimeout, "end after this time")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
-	rest, err := parse(fs, args, 2, 2)
+	rest, err := parse(fs, args, 1, 2)
 	if err != nil {
 		return err
+	}
+	dsn := ""
+	if *dsnEnv != "" {
+		dsn = a.secret(*dsnEnv)
+	}
+	switch {
+	case *dsnEnv != "" && dsn == "":
+		return plan.Usagef("-dsn-env=%s: the environment variable is not set", *dsnEnv)
+	case (*dsnEnv == "") != (len(rest) == 2):
+		return plan.Usagef("want data snapshot STATE DIR, or data snapshot -dsn-env NAME DIR")
 	}
 	ctx, cancel := timed(ctx, *timeout)
 	defer cancel()
 	m := &rig.Maker{Tool: own.Version(), Progress: a.newProgress()}
 	defer m.Progress.End()
 	began := time.Now()
-	d, err := m.Snapshot(ctx, rest[0], *database, rest[1])
+	dir := rest[len(rest)-1]
+	var d *dump.Dump
+	if dsn != "" {
+		d, err = m.Backup(ctx, dsn, dir)
+	} else {
+		d, err = m.Snapshot(ctx, rest[0], *database, dir)
+	}
 	if err != nil {
 		return err
 	}
-	x := madeDump{Dir: rest[1], Digest: d.Digest(), Engine: d.Manifest.Engine, Server: d.Manifest.Server, Bytes: d.Manifest.DataBytes, Seconds: time.Since(began).Seconds(), Tables: d.Manifest.Tables}
+	x := madeDump{Dir: dir, Digest: d.Digest(), Engine: d.Manifest.Engine, Server: d.Manifest.Server, Bytes: d.Manifest.DataBytes, Seconds: time.Since(began).Seconds(), Tables: d.Manifest.Tables}
 	if *asJSON {
 		return a.json(x)
 	}

@@ -57,6 +57,7 @@ func startWith(t *testing.T, engine, data string, way lab.Copying) resetter {
 func TestResetIsExact(t *testing.T) {
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			first := start(t, engine, "")
 			if err := first.CreateDatabase(t.Context(), "chat"); err != nil {
 				t.Fatal(err)
