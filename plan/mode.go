@@ -15,9 +15,6 @@ const (
 	ModeDuet = "duet"
 )
 
-// duetByDefault is the mode of plans that can be carried out as a duet and do not set compare.mode.
-const duetByDefault = false
-
 // A slice of a duet is at least so long that pausing costs little of it, and at most so long that users, servers and
 // networks do not give up.
 const (
@@ -40,13 +37,28 @@ func (p *Plan) Duet() (duet bool, why string) {
 	if m := p.Compare.Mode; m != "" {
 		return m == ModeDuet, "compare.mode is " + m
 	}
-	if why, _ := p.alone(); why != "" {
+	why, _ = p.alone()
+	switch {
+	case why != "":
 		return false, why
-	}
-	if !duetByDefault {
-		return false, "it is the default; compare.mode: duet lets the arms take turns within each block"
+	case p.Seats() < 2:
+		return false, "there is one run in a block"
+	case p.Unbounded != nil:
+		return false, "the plan has a search, and " + unmeasured + "; compare.mode: duet lets the arms take turns all the same"
 	}
 	return true, "all arms are started on this host and can be paused"
+}
+
+// unmeasured is why a search is no part of a duet unless the plan asks for it.
+const unmeasured = "how much the capacities of a duet scatter has not been measured"
+
+// Caution returns what is not known about the duet that the plan asks for, a clause without a full stop; empty for any
+// other plan.
+func (p *Plan) Caution() string {
+	if p.Compare == nil || p.Compare.Mode != ModeDuet || p.Unbounded == nil {
+		return ""
+	}
+	return "compare.mode: the duet has a search, and " + unmeasured + "; mode: sequence, or a duet without unbounded, has been"
 }
 
 // Seats returns how many runs a block of the comparison has: every arm on every database.

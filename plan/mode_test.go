@@ -26,7 +26,8 @@ func TestMode(t *testing.T) {
 		duet  bool
 		why   string
 	}{
-		{"", "", 0, false, "it is the default; compare.mode: duet lets the arms take turns within each block"},
+		{"", "", 0, true, "all arms are started on this host and can be paused"},
+		{", slice: 300ms", "", 300 * time.Millisecond, true, "all arms are started on this host and can be paused"},
 		{", mode: sequence", plan.ModeSequence, 0, false, "compare.mode is sequence"},
 		{", mode: duet", plan.ModeDuet, 0, true, "compare.mode is duet"},
 		{", mode: duet, slice: 0s", plan.ModeDuet, 0, true, "compare.mode is duet"},
@@ -80,7 +81,6 @@ func TestArmsThatCannotTakeTurns(t *testing.T) {
 		why                         string // empty: they can
 	}{
 		{"ours", "", "", "", ""},
-		{"arrivals", "", "unbounded: {max_users: 50}\n", "", ""},
 		{"external", "", "", "", "the driver external starts nothing that could be paused"},
 		{"networks", "", "", "deployment: {network: bridge}",
 			"servers in networks of their own (deployment.network) cannot be paused"},
@@ -112,8 +112,7 @@ func TestArmsThatCannotTakeTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if duet, why := p.Duet(); tt.why != "" && (duet || why != tt.why) || tt.why == "" && strings.Contains(why,
-				"cannot") {
+			if duet, why := p.Duet(); tt.why != "" && (duet || why != tt.why) || tt.why == "" && !duet {
 				t.Errorf("duet %v: %s", duet, why)
 			}
 			_, err = k.Parse(source(", mode: duet"))
@@ -131,5 +130,30 @@ func TestArmsThatCannotTakeTurns(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A search is carried out in turns only by a plan that asks for it, with a word of caution.
+func TestASearchIsASequenceByDefault(t *testing.T) {
+	for _, tt := range []struct {
+		mode          string
+		search        bool
+		duet, caution bool
+	}{
+		{"", true, false, false}, {", mode: duet", true, true, true}, {", mode: sequence", true, false, false},
+		{"", false, true, false}, {", mode: duet", false, true, false},
+	} {
+		search := ""
+		if tt.search {
+			search = "unbounded: {max_users: 50}\n"
+		}
+		p, err := plan.Known{Drivers: []string{"server"}}.Parse(fmt.Appendf(nil, twoArms, "", search, "", tt.mode))
+		if err != nil {
+			t.Fatal(err)
+		}
+		duet, why := p.Duet()
+		if duet != tt.duet || (p.Caution() != "") != tt.caution || !duet && tt.mode == "" && !strings.Contains(why, "compare.mode: duet") {
+			t.Errorf("%q with a search %t: duet %t (%s), caution %q", tt.mode, tt.search, duet, why, p.Caution())
+		}
 	}
 }

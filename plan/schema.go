@@ -211,7 +211,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.blocks":      {text: "Runs of each arm on each engine; below 6 a verdict is only indicative. auto: as many as are needed, at most 30, within budget.", def: 6, min: 1, max: maxBlocks},
 	"compare.budget":      {text: "With blocks: auto, the time after which no more blocks begin. The comparison is judged after 6, 9, 12 and so on up to 30 blocks and ends when every primary endpoint is decided. Default 30m."},
 	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
-	"compare.mode":        {text: "sequence: the arms of a block run one after the other. duet: they are up at once and take turns in short slices. Default: what plimsoll plan check prints.", enum: compareModes},
+	"compare.mode":        {text: "sequence: the arms of a block run one after the other. duet: they are up at once and take turns in short slices. Default: duet where plimsoll starts all arms on this host and the plan has no search, else sequence; plimsoll plan check prints which, and why.", enum: compareModes},
 	"compare.slice":       {text: "How long a turn in a duet takes, 100ms to 5s. Default, and 0s: ten times the longest p95 of an operation, 200ms at least."},
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},

@@ -66,6 +66,9 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
 		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
+	if mode.Caution != "" {
+		s.Progress.Say("plimsoll: warning: %s", mode.Caution)
+	}
 	if mode.Duet {
 		cfg.RunBlock, r.deployed.pausable = r.block, true
 	}

@@ -17,12 +17,17 @@ const (
 	storeMemory  = 150 << 20
 )
 
+// profileMemory is the same for a system of a named profile, which has more stores than a database.
+const profileMemory = 3 << 30
+
 // A CompareMode is how the comparison of a plan is carried out on this host.
 type CompareMode struct {
 	Duet bool
 	Why  string // a clause: the reason for the mode
 	// Lacks is the reason why this host cannot carry out the duet that the plan asks for; empty otherwise.
 	Lacks string
+	// Caution is what is not known about the duet that the plan asks for; empty otherwise.
+	Caution string
 }
 
 // Name returns the mode as plans write it.
@@ -50,6 +55,7 @@ func modeWith(p *plan.Plan, data, free int64) CompareMode {
 	if m.Duet, m.Why = p.Duet(); !m.Duet {
 		return m
 	}
+	m.Caution = p.Caution()
 	need := duetMemory(p, data)
 	if need <= free {
 		return m
@@ -69,13 +75,16 @@ func duetMemory(p *plan.Plan, data int64) (all int64) {
 	databases := int64(p.Seats() / len(p.Compare.Arms))
 	for _, a := range p.Compare.Arms {
 		one := int64(systemMemory)
+		if p.Target.Profile != "" {
+			one = profileMemory
+		}
 		if p.Target.Filled() {
 			one += data
 		}
 		if d := a.Deployment; d != nil && d.Memory > 0 {
 			switch d.Of {
 			case plan.OfApp:
-				one += int64(d.Memory) - (systemMemory - storeMemory)
+				one = max(one-(systemMemory-storeMemory), 0) + int64(d.Memory)
 			default:
 				one = int64(d.Memory)
 			}

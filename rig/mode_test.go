@@ -36,6 +36,7 @@ func TestDuetNeedsMemory(t *testing.T) {
 		{"filled", ", dataset: tiny", "{base: {}, new: {}}", 300 * mib, 2800 * mib},
 		{"databases of their own", "", "{base: {database: mysql}, new: {}}", 0, 800 * mib},
 		{"a limit of one arm", ", dataset: tiny", "{base: {}, new: {deployment: {memory: 100MiB}}}", 300 * mib, 1600 * mib},
+		{"stores of a profile", ", profile: full", "{base: {}, new: {}}", 0, 4 * 3072 * mib},
 		{"a limit of the server", "", "{base: {}, new: {deployment: {memory: 100MiB, of: app}}}", 0, 1300 * mib},
 	} {
 		p := modePlan(t, tt.target, tt.arms, ", mode: duet")
@@ -61,12 +62,11 @@ func TestModeOfAHost(t *testing.T) {
 		t.Errorf("a sequence: %+v", m)
 	}
 	free := modePlan(t, "", "{base: {}, new: {}}", "")
-	if duet, why := free.Duet(); duet {
-		if m := modeWith(free, 0, gib); m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "the 4 systems") {
-			t.Errorf("a plan without a mode: %+v", m)
-		}
-	} else if m := modeWith(free, 0, 0); m.Duet || m.Why != why {
+	if m := modeWith(free, 0, 2*gib); !m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "all arms are started") {
 		t.Errorf("a plan without a mode: %+v", m)
+	}
+	if m := modeWith(free, 0, gib); m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "the 4 systems") {
+		t.Errorf("a plan without a mode on a small host: %+v", m)
 	}
 	if m := ModeOf(free, true); m.Lacks != "" || m.Why == "" {
 		t.Errorf("of this host: %+v", m)

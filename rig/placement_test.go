@@ -108,3 +108,19 @@ func TestPlacementOfPausable(t *testing.T) {
 		}
 	}
 }
+
+// A quota of a target that takes turns has a short period, which holds 2 ms of CPU time at least.
+func TestPeriodOfQuotas(t *testing.T) {
+	for _, tt := range []struct {
+		cores float64
+		turns bool
+		want  time.Duration
+	}{
+		{0.9, false, 100 * time.Millisecond}, {0.9, true, 10 * time.Millisecond}, {4, true, 10 * time.Millisecond},
+		{0.1, true, 20 * time.Millisecond}, {0.01, true, 100 * time.Millisecond},
+	} {
+		if got := periodOf(tt.cores, tt.turns); got != tt.want {
+			t.Errorf("%g cores, turns %t: %v, want %v", tt.cores, tt.turns, got, tt.want)
+		}
+	}
+}

@@ -21,7 +21,7 @@ target: {driver: refchat, args: ["-hash=bcrypt:4"]}
 database: {engine: [postgresql]}
 workload: {behavior: poster, pace: 0.05, params: {channels: "2"}}
 bounded: {users: 6, ramp: 1s, settle: 1s, measure: 4s}
-compare: {arms: {base: {}, new: {args: ["-fault=panic:20%@createPost"]}}, blocks: 2, retry: 0s}
+compare: {arms: {base: {}, new: {args: ["-fault=panic:20%@createPost"]}}, mode: sequence, blocks: 2, retry: 0s}
 gates: {lag: {red: 60s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 60s}, pause: {red: 60s}, gc: {red: 100%}, steal: {amber: 100%, red: 100%}, target_steal: {amber: 100%, red: 100%},
   others: {amber: 100%, red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, inbox: {red: 60s}, memory: {red: 100%}, ports: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
 `

@@ -78,15 +78,15 @@ func serveFickle(listen string, served int64, then string) error {
 	return <-done
 }
 
-// ficklePlan compares refnull with a fickle server, in turns. The users of one that hangs from its fifth post on wait for
-// it longer than until the end.
+// ficklePlan compares refnull with a fickle server, in turns by default. The users of one that hangs from its fifth
+// post on wait for it longer than until the end.
 const ficklePlan = `
 name: fickle
 seed: 7
 target: {driver: refnull}
 workload: {behavior: poster, pace: 0.02}
 bounded: {users: 4, ramp: 500ms, settle: 500ms, measure: 3s}
-compare: {arms: {base: {}, new: {binary: "BINARY", args: [ARGS]}}, mode: duet, slice: 100ms, blocks: 1, retry: 0s}
+compare: {arms: {base: {}, new: {binary: "BINARY", args: [ARGS]}}, slice: 100ms, blocks: 1, retry: 0s}
 ` + openGates
 
 // An arm that hangs, dies or refuses everything fails alone: the run of the other, which took turns with it, is valid

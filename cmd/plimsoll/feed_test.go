@@ -141,7 +141,7 @@ target: {driver: newsfeed}
 database: {engine: postgresql}
 workload: {behavior: newsfeed}
 bounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 3s}
-compare: {arms: {base: {database: mysql, version: A}, postgresql: {version: B}}, blocks: 1, margin: {throughput(story): 5%}}
+compare: {arms: {base: {database: mysql, version: A}, postgresql: {version: B}}, mode: sequence, blocks: 1, margin: {throughput(story): 5%}}
 gates: {lag: {amber: 900ms, red: 1s}, core: {amber: 99.9%, red: 100%}, sched: {amber: 900ms, red: 1s}, pause: {amber: 900ms, red: 1s}, gc: {amber: 98%, red: 99%}, others: {amber: 99%, red: 100%}}
 `
 

@@ -26,7 +26,7 @@ target: {driver: newsfeed, profile: full}
 database: {engine: postgresql}
 workload: {behavior: newsfeed, params: {preset: mixed-10}}
 bounded: {users: 10, ramp: 500ms, settle: 5s, measure: 5s}
-compare: {arms: {base: {}, new: {args: [-index=commit]}}, blocks: 1}
+compare: {arms: {base: {}, new: {args: [-index=commit]}}, mode: sequence, blocks: 1}
 `
 
 // TestFullNewsFeedCompared compares two arms of the service with real Cassandra, OpenSearch and Kafka: every story of

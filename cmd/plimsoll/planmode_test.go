@@ -19,6 +19,7 @@ func TestPlanCheckPrintsTheMode(t *testing.T) {
 		{external + arms, "sequence", "the driver external starts nothing that could be paused"},
 		{ours + strings.Replace(arms, "}}}", "}}, mode: sequence}", 1), "sequence", "compare.mode is sequence"},
 		{ours + strings.Replace(arms, "}}}", "}}, mode: duet}", 1), "duet", "compare.mode is duet"},
+		{ours + arms, "duet", "all arms are started on this host and can be paused"},
 	} {
 		check := func(args ...string) string {
 			var out, errs bytes.Buffer

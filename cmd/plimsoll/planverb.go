@@ -69,6 +69,9 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			if p.Compare != nil {
 				m := rig.ModeOf(p, false)
 				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, m.Lacks
+				if m.Caution != "" {
+					out.Warnings = append(out.Warnings, m.Caution)
+				}
 			}
 			for _, f := range forecasts {
 				out.Search = append(out.Search, f.Text)
@@ -107,6 +110,9 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 		return nil
 	}
 	m := rig.ModeOf(p, false)
+	if m.Caution != "" {
+		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", m.Caution)
+	}
 	if _, err = plain.Fprintf(a.stdout, "  compare.mode: %s (%s)\n", m.Name(), m.Why); err != nil || m.Lacks == "" {
 		return err
 	}

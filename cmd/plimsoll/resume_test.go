@@ -26,7 +26,7 @@ workload: {behavior: poster, pace: 0.02}
 bounded: {users: 2, ramp: 0s, settle: 0s, measure: 1s, slo: ["rate(errors) < 60%"]}
 gates: {lag: {red: 10s}, late: {red: 100%}, users: {red: 1%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 10s}, pause: {red: 10s}, gc: {red: 100%},
   steal: {red: 100%}, others: {red: 100%}, throttled: {red: 100%}, wait: {red: 100%}, bursts: {red: 1000x}, little: {red: 100%}}
-compare: {arms: {base: {}, new: {args: [-push=0.01]}}, looks: [6, 9, 12], margin: {errors: 50pp}}
+compare: {arms: {base: {}, new: {args: [-push=0.01]}}, mode: sequence, looks: [6, 9, 12], margin: {errors: 50pp}}
 `
 
 // until waits for a text in the output.
