@@ -348,6 +348,11 @@ func (b *builder) warnings() {
 	for _, w := range d.canaryWarnings() {
 		add(causeEnvironment, true, w)
 	}
+	if b.c.Gathered != nil {
+		for _, w := range b.c.Gathered.Warnings {
+			add(causeEnvironment, true, w)
+		}
+	}
 	all = append(all, userNotices(userWarnings(d.Users, d.userLabel))...)
 	all = append(all, b.resultNotices()...)
 	amber, red := 0, 0

@@ -36,16 +36,21 @@ type Protocol struct {
 	CanaryFirst  Number   `json:"canary_first,omitzero"`
 	CanaryLast   Number   `json:"canary_last,omitzero"`
 	Canary       []Canary `json:"canary,omitempty"`
+	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that made its own.
+	Gathered []string `json:"gathered,omitempty"`
 }
 
 // protocol fills in the Protocol; nothing for a comparison without records of it.
 func (b *builder) protocol() {
 	c := b.c
-	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" {
+	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" && c.Gathered == nil {
 		return
 	}
 	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
 		Looks: c.Looks, Budget: c.Budget, Before: c.Before, Resumed: c.Resumed}
+	if c.Gathered != nil {
+		b.d.Protocol.Gathered = c.Gathered.How
+	}
 }
 
 func (p *Protocol) taken() int {
@@ -185,6 +190,7 @@ func (d Document) protocolSections() []section {
 	if p.AA {
 		add("All arms are one build: every difference is noise, and a verdict of better or worse is a false one. The store's registry of such comparisons has its lines (plimsoll ls -aa).")
 	}
+	s.Items = append(s.Items, p.Gathered...)
 	s.Items = append(s.Items, p.modeTexts(d)...)
 	if b := p.Before; b != nil {
 		add("Before the first run (%s, plan %s) it was stated:", b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)

@@ -228,9 +228,12 @@ func (a *app) report(ctx context.Context, fs *flag.FlagSet, args []string) error
 	if err := n.output.check(printable, *asJSON, false); err != nil {
 		return err
 	}
+	if base, fresh, ok := storedArms(*n.base, *n.fresh); ok && len(rest) == 0 {
+		return a.gather(ctx, n, base, fresh)
+	}
 	if *n.base != "" || *n.fresh != "" || len(rest) > 0 && isFile(rest[0]) {
 		if *n.output.texts != "" {
-			return plan.Usagef("-texts are of the report of a stored comparison; that of given numbers has no comments")
+			return plan.Usagef("-texts are of the report of a stored comparison or of stored runs; that of given numbers has no comments")
 		}
 		n.markdown = *n.output.print == ""
 		return a.judgeNumbers(n, rest)

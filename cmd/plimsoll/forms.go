@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/evidence"
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
@@ -86,7 +87,7 @@ func outputFlags(fs *flag.FlagSet, names []string) *output {
 
 // textsFlag adds the flag for a person's words, which only the report of a comparison has.
 func (o *output) textsFlag(fs *flag.FlagSet) {
-	o.texts = fs.String("texts", "", "`FILE` with comments and action_items of a person for the report of a stored comparison, in place of the drafted ones (YAML, as a plan's section report)")
+	o.texts = fs.String("texts", "", "`FILE` with comments and action_items of a person for the report of a stored comparison or of stored runs, in place of the drafted ones (YAML, as a plan's section report)")
 }
 
 // given reports whether any flag is set.
@@ -148,16 +149,8 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	if err != nil {
 		return err
 	}
-	if *o.texts != "" {
-		data, err := files.Read(*o.texts, rig.MaxSmall)
-		if err != nil {
-			return plan.UsageError{Err: err}
-		}
-		texts, err := plan.ParseReport(data)
-		if err != nil {
-			return plan.Usagef("%s: %w", *o.texts, err)
-		}
-		p.Report = p.Report.With(texts)
+	if err := o.withTexts(p); err != nil {
+		return err
 	}
 	doc, verdicts, pages, err := catalog().Document(ctx, c, p, st.Run)
 	if err != nil {
@@ -166,6 +159,35 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	if *o.out == "" && *o.print == "" {
 		*o.out = st.ComparisonDir(c.ID)
 	}
+	if err := a.writeDocument(o, doc, pages, asJSON); err != nil {
+		return err
+	}
+	if why := notComplete(c); why != "" {
+		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
+		return rig.StatusError(rig.ExitTool)
+	}
+	return statusOrNil(rig.ComparedStatus(doc, verdicts))
+}
+
+// withTexts puts the texts of a person into the plan of a report, if there are any.
+func (o *output) withTexts(p *plan.Plan) error {
+	if *o.texts == "" {
+		return nil
+	}
+	data, err := files.Read(*o.texts, rig.MaxSmall)
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	texts, err := plan.ParseReport(data)
+	if err != nil {
+		return plan.Usagef("%s: %w", *o.texts, err)
+	}
+	p.Report = p.Report.With(texts)
+	return nil
+}
+
+// writeDocument writes all forms of a document into the directory, if one is given, and prints one.
+func (a *app) writeDocument(o *output, doc report.Document, pages []evidence.File, asJSON bool) error {
 	print := "screen"
 	if asJSON {
 		print = "json"
@@ -177,12 +199,5 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 		plain.Fprintf(a.stderr, "report: %s\n", filepath.Join(*o.out, "report.html"))
 	}
 	*o.out = ""
-	if err := a.write(o, documentForms(doc), print); err != nil {
-		return err
-	}
-	if why := notComplete(c); why != "" {
-		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
-		return rig.StatusError(rig.ExitTool)
-	}
-	return statusOrNil(rig.ComparedStatus(doc, verdicts))
+	return a.write(o, documentForms(doc), print)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"plimsoll/plan"
@@ -139,8 +138,22 @@ func (f *givenFiles) parse(name string, data []byte) ([]record.Imported, error) 
 	return nil, errors.New("not a file that is known: want a summary of k6, the _stats.csv of Locust, results.txt, comparison.json or a report of load-test-ng, or figures (docs/judge.md)")
 }
 
-// stored reads a run of the store.
+// stored reads the figures of a run of the store.
 func (f *givenFiles) stored(name string, isDir bool) ([]record.Imported, error) {
+	r, err := f.run(name, isDir)
+	if err != nil {
+		return nil, err
+	}
+	g, err := catalog().Of(r).Figures(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", r.Manifest.ID, err)
+	}
+	return []record.Imported{g}, nil
+}
+
+// run opens a run of the store, or by its directory, that a verdict may rest on: sealed, valid and unaltered. All
+// errors are of the person who called.
+func (f *givenFiles) run(name string, isDir bool) (*record.Run, error) {
 	var r *record.Run
 	var err error
 	if isDir {
@@ -174,11 +187,7 @@ func (f *givenFiles) stored(name string, isDir bool) ([]record.Imported, error) 
 	if changed, err := r.Verify(); err != nil || len(changed) > 0 {
 		return nil, plan.Usagef("run %s was changed since it was sealed: %s", m.ID, strings.Join(changed, ", "))
 	}
-	g, err := catalog().Of(r).Figures(context.Background())
-	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", m.ID, err)
-	}
-	return []record.Imported{g}, nil
+	return r, nil
 }
 
 // judgeArms judges the runs of -base and -new.
@@ -194,13 +203,11 @@ func (a *app) judgeArms(n *numbers) error {
 		for entry := range strings.SplitSeq(arm.list, ",") {
 			counts[i]++
 			pair, name := counts[i], strings.TrimSpace(entry)
-			if number, rest, ok := strings.Cut(name, "="); ok {
-				if v, err := strconv.Atoi(number); err == nil {
-					if v < 1 {
-						return plan.Usagef("-%s %s: a pair has a number from 1", arm.name, name)
-					}
-					pair, name = v, rest
+			if v, rest, ok := numbered(name); ok {
+				if v < 1 {
+					return plan.Usagef("-%s %s: a pair has a number from 1", arm.name, name)
 				}
+				pair, name = v, rest
 			}
 			if name == "" {
 				return plan.Usagef("-%s: an entry of the list is empty", arm.name)

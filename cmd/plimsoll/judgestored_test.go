@@ -17,6 +17,7 @@ import (
 	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
+	"plimsoll/watch/series"
 )
 
 // A storedRun is a run that a test puts into a store: two seconds of posts, and a search.
@@ -30,6 +31,7 @@ type storedRun struct {
 	posts    int  // a second; default 300
 	plan     string
 	database string // the name that its server reports
+	series   bool   // it has some
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
@@ -49,6 +51,24 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.series {
+		db, err := series.Create(filepath.Join(w.Dir(), record.SeriesDir))
+		for second := range 4 {
+			var users []series.Sample
+			for _, state := range []string{"active", "desired"} {
+				users = append(users, series.Sample{Name: "plimsoll_users", Labels: []series.Label{{Name: "state", Value: state}}, Value: 50})
+			}
+			if err == nil {
+				err = db.Append(time.Unix(1e9+int64(second), 0), users)
+			}
+		}
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	for second := range 2 {
 		post := measure.NewWindow("post")
@@ -114,7 +134,7 @@ func TestJudgeStoredRuns(t *testing.T) {
 	}
 	// A capacity that is only a bound leaves the order.
 	putRun(t, st, storedRun{id: "bound", capacity: -1000, slower: 1})
-	if _, out, _ = inStore(t, root, "report", "-base", "bound", "-new", "n1"); !strings.Contains(out, "| >= 1000 |") {
+	if _, out, _ = inStore(t, root, "judge", "-md", "-base", "bound", "-new", "n1"); !strings.Contains(out, "| >= 1000 |") {
 		t.Errorf("a bound became a number:\n%s", out)
 	}
 

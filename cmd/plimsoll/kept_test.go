@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -43,6 +44,7 @@ type keptShape struct {
 	seconds           int
 	handlers, methods int // of the server's histograms, fifteen buckets each
 	ops               int // per second
+	blocks            int // default 2
 }
 
 // keptComparison writes a comparison of two arms on two databases in two blocks into a store: eight runs, each of which
@@ -54,15 +56,16 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := plan.Parse([]byte(keptPlan))
+	blocks := cmp.Or(shape.blocks, 2)
+	p, err := plan.Parse([]byte(strings.Replace(keptPlan, "blocks: 2", fmt.Sprint("blocks: ", blocks), 1)))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
 	first := keptRun(tb, st, p, epoch, shape)
 	c := &record.Comparison{Format: 1, ID: "20260504-093000-stored", Name: "stored", Tool: "devel", Plan: p.String(), PlanDigest: p.Digest(),
-		Started: epoch, Ended: epoch.Add(12 * time.Hour), State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql", "mysql"}, Blocks: 2}
-	for block := 1; block <= 2; block++ {
+		Started: epoch, Ended: epoch.Add(12 * time.Hour), State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"postgresql", "mysql"}, Blocks: blocks}
+	for block := 1; block <= blocks; block++ {
 		order := 0
 		for _, engine := range c.Engines {
 			for _, arm := range c.Arms {
@@ -70,6 +73,7 @@ func keptComparison(tb testing.TB, root string, shape keptShape) (st *store.Stor
 				m := first.Manifest
 				m.ID, m.Block, m.Order, m.Arm, m.Engine, m.Comparison = fmt.Sprintf("%s-%d-%s-%s", first.Manifest.ID, block, engine, arm), block, order, arm, engine, c.ID
 				m.Digest, m.InDigests = "", true // the first run's is of another manifest
+				m.Epoch = epoch.Add(time.Duration(4*block+order) * time.Millisecond)
 				users := *m.Capacity
 				users.Users += float64(10*order + block)
 				m.Capacity = &users

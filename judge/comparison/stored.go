@@ -133,7 +133,7 @@ func difference(made, now string) string {
 // Loader returns load for the runs of a comparison, which refuses those whose numbers were changed, or that were made
 // for another plan or another part: the error wraps [ErrAltered]. Pilots, and runs of a block that was cut, are held
 // against their own digests alone, and marked as changed where they do not fit ([record.Run.Distrust]): nothing rests
-// on them.
+// on them. Of a comparison that was gathered from stored runs only the digests are held against the runs.
 func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) func(id string) (*record.Run, error) {
 	cells := map[string]record.ComparisonRun{}
 	for _, cell := range c.Runs {
@@ -154,7 +154,7 @@ func Loader(c *record.Comparison, load func(id string) (*record.Run, error)) fun
 			err = fmt.Errorf("%w: %w", ErrAltered, err)
 		default:
 			err = unaltered(r, cell.Digest, r.VerifyNumbers)
-			if err == nil {
+			if err == nil && c.Gathered == nil { // else the runs were made for no comparison, or for another one
 				err = played(c, cell, r)
 			}
 		}

@@ -294,6 +294,8 @@ type Comparison struct {
 	// true if the file had none.
 	Digests    map[string]string `json:"digests,omitempty"`
 	Undigested bool              `json:"-"`
+	// Gathered is not nil for one that was put together from stored runs; it is in no file.
+	Gathered *Gathering `json:"-"`
 }
 
 // A Row is a line of a table of settings.

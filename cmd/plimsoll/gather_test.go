@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/report"
+	"plimsoll/rig"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// armsOf returns the ids of the runs of both arms of a comparison, in no order.
+func armsOf(c *record.Comparison) (base, fresh string) {
+	var ids [2][]string
+	for _, r := range c.Runs {
+		i := slices.Index(c.Arms, r.Arm)
+		ids[i] = append(ids[i], r.Run)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, list := range ids {
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	return strings.Join(ids[0], ","), strings.Join(ids[1], ",")
+}
+
+func readReport(t *testing.T, dir string) (d report.Document, raw map[string]any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &raw)
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, raw
+}
+
+// The report of the stored runs of a comparison is that of the comparison: the same cells, but for how it was compared,
+// its name, and the time that it took.
+func TestReportOfGatheredRuns(t *testing.T) {
+	root, out := t.TempDir(), t.TempDir()
+	st, id := keptComparison(t, root, keptShape{seconds: 30, handlers: 1, methods: 1, ops: 20, blocks: 6})
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(t.TempDir(), "whole")
+	wantStatus, _, errOut := inStore(t, root, "report", "-out", want, id)
+	base, fresh := armsOf(c)
+	before := treeOf(t, root)
+	status, _, errOut2 := inStore(t, root, "report", "-out", out, "-base", base, "-new", fresh)
+	if status != wantStatus || wantStatus == rig.ExitUsage || wantStatus == rig.ExitTool {
+		t.Fatalf("status %d of gathered runs, %d of the comparison\n%s\n%s", status, wantStatus, errOut2, errOut)
+	}
+	if after := treeOf(t, root); !slices.Equal(before, after) {
+		t.Errorf("the store was changed: %v", after)
+	}
+	whole, a := readReport(t, want)
+	gathered, b := readReport(t, out)
+	if whole.State.Judged != 6 || len(whole.Verdicts) != 2 || len(whole.Graphs) == 0 || len(whole.Limiters) == 0 {
+		t.Fatalf("the report that is compared has %d blocks, %d verdicts, %d graphs and %d limiters", whole.State.Judged, len(whole.Verdicts), len(whole.Graphs), len(whole.Limiters))
+	}
+	if gathered.Protocol == nil || len(gathered.Protocol.Gathered) != 1 || !strings.Contains(gathered.Protocol.Gathered[0], "24 stored runs") {
+		t.Errorf("how it was compared: %+v", gathered.Protocol)
+	}
+	for _, raw := range []map[string]any{a, b} {
+		delete(raw, "protocol")
+		delete(raw, "comparison")
+		rows := raw["setup"].([]any)
+		raw["setup"] = slices.DeleteFunc(rows, func(r any) bool { return r.(map[string]any)["name"] == "Started" })
+	}
+	for key := range a {
+		if !reflect.DeepEqual(a[key], b[key]) {
+			x, _ := json.Marshal(a[key])
+			y, _ := json.Marshal(b[key])
+			t.Errorf("%s differs:\n%.600s\n%.600s", key, x, y)
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("%d members, want %d", len(b), len(a))
+	}
+	for _, sub := range []string{"graphs", report.PagesDir} {
+		x, y := treeOf(t, filepath.Join(want, sub)), treeOf(t, filepath.Join(out, sub))
+		if len(x) < 20 || !slices.Equal(x, y) {
+			t.Errorf("%s: %d files, want %d", sub, len(y), len(x))
+		}
+	}
+}
+
+// treeOf lists the files below a directory.
+func treeOf(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			rel, _ := filepath.Rel(dir, path)
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+const gatheredPlan = `
+name: one
+target: {driver: external, url: "http://127.0.0.1:1", version: "11.0"}
+workload: {behavior: poster}
+bounded: {users: 50, ramp: 1s, settle: 1s, measure: 2s}
+unbounded: {max_users: 2000, slo: ["mean(op) < 100ms"]}
+`
+
+// Runs of two plans that differ in the target alone are two arms; fewer than six pairs are indicative, and runs that had
+// something else to do are refused with the lines that differ.
+func TestGatherRunsOfTwoPlans(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := strings.NewReplacer("11.0", "11.1", "127.0.0.1:1", "127.0.0.1:2").Replace(gatheredPlan)
+	putRun(t, st, storedRun{id: "b1", capacity: 1000, slower: 1, series: true, plan: gatheredPlan})
+	putRun(t, st, storedRun{id: "b2", capacity: 1010, slower: 1, series: true, plan: gatheredPlan})
+	putRun(t, st, storedRun{id: "n1", capacity: 700, slower: 1, series: true, plan: next})
+	putRun(t, st, storedRun{id: "n2", capacity: 705, slower: 1, series: true, plan: next})
+	putRun(t, st, storedRun{id: "seeded", capacity: 705, slower: 1, series: true, plan: next + "seed: 9\n"})
+	putRun(t, st, storedRun{id: "slow", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "measure: 2s", "measure: 3s", 1)})
+	putRun(t, st, storedRun{id: "rule", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "100ms", "200ms", 1)})
+	putRun(t, st, storedRun{id: "planless", capacity: 700, slower: 1})
+	out := filepath.Join(t.TempDir(), "report")
+	status, shown, errOut := inStore(t, root, "report", "-out", out, "-base", "b1,b2", "-new", "n1,n2")
+	if status != rig.ExitInconclusive || !strings.Contains(shown, "indicative") {
+		t.Fatalf("status %d: %s\n%s", status, errOut, shown)
+	}
+	d, _ := readReport(t, out)
+	if d.Title != "Performance Comparison 11.0 vs 11.1" || d.State.Judged != 2 {
+		t.Errorf("title %q, %d blocks", d.Title, d.State.Judged)
+	}
+	// Without -out nothing is written, which is stated.
+	if status, shown, errOut = inStore(t, root, "report", "-print", "comment", "-base", "b1,b2", "-new", "n1,seeded"); status != rig.ExitUsage || !strings.Contains(errOut, `"seed: 1", and "seed: 9"`) {
+		t.Errorf("two plans in one arm: status %d: %s", status, errOut)
+	}
+	status, shown, errOut = inStore(t, root, "report", "-print", "full", "-base", "b1", "-new", "seeded")
+	if status != rig.ExitInconclusive || !strings.Contains(errOut, "nothing is written") || !strings.Contains(shown, `the plans of the arms differ in more than the target: "seed: 1" in that of base, "seed: 9" in that of new`) {
+		t.Errorf("status %d: %s\n%s", status, errOut, shown)
+	}
+	for _, tt := range []struct{ base, fresh, want string }{
+		{"b1", "slow", `runs b1 and slow had other things to do, by their plans "measure: 2s" and "measure: 3s"`},
+		{"b1", "rule", `"- \"mean(op) < 100ms\"" and "- \"mean(op) < 200ms\""`},
+		{"b1,b2", "n1", "2 runs by -base and 1 by -new: want pairs"},
+		{"b1", "b1", "run b1 is there twice"},
+		{"b1,n1", "n2,b2", "runs b1 and n1 are both given by -base"},
+		{"1=b1", "1=n1", "1=b1: the blocks of stored runs are their order in time"},
+		{"b1", "planless", "run planless: this version cannot read its plan"},
+	} {
+		status, shown, errOut := inStore(t, root, "report", "-base", tt.base, "-new", tt.fresh)
+		if status != rig.ExitUsage || shown != "" || !strings.Contains(errOut, tt.want) {
+			t.Errorf("%s and %s: status %d, stdout %q, stderr %swant %s", tt.base, tt.fresh, status, shown, errOut, tt.want)
+		}
+	}
+	if status, _, errOut := inStore(t, root, "report", "-margin", "3%", "-base", "b1", "-new", "n1"); status != rig.ExitUsage || !strings.Contains(errOut, "-margin applies to imported numbers only") {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+}

@@ -1,0 +1,443 @@
+package evidence
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/watch/probe"
+)
+
+// A Gathered is a comparison that was put together from stored runs.
+type Gathered struct {
+	Comparison *record.Comparison
+	Plan       *plan.Plan
+	runs       map[string]*record.Run
+}
+
+// Load returns one of the runs by its id, in the part that it plays here.
+func (g *Gathered) Load(id string) (*record.Run, error) {
+	r, ok := g.runs[id]
+	if !ok {
+		return nil, fmt.Errorf("run %s is not one of the gathered ones", id)
+	}
+	return r, nil
+}
+
+// Gather makes a comparison out of stored runs of two arms, which are sealed and valid. On each database the runs of
+// an arm are ordered by time, and the nth of both arms are block n. All other facts follow from the runs, so the same
+// runs give the same comparison, in whatever order they are given.
+//
+// An arm is one build under one plan. The plans of the arms agree in load and tests; other differences than the target
+// are warnings. Errors are the caller's, and name the run or the line of the plan.
+func Gather(base, fresh []*record.Run) (*Gathered, error) {
+	arms := [2]*gatheredArm{{flag: "base"}, {flag: "new"}}
+	ids := map[string]bool{}
+	for i, runs := range [][]*record.Run{base, fresh} {
+		if len(runs) == 0 {
+			return nil, fmt.Errorf("the arm %s is empty: give its runs by -%[1]s", arms[i].flag)
+		}
+		for _, r := range runs {
+			if ids[r.Manifest.ID] {
+				return nil, fmt.Errorf("run %s is there twice: one run counts once", r.Manifest.ID)
+			}
+			ids[r.Manifest.ID] = true
+			if err := arms[i].add(r); err != nil {
+				return nil, err
+			}
+		}
+		slices.SortFunc(arms[i].runs, inTime)
+	}
+	p, how, warnings, err := gatheredPlan(arms)
+	if err != nil {
+		return nil, err
+	}
+	c, err := gatheredBlocks(arms, p)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gathered{Comparison: c, Plan: p, runs: map[string]*record.Run{}}
+	for _, cell := range c.Runs {
+		for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+			if r.Manifest.ID == cell.Run {
+				r.Manifest.Block, r.Manifest.Order, r.Manifest.Arm = cell.Block, cell.Order, cell.Arm
+				g.runs[cell.Run] = r
+			}
+		}
+	}
+	c.Gathered = &record.Gathering{
+		How: append([]string{fmt.Sprintf("Put together from %d stored runs: on each database the runs of an arm in the order of their times are its blocks. "+
+			"The caller chose the runs; nothing here shows which ones were left out.", len(c.Runs))}, how...),
+		Warnings: slices.Concat(warnings, hostWarnings(arms), timeWarnings(c)),
+	}
+	return g, nil
+}
+
+// inTime orders runs by their beginning.
+func inTime(a, b *record.Run) int {
+	return cmp.Or(a.Manifest.Epoch.Compare(b.Manifest.Epoch), cmp.Compare(a.Manifest.ID, b.Manifest.ID))
+}
+
+// A gatheredArm holds the runs of one arm, which have one plan.
+type gatheredArm struct {
+	flag string
+	runs []*record.Run
+	plan *plan.Plan
+}
+
+// add adds a run that fits to those that are there.
+func (a *gatheredArm) add(r *record.Run) error {
+	m := r.Manifest
+	p, err := Plan(m.Plan)
+	switch {
+	case m.Plan == "" || err != nil:
+		return fmt.Errorf("run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w", m.ID, cmp.Or(err, errors.New("it has none")))
+	case m.Pilot:
+		return fmt.Errorf("run %s is a pilot, which only finds where searches begin: leave it out", m.ID)
+	case len(a.runs) == 0:
+		a.plan, a.runs = p, append(a.runs, r)
+		return nil
+	}
+	first := a.runs[0].Manifest
+	if m.Plan != first.Plan || m.Arm != first.Arm {
+		what := fmt.Sprintf("the arms %q and %q of their plan", first.Arm, m.Arm)
+		if x, y, differ := lineOf(a.plan, p); differ {
+			what = fmt.Sprintf("plans that differ: %s, and %s", x, y)
+		}
+		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan", first.ID, m.ID, a.flag, what)
+	}
+	x, _ := TargetOf(first)
+	if y, _ := TargetOf(m); x.Version != y.Version {
+		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build", first.ID, m.ID, a.flag, x.Version, y.Version)
+	}
+	a.runs = append(a.runs, r)
+	return nil
+}
+
+// lineOf returns the first lines in which two plans differ.
+func lineOf(a, b *plan.Plan) (x, y string, differ bool) {
+	as, bs := strings.Split(a.String(), "\n"), strings.Split(b.String(), "\n")
+	line := func(lines []string, i int) string {
+		if i >= len(lines) || lines[i] == "" {
+			return "nothing"
+		}
+		return record.QuoteImported(strings.TrimSpace(lines[i]))
+	}
+	for i := range max(len(as), len(bs)) {
+		if i >= len(as) || i >= len(bs) || as[i] != bs[i] {
+			return line(as, i), line(bs, i), true
+		}
+	}
+	return "", "", false
+}
+
+// taskOf is the part of a plan that has to be alike in both arms: the load, without addresses and accounts, and the
+// tests.
+func taskOf(p *plan.Plan) *plan.Plan {
+	w := p.Workload
+	w.Params = nil
+	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
+}
+
+// restOf is the part of a plan in which arms should be alike: all but the target, the texts and the terms of a
+// comparison.
+func restOf(p *plan.Plan) *plan.Plan {
+	return &plan.Plan{Seed: p.Seed, Database: p.Database, Placement: p.Placement, Gates: p.Gates,
+		Workload: plan.Workload{Params: p.Workload.Params}, Target: plan.Target{Dataset: p.Target.Dataset}}
+}
+
+// gatheredPlan returns the plan by which both arms are judged, with a section compare of them alone. Its looks and
+// budget are dropped: they belong to a comparison that decided while it ran when to end.
+func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, err error) {
+	a, b := arms[0].plan, arms[1].plan
+	first, other := arms[0].runs[0].Manifest, arms[1].runs[0].Manifest
+	if x, y, differ := lineOf(taskOf(a), taskOf(b)); differ {
+		return nil, nil, nil, fmt.Errorf("runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms", first.ID, other.ID, x, y)
+	}
+	if x, y, differ := lineOf(restOf(a), restOf(b)); differ {
+		warnings = append(warnings, fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new", x, y))
+	}
+	copied := *a
+	p = &copied
+	p.Compare = &plan.Compare{Margin: plan.DefaultMargin()}
+	p.Compare.Margin["errors"] = a.ErrorMargin()
+	if a.Compare != nil {
+		c := *a.Compare
+		p.Compare = &c
+		if len(c.Looks) > 0 || c.Auto() {
+			warnings = append(warnings, "the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts")
+		}
+	}
+	p.Compare.Looks, p.Compare.Budget, p.Compare.Mode = nil, 0, ""
+	names := [2]string{first.Arm, other.Arm}
+	var own [2]plan.Arm
+	there := first.Plan == other.Plan && names[0] != names[1] && a.Compare != nil
+	for i, name := range names {
+		if there {
+			own[i], there = a.Compare.Arm(name)
+		}
+	}
+	if !there {
+		t := p.Target
+		t.Binary, t.Args, t.Env, t.Version = "", nil, nil, ""
+		for i, arm := range arms {
+			own[i] = armOf(arm.plan, names[i])
+			own[i].Name = []string{plan.Base, "new"}[i]
+		}
+		p.Target = t
+	}
+	p.Compare.Arms = own[:]
+	measured, err := everywhere(arms, "measure")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	searched, err := everywhere(arms, "search")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !searched && p.Unbounded != nil {
+		if p.Bounded != nil {
+			bounded := *p.Bounded
+			bounded.SLO, p.Bounded = p.BoundedRules(), &bounded
+		}
+		p.Unbounded = nil
+		how = append(how, "The runs hold no search: they are judged by the bounded test.")
+	}
+	if !measured && p.Bounded != nil {
+		p.Bounded = nil
+		how = append(how, "The runs hold no bounded test: they are judged by the search.")
+	}
+	return p, how, warnings, nil
+}
+
+// armOf is the arm of a run that a plan with a single variant, or another plan, made: the whole target.
+func armOf(p *plan.Plan, name string) plan.Arm {
+	t, out := p.Target, plan.Arm{}
+	if p.Compare != nil {
+		if arm, ok := p.Compare.Arm(name); ok {
+			t, out = t.With(arm), arm
+		}
+	}
+	out.Binary, out.Args, out.Env, out.Version = t.Binary, t.Args, t.Env, t.Version
+	return out
+}
+
+// everywhere reports whether the runs have a phase: all or none. With a bounded test they have the same number of
+// users on a database.
+func everywhere(arms [2]*gatheredArm, phase string) (bool, error) {
+	var with, without string
+	users := map[string]record.Manifest{}
+	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+		m := r.Manifest
+		ph, ok := m.Phase(phase)
+		if !ok {
+			without = cmp.Or(without, m.ID)
+			continue
+		}
+		with = cmp.Or(with, m.ID)
+		if phase != "measure" {
+			continue
+		}
+		if other, known := users[m.Engine]; known {
+			if x, _ := other.Phase(phase); x.Users != ph.Users {
+				return false, fmt.Errorf("run %s had %d users and run %s %d: what was measured under different loads is not compared", other.ID, x.Users, m.ID, ph.Users)
+			}
+		}
+		users[m.Engine] = m
+	}
+	if with != "" && without != "" {
+		return false, fmt.Errorf("run %s has a phase %s, and run %s has none: give runs of the same tests", with, phase, without)
+	}
+	return with != "", nil
+}
+
+// gatheredBlocks pairs the runs.
+func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, error) {
+	first := arms[0].runs[0].Manifest
+	c := &record.Comparison{Format: record.FormatVersion, Name: first.Name, Tool: first.Tool, Plan: p.String(), PlanDigest: p.Digest(), State: record.Sealed,
+		Started: first.Epoch}
+	if other := arms[1].runs[0].Manifest; other.Plan == first.Plan {
+		c.Plan, c.PlanDigest = first.Plan, cmp.Or(first.PlanDigest, c.PlanDigest)
+	}
+	for _, a := range p.Compare.Arms {
+		c.Arms = append(c.Arms, a.Name)
+	}
+	engine := func(m record.Manifest) string {
+		if p.OwnDatabases() { // and the arms are compared across them
+			return ""
+		}
+		return m.Engine
+	}
+	for _, e := range p.Database.Engine { // in the order of the plan, then that of the runs
+		if slices.ContainsFunc(arms[0].runs, func(r *record.Run) bool { return engine(r.Manifest) == e }) {
+			c.Engines = append(c.Engines, e)
+		}
+	}
+	turns := 0
+	var digests []string
+	for i, arm := range arms {
+		counts := map[string]int{}
+		for _, r := range arm.runs {
+			m := r.Manifest
+			e := engine(m)
+			if !slices.Contains(c.Engines, e) {
+				c.Engines = append(c.Engines, e)
+			}
+			counts[e]++
+			digest, err := record.DigestFile(filepath.Join(r.Dir, record.ManifestFile))
+			if err != nil {
+				return nil, fmt.Errorf("run %s: %w", m.ID, err)
+			}
+			if m.Duet != nil {
+				turns++
+			}
+			c.Blocks = max(c.Blocks, counts[e])
+			c.Runs = append(c.Runs, record.ComparisonRun{Run: m.ID, Digest: digest, Block: counts[e], Arm: c.Arms[i], Engine: e, Valid: true, Began: m.Epoch})
+			digests = append(digests, digest)
+			if m.Epoch.Before(c.Started) {
+				c.Started = m.Epoch
+			}
+			for _, ph := range m.Phases {
+				if end := m.Epoch.Add(ph.To); end.After(c.Ended) {
+					c.Ended = end
+				}
+			}
+		}
+	}
+	for _, e := range c.Engines {
+		var n [2]int
+		for _, r := range c.Runs {
+			if r.Engine == e {
+				n[slices.Index(c.Arms, r.Arm)]++
+			}
+		}
+		if n[0] != n[1] {
+			on := ""
+			if e != "" {
+				on = " on " + e
+			}
+			return nil, fmt.Errorf("%d runs by -base and %d by -new%s: want pairs, one run of each arm", n[0], n[1], on)
+		}
+	}
+	p.Compare.Blocks = c.Blocks
+	inBlocks(c)
+	if err := gatheredTurns(c, turns, arms); err != nil {
+		return nil, err
+	}
+	slices.Sort(digests)
+	sum := sha256.Sum256([]byte(strings.Join(digests, "\n")))
+	c.ID = fmt.Sprintf("gathered-%x", sum[:6])
+	return c, nil
+}
+
+// inBlocks orders the runs by block and time, and numbers them within each block.
+func inBlocks(c *record.Comparison) {
+	slices.SortStableFunc(c.Runs, func(a, b record.ComparisonRun) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), a.Began.Compare(b.Began), cmp.Compare(a.Run, b.Run))
+	})
+	for i := range c.Runs {
+		c.Runs[i].Order = 1
+		if i > 0 && c.Runs[i-1].Block == c.Runs[i].Block {
+			c.Runs[i].Order = c.Runs[i-1].Order + 1
+		}
+	}
+}
+
+// gatheredTurns makes the comparison a duet when its runs took turns: all of them, and with those of their block.
+func gatheredTurns(c *record.Comparison, turns int, arms [2]*gatheredArm) error {
+	if turns == 0 {
+		return nil
+	}
+	if turns < len(c.Runs) {
+		return fmt.Errorf("%d of %d runs took turns with others (compare.mode: duet), and the rest ran alone: they are no pairs", turns, len(c.Runs))
+	}
+	made := map[string]record.Manifest{}
+	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+		made[r.Manifest.ID] = r.Manifest
+	}
+	first := map[int]record.Manifest{}
+	for _, cell := range c.Runs {
+		m := made[cell.Run]
+		x, known := first[cell.Block]
+		if known && (x.Comparison != m.Comparison || x.Block != m.Block) {
+			return fmt.Errorf("runs %s and %s took turns with other runs, not with each other: give both runs of each block of the duet", x.ID, m.ID)
+		}
+		first[cell.Block] = m
+	}
+	c.Mode, c.Slice = plan.ModeDuet, arms[0].plan.Compare.Slice
+	return nil
+}
+
+// hostWarnings names differences between the machines and programs of the runs.
+func hostWarnings(arms [2]*gatheredArm) (out []string) {
+	hosts, tools := map[string]bool{}, map[string]bool{}
+	for _, r := range slices.Concat(arms[0].runs, arms[1].runs) {
+		tools[r.Manifest.Tool] = true
+		var h probe.Host
+		if json.Unmarshal(r.Manifest.Host, &h) == nil && h.CPUs > 0 {
+			hosts[strings.TrimSpace(fmt.Sprintf("%d × %s, kernel %s", h.CPUs, h.CPUModel, h.Kernel))] = true
+		}
+	}
+	if len(hosts) > 1 {
+		out = append(out, fmt.Sprintf("the runs were made on different hosts (%s): a difference may be theirs", strings.Join(slices.Sorted(maps.Keys(hosts)), "; ")))
+	}
+	if len(tools) > 1 {
+		out = append(out, fmt.Sprintf("the runs were made by different versions of plimsoll (%s): a difference may be theirs", strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
+	}
+	return out
+}
+
+// timeWarnings names blocks whose runs did not follow each other: what changes with time is then not the same for both
+// arms.
+func timeWarnings(c *record.Comparison) (out []string) {
+	last := map[string]map[string]time.Time{} // by engine and arm: when the last run of the arm began
+	began := map[string]map[string]time.Time{}
+	between := 0
+	for _, e := range c.Engines {
+		last[e], began[e] = map[string]time.Time{}, map[string]time.Time{}
+		var all []record.ComparisonRun
+		for _, r := range c.Runs {
+			if r.Engine == e {
+				all = append(all, r)
+				last[e][r.Arm] = r.Began
+				if began[e][r.Arm].IsZero() {
+					began[e][r.Arm] = r.Began
+				}
+			}
+		}
+		for b := 1; b <= c.Blocks; b++ {
+			var from, to time.Time
+			for _, r := range all {
+				if r.Block == b && (from.IsZero() || r.Began.Before(from)) {
+					from = r.Began
+				}
+				if r.Block == b && r.Began.After(to) {
+					to = r.Began
+				}
+			}
+			if slices.ContainsFunc(all, func(r record.ComparisonRun) bool { return r.Block != b && r.Began.After(from) && r.Began.Before(to) }) {
+				between++
+			}
+		}
+	}
+	for _, e := range c.Engines {
+		for i, arm := range c.Arms {
+			if other := c.Arms[1-i]; c.Blocks > 1 && last[e][arm].Before(began[e][other]) {
+				return []string{fmt.Sprintf("all runs of %s were made before the first of %s: a change with time cannot be told from one between the arms; make the runs by turns", arm, other)}
+			}
+		}
+	}
+	if between > 0 {
+		out = append(out, fmt.Sprintf("between the two runs of %d of %d pairs other runs were made: what changes with time is not the same for both", between, c.Blocks*max(1, len(c.Engines))))
+	}
+	return out
+}
