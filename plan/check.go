@@ -107,6 +107,7 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkWorkload(p.Workload, k)
 	d.checkArrival(p.Workload, k)
 	d.checkProbes("probes", p.Probes)
+	d.checkMetrics(p.Metrics)
 	p.Gates.check(d)
 	if p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")
@@ -481,6 +482,11 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 	for _, p := range p.Watching() {
 		if p.Kind == ProbeAgent && !slices.Contains(roles, p.Role) {
 			roles = append(slices.Clip(roles), p.Role)
+		}
+	}
+	for role := range p.Metrics.Labels {
+		if !slices.Contains(roles, role) {
+			roles = append(slices.Clip(roles), role)
 		}
 	}
 	for i, r := range rules {

@@ -85,6 +85,8 @@ func (p *Plan) alone() (why, remedy string) {
 		return "the servers of all arms would be up at the one address target.url", "write http://127.0.0.1:${PORT} there"
 	case len(p.Probes) > 0:
 		return "probes watch systems that are not paused with the arms, and would count the load of all", "remove the probes"
+	case len(p.Metrics.Labels) > 0:
+		return "metrics watch hosts that are not paused with the arms, and would count the load of all", "remove metrics"
 	case p.Seats() > mostSeats:
 		return fmt.Sprintf("%d arms and databases are too many to be up at once; at most %d can", p.Seats(), mostSeats),
 			"compare fewer at once"
@@ -101,7 +103,7 @@ func (d *decoder) checkMode(p *Plan, k Known) {
 	case c.Mode != ModeSequence && c.Mode != ModeDuet:
 		d.at(path, "%s is not a way to compare; %swant %s", clip(c.Mode), hint(c.Mode, compareModes),
 			strings.Join(compareModes, " or "))
-	case c.Mode == ModeDuet && k.Drivers != nil && d.good("target", "placement", "probes", "compare.arms", "database"):
+	case c.Mode == ModeDuet && k.Drivers != nil && d.good("target", "placement", "probes", "metrics", "compare.arms", "database"):
 		if why, remedy := p.alone(); why != "" {
 			d.at(path, "%s; %s, or write sequence", why, remedy)
 		}

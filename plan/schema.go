@@ -37,6 +37,7 @@ func Schema() []byte {
 var required = map[string][]string{
 	"target": {"driver"}, "workload": {"behavior"}, "workload.arrival": {"rate"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
 	"bounded.stages.*": {"at", "storm"}, "prices.*": {"name", "vcpu", "memory", "price", "currency"}, "probes.*": {"kind", "role"},
+	"metrics": {"prometheus", "labels"},
 }
 
 // keyDoc is the text that an editor shows for a key, and its limits.
@@ -71,6 +72,7 @@ var keyDocs = map[string]keyDoc{
 	"bounded":   {text: "The test with a fixed number of users. Its times are wall-clock time; pace does not touch them."},
 	"unbounded": {text: "The search for capacity. Its budget is wall-clock time; its other times are those of pace 1."},
 	"probes":    {text: "What to watch, once a second, of systems that the target does not start itself: servers, databases, proxies."},
+	"metrics":   {text: "A Prometheus server that watches the target's hosts already: its samples answer rules, graphs and limiter."},
 	"gates":     {text: "Limits on the load generator's own health. Beyond amber a run has a finding, beyond red it is not valid."},
 	"compare":   {text: "The arms of a comparison, and which differences matter."},
 	"setup":     {text: "Further rows of the report's Setup table, in this order."},
@@ -115,6 +117,10 @@ var keyDocs = map[string]keyDoc{
 	"probes.*.role": {text: "The label role of its series, such as app, db or proxy.", pattern: nameRE.String()},
 	"probes.*.url":  {text: "Address of the page, of kinds prometheus, pprof and nginx; of kind agent https://HOST:PORT. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
 	"probes.*.dsn":  {text: "Reference to the address of the database, of kinds postgresql and mysql: ${ENV:NAME} or ${FILE:PATH}."},
+
+	"metrics.prometheus": {text: "Base address of its HTTP API. Secrets in it only as ${ENV:NAME} or ${FILE:PATH}."},
+	"metrics.labels":     {text: "For each role (app, db, proxy), the label matchers of its series."},
+	"metrics.labels.*":   {text: "Matchers without braces, such as instance=~\"app-.*\",env=\"test\"."},
 
 	"probes.*.token":       {text: "Of kind agent: reference to what its token file holds, ${FILE:PATH} or ${ENV:NAME}."},
 	"probes.*.fingerprint": {text: "Of kind agent: the certificate that it must have, as plimsoll agent -probe prints it."},

@@ -359,6 +359,9 @@ func Networkable(p *plan.Plan, housed []string) error {
 			return plan.Usagef("probes[%d]: with deployment.network the run is in a network of its own, which reaches no other host; remove it", i)
 		}
 	}
+	if len(p.Metrics.Labels) > 0 {
+		return plan.Usagef("metrics: with deployment.network the run is in a network of its own, which reaches no other host; remove it")
+	}
 	return nil
 }
 

@@ -104,7 +104,8 @@ func (s *Session) listed(sys *System) (out []source, err error) {
 		next[p.Role]++
 		out = append(out, src)
 	}
-	return out, nil
+	watched, err := s.watched(sys)
+	return append(out, watched...), err
 }
 
 // openProbe makes a probe. at may be a secret: the name of the probe is made of kind and instance alone.
@@ -246,6 +247,9 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 			_, _, err = src.scraper.Scrape(ctx)
 		} else {
 			_, err = src.probe.Sample(ctx, time.Now())
+		}
+		if err != nil && i >= len(s.Plan.Probes) {
+			return fmt.Errorf("metrics.prometheus of the plan (%s): %w", src.probe.Name(), err)
 		}
 		if err != nil {
 			p := sys.probes[i]

@@ -60,11 +60,14 @@ func (s *signals) Busy(role string) (busy, total float64, err error) {
 	return coreTimes(buf[:n], cores)
 }
 
-// remote is the CPU time of all hosts of a role that have an agent.
+// remote is the CPU time of all hosts of a role that have an agent, or that a Prometheus server watches.
 func (s *signals) remote(role string) (busy, total float64, err error) {
 	seen := false
 	for _, st := range s.runner.Status() {
 		of, instance, ok := agentOf(st.Name)
+		if !ok {
+			of, instance, ok = watchedOf(st.Name)
+		}
 		if !ok || of != role {
 			continue
 		}
@@ -87,7 +90,7 @@ func (s *signals) remote(role string) (busy, total float64, err error) {
 		}
 	}
 	if !seen {
-		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its host would see it", role)
+		return 0, 0, fmt.Errorf("the CPU of role %q is not seen from here; a probe of kind agent on its host would see it, or a Prometheus server (metrics)", role)
 	}
 	return busy, total, nil
 }

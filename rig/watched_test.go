@@ -1,0 +1,132 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/load/clock"
+	"plimsoll/plan"
+	"plimsoll/target"
+	"plimsoll/target/external"
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+	"plimsoll/watch/series/promapi"
+)
+
+// A server that holds series as Prometheus scrapes them, behind a password.
+func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)) {
+	t.Helper()
+	db, err := series.Create(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	scrape = func(idle, user, up float64) {
+		t.Helper()
+		var batch []series.Sample
+		for _, host := range []string{"db-7", "app-1", "app-2"} {
+			labels := func(more ...string) (out []series.Label) {
+				out = []series.Label{{Name: "job", Value: "node"}, {Name: "instance", Value: host}}
+				for i := 0; i < len(more); i += 2 {
+					out = append(out, series.Label{Name: more[i], Value: more[i+1]})
+				}
+				return out
+			}
+			batch = append(batch, series.Sample{Name: "up", Labels: labels(), Value: up}, series.Sample{Name: "node_cpu_seconds_total", Labels: labels("cpu", "0", "mode", "idle"), Value: idle},
+				series.Sample{Name: "node_cpu_seconds_total", Labels: labels("cpu", "0", "mode", "user"), Value: user},
+				series.Sample{Name: "queue_jobs", Labels: labels(), Value: 3}, series.Sample{Name: "secret_stuff", Labels: labels(), Value: 4})
+		}
+		if err := db.Append(time.Now(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api := promapi.Handler(promapi.Config{Source: promapi.Of(db)})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "geheim7" {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return strings.Replace(srv.URL, "://", "://reader:${ENV:PROM}@", 1), scrape
+}
+
+// An existing Prometheus answers cpu(app) and promql rules of a run, by the roles of the plan; when it scrapes no more
+// the signals are missing.
+func TestMetricsOfPrometheus(t *testing.T) {
+	at, scrape := scrapedServer(t)
+	scrape(100, 10, 1)
+	p, err := plan.Parse([]byte(fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
+bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, metrics: {prometheus: %q, labels: {app: 'instance=~"app-.*"', db: 'instance="db-7"'}}}`, at)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer pages.Close()
+	dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: pages.URL, Ready: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"PROM": "geheim7"}
+	s, sys := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}, &System{Deployment: dep}
+	sources, err := s.listed(sys)
+	defer closeSources(sources)
+	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" || sources[1].probe.Name() != "metrics db" {
+		t.Fatalf("%d sources, %v", len(sources), err)
+	}
+	store, err := series.Create(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	run := clock.New(time.Now())
+	runner := probe.NewRunner(store, 50*time.Millisecond)
+	runner.UseClock(run)
+	for _, src := range sources {
+		src.addTo(runner)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	sig := &signals{health: newHealth(runner.Last, run, nil, false), db: store, runner: runner}
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not within 30 s; probes %+v", what, runner.Status())
+			}
+		}
+	}
+	until("the first scrape", func() bool {
+		busy, total, err := sig.Busy("app")
+		return err == nil && busy == 20 && total == 220
+	})
+	until("the second scrape", func() bool {
+		scrape(101, 12, 1)
+		busy, total, err := sig.Busy("app")
+		return err == nil && busy == 24 && total == 226
+	})
+	for expr, want := range map[string]float64{
+		`sum(queue_jobs{role="app"})`: 6, `queue_jobs{role="db"}`: 3, `count(node_cpu_seconds_total{role="app",instance="app-2"})`: 2, `count(secret_stuff) or vector(0)`: 0} {
+		res, err := store.Query(t.Context(), expr, time.Now())
+		if err != nil || len(res) != 1 || res[0].Value != want {
+			t.Errorf("%s = %v, %v; want %v", expr, res, err, want)
+		}
+	}
+	scrape(102, 13, 0)
+	until("a host that is down", func() bool {
+		for _, st := range runner.Status() {
+			if st.LastErr == nil || !strings.Contains(st.LastErr.Error(), "(up is 0)") || strings.Contains(st.LastErr.Error(), "geheim7") {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,160 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A standIn answers as a Prometheus server does; up and metrics are the results of the two questions.
+type standIn struct {
+	up, metrics string
+	asked       int // of the metrics
+	auth        string
+}
+
+func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.auth = r.Header.Get("Authorization")
+	result := s.up
+	if !strings.HasPrefix(r.FormValue("query"), "timestamp(up{") {
+		s.asked++
+		result = s.metrics
+	}
+	fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, result)
+}
+
+func upOf(instance string, now, at float64) string {
+	return fmt.Sprintf(`{"metric":{"job":"node","instance":%q},"value":[%v,"%v"]}`, instance, now, at)
+}
+
+func metricOf(name, instance, more, value string) string {
+	return fmt.Sprintf(`{"metric":{"__name__":%q,"job":"node","instance":%q%s},"value":[100,%q]}`, name, instance, more, value)
+}
+
+func watching(t *testing.T, h http.Handler) *Prometheus {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	p, err := NewPrometheus(PrometheusConfig{URL: strings.Replace(srv.URL, "://", "://reader:hunter22@", 1), Role: "app", Selector: `instance=~"app-.*"`, Prefixes: []string{"node_"}, Names: []string{"own_total"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// Samples come once for each scrape, with the role; the CPU sums come at every call.
+func TestPrometheusSamples(t *testing.T) {
+	cpu := metricOf("node_cpu_seconds_total", "app-0", `,"mode":"idle"`, "70") + "," + metricOf("node_cpu_seconds_total", "app-0", `,"mode":"user"`, "30")
+	s := &standIn{up: upOf("app-0", 100, 98), metrics: cpu + "," + metricOf("own_total", "app-0", `,"role":"theirs"`, "5") + "," + metricOf("node_load1", "app-0", "", "NaN") + "," + metricOf("go_goroutines", "app-0", "", "8")}
+	p := watching(t, s)
+	keys := func() (out []string) {
+		t.Helper()
+		got, err := p.Sample(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range got {
+			out = append(out, string(x.AppendKey(nil))+fmt.Sprint(" ", x.Value))
+		}
+		return out
+	}
+	sums := []string{`plimsoll_agent_cpu_seconds_total{instance="app-prometheus",role="app"} 100`, `plimsoll_agent_cpu_busy_seconds_total{instance="app-prometheus",role="app"} 30`}
+	want := append([]string{`node_cpu_seconds_total{instance="app-0",job="node",mode="idle",role="app"} 70`, `node_cpu_seconds_total{instance="app-0",job="node",mode="user",role="app"} 30`,
+		`own_total{exported_role="theirs",instance="app-0",job="node",role="app"} 5`}, sums...)
+	if got := keys(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("the first samples:\n%s", strings.Join(got, "\n"))
+	}
+	s.up = upOf("app-0", 101, 98)
+	if got := keys(); strings.Join(got, "\n") != strings.Join(sums, "\n") || s.asked != 1 {
+		t.Errorf("without a new scrape, %d questions for metrics:\n%s", s.asked, strings.Join(got, "\n"))
+	}
+	s.up = upOf("app-0", 103, 103)
+	if got := keys(); len(got) != len(want) {
+		t.Errorf("after a scrape:\n%s", strings.Join(got, "\n"))
+	}
+	if s.auth != "Basic cmVhZGVyOmh1bnRlcjIy" {
+		t.Errorf("authorization %q", s.auth)
+	}
+}
+
+// Every signal that is missing, old or ambiguous is an error, which names it and holds no password.
+func TestPrometheusBroken(t *testing.T) {
+	up, metric := upOf("app-0", 100, 98), metricOf("node_load1", "app-0", "", "1")
+	for name, tt := range map[string]struct {
+		up, metrics string
+		want        string
+	}{
+		"down":        {upOf("app-0", 100, -98), metric, "cannot scrape app-0 of the job node (up is 0)"},
+		"stale":       {upOf("app-0", 200, 98), metric, "is 1m42s old, want less than 1m5s"},
+		"no target":   {"", metric, `fits no target of the Prometheus server: no series up{instance=~"app-.*"}`},
+		"no metric":   {up, "", "has no metric of the role app"},
+		"two targets": {up + "," + up, metric, "two series up"},
+		"duplicate":   {up, metric + "," + metric, "twice for role app"},
+		"no number":   {up, metricOf("node_load1", "app-0", "", "many"), "a value that is no number"},
+		"not JSON":    {up, "{", "not that of a Prometheus server"},
+		"too many":    {up, strings.Repeat(metric+",", mostAnswered) + metric, "50001 series, want at most 50000"},
+		"huge":        {up, strings.Repeat(" ", maxBody) + metric, "larger than 16 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := watching(t, &standIn{up: tt.up, metrics: tt.metrics})
+			got, err := p.Sample(t.Context(), time.Now())
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter22") || len(got) > 0 {
+				t.Errorf("%d samples, error %v", len(got), err)
+			}
+		})
+	}
+	// An interval that is known makes the bound narrower, and a target that is gone is missing.
+	s := &standIn{up: upOf("app-0", 100, 98) + "," + upOf("app-1", 100, 97), metrics: metric}
+	p := watching(t, s)
+	sample := func() error {
+		_, err := p.Sample(t.Context(), time.Now())
+		return err
+	}
+	if err := sample(); err != nil {
+		t.Fatal(err)
+	}
+	s.up = upOf("app-0", 102, 102) + "," + upOf("app-1", 102, 101)
+	if err := sample(); err != nil {
+		t.Fatal(err)
+	}
+	s.up = upOf("app-0", 120, 102) + "," + upOf("app-1", 120, 120)
+	if err := sample(); err == nil || !strings.Contains(err.Error(), "the last scrape of app-0 of the job node is 18s old, want less than 12s") {
+		t.Errorf("a server that scrapes no more: %v", err)
+	}
+	s.up = upOf("app-0", 102, 102)
+	if err := sample(); err == nil || !strings.Contains(err.Error(), "app-1 of the job node is no target of the Prometheus server any more") {
+		t.Errorf("a target that is gone: %v", err)
+	}
+}
+
+// A server that answers with an error, or not in time, is an error.
+func TestPrometheusUnwilling(t *testing.T) {
+	p := watching(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }))
+	if _, err := p.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "answer 500 Internal Server Error, want 200") {
+		t.Errorf("500: %v", err)
+	}
+	release := make(chan struct{})
+	slow := watching(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(func() { close(release) })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := slow.Sample(ctx, time.Now()); err == nil {
+		t.Error("a server that never answers is no error")
+	}
+	refusing := watching(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"status":"error","errorType":"bad_data","error":"parse error"}`)
+	}))
+	if _, err := refusing.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), `refuses the query: "parse error"`) {
+		t.Errorf("an error of the server: %v", err)
+	}
+	for _, bad := range []string{"ftp://x", "http://x?token=hunter22", "http://:%zz"} {
+		if _, err := NewPrometheus(PrometheusConfig{URL: bad, Names: []string{"x"}}); err == nil || strings.Contains(err.Error(), "hunter22") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
