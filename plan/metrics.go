@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Metrics is a Prometheus server that watches hosts of the target already. Its samples become series of the run, so
+// A MetricsServer is a Prometheus server that watches hosts of the target already. Its samples become series of the run, so
 // that rules, graphs and limiter are answered by it. A run whose role it has no fresh samples of is not valid.
-type Metrics struct {
+type MetricsServer struct {
 	// Prometheus is the base address of its HTTP API, http or https. It may hold references; see [Expand].
 	Prometheus string `yaml:"prometheus"`
 	// Labels holds, by role (app, db, proxy), the label matchers that select its series, without braces.
@@ -18,7 +18,7 @@ type Metrics struct {
 }
 
 // Roles returns the roles that the server watches, sorted.
-func (m Metrics) Roles() []string { return slices.Sorted(maps.Keys(m.Labels)) }
+func (m MetricsServer) Roles() []string { return slices.Sorted(maps.Keys(m.Labels)) }
 
 const (
 	maxMetricsRoles = 16
@@ -71,7 +71,7 @@ func CheckSelector(text string) error {
 	return nil
 }
 
-func (d *decoder) checkMetrics(m Metrics) {
+func (d *decoder) checkMetrics(m MetricsServer) {
 	if !d.given("metrics") || !d.read("metrics") {
 		return
 	}

@@ -38,7 +38,7 @@ type Plan struct {
 	// Probes watch systems that the target does not start itself.
 	Probes []Probe `yaml:"probes"`
 	// Metrics is a Prometheus that watches the target's hosts already; empty if there is none.
-	Metrics Metrics `yaml:"metrics"`
+	Metrics MetricsServer `yaml:"metrics"`
 	// Gates changes limits on the generator's own health.
 	Gates Gates `yaml:"gates"`
 	// Compare names the arms; nil for a plan with a single variant.

@@ -248,7 +248,7 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 		} else {
 			_, err = src.probe.Sample(ctx, time.Now())
 		}
-		if err != nil && i >= len(s.Plan.Probes) {
+		if err != nil && i >= len(sys.probes) {
 			return fmt.Errorf("metrics.prometheus of the plan (%s): %w", src.probe.Name(), err)
 		}
 		if err != nil {
