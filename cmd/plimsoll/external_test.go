@@ -235,7 +235,8 @@ func noSecret(t *testing.T, root string, output *safeBuffer) {
 	}
 }
 
-// A site is a server in this process whose version and number of posts are in files, which commands write.
+// A site is a server in this process whose version, posts and users are in files, which commands write. Provisioning
+// removes that of the users, of whom there are nine then.
 func site(t *testing.T, dir string) string {
 	t.Helper()
 	null, err := refnull.New(refnull.Config{})
@@ -261,7 +262,10 @@ func site(t *testing.T, dir string) string {
 		case "/api/v4/config/client":
 			fmt.Fprintf(w, `{"Version":%q,"BuildNumber":"dev"}`, read("version", "0.0.0"))
 		case "/api/v4/analytics/old":
-			fmt.Fprintf(w, `[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":%s},{"name":"unique_user_count","value":9}]`, read("posts", "0"))
+			fmt.Fprintf(w, `[{"name":"channel_open_count","value":5},{"name":"channel_private_count","value":0},{"name":"post_count","value":%s},{"name":"unique_user_count","value":%s}]`, read("posts", "0"), read("users", "9"))
+		case "/api/v4/users/me": // whose session is missing is provisioned
+			_ = os.Remove(filepath.Join(dir, "users"))
+			proxy.ServeHTTP(w, r)
 		default:
 			proxy.ServeHTTP(w, r)
 		}
@@ -357,11 +361,15 @@ func TestStateIsChecked(t *testing.T) {
 n=$(cat $HERE/resets 2>/dev/null || echo 0)
 echo $((n + 1)) > $HERE/resets
 echo 7 > $HERE/posts
+echo 3 > $HERE/users
 [ $n = 0 ] || echo 8 > $HERE/posts
 `
 		dir := commandDir(t, nil)
 		_, root, output := commandedComparison{dir: dir, url: site(t, dir), blocks: "1", retry: "0s", scripts: map[string]string{"install": installVersion, "reset": reset}}.compare(t)
-		_, c, _ := deployedRuns(t, root)
+		_, c, runs := deployedRuns(t, root)
+		if d, _ := evidence.TargetOf(runs[0].Manifest); d.Settings["state"] != "3 users, 5 channels, 7 posts" || d.Settings["provisioned users"] != "made again after the reset (6)" {
+			t.Errorf("run 0: %v", d.Settings)
+		}
 		for i, r := range c.Runs {
 			if void := i == 1; (r.Cause == record.ByDeployment) != void || void && (r.Valid || !strings.Contains(r.Why, "has 8 posts, where the first run found 7 ±0")) {
 				t.Errorf("run %d: valid %v, %s %s\n%s", i, r.Valid, r.Cause, r.Why, output)

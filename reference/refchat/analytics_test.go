@@ -1,0 +1,33 @@
+package refchat_test
+
+import (
+	"testing"
+
+	"plimsoll/reference/refchat"
+)
+
+// TestAnalytics: the statistics count all posts and channels of a type, and accounts without bots; for administrators.
+func TestAnalytics(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		counts := func() map[string]float64 {
+			out := map[string]float64{}
+			for _, row := range want[[]obj](w.admin, 200, "GET", "/analytics/old?name=standard", nil) {
+				out[text(row["name"])] = row["value"].(float64)
+			}
+			return out
+		}
+		w.ann.fails(403, "api.context.permissions.app_error", "GET", "/analytics/old", nil)
+		before := counts()
+		p := want[obj](w.ann, 201, "POST", "/posts", obj{"channel_id": w.channel, "message": "one more"})
+		want[obj](w.ann, 200, "DELETE", "/posts/"+text(p["id"]), nil)
+		want[obj](w.admin, 201, "POST", "/users", obj{"username": "fourth", "email": "fourth@example.com", "password": "Aa1!fourth-one"})
+		want[obj](w.admin, 201, "POST", "/bots", obj{"username": "a-bot"})
+		after := counts()
+		for name, more := range map[string]float64{"post_count": 1, "unique_user_count": 1, "channel_open_count": 0, "channel_private_count": 0, "team_count": 0} {
+			if _, ok := before[name]; !ok || after[name]-before[name] != more {
+				t.Errorf("%s: %v before, %v after, want %v more", name, before[name], after[name], more)
+			}
+		}
+	})
+}
