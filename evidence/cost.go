@@ -89,10 +89,17 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			if err != nil {
 				return nil, err
 			}
-			if done > 0 {
-				out = append(out, comparison.SecondaryValue{Name: "cost(" + role + ")", Unit: "ms", Better: plan.Lower, Floor: cpuFloor,
-					Value: 1000 * (b.cpu - a.cpu) / done, Alone: true})
+			if done <= 0 {
+				continue
 			}
+			v := comparison.SecondaryValue{Name: "cost(" + role + ")", Unit: "ms", Better: plan.Lower, Floor: cpuFloor,
+				Value: 1000 * (b.cpu - a.cpu) / done, Alone: true}
+			if x.run.Manifest.Duet != nil {
+				if v.Stretches, err = x.stretches(ctx, counter, role, a.newest, b.newest); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, v)
 		}
 	}
 	return out, nil

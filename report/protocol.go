@@ -192,6 +192,7 @@ func (d Document) protocolSections() []section {
 	}
 	s.Items = append(s.Items, p.Gathered...)
 	s.Items = append(s.Items, p.modeTexts(d)...)
+	s.Items = append(s.Items, d.levelTexts()...)
 	if b := p.Before; b != nil {
 		add("Before the first run (%s, plan %s) it was stated:", b.At.UTC().Format("2006-01-02 15:04:05 MST"), p.PlanDigest)
 		for _, t := range Foresight(*b, p.Looks, d.engineLabel) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,6 +38,9 @@ type Numbers struct {
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
+	// Stretches hold the measured phase of a run of a duet, which lasted Measured, in parts, by endpoint ([Within]).
+	Stretches map[string][]Stretch
+	Measured  time.Duration
 	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
 	Thin map[string]bool
 	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its operations
@@ -63,10 +67,11 @@ const disturbed = "others on the host disturbed the runs: their times and capaci
 // costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the costs, because CPU
 // time is counted by process.
 func (n Numbers) costsAlone() Numbers {
-	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}, Disturbed: true}
+	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}, Disturbed: true,
+		Stretches: map[string][]Stretch{}, Measured: n.Measured}
 	for name, v := range n.Values {
 		if _, isCost := plan.CostOf(name); isCost {
-			out.Values[name] = v
+			out.Values[name], out.Stretches[name] = v, n.Stretches[name]
 			if why := n.Why[name]; why != "" {
 				out.Why[name] = why
 			}
@@ -88,6 +93,7 @@ func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
 			return n, err
 		}
 		maps.Copy(merged, all)
+		n.Measured = ph.To - ph.From
 		if err = n.metricsOf(r, ph, merged, endpoints, window); err != nil {
 			return n, err
 		}
@@ -280,6 +286,7 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 				warnUnseen(&r, both)
 			}
 			warnThin(&r, both)
+			tellLevels(&r, both)
 			warnUnstable(&r, both, label)
 			results = append(results, r)
 		}

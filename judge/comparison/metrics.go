@@ -87,12 +87,14 @@ func (n *Numbers) metricsOf(r *record.Run, ph record.Phase, merged map[string]*m
 		primary = append(primary, ask(e.Name, p, of(window(e.Of)), of, slices.DeleteFunc(slices.Clone(names), func(s string) bool { return !selected(s) })...))
 	}
 	course := record.NewCourse(ph, shifted(endpoints))
+	stretches := n.stretchesOf(r, ph, endpoints)
 	_, err := r.EachSecond(func(second int, ws []*measure.Window) bool {
 		at := time.Duration(second) * time.Second
 		if at < ph.From || at >= ph.To {
 			return at < ph.To
 		}
 		course.Add(second, ws)
+		stretches(second, ws)
 		for _, w := range ws {
 			for _, t := range bySeries[w.Name] {
 				t.hit[second-first] += t.of(w).CountOver(t.above)

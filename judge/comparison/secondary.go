@@ -28,6 +28,8 @@ type SecondaryValue struct {
 	Mean  bool
 	// Alone keeps the metric out of the lending of variances ([verdict.Metric]).
 	Alone bool
+	// Stretches are the measured phase in parts, of a cost in a duet; nil for others.
+	Stretches []Stretch
 	// Calls is the name of the calls for reports that they appeared or vanished, "store PostStore.Save"; empty if the
 	// value is not about calls.
 	Calls string
@@ -69,6 +71,9 @@ func (n *Numbers) fillCost(x SecondaryValue) {
 	if _, ok := n.Values[x.Name]; ok {
 		n.Values[x.Name] = x.Value
 		delete(n.Why, x.Name)
+		if n.Stretches != nil && x.Stretches != nil {
+			n.Stretches[x.Name] = x.Stretches
+		}
 	}
 }
 

@@ -167,6 +167,9 @@ type Result struct {
 	// cost without an interval or of fewer than six pairs.
 	Implies *Implied `json:"implies,omitempty"`
 
+	// Levels are the parts of the spread in a duet; nil where they are not known.
+	Levels *Levels `json:"levels,omitempty"`
+
 	// Withheld is the reason why the result may be neither the same nor better ([Result.Withhold]); empty where
 	// nothing is withheld.
 	Withheld string `json:"withheld,omitempty"`

@@ -1,0 +1,101 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/stats"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+)
+
+// stretches cuts the time between two samples of a role's counter into equal parts, each with the CPU milliseconds in
+// it and the operations of the steady state that succeeded. A sample at the end of a part is one between its neighbors,
+// in proportion to the time; so are the operations of a second. nil where it is too short to be cut.
+func (x phaseReader) stretches(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.Stretch, error) {
+	n := min(int(to.Sub(from)/time.Second), comparison.MostStretches)
+	if n < stats.MinStretches {
+		return nil, nil
+	}
+	course, err := x.courseOf(ctx, counter, role, from, to)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]comparison.Stretch, n)
+	begin, each := from.Sub(x.run.Manifest.Epoch), to.Sub(from)/time.Duration(n)
+	for k := range out {
+		out[k].Sum = 1000 * (course.At(from.Add(time.Duration(k+1)*each)) - course.At(from.Add(time.Duration(k)*each)))
+	}
+	_, err = x.run.EachSecond(func(second int, ws []*measure.Window) bool {
+		at := time.Duration(second) * time.Second
+		if at+time.Second <= begin {
+			return true
+		}
+		ok := 0.0
+		for _, w := range ws {
+			if workload.Steady(w.Name) {
+				ok += float64(w.Classes[measure.OK])
+			}
+		}
+		for k := range out {
+			first := begin + time.Duration(k)*each
+			if part := min(at+time.Second, first+each) - max(at, first); part > 0 {
+				out[k].Count += ok * part.Seconds()
+			}
+		}
+		return at+time.Second < begin+time.Duration(n)*each
+	})
+	return out, err
+}
+
+// courseOf reads the samples of a role's counter from one sample to another.
+func (x phaseReader) courseOf(ctx context.Context, counter, role string, from, to time.Time) (c comparison.Counter, err error) {
+	first, err := x.counted(ctx, counter, from)
+	if err != nil {
+		return c, err
+	}
+	last, err := x.counted(ctx, counter, to)
+	if err != nil {
+		return c, err
+	}
+	c.Add(from, first[role].cpu)
+	if err := x.between(ctx, &c, counter, role, from, to); err != nil {
+		return c, err
+	}
+	c.Add(to, last[role].cpu)
+	return c, nil
+}
+
+// between adds the samples after from and before to.
+func (x phaseReader) between(ctx context.Context, c *comparison.Counter, counter, role string, from, to time.Time) error {
+	values, err := x.db.Range(ctx, "sum by (role) ("+counter+")", from, to, time.Second)
+	if err != nil {
+		return fmt.Errorf("cost: %w", err)
+	}
+	times, err := x.db.Range(ctx, "max by (role) (timestamp("+counter+"))", from, to, time.Second)
+	if err != nil {
+		return fmt.Errorf("cost: %w", err)
+	}
+	at := map[time.Time]float64{}
+	for _, line := range values {
+		if line.Labels["role"] == role {
+			for i, t := range line.T {
+				at[t] = line.V[i]
+			}
+		}
+	}
+	for _, line := range times {
+		if line.Labels["role"] != role {
+			continue
+		}
+		for i, t := range line.T {
+			sampled := time.UnixMilli(int64(line.V[i]*1000 + 0.5))
+			if v, ok := at[t]; ok && sampled.After(from) && sampled.Before(to) {
+				c.Add(sampled, v)
+			}
+		}
+	}
+	return nil
+}

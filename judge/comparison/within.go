@@ -1,0 +1,166 @@
+package comparison
+
+import (
+	"math"
+
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/load/measure"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+)
+
+// MostStretches is how many equal parts of a run its inner spread is estimated from, at most: each holds many turns of
+// a duet, so that neighbors hardly depend on each other.
+const MostStretches = 10
+
+// A Stretch is what a part of the measured phase holds for one endpoint: a sum and what it is divided by (CPU time and
+// operations, response times and operations), or the times that a quantile is of.
+type Stretch struct {
+	Sum, Count float64
+	Times      *measure.Histogram // nil for none; owned by the stretch
+}
+
+// Add adds another part. It keeps nothing of o.
+func (s *Stretch) Add(o Stretch) {
+	s.Sum += o.Sum
+	s.Count += o.Count
+	if o.Times == nil {
+		return
+	}
+	if s.Times == nil {
+		s.Times = new(measure.Histogram)
+	}
+	s.Times.Merge(o.Times)
+}
+
+// Inside reports whether the inner spread of runs is known for an endpoint: a cost, a mean or a quantile.
+func Inside(e plan.Endpoint) bool {
+	_, quantile := e.Quantile()
+	return quantile || e.Stat == "cost" || e.Stat == "mean"
+}
+
+// value is the endpoint's number of the stretch, in any unit; false where it has none.
+func (s Stretch) value(e plan.Endpoint) (v float64, ok bool) {
+	if p, quantile := e.Quantile(); quantile {
+		if s.Times == nil || s.Times.Count() < stats.LeastOps(p) {
+			return 0, false
+		}
+		v = float64(s.Times.Quantile(p))
+	} else {
+		v = s.Sum / s.Count
+	}
+	return v, v > 0 && !math.IsInf(v, 1)
+}
+
+// Within returns ln(new/base) of an endpoint over the parts of two runs that took turns, and the variance that their
+// inside leaves it: the parts, which follow each other and are equally long, are joined to at most [MostStretches]
+// stretches, and the difference of each is one repetition, since both runs met the same host in it. Parts that one run
+// alone has are left out. It reports false below [stats.MinStretches], and where a stretch has no number.
+func Within(e plan.Endpoint, base, fresh []Stretch) (difference, variance float64, ok bool) {
+	parts := min(len(base), len(fresh))
+	n := min(parts, MostStretches)
+	if n < stats.MinStretches || !Inside(e) {
+		return 0, 0, false
+	}
+	var whole [2]Stretch
+	each := make([]float64, n)
+	for k := range n {
+		var joined [2]Stretch
+		for i := k * parts / n; i < (k+1)*parts/n; i++ {
+			joined[0].Add(base[i])
+			joined[1].Add(fresh[i])
+		}
+		var value [2]float64
+		for arm := range value {
+			whole[arm].Add(joined[arm])
+			if value[arm], ok = joined[arm].value(e); !ok {
+				return 0, 0, false
+			}
+		}
+		each[k] = math.Log(value[1] / value[0])
+	}
+	x, _ := whole[0].value(e)
+	y, _ := whole[1].value(e)
+	variance = stats.StretchVariance(each)
+	return math.Log(y / x), variance, !math.IsNaN(variance)
+}
+
+// LongEnough is the rule of "measure: auto": it reports whether a block whose inside leaves such a variance to a
+// difference is long enough, after blocks with such differences and variances. More time would gain less than another
+// deployment does. It depends on the spread of the differences, and neither on their size nor on their sign: whether a
+// block ends tells nothing of the arms.
+func LongEnough(within float64, pastDifferences, pastWithin []float64) bool {
+	return within <= stats.ExpectedBetween(pastDifferences, pastWithin)
+}
+
+// stretchesOf prepares the stretches of the endpoints that are means or quantiles of operations, of a run that took
+// turns with others; nothing for one that did not. take takes in a second of the phase.
+func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.Endpoint) (take func(second int, ws []*measure.Window)) {
+	if r.Manifest.Duet == nil {
+		return func(int, []*measure.Window) {}
+	}
+	first, seconds := ph.Seconds()
+	parts := min(seconds, MostStretches)
+	n.Stretches = map[string][]Stretch{}
+	for _, e := range endpoints {
+		if Inside(e) && e.Stat != "cost" {
+			n.Stretches[e.Name] = make([]Stretch, parts)
+		}
+	}
+	of := StretchesOf(endpoints)
+	return func(second int, ws []*measure.Window) {
+		k := (second - first) * parts / seconds
+		of(ws, func(endpoint string, s Stretch) { n.Stretches[endpoint][k].Add(s) })
+	}
+}
+
+// StretchesOf returns a function that hands out what the operations of windows add to the stretches of those endpoints
+// that are means or quantiles of them, one call for each window that counts. The histograms are those of the windows.
+func StretchesOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(endpoint string, s Stretch)) {
+	type one struct {
+		plan.Endpoint
+		selected func(series string) bool
+	}
+	var asked []one
+	for _, e := range endpoints {
+		if Inside(e) && e.Stat != "cost" {
+			asked = append(asked, one{e, trial.Selector(e.Of)})
+		}
+	}
+	return func(ws []*measure.Window, add func(endpoint string, s Stretch)) {
+		for _, w := range ws {
+			for _, e := range asked {
+				if !e.selected(w.Name) {
+					continue
+				}
+				h := w.Response
+				if e.Service {
+					h = w.Service
+				}
+				s := Stretch{Sum: h.Sum().Seconds(), Count: float64(h.Count())}
+				if _, quantile := e.Quantile(); quantile {
+					s.Times = h
+				}
+				add(e.Name, s)
+			}
+		}
+	}
+}
+
+// tellLevels adds to a result the two parts of the spread of its differences, where the inside of all of its runs is
+// known.
+func tellLevels(r *verdict.Result, pairs []numbersPair) {
+	within := map[int]float64{}
+	length := 0.0
+	for _, p := range pairs {
+		if _, v, ok := Within(r.Endpoint, p.base.Stretches[r.Name], p.fresh.Stretches[r.Name]); ok {
+			within[p.block] = v
+			length += (p.base.Measured.Seconds() + p.fresh.Measured.Seconds()) / 2
+		}
+	}
+	if len(within) > 0 {
+		r.TellLevels(within, length/float64(len(within)))
+	}
+}
