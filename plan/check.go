@@ -67,7 +67,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 	if b := p.Bounded; b != nil {
 		fill(d, "bounded.ramp", &b.Ramp, time.Minute)
 		fill(d, "bounded.settle", &b.Settle, time.Minute)
-		fill(d, "bounded.measure", &b.Measure, 5*time.Minute)
+		d.fillMeasure(b)
 		for i := range b.Stages {
 			fill(d, fmt.Sprintf("bounded.stages[%d].over", i), &b.Stages[i].Over, time.Second)
 		}
@@ -422,7 +422,7 @@ func (d *decoder) checkBounded(p *Plan, k Known) {
 		d.at("bounded.users", "is missing; write the number of users")
 	}
 	d.perEngine("bounded.users", b.Users, p)
-	between(d, "bounded.measure", b.Measure, 100*time.Millisecond, longest, formatDuration)
+	d.checkMeasure(p, k)
 	d.checkRules("bounded.slo", b.SLO, p, k)
 	d.checkStages(p, k)
 	d.checkUntil(p)

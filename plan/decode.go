@@ -280,6 +280,10 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			decodeScalar(d, path, n, to, "a number such as 0.1", parseNumber)
 		}
 	case *time.Duration:
+		if kind == "measure" {
+			d.measure(path, n, to)
+			return
+		}
 		decodeScalar(d, path, n, to, "a time such as 5s", parseDuration)
 	case *[]string:
 		if kind == "one-or-list" && n.Kind == yaml.ScalarNode {

@@ -48,6 +48,10 @@ func (e *encoder) object(depth int, v reflect.Value) {
 			e.line(depth, f.key, autoBlocks)
 			continue
 		}
+		if b, ok := reflect.TypeAssert[Bounded](v); ok && f.kind == "measure" && b.Auto() {
+			e.line(depth, f.key, autoMeasure)
+			continue
+		}
 		e.field(depth, f)
 	}
 }

@@ -222,8 +222,13 @@ type Bounded struct {
 	Ramp time.Duration `yaml:"ramp"`
 	// Settle is the time with all users that is not measured. Default 1m.
 	Settle time.Duration `yaml:"settle"`
-	// Measure is the time that counts, above 0; with Until the longest. Default 5m.
-	Measure time.Duration `yaml:"measure"`
+	// Measure is the time that counts, above 0; with Until the longest, and with "measure: auto" MeasureMax. Default 5m.
+	Measure time.Duration `yaml:"measure" kind:"measure"`
+	// MeasureMin and MeasureMax are the limits of the measured phase with "measure: auto", which in a duet ends it when
+	// the inside of the block leaves no more variance than deployments have; 0 for any other. A test that is no part of a
+	// duet lasts MeasureMax then. Defaults 7s and 30s.
+	MeasureMin time.Duration `yaml:"measure_min" kind:"optional"`
+	MeasureMax time.Duration `yaml:"measure_max" kind:"optional"`
 	// Until ends the measured phase as soon as the files of the target take so much disk; 0 means that only Measure
 	// does.
 	Until DiskLimit `yaml:"until"`

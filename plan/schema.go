@@ -147,13 +147,15 @@ var keyDocs = map[string]keyDoc{
 	"workload.params":            {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"workload.params.*":          {text: "The value of the setting."},
 
-	"bounded.users":   {text: "Number of users, or one for each engine; 0 only beside workload.arrival.", min: 0, max: maxUsers},
-	"bounded.ramp":    {text: "Time from the first user to the last.", def: "1m"},
-	"bounded.settle":  {text: "Time with all users that is not measured.", def: "1m"},
-	"bounded.measure": {text: "Time that counts; with until the longest.", def: "5m"},
-	"bounded.until":   {text: "Stop rule: disk=10GiB ends the measured phase as soon as the files of the target take so much."},
-	"bounded.slo":     {text: "Rules by which the test is judged, in the form of unbounded.slo; their times are wall-clock time. Default: the rules of unbounded; without that, failed operations and broken WebSockets (docs/capacity.md).", pattern: rulePattern},
-	"bounded.window":  {text: "Which part of the measured phase counts: last 60m. Without it all."},
+	"bounded.users":       {text: "Number of users, or one for each engine; 0 only beside workload.arrival.", min: 0, max: maxUsers},
+	"bounded.ramp":        {text: "Time from the first user to the last.", def: "1m"},
+	"bounded.settle":      {text: "Time with all users that is not measured.", def: "1m"},
+	"bounded.measure":     {text: "Time that counts; with until the longest. auto: in a duet, until the inside of a block leaves no more variance than deployments have, within measure_min and measure_max.", def: "5m"},
+	"bounded.measure_min": {text: "With measure: auto, the shortest measured phase. Default 7s."},
+	"bounded.measure_max": {text: "With measure: auto, the longest measured phase, and that of a test outside a duet. Default 30s."},
+	"bounded.until":       {text: "Stop rule: disk=10GiB ends the measured phase as soon as the files of the target take so much."},
+	"bounded.slo":         {text: "Rules by which the test is judged, in the form of unbounded.slo; their times are wall-clock time. Default: the rules of unbounded; without that, failed operations and broken WebSockets (docs/capacity.md).", pattern: rulePattern},
+	"bounded.window":      {text: "Which part of the measured phase counts: last 60m. Without it all."},
 
 	"workload.mix":       {text: "Where the weights of the users' actions come from: default, custom (weights alone), another known name, or the path of a file.", def: MixDefault},
 	"workload.weights":   {text: "Weights of single actions instead of those of the mix. Only their ratios count."},
@@ -237,6 +239,9 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 	case reflect.TypeFor[time.Duration]():
 		s = doc.scalar("string")
 		s["pattern"] = durationPattern
+		if kind == "measure" {
+			s = map[string]any{"anyOf": []any{s, map[string]any{"type": "string", "enum": []string{autoMeasure}}}}
+		}
 	case reflect.TypeFor[[]string]():
 		item := doc.textual()
 		s = list(item)

@@ -134,6 +134,9 @@ func sources(rules []plan.SLO) string {
 // counts.
 func partText(b *plan.Bounded) string {
 	text := ""
+	if b.Auto() {
+		text = fmt.Sprintf(" at most, at least %s, until its inside leaves less than deployments differ by", duration(b.MeasureMin))
+	}
 	if b.Until > 0 {
 		text = fmt.Sprintf(" at most, until %v", b.Until)
 	}

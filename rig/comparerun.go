@@ -56,7 +56,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	if mode.Lacks != "" {
 		return nil, plan.Usagef("compare.mode: %s; write mode: sequence, or compare fewer at once", mode.Lacks)
 	}
-	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments()}
+	r := &cells{Session: s, base: base, count: p.Compare.Blocks * len(p.Compare.Arms) * len(comparison.Engines(p)), deployed: s.NewDeployments(), past: newPastBlocks()}
 	defer r.deployed.Close()
 	if c, stop, err := s.startCanary(ctx); err != nil {
 		s.Progress.Say("no canary: %v", err)
@@ -143,6 +143,7 @@ type cells struct {
 	// it was not.
 	stacks map[string]stack
 	canary *canary // nil if it could not be started
+	past   *pastBlocks
 }
 
 // part translates a cell.

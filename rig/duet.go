@@ -41,12 +41,13 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	table := duet.New(duet.Config{Seats: len(block), Seed: s.Plan.Seed ^ uint64(first.Block)<<32, Slice: s.Plan.Compare.Slice, Log: s.Progress.Say})
 	shared := newSharedCounts()
 	over := make(chan struct{})
+	length := newExtent(s.Plan, r.past)
 	out, errs := make([]comparison.BlockRun, len(block)), make([]error, len(block)+1)
 	sessions := make([]Session, len(block)) // one each: a session carries out one run at a time
 	var wg sync.WaitGroup
 	for i, cell := range block {
 		name := strings.TrimSpace(cell.Arm + " " + cell.Engine)
-		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over}
+		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over, extent: length.run(cell.Arm, cell.Engine)}
 		sessions[i] = *s
 		sessions[i].Progress = s.Progress.Part(name)
 		wg.Go(func() {
@@ -68,11 +69,15 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 		s.starts = max(s.starts, sessions[i].starts)
 	}
 	made := make([]comparison.BlockRun, 0, len(block))
+	valid := true
 	for i, sys := range systems {
 		errs[i] = errors.Join(errs[i], sys.halt(ctx))
-		if out[i].Run.Run != "" {
+		if valid = valid && out[i].Run.Valid; out[i].Run.Run != "" {
 			made = append(made, out[i])
 		}
+	}
+	if valid {
+		length.finish()
 	}
 	return made, errors.Join(errs...)
 }
@@ -84,6 +89,7 @@ type place struct {
 	shared *sharedCounts
 	counts ownCounts
 	over   <-chan struct{} // closed when all runs of the block need no turns any more
+	extent *extentRun      // nil where the plan declares the length of the measured phase
 
 	// What follows is the run's, once it has joined.
 	reg    *measure.Registry

@@ -367,6 +367,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	spec.Conduct, spec.Series = conduct(sys, env), db
 	if pt.place != nil {
 		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), pt.place.gates(spec.Gates)
+		pt.place.extent.watch(ctx, spec.Bounded, run, db)
 	}
 	if b := s.Plan.Bounded; b != nil && b.Until > 0 && spec.Bounded != nil {
 		disk, stopDisk := watchDisk(ctx, sys.dir, b.Until)

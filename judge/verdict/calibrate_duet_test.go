@@ -101,14 +101,20 @@ type block struct {
 	rounds []float64
 }
 
-// duet makes the blocks of a duet: arms in mirrored pairs of rounds, and in each round as much time for the other
-// database as for this one.
+// duet makes the blocks of a duet of duetRounds rounds.
 func (h *weather) duet() block {
+	return h.turns(func(rounds [][2]float64) bool { return len(rounds) == duetRounds })
+}
+
+// turns makes a block of a duet: arms in mirrored pairs of rounds, and in each round as much time for the other
+// database as for this one, until the rounds are enough.
+func (h *weather) turns(enough func(rounds [][2]float64) bool) block {
 	deployed := [2]float64{h.w.deployed * h.vary(5), h.w.deployed * h.vary(5)}
 	var b block
+	var rounds [][2]float64
 	h.over(10)
 	first := 0
-	for round := range duetRounds {
+	for round := 0; !enough(rounds); round++ {
 		if round%2 == 0 {
 			first = h.rng.IntN(2)
 		} else {
@@ -117,10 +123,13 @@ func (h *weather) duet() block {
 		var at [2]float64
 		for k, arm := range []int{first, 1 - first} {
 			at[arm] = h.over(duetSlice) + deployed[arm] + h.w.noise*h.vary(3) + float64(k)*h.w.second
-			b.mean[arm] += at[arm] / duetRounds
+			b.mean[arm] += at[arm]
 		}
-		b.rounds = append(b.rounds, at[1]-at[0])
+		rounds, b.rounds = append(rounds, at), append(b.rounds, at[1]-at[0])
 		h.over(2 * duetSlice)
+	}
+	for arm := range b.mean {
+		b.mean[arm] /= float64(len(rounds))
 	}
 	return b
 }

@@ -265,7 +265,7 @@ func pageTables() []pageTable {
 			}})
 		}
 	}
-	return append(budgetTables(), equal, spoiled, margin, found, boundsTable(), orderTable(), spreadTable(), duetTable(), duetPowerTable(), studentTable(), familyTable(), failedTable())
+	return append(budgetTables(), equal, spoiled, margin, found, boundsTable(), orderTable(), spreadTable(), duetTable(), duetPowerTable(), measureTable(), studentTable(), familyTable(), failedTable())
 }
 
 // studentTable holds the t procedure alone against table S2 of the study that the method comes from: the share of

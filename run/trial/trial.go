@@ -72,6 +72,9 @@ type BoundedTest struct {
 	// ends, or "" to go on. An error voids the run, which goes on: it is then unknown whether the phase should have
 	// ended. nil for none.
 	Until func() (why string, err error)
+	// Measured gets the operations of the measured phase as they come, with the time since its beginning, before Until
+	// is called. It returns at once and keeps nothing of them. nil for none; it has no effect without Until.
+	Measured func(since time.Duration, ws []*measure.Window)
 }
 
 // A SearchTest configures the search for the capacity.

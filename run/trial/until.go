@@ -95,6 +95,9 @@ func (r *run) goOn() bool {
 	if b.Until == nil {
 		return true
 	}
+	if b.Measured != nil {
+		b.Measured(r.now()-r.from, r.trail.slices[len(r.trail.slices)-1].windows)
+	}
 	if n := len(u.marks); n > 0 {
 		m, sl := &u.marks[n-1], r.trail.slices[len(r.trail.slices)-1]
 		m.sum.fold(sl)

@@ -1,0 +1,102 @@
+package verdict_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/stats"
+	"plimsoll/judge/verdict"
+	"plimsoll/plan"
+)
+
+// longRounds is how many slices each arm has in 30 s, the longest measured phase of "measure: auto" by default; its
+// shortest has duetRounds.
+const longRounds = 150
+
+// measured makes the six blocks of a duet, of so many rounds each, or of as many as "measure: auto" takes, and returns
+// the share of longRounds that it took.
+func (w duetWorld) measured(rng *rand.Rand, rounds int) (pairs []verdict.Pair, share float64) {
+	h := &weather{w: w, rng: rng}
+	var differences, within []float64
+	for n := range stats.MinPairs {
+		variance := math.NaN()
+		b := h.turns(func(made [][2]float64) bool {
+			if rounds > 0 {
+				return len(made) == rounds
+			}
+			if len(made) < duetRounds || len(made)%5 != 0 { // it is asked once a second
+				return false
+			}
+			var known bool
+			_, variance, known = comparison.Within(plan.Endpoint{Stat: "cost"}, stretches(made, 0), stretches(made, 1))
+			return len(made) >= longRounds || known && comparison.LongEnough(variance, differences, within)
+		})
+		differences, within = append(differences, b.mean[1]-b.mean[0]), append(within, variance)
+		pairs = append(pairs, verdict.Pair{Block: n + 1, Base: math.Exp(b.mean[0]), New: math.Exp(b.mean[1])})
+		share += float64(len(b.rounds)) / longRounds / stats.MinPairs
+	}
+	return pairs, share
+}
+
+// stretches has a stretch for each slice of an arm.
+func stretches(rounds [][2]float64, arm int) []comparison.Stretch {
+	out := make([]comparison.Stretch, len(rounds))
+	for i, at := range rounds {
+		out[i] = comparison.Stretch{Sum: math.Exp(at[arm]), Count: 1}
+	}
+	return out
+}
+
+// measureTable compares lengths of blocks: 7 s, 30 s, and as long as the block needs.
+func measureTable() pageTable {
+	table := pageTable{mark: "lengths of blocks", head: "| endpoint and change | host | sd between deployments " +
+		"| change found: 7 s | 30 s | `auto` | `auto`: measured, of 30 s | **`auto`, equal builds: worse or better** " +
+		"| **`auto`: 95 % interval holds the change** |\n|---|---|---|---|---|---|---|---|---|\n"}
+	for _, of := range []struct {
+		w      duetWorld
+		change float64
+	}{{duetCost(), 0.03}, {duetLatency(), 0.05}} {
+		for _, host := range []duetHost{duetHosts()[1], duetHosts()[3]} {
+			for _, deployed := range []float64{0, 0.01, 0.02, 0.03} {
+				w := of.w
+				w.duetHost, w.deployed = host, deployed
+				table.rows = append(table.rows, pageRow{
+					key:    fmt.Sprintf("%s +%.0f %% | %s | %.0f %%", w.endpoint, 100*of.change, host.name, 100*deployed),
+					most:   map[int]float64{4: 0.06, 5: 0.97},
+					least:  map[int]float64{5: 0.93},
+					shares: func(_ *testing.T, times int) []float64 { return w.lengths(times, math.Log1p(of.change)) },
+				})
+			}
+		}
+	}
+	return table
+}
+
+// lengths simulates a row of measureTable.
+func (w duetWorld) lengths(times int, effect float64) []float64 {
+	rng := w.seeded()
+	out := make([]float64, 6)
+	add := func(k int, is bool) {
+		if is {
+			out[k] += 1 / float64(times)
+		}
+	}
+	for range times {
+		for k, rounds := range []int{duetRounds, longRounds, 0} {
+			pairs, share := w.measured(rng, rounds)
+			changed := w.judge(pairs, effect)
+			add(k, changed.Kind == verdict.Worse)
+			if rounds > 0 {
+				continue
+			}
+			equal := w.judge(pairs, 0)
+			out[3] += share / float64(times)
+			add(4, equal.Kind == verdict.Worse || equal.Kind == verdict.Better)
+			add(5, changed.Lo <= math.Expm1(effect) && math.Expm1(effect) <= changed.Hi)
+		}
+	}
+	return out
+}

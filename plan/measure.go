@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// autoMeasure is bounded.measure of a test that lasts as long as its block in a duet needs.
+const autoMeasure = "auto"
+
+// Limits of a measured phase with "measure: auto": below leastAuto its inside has too few stretches of a second, and
+// usualMost is by when second-long disturbances have averaged out on most hosts.
+const (
+	leastAuto  = 5 * time.Second
+	usualLeast = 7 * time.Second
+	usualMost  = 30 * time.Second
+)
+
+// Auto reports whether the measured phase lasts as long as its block in a duet needs.
+func (b *Bounded) Auto() bool { return b.MeasureMin > 0 }
+
+// measure decodes the length of the measured phase. One that is auto is left to fillMeasure.
+func (d *decoder) measure(path string, n *yaml.Node, to *time.Duration) {
+	if n.Kind == yaml.ScalarNode && n.Value == autoMeasure {
+		return
+	}
+	decodeScalar(d, path, n, to, "a time such as 5s, or auto", parseDuration)
+}
+
+// autoMeasured reports whether the file leaves the length of the measured phase to the duet.
+func (d *decoder) autoMeasured() bool {
+	n := d.nodes["bounded.measure"]
+	return n != nil && n.Kind == yaml.ScalarNode && n.Value == autoMeasure
+}
+
+// fillMeasure sets the times of the measured phase that the plan does not set.
+func (d *decoder) fillMeasure(b *Bounded) {
+	if !d.autoMeasured() {
+		fill(d, "bounded.measure", &b.Measure, 5*time.Minute)
+		return
+	}
+	fill(d, "bounded.measure_min", &b.MeasureMin, usualLeast)
+	fill(d, "bounded.measure_max", &b.MeasureMax, max(usualMost, b.MeasureMin))
+	b.Measure = b.MeasureMax
+}
+
+// checkMeasure checks the times of the measured phase.
+func (d *decoder) checkMeasure(p *Plan, k Known) {
+	const path, least, most = "bounded.measure", "bounded.measure_min", "bounded.measure_max"
+	b := p.Bounded
+	if !d.autoMeasured() {
+		between(d, path, b.Measure, 100*time.Millisecond, longest, formatDuration)
+		for _, limit := range []string{least, most} {
+			if d.given(limit) && d.good(path, limit) {
+				d.at(limit, "has no effect on a measured phase of a declared length; set bounded.measure to auto, or remove it")
+			}
+		}
+		return
+	}
+	between(d, least, b.MeasureMin, leastAuto, longest, formatDuration)
+	between(d, most, b.MeasureMax, leastAuto, longest, formatDuration)
+	if d.good(least, most) && b.MeasureMax < b.MeasureMin {
+		d.at(most, "%s is less than bounded.measure_min %s; want more", formatDuration(b.MeasureMax), formatDuration(b.MeasureMin))
+	}
+	switch {
+	case b.Until > 0 || b.Window > 0:
+		d.at(path, "auto excludes bounded.until and bounded.window, which end the phase by a rule of their own; write a time")
+	case len(b.Stages) > 0:
+		d.at(path, "auto leaves open when a phase ends, and bounded.stages are timed in it; write a time")
+	case k.Drivers != nil && d.good("compare", "target", "placement", "probes", "database"):
+		if why := p.notInTurns(); why != "" {
+			d.at(path, "auto looks at runs that take turns, and %s; write a time", why)
+		}
+	}
+}
+
+// notInTurns returns the reason why the plan's runs cannot take turns in a duet; empty if they can.
+func (p *Plan) notInTurns() string {
+	if p.Compare == nil {
+		return "the plan compares nothing"
+	}
+	if p.Compare.Mode == ModeSequence {
+		return fmt.Sprintf("compare.mode is %s", ModeSequence)
+	}
+	why, _ := p.alone()
+	return why
+}
