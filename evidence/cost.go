@@ -53,7 +53,8 @@ func (c *Catalog) Costs(ctx context.Context) comparison.Reader {
 // the steady state that succeeded. Both are counted between the same two instants, the first and the last sample of the
 // counter within the phase, so that neither a ramp before it nor an audit after it is in them; a second that a sample
 // divides counts in proportion. A role is left out when fewer than two samples lie in the phase, when its counter fell
-// or its number of series changed between them (a restart), or when no operation succeeded.
+// or its number of series changed between them (a restart), or when no operation succeeded. With it come the costs of
+// its classes of operations ([phaseReader.classCosts]).
 func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, error) {
 	from, to := x.run.Manifest.Epoch.Add(x.phase.From), x.run.Manifest.Epoch.Add(x.phase.To)
 	seen := map[string]bool{}
@@ -95,11 +96,15 @@ func (x phaseReader) costs(ctx context.Context) ([]comparison.SecondaryValue, er
 			v := comparison.SecondaryValue{Name: "cost(" + role + ")", Unit: "ms", Better: plan.Lower, Floor: cpuFloor,
 				Value: 1000 * (b.cpu - a.cpu) / done, Alone: true}
 			if x.run.Manifest.Duet != nil {
-				if v.Stretches, err = x.stretches(ctx, counter, role, a.newest, b.newest); err != nil {
+				if v.Portions, err = x.stretches(ctx, counter, role, a.newest, b.newest); err != nil {
 					return nil, err
 				}
 			}
-			out = append(out, v)
+			classes, err := x.classCosts(ctx, counter, role, a.newest, b.newest)
+			if err != nil {
+				return nil, err
+			}
+			out = append(append(out, v), classes...)
 		}
 	}
 	return out, nil

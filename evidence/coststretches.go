@@ -14,8 +14,8 @@ import (
 // stretches cuts the time between two samples of a role's counter into equal parts, each with the CPU milliseconds in
 // it and the operations of the steady state that succeeded. A sample at the end of a part is one between its neighbors,
 // in proportion to the time; so are the operations of a second. nil where it is too short to be cut.
-func (x phaseReader) stretches(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.Stretch, error) {
-	n := min(int(to.Sub(from)/time.Second), comparison.MostStretches)
+func (x phaseReader) stretches(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.Portion, error) {
+	n := min(int(to.Sub(from)/time.Second), comparison.MostPortions)
 	if n < stats.MinStretches {
 		return nil, nil
 	}
@@ -23,7 +23,7 @@ func (x phaseReader) stretches(ctx context.Context, counter, role string, from, 
 	if err != nil {
 		return nil, err
 	}
-	out := make([]comparison.Stretch, n)
+	out := make([]comparison.Portion, n)
 	begin, each := from.Sub(x.run.Manifest.Epoch), to.Sub(from)/time.Duration(n)
 	for k := range out {
 		out[k].Sum = 1000 * (course.At(from.Add(time.Duration(k+1)*each)) - course.At(from.Add(time.Duration(k)*each)))

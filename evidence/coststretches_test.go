@@ -20,12 +20,12 @@ func TestCostStretches(t *testing.T) {
 		}
 		return 100, 0
 	})
-	stretches := func() []comparison.Stretch {
+	stretches := func() []comparison.Portion {
 		got, err := new(Catalog).Costs(t.Context())(r)
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%v, %v", got, err)
 		}
-		return got[0].Stretches
+		return got[0].Portions
 	}
 	if got := stretches(); got != nil {
 		t.Errorf("a run that took no turns has %v", got)
@@ -33,7 +33,7 @@ func TestCostStretches(t *testing.T) {
 	r.Manifest.Duet = &record.Duet{Seats: 2}
 	// The samples at 3.3 and 10.3 s are the first and the last in the phase. A second of windows that an end of a
 	// stretch divides counts in proportion.
-	want := []comparison.Stretch{{Sum: 100, Count: 100}, {Sum: 100, Count: 100}, {Sum: 100, Count: 100}, {Sum: 100, Count: 130},
+	want := []comparison.Portion{{Sum: 100, Count: 100}, {Sum: 100, Count: 100}, {Sum: 100, Count: 100}, {Sum: 100, Count: 130},
 		{Sum: 600, Count: 200}, {Sum: 600, Count: 200}, {Sum: 600, Count: 200}}
 	got := stretches()
 	if len(got) != len(want) {

@@ -65,20 +65,20 @@ func (x *extent) run(arm, engine string) *extentRun {
 	if x == nil {
 		return nil
 	}
-	r := &extentRun{extent: x, arm: arm, engine: engine, of: comparison.StretchesOf(x.endpoints), open: second{},
+	r := &extentRun{extent: x, arm: arm, engine: engine, of: comparison.PortionsOf(x.endpoints), open: second{},
 		cpu: map[string]*comparison.Counter{}}
 	x.runs = append(x.runs, r)
 	return r
 }
 
 // A second is what one second of a run holds, by endpoint. Of costs it has the operations alone.
-type second map[string]comparison.Stretch
+type second map[string]comparison.Portion
 
 // An extentRun is a run of the block. Its fields are the extent's, under its mu.
 type extentRun struct {
 	extent      *extent
 	arm, engine string
-	of          func(ws []*measure.Window, add func(endpoint string, s comparison.Stretch))
+	of          func(ws []*measure.Window, add func(endpoint string, s comparison.Portion))
 	clock       *clock.Clock
 	now         func() time.Duration                 // of the clock
 	read        func() (map[string]cpuSample, error) // CPU seconds by role
@@ -140,14 +140,14 @@ func (r *extentRun) measured(since time.Duration, ws []*measure.Window) {
 	if !r.began {
 		r.began, r.from = true, r.now()-since
 	}
-	r.of(ws, func(endpoint string, s comparison.Stretch) { r.open.add(endpoint, s) })
+	r.of(ws, func(endpoint string, s comparison.Portion) { r.open.add(endpoint, s) })
 	for _, w := range ws {
 		if !workload.Steady(w.Name) {
 			continue
 		}
 		for _, e := range x.endpoints {
 			if e.Stat == "cost" {
-				r.open.add(e.Name, comparison.Stretch{Count: float64(w.Classes[measure.OK])})
+				r.open.add(e.Name, comparison.Portion{Count: float64(w.Classes[measure.OK])})
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (r *extentRun) measured(since time.Duration, ws []*measure.Window) {
 	}
 }
 
-func (s second) add(endpoint string, more comparison.Stretch) {
+func (s second) add(endpoint string, more comparison.Portion) {
 	sum := s[endpoint]
 	sum.Add(more)
 	s[endpoint] = sum
@@ -188,7 +188,7 @@ func (x *extent) decide(now *extentRun) {
 	worst := 0.0
 	for _, p := range x.pairs() {
 		d, w := x.past.differences[p.of], x.past.within[p.of]
-		if !comparison.LongEnough(p.within, d, w) || p.seconds < int(x.least/time.Second) {
+		if !stats.LongEnough(p.within, d, w) || p.seconds < int(x.least/time.Second) {
 			return
 		}
 		between := stats.ExpectedBetween(d, w)
@@ -258,12 +258,12 @@ func (x *extent) pairs() []extentPair {
 }
 
 // something reports whether operations are in any of the stretches.
-func something(all []comparison.Stretch) bool {
-	return slices.ContainsFunc(all, func(s comparison.Stretch) bool { return s.Count > 0 })
+func something(all []comparison.Portion) bool {
+	return slices.ContainsFunc(all, func(s comparison.Portion) bool { return s.Count > 0 })
 }
 
 // secondsOf returns the seconds of two runs that both have something of for an endpoint.
-func secondsOf(base, fresh *extentRun, e plan.Endpoint) (x, y []comparison.Stretch) {
+func secondsOf(base, fresh *extentRun, e plan.Endpoint) (x, y []comparison.Portion) {
 	first, end := 0, min(len(base.seconds), len(fresh.seconds))
 	if e.Stat == "cost" {
 		for _, r := range []*extentRun{base, fresh} {
@@ -292,7 +292,7 @@ func (r *extentRun) sampled(role string) (first, end int) {
 }
 
 // stretch returns a second of the phase for an endpoint.
-func (r *extentRun) stretch(e plan.Endpoint, i int) comparison.Stretch {
+func (r *extentRun) stretch(e plan.Endpoint, i int) comparison.Portion {
 	s := r.seconds[i][e.Name]
 	if e.Stat == "cost" {
 		at := r.clock.Date(r.from + time.Duration(i)*time.Second)

@@ -34,13 +34,15 @@ type Numbers struct {
 	// p99 of every operation, and those that a [Reader] adds. Counts are how many operations there were by name.
 	Metrics map[string]SecondaryValue
 	Counts  map[string]int64
+	// Without gives the reason for metrics that a [Reader] could not give.
+	Without map[string]string
 	// Calls are how many calls a [Reader] saw by name.
 	Calls map[string]int64
 	// Course holds the measured phase cut into intervals, of those operations whose shift is computed.
 	Course map[string]*record.Intervals
-	// Stretches hold the measured phase of a run of a duet, which lasted Measured, in parts, by endpoint ([Within]).
-	Stretches map[string][]Stretch
-	Measured  time.Duration
+	// Portions hold the measured phase of a run of a duet, which lasted Measured, in parts, by endpoint ([Within]).
+	Portions map[string][]Portion
+	Measured time.Duration
 	// Thin are those endpoints that are quantiles with fewer than stats.TailOps effective operations beyond them.
 	Thin map[string]bool
 	// Disturbed is true if other processes on the host disturbed the run: then only the cost of its operations
@@ -68,10 +70,10 @@ const disturbed = "others on the host disturbed the runs: their times and capaci
 // time is counted by process.
 func (n Numbers) costsAlone() Numbers {
 	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}, Disturbed: true,
-		Stretches: map[string][]Stretch{}, Measured: n.Measured}
+		Portions: map[string][]Portion{}, Measured: n.Measured}
 	for name, v := range n.Values {
 		if _, isCost := plan.CostOf(name); isCost {
-			out.Values[name], out.Stretches[name] = v, n.Stretches[name]
+			out.Values[name], out.Portions[name] = v, n.Portions[name]
 			if why := n.Why[name]; why != "" {
 				out.Why[name] = why
 			}

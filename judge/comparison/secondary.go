@@ -28,8 +28,10 @@ type SecondaryValue struct {
 	Mean  bool
 	// Alone keeps the metric out of the lending of variances ([verdict.Metric]).
 	Alone bool
-	// Stretches are the measured phase in parts, of a cost in a duet; nil for others.
-	Stretches []Stretch
+	// Portions are the measured phase in parts, of a cost in a duet; nil for others.
+	Portions []Portion
+	// Without is the reason why the run has no value; empty where it has one.
+	Without string
 	// Calls is the name of the calls for reports that they appeared or vanished, "store PostStore.Save"; empty if the
 	// value is not about calls.
 	Calls string
@@ -55,6 +57,13 @@ func (n *Numbers) read(r *record.Run, readers []Reader) error {
 				}
 				n.Calls[x.Calls] = max(n.Calls[x.Calls], int64(x.Count))
 			}
+			if x.Without != "" {
+				if n.Without == nil {
+					n.Without = map[string]string{}
+				}
+				n.Without[x.Name] = x.Without
+				continue
+			}
 			if x.Value > 0 && x.Name != "" {
 				n.Metrics[x.Name] = x
 				if _, isCost := plan.CostOf(x.Name); isCost {
@@ -71,8 +80,8 @@ func (n *Numbers) fillCost(x SecondaryValue) {
 	if _, ok := n.Values[x.Name]; ok {
 		n.Values[x.Name] = x.Value
 		delete(n.Why, x.Name)
-		if n.Stretches != nil && x.Stretches != nil {
-			n.Stretches[x.Name] = x.Stretches
+		if n.Portions != nil && x.Portions != nil {
+			n.Portions[x.Name] = x.Portions
 		}
 	}
 }
@@ -141,7 +150,24 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 			metrics = append(metrics, m)
 		}
 	}
-	return verdict.JudgeFamily(metrics, base, fresh)
+	f := verdict.JudgeFamily(metrics, base, fresh)
+	f.Refused = append(f.Refused, without(pairs, metrics)...)
+	return f
+}
+
+// without gives a reason for each metric that no pair has, because some run has none.
+func without(pairs []numbersPair, metrics []verdict.Metric) (out []string) {
+	why := map[string]string{}
+	for _, p := range pairs {
+		maps.Copy(why, p.base.Without)
+		maps.Copy(why, p.fresh.Without)
+	}
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		if !slices.ContainsFunc(metrics, func(m verdict.Metric) bool { return m.Name == name }) {
+			out = append(out, name+": "+why[name])
+		}
+	}
+	return out
 }
 
 // allOps names all operations of the steady state together.

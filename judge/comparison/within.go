@@ -11,19 +11,19 @@ import (
 	"plimsoll/run/trial"
 )
 
-// MostStretches is how many equal parts of a run its inner spread is estimated from, at most: each holds many turns of
+// MostPortions is how many equal parts of a run its inner spread is estimated from, at most: each holds many turns of
 // a duet, so that neighbors hardly depend on each other.
-const MostStretches = 10
+const MostPortions = 10
 
-// A Stretch is what a part of the measured phase holds for one endpoint: a sum and what it is divided by (CPU time and
+// A Portion is what a part of the measured phase holds for one endpoint: a sum and what it is divided by (CPU time and
 // operations, response times and operations), or the times that a quantile is of.
-type Stretch struct {
+type Portion struct {
 	Sum, Count float64
 	Times      *measure.Histogram // nil for none; owned by the stretch
 }
 
 // Add adds another part. It keeps nothing of o.
-func (s *Stretch) Add(o Stretch) {
+func (s *Portion) Add(o Portion) {
 	s.Sum += o.Sum
 	s.Count += o.Count
 	if o.Times == nil {
@@ -42,7 +42,7 @@ func Inside(e plan.Endpoint) bool {
 }
 
 // value is the endpoint's number of the stretch, in any unit; false where it has none.
-func (s Stretch) value(e plan.Endpoint) (v float64, ok bool) {
+func (s Portion) value(e plan.Endpoint) (v float64, ok bool) {
 	if p, quantile := e.Quantile(); quantile {
 		if s.Times == nil || s.Times.Count() < stats.LeastOps(p) {
 			return 0, false
@@ -55,19 +55,19 @@ func (s Stretch) value(e plan.Endpoint) (v float64, ok bool) {
 }
 
 // Within returns ln(new/base) of an endpoint over the parts of two runs that took turns, and the variance that their
-// inside leaves it: the parts, which follow each other and are equally long, are joined to at most [MostStretches]
+// inside leaves it: the parts, which follow each other and are equally long, are joined to at most [MostPortions]
 // stretches, and the difference of each is one repetition, since both runs met the same host in it. Parts that one run
 // alone has are left out. It reports false below [stats.MinStretches], and where a stretch has no number.
-func Within(e plan.Endpoint, base, fresh []Stretch) (difference, variance float64, ok bool) {
+func Within(e plan.Endpoint, base, fresh []Portion) (difference, variance float64, ok bool) {
 	parts := min(len(base), len(fresh))
-	n := min(parts, MostStretches)
+	n := min(parts, MostPortions)
 	if n < stats.MinStretches || !Inside(e) {
 		return 0, 0, false
 	}
-	var whole [2]Stretch
+	var whole [2]Portion
 	each := make([]float64, n)
 	for k := range n {
-		var joined [2]Stretch
+		var joined [2]Portion
 		for i := k * parts / n; i < (k+1)*parts/n; i++ {
 			joined[0].Add(base[i])
 			joined[1].Add(fresh[i])
@@ -87,14 +87,6 @@ func Within(e plan.Endpoint, base, fresh []Stretch) (difference, variance float6
 	return math.Log(y / x), variance, !math.IsNaN(variance)
 }
 
-// LongEnough is the rule of "measure: auto": it reports whether a block whose inside leaves such a variance to a
-// difference is long enough, after blocks with such differences and variances. More time would gain less than another
-// deployment does. It depends on the spread of the differences, and neither on their size nor on their sign: whether a
-// block ends tells nothing of the arms.
-func LongEnough(within float64, pastDifferences, pastWithin []float64) bool {
-	return within <= stats.ExpectedBetween(pastDifferences, pastWithin)
-}
-
 // stretchesOf prepares the stretches of the endpoints that are means or quantiles of operations, of a run that took
 // turns with others; nothing for one that did not. take takes in a second of the phase.
 func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.Endpoint) (take func(second int, ws []*measure.Window)) {
@@ -102,23 +94,23 @@ func (n *Numbers) stretchesOf(r *record.Run, ph record.Phase, endpoints []plan.E
 		return func(int, []*measure.Window) {}
 	}
 	first, seconds := ph.Seconds()
-	parts := min(seconds, MostStretches)
-	n.Stretches = map[string][]Stretch{}
+	parts := min(seconds, MostPortions)
+	n.Portions = map[string][]Portion{}
 	for _, e := range endpoints {
 		if Inside(e) && e.Stat != "cost" {
-			n.Stretches[e.Name] = make([]Stretch, parts)
+			n.Portions[e.Name] = make([]Portion, parts)
 		}
 	}
-	of := StretchesOf(endpoints)
+	of := PortionsOf(endpoints)
 	return func(second int, ws []*measure.Window) {
 		k := (second - first) * parts / seconds
-		of(ws, func(endpoint string, s Stretch) { n.Stretches[endpoint][k].Add(s) })
+		of(ws, func(endpoint string, s Portion) { n.Portions[endpoint][k].Add(s) })
 	}
 }
 
-// StretchesOf returns a function that hands out what the operations of windows add to the stretches of those endpoints
+// PortionsOf returns a function that hands out what the operations of windows add to the stretches of those endpoints
 // that are means or quantiles of them, one call for each window that counts. The histograms are those of the windows.
-func StretchesOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(endpoint string, s Stretch)) {
+func PortionsOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(endpoint string, s Portion)) {
 	type one struct {
 		plan.Endpoint
 		selected func(series string) bool
@@ -129,7 +121,7 @@ func StretchesOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(
 			asked = append(asked, one{e, trial.Selector(e.Of)})
 		}
 	}
-	return func(ws []*measure.Window, add func(endpoint string, s Stretch)) {
+	return func(ws []*measure.Window, add func(endpoint string, s Portion)) {
 		for _, w := range ws {
 			for _, e := range asked {
 				if !e.selected(w.Name) {
@@ -139,7 +131,7 @@ func StretchesOf(endpoints []plan.Endpoint) func(ws []*measure.Window, add func(
 				if e.Service {
 					h = w.Service
 				}
-				s := Stretch{Sum: h.Sum().Seconds(), Count: float64(h.Count())}
+				s := Portion{Sum: h.Sum().Seconds(), Count: float64(h.Count())}
 				if _, quantile := e.Quantile(); quantile {
 					s.Times = h
 				}
@@ -155,7 +147,7 @@ func tellLevels(r *verdict.Result, pairs []numbersPair) {
 	within := map[int]float64{}
 	length := 0.0
 	for _, p := range pairs {
-		if _, v, ok := Within(r.Endpoint, p.base.Stretches[r.Name], p.fresh.Stretches[r.Name]); ok {
+		if _, v, ok := Within(r.Endpoint, p.base.Portions[r.Name], p.fresh.Portions[r.Name]); ok {
 			within[p.block] = v
 			length += (p.base.Measured.Seconds() + p.fresh.Measured.Seconds()) / 2
 		}

@@ -18,11 +18,11 @@ var (
 )
 
 // noisy is the stretches of a run whose cost varies by sd around a level, with a drift that both arms share.
-func noisy(rng *rand.Rand, n int, level, sd float64) []Stretch {
-	out := make([]Stretch, n)
+func noisy(rng *rand.Rand, n int, level, sd float64) []Portion {
+	out := make([]Portion, n)
 	for i := range out {
 		host := math.Exp(0.5 * math.Sin(float64(i)))
-		out[i] = Stretch{Sum: 100 * level * host * math.Exp(sd*rng.NormFloat64()), Count: 100}
+		out[i] = Portion{Sum: 100 * level * host * math.Exp(sd*rng.NormFloat64()), Count: 100}
 	}
 	return out
 }
@@ -52,8 +52,8 @@ func TestWithin(t *testing.T) {
 
 func TestWithinOfQuantiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	times := func(level float64, ops int) []Stretch {
-		out := make([]Stretch, 12)
+	times := func(level float64, ops int) []Portion {
+		out := make([]Portion, 12)
 		for i := range out {
 			out[i].Times = new(measure.Histogram)
 			for range ops {
@@ -75,11 +75,11 @@ func TestWithinOfQuantiles(t *testing.T) {
 func TestWithinIsNotKnown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	good, gap := noisy(rng, 20, 1, 0.01), noisy(rng, 20, 1, 0.01)
-	gap[6], gap[7] = Stretch{}, Stretch{}
+	gap[6], gap[7] = Portion{}, Portion{}
 	capacity := plan.Endpoint{Name: "capacity", Stat: "capacity"}
 	for name, tt := range map[string]struct {
 		e           plan.Endpoint
-		base, fresh []Stretch
+		base, fresh []Portion
 	}{
 		"none":                 {costEndpoint, nil, good},
 		"too short":            {costEndpoint, good[:4], good},
@@ -105,7 +105,7 @@ func TestLevelsOfAResult(t *testing.T) {
 	for b := 1; b <= 6; b++ {
 		p := numbersPair{block: b}
 		for _, n := range []*Numbers{&p.base, &p.fresh} {
-			n.Measured, n.Stretches = 20*time.Second, map[string][]Stretch{e.Name: noisy(rng, 20, 1, 0.05)}
+			n.Measured, n.Portions = 20*time.Second, map[string][]Portion{e.Name: noisy(rng, 20, 1, 0.05)}
 		}
 		both = append(both, p)
 		pairs = append(pairs, verdict.Pair{Block: b, Base: 1, New: math.Exp(0.03 * rng.NormFloat64())})
@@ -115,7 +115,7 @@ func TestLevelsOfAResult(t *testing.T) {
 	if l := r.Levels; l == nil || l.Measure != 20 || l.Within < 0.01 || l.Within > 0.025 {
 		t.Fatalf("%+v", r.Levels)
 	}
-	r.Levels, both[2].fresh.Stretches = nil, nil
+	r.Levels, both[2].fresh.Portions = nil, nil
 	if tellLevels(&r, both); r.Levels != nil {
 		t.Errorf("a run took no turns: %+v", r.Levels)
 	}

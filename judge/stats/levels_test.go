@@ -24,7 +24,7 @@ func TestLevels(t *testing.T) {
 				}
 				d, w = append(d, mean), append(w, StretchVariance(inside))
 			}
-			l, ok := NewLevels(d, w)
+			l, ok := NewVariances(d, w)
 			if !ok || l.Blocks != blocks {
 				t.Fatalf("%+v, %v", l, ok)
 			}
@@ -42,7 +42,7 @@ func TestLevels(t *testing.T) {
 
 // TestLevelsOfANoisyInside attributes nothing to deployments where the inside explains more than there is.
 func TestLevelsOfANoisyInside(t *testing.T) {
-	l, ok := NewLevels([]float64{0.01, 0.02, 0.03}, []float64{1, 1, 1})
+	l, ok := NewVariances([]float64{0.01, 0.02, 0.03}, []float64{1, 1, 1})
 	if !ok || l.Within != 1 || l.Between != 0 || math.Abs(l.Total-1e-4) > 1e-12 {
 		t.Errorf("%+v, %v", l, ok)
 	}
@@ -53,7 +53,7 @@ func TestLevelsOfFew(t *testing.T) {
 		{nil, nil}, {[]float64{0.1}, []float64{0.1}}, {[]float64{0.1, 0.2}, []float64{0.1}},
 		{[]float64{0.1, 0.2}, []float64{0.1, math.NaN()}}, {[]float64{0.1, math.Inf(1)}, []float64{0.1, 0.1}},
 	} {
-		if l, ok := NewLevels(tt.d, tt.w); ok {
+		if l, ok := NewVariances(tt.d, tt.w); ok {
 			t.Errorf("%v: %+v", tt, l)
 		}
 		if got := ExpectedBetween(tt.d, tt.w); got != PriorBetween*PriorBetween {
@@ -69,7 +69,7 @@ func TestLevelsOfFew(t *testing.T) {
 func TestExpectedBetween(t *testing.T) {
 	d, w := []float64{0.01, -0.02, 0.03, 0}, []float64{1e-5, 1e-5, 2e-5, 0}
 	want := ExpectedBetween(d, w)
-	l, _ := NewLevels(d, w)
+	l, _ := NewVariances(d, w)
 	if got := (3*4e-4 + 3*l.Between) / 6; math.Abs(got-want) > 1e-12 || !(l.Between > 0) {
 		t.Errorf("expected %v, want %v", want, got)
 	}
@@ -91,7 +91,7 @@ func TestExpectedBetween(t *testing.T) {
 
 // TestLevelsMDE shows what longer runs bring, and what more blocks do.
 func TestLevelsMDE(t *testing.T) {
-	l := Levels{Blocks: 6, Total: 4e-4, Within: 3e-4, Between: 1e-4}
+	l := Variances{Blocks: 6, Total: 4e-4, Within: 3e-4, Between: 1e-4}
 	now := l.MDE(6, 1, FixedAlpha)
 	if want := MDE(0.02, 6, FixedAlpha); math.Abs(now-want) > 1e-12 {
 		t.Errorf("now %v, want %v", now, want)

@@ -6,10 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"plimsoll/judge/comparison"
 	"plimsoll/judge/stats"
 	"plimsoll/judge/verdict"
-	"plimsoll/plan"
 )
 
 // longRounds is how many slices each arm has in 30 s, the longest measured phase of "measure: auto" by default; its
@@ -30,9 +28,8 @@ func (w duetWorld) measured(rng *rand.Rand, rounds int) (pairs []verdict.Pair, s
 			if len(made) < duetRounds || len(made)%5 != 0 { // it is asked once a second
 				return false
 			}
-			var known bool
-			_, variance, known = comparison.Within(plan.Endpoint{Stat: "cost"}, stretches(made, 0), stretches(made, 1))
-			return len(made) >= longRounds || known && comparison.LongEnough(variance, differences, within)
+			variance = inside(made)
+			return len(made) >= longRounds || stats.LongEnough(variance, differences, within)
 		})
 		differences, within = append(differences, b.mean[1]-b.mean[0]), append(within, variance)
 		pairs = append(pairs, verdict.Pair{Block: n + 1, Base: math.Exp(b.mean[0]), New: math.Exp(b.mean[1])})
@@ -41,13 +38,19 @@ func (w duetWorld) measured(rng *rand.Rand, rounds int) (pairs []verdict.Pair, s
 	return pairs, share
 }
 
-// stretches has a stretch for each slice of an arm.
-func stretches(rounds [][2]float64, arm int) []comparison.Stretch {
-	out := make([]comparison.Stretch, len(rounds))
-	for i, at := range rounds {
-		out[i] = comparison.Stretch{Sum: math.Exp(at[arm]), Count: 1}
+// inside returns the variance that the inside of a block leaves its difference, of ten stretches as the product makes
+// them (comparison.Within).
+func inside(rounds [][2]float64) float64 {
+	const stretches = 10
+	each := make([]float64, stretches)
+	for k := range each {
+		var sum [2]float64
+		for _, at := range rounds[k*len(rounds)/stretches : (k+1)*len(rounds)/stretches] {
+			sum[0], sum[1] = sum[0]+math.Exp(at[0]), sum[1]+math.Exp(at[1])
+		}
+		each[k] = math.Log(sum[1] / sum[0])
 	}
-	return out
+	return stats.StretchVariance(each)
 }
 
 // measureTable compares lengths of blocks: 7 s, 30 s, and as long as the block needs.

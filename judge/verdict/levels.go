@@ -35,7 +35,7 @@ func (r *Result) TellLevels(within map[int]float64, seconds float64) {
 		}
 		d, w = append(d, math.Log(p.New/p.Base)), append(w, v)
 	}
-	l, ok := stats.NewLevels(d, w)
+	l, ok := stats.NewVariances(d, w)
 	if !ok {
 		return
 	}

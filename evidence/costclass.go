@@ -1,0 +1,124 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/judge/comparison"
+	"plimsoll/judge/stats"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/run/trial"
+)
+
+// leastSeconds is the shortest measured phase, in seconds, of which costs by class are estimated.
+const leastSeconds = 20
+
+// restOfOps are the operations of no class of their own.
+const restOfOps = "other operations"
+
+// classes returns the operations whose costs are estimated by themselves: those that the primary latencies of the run's
+// plan name; none for a plan that cannot be read.
+func (x phaseReader) classes() (out []string) {
+	p, err := plan.ParseStored([]byte(x.run.Manifest.Plan))
+	if err != nil {
+		return nil
+	}
+	for _, e := range p.Endpoints() {
+		if comparison.Inside(e) && e.Stat != "cost" && workload.Steady(e.Of) && e.Of != "op" && !slices.Contains(out, e.Of) {
+			out = append(out, e.Of)
+		}
+	}
+	return out
+}
+
+// classCosts estimates what an operation of each class costs a role, between two samples of its counter: the CPU time of
+// each second is that of the operations in it, Σ n·cost, fitted by least squares without costs below 0. A class that
+// cannot be told from another has the reason instead.
+func (x phaseReader) classCosts(ctx context.Context, counter, role string, from, to time.Time) ([]comparison.SecondaryValue, error) {
+	names := x.classes()
+	if len(names) == 0 {
+		return nil, nil
+	}
+	names = append(names, restOfOps)
+	out := make([]comparison.SecondaryValue, len(names))
+	for j, name := range names {
+		out[j] = comparison.SecondaryValue{Name: fmt.Sprintf("cost(%s) of %s", role, name), Unit: "ms", Better: plan.Lower, Floor: cpuFloor, Alone: true}
+	}
+	without := func(why string) []comparison.SecondaryValue {
+		for j := range out {
+			out[j].Without = why
+		}
+		return out
+	}
+	n := int(to.Sub(from) / time.Second)
+	if n < leastSeconds {
+		return without(fmt.Sprintf("the %d s between the samples of its CPU time are too few; %d are needed", n, leastSeconds)), nil
+	}
+	course, err := x.courseOf(ctx, counter, role, from, to)
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]float64, n)
+	for i := range sums {
+		at := from.Add(time.Duration(i) * time.Second)
+		sums[i] = 1000 * (course.At(at.Add(time.Second)) - course.At(at))
+	}
+	rows, err := x.counts(names, from.Sub(x.run.Manifest.Epoch), n)
+	if err != nil {
+		return nil, err
+	}
+	each, condition, ok := stats.NonNegative(rows, sums)
+	switch {
+	case !ok && condition > stats.MostCondition:
+		return without(fmt.Sprintf("the numbers of its operations rise and fall together: condition %.3g, at most %d", condition, stats.MostCondition)), nil
+	case !ok:
+		return without("a class has no operations"), nil
+	}
+	for j, v := range each {
+		if out[j].Value = v; v == 0 {
+			out[j].Without = "the other operations explain all of the CPU time"
+		}
+	}
+	return out, nil
+}
+
+// counts returns how many operations of each class succeeded in each of n seconds from a time of the run on. A second of
+// the windows that one of these divides counts in proportion. The last class has all others.
+func (x phaseReader) counts(names []string, from time.Duration, n int) ([][]float64, error) {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, len(names))
+	}
+	selected := make([]func(string) bool, len(names)-1)
+	for j := range selected {
+		selected[j] = trial.Selector(names[j])
+	}
+	_, err := x.run.EachSecond(func(second int, ws []*measure.Window) bool {
+		at := time.Duration(second) * time.Second
+		first := int((at - from) / time.Second)
+		if at+time.Second <= from {
+			return true
+		}
+		for _, w := range ws {
+			if !workload.Steady(w.Name) {
+				continue
+			}
+			class := slices.IndexFunc(selected, func(is func(string) bool) bool { return is(w.Name) })
+			if class < 0 {
+				class = len(names) - 1
+			}
+			for i := max(first, 0); i <= first+1 && i < n; i++ {
+				begin := from + time.Duration(i)*time.Second
+				if part := min(at, begin) + time.Second - max(at, begin); part > 0 {
+					rows[i][class] += float64(w.Classes[measure.OK]) * part.Seconds()
+				}
+			}
+		}
+		return first < n
+	})
+	return rows, err
+}
