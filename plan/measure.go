@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -70,20 +69,8 @@ func (d *decoder) checkMeasure(p *Plan, k Known) {
 	case len(b.Stages) > 0:
 		d.at(path, "auto leaves open when a phase ends, and bounded.stages are timed in it; write a time")
 	case k.Drivers != nil && d.good("compare", "target", "placement", "probes", "database"):
-		if why := p.notInTurns(); why != "" {
+		if duet, why := p.Duet(); !duet {
 			d.at(path, "auto looks at runs that take turns, and %s; write a time", why)
 		}
 	}
-}
-
-// notInTurns returns the reason why the plan's runs cannot take turns in a duet; empty if they can.
-func (p *Plan) notInTurns() string {
-	if p.Compare == nil {
-		return "the plan compares nothing"
-	}
-	if p.Compare.Mode == ModeSequence {
-		return fmt.Sprintf("compare.mode is %s", ModeSequence)
-	}
-	why, _ := p.alone()
-	return why
 }
