@@ -28,6 +28,9 @@ type Dialect struct {
 	// refused it; nil if the dialect cannot tell.
 	Refused func(text string) bool
 
+	// Notes returns what a person should know about a plan that is good, whose target is a server of the dialect; nil
+	// if there is nothing.
+	Notes func(p *plan.Plan) []string
 	// Rules returns the default rules of a search beside those about the client's view, which are the same for every
 	// server. scraped reports whether the metrics of the plan's target are read.
 	Rules func(p *plan.Plan, scraped bool) []string

@@ -269,3 +269,13 @@ func unjoined(err error) (out []error) {
 	}
 	return []error{err}
 }
+
+// Notes returns what a person should know about a plan that is good: the plan's own notes, and those of the dialect of
+// its behavior.
+func (s Set) Notes(p *plan.Plan) []string {
+	notes := p.Notes()
+	if d, err := s.Of([]string{p.Workload.Behavior}); err == nil && d != nil && d.Notes != nil {
+		notes = append(notes, d.Notes(p)...)
+	}
+	return notes
+}

@@ -107,10 +107,11 @@ var keyDocs = map[string]keyDoc{
 
 	"target.dataset": {text: "What the database holds before a run: none, a preset or spec file of generated data, or the directory of a dump."},
 
-	"target.topology":       {text: "Servers around the program, in the roles of a cluster: several instances, a proxy."},
-	"target.topology.apps":  {text: "Number of servers on one database. Default: target.instances.", min: 1, max: maxInstances},
-	"target.topology.proxy": {text: "The proxy before them, through which alone users then reach them. Without it, none.", enum: proxies},
-	"target.topology.hosts": {text: "Where the roles run. shared: on this host's loopback device.", def: HostsShared, enum: hosts},
+	"target.topology":          {text: "Servers around the program, in the roles of a cluster: several instances, a proxy."},
+	"target.topology.apps":     {text: "Number of servers on one database. Default: target.instances.", min: 1, max: maxInstances},
+	"target.topology.proxy":    {text: "The proxy before them, through which alone users then reach them. Without it, none.", enum: proxies},
+	"target.topology.replicas": {text: "Copies of the database for reads, whose addresses are in ${DSN_REPLICAS}. 0 to 8.", min: 0, max: maxReplicas},
+	"target.topology.hosts":    {text: "Where the roles run. shared: on this host's loopback device.", def: HostsShared, enum: hosts},
 
 	"probes.*":      {text: "One source."},
 	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -probe there.", enum: probeKinds},

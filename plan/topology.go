@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// maxReplicas is the most copies of a database.
+const maxReplicas = 8
+
 // ProxyNginx is the proxy that a [Topology] may have.
 const ProxyNginx = "nginx"
 
@@ -22,6 +25,9 @@ type Topology struct {
 	Apps int `yaml:"apps"`
 	// Proxy is [ProxyNginx] or empty for none. Users then reach the servers through it alone.
 	Proxy string `yaml:"proxy"`
+	// Replicas is the number of copies of the database for reads, 0 to 8. A server that uses them takes their addresses
+	// from ${DSN_REPLICAS}.
+	Replicas int `yaml:"replicas"`
 	// Hosts is [HostsShared] (default).
 	Hosts string `yaml:"hosts"`
 }
@@ -35,7 +41,28 @@ func (t *Topology) String() string {
 	if t.Proxy != "" {
 		parts = append(parts, "proxy "+t.Proxy)
 	}
+	if t.Replicas > 0 {
+		parts = append(parts, fmt.Sprintf("%d replicas", t.Replicas))
+	}
 	return strings.Join(append(parts, "hosts "+t.Hosts), ", ")
+}
+
+// Notes returns what a person should know about a plan that is good: where it may ask for more than a server does.
+func (p *Plan) Notes() []string {
+	t := p.Target
+	if t.Topology == nil || t.Topology.Replicas == 0 || t.Driver != Process {
+		return nil
+	}
+	named := false
+	for _, engine := range append([]string{""}, p.Engines()...) {
+		for _, value := range t.Env.For(engine) {
+			named = named || strings.Contains(value, "${DSN_REPLICAS")
+		}
+	}
+	if !named {
+		return []string{"target.topology.replicas are started, and no variable of target.env has their addresses, ${DSN_REPLICAS}: the server does not read from them"}
+	}
+	return nil
 }
 
 // Proxied reports whether users reach the target through a proxy that is started for it.
@@ -85,6 +112,10 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 		d.at(path+".apps", "%d, and target.instances is %d; keep one of them", to.Apps, t.Instances)
 	}
 	d.known(path+".proxy", "proxy", to.Proxy, proxies)
+	between(d, path+".replicas", to.Replicas, 0, maxReplicas, showInt)
+	if to.Replicas > 0 && len(p.Engines()) == 0 && d.good(path+".replicas", "database") {
+		d.at(path+".replicas", "are copies of a database, and none is started for the target; add a section database with an engine")
+	}
 	d.known(path+".hosts", "kind of hosts", to.Hosts, hosts)
 	if to.Proxy != "" && t.URL != "" && !strings.Contains(t.URL, "${") && d.good(path+".proxy", "target.url") {
 		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")

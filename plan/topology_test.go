@@ -42,6 +42,7 @@ func TestBadTopology(t *testing.T) {
 		{"chat", `{apps: 2, proxy: nginx}, instances: 3`, "target.topology.apps: 2, and target.instances is 3"},
 		{"chat", `{apps: 0, proxy: nginx}`, "target.topology.apps: 0 is out of range"},
 		{"chat", `{apps: 2, proxy: haproxy}`, "\"haproxy\" is not a known proxy"},
+		{"chat", `{replicas: 9}`, "target.topology.replicas: 9 is out of range"},
 		{"chat", `{hosts: moon}`, "\"moon\" is not a known kind of hosts"},
 		{"feed", `{apps: 2, proxy: nginx}`, "is for the drivers chat, process; feed starts one server"},
 		{"external", `{apps: 2, proxy: nginx}`, "the driver external starts nothing"},
@@ -50,5 +51,30 @@ func TestBadTopology(t *testing.T) {
 		if _, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, tt.driver, tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: %v, want %s", tt.driver, tt.text, err, tt.want)
 		}
+	}
+}
+
+// Replicas that a server does not read from are noted, and so is the license that some servers need for them.
+func TestReplicaNotes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{replicas: 1}`: "no variable of target.env has their addresses",
+		`{replicas: 1}, env: {postgresql: {REPLICAS: "${DSN_REPLICAS}"}}`: "",
+		`{apps: 1}`: "",
+	} {
+		p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, plan.Process, text+", command: [srv]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(p.Notes(), "\n"); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: noted %q, want %q", text, got, want)
+		}
+	}
+	p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", `{replicas: 1}`))
+	if err != nil || len(p.Notes()) != 0 {
+		t.Errorf("a server that reads from them: %v, %v", p.Notes(), err)
+	}
+	none := strings.Replace(topologyText, "database: {engine: postgresql}\n", "", 1)
+	if _, err := withTopologies.Parse(fmt.Appendf(nil, none, "chat", `{replicas: 1}`)); err == nil || !strings.Contains(err.Error(), "add a section database") {
+		t.Errorf("replicas of no database: %v", err)
 	}
 }

@@ -31,21 +31,21 @@ import (
 )
 
 // databases are the supervisors that drivers may start at a place, with the data of a dump unless it is nil.
-func databases(filled *dump.Dump, at Side) map[string]target.StartDatabase {
+func databases(filled *dump.Dump, at Side, around *plan.Topology) map[string]target.StartDatabase {
 	from := ""
 	if filled != nil {
 		from = filled.Data()
 	}
 	all := map[string]target.StartDatabase{
 		plan.PostgreSQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr})
+			s, err := postgresql.Start(ctx, postgresql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr, Settings: ofPrimary(around, postgresql.ForStandbys)})
 			if err != nil {
 				return nil, err
 			}
 			return s, nil
 		},
 		plan.MySQL: func(ctx context.Context, dir string, cpus []int) (target.Database, error) {
-			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr})
+			s, err := mysql.Start(ctx, mysql.Config{Dir: dir, CPUs: cpus, Data: from, NetNS: at.NetNS, Addr: at.Addr, Settings: ofPrimary(around, mysql.ForMirrors)})
 			if err != nil {
 				return nil, err
 			}
@@ -293,7 +293,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 // driver returns the driver that a plan's target names, which has been checked. The database begins with a dump, if
 // there is one.
 func (f *Deployments) driver(t plan.Target, provision func(context.Context, target.Endpoint) error, filled *dump.Dump, h *placement, dir string) target.Driver {
-	conf := process.Config{Databases: databases(filled, h.stores()), Provision: provision, Placed: h.placed(dir)}
+	conf := process.Config{Databases: databases(filled, h.stores(), t.Topology), Provision: provision, Placed: h.placed(dir)}
 	if filled != nil {
 		conf.Filled, conf.Database = true, filled.Manifest.Database
 	}
@@ -376,6 +376,9 @@ func (f *Deployments) Close() {
 func (s *Session) learn(sys *System) {
 	if d, ok := sys.Deployment.(databased); ok {
 		s.hide(d.DSN())
+	}
+	if d, ok := sys.Deployment.(replicated); ok {
+		s.hide(d.ReplicaDSNs()...)
 	}
 }
 

@@ -2,18 +2,31 @@ package rig
 
 import (
 	"context"
+	"fmt"
 
 	"plimsoll/plan"
 	"plimsoll/target"
+	"plimsoll/target/lab/mysql"
 	"plimsoll/target/lab/nginx"
+	"plimsoll/target/lab/postgresql"
 	"plimsoll/target/process"
 	"plimsoll/watch/probe"
+	mysqlprobe "plimsoll/watch/probe/mysql"
+	pgprobe "plimsoll/watch/probe/postgresql"
 	"plimsoll/watch/series"
 )
 
 // surround sets the servers around the instances, by the plan's topology; nil sets none.
 func surround(conf *process.Config, t *plan.Topology, at Side) {
-	if t == nil || t.Proxy == "" {
+	if t == nil {
+		return
+	}
+	if conf.Replicas = t.Replicas; t.Replicas > 0 {
+		conf.StartReplica = func(ctx context.Context, of target.Database, dir string, cpus []int, index int) (target.Replica, error) {
+			return startReplica(ctx, of, dir, cpus, index, at)
+		}
+	}
+	if t.Proxy == "" {
 		return
 	}
 	conf.Proxy = func(ctx context.Context, dir string, cpus []int, listen string, upstreams []string) (target.Companion, error) {
@@ -23,6 +36,36 @@ func surround(conf *process.Config, t *plan.Topology, at Side) {
 		}
 		return s, nil
 	}
+}
+
+// ofPrimary returns the settings of a database that has replicas; nil without any.
+func ofPrimary(t *plan.Topology, settings func() map[string]string) map[string]string {
+	if t == nil || t.Replicas == 0 {
+		return nil
+	}
+	return settings()
+}
+
+// followerName is the name by which a PostgreSQL knows a standby.
+func followerName(index int) string { return fmt.Sprintf("replica_%d", index) }
+
+// startReplica starts a copy of a database of either engine.
+func startReplica(ctx context.Context, of target.Database, dir string, cpus []int, index int, at Side) (target.Replica, error) {
+	switch of := of.(type) {
+	case *postgresql.Server:
+		s, err := postgresql.StartStandby(ctx, postgresql.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr}, of, followerName(index))
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	case *mysql.Server:
+		s, err := mysql.StartMirror(ctx, mysql.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Addr: at.Addr}, of, index)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	return nil, fmt.Errorf("there are no replicas of a %T", of)
 }
 
 // A proxied deployment may have a proxy before its instances.
@@ -37,6 +80,12 @@ type watchedProxy interface {
 	Log() string
 }
 
+// A replicated deployment may have copies of its database.
+type replicated interface {
+	// ReplicaDSNs returns their addresses, passwords included. They change at Reset.
+	ReplicaDSNs() []string
+}
+
 // proxyOf returns the proxy of a system; nil without one.
 func proxyOf(sys *System) watchedProxy {
 	d, ok := sys.Deployment.(proxied)
@@ -47,23 +96,60 @@ func proxyOf(sys *System) watchedProxy {
 	return p
 }
 
-// surroundings returns the sources of the servers around the instances.
+// surroundings returns the sources of the servers around the instances. The caller closes those that it gets, also
+// with an error.
 func surroundings(sys *System) (out []source, err error) {
-	p := proxyOf(sys)
-	if p == nil {
-		return nil, nil
+	if p := proxyOf(sys); p != nil {
+		const role, instance = "proxy", "proxy-0"
+		page, err := openProbe(plan.ProbeNginx, p.Status(), role, instance)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, page)
+		log, err := probe.NewUpstreams(p.Log(), labelsOf(role, instance)...)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, source{probe: log, close: log.Close})
 	}
-	const role, instance = "proxy", "proxy-0"
-	page, err := openProbe(plan.ProbeNginx, p.Status(), role, instance)
-	if err != nil {
-		return nil, err
+	r, ok := sys.Deployment.(replicated)
+	if !ok {
+		return out, nil
 	}
-	out = append(out, page)
-	log, err := probe.NewUpstreams(p.Log(), series.Label{Name: "role", Value: role}, series.Label{Name: "instance", Value: instance})
-	if err != nil {
-		return out, err
+	for i, dsn := range r.ReplicaDSNs() {
+		src, err := openLag(sys, dsn, i)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, src)
 	}
-	return append(out, source{probe: log, close: log.Close}), nil
+	return out, nil
 }
 
-var _ target.Companion = (*nginx.Proxy)(nil)
+// openLag makes the probe of the lag of a replica.
+func openLag(sys *System, replica string, index int) (source, error) {
+	labels := labelsOf("replica", fmt.Sprintf("replica-%d", index))
+	dsn := sys.Deployment.(databased).DSN()
+	if sys.describe().Engine == plan.MySQL {
+		p, err := mysqlprobe.NewLag(dsn, replica, labels...)
+		if err != nil {
+			return source{}, err
+		}
+		return source{probe: p, close: p.Close}, nil
+	}
+	p, err := pgprobe.NewLag(dsn, followerName(index), labels...)
+	if err != nil {
+		return source{}, err
+	}
+	return source{probe: p, close: p.Close}, nil
+}
+
+func labelsOf(role, instance string) []series.Label {
+	return []series.Label{{Name: "role", Value: role}, {Name: "instance", Value: instance}}
+}
+
+var (
+	_ target.Companion = (*nginx.Proxy)(nil)
+	_ target.Replica   = (*postgresql.Standby)(nil)
+	_ target.Replica   = (*mysql.Mirror)(nil)
+)

@@ -48,7 +48,7 @@ type Endpoint interface {
 	URLs() []string
 	// MetricsURLs returns where Prometheus metrics are read, one URL per instance; empty when there are none.
 	MetricsURLs() []string
-	// PIDs returns the processes on this host by role: "app", "db", "proxy", companions. A server that forks workers is
+	// PIDs returns the processes on this host by role: "app", "db", "replica", "proxy", companions. A server that forks workers is
 	// named by its first process. It changes at Reset. It is empty for a target elsewhere.
 	PIDs() map[string][]int
 }
@@ -106,6 +106,22 @@ type Database interface {
 
 // A StartDatabase starts a database server with its state in dir, on the given cores (nil: any).
 type StartDatabase func(ctx context.Context, dir string, cpus []int) (Database, error)
+
+// A Replica is a supervised copy of a database server, which follows that one and answers reads.
+type Replica interface {
+	// DSN is that of [Storage].
+	DSN(db string) string
+	// Follow makes the copy equal to the server that it follows, after that was restored or restarted, and returns when
+	// it has all of that. A stopped one is started, and its port stays. It may restart the server that it follows.
+	Follow(ctx context.Context) error
+	Describe(ctx context.Context) (lab.ProgramInfo, error)
+	PIDs() []int
+	Stop(ctx context.Context) error
+}
+
+// A StartReplica starts replica number index of a database server that runs, with its state in dir, on the given cores
+// (nil: any). It returns when the replica has all that the server has; it may restart the server for that.
+type StartReplica func(ctx context.Context, of Database, dir string, cpus []int, index int) (Replica, error)
 
 // A Companion is a supervised server that a program needs besides the database, such as a cache.
 type Companion interface {

@@ -52,6 +52,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			Plan     string         `json:"plan,omitempty"`
 			Search   []string       `json:"search,omitempty"`   // how long the search may take, and where its budget ends
 			Warnings []string       `json:"warnings,omitempty"` // of a plan that is good
+			Notes    []string       `json:"notes,omitempty"`    // what to know about a plan that is good
 			Problems []plan.Problem `json:"problems,omitempty"`
 			More     int            `json:"more,omitempty"` // problems that are not described
 			// Mode is how this host carries the plan's comparison out, Why the reason for it, and Lacks the reason why it
@@ -73,6 +74,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 					out.Warnings = append(out.Warnings, m.Caution)
 				}
 			}
+			out.Notes = dialects.Notes(p)
 			for _, f := range forecasts {
 				out.Search = append(out.Search, f.Text)
 				if f.Short != "" {
@@ -97,6 +99,11 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	if _, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest()); err != nil {
 		return err
+	}
+	for _, note := range dialects.Notes(p) {
+		if _, err = plain.Fprintf(a.stdout, "  %s\n", note); err != nil {
+			return err
+		}
 	}
 	for _, f := range forecasts {
 		if _, err = plain.Fprintf(a.stdout, "  %s\n", f.Text); err != nil {

@@ -3,6 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,4 +85,85 @@ func TestProxyBeforeTwoApps(t *testing.T) {
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}
+}
+
+const replicaPlan = `
+name: replica
+seed: 7
+target:
+  driver: refchat
+  args: ["-hash=bcrypt:4"]
+  topology: {replicas: 1}
+database: {engine: postgresql}
+workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10"}}
+bounded:
+  users: 12
+  ramp: 500ms
+  settle: 500ms
+  measure: 12s
+  slo: ["promql: max(plimsoll_replication_lag_seconds) < 1.5"]
+unbounded: {max_users: 20, window: 1s, budget: 10s}
+`
+
+// TestReplicaFallsBehind: the server reads from the replica, and a replica that replays nothing for five seconds is
+// in the run, and named by the rule that it breaks.
+func TestReplicaFallsBehind(t *testing.T) {
+	cmd, root, output := startPlan(t, replicaPlan, "run")
+	for end := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure "); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			_ = cmd.Process.Kill()
+			t.Fatalf("not measured\n%s", output)
+		}
+	}
+	pid := replayer(root)
+	if pid == 0 {
+		_ = cmd.Process.Kill()
+		t.Fatal("no process replays in the replica")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // of the measured phase
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	// A busy machine may void the run, which comes before its rules.
+	status := wait(t, cmd, 2*time.Minute, output)
+	if status != rig.ExitSLO && status != rig.ExitInvalid {
+		t.Errorf("exit status %d\n%s", status, output)
+	}
+	if !strings.Contains(output.String(), "plimsoll_replication_lag_seconds") {
+		t.Errorf("the broken rule is not named\n%s", output)
+	}
+	r, _ := onlyRun(t, root)
+	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range []string{
+		`max_over_time(plimsoll_replication_lag_seconds{role="replica", instance="replica-0"}[10m]) >= 3`,
+		`max_over_time(refchat_replica_statements_total{role="app"}[10m]) >= 10`,
+	} {
+		if res, err := db.Query(t.Context(), query, time.Now()); err != nil || len(res) != 1 {
+			t.Errorf("%s: %v, %v; want one value", query, res, err)
+		}
+	}
+	if left := survivors(root); len(left) > 0 {
+		t.Errorf("processes survived: %v", left)
+	}
+}
+
+// replayer returns the process that replays the log in the replica below root; 0 without one.
+func replayer(root string) int {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		title, err := os.ReadFile(filepath.Join(d, "cmdline"))
+		at, _ := os.Readlink(filepath.Join(d, "cwd"))
+		if err == nil && strings.Contains(string(title), "startup recovering") && strings.HasPrefix(at, root) && strings.Contains(at, "replica-0") {
+			pid, _ := strconv.Atoi(filepath.Base(d))
+			return pid
+		}
+	}
+	return 0
 }

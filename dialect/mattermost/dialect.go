@@ -32,6 +32,7 @@ var Dialect = &dialect.Dialect{
 	Refused:  api.Refused,
 	Release:  release,
 	Objects:  objects,
+	Notes:    licensed,
 
 	Rules:      searchRules,
 	Graphs:     graphs(),
@@ -44,6 +45,14 @@ var Dialect = &dialect.Dialect{
 			{Name: "requests served", Unit: "1/s", Query: `sum(rate(mattermost_http_requests_total[$w]))`, Higher: true, Floor: 0.1},
 		},
 	},
+}
+
+// licensed names what a server does with a license alone.
+func licensed(p *plan.Plan) []string {
+	if t := p.Target; t.Driver != plan.Process || t.Topology == nil || t.Topology.Replicas == 0 {
+		return nil
+	}
+	return []string{"target.topology.replicas: Mattermost reads from replicas with an enterprise license only; without one, all reads go to the first database"}
 }
 
 var roles = []string{"app", "target", "generator"}

@@ -12,6 +12,7 @@ const (
 	LimitOutbound   = "outbound-pool"     // requests wait for a connection of the app's pool to a service that it calls
 	LimitDBConns    = "db-connections"    // the server's own limit of connections
 	LimitDBLocks    = "db-locks"          // sessions wait for locks of rows, tables or transactions
+	LimitLag        = "replication-lag"   // a copy of the database is behind it
 	LimitDisk       = "disk"              // sessions wait for reads, writes and syncs
 	LimitMemory     = "memory"            // reclaim, swap, kills
 	LimitLoss       = "network-loss"      // segments vanish between hosts
@@ -68,6 +69,7 @@ var behind = map[string]struct{ same, any []string }{
 	LimitWorkers:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitPool, LimitOutbound}, any: []string{LimitDBLocks, LimitDisk, LimitDBConns}},
 	LimitOutbound:   {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks}},
 	LimitDBLocks:    {same: []string{LimitCPU, LimitQuota, LimitDisk}},
+	LimitLag:        {same: []string{LimitCPU, LimitQuota, LimitDisk}},
 	LimitDisk:       {same: []string{LimitCPU, LimitQuota}},
 	LimitBacklog:    {same: []string{LimitCPU, LimitQuota, LimitGC, LimitFiles}},
 	LimitFanOut:     {same: []string{LimitCPU, LimitQuota, LimitGC, LimitAppLocks, LimitFiles}, any: []string{LimitLoss}},
@@ -119,6 +121,7 @@ func Indicators() []Indicator {
 		{LimitDBConns, Utilization, "connections of the server in use", `max by (role) (plimsoll_pg_connections_used_ratio or plimsoll_mysql_connections_used_ratio)`, "", 0.95, "ratio", false},
 		{LimitDBLocks, Saturation, "active sessions that wait for a lock", `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w])) / clamp_min(sum by (role) (avg_over_time(plimsoll_pg_active_sessions[$w])), 1)`, `sum by (role) (avg_over_time(plimsoll_pg_active_sessions{wait_event_type="Lock"}[$w]))`, 0.30, "ratio", false},
 		{LimitDBLocks, Saturation, "running threads that wait for a row lock", `sum by (role) (avg_over_time(mysql_global_status_innodb_row_lock_current_waits[$w])) / clamp_min(sum by (role) (avg_over_time(mysql_global_status_threads_running[$w])), 1)`, "", 0.30, "ratio", false},
+		{LimitLag, Saturation, "time that it is behind the server that it follows", `max by (role) (max_over_time(plimsoll_replication_lag_seconds[$w]))`, "", lagLimit, "s", false},
 		{LimitDisk, Saturation, "requests under way whose session waits for the disk", ofRequests(onDisk), onDisk, 0.30, "ratio", false},
 		{LimitDisk, Utilization, "the busiest disk is busy", `max by (role) (avg_over_time(plimsoll_disk_busy_ratio[$w]))`, "", 0.90, "ratio", true},
 		{LimitDisk, Saturation, "a request's time at the slowest disk", `max by (role) (avg_over_time(plimsoll_disk_await_seconds[$w]))`, "", 0.020, "s", true},
@@ -141,6 +144,10 @@ func Indicators() []Indicator {
 		{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
 	}
 }
+
+// lagLimit is the time that a replica may be behind, in seconds: the samples that tell it come once a second, and below
+// two of them it is as good as none.
+const lagLimit = 2
 
 // failureLimit is the share of operations from which on failures of one kind may be why a run stopped: that of the
 // default rule.
@@ -165,6 +172,7 @@ var adviceOf = map[string]string{
 	LimitOutbound:   "Raise the pool's limit of connections to that service, call it less or in the background, or make it faster: whoever waits for it does so in the app.",
 	LimitDBConns:    "Raise the server's max_connections, or put a pooler before it, or lower the pools of the app's nodes.",
 	LimitDBLocks:    "The sessions wait for each other, not for the machine: find the statement that holds the lock (pg_locks, pg_blocking_pids; performance_schema.data_lock_waits) and the row that all write.",
+	LimitLag:        "Look at what the replica waits for (its CPU, its disk, a reader that holds up the replay), give it what it lacks, or send it fewer reads; a single stream of changes has one core at most.",
 	LimitDisk:       "A faster disk, more provisioned IOPS, or less to write: checkpoints, WAL, missing indexes that make reads.",
 	LimitMemory:     "More memory, or smaller caches and pools within it.",
 	LimitLoss:       "Look along the path for who drops: ring and driver counters (ethtool -S), queues, firewall and security-group counters, bandwidth allowances. More CPU will not help.",

@@ -15,7 +15,7 @@ import (
 type channelRole struct{ admin bool }
 
 func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
-	c, err := s.channels.through(id, func() (*channel, error) { return s.st.channelByID(ctx, id) })
+	c, err := s.channels.through(id, func() (*channel, error) { return s.st.channelByID(fromMaster(ctx), id) })
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoChannel()
 	}
@@ -27,7 +27,7 @@ func (s *Server) channel(ctx context.Context, id string) (*channel, error) {
 
 // rolesOf returns a user's roles by channel; the map is shared and not to be changed.
 func (s *Server) rolesOf(ctx context.Context, userID string) (map[string]channelRole, error) {
-	m, err := s.roles.through(userID, func() (map[string]channelRole, error) { return s.st.channelRoles(ctx, userID) })
+	m, err := s.roles.through(userID, func() (map[string]channelRole, error) { return s.st.channelRoles(fromMaster(ctx), userID) })
 	if err != nil {
 		return nil, errStore("channel.get_members", err)
 	}

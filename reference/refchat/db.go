@@ -40,6 +40,9 @@ type store struct {
 	faults *faults
 	met    *metrics
 
+	replicas []*store // copies of the database, for reads
+	turn     atomic.Uint64
+
 	later func(func(ctx context.Context)) // runs work that outlives its request
 
 	texts      sync.Map // statement text → *statement
@@ -201,6 +204,11 @@ func (st *store) exec(ctx context.Context, tx *sql.Tx, text string, args ...any)
 
 // query runs a statement and calls scan for each row; tx may be nil.
 func (st *store) query(ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) error, text string, args ...any) error {
+	if tx == nil {
+		if r := st.replica(ctx, text); r != nil {
+			return r.query(ctx, nil, scan, text, args...)
+		}
+	}
 	s := st.statement(text)
 	r, done, err := st.begin(ctx, tx)
 	if err != nil {

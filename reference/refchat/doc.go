@@ -59,6 +59,17 @@
 // Several servers on one database exchange events and cache invalidations over a TCP bus of their own (see bus.go); the
 // bus has no authentication and belongs on a loopback or private network.
 //
+// # Replicas
+//
+// With replicas ([Config].DSNReplicas) the statements of requests that only read go to them in turn: every GET, and the
+// searches and lists that are POST. Requests that write read from the database that they write to, whole: posts,
+// reactions, views, memberships. So do transactions, the events of WebSockets, logins, and whatever fills a cache of
+// this server: sessions, users, teams, channels, roles, statuses. So a client that has joined, or was changed, is known
+// at once by the server that it did it on and by its peers; a post is in the lists of posts when the replica has it.
+// The real server also reads its lists from replicas and begins writes on the master, an entry of the cache of users on
+// the master after it was dropped, and a session there if the replica does not have it; entries of its other caches
+// come from a replica, and may be old. It uses replicas with a license alone; this one does with each.
+//
 // # Who may reach it
 //
 // An address beyond loopback needs a password of the administrator's own: with the default one, which is written

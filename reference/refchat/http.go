@@ -209,6 +209,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.met.faultTime.WithLabelValues("lock").Add(d.Seconds())
 		}
 		q.burner = s.burn
+		if len(s.st.replicas) > 0 && q.reads() {
+			q.r = q.r.WithContext(fromReplica(q.r.Context()))
+		}
 		err = s.handle(q)
 	}
 	if err != nil {

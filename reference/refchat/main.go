@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // textList is a flag that may be given several times.
@@ -19,7 +20,7 @@ func (t *textFlags) Set(s string) error {
 }
 
 // Main is the command "refchat": it serves until ctx ends. Secrets come through env: the DSN from the variable that
-// -dsn-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
+// -dsn-env names, those of replicas from the one that -dsn-replicas-env names, the administrator's password from the one that -admin-password-env names. When the server is ready, one
 // line "refchat: listening on http://ADDRESS" goes to stdout (and with -bus one "refchat: bus on ADDRESS" before it);
 // everything else to stderr.
 func Main(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
@@ -28,6 +29,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.SetOutput(stderr)
 	fs.StringVar(&cfg.Listen, "listen", DefaultListen, "`address` to serve on; port 0 picks a free one")
 	dsnEnv := fs.String("dsn-env", "REFCHAT_DSN", "`name` of the environment variable with the DSN, postgres://... or mysql://...")
+	replicasEnv := fs.String("dsn-replicas-env", "REFCHAT_DSN_REPLICAS", "`name` of the environment variable with the DSNs of replicas to read from, spaces between")
 	adminEnv := fs.String("admin-password-env", "REFCHAT_ADMIN_PASSWORD", "`name` of the environment variable with the administrator's password")
 	fs.StringVar(&cfg.AdminUser, "admin", DefaultAdminUser, "`name` of the administrator to ensure")
 	fs.StringVar(&cfg.Hash, "hash", DefaultHash, "password `hash`: bcrypt:COST or pbkdf2:ITERATIONS")
@@ -49,6 +51,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	if cfg.DSN = env(*dsnEnv); cfg.DSN == "" {
 		return fmt.Errorf("refchat: the environment variable %s holds no DSN", *dsnEnv)
 	}
+	cfg.DSNReplicas = strings.Fields(env(*replicasEnv))
 	cfg.AdminPassword = env(*adminEnv)
 	cfg.Log = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s, err := New(ctx, cfg)

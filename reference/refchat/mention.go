@@ -16,7 +16,7 @@ type audience struct {
 
 // audience returns the members of a channel with their profiles' and memberships' notification settings.
 func (s *Server) audienceOf(ctx context.Context, channelID string) (*audience, error) {
-	return s.audience.through(channelID, func() (*audience, error) { return s.st.loadAudience(ctx, channelID) })
+	return s.audience.through(channelID, func() (*audience, error) { return s.st.loadAudience(fromMaster(ctx), channelID) })
 }
 
 func (st *store) loadAudience(ctx context.Context, channelID string) (a *audience, err error) {

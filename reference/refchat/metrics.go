@@ -34,6 +34,9 @@ type metrics struct {
 	busLost    prometheus.Counter
 	statements prometheus.Counter
 	burnt      prometheus.Counter
+
+	replicaReads prometheus.Counter
+
 	faultTime  *prometheus.CounterVec
 	poolWait   *prometheus.CounterVec
 	refused    prometheus.Counter
@@ -80,12 +83,13 @@ func newMetrics(db *sql.DB) *metrics {
 			Help: "Events not sent to a connection: skipped (half-full queue, unimportant event), overflow (full queue, connection closed), away (full queue of a client that has not come back), fault."}, []string{"reason"}),
 		wsResumed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mattermost_websocket_reconnects_total",
 			Help: "Clients that came back to a connection: success (what they missed was sent again), lossless (nothing was missed), failure (too much was)."}, []string{"type"}),
-		notifyAcks: prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_notifications_total_ack", Help: "Posted events that a client said it got."}),
-		busSent:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_sent_total", Help: "Messages handed to a peer's connection."}),
-		busGot:     prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_received_total", Help: "Messages received from peers."}),
-		busLost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
-		statements: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
-		burnt:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the faults cpu and work."}),
+		notifyAcks:   prometheus.NewCounter(prometheus.CounterOpts{Name: "mattermost_notifications_total_ack", Help: "Posted events that a client said it got."}),
+		busSent:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_sent_total", Help: "Messages handed to a peer's connection."}),
+		busGot:       prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_received_total", Help: "Messages received from peers."}),
+		busLost:      prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_bus_lost_total", Help: "Messages a peer will not get."}),
+		statements:   prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_db_statements_total", Help: "SQL statements, BEGIN and COMMIT included."}),
+		replicaReads: prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_replica_statements_total", Help: "Statements that read from a replica; they are in refchat_statements_total too."}),
+		burnt:        prometheus.NewCounter(prometheus.CounterOpts{Name: "refchat_fault_cpu_seconds_total", Help: "CPU time burnt by the faults cpu and work."}),
 		faultTime: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_fault_wait_seconds_total",
 			Help: "Time that requests and hubs waited for the faults slow-post, stall, lock, hub, hot-row, dns, outbound, replica and jitter."}, []string{"fault"}),
 		poolWait: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "refchat_pool_wait_seconds_total",
@@ -99,7 +103,7 @@ func newMetrics(db *sql.DB) *metrics {
 		m.reg.MustRegister(vec)
 	}
 	m.reg.MustRegister(m.apiTime, m.storeTime, m.requests, m.httpErrors, m.websockets, m.posts, m.logins, m.published, m.broadcasts, m.wsDropped, m.wsResumed, m.notifyAcks,
-		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime, m.poolWait, m.refused, m.handshakes, m.evicted,
+		m.busSent, m.busGot, m.busLost, m.statements, m.burnt, m.faultTime, m.poolWait, m.refused, m.handshakes, m.evicted, m.replicaReads,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "mattermost_db_master_connections_total", Help: "Open database connections."},
 			func() float64 { return float64(db.Stats().OpenConnections) }),
 		collectors.NewDBStatsCollector(db, "master"), // go_sql_*: in use, max open, waits, wait time

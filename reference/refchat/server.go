@@ -30,6 +30,7 @@ const (
 type Config struct {
 	Listen        string       // address to serve on, default DefaultListen; port 0 picks a free one
 	DSN           string       // postgres://… or mysql://…, a secret; the database must exist
+	DSNReplicas   []string     // copies of the database, of the same engine, from which it reads; secrets
 	Hash          string       // of new passwords: bcrypt:COST or pbkdf2:ITERATIONS, default DefaultHash
 	Faults        []string     // see CheckFault
 	FaultSeed     uint64       // of the faults' chance
@@ -133,6 +134,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.met = newMetrics(db)
 	// The set-up is spared the faults.
 	s.st = &store{db: db, eng: eng, faults: &faults{}, met: s.met, later: s.background}
+	if err := s.st.openReplicas(ctx, cfg.DSNReplicas, conns); err != nil {
+		s.st.close()
+		return nil, err
+	}
 	s.burn = newBurner(f.cpu, f.work, s.met)
 	s.router = newRouter(routes(), rel)
 	s.client = newClientConfig(cfg.Version, rel, lic)
@@ -143,7 +148,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
-	s.st.faults = f
+	s.st.plant(f)
 	return s, nil
 }
 
@@ -225,7 +230,7 @@ func (s *Server) Close() {
 	if s.ln != nil {
 		s.ln.Close()
 	}
-	s.st.db.Close()
+	s.st.close()
 	if s.rmdir {
 		os.RemoveAll(s.files)
 	}

@@ -19,7 +19,7 @@ func (s *Server) session(ctx context.Context, token string) (*session, error) {
 	if !validID(token) {
 		return nil, errSession()
 	}
-	sess, err := s.sessions.through(token, func() (*session, error) { return s.loadSession(ctx, token) })
+	sess, err := s.sessions.through(token, func() (*session, error) { return s.loadSession(fromMaster(ctx), token) })
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const (
 func (s *Server) setOnline(ctx context.Context, userID string) {
 	old, gen, ok := s.statuses.get(userID)
 	if !ok {
-		list, err := s.st.statusesByIDs(ctx, []string{userID})
+		list, err := s.st.statusesByIDs(fromMaster(ctx), []string{userID})
 		if err != nil {
 			s.log.Warn("reading a status", "err", err)
 			return
@@ -80,7 +80,7 @@ func (s *Server) statusesOf(ctx context.Context, ids []string) ([]*status, error
 	if len(missing) == 0 {
 		return out, nil
 	}
-	list, err := s.st.statusesByIDs(ctx, missing)
+	list, err := s.st.statusesByIDs(fromMaster(ctx), missing)
 	if err != nil {
 		return nil, errStore("status.get", err)
 	}

@@ -20,7 +20,7 @@ func (s *Server) isAdmin(sess *session) bool {
 // teamsOfUser returns the teams of a user, and whether the user administers each.
 func (s *Server) teamsOfUser(ctx context.Context, userID string) (map[string]bool, error) {
 	m, err := s.inTeams.through(userID, func() (map[string]bool, error) {
-		list, err := s.st.teamMembersOf(ctx, userID)
+		list, err := s.st.teamMembersOf(fromMaster(ctx), userID)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (s *Server) mustManageTeam(ctx context.Context, sess *session, teamID strin
 }
 
 func (s *Server) team(ctx context.Context, id string) (*team, error) {
-	t, err := s.teams.through(id, func() (*team, error) { return s.st.teamByID(ctx, id) })
+	t, err := s.teams.through(id, func() (*team, error) { return s.st.teamByID(fromMaster(ctx), id) })
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoTeam()
 	}

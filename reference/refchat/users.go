@@ -79,7 +79,7 @@ func (s *Server) ensureAdmin(ctx context.Context) error {
 }
 
 func (s *Server) user(ctx context.Context, id string) (*user, error) {
-	u, err := s.users.through(id, func() (*user, error) { return s.st.userByID(ctx, id) })
+	u, err := s.users.through(id, func() (*user, error) { return s.st.userByID(fromMaster(ctx), id) })
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, errNoUser()
 	}
@@ -216,7 +216,7 @@ func (s *Server) getUsersByIDs(q *request) error {
 		}
 	}
 	if len(missing) > 0 {
-		list, err := s.st.usersByIDs(q.r.Context(), missing)
+		list, err := s.st.usersByIDs(fromMaster(q.r.Context()), missing)
 		if err != nil {
 			return errStore("user.get_profiles", err)
 		}

@@ -12,6 +12,11 @@
 // The state directory is this deployment's until it is stopped, also while it is halted between two runs. The
 // program's temporary files lie there (TMPDIR) and do not outlive its next start.
 //
+// # Replicas
+//
+// [Config].Replicas copies of the database follow it, the role "replica". A reset stops them before the database is
+// restored, and the program starts when each has all that was restored.
+//
 // # Proxies
 //
 // [Config].Proxy starts a proxy before the instances when all are ready, and stops it before them. It is the role
@@ -35,12 +40,14 @@
 //	DIR                       state directory, for files of the program
 //	DSN                       URL of the database, such as postgres://user:password@host:port/db?…
 //	DSN_BARE                  the same without its scheme: the form for Go's MySQL driver
+//	DSN_REPLICAS              URLs of the database's replicas, with spaces between; empty without any
+//	DSN_REPLICAS_BARE         the same without schemes
 //	DB_ENGINE DB_HOST DB_PORT DB_NAME   parts of it
 //	DB_USER DB_PASSWORD       parts of it
 //
 //	CACHE, ...                host:port of the companion of that role, in upper case
 //
-// $$ stands for a dollar sign. An unknown name is an error. DSN, DSN_BARE and DB_PASSWORD are refused in
+// $$ stands for a dollar sign. An unknown name is an error. The DSNs and DB_PASSWORD are refused in
 // arguments, which every user of the host can read.
 //
 // # Out of scope

@@ -46,7 +46,7 @@ func (d *deployment) MetricsURLs() []string {
 func (d *deployment) PIDs() map[string][]int {
 	d.state.Lock()
 	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
-	proxy := d.front.proxy
+	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
 	d.state.Unlock()
 	pids := map[string][]int{}
 	if proxy != nil {
@@ -64,6 +64,11 @@ func (d *deployment) PIDs() map[string][]int {
 	for role, c := range companions {
 		if own := c.PIDs(); len(own) > 0 {
 			pids[role] = own
+		}
+	}
+	for _, r := range replicas {
+		if own := r.PIDs(); len(own) > 0 {
+			pids[replicaRole] = append(pids[replicaRole], own...)
 		}
 	}
 	if db != nil {

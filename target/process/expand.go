@@ -25,12 +25,14 @@ type Instance struct {
 	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs into
 	// the environment, not into arguments.
 	Engine, DSN string
+	// Replicas are the DSNs of the database's copies, secrets too.
+	Replicas []string
 	// Companions are the addresses of the companions, by role.
 	Companions map[string]string
 }
 
 // secretVars must not stand in arguments.
-var secretVars = []string{"DSN", "DSN_BARE", "DB_PASSWORD"}
+var secretVars = []string{"DSN", "DSN_BARE", "DSN_REPLICAS", "DSN_REPLICAS_BARE", "DB_PASSWORD"}
 
 // variables returns the values of all variables for this instance.
 func (in Instance) variables() (map[string]string, error) {
@@ -61,6 +63,7 @@ func (in Instance) variables() (map[string]string, error) {
 		return nil, err
 	}
 	vars["DB_ENGINE"] = in.Engine
+	vars["DSN_REPLICAS"], vars["DSN_REPLICAS_BARE"] = strings.Join(in.Replicas, " "), bareDSNs(in.Replicas)
 	maps.Copy(vars, db)
 	return vars, nil
 }

@@ -11,7 +11,7 @@ import (
 func (d *deployment) Halt(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopCompanions(ctx))
+	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx), d.stopCompanions(ctx))
 	if d.db != nil {
 		err = errors.Join(err, d.db.Stop(ctx))
 	}

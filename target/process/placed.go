@@ -74,6 +74,13 @@ func (d *deployment) startedStores() error {
 			}
 		}
 	}
+	for _, r := range d.replicas {
+		for _, pid := range r.PIDs() {
+			if err := d.started(replicaRole, pid); err != nil {
+				return err
+			}
+		}
+	}
 	for _, role := range slices.Sorted(maps.Keys(d.companions)) {
 		for _, pid := range d.companions[role].PIDs() {
 			if err := d.started(role, pid); err != nil {

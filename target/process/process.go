@@ -53,6 +53,9 @@ type Config struct {
 	// Companions start the other servers that the program needs, by role. Their state begins empty at each reset:
 	// data that Provision leaves in them is gone in a run.
 	Companions map[string]target.StartCompanion
+	// Replicas is the number of copies of the database, which StartReplica starts.
+	Replicas     int
+	StartReplica target.StartReplica
 	// Proxy starts the proxy before the instances, by which alone users then reach them; nil means that they reach the
 	// instances themselves. ProxyHost is the IPv4 address that it listens on, default 127.0.0.1.
 	Proxy     target.StartProxy
@@ -109,6 +112,7 @@ type deployment struct {
 	instances []Instance
 	procs     []Process
 	db        target.Database
+	replicas  []target.Replica // under state, too
 
 	companions map[string]target.Companion // under state, too
 	front      front                       // under state, too
@@ -202,6 +206,9 @@ func (d *deployment) deploy(ctx context.Context) error {
 		if err := d.db.Snapshot(ctx, d.conf.Database); err != nil {
 			return err
 		}
+		if err := d.followDatabase(ctx); err != nil {
+			return err
+		}
 		if err := d.renewCompanions(ctx); err != nil {
 			return err
 		}
@@ -245,10 +252,12 @@ func (d *deployment) startDatabase(ctx context.Context) error {
 	d.state.Lock()
 	d.db = db
 	d.state.Unlock()
-	if d.conf.Filled {
-		return nil
+	if !d.conf.Filled {
+		if err := db.CreateDatabase(ctx, d.conf.Database); err != nil {
+			return err
+		}
 	}
-	return db.CreateDatabase(ctx, d.conf.Database)
+	return d.startReplicas(ctx)
 }
 
 // startApp starts all instances and waits until each is ready.
@@ -327,6 +336,7 @@ func (d *deployment) startInstances(ctx context.Context) error {
 		if d.db != nil {
 			d.state.Lock()
 			d.instances[i].DSN = d.db.DSN(d.conf.Database)
+			d.instances[i].Replicas = d.replicaDSNs()
 			d.state.Unlock()
 		}
 		d.state.Lock()
@@ -384,7 +394,7 @@ func (d *deployment) hide(output string) string {
 	var secrets []string
 	for _, in := range d.instances {
 		if vars, err := in.variables(); err == nil {
-			secrets = append(secrets, vars["DSN"], vars["DB_PASSWORD"])
+			secrets = append(append(secrets, vars["DSN"], vars["DB_PASSWORD"]), in.Replicas...)
 		}
 	}
 	secrets = append(secrets, slices.Collect(maps.Values(d.spec.Secrets))...)
@@ -490,13 +500,17 @@ func (d *deployment) Reset(ctx context.Context) error {
 	if d.stopped {
 		return fmt.Errorf("resetting %s: it is stopped", label(d.spec))
 	}
-	if err := errors.Join(d.resume(), d.stopApp(ctx)); err != nil {
+	// A replica that runs would have its primary wait for it.
+	if err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx)); err != nil {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if d.db != nil {
 		if err := d.db.Restore(ctx, d.conf.Database); err != nil {
 			return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 		}
+	}
+	if err := d.followDatabase(ctx); err != nil {
+		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
 	}
 	if err := d.renewCompanions(ctx); err != nil {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
@@ -516,7 +530,7 @@ func (d *deployment) Stop(ctx context.Context) error {
 
 func (d *deployment) stop(ctx context.Context) error {
 	d.stopped = true
-	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopCompanions(ctx))
+	err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx), d.stopCompanions(ctx))
 	if d.db != nil {
 		err = errors.Join(err, d.db.Stop(ctx))
 	}
@@ -531,6 +545,11 @@ func (d *deployment) stop(ctx context.Context) error {
 		return fmt.Errorf("stopping %s: %w", label(d.spec), err)
 	}
 	return nil
+}
+
+// A described server describes itself.
+type described interface {
+	Describe(ctx context.Context) (lab.ProgramInfo, error)
 }
 
 // describe fills the description once everything runs.
@@ -560,13 +579,14 @@ func (d *deployment) describe(ctx context.Context) error {
 		}
 		desc.Database = &db
 	}
-	servers := maps.Clone(d.companions)
+	servers := map[string]described{}
+	for role, c := range d.companions {
+		servers[role] = c
+	}
 	if d.front.proxy != nil {
-		if servers == nil {
-			servers = map[string]target.Companion{}
-		}
 		servers[proxyRole] = d.front.proxy
 	}
+	d.withReplicas(servers)
 	for role, c := range servers {
 		text, err := c.Describe(ctx)
 		if err != nil {

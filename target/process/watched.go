@@ -16,7 +16,7 @@ type watchable interface{ Watched() lab.Watched }
 func (d *deployment) Watched() []lab.Watched {
 	d.state.Lock()
 	procs, db, companions := slices.Clone(d.procs), d.db, maps.Clone(d.companions)
-	proxy := d.front.proxy
+	proxy, replicas := d.front.proxy, slices.Clone(d.replicas)
 	d.state.Unlock()
 	var out []lab.Watched
 	if x, ok := proxy.(watchable); ok {
@@ -36,6 +36,13 @@ func (d *deployment) Watched() []lab.Watched {
 		w := x.Watched()
 		w.Role = "db"
 		out = append(out, w)
+	}
+	for i, r := range replicas {
+		if x, ok := r.(watchable); ok {
+			w := x.Watched()
+			w.Role, w.Name = replicaRole, replicaName(i)
+			out = append(out, w)
+		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(companions)) {
 		if x, ok := companions[role].(watchable); ok {

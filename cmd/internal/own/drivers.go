@@ -49,6 +49,9 @@ func refchatCommand(spec target.Spec, in process.Instance) (process.Command, err
 	}
 	cores := len(spec.CPUs)
 	env := map[string]string{"REFCHAT_DSN": "${DSN}"}
+	if len(in.Replicas) > 0 {
+		env["REFCHAT_DSN_REPLICAS"] = "${DSN_REPLICAS}"
+	}
 	if cores > 0 {
 		env["GOMAXPROCS"] = fmt.Sprint(cores)
 	}

@@ -60,6 +60,7 @@ type Server struct {
 	password string
 	port     int
 	space    *lab.Space // of data and snapshot
+	primary  *Server    // of a mirror: the server that it follows
 
 	mu   sync.Mutex
 	proc *lab.Process
@@ -103,6 +104,10 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if s.dir, err = lab.PrivateDir(s.conf.Dir, s.uid); err != nil {
+		return err
+	}
+	if s.primary != nil { // its data are a copy of the primary's
+		s.space, err = lab.NewSpace(ctx, s.dir, 0, lab.Plain)
 		return err
 	}
 	if s.conf.Data != "" {
@@ -272,6 +277,9 @@ func (s *Server) socket() string { return filepath.Join(s.sockets, "s") }
 
 // arm connects through the socket and gives the clients' account this program's password.
 func (s *Server) arm(ctx context.Context) error {
+	if s.primary != nil {
+		return s.follow(ctx) // accounts come with the primary's data
+	}
 	return s.admin(ctx, func(conn *sql.Conn) error {
 		// A fresh MariaDB lets root in without a password from 127.0.0.1 too.
 		open, err := column(ctx, conn, "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user "+

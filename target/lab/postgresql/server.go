@@ -67,6 +67,9 @@ type Server struct {
 	port     int
 	major    int        // of the server's version
 	space    *lab.Space // of data and snapshot
+	// Of a standby: the server that it follows, and the name by which that knows it.
+	primary     *Server
+	application string
 
 	mu   sync.Mutex
 	proc *lab.Process
@@ -110,6 +113,10 @@ func (s *Server) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if s.dir, err = lab.PrivateDir(s.conf.Dir, s.uid); err != nil {
+		return err
+	}
+	if s.primary != nil { // its data are a copy of the primary's
+		s.space, err = lab.NewSpace(ctx, s.dir, 0, lab.Plain)
 		return err
 	}
 	if s.conf.Data != "" {
@@ -240,7 +247,7 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 	}
 	if s.conf.Addr != "" {
 		hba := filepath.Join(s.dir, "hba.conf")
-		if err := os.WriteFile(hba, []byte("local all all trust\nhost all all all scram-sha-256\n"), 0o600); err != nil {
+		if err := os.WriteFile(hba, []byte("local all all trust\nhost all all all scram-sha-256\nhost replication all all scram-sha-256\n"), 0o600); err != nil {
 			return false, fmt.Errorf("saying who may log in: %w", err)
 		}
 		if s.uid != 0 || s.gid != 0 {
@@ -249,6 +256,9 @@ func (s *Server) startOnce(ctx context.Context) (again bool, err error) {
 			}
 		}
 		settings["hba_file"] = hba
+	}
+	if s.primary != nil {
+		maps.Copy(settings, s.following())
 	}
 	maps.Copy(settings, s.conf.Settings)
 	args := []string{"-D", s.data()}
@@ -317,6 +327,9 @@ func (s *Server) arm(ctx context.Context) error {
 		v, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
 		if s.major, _ = strconv.Atoi(v); s.major < 13 {
 			return fmt.Errorf("version %q is too old; want 13 or later", v)
+		}
+		if s.primary != nil {
+			return nil // the password comes with the primary's data
 		}
 		// A statement that is interrupted would be logged with the password in it.
 		if _, err := conn.Exec(ctx, "SET log_min_error_statement = panic"); err != nil {

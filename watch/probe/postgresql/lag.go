@@ -1,0 +1,90 @@
+package postgresql
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"plimsoll/watch/probe"
+	"plimsoll/watch/series"
+)
+
+// A StandbyLag measures how far one streaming standby is behind its server, which it asks, so that it sees a standby
+// that stands still, too. It is a probe.Probe with the series
+//
+//	plimsoll_replication_lag_seconds   time since the server was first beyond what the standby shows to readers
+//	plimsoll_replication_lag_bytes     of the log, between the two
+//
+// Below two intervals of samples, seconds are those that the server measured last, if the standby is connected.
+type StandbyLag struct {
+	server *StatProbe // for its connection
+	name   string
+	who    string
+	trail  probe.Trail
+	out    []series.Sample
+}
+
+// NewLag makes the probe of a standby. dsn is the server's, application the name by which that knows the standby
+// (application_name). labels are as for [New].
+func NewLag(dsn, application string, labels ...series.Label) (*StandbyLag, error) {
+	s, err := New(dsn, labels...)
+	if err != nil {
+		return nil, err
+	}
+	p := &StandbyLag{server: s, name: "replication", who: application}
+	for _, l := range labels {
+		if l.Name == "instance" {
+			p.name += " " + l.Value
+		}
+	}
+	return p, nil
+}
+
+// Name returns "replication" and the instance.
+func (p *StandbyLag) Name() string { return p.name }
+
+// Close closes the connection.
+func (p *StandbyLag) Close() error { return p.server.Close() }
+
+const lagQuery = `SELECT (pg_current_wal_lsn() - '0/0')::float8,
+	(SELECT max(replay_lsn - '0/0')::float8 FROM pg_stat_replication WHERE application_name = $1),
+	(SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication WHERE application_name = $1)`
+
+// nearly is below how long a lag the server measures better.
+const nearly = 2 * time.Second
+
+// Sample asks the server. Until the standby was connected once there is no sample.
+func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, error) {
+	p.out = p.out[:0]
+	s := p.server
+	if s.conn == nil {
+		if err := s.connect(ctx); err != nil {
+			_ = s.Close() // the first error is more specific
+			return nil, fmt.Errorf("connecting to PostgreSQL: %w", plain(err))
+		}
+	}
+	var head float64
+	var applied, measured pgtype.Float8
+	if err := s.conn.QueryRow(ctx, lagQuery, p.who).Scan(&head, &applied, &measured); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("asking PostgreSQL: %w", plain(err))
+	}
+	p.trail.Head(t, uint64(head))
+	if applied.Valid {
+		p.trail.Applied(uint64(applied.Float64))
+	}
+	lag, distance, ok := p.trail.Behind(t)
+	if !ok {
+		return nil, nil
+	}
+	seconds := lag.Seconds()
+	if lag < nearly && distance > 0 && measured.Valid {
+		seconds = max(seconds, min(measured.Float64, nearly.Seconds()))
+	}
+	p.out = append(p.out,
+		series.Sample{Name: "plimsoll_replication_lag_seconds", Labels: s.base, Value: seconds},
+		series.Sample{Name: "plimsoll_replication_lag_bytes", Labels: s.base, Value: float64(distance)})
+	return p.out, nil
+}
