@@ -182,7 +182,7 @@ func (s *Session) asked(sys *System) workload.Env { return sys.env(s.Plan, sys.D
 // askTimeout bounds the questions to a server before a run: its statistics count all posts.
 const askTimeout = 2 * time.Minute
 
-// checkRelease compares the version that the server reports with that of the arm.
+// checkRelease compares the version that each server reports with that of the arm.
 func (s *Session) checkRelease(ctx context.Context, sys *System) error {
 	c := sys.commanded
 	if c.want == "" {
@@ -190,14 +190,18 @@ func (s *Session) checkRelease(ctx context.Context, sys *System) error {
 	}
 	within, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer within %v", askTimeout))
 	defer cancel()
-	names, err := s.Dialects.OfPlan(s.Plan).Release(within, s.asked(sys))
-	if err != nil {
-		return fmt.Errorf("asking the server for its version: %w", err)
-	}
-	c.Found(named(c.want, names))
-	if !slices.ContainsFunc(names, func(has string) bool { return isRelease(c.want, has) }) {
-		return fmt.Errorf("the server at %s reports the version %s, and the arm is %s: let target.install put that version there and wait for it, or write target.verify.version: none",
-			c.URL(), cmp.Or(strings.Join(names, ", "), "of no name"), c.want)
+	for _, at := range c.URLs() { // one of several may be an old one
+		env := s.asked(sys)
+		env.URL = at
+		names, err := s.Dialects.OfPlan(s.Plan).Release(within, env)
+		if err != nil {
+			return fmt.Errorf("asking the server at %s for its version: %w", at, err)
+		}
+		c.Found(named(c.want, names))
+		if !slices.ContainsFunc(names, func(has string) bool { return isRelease(c.want, has) }) {
+			return fmt.Errorf("the server at %s reports the version %s, and the arm is %s: let target.install put that version there and wait for it, or write target.verify.version: none",
+				at, cmp.Or(strings.Join(names, ", "), "of no name"), c.want)
+		}
 	}
 	return nil
 }

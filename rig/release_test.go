@@ -1,0 +1,55 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"plimsoll/dialect"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/target"
+	"plimsoll/target/external"
+)
+
+// TestVersionOfAServer: a version that is not the arm's, and one that cannot be read, are errors that name the server;
+// the description has the version that was found, and not that of the plan.
+func TestVersionOfAServer(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	var names []string
+	var fails error
+	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": nil}, Release: func(_ context.Context, env workload.Env) ([]string, error) {
+		if env.URL != srv.URL {
+			t.Errorf("%s was asked, not %s", env.URL, srv.URL)
+		}
+		return names, fails
+	}}
+	d.Behaviors["b"] = func() workload.Behavior { return nil }
+	s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}}
+	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "new", Version: "11.1-rc2", URL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := &System{Deployment: dep, speaks: s.Dialects, secrets: func(string) string { return "" }}
+	sys.commanded = &commanded{Site: dep.(*external.Site), want: "11.1-rc2", grounds: newGrounds()}
+	names = []string{"11.1.0", "11.1.0-rc2"}
+	if err := s.checkRelease(t.Context(), sys); err != nil || dep.Describe().Version != "11.1.0-rc2" {
+		t.Errorf("%v, version %s", err, dep.Describe().Version)
+	}
+	names = []string{"11.0.4"}
+	if err := s.checkRelease(t.Context(), sys); err == nil || !strings.Contains(err.Error(), srv.URL+" reports the version 11.0.4, and the arm is 11.1-rc2") || dep.Describe().Version != "11.0.4" {
+		t.Errorf("%v, version %s", err, dep.Describe().Version)
+	}
+	fails = errors.New("it answers nonsense")
+	if err := s.checkRelease(t.Context(), sys); !errors.Is(err, fails) {
+		t.Errorf("%v", err)
+	}
+	sys.commanded.want = ""
+	if err := s.checkRelease(t.Context(), sys); err != nil {
+		t.Errorf("a version that is not compared: %v", err)
+	}
+}
