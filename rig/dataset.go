@@ -130,12 +130,6 @@ func loadingSettings(engine string, memory uint64) map[string]string {
 	}
 }
 
-// BytesOf estimates the size of a loaded population on disk, indexes included: as measured with a million
-// posts.
-func BytesOf(s dataset.Spec) int64 {
-	return 200<<20 + int64(s.Posts)*2000 + int64(s.Users)*6000 + int64(s.Channels)*2000
-}
-
 // ReadSpec reads a named preset, or a file.
 func ReadSpec(name string) (dataset.Spec, error) {
 	if s, ok := dataset.Preset(name); ok {
@@ -170,7 +164,7 @@ func (m *Maker) Generate(ctx context.Context, spec dataset.Spec, engine, dir str
 	if err != nil {
 		return nil, res, plan.UsageError{Err: err}
 	}
-	if err := dump.CheckSpace(dir, 5*BytesOf(spec)/2); err != nil { // the server's own, its log, and the copy
+	if err := dump.CheckSpace(dir, 5*BytesOn(engine, spec)/2); err != nil { // the server's own, its log, and the copy
 		return nil, res, err
 	}
 	into, files, err := dump.Create(dir)

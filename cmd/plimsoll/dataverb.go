@@ -547,9 +547,9 @@ func (a *app) dataInfo(ctx context.Context, fs *flag.FlagSet, args []string) err
 		members += p.Channel(c).Members
 	}
 	if *asJSON {
-		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": rig.BytesOf(spec)})
+		return a.json(map[string]any{"spec": spec, "spec_sha256": spec.Digest(), "counts": t.Counts, "channels": p.Channels(), "memberships": members, "bytes": rig.BytesOf(spec), "bytes_by_engine": map[string]int64{plan.PostgreSQL: rig.BytesOn(plan.PostgreSQL, spec), plan.MySQL: rig.BytesOn(plan.MySQL, spec)}})
 	}
-	plain.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files; about %.1f GB on disk\n", plain.Block(spec.String()), spec.Digest()[:12],
-		rig.Thousands(p.Channels()), rig.Thousands(members), rig.Thousands(t.Counts.Posts), rig.Thousands(t.Counts.Replies), rig.Thousands(t.Counts.Threads), rig.Thousands(t.Counts.Reactions), rig.Thousands(t.Counts.Files), float64(rig.BytesOf(spec))/1e9)
+	plain.Fprintf(a.stdout, "%s\nsha256 %s\n%s channels with %s memberships; %s posts, of which %s replies in %s threads; %s reactions, %s files\n%s\n", plain.Block(spec.String()), spec.Digest()[:12],
+		rig.Thousands(p.Channels()), rig.Thousands(members), rig.Thousands(t.Counts.Posts), rig.Thousands(t.Counts.Replies), rig.Thousands(t.Counts.Threads), rig.Thousands(t.Counts.Reactions), rig.Thousands(t.Counts.Files), rig.BytesText(spec))
 	return nil
 }
