@@ -86,6 +86,8 @@ type Metrics struct {
 	// Prefix stands before the usual names of the metrics about the process, such as process_cpu_seconds_total; often
 	// "".
 	Prefix string
+	// Requests is the counter of the requests that a server has answered; "" if it has none.
+	Requests string
 	// Stores are those of calls to the server's stores.
 	Stores []CallTimes
 	// Gauges are compared between arms.

@@ -31,13 +31,17 @@ func Setup(runs ...record.Manifest) []record.Row {
 		if d.Dataset != "" {
 			row("Dataset", "%s", d.Dataset)
 		}
-		text := fmt.Sprintf("%d × %s", max(d.Instances, 1), d.Driver)
-		same := func(r record.Manifest) bool { x, _ := TargetOf(r); return slices.Equal(x.Command, d.Command) }
-		if cmd := slices.Clone(d.Command); len(cmd) > 0 && !slices.ContainsFunc(runs, func(r record.Manifest) bool { return !same(r) }) {
-			cmd[0] = filepath.Base(cmd[0])
-			text += " (" + strings.Join(cmd, " ") + ")"
+		if text := inAll(runs, appsText); text != "" {
+			text = strings.TrimSpace(text + " " + inAll(runs, func(x target.Description) string { return x.Version }))
+			if cmd := slices.Clone(d.Command); len(cmd) > 0 && inAll(runs, func(x target.Description) string { return strings.Join(x.Command, "\x00") }) != "" {
+				cmd[0] = filepath.Base(cmd[0])
+				text += " (" + strings.Join(cmd, " ") + ")"
+			}
+			if at := inAll(runs, func(x target.Description) string { return strings.Join(x.URLs, ", ") }); at != "" && (d.Driver == plan.External || len(d.URLs) > 1) {
+				text += " at " + at
+			}
+			row("App instances", "%s", text)
 		}
-		row("App instances", "%s", text)
 		if d.Driver == plan.External {
 			for _, r := range commandRows(d) {
 				row(r.Name, "%s", r.Value)
@@ -52,8 +56,8 @@ func Setup(runs ...record.Manifest) []record.Row {
 		agents += ", on cores " + report.Cores(m.Generator)
 	}
 	row("Agent instances", "%s)", agents)
-	if d.Driver != plan.External {
-		row("Proxy instance", "none")
+	if text := inAll(runs, proxyText); known && text != "" {
+		row("Proxy instance", "%s", text)
 	}
 	var h probe.Host
 	if json.Unmarshal(m.Host, &h) == nil && h.CPUs > 0 {
@@ -86,6 +90,41 @@ func commandRows(d target.Description) []record.Row {
 		rows = append(rows, record.Row{Name: "Provisioned users", Value: users})
 	}
 	return rows
+}
+
+// inAll returns a text about the targets of runs if it is the same for all; otherwise "".
+func inAll(runs []record.Manifest, of func(target.Description) string) string {
+	text := ""
+	for i, r := range runs {
+		d, known := TargetOf(r)
+		if !known || i > 0 && of(d) != text {
+			return ""
+		}
+		text = of(d)
+	}
+	return text
+}
+
+// appsText names the servers of a target that ran. How many there are behind the one address of a target elsewhere is
+// not seen.
+func appsText(d target.Description) string {
+	text := d.Driver
+	if d.Driver != plan.External || d.Instances > 1 {
+		text = fmt.Sprintf("%d × %s", max(d.Instances, 1), text)
+	}
+	return text
+}
+
+// proxyText names the proxy before the servers; "none" where the servers that users reached were started as such, and
+// "" where that is not known: the address of a target elsewhere and a command of the plan may be those of a proxy.
+func proxyText(d target.Description) string {
+	if p, ok := d.Companions["proxy"]; ok {
+		return strings.TrimSpace("1 × " + p.Name + " " + p.Version)
+	}
+	if d.Driver == plan.External || d.Driver == plan.Process {
+		return ""
+	}
+	return "none"
 }
 
 // TargetOf returns the description of a run's target; false where the manifest has none that can be read.

@@ -28,7 +28,12 @@ func TestSetupRows(t *testing.T) {
 	}{
 		{[]record.Manifest{base, base}, "1 × refchat (plimsoll refchat)", "1 (this process)", "none"},
 		{[]record.Manifest{base, fresh}, "1 × refchat", "1 (this process)", "none"},
-		{[]record.Manifest{made(`{"driver":"external","instances":1}`, 4, 0, 1)}, "1 × external", "4 (processes of one host, on cores 0,1)", "(none)"},
+		{[]record.Manifest{made(`{"driver":"external","instances":1,"urls":["https://chat"]}`, 4, 0, 1)}, "external at https://chat", "4 (processes of one host, on cores 0,1)", "(none)"},
+		{[]record.Manifest{made(`{"driver":"external","version":"11.0","instances":2,"urls":["http://a","http://b"]}`, 0)}, "2 × external 11.0 at http://a, http://b", "1 (this process)", "(none)"},
+		{[]record.Manifest{made(`{"driver":"refchat","instances":2,"urls":["http://p"],"companions":{"proxy":{"name":"nginx","version":"1.22.1"}}}`, 0)}, "2 × refchat", "1 (this process)", "1 × nginx 1.22.1"},
+		{[]record.Manifest{made(`{"driver":"process","instances":1,"command":["haproxy"]}`, 0)}, "1 × process (haproxy)", "1 (this process)", "(none)"},
+		{[]record.Manifest{made(`{"driver":"refchat","instances":2}`, 0), made(`{"driver":"refchat","instances":1}`, 0)}, "(none)", "1 (this process)", "none"},
+		{[]record.Manifest{made("", 0)}, "(none)", "1 (this process)", "(none)"},
 	} {
 		rows := Setup(tt.runs...)
 		if got := row(rows, "App instances"); got != tt.app {

@@ -182,26 +182,16 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 	d.checkProfile(t, k)
 	between(d, "target.instances", t.Instances, 1, maxInstances, showInt)
 	d.checkTopology(p, k)
-	if t.Instances > 1 && k.Drivers != nil && t.Driver != External && !t.Proxied() && d.good("target.instances", "target.driver") {
-		d.at("target.instances", "%d servers would be started and the users reach the first of them alone; want 1, or a proxy before them (target.topology)", t.Instances)
-	}
+	d.checkInstances(t, k)
 	for path, v := range map[string]string{
-		"target.binary": t.Binary, "target.url": t.URL, "target.ready": t.Ready,
-		"target.metrics_url": t.MetricsURL, "target.version": t.Version, "target.dataset": t.Dataset,
+		"target.binary": t.Binary, "target.ready": t.Ready, "target.version": t.Version, "target.dataset": t.Dataset,
 	} {
 		d.secret(path, "", v)
 	}
 	d.checkArgs("target.command", t.Command)
 	d.checkArgs("target.args", t.Args)
 	d.checkEnvs("target.env", t.Env, p)
-	if d.good("target.url") && t.URL != "" && !hasReference(t.URL) && !urlRE.MatchString(t.URL) {
-		d.at("target.url", "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(t.URL))
-	}
-	for path, v := range map[string]string{"target.ready": t.Ready, "target.metrics_url": t.MetricsURL} {
-		if d.good(path) && !hasReference(v) && !addressRE.MatchString(v) {
-			d.at(path, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", address(v))
-		}
-	}
+	d.checkAddresses(t)
 	d.checkCommands(p)
 	if d.good("target.stop_signal") && t.StopSignal != "" && !slices.Contains(signals, t.StopSignal) {
 		d.at("target.stop_signal", "%s is not a signal; want one of %s", clip(t.StopSignal), strings.Join(signals, ", "))
@@ -214,16 +204,13 @@ func (d *decoder) checkTarget(p *Plan, k Known) {
 		if t.Filled() && d.good("target.dataset") {
 			d.at("target.dataset", "cannot be loaded into a target that is not ours; fill its database yourself (plimsoll data generate -dsn-env), and name the data in setup")
 		}
-		if t.URL == "" && d.good("target.url") && !p.armsElsewhere() {
+		if len(t.URL) == 0 && d.good("target.url") && !p.armsElsewhere() {
 			d.at("target.url", "is missing; the driver external needs the address of the running target")
 		}
 		for _, path := range []string{"target.binary", "target.command", "target.args", "target.stop_signal"} {
 			if d.given(path) && d.read(path) {
 				d.at(path, "has no effect, because the driver external starts nothing; remove it")
 			}
-		}
-		if t.Instances > 1 && d.good("target.instances") {
-			d.at("target.instances", "the driver external has one address, and no way to start %d instances; remove it", t.Instances)
 		}
 		if len(p.Engines()) > 0 && len(t.Install) == 0 && d.good("database", "target.install") {
 			d.at("database.engine", "the driver external brings its own database, and none is started for it; remove it, and name the database in setup")

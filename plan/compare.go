@@ -53,7 +53,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 				}
 			}
 		}
-		d.checkAddresses(p, a)
+		d.checkElsewhere(p, a)
 	}
 	d.checkArmDatabases(p)
 	d.checkDeployments(p)
@@ -162,14 +162,14 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 	at := map[string]Arm{}
 	for _, a := range arms {
 		t := p.Target.With(a)
-		other, taken := at[t.URL]
+		other, taken := at[strings.Join(t.URL, " ")]
 		if !taken {
-			at[t.URL] = a
+			at[strings.Join(t.URL, " ")] = a
 			continue
 		}
 		if p.Target.With(other).Version != t.Version {
 			d.at("compare.arms", "%s and %s are the one server at %s, whatever their versions say; write target.install, a command that puts an arm's version there, "+
-				"or give each arm a url, or leave the versions out and measure the noise (compare -aa)", other.Name, a.Name, address(t.URL))
+				"or give each arm a url, or leave the versions out and measure the noise (compare -aa)", other.Name, a.Name, address(t.URL.First()))
 			return
 		}
 	}

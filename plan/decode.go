@@ -285,6 +285,8 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 			return
 		}
 		decodeScalar(d, path, n, to, "a time such as 5s", parseDuration)
+	case *Addresses:
+		d.addresses(path, n, to)
 	case *[]string:
 		if kind == "one-or-list" && n.Kind == yaml.ScalarNode {
 			*to = make([]string, 1)

@@ -80,7 +80,7 @@ func TestParseErrors(t *testing.T) {
 		{"ready", strings.Replace(minimal, "driver: server", "driver: server, ready: ping", 1), `2:33: target.ready: "ping" is not an address`},
 		{"signal", strings.Replace(minimal, "driver: server", "driver: server, stop_signal: KILL", 1), `2:39: target.stop_signal: "KILL" is not a signal; want one of TERM`},
 		{"external without url", strings.Replace(minimal, "driver: server", "driver: external", 1), "2:9: target.url: is missing; the driver external"},
-		{"external instances", strings.Replace(minimal, "driver: server", `driver: external, url: "http://h", instances: 2`, 1), "2:56: target.instances: the driver external has one address"},
+		{"external instances", strings.Replace(minimal, "driver: server", `driver: external, url: "http://h", instances: 2`, 1), "2:56: target.instances: the driver external has no way to start 2 instances"},
 		{"external with a database", strings.Replace(minimal, "driver: server}", "driver: external, url: \"http://h\"}\ndatabase: {engine: mysql}", 1), "3:20: database.engine: the driver external brings its own database"},
 		{"external on cores", strings.Replace(minimal, "driver: server}", "driver: external, url: \"http://h\"}\nplacement: {target: [0]}", 1), "3:21: placement.target: the driver external starts nothing"},
 		{"a command of a driver that has its own", strings.Replace(minimal, "driver: server", "driver: server, command: [x]", 1), "2:35: target.command: has no effect, because the driver server knows its own"},

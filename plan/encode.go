@@ -82,6 +82,12 @@ func (e *encoder) field(depth int, f field) {
 			return
 		}
 		e.line(depth, f.key, formatDuration(v))
+	case Addresses:
+		if len(v) == 1 {
+			e.line(depth, f.key, quote(v[0]))
+		} else {
+			e.list(depth, f.key, v, quote)
+		}
 	case []string:
 		e.list(depth, f.key, v, quote)
 	case []int:

@@ -110,7 +110,7 @@ func (t Target) commanded() bool { return len(t.Install) > 0 || len(t.Reset) > 0
 
 // armsElsewhere reports whether every arm has an address of its own.
 func (p *Plan) armsElsewhere() bool {
-	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.URL == "" })
+	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.URL) == 0 })
 }
 
 // ProbesOf returns the probes that watch an arm: those of the plan, then its own.
@@ -142,10 +142,10 @@ func (p *Plan) Watching() []Probe {
 
 // Scraped reports whether metrics of the servers of every arm are read.
 func (p *Plan) Scraped() bool {
-	if p.Target.MetricsURL != "" {
+	if len(p.Target.MetricsURL) > 0 {
 		return true
 	}
-	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.MetricsURL == "" })
+	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.MetricsURL) == 0 })
 }
 
 // fillCommands fills in what commands leave open.
@@ -169,7 +169,7 @@ func (d *decoder) fillCommands(p *Plan) {
 	named := t.Version != "" && len(t.Install) > 0
 	if p.Compare != nil {
 		for _, a := range p.Compare.Arms {
-			named = named || a.Version != "" && (len(t.Install) > 0 || a.URL != "")
+			named = named || a.Version != "" && (len(t.Install) > 0 || len(a.URL) > 0)
 		}
 	}
 	if named {
@@ -253,13 +253,11 @@ func (d *decoder) checkVerification(p *Plan) {
 	}
 }
 
-// checkAddresses checks what an arm sets for servers that are up already.
-func (d *decoder) checkAddresses(p *Plan, a Arm) {
+// checkElsewhere checks what an arm sets for servers that are up already.
+func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 	path := "compare.arms." + a.Name
 	d.checkProbes(path+".probes", a.Probes)
-	for key, v := range map[string]string{"url": a.URL, "metrics_url": a.MetricsURL} {
-		d.secret(path+"."+key, "", v)
-	}
+	d.servers(path+".url", a.URL, path+".metrics_url", a.MetricsURL)
 	if p.Target.Driver != External {
 		for _, key := range []string{"url", "metrics_url", "probes"} {
 			if at := path + "." + key; d.given(at) && d.read(at) && d.good("target.driver") {
@@ -268,16 +266,10 @@ func (d *decoder) checkAddresses(p *Plan, a Arm) {
 		}
 		return
 	}
-	if at := path + ".url"; d.good(at) && a.URL != "" && !hasReference(a.URL) && !urlRE.MatchString(a.URL) {
-		d.at(at, "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(a.URL))
-	}
-	if at := path + ".metrics_url"; d.good(at) && !hasReference(a.MetricsURL) && !addressRE.MatchString(a.MetricsURL) {
-		d.at(at, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", address(a.MetricsURL))
-	}
-	if m := p.Target.MetricsURL; a.URL != "" && a.MetricsURL == "" && (strings.Contains(m, "://") || hasReference(m)) && d.good(path+".url", "target.metrics_url") {
+	if m := p.Target.MetricsURL.First(); len(a.URL) > 0 && len(a.MetricsURL) == 0 && (strings.Contains(m, "://") || hasReference(m)) && d.good(path+".url", "target.metrics_url") {
 		d.at(path+".url", "needs a metrics_url beside it, because target.metrics_url is an address of its own, of which arm is not known; add it, or make target.metrics_url a path")
 	}
-	if d.given(path+".metrics_url") && a.URL == "" && d.good(path+".metrics_url", path+".url") {
+	if d.given(path+".metrics_url") && len(a.URL) == 0 && d.good(path+".metrics_url", path+".url") {
 		d.at(path+".metrics_url", "needs a url of this arm; add it, or write target.metrics_url")
 	}
 }

@@ -59,7 +59,7 @@ compare:
 	}
 	base, _ := p.Compare.Arm(Base)
 	fresh, _ := p.Compare.Arm("new")
-	if b, n := p.Target.With(base), p.Target.With(fresh); b.URL != "https://blue" || b.MetricsURL != "/metrics" || n.URL != "https://green" || n.MetricsURL != "https://green:9/m" {
+	if b, n := p.Target.With(base), p.Target.With(fresh); b.URL.First() != "https://blue" || b.MetricsURL.First() != "/metrics" || n.URL.First() != "https://green" || n.MetricsURL.First() != "https://green:9/m" {
 		t.Errorf("base %s %s, new %s %s", b.URL, b.MetricsURL, n.URL, n.MetricsURL)
 	}
 	if got := p.ProbesOf("new"); len(got) != 2 || got[1].URL != "https://g:9" {

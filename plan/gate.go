@@ -67,6 +67,7 @@ func DefaultGates() []Gate {
 		{"late", "actions begun, or operations sent, more than 10 ms late", "%", 1, 5, false, true, "survey 5.3; red our own"},
 		{"users", "active of the wanted users, at the worst moment", "%", 99, 97, true, false, "survey 5.3"},
 		{"rate", "arrivals begun of those that the schedule wanted", "%", 99, 97, true, false, "survey 5.3"},
+		{"shares", "points between a server's part of the requests and its part of the users, of the worst server; what chance explains is taken off", "%", 2, 5, false, true, "own"},
 		{"cpu", "this process' share of the cores it may use", "%", 70, 85, false, true, "survey 5.3: k6 80 %, Hyperfoil 80 %, Locust 90 %"},
 		{"core", "the busiest of the generator's cores, whoever uses it", "%", 70, 85, false, true, "survey 5.3"},
 		{"sched", "p99 of how long runnable goroutines waited for a thread", "ms", 2, 10, false, true, "survey 5.3"},

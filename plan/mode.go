@@ -72,7 +72,7 @@ func (p *Plan) Seats() int {
 
 // alone returns the reason why the arms cannot take turns, and the remedy; empty if they can.
 func (p *Plan) alone() (why, remedy string) {
-	url := referenceRE.ReplaceAllString(p.Target.URL, "")
+	url := referenceRE.ReplaceAllString(p.Target.URL.First(), "")
 	switch {
 	case p.Target.Driver == External:
 		return "the driver external starts nothing that could be paused", "have Plimsoll start the server (driver process)"

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,8 +55,7 @@ type Target struct {
 	// Profile names one of the sets of parts that the driver can deploy; empty means its usual one. Which names exist
 	// is known to the caller; see [Known].
 	Profile string `yaml:"profile"`
-	// Instances is the number of servers on one database, 1 to 64. Default 1. More than one are in stored plans
-	// alone: their users reached the first.
+	// Instances is the number of servers on one database, 1 to 64. Default 1. The users are spread over all of them.
 	Instances int `yaml:"instances"`
 	// Binary is the server's executable, or the directory of its release; empty means the driver's own.
 	Binary string `yaml:"binary"`
@@ -67,12 +65,14 @@ type Target struct {
 	Args []string `yaml:"args"`
 	// Env holds additional environment variables of the server. A secret must be a reference; see [Expand].
 	Env Env `yaml:"env"`
-	// URL is the base address, http or https, of a target that already runs or that a command will serve.
-	URL string `yaml:"url"`
+	// URL holds the base addresses, http or https, of the servers of a target that already runs, over which the users
+	// are spread, or the one of a target that a command will serve.
+	URL Addresses `yaml:"url"`
 	// Ready is the address or path that answers 200 once the target can be used; empty means the driver's own.
 	Ready string `yaml:"ready"`
-	// MetricsURL is the address or path of the target's Prometheus metrics; empty means the driver's own, or none.
-	MetricsURL string `yaml:"metrics_url"`
+	// MetricsURL holds the addresses of the Prometheus metrics of the target's servers, in the order of URL, or one path
+	// that all have; empty means the driver's own, or none.
+	MetricsURL Addresses `yaml:"metrics_url"`
 	// StopSignal is the signal that stops the server: TERM, INT, QUIT, HUP, USR1 or USR2; empty means the
 	// driver's own.
 	StopSignal string `yaml:"stop_signal"`
@@ -105,6 +105,7 @@ func (t Target) Filled() bool { return t.Dataset != "" && t.Dataset != "none" }
 // either.
 func (t Target) With(a Arm) Target {
 	t.Command, t.Install, t.Reset = slices.Clone(t.Command), slices.Clone(t.Install), slices.Clone(t.Reset)
+	t.URL, t.MetricsURL = slices.Clone(t.URL), slices.Clone(t.MetricsURL)
 	t.Args = append(slices.Clone(t.Args), a.Args...)
 	t.Env = t.Env.with(a.Env)
 	if a.Binary != "" {
@@ -113,8 +114,11 @@ func (t Target) With(a Arm) Target {
 	if a.Version != "" {
 		t.Version = a.Version
 	}
-	if a.URL != "" {
-		t.URL, t.MetricsURL = a.URL, cmp.Or(a.MetricsURL, t.MetricsURL)
+	if len(a.URL) > 0 {
+		t.URL = slices.Clone(a.URL)
+		if len(a.MetricsURL) > 0 {
+			t.MetricsURL = slices.Clone(a.MetricsURL)
+		}
 	}
 	return t
 }
@@ -408,9 +412,9 @@ type Arm struct {
 	Version string `yaml:"version"`
 	// URL is where this arm's servers are, for arms of the driver external that are all up (blue and green). It
 	// replaces the target's.
-	URL string `yaml:"url"`
+	URL Addresses `yaml:"url"`
 	// MetricsURL replaces the target's.
-	MetricsURL string `yaml:"metrics_url"`
+	MetricsURL Addresses `yaml:"metrics_url"`
 	// Probes watch this arm alone; those of the plan watch all arms.
 	Probes []Probe `yaml:"probes"`
 	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see

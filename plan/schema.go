@@ -81,15 +81,15 @@ var keyDocs = map[string]keyDoc{
 
 	"target.driver":      {text: "The way of deployment, such as process or external; an unknown one is an error that lists those there are.", pattern: nameRE.String()},
 	"target.profile":     {text: "One of the sets of parts that the driver can deploy. Default: its usual one.", pattern: nameRE.String()},
-	"target.instances":   {text: "Number of servers on one database. More than one need a proxy before them: target.topology.", def: 1, min: 1, max: maxInstances},
+	"target.instances":   {text: "Number of servers on one database. The users are spread over all of them, or reach the proxy before them: target.topology.", def: 1, min: 1, max: maxInstances},
 	"target.binary":      {text: "The server's executable, or the directory of its release."},
 	"target.command":     {text: "The whole command line of a process, program first."},
 	"target.args":        {text: "Arguments for the server."},
 	"target.env":         {text: "Additional environment variables of the server, or of install and reset, or a mapping of them for each engine: all, postgresql, mysql. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"target.env.*":       {text: "The value of the variable."},
-	"target.url":         {text: "Base address of the target, http or https."},
+	"target.url":         {text: "Base address of the target, http or https; with the driver external also a list, over which the users are spread: the i-th of a behavior, from 0, goes to the server i modulo their number."},
 	"target.ready":       {text: "Path or address that answers 200 once the target can be used."},
-	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics."},
+	"target.metrics_url": {text: "Path or address of the target's Prometheus metrics; with the driver external also a list, of one for each server."},
 	"target.stop_signal": {text: "The signal that asks the server to stop.", enum: signals},
 	"target.version":     {text: "Label of the build when the target cannot say it itself. The driver refchat also plays that release if it is MAJOR.MINOR or MAJOR.MINOR.PATCH, in digits."},
 	"target.install":     {text: "With the driver external: command, program first, that puts an arm's version there. It is run when an arm's turn comes and another one is there."},
@@ -243,6 +243,10 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		if kind == "measure" {
 			s = map[string]any{"anyOf": []any{s, map[string]any{"type": "string", "enum": []string{autoMeasure}}}}
 		}
+	case reflect.TypeFor[Addresses]():
+		item, several := doc.textual(), list(doc.textual())
+		several["minItems"], several["maxItems"], several["uniqueItems"] = 1, maxInstances, true
+		s = map[string]any{"anyOf": []any{item, several}}
 	case reflect.TypeFor[[]string]():
 		item := doc.textual()
 		s = list(item)

@@ -117,7 +117,7 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 		d.at(path+".replicas", "are copies of a database, and none is started for the target; add a section database with an engine")
 	}
 	d.known(path+".hosts", "kind of hosts", to.Hosts, hosts)
-	if to.Proxy != "" && t.URL != "" && !strings.Contains(t.URL, "${") && d.good(path+".proxy", "target.url") {
+	if to.Proxy != "" && len(t.URL) > 0 && !strings.Contains(t.URL.First(), "${") && d.good(path+".proxy", "target.url") {
 		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")
 	}
 	if p.Networked() && d.good(path, "compare.arms") {

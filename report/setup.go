@@ -82,8 +82,8 @@ func (b *builder) planRows() []record.Row {
 		}
 	}
 	rows = append(rows, record.Row{Name: "Unbounded - num of users per agent", Value: b.usersPerAgent()})
-	add("App instances", "%d x %s", max(1, p.Target.Instances), p.Target.Driver)
-	rows = append(rows, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
+	// What ran is known to the runs alone.
+	rows = append(rows, record.Row{Name: "App instances"}, record.Row{Name: "Agent instances"}, record.Row{Name: "Proxy Instance"})
 	var dbs []string
 	for _, e := range b.d.Engines {
 		if e.Full != "" {
@@ -182,7 +182,7 @@ func (b *builder) armRows() []record.Row {
 				add("reports", d.Version)
 			}
 			if c := b.in.Plan.Compare; c != nil {
-				if a, ok := c.Arm(arm); ok && a.URL != "" {
+				if a, ok := c.Arm(arm); ok && len(a.URL) > 0 {
 					add("at", strings.Join(d.URLs, " "))
 				}
 			}

@@ -351,7 +351,7 @@ func Networkable(p *plan.Plan, housed []string) error {
 	case !slices.Contains(housed, p.Target.Driver):
 		return plan.Usagef("compare.arms: deployment.network needs a server whose stores are started too, so one of the drivers %s; %s takes cpus and memory",
 			strings.Join(housed, ", "), p.Target.Driver)
-	case p.Target.URL != "":
+	case len(p.Target.URL) > 0:
 		return plan.Usagef("target.url: with deployment.network the address is made, too; remove it")
 	}
 	for i, probe := range p.Probes {

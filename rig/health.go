@@ -60,6 +60,9 @@ type health struct {
 	softirq   float64
 	softirqAt time.Time
 
+	// shares reads the servers' own counts of requests; nil for a target of one server.
+	shares *shares
+
 	throttled, rate float64
 	throttledAt     time.Time
 }
@@ -289,6 +292,7 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		"gc":     h.users("plimsoll_generator_gc_cpu_ratio", 100, math.Max),
 		"steal":  h.ofRole("plimsoll_cpu_steal_ratio", steal, 100),
 		"others": h.others(),
+		"shares": h.shares.read(users),
 
 		"target_steal": h.stealOfTarget(),
 		"throttled":    h.throttling(),

@@ -82,7 +82,7 @@ func TestPlanProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	runner, closeProbes, err := s.probes(sys, store, clock.New(time.Now()), nil)
+	runner, closeProbes, err := s.probes(sys, store, clock.New(time.Now()), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

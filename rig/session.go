@@ -190,7 +190,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	sys.look(ctx, sys.env(s.Plan, sys.Deployment.URL()))
+	sys.look(ctx, sys.env(s.Plan, sys.Deployment))
 	var run *clock.Clock
 	switch {
 	case pt.place != nil:
@@ -259,29 +259,6 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 	}, err
 }
 
-// clockText describes in the manifest which clocks stamped the instants of a run, and how often each did
-// (docs/time.md).
-func clockText(n wire.Clocks) string {
-	s := fmt.Sprintf("CLOCK_MONOTONIC of each process that has users (%s); arrivals by the kernel's receive stamps where it gives them", runtime.Version())
-	if total := n.Kernel + n.Process; total > 0 {
-		s += fmt.Sprintf(": %d of %d responses and messages", n.Kernel, total)
-	}
-	if n.Steps > 0 {
-		s += fmt.Sprintf("; the wall clock was set %d times, and for a second after each the read counted as the arrival", n.Steps)
-	}
-	return s
-}
-
-func connections(n wire.Clocks) *record.Connections {
-	return &record.Connections{Requests: n.Requests, Repeated: n.Repeats, Reopened: n.Reopened}
-}
-
-// received sums up the users' connections in a trial.
-type received struct {
-	stamps  wire.Clocks
-	answers *record.Answers // nil if there was no load
-}
-
 // carryOut is the trial between reset and seal.
 func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock) (out trial.Outcome, seen received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
@@ -300,7 +277,8 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	if pt.place != nil {
 		turns, reg = pt.place.turns, pt.place.reg
 	}
-	runner, closeProbes, err := s.probes(sys, db, run, turns)
+	load := newShares(sys, s.Dialects.OfPlan(s.Plan), run)
+	runner, closeProbes, err := s.probes(sys, db, run, turns, load)
 	if err != nil {
 		return out, seen, err
 	}
@@ -323,6 +301,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 			h.roles = append(h.roles, r.Name)
 		}
 	}
+	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
 	if lay.processes > 1 {
 		h.agents = lay.processes
@@ -344,7 +323,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	defer sig.close()
 	panics := &runPanics{all: s.Panics, w: w, clock: run}
-	env := sys.env(s.Plan, sys.Deployment.URL())
+	env := sys.env(s.Plan, sys.Deployment)
 	env.Clock, env.Panicked = run, panics.env
 	runner.OnPanic(panics.env)
 	env.Registry, env.Log = reg, func(format string, args ...any) {
@@ -381,7 +360,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings())
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps).Finding(); bad {
@@ -448,9 +427,9 @@ func (s *Session) length(pt RunPart) time.Duration {
 }
 
 // probes returns a runner that samples host, processes, this program, the target's metrics and further sources once a
-// second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's.
-func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock,
-	turns *probe.Turns) (*probe.Runner, func(), error) {
+// second of a run's clock. Host and this program are sampled over its turns; nil: all time is the run's. load is shown
+// the servers' counts of requests; it may be nil.
+func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock, turns *probe.Turns, load *shares) (*probe.Runner, func(), error) {
 	runner := probe.NewRunner(db, time.Second)
 	runner.UseClock(run)
 	var closers []func() error
@@ -491,7 +470,7 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock,
 			return nil, nil, plan.Usagef("metrics_url: %w", err)
 		}
 		closers = append(closers, sc.Close)
-		runner.AddScraper(sc)
+		runner.AddScraper(load.watch(sc))
 	}
 	sources, err := s.sources(sys)
 	for _, x := range sources {
@@ -502,6 +481,9 @@ func (s *Session) probes(sys *System, db *series.DB, run *clock.Clock,
 		return nil, nil, err
 	}
 	for _, x := range sources {
+		if x.scraper != nil {
+			x.scraper = load.watch(x.scraper)
+		}
 		x.addTo(runner)
 	}
 	return runner, closeAll, nil

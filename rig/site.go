@@ -177,7 +177,7 @@ func (s *Session) unreset(ctx context.Context, sys *System, fresh bool) error {
 }
 
 // asked returns the environment in which the server is asked about itself.
-func (s *Session) asked(sys *System) workload.Env { return sys.env(s.Plan, sys.Deployment.URL()) }
+func (s *Session) asked(sys *System) workload.Env { return sys.env(s.Plan, sys.Deployment) }
 
 // askTimeout bounds the questions to a server before a run: its statistics count all posts.
 const askTimeout = 2 * time.Minute

@@ -117,9 +117,9 @@ func (s *System) roles() []probe.Role {
 }
 
 // env is the environment that users of a run share, except for their recorder.
-func (s *System) env(p *plan.Plan, url string) workload.Env {
+func (s *System) env(p *plan.Plan, at target.Endpoint) workload.Env {
 	return workload.Env{
-		URL: url, Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: s.expanded(p),
+		URL: at.URL(), URLs: at.URLs(), Seed: p.Seed, Pace: p.Workload.Pace, Cold: p.Workload.Login == plan.LoginCold, Params: s.expanded(p),
 		Secret: s.secrets, Secrets: s.known, Timeout: opTimeout,
 		Mix: p.Workload.ActionMix, Weights: s.speaks.Weights(p.Workload), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, p.Seed),
 	}
@@ -152,14 +152,19 @@ func (s *System) expanded(p *plan.Plan) map[string]string {
 // Resolve replaces references in the target's addresses, and reports those of the behaviors' settings that lead
 // nowhere.
 func (pr *Program) Resolve(t plan.Target, w plan.Workload) (plan.Target, error) {
-	for key, at := range map[string]*string{"url": &t.URL, "ready": &t.Ready, "metrics_url": &t.MetricsURL} {
-		full, err := plan.Expand(*at, pr.Lookup)
-		if err != nil {
-			return t, plan.Usagef("target.%s: %w", key, err)
+	t.URL, t.MetricsURL = slices.Clone(t.URL), slices.Clone(t.MetricsURL)
+	ready := []string{t.Ready}
+	for key, list := range map[string][]string{"url": t.URL, "ready": ready, "metrics_url": t.MetricsURL} {
+		for i, at := range list {
+			full, err := plan.Expand(at, pr.Lookup)
+			if err != nil {
+				return t, plan.Usagef("target.%s: %w", key, err)
+			}
+			list[i] = full
+			pr.hide(full)
 		}
-		*at = full
-		pr.hide(full)
 	}
+	t.Ready = ready[0]
 	for k, v := range w.Params {
 		// A secret that is not in the plan's place may be in the environment.
 		if _, err := plan.Expand(v, pr.Lookup); err != nil && (pr.Dialects.IsSetting(k) || unreadable(err)) {
@@ -251,12 +256,12 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		spec.Dataset = DatasetText(filled)
 	}
 	users := f.s.Users(pt)
-	if _, err := f.s.layout(ctx, cmp.Or(t.URL, "http://127.0.0.1"), mix, users); err != nil {
+	if _, err := f.s.layout(ctx, cmp.Or(t.URL.First(), "http://127.0.0.1"), mix, users); err != nil {
 		return nil, err
 	}
 	provisioned := func(ctx context.Context, at target.Endpoint) error {
 		f.s.Progress.Doing("provisioning", 0)
-		env := sys.env(p, at.URL())
+		env := sys.env(p, at)
 		env.Log = func(format string, args ...any) { f.s.Progress.Doing(fmt.Sprintf(format, args...), 0) }
 		return provision(ctx, env, mix, users)
 	}
@@ -311,7 +316,7 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 // spec translates the plan's target, with the arm laid over it.
 func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (target.Spec, error) {
 	spec := target.Spec{Name: arm, Version: t.Version, Binary: t.Binary, Args: t.Args, Env: map[string]string{}, Secrets: map[string]string{},
-		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL, StopSignal: t.StopSignal, InstallCmd: t.Install, ResetCmd: t.Reset}
+		Instances: t.Instances, CPUs: f.s.targets, Engine: eng, Dir: dir, URL: t.URL.First(), URLs: t.URL, Ready: t.Ready, MetricsURL: t.MetricsURL.First(), MetricsURLs: t.MetricsURL, StopSignal: t.StopSignal, InstallCmd: t.Install, ResetCmd: t.Reset}
 	for k, v := range t.Env.For(eng) {
 		full, err := plan.Expand(v, f.s.Lookup)
 		if err != nil {

@@ -32,11 +32,14 @@ type Spec struct {
 
 	Dir        string   // state directory: logs, data, journal
 	URL        string   // base URL of an instance; default http://127.0.0.1:${PORT}
+	URLs       []string // external targets: base URLs of all servers, URL first; nil means URL alone
 	Ready      string   // URL or path that answers with a status of the 200s once an instance is ready; default "/"
 	MetricsURL string   // URL or path of an instance's Prometheus metrics; empty means that it has none
-	StopSignal string   // name of the signal that ends an instance; default SIGTERM
-	InstallCmd []string // external targets: a command that puts the arm's version there; no shell
-	ResetCmd   []string // external targets: a command that puts the state back; no shell
+	// MetricsURLs are, of external targets, those of all servers, MetricsURL first; nil means MetricsURL alone.
+	MetricsURLs []string
+	StopSignal  string   // name of the signal that ends an instance; default SIGTERM
+	InstallCmd  []string // external targets: a command that puts the arm's version there; no shell
+	ResetCmd    []string // external targets: a command that puts the state back; no shell
 }
 
 // An Endpoint is where a deployed target is found.

@@ -38,8 +38,9 @@ var Dialect = &dialect.Dialect{
 	Graphs:     graphs(),
 	Indicators: indicators(),
 	Metrics: dialect.Metrics{
-		Prefix: "mattermost_",
-		Stores: []dialect.CallTimes{{Metric: "mattermost_db_store_time", By: []string{"method"}}},
+		Prefix:   "mattermost_",
+		Requests: "mattermost_http_requests_total",
+		Stores:   []dialect.CallTimes{{Metric: "mattermost_db_store_time", By: []string{"method"}}},
 		Gauges: []dialect.Gauge{
 			{Name: "connected devices", Query: `sum(avg_over_time(mattermost_http_websockets_total[$w]))`, Higher: true, Floor: 1},
 			{Name: "requests served", Unit: "1/s", Query: `sum(rate(mattermost_http_requests_total[$w]))`, Higher: true, Floor: 0.1},

@@ -20,6 +20,7 @@ type deed struct {
 	at         time.Duration
 	draw       uint64
 	storm      bool
+	server     string
 }
 
 type diary struct {
@@ -30,17 +31,18 @@ type diary struct {
 
 type diaryActor struct {
 	fakeActor
-	d *diary
+	d      *diary
+	server string
 }
 
 func (d *diary) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	return &diaryActor{fakeActor{&d.fake, u, env.Registry.Name("op")}, d}, nil
+	return &diaryActor{fakeActor{&d.fake, u, env.Registry.Name("op")}, d, env.URL}, nil
 }
 func (d *diary) StormKinds() []string { return []string{"flood"} }
 
 func (a *diaryActor) note(storm bool) {
 	a.d.mu.Lock()
-	a.d.deeds = append(a.d.deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(), storm})
+	a.d.deeds = append(a.d.deeds, deed{a.u.ID, a.u.Rank, a.u.Now(), a.u.Content.Uint64(), storm, a.server})
 	a.d.mu.Unlock()
 }
 func (a *diaryActor) Think() time.Duration {
@@ -56,13 +58,13 @@ func (a *diaryActor) Storm(ctx context.Context, s workload.Storm) error {
 }
 
 // Three agents together drive the same users as one engine alone: the same ranks in the same behaviors, the same
-// chance, at the same moments, while users come and go, and in a storm.
+// chance, on the same servers, at the same moments, while users come and go, and in a storm.
 func TestAgentsShareTheUsers(t *testing.T) {
 	run := func(agent, agents int) (deeds []deed, affected int) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &diary{fake: fake{service: time.Millisecond}}
 			l, err := New(t.Context(), Config{
-				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3}, Clock: clock.New(time.Now()), Agent: agent, Agents: agents,
+				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3, URL: "a", URLs: []string{"a", "b"}}, Clock: clock.New(time.Now()), Agent: agent, Agents: agents,
 				Mix: []Part{{Behavior: &diary{fake: fake{service: time.Millisecond}}, Share: 0.3}, {Behavior: d, Share: 0.7}},
 			})
 			if err != nil {
@@ -93,6 +95,13 @@ func TestAgentsShareTheUsers(t *testing.T) {
 	}
 	deeds, affected := run(0, 1)
 	whole := byUser(deeds)
+	servers := map[string]int{}
+	for _, list := range whole {
+		servers[list[0].server]++
+	}
+	if d := servers["a"] - servers["b"]; servers["b"] == 0 || d < -1 || d > 1 {
+		t.Errorf("users by server: %v", servers)
+	}
 	parts := map[int][]deed{}
 	sum := 0
 	for k := range 3 {

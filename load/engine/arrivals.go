@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,12 @@ type arrival struct {
 	intended, seen time.Duration
 }
 
+// An idleServer waits for an arrival. Its connections go to the target's server number at.
+type idleServer struct {
+	in chan arrival
+	at int
+}
+
 // open serves arrivals. One goroutine waits for their moments and hands each to a free server, a new one or the
 // queue, or drops it.
 type open struct {
@@ -38,8 +45,8 @@ type open struct {
 	dropped *measure.Recorder
 
 	mu      sync.Mutex
-	idle    []chan arrival // of servers that wait, the last one first: few connections stay busy
-	queue   []arrival      // those before head have gone
+	idle    []idleServer // those that wait, the last one first: few connections stay busy
+	queue   []arrival    // those before head have gone
 	head    int
 	first   map[int]arrival // that of each server that is logging in
 	servers int
@@ -93,10 +100,10 @@ func (o *open) hand(ctx context.Context, a arrival) {
 	o.l.count.begin(a.seen)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch n := len(o.idle); {
-	case n > 0:
-		o.idle[n-1] <- a // it has room for one
-		o.idle = o.idle[:n-1]
+	switch i := o.waits(a.k); {
+	case i >= 0:
+		o.idle[i].in <- a // it has room for one
+		o.idle = slices.Delete(o.idle, i, i+1)
 	case o.servers < o.InFlight:
 		i := o.servers
 		o.servers++
@@ -109,6 +116,22 @@ func (o *open) hand(ctx context.Context, a arrival) {
 		return
 	}
 	o.served++
+}
+
+// waits returns the place among the idle of the server that takes arrival k, and -1 for a new one: the last one idle
+// whose connections go to the server of the target that the arrival is for. Where there can be no more of those, any
+// takes it.
+func (o *open) waits(k int64) int {
+	at := o.l.cfg.Env.Server(k)
+	for i := len(o.idle) - 1; i >= 0; i-- {
+		if o.idle[i].at == at {
+			return i
+		}
+	}
+	if o.servers < o.InFlight {
+		return -1
+	}
+	return len(o.idle) - 1
 }
 
 // waiting calls came for each arrival that was seen before an offset and still waits, in the queue or for the login of
@@ -135,12 +158,12 @@ func (o *open) begun(i int) {
 	delete(o.first, i)
 }
 
-// free returns the next arrival that waits; otherwise the server in is idle from now on.
-func (o *open) free(in chan arrival) (a arrival, ok bool) {
+// free returns the next arrival that waits; otherwise the server is idle from now on.
+func (o *open) free(s idleServer) (a arrival, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.head == len(o.queue) {
-		o.idle = append(o.idle, in)
+		o.idle = append(o.idle, s)
 		return a, false
 	}
 	a = o.queue[o.head]
@@ -158,7 +181,7 @@ func (o *open) life(ctx context.Context, i int, a arrival) {
 	u.Buffer()
 	var actor workload.Server
 	err := boundary.Do("a server of arrivals", func() (err error) {
-		actor, err = o.Behavior.NewServer(o.l.cfg.Env, u)
+		actor, err = o.Behavior.NewServer(o.l.cfg.Env.OfArrival(a.k), u)
 		return err
 	})
 	if err != nil {
@@ -185,7 +208,7 @@ func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, ac
 		failed(fmt.Errorf("login of a server of arrivals: %w", err))
 		return
 	}
-	in := make(chan arrival, 1)
+	in, at := make(chan arrival, 1), o.l.cfg.Env.Server(a.k)
 	free := u.Free(0) // 0 if the login made no request
 	o.begun(i)
 	for {
@@ -203,7 +226,7 @@ func (o *open) serve(ctx context.Context, i int, a arrival, u *workload.User, ac
 		free = u.Free(u.Now())
 		u.Flush()
 		var ok bool
-		if a, ok = o.free(in); ok {
+		if a, ok = o.free(idleServer{in, at}); ok {
 			if ctx.Err() != nil {
 				return // those that still wait at the end of a run are neither served nor dropped
 			}

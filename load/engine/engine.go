@@ -160,7 +160,7 @@ func (l *Local) start(id int, at time.Duration) error {
 		return nil
 	}
 	before := s.done // of the same user's earlier life; nil in its first
-	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env, s.user)
+	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env.Of(s.user), s.user)
 	if err != nil {
 		return fmt.Errorf("user %d: %w", id, err)
 	}

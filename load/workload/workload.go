@@ -48,6 +48,8 @@ type Env struct {
 	// URL is the server's base URL, without a slash at the end. It is set for each run: a target may
 	// move between resets.
 	URL string
+	// URLs are those of all servers of one target, over which users are spread; see [Env.Of]. Nil means URL alone.
+	URLs []string
 	// Seed is the plan's.
 	Seed uint64
 	// Pace scales every pause inside an action, like the think time: 0.1 is ten times as fast.

@@ -26,7 +26,7 @@ const (
 // not in the table has no known cause: an interruption, or a rule without data.
 var gateCauses = map[string]Cause{
 	"users": ByTarget, "rate": ByTarget, "wait": ByTarget, "stationary": ByTarget, "level": ByTarget, "operations": ByTarget, "failed users": ByTarget,
-	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, StartGate: ByTarget, CrashGate: ByTarget,
+	"search": ByTarget, "behavior": ByTarget, "audit": ByTarget, "rows": ByTarget, "telemetry": ByTarget, "signals": ByTarget, "shares": ByTarget, StartGate: ByTarget, CrashGate: ByTarget,
 
 	PanicGate: ByGenerator, "lag": ByGenerator, "late": ByGenerator, "cpu": ByGenerator, "core": ByGenerator, "sched": ByGenerator, "pause": ByGenerator, "gc": ByGenerator,
 	"throttled": ByGenerator, "inbox": ByGenerator, "fds": ByGenerator, "fds_free": ByGenerator,

@@ -18,6 +18,8 @@ type Reading struct {
 	Value        float64
 	Why          string
 	Inapplicable bool
+	// Note names in a finding's text what the value is of, such as one of several servers; often empty.
+	Note string
 }
 
 // A Counter is a [Driver] that accounts for the time of its users. One goroutine calls it.
@@ -192,7 +194,7 @@ func (r *run) watch() {
 			continue
 		}
 		if g.seconds == 0 || g.worse(rd.Value, g.worst) {
-			g.worst = rd.Value
+			g.worst, g.note = rd.Value, rd.Note
 		}
 		r.until.note(i, g, rd.Value)
 		g.seconds++
@@ -215,6 +217,7 @@ type watched struct {
 	sum, worst          float64
 	why                 string   // the last reason why there was no reading
 	na                  bool     // there is nothing to read in this run
+	note                string   // of the worst reading
 	value               *float64 // over the measured phase
 	level               string
 }
@@ -249,22 +252,30 @@ func (g *watched) judge(rd Reading) (record.Finding, bool) {
 	if !slices.Contains(spiky, g.Name) {
 		g.level = g.Gate.Level(rd.Value)
 	}
-	text := fmt.Sprintf("%s: %s in the measured phase", g.What, g.Format(rd.Value))
+	text := fmt.Sprintf("%s: %s in the measured phase%s", g.What, g.Format(rd.Value), noted(rd.Note))
 	value := rd.Value
 	many := max(3, g.seconds/tolerated)
 	switch {
 	case slices.Contains(long, g.Name): // its seconds are all of the phase so far
 	case g.red > many && g.level != record.Red:
 		g.level = record.Red
-		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s", g.What, g.red, g.seconds, g.Format(g.worst)), g.worst
+		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s%s", g.What, g.red, g.seconds, g.Format(g.worst), noted(g.note)), g.worst
 	case g.red+g.amber > many && g.level == "":
 		g.level = record.Amber
-		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst)), g.worst
+		text, value = fmt.Sprintf("%s: beyond the limit in %d of %d seconds, worst %s%s", g.What, g.red+g.amber, g.seconds, g.Format(g.worst), noted(g.note)), g.worst
 	}
 	if g.level == "" {
 		return record.Finding{}, false
 	}
 	return g.finding(g.level, value, text), true
+}
+
+// noted is a reading's note as the end of a sentence.
+func noted(note string) string {
+	if note == "" {
+		return ""
+	}
+	return ": " + note
 }
 
 func (g *watched) finding(level string, value float64, text string) record.Finding {
@@ -308,7 +319,7 @@ func (r *run) generatorFault(st stretch) (record.Finding, bool) {
 			continue
 		}
 		if rd := r.read(g.Gate, st); rd.Why == "" && g.Gate.Level(rd.Value) == record.Red {
-			return g.finding(record.Red, rd.Value, fmt.Sprintf("%s: %s", g.What, g.Format(rd.Value))), true
+			return g.finding(record.Red, rd.Value, fmt.Sprintf("%s: %s%s", g.What, g.Format(rd.Value), noted(rd.Note))), true
 		}
 	}
 	return record.Finding{}, false

@@ -27,6 +27,7 @@ type health struct {
 	n             int
 	sum, low, top float64
 	why           string // the last reason why there was none
+	note          string // of the top
 }
 
 func (h health) with(o health) health {
@@ -38,7 +39,11 @@ func (h health) with(o health) health {
 		o.why = h.why
 		return o
 	}
-	return health{n: h.n + o.n, sum: h.sum + o.sum, low: min(h.low, o.low), top: max(h.top, o.top), why: h.why}
+	note := h.note
+	if o.top > h.top {
+		note = o.note
+	}
+	return health{n: h.n + o.n, sum: h.sum + o.sum, low: min(h.low, o.low), top: max(h.top, o.top), why: h.why, note: note}
 }
 
 func healthOf(readings map[string]Reading) map[string]health {
@@ -48,7 +53,7 @@ func healthOf(readings map[string]Reading) map[string]health {
 			out[name] = health{why: rd.Why}
 			continue
 		}
-		out[name] = health{n: 1, sum: rd.Value, low: rd.Value, top: rd.Value}
+		out[name] = health{n: 1, sum: rd.Value, low: rd.Value, top: rd.Value, note: rd.Note}
 	}
 	return out
 }
@@ -159,11 +164,11 @@ func (s stretch) health(g plan.Gate) Reading {
 	case all.n == 0:
 		return Reading{Why: all.why}
 	case !slices.Contains(peaks, g.Name):
-		return Reading{Value: all.sum / float64(all.n)}
+		return Reading{Value: all.sum / float64(all.n), Note: all.note}
 	case g.Floor:
-		return Reading{Value: all.low}
+		return Reading{Value: all.low, Note: all.note}
 	}
-	return Reading{Value: all.top}
+	return Reading{Value: all.top, Note: all.note}
 }
 
 func (s stretch) users() int {

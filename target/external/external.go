@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,12 +80,14 @@ func (d *Driver) Deploy(ctx context.Context, spec target.Spec) (target.Deploymen
 }
 
 func check(spec target.Spec) error {
-	u, err := url.Parse(spec.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("url: want the base URL of the server, such as https://chat.example.com")
-	}
-	if u.User != nil {
-		return errors.New("url: it holds a user or password, which reports would show; pass secrets in the environment")
+	for _, at := range addresses(spec) {
+		u, err := url.Parse(at)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return errors.New("url: want the base URL of the server, such as https://chat.example.com")
+		}
+		if u.User != nil {
+			return errors.New("url: it holds a user or password, which reports would show; pass secrets in the environment")
+		}
 	}
 	switch {
 	case spec.Binary != "" || len(spec.Args) > 0:
@@ -94,7 +97,7 @@ func check(spec target.Spec) error {
 	case len(spec.CPUs) > 0:
 		return errors.New("CPUs have no effect here: nothing is started; leave them out")
 	case spec.Instances > 1:
-		return errors.New("more than one instance needs one URL per instance, which this driver does not know; use the URL of their proxy")
+		return errors.New("instances have no effect here: nothing is started; give the URL of each, or that of their proxy")
 	}
 	return nil
 }
@@ -111,18 +114,46 @@ func (d *Site) waitReady(ctx context.Context) error {
 	return nil
 }
 
+// addresses are those of all servers, at least one.
+func addresses(spec target.Spec) []string {
+	if len(spec.URLs) > 0 {
+		return spec.URLs
+	}
+	return []string{spec.URL}
+}
+
 // URL implements [target.Endpoint].
 func (d *Site) URL() string { return d.URLs()[0] }
 
 // URLs implements [target.Endpoint].
-func (d *Site) URLs() []string { return []string{strings.TrimRight(d.spec.URL, "/")} }
+func (d *Site) URLs() []string {
+	urls := slices.Clone(addresses(d.spec))
+	for i, u := range urls {
+		urls[i] = strings.TrimRight(u, "/")
+	}
+	return urls
+}
 
 // MetricsURLs implements [target.Endpoint].
 func (d *Site) MetricsURLs() []string {
-	if d.spec.MetricsURL == "" {
-		return nil
+	pages, urls := d.spec.MetricsURLs, d.URLs()
+	if len(pages) == 0 && d.spec.MetricsURL != "" {
+		pages = []string{d.spec.MetricsURL}
 	}
-	return []string{target.Join(d.URL(), d.spec.MetricsURL)}
+	switch {
+	case len(pages) == 0:
+		return nil
+	case len(pages) == 1: // a path that all servers have, or the whole address of the only one
+		for i, u := range urls {
+			urls[i] = target.Join(u, pages[0])
+		}
+		return urls
+	}
+	out := make([]string, len(pages))
+	for i, page := range pages {
+		out[i] = target.Join(urls[min(i, len(urls)-1)], page)
+	}
+	return out
 }
 
 // PIDs implements [target.Endpoint]: no process of this target is known.

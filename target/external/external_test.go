@@ -133,3 +133,31 @@ func TestReadyTellsNoSecret(t *testing.T) {
 		t.Errorf("Deploy() = %v, want the path without its query", err)
 	}
 }
+
+func TestSeveralServers(t *testing.T) {
+	a, b := server(t), server(t)
+	deploy := func(spec target.Spec) (target.Deployment, error) {
+		spec.URL, spec.URLs, spec.Ready = a, []string{a + "/", b}, "/ping"
+		return (&external.Driver{ReadyTimeout: 200 * time.Millisecond}).Deploy(t.Context(), spec)
+	}
+	for _, tt := range []struct{ pages, want []string }{
+		{nil, nil},
+		{[]string{"/metrics"}, []string{a + "/metrics", b + "/metrics"}},
+		{[]string{"/m", "http://other/m"}, []string{a + "/m", "http://other/m"}},
+	} {
+		dep, err := deploy(target.Spec{MetricsURLs: tt.pages})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dep.URLs(); !slices.Equal(got, []string{a, b}) || dep.URL() != a || dep.Describe().Instances != 2 {
+			t.Errorf("servers %v, %+v", got, dep.Describe())
+		}
+		if got := dep.MetricsURLs(); !slices.Equal(got, tt.want) {
+			t.Errorf("metrics %v: %v, want %v", tt.pages, got, tt.want)
+		}
+	}
+	b = "http://127.0.0.1:1"
+	if _, err := deploy(target.Spec{}); err == nil || !strings.Contains(err.Error(), b) {
+		t.Errorf("a second server that does not answer: %v", err)
+	}
+}

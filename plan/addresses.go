@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Addresses are those of the servers of one target. A plan writes one as a text and several as a list; one and a list
+// of one are the same plan.
+type Addresses []string
+
+// First returns the first address; "" if there is none.
+func (a Addresses) First() string {
+	if len(a) == 0 {
+		return ""
+	}
+	return a[0]
+}
+
+// addresses reads a text or a list of texts.
+func (d *decoder) addresses(path string, n *yaml.Node, to *Addresses) {
+	if n.Kind == yaml.ScalarNode {
+		one := ""
+		d.text(path, n, &one)
+		if one != "" {
+			*to = Addresses{one}
+		}
+		return
+	}
+	*to = decodeList(d, path, n, "an address, or a list such as [http://a:8065, http://b:8065]", d.text)
+	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+		d.fail(n, path, "is an empty list; write an address, or remove the key")
+	}
+}
+
+// checkAddresses checks the addresses of a target: those of its servers, of their metrics, and the one that reports
+// that they are ready.
+func (d *decoder) checkAddresses(t Target) {
+	const url, metrics = "target.url", "target.metrics_url"
+	d.each("target.ready", Addresses{t.Ready}, false)
+	d.servers(url, t.URL, metrics, t.MetricsURL)
+	for path, list := range map[string]Addresses{url: t.URL, metrics: t.MetricsURL} {
+		if len(list) > 1 && t.Driver != External && d.good(path, "target.driver") {
+			d.at(path, "is a list, and the driver %s starts its servers itself; write one, with ${PORT} where they differ, and their number in target.instances", t.Driver)
+		}
+	}
+	if one := t.URL.First(); t.Driver != External && t.Instances > 1 && !t.Proxied() && one != "" && !strings.Contains(one, "${") && d.good(url, "target.instances") {
+		d.at(url, "is the address of each of the %d servers; write http://127.0.0.1:${PORT}, or remove it", t.Instances)
+	}
+}
+
+// servers checks the addresses of servers and of their metrics, at two paths of the plan.
+func (d *decoder) servers(url string, servers Addresses, metrics string, pages Addresses) {
+	d.each(url, servers, true)
+	d.each(metrics, pages, false)
+	n, m := len(servers), len(pages)
+	if n > 1 && m > 0 && m != n && d.good(url, metrics) && (m > 1 || urlRE.MatchString(pages[0])) {
+		d.at(metrics, "has %d for the %d addresses of %s; write one for each of them, or one path that all have", m, n, url)
+	}
+}
+
+// each checks every address of a list: those of servers, or others, which may be paths.
+func (d *decoder) each(path string, list Addresses, servers bool) {
+	if len(list) > maxInstances && d.good(path) {
+		d.at(path, "has %d addresses; want at most %d", len(list), maxInstances)
+	}
+	seen := map[string]bool{}
+	for i, v := range list {
+		at := path
+		if len(list) > 1 {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
+		if !d.good(path) || !d.good(at) {
+			continue
+		}
+		switch d.secret(at, "", v); {
+		case !d.good(at):
+		case seen[v]:
+			d.at(at, "%s is in the list already; remove it", address(v))
+		case hasReference(v):
+		case servers && !urlRE.MatchString(v):
+			d.at(at, "%s is not an address of a server; want http://HOST[:PORT][/PATH] or https, without user and query", address(v))
+		case !servers && !addressRE.MatchString(v):
+			d.at(at, "%s is not an address; want a path such as /metrics, or a whole one that begins with http", address(v))
+		}
+		seen[v] = true
+	}
+}
+
+// checkInstances checks whether the driver can start so many servers.
+func (d *decoder) checkInstances(t Target, k Known) {
+	const path = "target.instances"
+	switch {
+	case t.Instances < 2 || !d.good(path, "target.driver"):
+	case t.Driver == External:
+		d.at(path, "the driver external has no way to start %d instances; remove it, and write the address of each in a list in target.url", t.Instances)
+	case t.Topology == nil && k.Topologies != nil && !slices.Contains(k.Topologies, t.Driver):
+		d.at(path, "%d servers, and the driver %s starts one; want 1, or one of the drivers %s", t.Instances, t.Driver, strings.Join(k.Topologies, ", "))
+	}
+}

@@ -1,0 +1,63 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/plan"
+)
+
+const addressesText = `{name: several, target: {driver: %s, %s},
+workload: {behavior: poster}, bounded: {users: 2, measure: 10s}}`
+
+func TestAddresses(t *testing.T) {
+	digests := map[string]string{}
+	for text, want := range map[string][]string{
+		`url: "http://a:1"`:                    {"http://a:1"},
+		`url: ["http://a:1"]`:                  {"http://a:1"},
+		`url: ["http://a:1", "https://b/sub"]`: {"http://a:1", "https://b/sub"},
+		`url: ["${ENV:A}", "${ENV:B}"], metrics_url: ["${ENV:A}/m", "http://b:2/m"]`: {"${ENV:A}", "${ENV:B}"},
+		`url: ["http://a:1", "http://b:1"], metrics_url: /metrics`:                   {"http://a:1", "http://b:1"},
+		`url: "http://proxy", metrics_url: ["http://a:1/m", "http://b:1/m"]`:         {"http://proxy"},
+	} {
+		p, err := plan.Parse(fmt.Appendf(nil, addressesText, plan.External, text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if !slices.Equal(p.Target.URL, want) {
+			t.Errorf("%s: %v", text, p.Target.URL)
+		}
+		again, err := plan.Parse([]byte(p.String()))
+		if err != nil || again.Digest() != p.Digest() {
+			t.Errorf("%s: read again: %v, from\n%s", text, err, p)
+		}
+		digests[text] = p.Digest()
+		if len(want) == 1 && !strings.Contains(p.String(), "url: "+fmt.Sprintf("%q", want[0])+"\n") {
+			t.Errorf("%s: one address is written as\n%s", text, p)
+		}
+	}
+	if digests[`url: "http://a:1"`] != digests[`url: ["http://a:1"]`] {
+		t.Error("one address and a list of one have different digests")
+	}
+}
+
+func TestBadAddresses(t *testing.T) {
+	for _, tt := range []struct{ driver, text, want string }{
+		{plan.External, `url: []`, "target.url: is an empty list"},
+		{plan.External, `url: ["http://a:1", localhost]`, `target.url[1]: "localhost" is not an address of a server`},
+		{plan.External, `url: ["http://a:1", "http://a:1"]`, "target.url[1]: \"http://a:1\" is in the list already"},
+		{plan.External, `url: ["http://a:1", "http://u:SECRET@b"]`, "target.url[1]: holds a password"},
+		{plan.External, `url: ["http://a:1", "http://b:1"], metrics_url: ["http://a:2/m"]`, "target.metrics_url: has 1 for the 2 addresses"},
+		{plan.External, `url: ["http://a:1", "http://b:1", "http://c:1"], metrics_url: [/m, /n]`, "target.metrics_url: has 2 for the 3 addresses"},
+		{"chat", `url: ["http://a:1", "http://b:1"]`, "target.url: is a list, and the driver chat starts its servers itself"},
+		{"chat", `instances: 2, url: "http://127.0.0.1:80"`, "target.url: is the address of each of the 2 servers; write http://127.0.0.1:${PORT}"},
+	} {
+		_, err := plan.Parse(fmt.Appendf(nil, addressesText, tt.driver, tt.text))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}

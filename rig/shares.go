@@ -1,0 +1,238 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/dialect"
+	"plimsoll/load/clock"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+	"plimsoll/watch/probe"
+)
+
+// sharesGate is the name of the gate that shares reads.
+const sharesGate = "shares"
+
+const (
+	sharesOver  = 10 * time.Second // how far back requests are counted
+	sharesLeast = 4 * time.Second  // the least that a part is taken of
+	sharesFew   = 100              // requests for each server that a part is taken of
+	// Users are not alike: the number of requests of one varies by a quarter, by this assumption.
+	sharesVary = 0.25
+)
+
+// shares compares the requests that each server of a target counted with its part of the users. Its methods may be
+// called from several goroutines.
+type shares struct {
+	clock    *clock.Clock
+	metric   string    // counts a server's requests; "" if the dialect has none
+	servers  int       // that users are spread over; 1 may be a proxy
+	pages    []string  // of the servers' metrics, in the order of the servers
+	behavior []float64 // shares of the users
+
+	mu     sync.Mutex
+	counts map[string][]requestCount // by instance, oldest first
+	users  int                       // of want
+	want   []float64
+}
+
+// A requestCount is a server's counter of requests, read at an offset from the run's epoch.
+type requestCount struct {
+	at time.Duration
+	n  float64
+}
+
+// newShares returns those of a system of a dialect, which may be nil, in the time of a run.
+func newShares(sys *System, speaks *dialect.Dialect, c *clock.Clock) *shares {
+	s := &shares{clock: c, servers: len(sys.Deployment.URLs()), pages: sys.metricsURLs(), counts: map[string][]requestCount{}}
+	if speaks != nil {
+		s.metric = speaks.Metrics.Requests
+	}
+	for _, part := range sys.mix {
+		s.behavior = append(s.behavior, part.Share)
+	}
+	return s
+}
+
+// watch returns a scraper that shows s the counts on its pages, if it is one of an app.
+func (s *shares) watch(sc probe.Scraper) probe.Scraper {
+	if s == nil || s.metric == "" || sc.Labels()["role"] != "app" {
+		return sc
+	}
+	return countedScraper{sc, s}
+}
+
+type countedScraper struct {
+	probe.Scraper
+	to *shares
+}
+
+// Scrape implements [probe.Scraper].
+func (c countedScraper) Scrape(ctx context.Context) (body []byte, contentType string, err error) {
+	body, contentType, err = c.Scraper.Scrape(ctx)
+	if err == nil {
+		if n, ok := counterOf(body, c.to.metric); ok {
+			c.to.add(c.Labels()["instance"], n)
+		}
+	}
+	return body, contentType, err
+}
+
+// counterOf returns the sum of a metric's series on a page in Prometheus's text format.
+func counterOf(page []byte, metric string) (sum float64, ok bool) {
+	for line := range bytes.Lines(page) {
+		rest, is := bytes.CutPrefix(line, []byte(metric))
+		if !is || len(rest) == 0 || rest[0] != ' ' && rest[0] != '{' {
+			continue
+		}
+		if rest[0] == '{' {
+			_, rest, _ = bytes.Cut(rest, []byte("} "))
+		}
+		f := bytes.Fields(rest)
+		if len(f) == 0 {
+			continue
+		}
+		if v, err := strconv.ParseFloat(string(f[0]), 64); err == nil {
+			sum, ok = sum+v, true
+		}
+	}
+	return sum, ok
+}
+
+func (s *shares) add(instance string, n float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	list := append(s.counts[instance], requestCount{now, n})
+	for len(list) > 2 && list[1].at <= now-sharesOver {
+		list = list[1:]
+	}
+	s.counts[instance] = slices.Clip(list)
+}
+
+// read returns by how many points the worst server's part of the requests differs from its part of the users, as far as
+// chance does not explain it. A server that no longer shows its counts, while others do, counts none.
+func (s *shares) read(users int) trial.Reading {
+	if s == nil {
+		return trial.Reading{Why: "the target has one server", Inapplicable: true}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.Sorted(maps.Keys(s.counts))
+	switch {
+	case s.servers < 2 && len(s.pages) < 2 && len(names) < 2:
+		return trial.Reading{Why: "the target has one server, or one address and no server's own count of requests", Inapplicable: true}
+	case s.metric == "" || len(names) == 0:
+		return trial.Reading{Why: "the servers' own counts of requests are not seen (target.metrics_url)"}
+	case len(names) < max(s.servers, len(s.pages)) || s.servers > 1 && len(names) > s.servers:
+		return trial.Reading{Why: fmt.Sprintf("%d servers show how many requests they counted, of %d", len(names), max(s.servers, len(s.pages)))}
+	}
+	rates, why := s.rates(names)
+	if why != "" {
+		return trial.Reading{Why: why}
+	}
+	all := 0.0
+	for _, r := range rates {
+		all += r
+	}
+	requests := all * sharesOver.Seconds()
+	if requests < float64(sharesFew*len(names)) {
+		return trial.Reading{Why: fmt.Sprintf("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))}
+	}
+	want := s.parts(users, len(names))
+	out, farthest := trial.Reading{}, -1.0
+	for i, name := range names {
+		got := rates[i] / all
+		d := math.Abs(got - want[i])
+		if got < want[i] {
+			d += 1e-9 // of two servers both are as far away: the one that has too little is named
+		}
+		if d > farthest {
+			farthest = d
+			out.Value = 100 * max(0, d-byChance(want[i], requests, users))
+			out.Note = fmt.Sprintf("%s counted %.1f %% of the requests, and its part of the users is %.1f %%", s.shown(name), 100*got, 100*want[i])
+		}
+	}
+	return out
+}
+
+// byChance is by how much a part of the requests differs from the part p of the users, by two standard deviations.
+func byChance(p, requests float64, users int) float64 {
+	v := 1 / requests
+	if users > 0 {
+		v += sharesVary * sharesVary / float64(users)
+	}
+	return 2 * math.Sqrt(p*(1-p)*v)
+}
+
+// rates are the requests per second that the servers counted, or the reason why they are not known. The lock is held.
+func (s *shares) rates(names []string) (out []float64, why string) {
+	now, anyone := s.clock.Now(), false
+	for _, name := range names {
+		list := s.counts[name]
+		from, to := list[0], list[len(list)-1]
+		switch until := to.at; {
+		case to.n < from.n:
+			return nil, s.shown(name) + " counts from zero again"
+		case now-until <= fresh:
+			if anyone = true; until-from.at < sharesLeast {
+				return nil, fmt.Sprintf("%s was watched for less than %v", s.shown(name), sharesLeast)
+			}
+			out = append(out, (to.n-from.n)/(until-from.at).Seconds())
+		default: // it has stopped, at the latest when it was read last
+			out = append(out, max(0, to.n-from.n)/(now-from.at).Seconds())
+		}
+	}
+	if !anyone {
+		return nil, fmt.Sprintf("no server has shown its count for more than %v", fresh)
+	}
+	return out, ""
+}
+
+// parts are the parts that n servers have of the users. The lock is held.
+func (s *shares) parts(users, n int) []float64 {
+	if s.want != nil && s.users == users && len(s.want) == n {
+		return s.want
+	}
+	s.users, s.want = users, make([]float64, n)
+	for i := range s.want {
+		s.want[i] = 1 / float64(n)
+	}
+	if users > 0 && n == s.servers && n == len(s.pages) {
+		for i, has := range workload.Spread(users, n, s.behavior...) {
+			s.want[i] = float64(has) / float64(users)
+		}
+	}
+	return s.want
+}
+
+// shown names an instance with its address, as far as that is known.
+func (s *shares) shown(instance string) string {
+	for i, page := range s.pages {
+		if u, err := url.Parse(page); err == nil && instance == fmt.Sprint("app-", i) {
+			return instance + " (" + u.Host + ")"
+		}
+	}
+	return instance
+}
+
+// finding returns the amber finding of a run whose gate was not measured although it applies.
+func (s *shares) finding(gates []record.GateOutcome) []record.Finding {
+	for _, g := range gates {
+		if g.Name == sharesGate && g.Level == record.NotMeasured {
+			return []record.Finding{{Gate: sharesGate, Level: record.Amber,
+				Text: "whether each server of the target had its part of the load is not known: " + g.Why}}
+		}
+	}
+	return nil
+}

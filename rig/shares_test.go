@@ -1,0 +1,109 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/clock"
+	"plimsoll/run/record"
+	"plimsoll/watch/probe"
+)
+
+// metricsPage is the page of an app's metrics.
+type metricsPage struct {
+	probe.Scraper
+	instance string
+	n        float64
+	down     bool
+}
+
+func (p *metricsPage) Labels() map[string]string {
+	return map[string]string{"role": "app", "instance": p.instance}
+}
+
+func (p *metricsPage) Scrape(context.Context) ([]byte, string, error) {
+	if p.down {
+		return nil, "", context.DeadlineExceeded
+	}
+	return fmt.Appendf(nil, "# TYPE requests_total counter\nrequests_total{code=\"2xx\"} %v\nrequests_total{code=\"4xx\"} 1 # {trace=\"a\"} 1\nrequests_total_other 7\n", p.n), "text/plain", nil
+}
+
+// TestShares feeds the gate with servers' counters and checks the points and the server that it names.
+func TestShares(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		servers  int
+		users    int
+		rates    []float64 // requests per second, by server
+		down     int       // seconds before the end at which the last server stops; 0: never
+		from, to float64   // points
+		note     string
+	}{
+		{"even", 2, 400, []float64{500, 500}, 0, 0, 0, "50.0 % of the requests"},
+		{"all to the first", 2, 400, []float64{1000, 0}, 0, 45, 50, "app-1 (b:1) counted 0.0 %"},
+		{"a third, behind a proxy", 1, 400, []float64{660, 340}, 0, 13, 16, "app-1"},
+		{"one of three", 3, 300, []float64{450, 450, 100}, 0, 20, 24, "app-2 (c:1) counted 10.0 % of the requests, and its part of the users is 33.3 %"},
+		{"one stopped", 2, 400, []float64{500, 500}, 8, 17, 50, "app-1 (b:1) counted"},
+		{"few users", 2, 5, []float64{150, 100}, 0, 0, 0, ""}, // three and two
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &shares{clock: clock.New(time.Now()), metric: "requests_total", servers: tt.servers, behavior: []float64{0.9, 0.1}, counts: map[string][]requestCount{}}
+			var pages []*metricsPage
+			var scrapers []probe.Scraper
+			for i := range tt.rates {
+				s.pages = append(s.pages, fmt.Sprintf("http://%c:1/metrics", 'a'+i))
+				pages = append(pages, &metricsPage{instance: fmt.Sprint("app-", i), n: 1000})
+				scrapers = append(scrapers, s.watch(pages[i]))
+			}
+			const seconds = 15
+			for second := range seconds {
+				for i, p := range pages {
+					p.down = i == len(pages)-1 && second >= seconds-tt.down
+					_, _, _ = scrapers[i].Scrape(t.Context())
+					p.n += tt.rates[i]
+				}
+				time.Sleep(time.Second)
+			}
+			rd := s.read(tt.users)
+			if rd.Why != "" || rd.Value < tt.from || rd.Value > tt.to || !strings.Contains(rd.Note, tt.note) {
+				t.Errorf("%s: %+v, want %v to %v points and %q", tt.name, rd, tt.from, tt.to, tt.note)
+			}
+			time.Sleep(fresh + time.Second)
+			if rd := s.read(tt.users); !strings.Contains(rd.Why, "no server has shown its count") {
+				t.Errorf("%s, then nothing: %+v", tt.name, rd)
+			}
+		})
+	}
+}
+
+// TestSharesUnseen checks what is not measured, and what does not apply.
+func TestSharesUnseen(t *testing.T) {
+	none := map[string][]requestCount{}
+	for _, tt := range []struct {
+		s    *shares
+		na   bool
+		want string
+	}{
+		{nil, true, "one server"},
+		{&shares{servers: 1, metric: "m", pages: []string{"http://a"}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, true, "one server"},
+		{&shares{servers: 2, metric: "m", counts: none}, false, "are not seen"},
+		{&shares{servers: 2, pages: []string{"http://a", "http://b"}, counts: none}, false, "are not seen"},
+		{&shares{servers: 2, metric: "m", pages: []string{"http://a", "http://b"}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, false, "1 servers show"},
+	} {
+		if rd := tt.s.read(10); rd.Inapplicable != tt.na || !strings.Contains(rd.Why, tt.want) {
+			t.Errorf("%+v: %+v, want %q", tt.s, rd, tt.want)
+		}
+	}
+	gates := []record.GateOutcome{{Name: sharesGate, Level: record.NotMeasured, Why: "it was dark"}}
+	if f := new(shares).finding(gates); len(f) != 1 || f[0].Level != record.Amber || !strings.Contains(f[0].Text, "it was dark") {
+		t.Errorf("not measured: %+v", f)
+	}
+	gates[0].Level = record.NotApplicable
+	if f := new(shares).finding(gates); len(f) > 0 {
+		t.Errorf("not applicable: %+v", f)
+	}
+}
