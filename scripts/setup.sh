@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis,
-# nginx, ip, nft, podman, runc and Chromium. It does so through apt, as root, without starting any service; elsewhere
+# nginx, ip, nft, mkfs.xfs, podman, runc and Chromium. It does so through apt, as root, without starting any service; elsewhere
 # it prints what the program will do instead. With the argument "full" also Java 17 and Maven, for `make test-full`.
 # It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is
 # a failure.
@@ -26,6 +26,7 @@ have_nginx() { command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; }
 
 have_ip() { command -v ip >/dev/null || [ -x /usr/sbin/ip ]; }
 have_nft() { command -v nft >/dev/null || [ -x /usr/sbin/nft ]; }
+have_xfs() { command -v mkfs.xfs >/dev/null || [ -x /usr/sbin/mkfs.xfs ]; }
 have_podman() { command -v podman >/dev/null && { command -v runc >/dev/null || [ -x /usr/sbin/runc ]; }; }
 have_redis() { command -v redis-server >/dev/null || [ -x /usr/bin/redis-server ] || [ -x /usr/local/bin/redis-server ]; }
 have_chromium() {
@@ -61,6 +62,7 @@ have_redis || packages+=(redis-server)  # the news feed's cache
 have_nginx || packages+=(nginx-light) # the tests of package wire, and the proxy of the fault suite
 have_ip || packages+=(iproute2)       # network namespaces
 have_nft || packages+=(nftables)      # packet loss in the fault suite, published ports of deployments
+have_xfs || packages+=(xfsprogs)      # databases whose reset shares blocks
 have_podman || packages+=(podman runc) # containers of deployments
 have_chromium || packages+=(chromium fonts-liberation) # the tests of package report open its pages
 if [ "$full" = full ]; then
@@ -121,6 +123,10 @@ if ! have_nginx; then
 fi
 if ! have_ip || ! have_nft; then
   say "no ip or no nft on this host: the tests in network namespaces do without, except in CI; install iproute2 and nftables"
+  failed=1
+fi
+if ! have_xfs; then
+  say "no mkfs.xfs on this host: resets of large databases copy them, and the tests of images do without, except in CI; install xfsprogs"
   failed=1
 fi
 if ! have_podman; then

@@ -15,7 +15,7 @@ const (
 	mostSlice  = 5 * time.Second
 	perP95     = 10 // automatic slices, in the largest p95
 
-	pauseLimit = 2 * time.Second        // for one pause
+	pauseLimit = 10 * time.Second       // for one pause: what waits for a disk freezes only when that has answered
 	guardPoll  = 200 * time.Microsecond // between two looks at the operations in flight
 )
 
