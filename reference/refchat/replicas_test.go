@@ -25,6 +25,7 @@ func TestReplicas(t *testing.T) {
 		w := newWorld(t, refchat.Config{DSN: dsn, DSNReplicas: []string{behind}})
 		u := w.ann
 		ws := u.dial()
+		want[obj](w.bob, http.StatusOK, "GET", "/channels/"+w.channel+"/posts", nil) // his first request since he joined
 		p := u.post(w.channel, "hello")
 		if got := ws.event("posted"); got == nil {
 			t.Error("no event")
