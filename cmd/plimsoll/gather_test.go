@@ -148,7 +148,7 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 		t.Errorf("title %q, %d blocks", d.Title, d.State.Judged)
 	}
 	// Without -out nothing is written, which is stated.
-	if status, shown, errOut = inStore(t, root, "report", "-print", "comment", "-base", "b1,b2", "-new", "n1,seeded"); status != rig.ExitUsage || !strings.Contains(errOut, `"seed: 1", and "seed: 9"`) {
+	if status, _, errOut = inStore(t, root, "report", "-print", "comment", "-base", "b1,b2", "-new", "n1,seeded"); status != rig.ExitUsage || !strings.Contains(errOut, `"seed: 1", and "seed: 9"`) {
 		t.Errorf("two plans in one arm: status %d: %s", status, errOut)
 	}
 	status, shown, errOut = inStore(t, root, "report", "-print", "full", "-base", "b1", "-new", "seeded")

@@ -123,8 +123,8 @@ func (o *open) hand(ctx context.Context, a arrival) {
 // takes it.
 func (o *open) waits(k int64) int {
 	at := o.l.cfg.Env.Server(k)
-	for i := len(o.idle) - 1; i >= 0; i-- {
-		if o.idle[i].at == at {
+	for i, s := range slices.Backward(o.idle) {
+		if s.at == at {
 			return i
 		}
 	}

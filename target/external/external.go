@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -167,9 +168,7 @@ func (d *Site) Describe() target.Description {
 	if d.Installs() {
 		settings["install"] = commandText(d.spec.InstallCmd)
 	}
-	for name, value := range d.facts {
-		settings[name] = value
-	}
+	maps.Copy(settings, d.facts)
 	version := d.spec.Version
 	if d.found != "" {
 		version = d.found

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -160,9 +161,7 @@ func (p *Prometheus) Sample(ctx context.Context, _ time.Time) ([]series.Sample, 
 		if err := p.read(ctx, fresh); err != nil {
 			return nil, err
 		}
-		for of, at := range fresh {
-			p.seen[of] = at
-		}
+		maps.Copy(p.seen, fresh)
 	}
 	if p.cpu[0] > 0 {
 		p.out = append(p.out, series.Sample{Name: "plimsoll_agent_cpu_seconds_total", Labels: p.own, Value: p.cpu[0]},
