@@ -553,9 +553,11 @@ func tested(f NamedVerdict) string {
 
 // more states how many blocks an inconclusive comparison needs.
 func more(f NamedVerdict) string {
-	need, open, unreachable, bounds := 0, []string{}, []string{}, []string{}
+	need, open, unreachable, bounds, unread := 0, []string{}, []string{}, []string{}, []string{}
 	for _, r := range ofKind(f.Verdict, verdict.Inconclusive) {
 		switch {
+		case r.N == 0 && r.Failed == nil:
+			unread = append(unread, r.Name)
 		case r.Censored():
 			bounds = append(bounds, r.Name)
 		case r.OutOfReach():
@@ -579,6 +581,9 @@ func more(f NamedVerdict) string {
 	}
 	if len(unreachable) > 0 {
 		text += fmt.Sprintf("; for %s no number of blocks up to %d is known to be enough, so make the runs steadier or longer first", list(unreachable), verdict.MostBlocks)
+	}
+	if len(unread) > 0 {
+		text += fmt.Sprintf("; %s %s no number on this host: repeat on a quiet one", list(unread), verb(len(unread), "has", "have"))
 	}
 	return text + "."
 }

@@ -26,8 +26,13 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
+	var last time.Time
 	scrape = func(idle, user, up float64) {
 		t.Helper()
+		for !time.Now().After(last.Add(time.Millisecond)) { // series have a resolution of 1 ms
+			time.Sleep(100 * time.Microsecond)
+		}
+		last = time.Now()
 		var batch []series.Sample
 		for _, host := range []string{"db-7", "app-1", "app-2"} {
 			labels := func(more ...string) (out []series.Label) {
@@ -41,7 +46,7 @@ func scrapedServer(t *testing.T) (at string, scrape func(idle, user, up float64)
 				series.Sample{Name: "node_cpu_seconds_total", Labels: labels("cpu", "0", "mode", "user"), Value: user},
 				series.Sample{Name: "queue_jobs", Labels: labels(), Value: 3}, series.Sample{Name: "secret_stuff", Labels: labels(), Value: 4})
 		}
-		if err := db.Append(time.Now(), batch); err != nil {
+		if err := db.Append(last, batch); err != nil {
 			t.Fatal(err)
 		}
 	}

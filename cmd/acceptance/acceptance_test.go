@@ -116,6 +116,10 @@ func TestJudge(t *testing.T) {
 		"found elsewhere by cost":    {of(kindCost, 3, strays), ""},
 		"what follows from the pace": {of(kindSlow, 6, func(o *outcome) { o.Databases[0].Found = append(o.Databases[0].Found, "requests served", "CPU of app") }), ""},
 		"statements of a post":       {of(kindSlow, 6, func(o *outcome) { o.Databases[0].Found = append(o.Databases[0].Found, "mean(store PostStore.Save)") }), ""},
+		"an arm that failed in the missing blocks": {of(kindCost, 1, func(o *outcome) {
+			o.Blocks, o.Databases[0].Kind = 4, verdict.Inconclusive
+			o.Databases[0].Endpoints = append(o.Databases[0].Endpoints, endpoint{Name: verdict.FailedRuns, Kind: verdict.Inconclusive})
+		}), "cost: found on every database in 5 of 6"},
 		"statements of uploads": {of(kindSlow, 6, func(o *outcome) {
 			o.Databases[0].Found = append(o.Databases[0].Found, "mean(store FileInfoStore.Save)")
 		}), "slow: 6 of 42"},

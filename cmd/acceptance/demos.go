@@ -162,12 +162,9 @@ func nextSeed(done []demo, host, fault string) uint64 {
 // demo makes one demo. Only one that was interrupted is an error: any other outcome is kept.
 func (b bench) demo(ctx context.Context, script string, d *demo) error {
 	d.Host, d.Commit, d.Machine = b.host(), b.commit, machine()
-	if b.neighbor != "" {
-		end, err := b.disturb(ctx, d.Seed)
-		if err != nil {
-			return err
-		}
-		defer end()
+	end, err := b.disturb(ctx, d.Seed)
+	if err != nil {
+		return err
 	}
 	began := time.Now()
 	var screen bytes.Buffer
@@ -176,13 +173,17 @@ func (b bench) demo(ctx context.Context, script string, d *demo) error {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&screen, os.Stdout), os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
-	err := cmd.Run()
+	err = cmd.Run()
+	short := end()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	var status *exec.ExitError
 	if err != nil && !errors.As(err, &status) {
 		return fmt.Errorf("starting the demo: %w", err)
+	}
+	if short != nil {
+		return short
 	}
 	d.At, d.Seconds, d.Status = began.UTC().Truncate(time.Second), time.Since(began).Round(time.Second).Seconds(), cmd.ProcessState.ExitCode()
 	d.read(screen.String())

@@ -210,12 +210,9 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 		}
 		args = append(args, file)
 	}
-	if b.neighbor != "" {
-		end, err := b.disturb(ctx, c.Seed)
-		if err != nil {
-			return outcome{}, err
-		}
-		defer end()
+	end, err := b.disturb(ctx, c.Seed)
+	if err != nil {
+		return outcome{}, err
 	}
 	began := time.Now()
 	var stdout bytes.Buffer
@@ -223,13 +220,17 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second
-	err := cmd.Run()
+	err = cmd.Run()
+	short := end()
 	if ctx.Err() != nil {
 		return outcome{}, context.Cause(ctx)
 	}
 	var status *exec.ExitError
 	if err != nil && !errors.As(err, &status) {
 		return outcome{}, err
+	}
+	if short != nil {
+		return outcome{}, short
 	}
 	o := outcome{comparison: c, At: began.UTC().Truncate(time.Second), Commit: b.commit, Machine: machine(), Mode: plan.ModeDuet, Plan: digest(c.Kind),
 		Status: cmd.ProcessState.ExitCode(), Seconds: math.Round(time.Since(began).Seconds()), Resumed: id != ""}
@@ -276,8 +277,12 @@ func (b bench) unfinished(c comparison) string {
 	return ""
 }
 
-// disturb starts the neighbor on the target's core. The caller ends it.
-func (b bench) disturb(ctx context.Context, seed uint64) (end func(), err error) {
+// disturb starts the neighbor, if there is one, on the target's core. The caller ends it, and gets an error if it had
+// ended before.
+func (b bench) disturb(ctx context.Context, seed uint64) (end func() error, err error) {
+	if b.neighbor == "" {
+		return func() error { return nil }, nil
+	}
 	cmd := exec.CommandContext(ctx, b.neighbor, "-core", "0", "-d", "2h", "-seed", strconv.FormatUint(seed, 10))
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -285,9 +290,13 @@ func (b bench) disturb(ctx context.Context, seed uint64) (end func(), err error)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the neighbor: %w", err)
 	}
-	return func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = cmd.Wait()
+	return func() error {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells whether it had ended
+		err := cmd.Wait()
+		if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || ok && state.Signal() == syscall.SIGTERM {
+			return nil
+		}
+		return fmt.Errorf("the neighbor did not disturb to the end: %w", err)
 	}, nil
 }
 

@@ -85,9 +85,12 @@ type endpoint struct {
 	Hi     report.Number `json:"hi"`
 }
 
-// void reports whether the host voided too many blocks for a verdict, regardless of the numbers: it is kept, counted
-// as void, and made again.
-func (o outcome) void() bool { return o.Blocks < stats.MinPairs }
+// void reports whether too many blocks were voided for a verdict, and none of them for what the target did: such an
+// outcome is kept, counted as void, and made again.
+func (o outcome) void() bool {
+	failed := slices.ContainsFunc(o.Databases, func(s said) bool { return s.endpoint(verdict.FailedRuns) != nil })
+	return o.Blocks < stats.MinPairs && !failed
+}
 
 // counts reports whether the outcome is of the present plan and rules, and not void.
 func (o outcome) counts() bool { return o.Plan == digest(o.Kind) && !o.void() }

@@ -129,12 +129,9 @@ func (s study) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	if err := os.WriteFile(file, []byte(s.plan(mode, seed)), 0o644); err != nil {
 		return trial{}, err
 	}
-	if host == neighbor {
-		end, err := s.disturb(ctx, seed)
-		if err != nil {
-			return trial{}, err
-		}
-		defer end()
+	end, err := s.disturb(ctx, host, seed)
+	if err != nil {
+		return trial{}, err
 	}
 	began := time.Now()
 	var stdout bytes.Buffer
@@ -142,13 +139,17 @@ func (s study) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second
-	err := cmd.Run()
+	err = cmd.Run()
+	short := end()
 	if ctx.Err() != nil {
 		return trial{}, context.Cause(ctx)
 	}
 	var status *exec.ExitError
 	if err != nil && !errors.As(err, &status) {
 		return trial{}, err
+	}
+	if short != nil {
+		return trial{}, short
 	}
 	t := trial{At: began.UTC().Truncate(time.Second), Commit: revision(), Machine: machine(), Engine: s.engine, Mode: mode, Host: host, Seed: seed, Blocks: s.blocks,
 		Seconds: time.Since(began).Seconds(), Plan: planDigest()}
@@ -163,8 +164,12 @@ func (s study) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	return t, nil
 }
 
-// disturb starts the neighbor on the target's core. The caller ends it.
-func (s study) disturb(ctx context.Context, seed uint64) (end func(), err error) {
+// disturb starts the neighbor, if the host is to have one, on the target's core. The caller ends it, and gets an error
+// if it had ended before.
+func (s study) disturb(ctx context.Context, host string, seed uint64) (end func() error, err error) {
+	if host != neighbor {
+		return func() error { return nil }, nil
+	}
 	cmd := exec.CommandContext(ctx, s.neighbor, "-core", "0", "-d", "2h", "-seed", strconv.FormatUint(seed, 10))
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -172,9 +177,13 @@ func (s study) disturb(ctx context.Context, seed uint64) (end func(), err error)
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the neighbor: %w", err)
 	}
-	return func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = cmd.Wait()
+	return func() error {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells whether it had ended
+		err := cmd.Wait()
+		if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || ok && state.Signal() == syscall.SIGTERM {
+			return nil
+		}
+		return fmt.Errorf("the neighbor did not disturb to the end: %w", err)
 	}, nil
 }
 

@@ -27,7 +27,6 @@ func TestCheckRefusesWhatRunRefuses(t *testing.T) {
 		{"a storm that has none", strings.Replace(with("poster", "mattermost"), "users: 5", "users: 5, stages: [{at: 1s, storm: login, params: {posts: 1}}]", 1), "bounded.stages[0].params.posts: is unknown"},
 		{"a fault that is none", with("driver: refchat", `driver: refchat, args: ["-hash=bcrypt:4", "-fault=cpu"]`), "target.args[1]: "},
 		{"several servers", with("driver: refchat", "driver: refnull, instances: 2"), "2:38: target.instances: 2 servers, and the driver refnull starts one; want 1"},
-		{"several processes", with("driver: refchat", "driver: process, command: [x], instances: 3"), "target.instances: 3 servers would be started"},
 		{"a margin of errors beyond the default rules", chat + "unbounded: {max_users: 90}\ncompare: {arms: {base: {}, new: {}}, margin: {errors: 0.1pp}}\n",
 			"7:55: compare.margin.errors: 0.1pp is more than the rule rate(5xx) < 0.025% min 8000 allows at all"},
 		{"a margin of errors beyond the rule of a bounded test", chat + "compare: {arms: {base: {}, new: {}}, margin: {errors: 0.2pp}}\n",

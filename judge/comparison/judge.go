@@ -69,7 +69,7 @@ const disturbed = "others on the host disturbed the runs: their times and capaci
 // costsAlone keeps the usable numbers of a run that other processes on the host disturbed: the costs, because CPU
 // time is counted by process.
 func (n Numbers) costsAlone() Numbers {
-	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: map[string]uint64{}, Disturbed: true,
+	out := Numbers{Values: map[string]float64{}, Why: map[string]string{}, Had: maps.Clone(n.Had), Disturbed: true,
 		Portions: map[string][]Portion{}, Measured: n.Measured}
 	for name, v := range n.Values {
 		if _, isCost := plan.CostOf(name); isCost {
@@ -234,6 +234,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		} else {
 			j.Secondary, j.Shifts = family(both, endpoints), shifts(both, p.Seed)
 		}
+		x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
+		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
+		hostAlone := x.Failed+y.Failed+a+b == 0 // no run is void for what may be an arm's doing
 		var results []verdict.Result
 		for _, e := range endpoints {
 			if j.OtherLoad != "" && e.Name != "capacity" {
@@ -278,13 +281,14 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			opt := opt
 			opt.BaseName, opt.NewName = label[0], label[1]
 			r := verdict.Judge(e, pairs, opt)
-			if len(pairs) == 0 && spoiled > 0 && spoiled == len(both) { // nothing follows about an arm
+			_, isCost := plan.CostOf(e.Name)                                                                               // which a neighbor does not take away
+			if len(pairs) == 0 && spoiled == len(both) && spoiled >= stats.MinPairs && hostAlone && !oneSided && !isCost { // nothing follows about an arm
 				r = verdict.Unknown(e, disturbed, opt)
 			}
 			if oneSided {
 				r.Warnings = append(r.Warnings, fmt.Sprintf("%s had %d such operations and %s %d: one arm has lost them, or the other has new ones", label[0], had[0], label[1], had[1]))
 			}
-			if _, isCost := plan.CostOf(e.Name); isCost {
+			if isCost {
 				warnUnseen(&r, both)
 			}
 			warnThin(&r, both)
@@ -292,7 +296,6 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			warnUnstable(&r, both, label)
 			results = append(results, r)
 		}
-		x, y := attempts(c, most, base.arm, base.engine), attempts(c, most, other.arm, other.engine)
 		switch {
 		case j.OtherLoad != "":
 			// Other loads make other numbers of runs fail, and which arm they speak for is not known.
@@ -302,7 +305,6 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 			opt.BaseName, opt.NewName = label[0], label[1]
 			results = append(results, verdict.JudgeFailed(x, y, opt))
 		}
-		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
 		if b > a {
 			withholdFailed(results, a, b, "are void for a reason that may be the target's doing", label)
 		}

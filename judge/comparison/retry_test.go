@@ -112,3 +112,21 @@ func TestDisturbedBlocksKeepTheirCost(t *testing.T) {
 		}
 	}
 }
+
+// TestDisturbedDoesNotExcuseAnArm voids every run of the new arm by a red gate of the target beside a neighbor that was
+// noticed: that is not the host alone, and the endpoints without a number are invalid.
+func TestDisturbedDoesNotExcuseAnArm(t *testing.T) {
+	b := newBench(t)
+	b.cause, b.targetToo = record.ByHost, true
+	for block := range 6 {
+		b.invalid[fmt.Sprintf("%d new postgresql 1", block+1)] = true
+	}
+	c := b.compare(t.Context(), 0)
+	arms, _, err := Judge(c, parse(t), b.load, costly(c, map[string]float64{"base": 2, "new": 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := arms[0].Verdict; v.Kind != verdict.Invalid || resultOf(t, v, "capacity").Kind != verdict.Invalid {
+		t.Errorf("%s: %s", v.Kind, v.Reason)
+	}
+}

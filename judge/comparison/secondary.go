@@ -132,8 +132,12 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 	maps.DeleteFunc(base, rare)
 	maps.DeleteFunc(fresh, rare)
 	var metrics []verdict.Metric
+	why := without(pairs)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if slices.ContainsFunc(primaries, func(e plan.Endpoint) bool { return e.Name == name }) {
+			continue
+		}
+		if _, ok := why[name]; ok { // a run may lack it because of its value
 			continue
 		}
 		var m verdict.Metric
@@ -151,23 +155,20 @@ func family(pairs []numbersPair, primaries []plan.Endpoint) verdict.Family {
 		}
 	}
 	f := verdict.JudgeFamily(metrics, base, fresh)
-	f.Refused = append(f.Refused, without(pairs, metrics)...)
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		f.Refused = append(f.Refused, name+": "+why[name])
+	}
 	return f
 }
 
-// without gives a reason for each metric that no pair has, because some run has none.
-func without(pairs []numbersPair, metrics []verdict.Metric) (out []string) {
+// without gives a reason for each metric that some run could not be given.
+func without(pairs []numbersPair) map[string]string {
 	why := map[string]string{}
 	for _, p := range pairs {
 		maps.Copy(why, p.base.Without)
 		maps.Copy(why, p.fresh.Without)
 	}
-	for _, name := range slices.Sorted(maps.Keys(why)) {
-		if !slices.ContainsFunc(metrics, func(m verdict.Metric) bool { return m.Name == name }) {
-			out = append(out, name+": "+why[name])
-		}
-	}
-	return out
+	return why
 }
 
 // allOps names all operations of the steady state together.

@@ -13,8 +13,9 @@ type Levels struct {
 	Measure float64 `json:"measure_seconds"` // of a run, the mean
 	Within  float64 `json:"sd_within"`
 	Between float64 `json:"sd_between"` // 0 where the inside of the blocks explains all of the spread
-	// MDE is the smallest change that the comparison finds in four of five cases, Longer and More that with twice the
-	// measured time and with twice the blocks.
+	// MDE is the smallest change that the comparison finds in four of five cases by these two levels, Longer and More
+	// that with twice the measured time and with twice the blocks. It is larger than [Result.MDE] where the blocks
+	// differ less than their insides make likely.
 	MDE    float64 `json:"mde"`
 	Longer float64 `json:"mde_twice_the_measure"`
 	More   float64 `json:"mde_twice_the_blocks"`

@@ -66,7 +66,12 @@ func Backup(ctx context.Context, dsn, dir string) (b BackedUp, err error) {
 		}
 	}
 	// Its root may have a password, or be another plugin's.
-	first := filepath.Join(dir, "first.sql")
+	uid, _ := lab.Unprivileged("mysql")
+	home, err := lab.PrivateDir(dir, uid) // the server reads the file as its user
+	if err != nil {
+		return b, err
+	}
+	first := filepath.Join(home, "first.sql")
 	if err := os.WriteFile(first, []byte("CREATE USER IF NOT EXISTS root@localhost;\n"+
 		"GRANT ALL PRIVILEGES ON *.* TO root@localhost WITH GRANT OPTION;\nALTER USER root@localhost IDENTIFIED BY '';\n"), 0o644); err != nil {
 		return b, fmt.Errorf("preparing a backup: %w", err)
