@@ -158,6 +158,9 @@ func rows() []row {
 			if r.mode.conn != nil || r.mode.cert != nil { // the connections that were open end within requests
 				r.further = append(slices.Clone(r.further), "header", "write", "body")
 			}
+			if strings.HasPrefix(n, "tls-") { // or within their handshakes
+				r.further = append(r.further, "tls")
+			}
 			// The client uses the mutated values, and requests objects that do not exist.
 			if strings.HasPrefix(n, "mutated-") {
 				r.further = append(slices.Clone(r.further), "4xx")
