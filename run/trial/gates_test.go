@@ -124,7 +124,7 @@ func TestSearchWithoutAnyCPUReading(t *testing.T) {
 func TestWhatIsNotMeasuredIsNotGreen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(1000)
-		l.healthy = map[string]Reading{"core": {Why: "no such file"}, "steal": {Why: "an old kernel"}}
+		l.healthy = map[string]Reading{"core": {Why: "no such file"}, "steal": {Why: "an old kernel"}, "shares": {Why: "one server", Inapplicable: true}}
 		s := spec(t, l)
 		s.Bounded = &bounded
 		out, err := Run(t.Context(), s)
@@ -139,6 +139,10 @@ func TestWhatIsNotMeasuredIsNotGreen(t *testing.T) {
 			if want, ok := why[g.Name]; ok && (g.Why != want || (g.Level == record.NotMeasured) != (want != "") || (g.Value == nil) != (want != "")) {
 				t.Errorf("%s: %s, %q", g.Name, g.Level, g.Why)
 			}
+		}
+		i := slices.IndexFunc(out.Validity.Gates, func(g record.GateOutcome) bool { return g.Name == "shares" })
+		if i < 0 || out.Validity.Gates[i].Level != record.NotApplicable || out.Validity.Gates[i].Why != "one server" {
+			t.Errorf("a gate with nothing to read: %+v", out.Validity.Gates)
 		}
 		if n := len(out.Validity.Gates); n != len(plan.DefaultGates()) {
 			t.Errorf("%d gates in the table", n)

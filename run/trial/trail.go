@@ -27,30 +27,31 @@ type health struct {
 	n             int
 	sum, low, top float64
 	why           string // the last reason why there was none
+	na            bool   // of why: there is nothing to read
 	note          string // of the top
 }
 
 func (h health) with(o health) health {
 	switch {
 	case o.n == 0:
-		h.why = o.why
+		h.why, h.na = o.why, o.na
 		return h
 	case h.n == 0:
-		o.why = h.why
+		o.why, o.na = h.why, h.na
 		return o
 	}
 	note := h.note
 	if o.top > h.top {
 		note = o.note
 	}
-	return health{n: h.n + o.n, sum: h.sum + o.sum, low: min(h.low, o.low), top: max(h.top, o.top), why: h.why, note: note}
+	return health{n: h.n + o.n, sum: h.sum + o.sum, low: min(h.low, o.low), top: max(h.top, o.top), why: h.why, na: h.na, note: note}
 }
 
 func healthOf(readings map[string]Reading) map[string]health {
 	out := make(map[string]health, len(readings))
 	for name, rd := range readings {
 		if rd.Why != "" {
-			out[name] = health{why: rd.Why}
+			out[name] = health{why: rd.Why, na: rd.Inapplicable}
 			continue
 		}
 		out[name] = health{n: 1, sum: rd.Value, low: rd.Value, top: rd.Value, note: rd.Note}
@@ -162,7 +163,7 @@ func (s stretch) health(g plan.Gate) Reading {
 	case all.n == 0 && all.why == "":
 		return Reading{Why: "nothing reads it here"}
 	case all.n == 0:
-		return Reading{Why: all.why}
+		return Reading{Why: all.why, Inapplicable: all.na}
 	case !slices.Contains(peaks, g.Name):
 		return Reading{Value: all.sum / float64(all.n), Note: all.note}
 	case g.Floor:
