@@ -50,6 +50,9 @@ func (d *decoder) checkAddresses(t Target) {
 	if one := t.URL.First(); t.Driver != External && t.Instances > 1 && !t.Proxied() && one != "" && !strings.Contains(one, "${") && d.good(url, "target.instances") {
 		d.at(url, "is the address of each of the %d servers; write http://127.0.0.1:${PORT}, or remove it", t.Instances)
 	}
+	if t.Driver != External && t.Instances > 1 && slices.ContainsFunc(t.MetricsURL, fixed) && d.good(metrics, "target.instances") {
+		d.at(metrics, "is the one page of metrics of all %d servers; write a path, or ${PORT1} in the address", t.Instances)
+	}
 }
 
 // servers checks the addresses of servers and of their metrics, at two paths of the plan.
@@ -57,7 +60,7 @@ func (d *decoder) servers(url string, servers Addresses, metrics string, pages A
 	d.each(url, servers, true)
 	d.each(metrics, pages, false)
 	n, m := len(servers), len(pages)
-	if n > 1 && m > 0 && m != n && d.good(url, metrics) && (m > 1 || urlRE.MatchString(pages[0])) {
+	if n > 1 && m > 0 && m != n && d.good(url, metrics) && (m > 1 || strings.Contains(pages[0], "://")) {
 		d.at(metrics, "has %d for the %d addresses of %s; write one for each of them, or one path that all have", m, n, url)
 	}
 }

@@ -52,6 +52,9 @@ func TestBadAddresses(t *testing.T) {
 		{plan.External, `url: ["http://a:1", "http://u:SECRET@b"]`, "target.url[1]: holds a password"},
 		{plan.External, `url: ["http://a:1", "http://b:1"], metrics_url: ["http://a:2/m"]`, "target.metrics_url: has 1 for the 2 addresses"},
 		{plan.External, `url: ["http://a:1", "http://b:1", "http://c:1"], metrics_url: [/m, /n]`, "target.metrics_url: has 2 for the 3 addresses"},
+		{plan.External, `url: ["http://a:1", "http://b:1"], metrics_url: "http://a:2/m?of=all"`, "target.metrics_url: has 1 for the 2 addresses"},
+		{"chat", `instances: 2, metrics_url: "http://127.0.0.1:80/m"`, "target.metrics_url: is the one page of metrics of all 2 servers"},
+		{"chat", `instances: 2, metrics_url: "${ENV:M}"`, "target.metrics_url: is the one page of metrics of all 2 servers"},
 		{"chat", `url: ["http://a:1", "http://b:1"]`, "target.url: is a list, and the driver chat starts its servers itself"},
 		{"chat", `instances: 2, url: "http://127.0.0.1:80"`, "target.url: is the address of each of the 2 servers; write http://127.0.0.1:${PORT}"},
 	} {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -72,7 +73,6 @@ func (p *Plan) Seats() int {
 
 // alone returns the reason why the arms cannot take turns, and the remedy; empty if they can.
 func (p *Plan) alone() (why, remedy string) {
-	url := referenceRE.ReplaceAllString(p.Target.URL.First(), "")
 	switch {
 	case p.Target.Driver == External:
 		return "the driver external starts nothing that could be paused", "have Plimsoll start the server (driver process)"
@@ -81,8 +81,12 @@ func (p *Plan) alone() (why, remedy string) {
 	case p.Placement.Processes > 1:
 		return fmt.Sprintf("the users are divided among %d processes (placement.processes), and those of a duet share one",
 			p.Placement.Processes), "write 1"
-	case url != "" && !strings.Contains(url, "${"):
+	case fixed(p.Target.URL.First()):
 		return "the servers of all arms would be up at the one address target.url", "write http://127.0.0.1:${PORT} there"
+	case slices.ContainsFunc(p.Target.MetricsURL, fixed):
+		return "the metrics of all arms would be read at the one address target.metrics_url", "write a path, or ${PORT1} in the address"
+	case fixed(p.Target.Ready):
+		return "the servers of all arms would be asked at the one address target.ready", "write a path, or ${PORT} in the address"
 	case len(p.Probes) > 0:
 		return "probes watch systems that are not paused with the arms, and would count the load of all", "remove the probes"
 	case len(p.Metrics.Labels) > 0:
@@ -92,6 +96,12 @@ func (p *Plan) alone() (why, remedy string) {
 			"compare fewer at once"
 	}
 	return "", ""
+}
+
+// fixed reports whether an address is the same for every server: it is no path, and has no variable of a server.
+// Secrets are the same for all.
+func fixed(address string) bool {
+	return address != "" && !strings.HasPrefix(address, "/") && !strings.Contains(referenceRE.ReplaceAllString(address, ""), "${")
 }
 
 // checkMode checks how the comparison is carried out. Stored plans stay readable.
