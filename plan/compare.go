@@ -162,14 +162,17 @@ func (d *decoder) checkOneServer(p *Plan, k Known) {
 	at := map[string]Arm{}
 	for _, a := range arms {
 		t := p.Target.With(a)
-		other, taken := at[strings.Join(t.URL, " ")]
-		if !taken {
-			at[strings.Join(t.URL, " ")] = a
-			continue
-		}
-		if p.Target.With(other).Version != t.Version {
+		for _, url := range t.URL {
+			other, taken := at[url]
+			if !taken {
+				at[url] = a
+				continue
+			}
+			if p.Target.With(other).Version == t.Version {
+				continue
+			}
 			d.at("compare.arms", "%s and %s are the one server at %s, whatever their versions say; write target.install, a command that puts an arm's version there, "+
-				"or give each arm a url, or leave the versions out and measure the noise (compare -aa)", other.Name, a.Name, address(t.URL.First()))
+				"or give each arm a url, or leave the versions out and measure the noise (compare -aa)", other.Name, a.Name, address(url))
 			return
 		}
 	}

@@ -22,6 +22,9 @@ func TestArmsOfOneServer(t *testing.T) {
 		{"one of the arms", "external", `{base: {}, new: {version: "2.0"}}`, refused},
 		{"the third", "external", `{base: {}, copy: {}, new: {version: "2.0"}}`, refused},
 		{"ours", "server", `{base: {}, new: {version: "2.0"}}`, ""},
+		{"one of two addresses", "external", `{base: {url: ["http://a", "http://h"]}, new: {version: "2.0"}}`, refused},
+		{"another order", "external", `{base: {url: ["http://a", "http://h"]}, new: {version: "2.0", url: ["http://h", "http://a"]}}`, refused},
+		{"addresses of their own", "external", `{base: {url: ["http://a", "http://h"]}, new: {version: "2.0", url: "http://b"}}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := fmt.Appendf(nil, src, tt.driver, tt.arms)
