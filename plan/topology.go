@@ -53,16 +53,28 @@ func (p *Plan) Notes() []string {
 	if t.Topology == nil || t.Topology.Replicas == 0 || t.Driver != Process {
 		return nil
 	}
-	named := false
-	for _, engine := range append([]string{""}, p.Engines()...) {
-		for _, value := range t.Env.For(engine) {
-			named = named || strings.Contains(value, "${DSN_REPLICAS")
+	arms := []Arm{{}}
+	if p.Compare != nil {
+		arms = p.Compare.Arms
+	}
+	var out []string
+	for _, a := range arms {
+		named := false
+		for _, engine := range append([]string{""}, p.Engines()...) {
+			for _, value := range t.With(a).Env.For(engine) {
+				named = named || strings.Contains(value, "${DSN_REPLICAS")
+			}
 		}
+		if named {
+			continue
+		}
+		of := ""
+		if a.Name != "" {
+			of = " for the arm " + a.Name
+		}
+		out = append(out, "target.topology.replicas are started, and no variable of env has their addresses, ${DSN_REPLICAS}"+of+": the server does not read from them")
 	}
-	if !named {
-		return []string{"target.topology.replicas are started, and no variable of target.env has their addresses, ${DSN_REPLICAS}: the server does not read from them"}
-	}
-	return nil
+	return out
 }
 
 // Proxied reports whether users reach the target through a proxy that is started for it.

@@ -57,7 +57,7 @@ func TestBadTopology(t *testing.T) {
 // Replicas that a server does not read from are noted, and so is the license that some servers need for them.
 func TestReplicaNotes(t *testing.T) {
 	for text, want := range map[string]string{
-		`{replicas: 1}`: "no variable of target.env has their addresses",
+		`{replicas: 1}`: "no variable of env has their addresses",
 		`{replicas: 1}, env: {postgresql: {REPLICAS: "${DSN_REPLICAS}"}}`: "",
 		`{apps: 1}`: "",
 	} {
@@ -68,6 +68,14 @@ func TestReplicaNotes(t *testing.T) {
 		if got := strings.Join(p.Notes(), "\n"); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: noted %q, want %q", text, got, want)
 		}
+	}
+	arms := topologyText + "compare: {arms: {base: {}, new: {env: {REPLICAS: \"${DSN_REPLICAS}\"}}}}\n"
+	of, err := withTopologies.Parse(fmt.Appendf(nil, arms, plan.Process, "{replicas: 1}, command: [srv]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := of.Notes(); len(got) != 1 || !strings.Contains(got[0], "for the arm base") {
+		t.Errorf("an arm reads from them: noted %q, want the other arm", got)
 	}
 	p, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", `{replicas: 1}`))
 	if err != nil || len(p.Notes()) != 0 {
