@@ -29,6 +29,8 @@ const (
 	sharesFew   = 100              // requests for each server that a part is taken of
 	// Users are not alike: the number of requests of one varies by a quarter, by this assumption.
 	sharesVary = 0.25
+	// A page of metrics may be late for so long, as long as for the rule that every probe has data.
+	sharesLate = 5 * time.Second
 )
 
 // shares compares the requests that each server of a target counted with its part of the users. Its methods may be
@@ -37,6 +39,7 @@ type shares struct {
 	clock    *clock.Clock
 	metric   string    // counts a server's requests; "" if the dialect has none
 	servers  int       // that users are spread over; 1 may be a proxy
+	apps     int       // servers that are known to run, also those behind a proxy
 	pages    []string  // of the servers' metrics, in the order of the servers
 	behavior []float64 // shares of the users
 
@@ -54,7 +57,7 @@ type requestCount struct {
 
 // newShares returns those of a system of a dialect, which may be nil, in the time of a run.
 func newShares(sys *System, speaks *dialect.Dialect, c *clock.Clock) *shares {
-	s := &shares{clock: c, servers: len(sys.Deployment.URLs()), pages: sys.metricsURLs(), counts: map[string][]requestCount{}}
+	s := &shares{clock: c, servers: len(sys.Deployment.URLs()), apps: sys.describe().Instances, pages: sys.metricsURLs(), counts: map[string][]requestCount{}}
 	if speaks != nil {
 		s.metric = speaks.Metrics.Requests
 	}
@@ -128,31 +131,33 @@ func (s *shares) read(users int) trial.Reading {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := slices.Sorted(maps.Keys(s.counts))
+	names, all := slices.Sorted(maps.Keys(s.counts)), s.number()
 	switch {
-	case s.servers < 2 && len(s.pages) < 2 && len(names) < 2:
+	case all < 2:
 		return trial.Reading{Why: "the target has one server, or one address and no server's own count of requests", Inapplicable: true}
+	case len(slices.Compact(slices.Sorted(slices.Values(s.pages)))) < len(s.pages):
+		return trial.Reading{Why: "several servers have one page of metrics (target.metrics_url)"}
 	case s.metric == "" || len(names) == 0:
 		return trial.Reading{Why: "the servers' own counts of requests are not seen (target.metrics_url)"}
-	case len(names) < max(s.servers, len(s.pages)) || s.servers > 1 && len(names) > s.servers:
-		return trial.Reading{Why: fmt.Sprintf("%d servers show how many requests they counted, of %d", len(names), max(s.servers, len(s.pages)))}
+	case len(names) < all || s.servers > 1 && len(names) > s.servers:
+		return trial.Reading{Why: fmt.Sprintf("%d servers show how many requests they counted, of %d%s", len(names), max(s.servers, s.apps, len(s.pages)), s.silent())}
 	}
 	rates, why := s.rates(names)
 	if why != "" {
 		return trial.Reading{Why: why}
 	}
-	all := 0.0
+	sum := 0.0
 	for _, r := range rates {
-		all += r
+		sum += r
 	}
-	requests := all * sharesOver.Seconds()
+	requests := sum * sharesOver.Seconds()
 	if requests < float64(sharesFew*len(names)) {
 		return trial.Reading{Why: fmt.Sprintf("%.0f requests in %v are too few, want %d", requests, sharesOver, sharesFew*len(names))}
 	}
 	want := s.parts(users, len(names))
 	out, farthest := trial.Reading{}, -1.0
 	for i, name := range names {
-		got := rates[i] / all
+		got := rates[i] / sum
 		d := math.Abs(got - want[i])
 		if got < want[i] {
 			d += 1e-9 // of two servers both are as far away: the one that has too little is named
@@ -161,9 +166,32 @@ func (s *shares) read(users int) trial.Reading {
 			farthest = d
 			out.Value = 100 * max(0, d-byChance(want[i], requests, users))
 			out.Note = fmt.Sprintf("%s counted %.1f %% of the requests, and its part of the users is %.1f %%", s.shown(name), 100*got, 100*want[i])
+			if age := s.clock.Now() - s.last(name); age > fresh {
+				out.Note += fmt.Sprintf("; it has shown no count for %.0f s", age.Seconds())
+			}
 		}
 	}
 	return out
+}
+
+// number returns how many servers there are, as far as that is known. The lock is held.
+func (s *shares) number() int { return max(s.servers, s.apps, len(s.pages), len(s.counts)) }
+
+// silent names the first server with a page of metrics that has shown no count, as the end of a clause. The lock is
+// held.
+func (s *shares) silent() string {
+	for i := range s.pages {
+		if name := fmt.Sprint("app-", i); len(s.counts[name]) == 0 {
+			return ", and none by " + s.shown(name)
+		}
+	}
+	return ""
+}
+
+// last returns when an instance has shown its count last. The lock is held.
+func (s *shares) last(name string) time.Duration {
+	list := s.counts[name]
+	return list[len(list)-1].at
 }
 
 // byChance is by how much a part of the requests differs from the part p of the users, by two standard deviations.
@@ -177,7 +205,10 @@ func byChance(p, requests float64, users int) float64 {
 
 // rates are the requests per second that the servers counted, or the reason why they are not known. The lock is held.
 func (s *shares) rates(names []string) (out []float64, why string) {
-	now, anyone := s.clock.Now(), false
+	now := s.clock.Now()
+	if !slices.ContainsFunc(names, func(name string) bool { return now-s.last(name) <= fresh }) {
+		return nil, fmt.Sprintf("no server has shown its count for more than %v", fresh)
+	}
 	for _, name := range names {
 		list := s.counts[name]
 		from, to := list[0], list[len(list)-1]
@@ -185,16 +216,15 @@ func (s *shares) rates(names []string) (out []float64, why string) {
 		case to.n < from.n:
 			return nil, s.shown(name) + " counts from zero again"
 		case now-until <= fresh:
-			if anyone = true; until-from.at < sharesLeast {
+			if until-from.at < sharesLeast {
 				return nil, fmt.Sprintf("%s was watched for less than %v", s.shown(name), sharesLeast)
 			}
 			out = append(out, (to.n-from.n)/(until-from.at).Seconds())
+		case now-until <= sharesLate:
+			return nil, fmt.Sprintf("%s has shown no count for %v", s.shown(name), fresh)
 		default: // it has stopped, at the latest when it was read last
 			out = append(out, max(0, to.n-from.n)/(now-from.at).Seconds())
 		}
-	}
-	if !anyone {
-		return nil, fmt.Sprintf("no server has shown its count for more than %v", fresh)
 	}
 	return out, ""
 }
@@ -226,8 +256,17 @@ func (s *shares) shown(instance string) string {
 	return instance
 }
 
-// finding returns the amber finding of a run whose gate was not measured although it applies.
+// finding returns the amber finding of a run whose gate was not measured although it applies: a run that ended before
+// the first reading has one only with several servers.
 func (s *shares) finding(gates []record.GateOutcome) []record.Finding {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.number() < 2 {
+		return nil
+	}
 	for _, g := range gates {
 		if g.Name == sharesGate && g.Level == record.NotMeasured {
 			return []record.Finding{{Gate: sharesGate, Level: record.Amber,

@@ -47,7 +47,7 @@ func TestShares(t *testing.T) {
 		{"all to the first", 2, 400, []float64{1000, 0}, 0, 45, 50, "app-1 (b:1) counted 0.0 %"},
 		{"a third, behind a proxy", 1, 400, []float64{660, 340}, 0, 13, 16, "app-1"},
 		{"one of three", 3, 300, []float64{450, 450, 100}, 0, 20, 24, "app-2 (c:1) counted 10.0 % of the requests, and its part of the users is 33.3 %"},
-		{"one stopped", 2, 400, []float64{500, 500}, 8, 17, 50, "app-1 (b:1) counted"},
+		{"one stopped", 2, 400, []float64{500, 500}, 8, 17, 50, "it has shown no count for"},
 		{"few users", 2, 5, []float64{150, 100}, 0, 0, 0, ""}, // three and two
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -92,18 +92,57 @@ func TestSharesUnseen(t *testing.T) {
 		{&shares{servers: 1, metric: "m", pages: []string{"http://a"}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, true, "one server"},
 		{&shares{servers: 2, metric: "m", counts: none}, false, "are not seen"},
 		{&shares{servers: 2, pages: []string{"http://a", "http://b"}, counts: none}, false, "are not seen"},
-		{&shares{servers: 2, metric: "m", pages: []string{"http://a", "http://b"}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, false, "1 servers show"},
+		{&shares{servers: 2, metric: "m", pages: []string{"http://a", "http://b"}, counts: map[string][]requestCount{"app-0": {{0, 1}}}}, false, "1 servers show how many requests they counted, of 2, and none by app-1 (b)"},
+		{&shares{servers: 1, apps: 2, metric: "m", counts: none}, false, "are not seen"}, // behind a proxy
+		{&shares{servers: 1, apps: 2, metric: "m", counts: map[string][]requestCount{"app-0": {{0, 1}}}}, false, "1 servers show how many requests they counted, of 2"},
+		{&shares{servers: 2, metric: "m", pages: []string{"http://a", "http://a"}, counts: map[string][]requestCount{"app-0": {{0, 1}}, "app-1": {{0, 1}}}}, false, "one page of metrics"},
 	} {
 		if rd := tt.s.read(10); rd.Inapplicable != tt.na || !strings.Contains(rd.Why, tt.want) {
 			t.Errorf("%+v: %+v, want %q", tt.s, rd, tt.want)
 		}
 	}
 	gates := []record.GateOutcome{{Name: sharesGate, Level: record.NotMeasured, Why: "it was dark"}}
-	if f := new(shares).finding(gates); len(f) != 1 || f[0].Level != record.Amber || !strings.Contains(f[0].Text, "it was dark") {
+	for _, one := range []*shares{nil, {servers: 1, apps: 1}} {
+		if f := one.finding(gates); len(f) > 0 {
+			t.Errorf("one server: %+v", f)
+		}
+	}
+	two := &shares{servers: 1, apps: 2}
+	if f := two.finding(gates); len(f) != 1 || f[0].Level != record.Amber || !strings.Contains(f[0].Text, "it was dark") {
 		t.Errorf("not measured: %+v", f)
 	}
 	gates[0].Level = record.NotApplicable
-	if f := new(shares).finding(gates); len(f) > 0 {
+	if f := two.finding(gates); len(f) > 0 {
 		t.Errorf("not applicable: %+v", f)
+	}
+}
+
+// TestSharesOfALatePage: a page of metrics that is late is no server that has stopped.
+func TestSharesOfALatePage(t *testing.T) {
+	for _, tt := range []struct {
+		late  time.Duration
+		value bool
+		want  string
+	}{
+		{2 * time.Second, true, ""},
+		{4 * time.Second, false, "app-1 (b:1) has shown no count for 3s"},
+		{6 * time.Second, true, "app-1 (b:1) counted"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &shares{clock: clock.New(time.Now()), metric: "m", servers: 2, pages: []string{"http://a:1/m", "http://b:1/m"}, behavior: []float64{1}, counts: map[string][]requestCount{}}
+			for second := range 12 {
+				s.add("app-0", 1000*float64(second))
+				if time.Duration(second)*time.Second <= 11*time.Second-tt.late {
+					s.add("app-1", 1000*float64(second))
+				}
+				if second < 11 {
+					time.Sleep(time.Second)
+				}
+			}
+			rd := s.read(400)
+			if text := rd.Why + rd.Note; (rd.Why == "") != tt.value || !strings.Contains(text, tt.want) || tt.late == 2*time.Second && rd.Value > 2 {
+				t.Errorf("late by %v: %+v", tt.late, rd)
+			}
+		})
 	}
 }
