@@ -11,10 +11,11 @@ import (
 )
 
 // systemMemory is about how much memory a server and its database take under load, where the plan does not limit it,
-// and storeMemory the part of the database.
+// storeMemory the part of the database, and appMemory that of the server.
 const (
 	systemMemory = 400 << 20
 	storeMemory  = 150 << 20
+	appMemory    = systemMemory - storeMemory
 )
 
 // profileMemory is the same for a system of a named profile, which has more stores than a database.
@@ -70,7 +71,7 @@ func modeWith(p *plan.Plan, data, free int64) CompareMode {
 }
 
 // duetMemory estimates how many bytes of memory all systems of a duet take: each as much as the plan allows it, else
-// the usual, and the data that it begins with.
+// the usual for all its servers, and the data that it and its replicas begin with.
 func duetMemory(p *plan.Plan, data int64) (all int64) {
 	databases := int64(p.Seats() / len(p.Compare.Arms))
 	for _, a := range p.Compare.Arms {
@@ -81,10 +82,18 @@ func duetMemory(p *plan.Plan, data int64) (all int64) {
 		if p.Target.Filled() {
 			one += data
 		}
+		apps := int64(max(p.Target.Instances, 1))
+		one += (apps - 1) * appMemory
+		if t := p.Target.Topology; t != nil {
+			one += int64(t.Replicas) * storeMemory
+			if p.Target.Filled() {
+				one += int64(t.Replicas) * data
+			}
+		}
 		if d := a.Deployment; d != nil && d.Memory > 0 {
 			switch d.Of {
 			case plan.OfApp:
-				one = max(one-(systemMemory-storeMemory), 0) + int64(d.Memory)
+				one = max(one-apps*appMemory, 0) + int64(d.Memory)
 			default:
 				one = int64(d.Memory)
 			}

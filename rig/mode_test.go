@@ -37,6 +37,9 @@ func TestDuetNeedsMemory(t *testing.T) {
 		{"databases of their own", "", "{base: {database: mysql}, new: {}}", 0, 800 * mib},
 		{"a limit of one arm", ", dataset: tiny", "{base: {}, new: {deployment: {memory: 100MiB}}}", 300 * mib, 1600 * mib},
 		{"stores of a profile", ", profile: full", "{base: {}, new: {}}", 0, 4 * 3072 * mib},
+		{"three servers", ", instances: 3", "{base: {}, new: {}}", 0, 4 * 900 * mib},
+		{"replicas", ", dataset: tiny, topology: {apps: 2, replicas: 1}", "{base: {}, new: {}}", 300 * mib, 4 * 1400 * mib},
+		{"a limit of three servers", ", instances: 3", "{base: {}, new: {deployment: {memory: 100MiB, of: app}}}", 0, 2 * (900 + 250) * mib},
 		{"a limit of the server", "", "{base: {}, new: {deployment: {memory: 100MiB, of: app}}}", 0, 1300 * mib},
 	} {
 		p := modePlan(t, tt.target, tt.arms, ", mode: duet")
