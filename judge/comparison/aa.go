@@ -80,13 +80,10 @@ func (e Environment) Name(p *plan.Plan, engine, test string) string {
 // load returns the part of a plan that makes the load of one test on one engine.
 func load(p *plan.Plan, engine, test string) *plan.Plan {
 	q := &plan.Plan{Name: "load", Workload: p.Workload, Database: plan.Database{}}
-	q.Target = plan.Target{Driver: p.Target.Driver, Profile: p.Target.Profile, Instances: p.Target.Instances, Dataset: p.Target.Dataset}
+	q.Target = plan.Target{Driver: p.Target.Driver, Profile: p.Target.Profile, Instances: p.Target.Instances,
+		Topology: p.Target.Topology, Dataset: p.Target.Dataset}
 	if p.Target.Driver == plan.External {
-		q.Target.URL = p.Target.URL
-		if p.Compare != nil {
-			base, _ := p.Compare.Arm(plan.Base)
-			q.Target.URL = p.Target.With(base).URL
-		}
+		q.Target.URL = baseURL(p)
 	}
 	// Where arms differ in their database or deployment, the noise is that of base, which is compared with itself.
 	if engine = p.EngineOf(plan.Base, engine); engine != "" {
@@ -113,9 +110,28 @@ func load(p *plan.Plan, engine, test string) *plan.Plan {
 	return q
 }
 
+// baseURL returns the addresses of the base, or those of the target in a plan without a comparison.
+func baseURL(p *plan.Plan) plan.Addresses {
+	if p.Compare == nil {
+		return p.Target.URL
+	}
+	base, _ := p.Compare.Arm(plan.Base)
+	return p.Target.With(base).URL
+}
+
 // LoadText is the load of one test on one engine in the words of people.
 func LoadText(p *plan.Plan, engine, test string) string {
 	parts := []string{strings.TrimSpace(p.Target.Driver + " " + p.Target.Profile), p.Workload.Behavior}
+	switch t := p.Target; {
+	case t.Topology != nil:
+		parts = append(parts, t.Topology.String())
+	case t.Instances > 1:
+		parts = append(parts, fmt.Sprintf("%d servers", t.Instances))
+	case t.Driver == plan.External:
+		if n := len(baseURL(p)); n > 1 {
+			parts = append(parts, fmt.Sprintf("%d addresses", n))
+		}
+	}
 	if w := p.Workload.Pace; w != 0 && w != 1 {
 		parts = append(parts, fmt.Sprintf("pace %g", w))
 	}

@@ -83,6 +83,13 @@ func TestEnvironment(t *testing.T) {
 	if env.Name(&full, "postgresql", BoundedTest) == base || LoadText(&full, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
 		t.Error("a profile of the driver with other parts is the same environment")
 	}
+	for _, to := range []plan.Topology{{Apps: 1, Proxy: plan.ProxyNginx}, {Apps: 1, Replicas: 1}} {
+		around := *p
+		around.Target.Topology = &to
+		if env.Name(&around, "postgresql", BoundedTest) == base || LoadText(&around, "postgresql", BoundedTest) == LoadText(p, "postgresql", BoundedTest) {
+			t.Errorf("%v around the server is the same environment", &to)
+		}
+	}
 	for _, other := range []string{env.Name(p, "mysql", BoundedTest), env.Name(p, "postgresql", UnboundedTest), Environment{Host: "i"}.Name(p, "postgresql", BoundedTest)} {
 		if other == base {
 			t.Error("engine, test or host do not count")
