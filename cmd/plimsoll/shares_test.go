@@ -35,13 +35,13 @@ gates: {core: {amber: 100%%, red: 100%%}, cpu: {amber: 100%%, red: 100%%}, steal
 // TestSharesOfTwoServers: each of two servers gets half of the users of each kind, by the servers' own counts.
 func TestSharesOfTwoServers(t *testing.T) {
 	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "6s"), "run")
-	// A busy machine may void the run.
-	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
+	// A busy machine may void the run: then the servers' counters alone show how it was divided.
+	status := wait(t, cmd, 2*time.Minute, output)
+	if status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s", status, output)
 	}
 	r, _ := onlyRun(t, root)
-	g := gateOf(r, "shares")
-	if g.Value == nil || *g.Value > 2 || g.Level != record.Green {
+	if g := gateOf(r, "shares"); status == rig.ExitOK && (g.Value == nil || *g.Value > 2 || g.Level != record.Green) {
 		t.Errorf("gate shares: %+v", g)
 	}
 	db, err := series.Open(filepath.Join(r.Dir, record.SeriesDir))
@@ -67,14 +67,15 @@ func TestSharesOfTwoServers(t *testing.T) {
 	if n := requests[0] + requests[1]; n < 200 || math.Abs(requests[0]/n-0.5) > 0.1 {
 		t.Errorf("requests %v", requests)
 	}
-	if u, err := r.Users(); err != nil || u == nil || u.Whole.Acked < 20 || u.Whole.Lost > 0 {
+	if u, err := r.Users(); status == rig.ExitOK && (err != nil || u == nil || u.Whole.Acked < 20 || u.Whole.Lost > 0) {
 		t.Errorf("messages %+v, %v: want some, and none lost", u, err)
 	}
 }
 
-// TestStoppedServerIsNamed: one of two servers stands still in the measured phase; the run is void and names it.
+// TestStoppedServerIsNamed: one of two servers stands still in the measured phase; the run is void and names it. Its
+// page of metrics has had no data for more than 5 s at the end, however busy the machine: that alone is red for certain.
 func TestStoppedServerIsNamed(t *testing.T) {
-	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "8s"), "run")
+	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "10s"), "run")
 	waitFor(t, output, "measure")
 	stopped := 0
 	for pid, line := range survivors(root) {
@@ -93,7 +94,12 @@ func TestStoppedServerIsNamed(t *testing.T) {
 		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output)
 	}
 	r, _ := onlyRun(t, root)
-	// How far its part falls depends on how many requests of its users the seconds before still hold.
+	if !slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
+		return f.Gate == "signals" && f.Level == record.Red && strings.Contains(f.Text, "/metrics has had no data since")
+	}) {
+		t.Errorf("no finding of the page of metrics: %+v", r.Validity.Findings)
+	}
+	// How far its part falls depends on how many requests of its users the seconds before still hold: amber or red.
 	if !slices.ContainsFunc(r.Validity.Findings, func(f record.Finding) bool {
 		return f.Gate == "shares" && strings.Contains(f.Text, "app-") && strings.Contains(f.Text, "and its part of the users is 50.0 %")
 	}) {
