@@ -43,12 +43,13 @@ var objectNames = []string{"users", "channels", "posts"}
 // run found. Its methods are for the one goroutine that carries out runs in sequence.
 type grounds struct {
 	standing map[string]string           // by addresses, the arm and engine that was installed there last
+	restored map[string]bool             // by addresses, whether the last reset there ended well
 	first    map[string]map[string]int64 // by engine, the objects that the first run found
 	failed   map[string]int              // by arm and engine, how many runs in a row found no target; "" for all
 }
 
 func newGrounds() *grounds {
-	return &grounds{standing: map[string]string{}, first: map[string]map[string]int64{}, failed: map[string]int{}}
+	return &grounds{standing: map[string]string{}, restored: map[string]bool{}, first: map[string]map[string]int64{}, failed: map[string]int{}}
 }
 
 // fail notes a run without a target and returns the longest row that it is part of.
@@ -111,7 +112,7 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 	for _, fact := range []string{stateFact, usersFact} {
 		c.Note(fact, "")
 	}
-	where, fresh := strings.Join(c.URLs(), " "), false
+	where, fresh := c.where(), false
 	if c.Installs() && c.grounds.standing[where] != c.key {
 		s.Progress.Doing("installing", s.length(pt))
 		delete(c.grounds.standing, where)
@@ -142,7 +143,7 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 		c.provisioned = true
 	}
 	s.Progress.Doing("resetting", s.length(pt))
-	if err := c.ResetFor(ctx, turn); err != nil {
+	if err := c.reset(ctx, turn); err != nil {
 		return nil, err
 	}
 	// A reset that ends with another version, because it restores more than data, is found here.
@@ -157,6 +158,28 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 		return nil, fmt.Errorf("provisioning after the reset: %w", err)
 	}
 	return nil, s.noteUsers(ctx, sys, there)
+}
+
+// where names the place that the target's arms may share.
+func (c *commanded) where() string { return strings.Join(c.URLs(), " ") }
+
+// reset puts the state back and notes whether it is back, also where the target does not start from it.
+func (c *commanded) reset(ctx context.Context, turn external.Turn) error {
+	delete(c.grounds.restored, c.where())
+	err := c.ResetFor(ctx, turn)
+	if err == nil || errors.Is(err, target.ErrStart) {
+		c.grounds.restored[c.where()] = true
+	}
+	return err
+}
+
+// gate returns the finding of a run that cause left without a target. A target that does not start is the arm's failure
+// only if its state was put back: it may be a failed reset, under another arm too, that it does not start from.
+func (c *commanded) gate(cause error) string {
+	if errors.Is(cause, target.ErrStart) && (!c.Resets() || c.grounds.restored[c.where()]) {
+		return record.StartGate
+	}
+	return record.DeployGate
 }
 
 // unreset is the rest of prepare for a target without a reset: users are made where another version was installed.
@@ -334,11 +357,7 @@ func readObjects(text string) map[string]int64 {
 // with an error, which ends the comparison.
 func (s *Session) undeployed(ctx context.Context, sys *System, pt RunPart, cause error, log []byte) (*record.Run, error) {
 	c := sys.commanded
-	gate := record.DeployGate
-	if errors.Is(cause, target.ErrStart) {
-		gate = record.StartGate
-	}
-	r, err := s.stillborn(ctx, sys, pt, gate, cause, log)
+	r, err := s.stillborn(ctx, sys, pt, c.gate(cause), cause, log)
 	if n := c.grounds.fail(c.key); err == nil && n >= mostUndeployed {
 		err = fmt.Errorf("%d runs in a row had no target as the plan wants it: mend what the last one reports, and go on with compare -resume: %w", n, cause)
 	}

@@ -2,11 +2,18 @@ package rig
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"plimsoll/run/record"
 	"plimsoll/target"
+	"plimsoll/target/external"
 )
 
 func TestReleases(t *testing.T) {
@@ -90,5 +97,47 @@ func TestExcerptOfALongOutput(t *testing.T) {
 	got := string(e.bytes())
 	if len(got) > mostCommandLog+100 || !strings.HasSuffix(got, "the end") || !strings.Contains(got, "# 2097159 bytes are left out here") {
 		t.Errorf("%d bytes, which end %q", len(got), got[len(got)-20:])
+	}
+}
+
+// A target that does not start from the state that a failed reset left is not its arm's failure, whichever arm the reset
+// was made for. Without a reset in the plan it is.
+func TestStartAfterABrokenReset(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	works := filepath.Join(t.TempDir(), "works")
+	shared := newGrounds()
+	arm := func(name string, reset ...string) *commanded {
+		dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: name, URL: srv.URL, ResetCmd: reset})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &commanded{Site: dep.(*external.Site), key: name, grounds: shared}
+	}
+	base, fresh := arm("base", "/usr/bin/test", "-e", works), arm("new", "/usr/bin/test", "-e", works)
+	unready := fmt.Errorf("after its install: %w", target.ErrStart)
+	if got := fresh.gate(unready); got != record.DeployGate {
+		t.Errorf("before any reset: %s", got)
+	}
+	if err := os.WriteFile(works, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := base.reset(t.Context(), external.Turn{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fresh.gate(unready); got != record.StartGate {
+		t.Errorf("after a good reset: %s", got)
+	}
+	if err := os.Remove(works); err != nil {
+		t.Fatal(err)
+	}
+	if err := base.reset(t.Context(), external.Turn{}); err == nil || base.gate(err) != record.DeployGate {
+		t.Errorf("a reset that fails: %v", err)
+	}
+	if got := fresh.gate(unready); got != record.DeployGate {
+		t.Errorf("after a failed reset: %s", got)
+	}
+	if got := arm("new").gate(unready); got != record.StartGate {
+		t.Errorf("without a reset: %s", got)
 	}
 }
