@@ -35,11 +35,11 @@ func (s *Session) watched(sys *System) (out []source, err error) {
 	}
 	names := ruleWords(s.Plan)
 	for _, role := range m.Roles() {
-		prefixes := slices.Concat(hosts, own)
+		prefixes, named := slices.Concat(hosts, own), names
 		if role == "app" && len(sys.metricsURLs()) > 0 {
-			prefixes = hosts
+			prefixes, named = hosts, nil
 		}
-		p, err := probe.NewPrometheus(probe.PrometheusConfig{URL: at, Role: role, Selector: m.Labels[role], Prefixes: prefixes, Names: names})
+		p, err := probe.NewPrometheus(probe.PrometheusConfig{URL: at, Role: role, Selector: m.Labels[role], Prefixes: prefixes, Names: named})
 		if err != nil {
 			return out, plan.Usagef("metrics.prometheus: %w", err)
 		}

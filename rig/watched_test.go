@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,4 +135,54 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 		}
 		return true
 	})
+}
+
+// With a page of the target's own metrics the server is asked for those of the hosts of app alone, and not for the names
+// in rules; of other roles for all.
+func TestMetricsOfThePageAreNotAskedFor(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]string{} // by role, the question for the samples
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		result, query := `{"metric":{"job":"node","instance":"h"},"value":[100,"100"]}`, r.FormValue("query")
+		if !strings.HasPrefix(query, "timestamp(up{") {
+			result = `{"metric":{"__name__":"node_load1","job":"node","instance":"h"},"value":[100,"1"]}`
+			mu.Lock()
+			defer mu.Unlock()
+			role := "db"
+			if strings.Contains(query, `instance="app"`) {
+				role = "app"
+			}
+			asked[role] = query
+		}
+		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[%s]}}`, result)
+	}))
+	t.Cleanup(srv.Close)
+	p, err := plan.Parse([]byte(fmt.Sprintf(`{name: own, target: {driver: external, url: "http://127.0.0.1:1"}, workload: {behavior: poster},
+bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus: %q, labels: {app: 'instance="app"', db: 'instance="db"'}}}`, srv.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range map[string]bool{"": true, "/metrics": false} {
+		dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: srv.URL, MetricsURL: page})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Session{Program: &Program{Env: func(string) string { return "" }}, Plan: p}
+		sources, err := s.watched(&System{Deployment: dep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, src := range sources {
+			if _, err := src.probe.Sample(t.Context(), time.Now()); err != nil {
+				t.Errorf("%s: %v", src.probe.Name(), err)
+			}
+		}
+		closeSources(sources)
+		if got := strings.Contains(asked["app"], "queue_jobs"); got != want || !strings.Contains(asked["app"], "node_") {
+			t.Errorf("page %q: of app it was asked %s", page, asked["app"])
+		}
+		if !strings.Contains(asked["db"], "queue_jobs") {
+			t.Errorf("page %q: of db it was asked %s", page, asked["db"])
+		}
+	}
 }
