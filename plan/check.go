@@ -107,7 +107,7 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkWorkload(p.Workload, k)
 	d.checkArrival(p.Workload, k)
 	d.checkProbes("probes", p.Probes)
-	d.checkMetrics(p.Metrics)
+	d.checkMetrics(p)
 	p.Gates.check(d)
 	if p.Bounded == nil && p.Unbounded == nil && p.Sizing == nil && d.good("bounded", "unbounded", "sizing") {
 		d.at("", "has neither bounded nor unbounded nor sizing; write at least one of the tests")

@@ -71,7 +71,8 @@ func CheckSelector(text string) error {
 	return nil
 }
 
-func (d *decoder) checkMetrics(m MetricsServer) {
+func (d *decoder) checkMetrics(p *Plan) {
+	m := p.Metrics
 	if !d.given("metrics") || !d.read("metrics") {
 		return
 	}
@@ -100,6 +101,20 @@ func (d *decoder) checkMetrics(m MetricsServer) {
 		}
 		if err := CheckSelector(m.Labels[role]); err != nil && d.good(path) {
 			d.at(path, "%v", err)
+		}
+	}
+	d.checkWatchedArms(p)
+}
+
+// checkWatchedArms refuses metrics that would count hosts of one arm in the runs of another. Stored plans are read.
+func (d *decoder) checkWatchedArms(p *Plan) {
+	const labels = "metrics.labels"
+	if p.Compare == nil || len(p.Metrics.Labels) == 0 || d.stored || !d.good(labels, "compare.arms") {
+		return
+	}
+	for _, a := range p.Compare.Arms {
+		if len(a.URL) > 0 && d.good(labels) {
+			d.at(labels, "watches the hosts of all arms, and %s has a url of its own; remove it, and give each arm probes", a.Name)
 		}
 	}
 }

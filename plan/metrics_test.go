@@ -50,3 +50,21 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// Metrics are of roles and not of arms: of arms with addresses of their own they would be those of all.
+func TestMetricsOfArmsElsewhere(t *testing.T) {
+	arms := func(urls bool) string {
+		text := strings.Replace(metricsPlan, `, url: "https://app.example"`, ", install: [x], url: \"https://app.example\"", 1)
+		if urls {
+			return strings.Replace(text, "install: [x], ", "", 1) + `compare: {arms: {base: {version: "1.0", url: "https://blue"}, new: {version: "1.1", url: "https://green"}}}`
+		}
+		return text + `compare: {arms: {base: {version: "1.0"}, new: {version: "1.1"}}}`
+	}
+	if _, err := Parse([]byte(arms(false))); err != nil {
+		t.Errorf("arms that share the hosts: %v", err)
+	}
+	_, err := Parse([]byte(arms(true)))
+	if err == nil || strings.Count(err.Error(), "metrics.labels: watches the hosts of all arms, and base has a url of its own; remove it, and give each arm probes") != 1 {
+		t.Errorf("blue and green: %v", err)
+	}
+}
