@@ -103,13 +103,29 @@ func (d *decoder) checkMetrics(p *Plan) {
 			d.at(path, "%v", err)
 		}
 	}
-	d.checkWatchedArms(p)
+	d.checkWatchedOnce(p)
 }
 
-// checkWatchedArms refuses metrics that would count hosts of one arm in the runs of another. Stored plans are read.
-func (d *decoder) checkWatchedArms(p *Plan) {
+// checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts of one arm in the
+// runs of another. Stored plans are read.
+func (d *decoder) checkWatchedOnce(p *Plan) {
 	const labels = "metrics.labels"
-	if p.Compare == nil || len(p.Metrics.Labels) == 0 || d.stored || !d.good(labels, "compare.arms") {
+	if len(p.Metrics.Labels) == 0 || d.stored || !d.good(labels, "probes", "compare.arms") {
+		return
+	}
+	probes := slices.Clone(p.Probes)
+	if p.Compare != nil {
+		for _, a := range p.Compare.Arms {
+			probes = append(probes, a.Probes...)
+		}
+	}
+	for _, role := range p.Metrics.Roles() {
+		path := join(labels, role)
+		if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool { return x.Role == role }) {
+			d.at(path, "is a role that probes read too, and sums over it would count twice; give one of them another role, or remove it")
+		}
+	}
+	if p.Compare == nil {
 		return
 	}
 	for _, a := range p.Compare.Arms {

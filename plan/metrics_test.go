@@ -68,3 +68,19 @@ func TestMetricsOfArmsElsewhere(t *testing.T) {
 		t.Errorf("blue and green: %v", err)
 	}
 }
+
+// A role is read by the server or by probes, of the plan or of an arm.
+func TestMetricsBesideProbes(t *testing.T) {
+	const probe = `{kind: prometheus, role: db, url: "http://db:9100/metrics"}`
+	const twice = "metrics.labels.db: is a role that probes read too, and sums over it would count twice; give one of them another role"
+	for tail, want := range map[string]string{
+		"probes: [" + probe + "]":                                                twice,
+		"compare: {arms: {base: {}, new: {probes: [" + probe + "]}}}":            twice,
+		"probes: [" + strings.Replace(probe, "role: db", "role: proxy", 1) + "]": "",
+	} {
+		_, err := Parse([]byte(metricsPlan + tail))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "labels.app")) {
+			t.Errorf("%s: %v", tail, err)
+		}
+	}
+}
