@@ -40,6 +40,11 @@ func TestVersionOfAServer(t *testing.T) {
 	if err := s.checkRelease(t.Context(), sys); err != nil || dep.Describe().Version != "11.1.0-rc2" {
 		t.Errorf("%v, version %s", err, dep.Describe().Version)
 	}
+	sys.commanded.want = "11.1"
+	if err := s.checkRelease(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "reports the version 11.1.0, 11.1.0-rc2, and the arm is 11.1:") {
+		t.Errorf("a candidate of the release: %v", err)
+	}
+	sys.commanded.want = "11.1-rc2"
 	names = []string{"11.0.4"}
 	if err := s.checkRelease(t.Context(), sys); err == nil || !strings.Contains(err.Error(), srv.URL+" reports the version 11.0.4, and the arm is 11.1-rc2") || dep.Describe().Version != "11.0.4" {
 		t.Errorf("%v, version %s", err, dep.Describe().Version)

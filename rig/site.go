@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -220,8 +221,9 @@ func (s *Session) checkRelease(ctx context.Context, sys *System) error {
 		if err != nil {
 			return fmt.Errorf("asking the server at %s for its version: %w", at, err)
 		}
-		c.Found(named(c.want, names))
-		if !slices.ContainsFunc(names, func(has string) bool { return isRelease(c.want, has) }) {
+		early := candidate(c.want, names)
+		c.Found(cmp.Or(early, named(c.want, names)))
+		if early != "" || !slices.ContainsFunc(names, func(has string) bool { return isRelease(c.want, has) }) {
 			return fmt.Errorf("the server at %s reports the version %s, and the arm is %s: let target.install put that version there and wait for it, or write target.verify.version: none",
 				at, cmp.Or(strings.Join(names, ", "), "of no name"), c.want)
 		}
@@ -237,6 +239,20 @@ func named(want string, names []string) string {
 		}
 	}
 	return strings.Join(names[:min(len(names), 1)], "")
+}
+
+// earlyRE is the beginning of a suffix that a version has before it is released.
+var earlyRE = regexp.MustCompile(`^(?i:rc|alpha|beta|pre|dev|snapshot)`)
+
+// candidate returns the name that shows that a server runs a version from before the release that the plan wants, whose
+// number it may report beside it: 11.1.0-rc2 where want is 11.1. It is empty if there is none.
+func candidate(want string, names []string) string {
+	for _, has := range names {
+		if number, suffix, _ := strings.Cut(has, "-"); has != want && earlyRE.MatchString(suffix) && isRelease(want, number) {
+			return has
+		}
+	}
+	return ""
 }
 
 // isRelease reports whether a server that reports has runs the version want: the same text, the beginning of a commit
