@@ -22,9 +22,13 @@ const PrometheusInstance = "prometheus"
 const (
 	// mostAnswered is how many series an answer of a Prometheus server may have.
 	mostAnswered = 50_000
-	// oldest is the age at which a sample is stale while the interval of the scrapes is not known, and the longest
-	// interval that is accepted.
-	oldest = 65 * time.Second
+	// oldest is the age at which a sample is stale: instant queries do not see it any more.
+	oldest = series.Lookback
+	// longestEvery is the longest interval of scrapes: a sample is stored up to two seconds after its scrape, and the one
+	// before must last until then.
+	longestEvery = series.Lookback - 2*time.Second
+	// steady is the longest time between two calls that shows the interval of the scrapes.
+	steady = 3 * time.Second
 )
 
 // PrometheusConfig configures a [Prometheus].
@@ -45,8 +49,9 @@ type PrometheusConfig struct {
 //	plimsoll_agent_cpu_busy_seconds_total  of that, all but idle and iowait
 //
 // with the instance ROLE-prometheus, at every call: the values of the last scrapes. A target that the server cannot
-// scrape, no target at all, samples that are older than two and a half intervals of the scrapes and two seconds, an
-// answer that is not complete, too large or holds a series twice are errors. Values that are not numbers are absent, and
+// scrape, no target at all, scrapes more than eight seconds apart, samples that are older than two and a half intervals of
+// the scrapes and two seconds, or than [series.Lookback], an answer that is not complete, too large or holds a series
+// twice are errors. Values that are not numbers are absent, and
 // so is what exporters have about their own processes.
 type Prometheus struct {
 	*page
@@ -54,7 +59,8 @@ type Prometheus struct {
 	conf   PrometheusConfig
 	metric string                   // the expression that selects the samples
 	seen   map[target]float64       // the last scrape of each target, in seconds
-	every  map[target]time.Duration // the shortest time between two of its scrapes
+	every  map[target]time.Duration // the shortest time between two of its scrapes, if it was seen
+	asked  float64                  // the server's time at the last call, in seconds; 0 before the first
 	out    []series.Sample
 	keys   map[string]bool
 	own    []series.Label
@@ -182,6 +188,7 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 	}
 	fresh = map[target]float64{}
 	here := map[target]bool{}
+	last := p.asked
 	for _, a := range all {
 		of := target{a.Metric["job"], a.Metric["instance"]}
 		now, at, err := a.number()
@@ -193,9 +200,9 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 		case at < 0:
 			return nil, fmt.Errorf("the Prometheus server cannot scrape %s of the job %s (up is 0)", of.instance, of.job)
 		}
-		here[of] = true
+		here[of], p.asked = true, now
 		before, known := p.seen[of]
-		if known && at > before {
+		if known && at > before && now-last <= steady.Seconds() {
 			every := time.Duration((at - before) * float64(time.Second))
 			if least := p.every[of]; least == 0 || every < least {
 				p.every[of] = every
@@ -203,6 +210,10 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 		}
 		if !known || at > before {
 			fresh[of] = at
+		}
+		if every := p.every[of].Round(time.Second); every > longestEvery {
+			p.seen[of] = at // the next scrape may be sooner
+			return nil, fmt.Errorf("%s of the job %s is scraped every %v, want %v at most: instant queries see a sample for %v", of.instance, of.job, every, longestEvery, series.Lookback)
 		}
 		limit := oldest
 		if every := p.every[of]; every > 0 {

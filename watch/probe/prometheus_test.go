@@ -90,7 +90,7 @@ func TestPrometheusBroken(t *testing.T) {
 		want        string
 	}{
 		"down":        {upOf("app-0", 100, -98), metric, "cannot scrape app-0 of the job node (up is 0)"},
-		"stale":       {upOf("app-0", 200, 98), metric, "is 1m42s old, want less than 1m5s"},
+		"stale":       {upOf("app-0", 200, 98), metric, "is 1m42s old, want less than 10s"},
 		"no target":   {"", metric, `fits no target of the Prometheus server: no series up{instance=~"app-.*"}`},
 		"no metric":   {up, "", "has no metric of the role app"},
 		"two targets": {up + "," + up, metric, "two series up"},
@@ -123,7 +123,7 @@ func TestPrometheusBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.up = upOf("app-0", 120, 102) + "," + upOf("app-1", 120, 120)
-	if err := sample(); err == nil || !strings.Contains(err.Error(), "the last scrape of app-0 of the job node is 18s old, want less than 12s") {
+	if err := sample(); err == nil || !strings.Contains(err.Error(), "the last scrape of app-0 of the job node is 18s old, want less than 10s") {
 		t.Errorf("a server that scrapes no more: %v", err)
 	}
 	s.up = upOf("app-0", 102, 102)
@@ -155,6 +155,30 @@ func TestPrometheusUnwilling(t *testing.T) {
 	for _, bad := range []string{"ftp://x", "http://x?token=hunter22", "http://:%zz"} {
 		if _, err := NewPrometheus(PrometheusConfig{URL: bad, Names: []string{"x"}}); err == nil || strings.Contains(err.Error(), "hunter22") {
 			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// Scrapes that are so far apart that instant queries see nothing between them are an error, until they are closer. A
+// time without calls is no interval.
+func TestPrometheusScrapedTooSeldom(t *testing.T) {
+	s := &standIn{metrics: metricOf("node_load1", "app-0", "", "1")}
+	p := watching(t, s)
+	for _, step := range []struct {
+		now, at float64
+		want    string
+	}{
+		{100, 99, ""},
+		{130, 129, ""}, // nothing was asked in between
+		{131, 129, ""}, {133, 129, ""}, {136, 129, ""}, {139, 129, ""}, {141, 141, "app-0 of the job node is scraped every 12s, want 8s at most"},
+		{142, 141, "is scraped every 12s"},
+		{145, 144, ""},
+		{146, 144, ""}, {149, 144, ""}, {151.5, 151.5, ""}, {154, 151.5, ""}, {156, 151.5, ""}, {159, 151.5, ""}, {161, 151.5, ""}, {162, 151.5, "is 11s old, want less than 10s"},
+	} {
+		s.up = upOf("app-0", step.now, step.at)
+		_, err := p.Sample(t.Context(), time.Now())
+		if step.want == "" && err != nil || step.want != "" && (err == nil || !strings.Contains(err.Error(), step.want)) {
+			t.Errorf("at %v: %v, want %q", step.now, err, step.want)
 		}
 	}
 }
