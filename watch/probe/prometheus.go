@@ -27,6 +27,9 @@ const (
 	// longestEvery is the longest interval of scrapes: a sample is stored up to two seconds after its scrape, and the one
 	// before must last until then.
 	longestEvery = series.Lookback - 2*time.Second
+	// latest is the age beyond which the scrape that a first call finds is not stored: as a sample of now, it would have
+	// the growth until the next scrape in too short a time.
+	latest = 2 * time.Second
 	// steady is the longest time between two calls that shows the interval of the scrapes.
 	steady = 3 * time.Second
 )
@@ -42,7 +45,8 @@ type PrometheusConfig struct {
 
 // Prometheus is a source that another Prometheus server has scraped: the newest samples of the hosts of a role, under
 // their own names, with the label role. The server's label role, if there is one, is exported_role. A sample is given
-// once, at the first call after the server has it; a call without a new scrape asks one small question. With
+// once, at the first call after the server has it; a call without a new scrape asks one small question. Not given are
+// those of scrapes that are older than two seconds at the first call, or after a longer time without calls. With
 // node_exporter's node_cpu_seconds_total there are also
 //
 //	plimsoll_agent_cpu_seconds_total       time of all cores of the role's hosts, of all modes
@@ -60,6 +64,7 @@ type Prometheus struct {
 	metric string                   // the expression that selects the samples
 	seen   map[target]float64       // the last scrape of each target, in seconds
 	every  map[target]time.Duration // the shortest time between two of its scrapes, if it was seen
+	late   map[target]bool          // whose scrape is too old to be stored as one of now
 	asked  float64                  // the server's time at the last call, in seconds; 0 before the first
 	out    []series.Sample
 	keys   map[string]bool
@@ -91,7 +96,7 @@ func NewPrometheus(c PrometheusConfig) (*Prometheus, error) {
 	return &Prometheus{
 		page: p, base: strings.TrimRight(c.URL, "/") + "/api/v1/query", conf: c,
 		metric: fmt.Sprintf("{__name__=~%q,%s}", strings.Join(names, "|"), c.Selector),
-		seen:   map[target]float64{}, every: map[target]time.Duration{},
+		seen:   map[target]float64{}, every: map[target]time.Duration{}, late: map[target]bool{},
 		own: label("instance", c.Role+"-"+PrometheusInstance, "role", c.Role),
 	}, nil
 }
@@ -189,6 +194,7 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 	fresh = map[target]float64{}
 	here := map[target]bool{}
 	last := p.asked
+	clear(p.late)
 	for _, a := range all {
 		of := target{a.Metric["job"], a.Metric["instance"]}
 		now, at, err := a.number()
@@ -210,6 +216,7 @@ func (p *Prometheus) scraped(ctx context.Context) (fresh map[target]float64, err
 		}
 		if !known || at > before {
 			fresh[of] = at
+			p.late[of] = (!known || now-last > oldest.Seconds()) && now-at > latest.Seconds()
 		}
 		if every := p.every[of].Round(time.Second); every > longestEvery {
 			p.seen[of] = at // the next scrape may be sooner
@@ -273,7 +280,7 @@ func (p *Prometheus) read(ctx context.Context, fresh map[target]float64) error {
 			return fmt.Errorf("the Prometheus server has the series %.200s twice for role %s: select one of them", key, p.conf.Role)
 		}
 		p.keys[string(key)] = true
-		if _, ok := fresh[of]; ok {
+		if _, ok := fresh[of]; ok && !p.late[of] {
 			p.out = append(p.out, s)
 		}
 	}

@@ -182,3 +182,19 @@ func TestPrometheusScrapedTooSeldom(t *testing.T) {
 		}
 	}
 }
+
+// The scrape that the first call finds is stored only if it is of now, and so is the first one after a time without
+// calls: a counter would grow by a whole interval within the second until the next one. The sums of the CPU are there.
+func TestPrometheusFirstScrape(t *testing.T) {
+	s := &standIn{metrics: metricOf("node_cpu_seconds_total", "app-0", `,"mode":"user"`, "30")}
+	p := watching(t, s)
+	for _, step := range []struct {
+		now, at float64
+		samples int
+	}{{100, 95, 2}, {101, 95, 2}, {102, 102, 3}, {103, 102, 2}, {200, 195, 2}, {201, 200, 3}, {300, 299, 3}} {
+		s.up = upOf("app-0", step.now, step.at)
+		if got, err := p.Sample(t.Context(), time.Now()); err != nil || len(got) != step.samples {
+			t.Errorf("at %v, %v s after the scrape: %d samples, %v; want %d", step.now, step.now-step.at, len(got), err, step.samples)
+		}
+	}
+}
