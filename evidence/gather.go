@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/run/record"
 	"plimsoll/watch/probe"
@@ -103,6 +104,8 @@ func (a *gatheredArm) add(r *record.Run) error {
 		return fmt.Errorf("run %s: this version cannot read its plan, and a report needs it; judge -base -new takes its numbers: %w", m.ID, cmp.Or(err, errors.New("it has none")))
 	case m.Pilot:
 		return fmt.Errorf("run %s is a pilot, which only finds where searches begin: leave it out", m.ID)
+	case comparison.VoidOf(m.Capacity) != "":
+		return fmt.Errorf("run %s: %s; leave it out", m.ID, comparison.VoidOf(m.Capacity))
 	case len(a.runs) == 0:
 		a.plan, a.runs = p, append(a.runs, r)
 		return nil

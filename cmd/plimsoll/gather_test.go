@@ -137,6 +137,7 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 	putRun(t, st, storedRun{id: "seeded", capacity: 705, slower: 1, series: true, plan: next + "seed: 9\n"})
 	putRun(t, st, storedRun{id: "slow", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "measure: 2s", "measure: 3s", 1)})
 	putRun(t, st, storedRun{id: "rule", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "100ms", "200ms", 1)})
+	putRun(t, st, storedRun{id: "disturbed", capacity: -700, slower: 1, series: true, plan: next, ended: "others"})
 	putRun(t, st, storedRun{id: "planless", capacity: 700, slower: 1})
 	out := filepath.Join(t.TempDir(), "report")
 	status, shown, errOut := inStore(t, root, "report", "-out", out, "-base", "b1,b2", "-new", "n1,n2")
@@ -162,6 +163,7 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 		{"b1", "b1", "run b1 is there twice"},
 		{"b1,n1", "n2,b2", "runs b1 and n1 are both given by -base"},
 		{"1=b1", "1=n1", "1=b1: the blocks of stored runs are their order in time"},
+		{"b1", "disturbed", "run disturbed: others on the host ended its search (gate others): its lower bound says nothing of the arm; leave it out"},
 		{"b1", "planless", "run planless: this version cannot read its plan"},
 	} {
 		status, shown, errOut := inStore(t, root, "report", "-base", tt.base, "-new", tt.fresh)

@@ -27,8 +27,9 @@ type storedRun struct {
 	slower   float64 // factor of all latencies
 	open     bool    // left unsealed, as by a kill
 	invalid  bool
-	unstable bool // its search contradicts itself
-	posts    int  // a second; default 300
+	unstable bool   // its search contradicts itself
+	posts    int    // a second; default 300
+	ended    string // by the gate of this name, its search
 	plan     string
 	database string // the name that its server reports
 	series   bool   // it has some
@@ -43,11 +44,15 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	if s.unstable {
 		kind = record.Unstable
 	}
+	found := &record.Capacity{Kind: kind, Users: users}
+	if s.ended != "" {
+		found.Rule = record.ByGate + s.ended
+	}
 	var system json.RawMessage
 	if s.database != "" {
 		system = json.RawMessage(fmt.Sprintf(`{"database": {"name": %q}}`, s.database))
 	}
-	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: &record.Capacity{Kind: kind, Users: users}, Epoch: time.Unix(1e9, 0),
+	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: found, Epoch: time.Unix(1e9, 0),
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)

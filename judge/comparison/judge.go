@@ -115,8 +115,8 @@ func operationsOf(r *record.Run, endpoints []plan.Endpoint) (Numbers, error) {
 			switch {
 			case c == nil || c.Kind == record.Invalid:
 				why = "the run has no capacity"
-			case c.Kind == record.Unstable && voidOf(c) != "":
-				why = voidOf(c)
+			case c.Kind == record.Unstable && VoidOf(c) != "":
+				why = VoidOf(c)
 			case c.Kind != record.Estimate && c.Kind != record.AtLeast: // fail closed: an unknown kind is not a number
 				why, n.Unstable = fmt.Sprintf("the search is %s: %s", c.Kind, c.Why), true
 			default:

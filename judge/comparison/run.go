@@ -368,8 +368,9 @@ func Engines(p *plan.Plan) []string {
 	return slices.Clone(p.Database.Engine)
 }
 
-// voidOf returns the reason outside the arm why a search found nothing; empty if there is none.
-func voidOf(c *record.Capacity) string {
+// VoidOf returns the reason outside the arm why a search found nothing of it, for which its run does not count in a
+// comparison; empty if there is none.
+func VoidOf(c *record.Capacity) string {
 	_, why := endedSearch(c)
 	return why
 }
