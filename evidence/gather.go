@@ -15,6 +15,7 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/plan"
 	"plimsoll/run/record"
+	"plimsoll/target"
 	"plimsoll/watch/probe"
 )
 
@@ -38,7 +39,7 @@ func (g *Gathered) Load(id string) (*record.Run, error) {
 // an arm are ordered by time, and the nth of both arms are block n. All other facts follow from the runs, so the same
 // runs give the same comparison, in whatever order they are given.
 //
-// An arm is one build under one plan. The plans of the arms agree in load and tests; other differences than the target
+// An arm is one build under one plan, on each database with the same data and server. The plans of the arms agree in load and tests; other differences than the target
 // are warnings. Errors are the caller's, and name the run or the line of the plan.
 func Gather(base, fresh []*record.Run) (*Gathered, error) {
 	arms := [2]*gatheredArm{{flag: "base"}, {flag: "new"}}
@@ -119,10 +120,34 @@ func (a *gatheredArm) add(r *record.Run) error {
 		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan", first.ID, m.ID, a.flag, what)
 	}
 	x, _ := TargetOf(first)
-	if y, _ := TargetOf(m); x.Version != y.Version {
+	y, _ := TargetOf(m)
+	if x.Version != y.Version {
 		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets report the versions %q and %q; an arm is one build", first.ID, m.ID, a.flag, x.Version, y.Version)
 	}
+	if x.Digest != y.Digest && x.Digest != "" && y.Digest != "" {
+		return fmt.Errorf("runs %s and %s are both given by -%s, and their targets are programs with the digests %.19s and %.19s; an arm is one build", first.ID, m.ID, a.flag, x.Digest, y.Digest)
+	}
+	if err := a.sameStores(m, y); err != nil {
+		return err
+	}
 	a.runs = append(a.runs, r)
+	return nil
+}
+
+// sameStores returns an error if the target of a run had other data, or another database server, than the first run on
+// the same database, as far as both report them.
+func (a *gatheredArm) sameStores(m record.Manifest, d target.Description) error {
+	i := slices.IndexFunc(a.runs, func(r *record.Run) bool { return r.Manifest.Engine == m.Engine })
+	if i < 0 {
+		return nil
+	}
+	first := a.runs[i].Manifest
+	was, _ := TargetOf(first)
+	for _, x := range []struct{ thing, was, is string }{{"the data", was.Dataset, d.Dataset}, {"the database server", ServerOf(was), ServerOf(d)}} {
+		if x.was != x.is && x.was != "" && x.is != "" {
+			return fmt.Errorf("runs %s and %s are both given by -%s, and their targets differ in %s: %q and %q; give runs with the same", first.ID, m.ID, a.flag, x.thing, x.was, x.is)
+		}
+	}
 	return nil
 }
 

@@ -31,6 +31,7 @@ type storedRun struct {
 	posts    int    // a second; default 300
 	ended    string // by the gate of this name, its search
 	plan     string
+	target   string // its description
 	database string // the name that its server reports
 	series   bool   // it has some
 }
@@ -49,7 +50,10 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 		found.Rule = record.ByGate + s.ended
 	}
 	var system json.RawMessage
-	if s.database != "" {
+	switch {
+	case s.target != "":
+		system = json.RawMessage(s.target)
+	case s.database != "":
 		system = json.RawMessage(fmt.Sprintf(`{"database": {"name": %q}}`, s.database))
 	}
 	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: found, Epoch: time.Unix(1e9, 0),
