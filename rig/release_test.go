@@ -53,6 +53,21 @@ func TestVersionOfAServer(t *testing.T) {
 	if err := s.checkRelease(t.Context(), sys); !errors.Is(err, fails) {
 		t.Errorf("%v", err)
 	}
+	// Of several servers each is asked: the second may be an old one.
+	second := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(second.Close)
+	d.Release = func(_ context.Context, env workload.Env) ([]string, error) {
+		return []string{map[string]string{srv.URL: "11.1.0-rc2", second.URL: "11.0.4"}[env.URL]}, nil
+	}
+	both, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "new", Version: "11.1-rc2", URLs: []string{srv.URL, second.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &System{Deployment: both, speaks: s.Dialects, secrets: sys.secrets}
+	of.commanded = &commanded{Site: both.(*external.Site), want: "11.1-rc2", grounds: newGrounds()}
+	if err := s.checkRelease(t.Context(), of); err == nil || !strings.Contains(err.Error(), "the server at "+second.URL+" reports the version 11.0.4") {
+		t.Errorf("an old second server: %v", err)
+	}
 	sys.commanded.want = ""
 	if err := s.checkRelease(t.Context(), sys); err != nil {
 		t.Errorf("a version that is not compared: %v", err)
