@@ -3,12 +3,14 @@ package rig
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"plimsoll/dialect"
+	"plimsoll/internal/plain"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
 	"plimsoll/target"
@@ -71,5 +73,29 @@ func TestVersionOfAServer(t *testing.T) {
 	sys.commanded.want = ""
 	if err := s.checkRelease(t.Context(), sys); err != nil {
 		t.Errorf("a version that is not compared: %v", err)
+	}
+}
+
+// A description has the counts that the plan compares and no others; without a reset the error names the installation.
+func TestStateNamesCheckedCounts(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	posts := int64(7)
+	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }}, Objects: func(context.Context, workload.Env) (map[string]int64, error) {
+		return map[string]int64{"users": 3, "channels": 5, "posts": posts}, nil
+	}}
+	s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
+	dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: "new", URL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := &System{Deployment: dep, speaks: s.Dialects, secrets: func(string) string { return "" }}
+	sys.commanded = &commanded{Site: dep.(*external.Site), grounds: newGrounds(), verify: plan.Verification{Users: plan.Expectation{Kind: plan.Unverified}, Posts: plan.Expectation{Kind: plan.Exactly, N: 7}}}
+	if _, err := s.checkObjects(t.Context(), sys); err != nil || dep.Describe().Settings[stateFact] != "7 posts" {
+		t.Errorf("%v, state %q", err, dep.Describe().Settings[stateFact])
+	}
+	posts = 8
+	if _, err := s.checkObjects(t.Context(), sys); err == nil || !strings.Contains(err.Error(), "has 8 posts, where the plan expects 7 ±0") || strings.Contains(err.Error(), "reset") || !strings.Contains(err.Error(), "mend target.install") {
+		t.Errorf("without a reset: %v", err)
 	}
 }

@@ -30,7 +30,7 @@ const commandsFile = "commands.log"
 
 // The names of facts in the description of a target.
 const (
-	stateFact = "state"             // the objects after the reset
+	stateFact = "state"             // the objects after the reset that are compared
 	usersFact = "provisioned users" // whether the reset keeps them
 )
 
@@ -305,12 +305,18 @@ func (s *Session) checkObjects(ctx context.Context, sys *System) (map[string]int
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("after the reset the server at %s has %s: runs would not begin with the same state; mend target.reset, or accept a difference in target.verify", c.URL(), strings.Join(wrong, ", "))
+		when, command := "after the reset", "target.reset"
+		if !c.Resets() {
+			when, command = "before the run", "target.install"
+		}
+		return nil, fmt.Errorf("%s the server at %s has %s: runs would not begin with the same state; mend %s, or accept a difference in target.verify", when, c.URL(), strings.Join(wrong, ", "), command)
 	}
 	if first == nil {
 		c.grounds.first[c.engine] = there
 	}
-	c.Note(stateFact, objectsText(there))
+	checked := maps.Clone(there)
+	maps.DeleteFunc(checked, func(name string, _ int64) bool { return !c.verify.Expected()[name].Checked() })
+	c.Note(stateFact, objectsText(checked))
 	return there, nil
 }
 
@@ -346,11 +352,13 @@ func (s *Session) noteUsers(ctx context.Context, sys *System, before map[string]
 	return nil
 }
 
-// objectsText is the counts in words, such as "40 users, 12 channels, 0 posts".
+// objectsText is the counts that are there in words, such as "40 users, 12 channels, 0 posts".
 func objectsText(n map[string]int64) string {
 	var parts []string
 	for _, name := range objectNames {
-		parts = append(parts, fmt.Sprintf("%d %s", n[name], name))
+		if _, counted := n[name]; counted {
+			parts = append(parts, fmt.Sprintf("%d %s", n[name], name))
+		}
 	}
 	return strings.Join(parts, ", ")
 }
