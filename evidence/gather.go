@@ -176,11 +176,11 @@ func taskOf(p *plan.Plan) *plan.Plan {
 	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 
-// restOf is the part of a plan in which arms should be alike: all but the target, the texts and the terms of a
+// restOf is the parts of a plan in which arms should be alike: all but the target, the texts and the terms of a
 // comparison.
-func restOf(p *plan.Plan) *plan.Plan {
-	return &plan.Plan{Seed: p.Seed, Database: p.Database, Placement: p.Placement, Gates: p.Gates,
-		Workload: plan.Workload{Params: p.Workload.Params}, Target: plan.Target{Dataset: p.Target.Dataset}}
+func restOf(p *plan.Plan) []*plan.Plan {
+	return []*plan.Plan{{Seed: p.Seed}, {Database: p.Database}, {Placement: p.Placement}, {Gates: p.Gates},
+		{Workload: plan.Workload{Params: p.Workload.Params}}, {Target: plan.Target{Dataset: p.Target.Dataset}}}
 }
 
 // gatheredPlan returns the plan by which both arms are judged, with a section compare of them alone. Its looks and
@@ -191,8 +191,11 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 	if x, y, differ := lineOf(taskOf(a), taskOf(b)); differ {
 		return nil, nil, nil, fmt.Errorf("runs %s and %s had other things to do, by their plans %s and %s: want the same load and tests in both arms", first.ID, other.ID, x, y)
 	}
-	if x, y, differ := lineOf(restOf(a), restOf(b)); differ {
-		warnings = append(warnings, fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new", x, y))
+	rest := restOf(b)
+	for i, part := range restOf(a) {
+		if x, y, differ := lineOf(part, rest[i]); differ {
+			warnings = append(warnings, fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new", x, y))
+		}
 	}
 	copied := *a
 	p = &copied

@@ -134,7 +134,7 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 	putRun(t, st, storedRun{id: "b2", capacity: 1010, slower: 1, series: true, plan: gatheredPlan})
 	putRun(t, st, storedRun{id: "n1", capacity: 700, slower: 1, series: true, plan: next})
 	putRun(t, st, storedRun{id: "n2", capacity: 705, slower: 1, series: true, plan: next})
-	putRun(t, st, storedRun{id: "seeded", capacity: 705, slower: 1, series: true, plan: next + "seed: 9\n"})
+	putRun(t, st, storedRun{id: "seeded", capacity: 705, slower: 1, series: true, plan: strings.Replace(next, "poster}", "poster, params: {message_bytes: 9}}", 1) + "seed: 9\n"})
 	putRun(t, st, storedRun{id: "slow", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "measure: 2s", "measure: 3s", 1)})
 	putRun(t, st, storedRun{id: "rule", capacity: 700, slower: 1, series: true, plan: strings.Replace(next, "100ms", "200ms", 1)})
 	putRun(t, st, storedRun{id: "disturbed", capacity: -700, slower: 1, series: true, plan: next, ended: "others"})
@@ -157,7 +157,7 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 		t.Errorf("two plans in one arm: status %d: %s", status, errOut)
 	}
 	status, shown, errOut = inStore(t, root, "report", "-print", "full", "-base", "b1", "-new", "seeded")
-	if status != rig.ExitInconclusive || !strings.Contains(errOut, "nothing is written") || !strings.Contains(shown, `the plans of the arms differ in more than the target: "seed: 1" in that of base, "seed: 9" in that of new`) {
+	if status != rig.ExitInconclusive || !strings.Contains(errOut, "nothing is written") || !strings.Contains(shown, `the plans of the arms differ in more than the target: "seed: 1" in that of base, "seed: 9" in that of new`) || !strings.Contains(shown, "params") {
 		t.Errorf("status %d: %s\n%s", status, errOut, shown)
 	}
 	for _, tt := range []struct{ base, fresh, want string }{
