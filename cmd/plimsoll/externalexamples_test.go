@@ -36,7 +36,7 @@ func scriptCalls(t *testing.T, script string, args, env []string, failAt int) ([
 	calls := filepath.Join(dir, "calls")
 	cmd := exec.CommandContext(t.Context(), "../../examples/external/"+script, args...)
 	cmd.WaitDelay = time.Second
-	cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", "CALLS=" + calls, "PLIMSOLL_VERSION=11.1.0", "PLIMSOLL_BLOCK=2", "PLIMSOLL_RUN=1"}, env...)
+	cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin", "CALLS=" + calls, "PLIMSOLL_VERSION=11.1.0", "PLIMSOLL_ARM=base", "PLIMSOLL_BLOCK=2", "PLIMSOLL_RUN=1"}, env...)
 	if failAt > 0 {
 		cmd.Env = append(cmd.Env, fmt.Sprint("FAIL_AT=", failAt))
 	}
@@ -63,6 +63,7 @@ func TestExamplesOfCommands(t *testing.T) {
 		{"compose/install.sh", nil, nil, []string{
 			"docker compose pull --quiet app [image mattermost/mattermost-team-edition:11.1.0]",
 			"docker compose up --detach --no-build db app [image mattermost/mattermost-team-edition:11.1.0]"}},
+		{"compose/install.sh", nil, []string{"PLIMSOLL_ARM=new"}, []string{"docker compose run --rm --no-deps --entrypoint test db -e /snapshot/complete *", "docker compose pull --quiet app *", "docker compose up *"}},
 		{"compose/install.sh", nil, []string{"IMAGE=own/chat"}, []string{"docker compose pull --quiet app [image own/chat:11.1.0]", "docker compose up *"}},
 		{"compose/reset.sh", nil, nil, []string{"docker compose stop app db *", "docker compose run --rm --no-deps --entrypoint sh db -c *", "docker compose up --detach --no-build db app *"}},
 		{"kubernetes/install.sh", nil, kube, []string{

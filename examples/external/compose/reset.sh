@@ -1,5 +1,6 @@
 #!/bin/sh
 # reset.sh puts the database back to its snapshot. The first call makes the snapshot of what is there then.
+# install.sh lets that be the data of the arm base.
 set -eu
 export APP_IMAGE="${IMAGE:-mattermost/mattermost-team-edition}:$PLIMSOLL_VERSION"
 docker compose stop app db
