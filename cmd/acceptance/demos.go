@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/internal/conditions"
 	"plimsoll/internal/files"
 )
 
@@ -121,7 +122,7 @@ func demos(ctx context.Context, args []string) error {
 	case *n < 1 || *n > 100:
 		return fmt.Errorf("-n %d: want 1 to 100", *n)
 	}
-	b.commit = revision()
+	b.commit = conditions.Revision("docs/acceptance")
 	done, err := loadDemos(b.docs)
 	if err != nil {
 		return err
@@ -161,8 +162,8 @@ func nextSeed(done []demo, host, fault string) uint64 {
 
 // demo makes one demo. Only one that was interrupted is an error: any other outcome is kept.
 func (b bench) demo(ctx context.Context, script string, d *demo) error {
-	d.Host, d.Commit, d.Machine = b.host(), b.commit, machine()
-	end, err := b.disturb(ctx, d.Seed)
+	d.Host, d.Commit, d.Machine = b.host(), b.commit, conditions.Machine()
+	end, err := conditions.Disturb(ctx, b.neighbor, d.Seed)
 	if err != nil {
 		return err
 	}

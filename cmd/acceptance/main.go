@@ -24,13 +24,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/internal/conditions"
 	"plimsoll/plan"
 	"plimsoll/report"
 	"plimsoll/run/record"
@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string) error {
 	case *most < 1:
 		return fmt.Errorf("-rounds %d: want 1 or more", *most)
 	}
-	b.commit = revision()
+	b.commit = conditions.Revision("docs/acceptance")
 	done, err := load(b.docs)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 		}
 		args = append(args, file)
 	}
-	end, err := b.disturb(ctx, c.Seed)
+	end, err := conditions.Disturb(ctx, b.neighbor, c.Seed)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -232,7 +232,7 @@ func (b bench) compare(ctx context.Context, c comparison) (outcome, error) {
 	if short != nil {
 		return outcome{}, short
 	}
-	o := outcome{comparison: c, At: began.UTC().Truncate(time.Second), Commit: b.commit, Machine: machine(), Mode: plan.ModeDuet, Plan: digest(c.Kind),
+	o := outcome{comparison: c, At: began.UTC().Truncate(time.Second), Commit: b.commit, Machine: conditions.Machine(), Mode: plan.ModeDuet, Plan: digest(c.Kind),
 		Status: cmd.ProcessState.ExitCode(), Seconds: math.Round(time.Since(began).Seconds()), Resumed: id != ""}
 	var doc report.Document
 	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil {
@@ -275,48 +275,4 @@ func (b bench) unfinished(c comparison) string {
 		return have.ID
 	}
 	return ""
-}
-
-// disturb starts the neighbor, if there is one, on the target's core. The caller ends it, and gets an error if it had
-// ended before.
-func (b bench) disturb(ctx context.Context, seed uint64) (end func() error, err error) {
-	if b.neighbor == "" {
-		return func() error { return nil }, nil
-	}
-	cmd := exec.CommandContext(ctx, b.neighbor, "-core", "0", "-d", "2h", "-seed", strconv.FormatUint(seed, 10))
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the neighbor: %w", err)
-	}
-	return func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells whether it had ended
-		err := cmd.Wait()
-		if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || ok && state.Signal() == syscall.SIGTERM {
-			return nil
-		}
-		return fmt.Errorf("the neighbor did not disturb to the end: %w", err)
-	}, nil
-}
-
-// revision is the commit that runs, marked when files that git knows were changed.
-func revision() string {
-	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	commit := strings.TrimSpace(string(out))
-	if out, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no", "--", ":!docs/acceptance").Output(); err != nil || len(out) > 0 {
-		commit += "-changed"
-	}
-	return commit
-}
-
-func machine() string {
-	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return runtime.GOOS
-	}
-	return fmt.Sprintf("%s %s, %d cores", runtime.GOOS, strings.TrimSpace(string(release)), runtime.NumCPU())
 }

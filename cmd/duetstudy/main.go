@@ -18,12 +18,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"plimsoll/cmd/internal/conditions"
 	"plimsoll/report"
 )
 
@@ -129,7 +129,11 @@ func (s study) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	if err := os.WriteFile(file, []byte(s.plan(mode, seed)), 0o644); err != nil {
 		return trial{}, err
 	}
-	end, err := s.disturb(ctx, host, seed)
+	program := ""
+	if host == neighbor {
+		program = s.neighbor
+	}
+	end, err := conditions.Disturb(ctx, program, seed)
 	if err != nil {
 		return trial{}, err
 	}
@@ -151,7 +155,7 @@ func (s study) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	if short != nil {
 		return trial{}, short
 	}
-	t := trial{At: began.UTC().Truncate(time.Second), Commit: revision(), Machine: machine(), Engine: s.engine, Mode: mode, Host: host, Seed: seed, Blocks: s.blocks,
+	t := trial{At: began.UTC().Truncate(time.Second), Commit: conditions.Revision("docs/duet", "docs/duet.md"), Machine: conditions.Machine(), Engine: s.engine, Mode: mode, Host: host, Seed: seed, Blocks: s.blocks,
 		Seconds: time.Since(began).Seconds(), Plan: planDigest()}
 	var doc report.Document
 	if err := json.Unmarshal(stdout.Bytes(), &doc); err != nil {
@@ -162,48 +166,4 @@ func (s study) compare(ctx context.Context, mode, host string, seed uint64) (tri
 	}
 	t.read(doc)
 	return t, nil
-}
-
-// disturb starts the neighbor, if the host is to have one, on the target's core. The caller ends it, and gets an error
-// if it had ended before.
-func (s study) disturb(ctx context.Context, host string, seed uint64) (end func() error, err error) {
-	if host != neighbor {
-		return func() error { return nil }, nil
-	}
-	cmd := exec.CommandContext(ctx, s.neighbor, "-core", "0", "-d", "2h", "-seed", strconv.FormatUint(seed, 10))
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the neighbor: %w", err)
-	}
-	return func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait tells whether it had ended
-		err := cmd.Wait()
-		if state, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || ok && state.Signal() == syscall.SIGTERM {
-			return nil
-		}
-		return fmt.Errorf("the neighbor did not disturb to the end: %w", err)
-	}, nil
-}
-
-// revision is the commit that runs, marked when files that git knows were changed.
-func revision() string {
-	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	commit := strings.TrimSpace(string(out))
-	if out, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no", "--", ":!docs/duet", ":!docs/duet.md").Output(); err != nil || len(out) > 0 {
-		commit += "-changed"
-	}
-	return commit
-}
-
-func machine() string {
-	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return runtime.GOOS
-	}
-	return fmt.Sprintf("%s %s, %d cores", runtime.GOOS, strings.TrimSpace(string(release)), runtime.NumCPU())
 }
