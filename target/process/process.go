@@ -3,11 +3,8 @@ package process
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/target"
@@ -545,76 +541,4 @@ func (d *deployment) stop(ctx context.Context) error {
 		return fmt.Errorf("stopping %s: %w", label(d.spec), err)
 	}
 	return nil
-}
-
-// A described server describes itself.
-type described interface {
-	Describe(ctx context.Context) (lab.ProgramInfo, error)
-}
-
-// describe fills the description once everything runs.
-func (d *deployment) describe(ctx context.Context) error {
-	cmd, err := d.conf.Command(d.spec, d.instances[0])
-	if err != nil {
-		return err
-	}
-	desc := target.Description{
-		Name: d.spec.Name, Driver: d.conf.Name, Version: d.spec.Version, Instances: d.spec.Instances,
-		CPUs: slices.Clone(d.spec.CPUs), Engine: d.spec.Engine, Dataset: d.spec.Dataset, URLs: d.URLs(),
-		Command: append([]string{cmd.Path}, cmd.Args...), Env: map[string]string{},
-	}
-	maps.Copy(desc.Env, cmd.Env)
-	maps.Copy(desc.Env, d.spec.Env)
-	for k := range d.spec.Secrets {
-		desc.Env[k] = target.Hidden
-	}
-	desc.Deployment = maps.Clone(d.conf.Described)
-	if desc.Digest, err = digest(cmd.Path); err != nil {
-		return err
-	}
-	if d.db != nil {
-		db, err := d.db.Describe(ctx)
-		if err != nil {
-			return err
-		}
-		desc.Database = &db
-	}
-	servers := map[string]described{}
-	for role, c := range d.companions {
-		servers[role] = c
-	}
-	if d.front.proxy != nil {
-		servers[proxyRole] = d.front.proxy
-	}
-	d.withReplicas(servers)
-	for role, c := range servers {
-		text, err := c.Describe(ctx)
-		if err != nil {
-			return fmt.Errorf("reading the description of the %s: %w", role, err)
-		}
-		if desc.Companions == nil {
-			desc.Companions = map[string]lab.ProgramInfo{}
-		}
-		desc.Companions[role] = text
-	}
-	d.desc = desc
-	return nil
-}
-
-// digest returns the SHA-256 of a program file.
-func digest(path string) (string, error) {
-	path, err := exec.LookPath(path)
-	if err != nil {
-		return "", fmt.Errorf("looking for the program: %w", err)
-	}
-	f, err := files.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("reading the program: %w", err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("reading the program: %w", err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
