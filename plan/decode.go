@@ -1,15 +1,9 @@
 package plan
 
 import (
-	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,44 +15,6 @@ const MaxSource = 1 << 20
 
 // maxEntries is the largest number of entries of one list or mapping.
 const maxEntries = 1000
-
-// Known holds the names that exist where a plan is to be carried out. A nil list is not checked, as in
-// [Parse]; package plan itself has no list of drivers and behaviors.
-type Known struct {
-	Drivers   []string
-	Behaviors []string
-	// Profiles lists, by driver, the accepted values of target.profile; the first is the usual one.
-	Profiles map[string][]string
-	// Topologies lists the drivers that can deploy a target.topology.
-	Topologies []string
-	// Arrivals lists the behaviors that can serve workload.arrival.
-	Arrivals []string
-	// Ops lists the operations that a latency rule or a margin may name besides "op" and "delivery".
-	Ops []string
-	// Apart lists further operations, which only a margin may name: those of logins and storms, which are not part
-	// of "op".
-	Apart []string
-	// Roles lists, by driver, the hosts or processes whose CPU is seen; those of the plan's agents come to them. A
-	// driver without an entry is not checked.
-	Roles map[string][]string
-	// Mixes lists the names of mixes besides [MixDefault] and [MixCustom].
-	Mixes []string
-	// Actions lists, by behavior, the actions that may have a weight.
-	Actions map[string][]string
-	// Storms lists, by behavior, the kinds of storms that its users can take part in.
-	Storms map[string][]string
-	// Refused returns further refusals of the program: settings that no behavior has, a driver that cannot serve
-	// the behavior. nil refuses nothing. The plan may have errors of its own.
-	Refused func(*Plan) []Refusal
-}
-
-// A Refusal is something in a plan that the program cannot carry out.
-type Refusal struct {
-	// Path is the key in the file, such as workload.params.speed.
-	Path string
-	// Text describes the error and the accepted values, without the path.
-	Text string
-}
 
 // Parse reads a plan. The source is one YAML document, read strictly: a key that is unknown or there twice, a value
 // of the wrong type or unit, a value that is impossible by itself or together with others, an alias and a secret
@@ -157,73 +113,6 @@ func (d *decoder) read(path string) bool {
 		}
 	}
 	return !d.unread[""]
-}
-
-var yamlErrorRE = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?(?s:(.*))$`)
-
-// document returns the root mapping of the only document, or nil after reporting the reason.
-func (d *decoder) document(src []byte) (root *yaml.Node) {
-	if len(src) > MaxSource {
-		d.fail(nil, "", "the plan is larger than %d bytes; plans are small, is this another file?", MaxSource)
-		return nil
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(src))
-	var doc yaml.Node
-	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		d.syntax(err)
-		return nil
-	}
-	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null" {
-		d.fail(nil, "", "%s", cmp.Or(d.empty, "the plan is empty; it needs at least name, target, workload, and bounded, unbounded or sizing"))
-		return nil
-	}
-	var more yaml.Node
-	switch err := dec.Decode(&more); {
-	case err == nil:
-		d.fail(&more, "", "a second document begins here; write one plan per file")
-	case !errors.Is(err, io.EOF):
-		d.syntax(err)
-	}
-	if !d.plain(doc.Content[0]) {
-		return nil
-	}
-	return doc.Content[0]
-}
-
-func (d *decoder) syntax(err error) {
-	msg, line := err.Error(), 0
-	if m := yamlErrorRE.FindStringSubmatch(msg); m != nil {
-		msg = m[2]
-		line, _ = strconv.Atoi(m[1]) // no line means the first
-	}
-	remedy := "look at indentation, quotes and brackets on this line and the one before"
-	if strings.HasPrefix(msg, "did not find") {
-		// The grammar, unlike the scanner, reports the line before the construct in which it got lost.
-		line++
-		remedy = "look at indentation, commas and brackets in the part that begins here"
-	}
-	d.fail(&yaml.Node{Line: max(line, 1), Column: 1}, "", "this is not YAML: %s; %s", msg, remedy)
-}
-
-// plain reports whether the tree has no anchor, alias or explicit tag. An alias makes a small file large and a value
-// hard to point at, so a plan does without.
-func (d *decoder) plain(n *yaml.Node) bool {
-	ok := true
-	switch {
-	case n.Kind == yaml.AliasNode:
-		d.fail(n, "", "aliases (*%s) are not allowed in plans; write the value out", shortened(n.Value))
-		return false
-	case n.Anchor != "":
-		d.fail(n, "", "anchors (&%s) are not allowed in plans; write the value out where it is needed", shortened(n.Anchor))
-		ok = false
-	case n.Style&yaml.TaggedStyle != 0:
-		d.fail(n, "", "tags (%s) are not allowed in plans; write the plain value", shortened(n.Tag))
-		ok = false
-	}
-	for _, c := range n.Content {
-		ok = d.plain(c) && ok
-	}
-	return ok
 }
 
 // field is one key of a struct of the plan.
