@@ -57,7 +57,8 @@ func ended(pids []int) bool {
 
 // Users in two processes write to each other, and the run is one: its operations, messages and mix are those of all.
 func TestRunInSeveralProcesses(t *testing.T) {
-	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "10s")+"placement: {processes: 2}\n", "run", "-database", "postgresql")
+	t.Parallel()
+	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "5s")+openGates+"placement: {processes: 2}\n", "run", "-database", "postgresql")
 	if status := wait(t, cmd, 150*time.Second, output); status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s", status, output.String())
 	}
@@ -79,7 +80,7 @@ func TestRunInSeveralProcesses(t *testing.T) {
 	if err != nil || u == nil {
 		t.Fatalf("no account of the users: %v", err)
 	}
-	// 5 posters write twice a second for 12 s; 5 persons receive their posts.
+	// 5 posters write twice a second for 7 s; 5 persons receive their posts.
 	if m["post"].Count() < 30 || m["post"].Errors() > 0 || int64(m["post"].Count()) != u.Whole.Acked {
 		t.Errorf("%d posts, %d errors, %d acknowledged", m["post"].Count(), m["post"].Errors(), u.Whole.Acked)
 	}
@@ -111,7 +112,8 @@ func TestRunInSeveralProcesses(t *testing.T) {
 
 // A run that loses an agent is invalid, names the agent, and ends at once; its records stay.
 func TestKilledAgentVoidsTheRun(t *testing.T) {
-	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "60s")+"placement: {processes: 3}\n", "run", "-database", "postgresql")
+	t.Parallel()
+	cmd, root, output := startPlan(t, fmt.Sprintf(e2ePlan, "60s")+openGates+"placement: {processes: 3}\n", "run", "-database", "postgresql")
 	for deadline := time.Now().Add(90 * time.Second); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -23,8 +23,8 @@ name: crash
 target: {driver: refchat, args: ["-hash=bcrypt:4"ARGS]}
 database: {engine: [postgresql]}
 workload: {behavior: poster, pace: 0.05, params: {channels: "2"}}
-bounded: {users: 6, ramp: 1s, settle: 1s, measure: 4s}
-`
+bounded: {users: 6, ramp: 500ms, settle: 500ms, measure: 3s}
+` + openGates
 
 // crashedRun returns the directory of the only run in a store, when it is there.
 func crashedRun(root string) string {
@@ -104,6 +104,7 @@ func journaled(t *testing.T, root, journal string) int {
 // doing, and the finding quotes the line of the log. Before, a backend of PostgreSQL that was killed, with a recovery
 // in the server's log, left a valid run and status 0.
 func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, args string
 		do         func(t *testing.T, root string)
@@ -128,10 +129,11 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{"app app-0: plimsoll ended: exit status 2", "app app-0: it crashed"}},
-		{"a request panics and the server goes on", `, "-fault=panic:5%@createPost"`, func(*testing.T, string) {},
+		{"a request panics and the server goes on", `, "-fault=panic:10%@createPost"`, func(*testing.T, string) {},
 			[]string{"panic serving 127.0.0.1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			cmd, root, output := startPlan(t, strings.Replace(crashPlan, "ARGS", tt.args, 1), "run")
 			atPhase(t, root, "measure", output)
 			tt.do(t, root)
@@ -167,6 +169,7 @@ func TestACrashInTheMeasuredPhaseVoidsTheRun(t *testing.T) {
 
 // A run whose target stays up has no such finding.
 func TestNoCrashIsFoundInAQuietRun(t *testing.T) {
+	t.Parallel()
 	cmd, root, output := startPlan(t, strings.Replace(crashPlan, "ARGS", "", 1), "run")
 	_ = wait(t, cmd, 2*time.Minute, output)
 	r, err := record.Open(crashedRun(root))

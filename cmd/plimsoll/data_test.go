@@ -42,8 +42,10 @@ func reachable(t *testing.T) string {
 // TestDataEndToEnd makes a dump, checks it, runs a test on it, keeps the state after the run, restores it, and breaks
 // it.
 func TestDataEndToEnd(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"postgresql", "mysql"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			dir := reachable(t)
 			made := filepath.Join(dir, "made")
 			ok := func(args ...string) string {

@@ -67,6 +67,7 @@ func havePodman(t *testing.T) bool {
 // host's network the same session gets the same bytes. On the way it looks into the control groups, and whether
 // anything is left when the program ends, or is killed.
 func TestDeploymentsAnswerAlike(t *testing.T) {
+	t.Parallel()
 	needsRoot(t)
 	arms := []string{"base", "bridge", "host"}
 	if havePodman(t) {

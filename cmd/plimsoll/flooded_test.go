@@ -25,19 +25,21 @@ target: {driver: external, url: "%s", ready: /api/v4/system/ping}
 placement: {memory: 16MB, processes: %d}
 gates: {lag: {red: 10s}, late: {red: 100%%}, cpu: {red: 100%%}, core: {red: 100%%}, sched: {red: 10s}, steal: {red: 100%%}}
 workload: {behavior: poster, pace: 0.1}
-bounded: {users: 24, ramp: 1s, settle: 1s, measure: 4s}
+bounded: {users: 24, ramp: 500ms, settle: 500ms, measure: 3s}
 `
 
 // TestFloodedUsersVoidTheRun: answers that find no room in the byte budget of the plan are a red finding, those
 // beyond their own limit an amber one; both failed with class body, the budget held, and the manifest has the counts,
 // also of users in several processes, which divide it.
 func TestFloodedUsersVoidTheRun(t *testing.T) {
+	t.Parallel()
 	exe, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, processes := range []int{1, 2} {
 		t.Run(fmt.Sprint(processes, " processes"), func(t *testing.T) {
+			t.Parallel()
 			large := []byte(strings.Repeat(" ", 1<<20))
 			var posts atomic.Int64
 			proxy := beforeNull(t, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {

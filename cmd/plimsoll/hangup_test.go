@@ -29,7 +29,7 @@ func hangupRun(t *testing.T, wrap ...string) (cmd *exec.Cmd, root string, output
 	}
 	root = t.TempDir()
 	file := filepath.Join(root, "plan.yaml")
-	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 1s, settle: 1s, measure: 90s}\n"
+	text := "name: hangup\ntarget: {driver: refnull}\nworkload: {behavior: poster, pace: 0.02}\nbounded: {users: 3, ramp: 500ms, settle: 500ms, measure: 90s}\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +79,7 @@ func sealedAs(t *testing.T, root, why string) {
 
 // A closed terminal sends SIGHUP, and often twice: the run is sealed as interrupted.
 func TestHangupSealsTheRun(t *testing.T) {
+	t.Parallel()
 	cmd, root, output := hangupRun(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -98,6 +99,7 @@ func TestHangupSealsTheRun(t *testing.T) {
 // The reader of standard error is gone, as with "2>&1 | head": the run is sealed as interrupted, and not killed by
 // SIGPIPE.
 func TestClosedPipeSealsTheRun(t *testing.T) {
+	t.Parallel()
 	cmd, root, output := hangupRun(t)
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -127,6 +129,7 @@ func TestClosedPipeSealsTheRun(t *testing.T) {
 
 // A program that was begun with SIGHUP ignored goes on when the terminal closes.
 func TestNohupGoesOn(t *testing.T) {
+	t.Parallel()
 	cmd, root, output := hangupRun(t, "sh", "-c", `trap "" HUP; exec "$0" "$@"`)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ target: {driver: external, url: "%s", ready: /api/v4/system/ping}
 gates: {cpu: {red: 100%%}, core: {red: 100%%}, sched: {red: 10s}, pause: {red: 10s}, gc: {red: 100%%}, inbox: {red: 100s}, steal: {red: 100%%}}
 %s
 workload: {behavior: mattermost, pace: %g}
-bounded: {users: %d, ramp: 2s, settle: 1s, measure: 6s}
+bounded: {users: %d, ramp: 1s, settle: 1s, measure: 4s}
 `
 
 // TestALateGeneratorIsSeenInEachHostileMode: in each mode of the server, either their operations were on time by the
@@ -53,7 +53,7 @@ func TestALateGeneratorIsSeenInEachHostileMode(t *testing.T) {
 			cmd, root, output := startPlan(t, fmt.Sprintf(hostilePlan, address, placement, pace, users), "run")
 			atPhase(t, root, "settle", output)
 			arm(mode.name)
-			time.Sleep(8 * time.Second) // to the end of the measured phase; the audit afterwards is answered well
+			time.Sleep(6 * time.Second) // to the end of the measured phase; the audit afterwards is answered well
 			arm("")
 			status := wait(t, cmd, 4*time.Minute, output)
 			r, err := record.Open(crashedRun(root))

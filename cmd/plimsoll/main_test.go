@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"flag"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +20,13 @@ import (
 	"plimsoll/run/record"
 )
 
+// Tests that are parallel mostly wait, for the start of a server or the end of a measured phase, and need a fifth of a
+// core: more of them go at once than there are cores. Tests that need a quiet host are not parallel: they run one by
+// one, before those.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err) // package testing has no such flag
+	}
 	testscript.Main(m, map[string]func(){"plimsoll": main, fickle: fickleMain})
 }
 

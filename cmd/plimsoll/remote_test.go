@@ -89,6 +89,7 @@ func stored(t *testing.T, root, text string) {
 // A run that watches another host has its numbers; when the agent there is killed, the run is invalid and names the
 // agent. The token is nowhere.
 func TestRunLosesAnAgent(t *testing.T) {
+	t.Parallel()
 	tokenFile := filepath.Join(t.TempDir(), "probe.token")
 	if err := os.WriteFile(tokenFile, []byte(probeToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -192,6 +193,7 @@ func TestAgentFlags(t *testing.T) {
 // A search whose target takes its metrics page away has no capacity to report: it is invalid, and names the address
 // and the things to check.
 func TestSearchLosesTheMetrics(t *testing.T) {
+	t.Parallel()
 	null, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -203,14 +205,12 @@ func TestSearchLosesTheMetrics(t *testing.T) {
 		fmt.Fprint(w, "queue_length 3\n")
 	}))
 	defer metrics.Close()
-	t.Setenv("PLIMSOLL_ADMIN_PASSWORD", "Aa1!aaaaaaaa")
-	cmd, root, output := startPlan(t, fmt.Sprintf(`
+	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa"}, fmt.Sprintf(`
 name: blind
 target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: "%s/metrics"}
 workload: {behavior: poster, pace: 0.05}
 unbounded: {max_users: 20, start: 10, budget: 8s, slo: ["mean(op) < 5s"]}
-gates: {core: {amber: 100%%, red: 100%%}, cpu: {amber: 100%%, red: 100%%}, steal: {amber: 100%%, red: 100%%}, sched: {amber: 5s, red: 5s}}
-`, null.URL(), metrics.URL), "capacity")
+`, null.URL(), metrics.URL)+openGates, "capacity")
 	waitFor(t, output, "search")
 	metrics.Close()
 	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {

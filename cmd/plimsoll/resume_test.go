@@ -42,6 +42,7 @@ func until(t *testing.T, output *safeBuffer, text string) {
 // A comparison of a build with itself, with planned looks, is killed in its second run and goes on. Its entry in the
 // registry is cited by the next.
 func TestKilledComparisonGoesOn(t *testing.T) {
+	t.Parallel()
 	cmd, root, output := startPlan(t, looksPlan, "compare", "-aa")
 	stored := filepath.Join(root, "store")
 	until(t, output, "block 1/12  run 1/24")

@@ -87,13 +87,14 @@ func clientOf(t *testing.T, output *safeBuffer) v1.API {
 // TestPrometheusOverARun queries a run with a client that is not ours, while it lasts and afterwards, has it written
 // to another server, and draws the dashboards' queries on it.
 func TestPrometheusOverARun(t *testing.T) {
+	t.Parallel()
 	outside := &receiver{metrics: map[string]bool{}, runs: map[string]bool{}}
 	srv := httptest.NewServer(outside)
 	defer srv.Close()
-	t.Setenv("PLIMSOLL_REMOTE_WRITE_TOKEN", "s3cret-token")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd, root, output := startProgram(t, "4s", "run", "-database", "postgresql", "-serve", "127.0.0.1:0", "-remote-write", srv.URL+"/write?key=s3cret-key")
+	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_REMOTE_WRITE_TOKEN=s3cret-token"}, fmt.Sprintf(e2ePlan, "4s")+openGates,
+		"run", "-database", "postgresql", "-serve", "127.0.0.1:0", "-remote-write", srv.URL+"/write?key=s3cret-key")
 
 	// The other database only for the names of its series; it shares the cores.
 	other, otherRoot, otherOutput := startProgram(t, "2s", "run", "-database", "mysql")

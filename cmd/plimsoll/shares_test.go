@@ -29,12 +29,12 @@ target: {driver: refchat, instances: 2, args: ["-hash=bcrypt:4"]}
 database: {engine: postgresql}
 workload: {behavior: poster, share: 50%%, with: {mattermost: 50%%}, pace: 0.1, params: {channels: "4", speed: "10"}}
 bounded: {users: 40, ramp: 500ms, settle: 500ms, measure: %s}
-gates: {core: {amber: 100%%, red: 100%%}, cpu: {amber: 100%%, red: 100%%}, steal: {amber: 100%%, red: 100%%}, sched: {amber: 5s, red: 5s}}
 `
 
 // TestSharesOfTwoServers: each of two servers gets half of the users of each kind, by the servers' own counts.
 func TestSharesOfTwoServers(t *testing.T) {
-	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "6s"), "run")
+	t.Parallel()
+	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "6s")+openGates, "run")
 	// A busy machine may void the run: then the servers' counters alone show how it was divided.
 	status := wait(t, cmd, 2*time.Minute, output)
 	if status != rig.ExitOK && status != rig.ExitInvalid {
@@ -75,7 +75,8 @@ func TestSharesOfTwoServers(t *testing.T) {
 // TestStoppedServerIsNamed: one of two servers stands still in the measured phase; the run is void and names it. Its
 // page of metrics has had no data for more than 5 s at the end, however busy the machine: that alone is red for certain.
 func TestStoppedServerIsNamed(t *testing.T) {
-	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "10s"), "run")
+	t.Parallel()
+	cmd, root, output := startPlan(t, fmt.Sprintf(sharesPlan, "10s")+openGates, "run")
 	waitFor(t, output, "measure")
 	stopped := 0
 	for pid, line := range survivors(root) {
@@ -109,6 +110,7 @@ func TestStoppedServerIsNamed(t *testing.T) {
 
 // TestUnequalProxyIsNamed: a stand-in of a proxy gives one of two servers three quarters of the requests.
 func TestUnequalProxyIsNamed(t *testing.T) {
+	t.Parallel()
 	null, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -140,14 +142,12 @@ func TestUnequalProxyIsNamed(t *testing.T) {
 		defer page.Close()
 		pages[i] = page.URL + "/metrics"
 	}
-	t.Setenv("PLIMSOLL_ADMIN_PASSWORD", "Aa1!aaaaaaaa")
-	cmd, root, output := startPlan(t, fmt.Sprintf(`
+	cmd, root, output := startPlanWith(t, []string{"PLIMSOLL_ADMIN_PASSWORD=Aa1!aaaaaaaa"}, fmt.Sprintf(`
 name: unequal
 target: {driver: external, url: %q, ready: /api/v4/system/ping, metrics_url: [%q, %q]}
 workload: {behavior: poster, pace: 0.02}
 bounded: {users: 40, ramp: 500ms, settle: 500ms, measure: 6s}
-gates: {core: {amber: 100%%, red: 100%%}, cpu: {amber: 100%%, red: 100%%}, steal: {amber: 100%%, red: 100%%}, sched: {amber: 5s, red: 5s}}
-`, proxy.URL, pages[0], pages[1]), "run")
+`, proxy.URL, pages[0], pages[1])+openGates, "run")
 	if status := wait(t, cmd, 2*time.Minute, output); status != rig.ExitInvalid {
 		t.Errorf("exit status %d, want %d\n%s", status, rig.ExitInvalid, output)
 	}

@@ -114,6 +114,7 @@ func runSizing(t *testing.T, text string, env ...string) (report.SizingDocument,
 // Three small steps on the reference server and PostgreSQL give the table: the measurements are in it, a step that
 // the machine spoiled carries no grade, and the stored runs give the same report again.
 func TestSizingOnRefchat(t *testing.T) {
+	t.Parallel()
 	d, output, status, root := runSizing(t, `
 name: ladder
 target: {driver: refchat, args: ["-hash=bcrypt:4"]}
@@ -198,6 +199,7 @@ setup: {stack: refchat}
 // A proxy that shows posts a challenge page is named, and its answers get no grade. Address, channel and token come
 // from the environment.
 func TestSizingBehindAProxy(t *testing.T) {
+	t.Parallel()
 	s, err := refnull.New(refnull.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -247,6 +249,7 @@ sizing: {steps: [10], ramp: 20/s, settle: 0s, hold: 2s}
 
 // An interrupted ladder leaves a report of its measurements, which states that it is not complete.
 func TestInterruptedSizing(t *testing.T) {
+	t.Parallel()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)

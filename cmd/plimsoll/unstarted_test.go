@@ -16,6 +16,7 @@ import (
 // TestAServerThatDoesNotStartIsAFailedRun compares a server with one that does not start the third time: the
 // comparison goes on, the block is run again, and the report counts the failure as the build's.
 func TestAServerThatDoesNotStartIsAFailedRun(t *testing.T) {
+	t.Parallel()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
