@@ -116,7 +116,7 @@ func TestExamplesOfCommands(t *testing.T) {
 // TestExamplePlansOfCommands: the plans are good, and their commands are programs.
 func TestExamplePlansOfCommands(t *testing.T) {
 	names, err := filepath.Glob("../../examples/external/*/plan.yaml")
-	if err != nil || len(names) != 3 {
+	if err != nil || len(names) != 4 {
 		t.Fatalf("%d plans, %v", len(names), err)
 	}
 	for _, name := range names {

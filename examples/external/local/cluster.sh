@@ -1,0 +1,85 @@
+# shellcheck shell=sh
+# shellcheck disable=SC2034 # what is set here is for the scripts that read this file
+# cluster.sh is read by the other scripts: where the parts of the cluster are, and how a program of it is started and
+# ended. CLUSTER is its directory.
+: "${CLUSTER:?is not set; want the directory of the cluster, which up.sh fills and down.sh empties}"
+net=${CLUSTER_NET:-198.18.77}  # the first three numbers of all addresses; 198.18 is set aside for tests (RFC 2544)
+prefix=${CLUSTER_NAME:-chat}   # of the names of namespaces and devices, 7 letters at most
+cores=${CLUSTER_CORES:-0}      # that the whole cluster runs on
+places="proxy app1 app2 db replica"
+agents="proxy app1 app2 db replica"
+
+address() { # PLACE
+  case $1 in
+  proxy) echo "$net.10" ;;
+  app1) echo "$net.11" ;;
+  app2) echo "$net.12" ;;
+  db) echo "$net.21" ;;
+  replica) echo "$net.22" ;;
+  esac
+}
+
+await() { # SECONDS WHAT COMMAND...: until the command succeeds
+  tries=$(($1 * 20)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    tries=$((tries - 1))
+    if [ "$tries" -le 0 ]; then
+      echo "$what: not in time" >&2
+      [ ! -e "$CLUSTER/${what%% *}.log" ] || tail -n 10 "$CLUSTER/${what%% *}.log" >&2
+      return 1
+    fi
+    sleep 0.05
+  done
+}
+
+# A program leaves the process group of the command that starts it, since that ends with the command, and is known by
+# its number in NAME.pid. It is in the network of its place.
+start() { # PLACE NAME PROGRAM...
+  place=$1 name=$2
+  shift 2
+  rm -f "$CLUSTER/$name.pid"
+  # shellcheck disable=SC2016 # is for the inner shell
+  setsid -f nsenter --net="/run/netns/$prefix-$place" taskset --cpu-list "$cores" \
+    sh -c 'echo $$ >"$0.part" && mv "$0.part" "$0.pid" && exec "$@"' "$CLUSTER/$name" "$@" >"$CLUSTER/$name.log" 2>&1 </dev/null
+  await 10 "$name starts" test -s "$CLUSTER/$name.pid"
+}
+
+runs() { # PID: in a network of this cluster, so that a number which is another program's by now is left alone
+  case $(ip netns identify "$1" 2>/dev/null) in
+  "$prefix"-*) grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status" ;;
+  *) return 1 ;;
+  esac
+}
+
+ended() { ! runs "$1"; }
+
+stop() { # NAME [SIGNAL]
+  [ -s "$CLUSTER/$1.pid" ] || return 0
+  pid=$(cat "$CLUSTER/$1.pid")
+  if runs "$pid"; then
+    kill -s "${2:-TERM}" "$pid"
+    await 10 "$1 ends" ended "$pid" || kill -s KILL "$pid"
+    await 5 "$1 ends after SIGKILL" ended "$pid"
+  fi
+  rm -f "$CLUSTER/$1.pid"
+}
+
+# Servers do not run as root.
+nobody="setpriv --reuid=nobody --regid=$(id -g nobody) --clear-groups"
+
+sql() { # PLACE DATABASE STATEMENT...: by the socket, each statement by itself
+  place=$1 database=$2
+  shift 2
+  for statement; do
+    PGOPTIONS="-c client_min_messages=warning" psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 --host "$CLUSTER/$place" --username postgres --dbname "$database" --command "$statement"
+  done
+}
+
+follows() { [ "$(sql replica postgres "SELECT pg_last_wal_replay_lsn() >= '$1'")" = t ]; }
+
+# The database is a copy of the one with the initial state, and the replica has it too.
+restore() {
+  sql db postgres "DROP DATABASE IF EXISTS chat WITH (FORCE)" "CREATE DATABASE chat TEMPLATE initial OWNER chat" CHECKPOINT
+  await 60 "replica follows" follows "$(sql db postgres 'SELECT pg_current_wal_lsn()')"
+}
