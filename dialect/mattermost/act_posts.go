@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"plimsoll/dialect/mattermost/api"
 	"plimsoll/load/workload"
@@ -63,17 +64,33 @@ func (a *person) createPost(ctx context.Context) error {
 	return a.post(ctx, ch, d)
 }
 
+// pendingID returns an identifier for the person's next post, as the web app makes it. Its moment is the present one,
+// but later than that of the post before: two posts in one millisecond are two.
+func (a *person) pendingID() string {
+	a.named = max(time.Now().UnixMilli(), a.named+1)
+	return api.PendingID(a.id, a.named)
+}
+
 // post makes a post in a channel and remembers it.
 func (a *person) post(ctx context.Context, ch *channel, d api.Draft) error {
-	d.ChannelID = ch.id.String()
+	d.ChannelID, d.Pending = ch.id.String(), a.pendingID()
+	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
 	p, err := a.c.Post(ctx, d)
-	if api.Unnamed(err) {
-		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
-	}
-	if err != nil {
+	m := workload.Message{ID: p.ID, Channel: d.ChannelID, Root: d.RootID, Author: a.u.ID, Reader: a.reader(ch),
+		Pending: d.Pending, Sent: p.Sent, Acked: p.Acked}
+	switch {
+	case err == nil:
+		a.ledger.Acked(m)
+	case api.Unnamed(err):
+		a.ledger.Acked(workload.Message{Channel: d.ChannelID, Pending: d.Pending})
+		return err
+	case api.Declined(err):
+		a.ledger.Refused(d.ChannelID, d.Pending)
+		return err
+	default: // its event may come, or have come
+		a.ledger.Unanswered(m)
 		return err
 	}
-	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Root: d.RootID, Author: a.u.ID, Reader: a.reader(ch), Sent: p.Sent, Acked: p.Acked})
 	seen := api.Seen{ID: api.ParseID(p.ID), RootID: api.ParseID(d.RootID), UserID: api.ParseID(a.id), CreateAt: p.CreateAt}
 	if d.Priority.WantsAck {
 		seen.Flags |= api.PostWantsAck

@@ -261,7 +261,7 @@ func (a *person) handle(sock *api.Socket, data []byte, at time.Time) (err error)
 //
 //go:noinline
 func (a *person) hear(sock *api.Socket, ev *api.SocketEvent) {
-	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.At, a.u.Recorder(), a.delivery)
+	a.ledger.Seen(a.u.ID, ev.Post.ChannelID.Bytes(), ev.Post.ID.Bytes(), ev.Pending, ev.At, a.u.Recorder(), a.delivery)
 	if ev.WantsAck {
 		sock.Tell("posted_notify_ack", "post_id", ev.Post.ID.String(), "status", "success", "reason", "")
 	}

@@ -33,6 +33,7 @@ type person struct {
 	inbox         measure.Name
 	*chance
 	start [2]uint64 // seeds of the login's chance, and of storms
+	named int64     // Unix milliseconds in the identifier of its last post
 	reg   *measure.Registry
 
 	// c is the client of the acting goroutine: the person's own, during an action.

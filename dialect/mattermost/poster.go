@@ -179,7 +179,7 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		d.Message = fmt.Sprintf("File upload test %d", a.files)
 		d.FileIDs = []string{id}
 	}
-	p, err := a.c.Post(ctx, d)
+	p, err := a.c.Post(ctx, d) // without a Pending, as the file that it is modeled after: all posters share one account
 	if api.Unnamed(err) {
 		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
 	}

@@ -54,7 +54,7 @@ func (a *chatterActor) Login(context.Context) error {
 	a.env.Ledger.Join(a.u.ID, "c", now)
 	name, rec := a.env.Registry.Name(workload.Delivery), a.u.Recorder()
 	a.b.channel.heard = append(a.b.channel.heard, func(id string) {
-		a.env.Ledger.Seen(a.u.ID, []byte("c"), []byte(id), time.Now(), rec, name)
+		a.env.Ledger.Seen(a.u.ID, []byte("c"), []byte(id), nil, time.Now(), rec, name)
 	})
 	return nil
 }

@@ -126,25 +126,30 @@ type userError struct {
 
 // message is a workload.Message with offsets from the epoch.
 type message struct {
-	ID      string        `json:"id"`
-	Channel string        `json:"channel"`
-	Root    string        `json:"root,omitempty"`
-	Author  int           `json:"author"`
-	Reader  string        `json:"reader,omitempty"`
-	Sent    time.Duration `json:"sent"`
-	Acked   time.Duration `json:"acked"`
+	ID      string `json:"id"`
+	Channel string `json:"channel"`
+	Root    string `json:"root,omitempty"`
+	Author  int    `json:"author"`
+	Reader  string `json:"reader,omitempty"`
+	// Pending is set for messages that no answer named, and Unanswered once an event has.
+	Pending    string        `json:"pending,omitempty"`
+	Unanswered bool          `json:"unanswered,omitempty"`
+	Sent       time.Duration `json:"sent"`
+	Acked      time.Duration `json:"acked"`
 }
 
 func pack(list []workload.Message, epoch time.Time) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
-		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
+		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Pending, m.Unanswered,
+			m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
 	}
 	return out
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
-	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
+	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader,
+		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
 }
 
 func packWindows(ws []*measure.Window) ([]byte, error) {

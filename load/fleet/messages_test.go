@@ -15,6 +15,8 @@ func TestMessages(t *testing.T) {
 	for _, want := range []workload.Message{
 		{ID: "a", Channel: "c", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
 		{ID: "a", Channel: "c", Root: "r", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
+		{Channel: "c", Author: 3, Reader: "1", Pending: "u:7", Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
+		{ID: "a", Channel: "c", Author: 3, Pending: "u:7", Unanswered: true, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
 	} {
 		b, err := json.Marshal(pack([]workload.Message{want}, epoch))
 		if err != nil {

@@ -20,6 +20,9 @@ import (
 //
 // # Counts
 //
+// A message is accepted when the server's answer names it, or when an event does by the id that its author gave it
+// ([Ledger.Sending]): then the response was lost, not the message.
+//
 // A message is lost to a recipient who was a member of its channel and connected without a break from before it was
 // sent until grace after it was acknowledged, and never got the event. It is late if the event came after that.
 // It is duplicated if the same recipient got it again. It is misordered if the recipient had already got a message of
@@ -32,7 +35,9 @@ import (
 //
 // # Cost
 //
-// A message is kept for about half a minute, with one bit for each user. An event costs a map look-up and, for the
+// A message is kept for about half a minute, with one bit for each user; one that was requested under an id of the
+// author's until that request is over, five minutes at most, and of a shared ledger one that may have been for a
+// minute. An event costs a map look-up and, for the
 // order, a scan of the messages of the channel that were sent after this one's acknowledgment: none while events come
 // in order, at most 64. Nothing is allocated per event once the pools are warm. Of each acknowledged message the id
 // stays until the end for the audit, and that of the post that it answers (of 26 letters: 27 bytes, 54 of a reply),
@@ -87,6 +92,11 @@ type ledgerShard struct {
 	foreign  map[string]struct{} // ids, of a ledger that gathers
 
 	unordered []ledgerArrival // events as they came, of a ledger that shares
+
+	pending map[string]*ledgerPending // by the author's id
+	over    []*ledgerPending          // those whose request has ended, by its end
+	spare   []*ledgerPending
+	named   map[string]struct{} // ids that no answer gave, of a ledger that gathers
 }
 
 type ledgerChannel struct {
@@ -108,6 +118,10 @@ type ledgerMessage struct {
 	born        int64
 	sent, acked int64 // noTime while only events were seen
 	settled     bool
+	unanswered  bool           // acknowledged by an event
+	pending     []byte         // the author's id for it, as its first event or the answer says
+	line        *ledgerPending // of a request under way with that id
+	first       time.Time      // when the first event came
 	seen        bitmap
 	ordered     bitmap // whose event was checked for the order; of a ledger that shares
 	missing     bitmap // judged lost; set by settle
@@ -159,8 +173,11 @@ type LedgerCount struct {
 	// Duplicated counts events that repeat one, Misordered those that came after an event of a later message.
 	Duplicated int64 `json:"duplicated"`
 	Misordered int64 `json:"misordered"`
-	// Foreign counts messages with events and no acknowledgment here: the request failed or timed out and the message
-	// was delivered all the same, or another client wrote it.
+	// Unanswered counts those in Acked that no answer named: the request timed out or its connection broke, and an event
+	// with the author's own id for the message showed that the server had accepted it.
+	Unanswered int64 `json:"unanswered,omitempty"`
+	// Foreign counts messages with events and no acknowledgment here: another client wrote it, or the request failed,
+	// the message was delivered all the same, and its author had no id of its own for it.
 	Foreign int64 `json:"foreign"`
 	// Unnamed counts messages that the server accepted by an answer without an id; they are not in Acked. Repeated
 	// counts those in Acked whose id another message had shortly before. Neither can be looked up.
@@ -174,7 +191,7 @@ func (c LedgerCount) Expected() int64 { return c.Seen + c.Late + c.Lost }
 // Sub returns the difference to an earlier count. Lost may be negative: late events that were counted as lost.
 func (c LedgerCount) Sub(o LedgerCount) LedgerCount {
 	return LedgerCount{c.Acked - o.Acked, c.Judged - o.Judged, c.Seen - o.Seen, c.Late - o.Late, c.Lost - o.Lost,
-		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Foreign - o.Foreign, c.Unnamed - o.Unnamed, c.Repeated - o.Repeated}
+		c.Duplicated - o.Duplicated, c.Misordered - o.Misordered, c.Unanswered - o.Unanswered, c.Foreign - o.Foreign, c.Unnamed - o.Unnamed, c.Repeated - o.Repeated}
 }
 
 // Add returns the sum of two counts.
@@ -190,6 +207,7 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	l.clock.Store(clock.New(time.Now()))
 	for i := range l.shards {
 		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}
+		l.shards[i].pending = map[string]*ledgerPending{}
 	}
 	return l
 }
@@ -217,38 +235,57 @@ type Message struct {
 	Author      int    // the user's number
 	// Reader is a member of the channel, in the behavior's own words, through whom the audit can read a channel that
 	// its administrator may not; "" if the channel needs none.
-	Reader      string
+	Reader string
+	// Pending is the author's own id for the message, see [Ledger.Sending]; "" if it has none.
+	Pending     string
+	Unanswered  bool // Acked is when an event named it; no answer did
 	Sent, Acked time.Time
 }
 
 // Acked records that the server accepted a message. A message without ID was accepted by an answer that does not name
-// it: it is counted only.
+// it: it is counted only. One that the server names again for the same Pending is the same message, and counts once.
 func (l *Ledger) Acked(m Message) {
 	if l == nil {
 		return
 	}
 	s := l.shard(maphash.String(l.seed, m.Channel))
 	s.mu.Lock()
-	if m.ID == "" {
-		s.count.Unnamed++
+	now := l.nanos(m.Acked)
+	if m.ID != "" {
+		l.sweep(s, now) // as long as a request holds the message that its event has named
+	}
+	s.conclude(m.Pending)
+	if m.ID == "" || s.again(m) {
+		if m.ID == "" {
+			s.count.Unnamed++
+		}
 		s.mu.Unlock()
 		return
 	}
+	full := l.enter(s, m, now)
+	s.mu.Unlock()
+	if full {
+		l.halve()
+	}
+	if !m.Unanswered {
+		m.Pending = "" // nobody else asks for it
+	}
+	l.outbox.acked(m)
+}
+
+// enter counts an accepted message and reports whether there are now too many ids. The shard is locked.
+func (l *Ledger) enter(s *ledgerShard, m Message, now int64) (full bool) {
 	s.count.Acked++
-	now := l.nanos(m.Acked)
-	l.sweep(s, now)
-	over := false
+	if m.Unanswered {
+		s.count.Unanswered++
+	}
 	if e := l.acked(s, m, now); e != nil {
-		over = l.remember(e.channel, m)
+		full = l.remember(e.channel, m)
 	} else {
 		s.count.Repeated++
 	}
 	l.order(s, now)
-	s.mu.Unlock()
-	if over {
-		l.halve()
-	}
-	l.outbox.acked(m)
+	return full
 }
 
 // acked takes in an acknowledgment that became known here at now, and returns its message; nil if it was known. The
@@ -264,7 +301,13 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	if m.Author < firstServer { // servers of arrivals have no number here and are not recipients
 		e.author = int32(m.Author)
 	}
-	e.sent, e.acked = l.nanos(m.Sent), l.nanos(m.Acked)
+	e.sent, e.acked, e.unanswered = l.nanos(m.Sent), l.nanos(m.Acked), m.Unanswered
+	remembered := l.keep // since it was sent, at least
+	if len(e.pending) > 0 {
+		remembered *= ledgerHold
+	} else if m.Pending != "" {
+		e.pending = append(e.pending, m.Pending...)
+	}
 	for _, w := range e.waiting {
 		if w.user == e.author {
 			s.count.Seen-- // counted before its author was known
@@ -279,7 +322,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 		}
 	}
 	e.after = e.after[:0]
-	if e.acked-e.sent < int64(l.keep) {
+	if known := max(e.acked, now); known-e.sent < int64(remembered) {
 		s.unsettle = append(s.unsettle, e)
 	} else {
 		e.settled = true // its events may have come and been forgotten
@@ -306,20 +349,34 @@ func (l *Ledger) Deleted(channel, id string) {
 
 // Seen records that a user's connection read the event of a new message at this instant. Events of one user are
 // reported in the order in which they came. The delivery is recorded with rec under name, unless the user is the
-// author or had it already.
-func (l *Ledger) Seen(user int, channel, id []byte, at time.Time, rec *measure.Recorder, name measure.Name) {
+// author or had it already. pending is the author's id for the message as the event has it, or empty; it is not kept.
+func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *measure.Recorder, name measure.Name) {
 	if l == nil {
 		return
 	}
 	s := l.shard(maphash.Bytes(l.seed, channel))
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	u, now := int32(user), l.nanos(at)
 	e := s.messages[string(id)]
+	var p *ledgerPending
 	if e == nil {
 		l.sweep(s, now)
 		e = s.message(id, s.channel(channel), now)
+		if e.first = at; len(pending) > 0 {
+			p = s.name(e, pending)
+		}
 	}
+	l.arrived(s, e, u, now, rec, name)
+	full := p != nil && p.over && l.accept(s, p, now)
+	s.mu.Unlock()
+	if full {
+		l.halve()
+	}
+}
+
+// arrived counts an event. The shard is locked.
+func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, rec *measure.Recorder,
+	name measure.Name) {
 	if e.seen.set(u) {
 		if u != e.author {
 			s.count.Duplicated++
@@ -457,7 +514,7 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 		e = new(ledgerMessage)
 	}
 	*e = ledgerMessage{id: string(id), use: e.use + 1, channel: c, author: -1, born: now, sent: noTime, acked: noTime,
-		seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after}
+		pending: e.pending[:0], seen: e.seen, ordered: e.ordered, missing: e.missing, waiting: e.waiting, after: e.after}
 	clear(e.seen)
 	clear(e.ordered)
 	clear(e.missing)

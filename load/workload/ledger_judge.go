@@ -54,10 +54,14 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 		l.settle(s, s.unsettle[n])
 	}
 	s.unsettle = trim(s.unsettle, n)
-	for n = 0; n < len(s.order) && s.order[n].born+int64(l.keep) <= now && (s.order[n].acked == noTime || s.order[n].settled); n++ {
+	l.expire(s, now)
+	for n = 0; n < len(s.order) && l.past(s.order[n], now); n++ {
 		e := s.order[n]
 		c := e.channel
 		if e.acked == noTime {
+			if e.line != nil {
+				e.line.named, e.line = nil, nil
+			}
 			if l.outbox == nil {
 				s.count.Foreign++
 			}
@@ -73,7 +77,7 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 	if n > 0 {
 		for _, c := range s.channels {
 			for u, at := range c.joined {
-				if at+int64(l.keep) < now {
+				if at+ledgerHold*int64(l.keep) < now {
 					delete(c.joined, u)
 				}
 			}
@@ -82,6 +86,17 @@ func (l *Ledger) sweep(s *ledgerShard, now int64) {
 			}
 		}
 	}
+}
+
+// past reports whether a message can be forgotten.
+func (l *Ledger) past(e *ledgerMessage, now int64) bool {
+	switch {
+	case e.born+int64(l.keep) > now:
+		return false
+	case e.acked == noTime:
+		return !l.held(e, now)
+	}
+	return e.settled
 }
 
 // settle counts the recipients who should have had a message and have not. The shard is locked.

@@ -9,6 +9,7 @@ import (
 // Traffic holds the data that the ledgers of several processes exchange, so that together they count the same as
 // one.
 type Traffic struct {
+	// Acked are messages that were accepted; those without an ID have ended as [Ledger.Unanswered] says.
 	Acked []Message
 	// Deleted are messages that were deleted, by channel and id.
 	Deleted [][2]string
@@ -61,26 +62,36 @@ func (l *Ledger) Outbox() Traffic {
 	return t
 }
 
-// Heard takes in that a message was acknowledged to a user of another process. Neither Acked nor the audit of this
-// ledger counts it.
+// Heard takes in that a message was acknowledged to a user of another process, which then counts neither in Acked nor
+// for the audit of this ledger; or, without an ID, that the request of such a user ended as [Ledger.Unanswered] says.
 func (l *Ledger) Heard(m Message, now time.Time) {
 	s := l.shard(maphash.String(l.seed, m.Channel))
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	l.sweep(s, l.nanos(now))
-	l.acked(s, m, l.nanos(now))
-	l.order(s, l.nanos(now))
+	at, full := l.nanos(now), false
+	l.sweep(s, at)
+	switch {
+	case m.ID != "":
+		s.conclude(m.Pending) // named by an event here or elsewhere
+		l.acked(s, m, at)
+		l.order(s, at)
+	case m.Pending != "":
+		_, full = l.unanswered(s, m, at)
+	}
+	s.mu.Unlock()
+	if full {
+		l.halve()
+	}
 }
 
 // Gather takes in the traffic of one of several processes that drive a run's users, and its counts so far. This
 // ledger, which has no users of its own, then counts for all of them, and holds the messages that an audit should
-// find: Acked, Judged, Foreign and Repeated by the traffic, the rest as the sum of each process's counts for its
+// find: Acked, Judged, Unanswered, Foreign and Repeated by the traffic, the rest as the sum of each process's counts for its
 // users.
 func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 	if l == nil {
 		return
 	}
-	count.Acked, count.Judged, count.Foreign, count.Repeated = 0, 0, 0, 0
+	count.Acked, count.Judged, count.Unanswered, count.Foreign, count.Repeated = 0, 0, 0, 0, 0
 	l.elsewhere.Lock()
 	if l.counts == nil {
 		l.counts = map[int]LedgerCount{}
@@ -88,7 +99,9 @@ func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 	l.counts[process] = count
 	l.elsewhere.Unlock()
 	for _, m := range t.Acked {
-		l.Acked(m)
+		if m.ID != "" && (!m.Unanswered || l.first(m.ID)) {
+			l.Acked(m)
+		}
 	}
 	for _, d := range t.Deleted {
 		l.Deleted(d[0], d[1])
@@ -99,12 +112,33 @@ func (l *Ledger) Gather(process int, t Traffic, count LedgerCount) {
 		if s.foreign == nil {
 			s.foreign = map[string]struct{}{}
 		}
-		if _, twice := s.foreign[id]; !twice {
+		_, named := s.named[id]
+		if _, twice := s.foreign[id]; !twice && !named {
 			s.foreign[id] = struct{}{}
 			s.count.Foreign++
 		}
 		s.mu.Unlock()
 	}
+}
+
+// first reports whether a message that no answer named is new: several processes may have got its event. It is not a
+// foreign one, whatever process had forgotten it.
+func (l *Ledger) first(id string) bool {
+	s := l.shard(maphash.String(l.seed, id))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named == nil {
+		s.named = map[string]struct{}{}
+	}
+	if _, twice := s.named[id]; twice {
+		return false
+	}
+	s.named[id] = struct{}{}
+	if _, was := s.foreign[id]; was {
+		delete(s.foreign, id)
+		s.count.Foreign--
+	}
+	return true
 }
 
 // A ledgerArrival is the event of a message that a user has got.

@@ -32,7 +32,7 @@ func (x *lines) acked(id string, author, sent, acked int) {
 	x.l.Acked(Message{ID: id, Channel: "c", Author: author, Sent: x.at(sent), Acked: x.at(acked)})
 }
 func (x *lines) seen(user int, id string, ms int) {
-	x.l.Seen(user, []byte("c"), []byte(id), x.at(ms), x.rec, x.name)
+	x.l.Seen(user, []byte("c"), []byte(id), nil, x.at(ms), x.rec, x.name)
 }
 func (x *lines) users(n int) {
 	for u := range n {
@@ -276,13 +276,16 @@ func TestLedgerKeepsReaders(t *testing.T) {
 func TestLedgerOfNobody(t *testing.T) {
 	var l *Ledger
 	l.Acked(Message{})
-	l.Seen(1, nil, nil, time.Now(), nil, 0)
+	l.Seen(1, nil, nil, nil, time.Now(), nil, 0)
 	l.Connected(1, time.Now(), false)
 	l.Disconnected(1)
 	l.Join(1, "", time.Now())
 	l.Leave(1, "")
 	l.Deleted("", "")
 	l.Settle(time.Now())
+	l.Sending("c", "p", 1)
+	l.Refused("c", "p")
+	l.Unanswered(Message{Pending: "p"})
 	if list, part := l.Messages(); list != nil || part != 1 || l.Count() != (LedgerCount{}) {
 		t.Error("nobody acknowledged something")
 	}
@@ -301,12 +304,14 @@ func traffic(x *lines, n int) func() {
 	return func() {
 		ms := 10 * m
 		k := m % len(ids)
+		own := fmt.Sprintf("%026d:%d", 0, m)
+		x.l.Sending("c", own, 0)
 		for u := 1; u <= n/2; u++ {
-			x.l.Seen(u, channel, ids[k], x.at(ms+1), x.rec, x.name)
+			x.l.Seen(u, channel, ids[k], []byte(own), x.at(ms+1), x.rec, x.name)
 		}
-		x.l.Acked(Message{ID: texts[k], Channel: "c", Sent: x.at(ms), Acked: x.at(ms + 2)})
+		x.l.Acked(Message{ID: texts[k], Channel: "c", Pending: own, Sent: x.at(ms), Acked: x.at(ms + 2)})
 		for u := n/2 + 1; u <= n; u++ {
-			x.l.Seen(u, channel, ids[k], x.at(ms+3), x.rec, x.name)
+			x.l.Seen(u, channel, ids[k], []byte(own), x.at(ms+3), x.rec, x.name)
 		}
 		m++
 	}

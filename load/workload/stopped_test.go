@@ -81,7 +81,7 @@ func TestLedgerThroughStops(t *testing.T) {
 			l.Join(u, "c", time.Now())
 		}
 		seen := func(u int, id string) {
-			l.Seen(u, []byte("c"), []byte(id), time.Now(), rec, rec.Name(Delivery))
+			l.Seen(u, []byte("c"), []byte(id), nil, time.Now(), rec, rec.Name(Delivery))
 		}
 		time.Sleep(100 * time.Millisecond)
 		sent := time.Now()

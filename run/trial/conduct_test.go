@@ -224,7 +224,7 @@ func TestRulesAboutMessages(t *testing.T) {
 				s.Ledger.Acked(workload.Message{ID: id, Channel: "c", Author: -1, Sent: now, Acked: now})
 				for u := range 10 {
 					if u > 0 || i%10 != 0 {
-						s.Ledger.Seen(u, []byte("c"), []byte(id), now, rec, rec.Name(workload.Delivery))
+						s.Ledger.Seen(u, []byte("c"), []byte(id), nil, now, rec, rec.Name(workload.Delivery))
 					}
 				}
 				time.Sleep(50 * time.Millisecond)

@@ -94,6 +94,13 @@ func isPicture(resp *wire.Response) error {
 	return nil
 }
 
+// Declined reports whether the server itself said no to a request, which then has no effect. Servers and proxies that
+// fail, and connections that break, may have carried it out.
+func Declined(err error) bool {
+	e, ok := errors.AsType[*OpError](err)
+	return ok && e.Status/100 == 4
+}
+
 // Unnamed reports whether the server accepted a post by an answer that does not name it: it cannot be looked for
 // later.
 func Unnamed(err error) bool {

@@ -45,7 +45,8 @@ type Client struct {
 	secrets *plain.Secrets
 
 	collapse   bool
-	connection string // id of the client's WebSocket, see SetSocket
+	connection string    // id of the client's WebSocket, see SetSocket
+	sent, done time.Time // of the last request
 }
 
 // A ClientConfig describes a [Client].
@@ -139,6 +140,7 @@ func (c *Client) call(ctx context.Context, o op, req *wire.Request, read func(*w
 	c.rec.Begin(c.table.names[o])
 	resp, err := c.http.Do(ctx, req)
 	defer c.http.Release()
+	c.sent, c.done = resp.Sent, resp.Done
 	if over(ctx, err) {
 		return context.Cause(ctx)
 	}

@@ -29,6 +29,16 @@ type Draft struct {
 	RootID    string // not empty: a reply to that post, which must not be a reply itself
 	FileIDs   []string
 	Priority  Priority // of a root post; drafts do not keep it here
+	// Pending is the client's own identifier of a post, see [PendingID]; empty for none. Drafts have none.
+	Pending string
+}
+
+// PendingID is the identifier that a client gives a post before the server has given it one: the user, and a moment
+// in Unix milliseconds. The server repeats it in its answer and in the post's event. Two posts of a user must not have
+// the same: the server takes the second one for the first sent again.
+func PendingID(userID string, millis int64) string {
+	b := make([]byte, 0, len(ID{})+1+13)
+	return string(strconv.AppendInt(append(append(b, userID...), ':'), millis, 10))
 }
 
 // A Posted is a post that the server has accepted.
@@ -39,7 +49,8 @@ type Posted struct {
 	Acked    time.Time // when the answer was read
 }
 
-// Post makes a post, or a reply, which is recorded under a name of its own.
+// Post makes a post, or a reply, which is recorded under a name of its own. With an error, Sent and Acked are those of
+// the request and its end, and the rest is empty.
 func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 	o := opPost
 	if d.RootID != "" {
@@ -50,6 +61,9 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		b = d.appendTo(b)
 		if d.Priority != (Priority{}) {
 			b = d.Priority.appendTo(append(b, ','))
+		}
+		if d.Pending != "" {
+			b = appendString(append(b, `,"pending_post_id":`...), d.Pending)
 		}
 		return append(b, '}')
 	}, func(resp *wire.Response) error {
@@ -81,9 +95,12 @@ func (c *Client) Post(ctx context.Context, d Draft) (p Posted, err error) {
 		if p.ID == "" || p.CreateAt <= 0 || channel != d.ChannelID || root != d.RootID || files != len(d.FileIDs) || priority != d.Priority {
 			return fmt.Errorf("%w: no such post", ErrEffect)
 		}
-		p.Sent, p.Acked = resp.Sent, resp.Done
 		return nil
 	}, 201)
+	if err != nil {
+		p = Posted{}
+	}
+	p.Sent, p.Acked = c.sent, c.done
 	return p, err
 }
 
@@ -281,7 +298,7 @@ func readPosts(body []byte) ([]Seen, error) {
 			}
 			missing--
 			seen[i].ID = ID{}
-			if err := seen[i].read(v, true); err != nil {
+			if err := seen[i].read(v, nil); err != nil {
 				return err
 			}
 			if seen[i].ID != id {
@@ -298,9 +315,13 @@ func readPosts(body []byte) ([]Seen, error) {
 	return seen, nil
 }
 
-// read reads the needed fields of a post. Of posts in events (not whole), which thousands of users receive, fields
-// that cost memory stay unread.
-func (p *Seen) read(body []byte, whole bool) error {
+// mostPending bounds the identifiers of authors that are read from events, in bytes; ours have 40.
+const mostPending = 64
+
+// read reads the needed fields of a post. Of posts in events (pending is not nil), which thousands of users receive,
+// fields that cost memory stay unread; they have the author's identifier.
+func (p *Seen) read(body []byte, pending *[]byte) error {
+	whole := pending == nil
 	return eachField(body, func(k, v []byte) (err error) {
 		switch string(k) {
 		case "id":
@@ -326,6 +347,10 @@ func (p *Seen) read(body []byte, whole bool) error {
 		case "message":
 			if whole {
 				p.Mention = mentioned(v)
+			}
+		case "pending_post_id":
+			if !whole && len(v) <= mostPending+2 {
+				*pending = text(v)
 			}
 		case "metadata":
 			err = p.readMetadata(v, whole)

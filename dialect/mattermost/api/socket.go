@@ -47,8 +47,11 @@ type SocketEvent struct {
 	Post     Seen
 	Channel  byte
 	WantsAck bool
-	UserID   ID // who types
-	Bytes    int
+	// Pending is the author's own identifier of the post, see [PendingID], empty if it gave none that could be one of
+	// ours. It is valid until the next event is read.
+	Pending []byte
+	UserID  ID // who types
+	Bytes   int
 }
 
 // A Socket is a user's WebSocket. One goroutine calls Next all the time; Typing and Tell may be called from another.
@@ -292,7 +295,7 @@ func (s *Socket) read(data []byte, at time.Time, ev *SocketEvent) (seq int64, er
 			return 0, err
 		}
 		s.scratch = appendUnescaped(s.scratch[:0], post)
-		if err := ev.Post.read(s.scratch, false); err != nil {
+		if err := ev.Post.read(s.scratch, &ev.Pending); err != nil {
 			return 0, fmt.Errorf("post: %w", err)
 		}
 		if ev.Post.ID.None() {

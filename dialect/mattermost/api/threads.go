@@ -46,7 +46,7 @@ func readThread(v []byte) (t ThreadSeen, err error) {
 				return nil
 			}
 			var root Seen
-			err = root.read(v, false)
+			err = root.read(v, new([]byte))
 			t.ChannelID, t.CreateAt = root.ChannelID, root.CreateAt
 		}
 		return err
