@@ -248,6 +248,11 @@ func TestBus(t *testing.T) {
 				break
 			}
 		}
+		// A server knows the pending ids that itself was sent.
+		draft := obj{"channel_id": w.channel, "message": "twice", "pending_post_id": eve.id + ":1600000000000"}
+		if a, b := want[obj](eve, 201, "POST", "/posts", draft), want[obj](eve2, 201, "POST", "/posts", draft); a["id"] == b["id"] {
+			t.Error("a server knows the posts of another by their pending ids; the real one's do not exchange them")
+		}
 		for _, c := range []*client{w.anon, bob2} {
 			if n := c.metric("refchat_bus_received_total"); n == 0 {
 				t.Error("a server received nothing over the bus")

@@ -1,0 +1,51 @@
+package refchat_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"plimsoll/reference/refchat"
+)
+
+// An author's own identifier of a post comes back in the answer and in the events, and is stored nowhere. Sent again
+// within 30 s it gives the post that there is.
+func TestPendingPostIDs(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, refchat.Config{DSN: dsn})
+		ann, bob := w.ann.dial(), w.bob.dial()
+		draft := obj{"channel_id": w.channel, "message": "once", "pending_post_id": w.ann.id + ":1600000000000"}
+		first := want[obj](w.ann, 201, "POST", "/posts", draft)
+		if first["pending_post_id"] != draft["pending_post_id"] {
+			t.Errorf("answered with %v", first["pending_post_id"])
+		}
+		for name, s := range map[string]*socket{"ann": ann, "bob": bob} {
+			var got obj
+			if err := json.Unmarshal([]byte(text(s.event("posted")["data"].(obj)["post"])), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got["id"] != first["id"] || got["pending_post_id"] != draft["pending_post_id"] {
+				t.Errorf("%s got an event of %v with %v", name, got["id"], got["pending_post_id"])
+			}
+		}
+		if p := want[obj](w.bob, 200, "GET", "/posts/"+text(first["id"]), nil); p["pending_post_id"] != "" {
+			t.Errorf("read back with %v", p["pending_post_id"])
+		}
+		again := want[obj](w.ann, 201, "POST", "/posts", draft)
+		if again["id"] != first["id"] || again["create_at"] != first["create_at"] || again["metadata"] == nil {
+			t.Errorf("sent again: %v, want %v", again, first)
+		}
+		// One that was declined may be sent again: nothing of it is there.
+		draft["pending_post_id"], draft["root_id"] = w.ann.id+":1600000000001", w.ann.id
+		w.ann.fails(400, "api.post.create_post.root_id.app_error", "POST", "/posts", draft)
+		delete(draft, "root_id")
+		draft["message"] = "another"
+		if p := want[obj](w.ann, 201, "POST", "/posts", draft); p["id"] == first["id"] || p["message"] != "another" {
+			t.Errorf("after it was declined: %v", p)
+		}
+		ann.event("posted")
+		var got obj
+		if err := json.Unmarshal([]byte(text(bob.event("posted")["data"].(obj)["post"])), &got); err != nil || got["message"] != "another" {
+			t.Errorf("the next event is of %v, %v: the repetition had one of its own", got["message"], err)
+		}
+	})
+}
