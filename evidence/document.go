@@ -18,7 +18,7 @@ import (
 // that belong to it. It sets the Outcome of the comparison. load opens a run of the store.
 func (c *Catalog) Document(ctx context.Context, stored *record.Comparison, p *plan.Plan, load func(id string) (*record.Run, error)) (report.Document, []verdict.Verdict, []File, error) {
 	var none report.Document
-	in := report.Input{Comparison: stored, Plan: p, Graphs: c.GraphSpecs(p), EngineNames: map[string]string{}}
+	in := report.Input{Comparison: stored, Plan: p, Graphs: c.GraphSpecs(p), Further: ReplicaSpecs(p), EngineNames: map[string]string{}}
 	runs := make([]*Run, len(stored.Runs))
 	in.Runs = make([]report.RunData, len(stored.Runs))
 	unaltered := comparison.Loader(stored, load)

@@ -18,13 +18,7 @@ import (
 // GraphSpecs describes the graphs of a report on a plan's target, with the threshold of each rule of the plan about
 // the same quantity as a graph.
 func (c *Catalog) GraphSpecs(p *plan.Plan) []report.GraphSpec {
-	var rules []plan.SLO
-	if p.Bounded != nil {
-		rules = p.Bounded.SLO // as written, with $window
-	}
-	if p.Unbounded != nil {
-		rules = slices.Concat(rules, p.Unbounded.SLO)
-	}
+	rules := rulesOf(p)
 	var out []report.GraphSpec
 	for _, g := range c.Dialects.Graphs(p.Target.Driver) {
 		spec := specOf(g)
@@ -36,6 +30,17 @@ func (c *Catalog) GraphSpecs(p *plan.Plan) []report.GraphSpec {
 		out = append(out, spec)
 	}
 	return out
+}
+
+// rulesOf returns the rules of a plan's tests as they are written, with $window.
+func rulesOf(p *plan.Plan) (rules []plan.SLO) {
+	if p.Bounded != nil {
+		rules = p.Bounded.SLO
+	}
+	if p.Unbounded != nil {
+		rules = slices.Concat(rules, p.Unbounded.SLO)
+	}
+	return rules
 }
 
 // specOf describes a graph for a report.
@@ -139,6 +144,9 @@ func (x *stretch) graph(ctx context.Context, g dialect.GraphQuery) (report.Line,
 // whyNot returns the reason why a graph has no data: no probe was set up, the target did not answer,
 // or the answer did not have it.
 func (x *stretch) whyNot(ctx context.Context, g dialect.GraphQuery) (string, error) {
+	if strings.HasPrefix(g.Needs, "plimsoll_") {
+		return "no probe of this program had an answer, so there is no " + g.Needs, nil
+	}
 	up, err := x.db.Query(ctx, fmt.Sprintf(`max(max_over_time(plimsoll_probe_up{probe=~"scrape.*|prometheus app-.*"}[%s]))`, max(x.to.Sub(x.from).Truncate(time.Second), time.Second)), x.to)
 	switch {
 	case err != nil:

@@ -77,7 +77,7 @@ const graphsCode = 1
 func (c *Catalog) Definition(m record.Manifest, pace float64) string {
 	h := sha256.New()
 	var graphs []hashed
-	for _, g := range c.Dialects.Graphs(driverOf(m)) {
+	for _, g := range c.graphsOf(m) {
 		x := hashed{spec: specOf(g), needs: g.Needs, gauge: g.Gauge, stat: g.Stat}
 		for i, source := range g.Sources {
 			if i == 0 {
@@ -128,7 +128,7 @@ func (c *Catalog) Draw(ctx context.Context, db *series.DB, m record.Manifest, pa
 	for test, span := range testSpans(m) {
 		out.Lines[test], out.Why[test] = map[string]report.Line{}, map[string]string{}
 		x := newStretch(db, m.Epoch, span, graphWindow(pace))
-		for _, g := range c.Dialects.Graphs(driverOf(m)) {
+		for _, g := range c.graphsOf(m) {
 			line, ok, err := x.graph(ctx, g)
 			if err != nil {
 				return out, fmt.Errorf("graph %s: %w", g.Name, err)

@@ -25,13 +25,19 @@ var seedNames = []string{"avg-api-times", "p99-api-times", "avg-store-times", "p
 // graphs fills the curves: by test, then by engine, in the order of the specs; then the rules over time. A graph
 // without data in any judged run is kept, with the reason.
 func (b *builder) graphs() {
+	specs := b.specs()
+	always := len(specs)
+	specs = append(specs, b.in.Further...)
 	for _, test := range []string{Bounded, Unbounded} {
 		if !b.has(test) {
 			continue
 		}
 		for _, e := range b.d.Engines {
 			absent := Absent{Engine: e.Key, Test: test}
-			for _, spec := range b.specs() {
+			for i, spec := range specs {
+				if i >= always && !b.knows(e.Key, test, spec.Name) {
+					continue
+				}
 				g := GraphData{Engine: e.Key, Test: test, GraphSpec: spec, File: fileName(e.Key, test, spec.Name)}
 				if test == Bounded {
 					g.MeasuredFrom = b.measuredFrom(e.Key)
@@ -51,6 +57,14 @@ func (b *builder) graphs() {
 		}
 	}
 	b.ruleGraphs()
+}
+
+// knows reports whether a judged run has a graph, or the reason why it does not.
+func (b *builder) knows(engine, test, name string) bool {
+	return slices.ContainsFunc(b.judged, func(r RunData) bool {
+		_, drawn := r.Series[test][name]
+		return r.Cell.Engine == engine && (drawn || r.NoData[test][name] != "")
+	})
 }
 
 // specs are the graphs to draw: those of the input, and of the ten those that it does not know.

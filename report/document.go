@@ -27,8 +27,9 @@ type Input struct {
 	Arms       []Judged // new arms against base, one per (engine, arm)
 	Databases  []Judged // engines against the first engine, one per (engine, arm)
 	Runs       []RunData
-	// Graphs lists the graphs that the target can give, in the order in which they are shown.
-	Graphs []GraphSpec
+	// Graphs lists the graphs that the target can give, in the order in which they are shown. Further are those after
+	// them that are shown only where a run has them, or the reason why it does not.
+	Graphs, Further []GraphSpec
 	// EngineNames holds the name and version that each database server reports, by engine: "mysql" ->
 	// "MariaDB 10.11.19".
 	EngineNames map[string]string
@@ -386,6 +387,8 @@ type RuleValue struct {
 	Violated bool   `json:"violated,omitempty"`
 	NoData   bool   `json:"no_data,omitempty"`
 	TooFew   bool   `json:"too_few,omitempty"`
+	// Where is the part of the target that a broken expression's value was of, how far it went, and when.
+	Where string `json:"where,omitempty"`
 }
 
 // RuleSearch sums up how a rule fared during the searches: how many evaluations, how many violated it, had no

@@ -17,6 +17,7 @@ type standing struct {
 	used                        float64
 	value, limit                float64
 	known, violated             bool
+	where                       string // of a broken expression
 	evaluations, broken, noData int
 }
 
@@ -53,7 +54,7 @@ func standings(r RunData, test string) []standing {
 		switch {
 		case test == Bounded && ev.Phase == measuredPhase:
 			s := of(ev.Rule)
-			s.value, s.limit, s.violated = ev.Value, ev.Limit, ev.Violated && !ev.NoData
+			s.value, s.limit, s.violated, s.where = ev.Value, ev.Limit, ev.Violated && !ev.NoData, ev.Text
 			if !ev.NoData {
 				s.used, s.known = used(ev.Rule, ev.Value, ev.Limit)
 			} else {
@@ -110,7 +111,11 @@ func Dominant(r RunData, test string) string {
 	silent := 0
 	for _, s := range all {
 		if s.violated {
-			broken = append(broken, fmt.Sprintf("%s (%s)", s.rule, s.valueText()))
+			text := s.valueText()
+			if s.where != "" {
+				text += "; " + s.where
+			}
+			broken = append(broken, fmt.Sprintf("%s (%s)", s.rule, text))
 		}
 		if !s.known && s.noData > 0 {
 			silent++

@@ -269,18 +269,20 @@ func (b *builder) brokenRules() []string {
 	var out []string
 	for _, t := range b.d.Rules {
 		for _, r := range t.Rows {
-			broken, missing := 0, 0
+			broken, missing, where := 0, 0, ""
 			for _, v := range r.Measured {
 				switch {
 				case v.NoData:
 					missing++
 				case v.Violated:
-					broken++
+					if broken++; where == "" && v.Where != "" {
+						where = fmt.Sprintf(" (block %d: %s)", v.Block, v.Where)
+					}
 				}
 			}
 			name := prefix(b.engineLabel(t.Engine)) + "in the bounded test " + b.armLabel(r.Arm)
 			if broken > 0 {
-				out = append(out, fmt.Sprintf("%s broke %s in %d of %d runs.", name, r.Rule, broken, len(r.Measured)))
+				out = append(out, fmt.Sprintf("%s broke %s in %d of %d runs%s.", name, r.Rule, broken, len(r.Measured), where))
 			}
 			if missing > 0 {
 				out = append(out, fmt.Sprintf("%s gave no data for %s in %d of %d runs.", name, r.Rule, missing, len(r.Measured)))

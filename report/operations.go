@@ -191,6 +191,9 @@ func (b *builder) rule(rule, engine, arm string) (RuleRow, bool) {
 				if ev.NoData {
 					v.Value = unknown
 				}
+				if ev.Violated {
+					v.Where = ev.Text
+				}
 				row.Measured = append(row.Measured, v)
 				continue
 			}

@@ -371,6 +371,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		head = append(head, ">Lowest", ">Highest")
 	}
 	t := newTable(3, head...)
+	var notes []string
 	for _, r := range rt.Rows {
 		if len(r.Measured) == 0 {
 			continue
@@ -387,6 +388,9 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 			case v.Violated:
 				broken++
 				text += " !"
+				if v.Where != "" && len(notes) < mostBlocks {
+					notes = append(notes, fmt.Sprintf("%s, block %d, %s: %s.", d.armLabel(r.Arm), v.Block, r.Rule, v.Where))
+				}
 			case v.TooFew:
 				few++
 			}
@@ -419,7 +423,7 @@ func (d Document) measuredRules(rt RuleTable) (section, bool) {
 		}
 		t.add(row...)
 	}
-	return section{Level: 3, Table: t}, true
+	return section{Level: 3, Table: t, Notes: notes}, true
 }
 
 func (d Document) validitySection() section {

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,6 +158,16 @@ func (s *signals) Query(ctx context.Context, expr string) (float64, bool, error)
 		return res[0].Value, true, nil
 	}
 	return 0, false, fmt.Errorf("promql %q has %d values, want one; aggregate it", expr, len(res))
+}
+
+// Whose names the instance, or else the role, of the highest or the lowest value of a PromQL expression, at present.
+func (s *signals) Whose(ctx context.Context, expr string, highest bool) (string, bool, error) {
+	r, ok, err := s.db.Worst(ctx, expr, s.clock.Date(s.clock.Now()), highest)
+	if err != nil || !ok {
+		return "", false, err
+	}
+	who := cmp.Or(r.Labels["instance"], r.Labels["role"])
+	return who, who != "", nil
 }
 
 // Failing returns the probes that have no data at present, and the longest gap of the others, by dates of the run's

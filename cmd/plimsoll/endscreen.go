@@ -109,7 +109,7 @@ func (s *shown) findings(add func(name, format string, args ...any)) {
 			if e.NoData {
 				state = "no data"
 			}
-			add("rule", "%s %s: %.4g of %.4g", e.Rule, state, e.Value, e.Limit)
+			add("rule", "%s %s: %.4g of %.4g%s", e.Rule, state, e.Value, e.Limit, whereText(e))
 		case e.Kind == "error":
 			add("error", "at %.1f s: %s", e.At.Seconds(), e.Text)
 		}
@@ -117,4 +117,12 @@ func (s *shown) findings(add func(name, format string, args ...any)) {
 	if all > 0 {
 		add("rules", "%d of %d held", held, all)
 	}
+}
+
+// whereText is the part of the target that broke a rule, and when, in parentheses; "" where the event has none.
+func whereText(e record.Event) string {
+	if e.Text == "" {
+		return ""
+	}
+	return " (" + e.Text + ")"
 }

@@ -217,7 +217,7 @@ func (a *app) printRun(s shown) {
 			if e.NoData {
 				mark = "no data"
 			}
-			plain.Fprintf(w, "  %s %s: %.4g of %.4g\n", mark, e.Rule, e.Value, e.Limit)
+			plain.Fprintf(w, "  %s %s: %.4g of %.4g%s\n", mark, e.Rule, e.Value, e.Limit, whereText(e))
 		} else if e.Kind == "error" {
 			plain.Fprintf(w, "  error at %.1f s: %s\n", e.At.Seconds(), e.Text)
 		}

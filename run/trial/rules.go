@@ -20,6 +20,7 @@ import (
 type ruleState struct {
 	at     []time.Duration
 	values []float64
+	who    []string // that the values are of, of a promql rule in the measured phase; "" while it holds
 	// evidence are the operations between the last evaluations, for a rate. Operations before spent have decided
 	// already, and since is when a longer span than the window began to show the rule as violated; -1 when it does
 	// not.
@@ -243,7 +244,11 @@ func (r *run) sample() {
 			s = new(ruleState)
 			r.sampled[rule.Source] = s
 		}
-		s.at, s.values = append(s.at, r.now()), append(s.values, rd.Value)
+		who := ""
+		if rd.Status() == capacity.Violated {
+			who = r.whose(rule)
+		}
+		s.at, s.values, s.who = append(s.at, r.now()), append(s.values, rd.Value), append(s.who, who)
 	}
 }
 
@@ -361,7 +366,11 @@ func (r *run) gateMeasured() {
 func (r *run) judgeMeasure() {
 	rds := r.readings(context.Background(), r.measured, false)
 	r.exportMeasured(rds)
-	for _, rd := range rds {
+	for i, rd := range rds {
+		where := ""
+		if s := r.sampled[rd.Rule]; s != nil && rd.Status() == capacity.Violated {
+			where = s.breach(r.judging[i], r.measured.first)
+		}
 		switch st := rd.Status(); {
 		case st == capacity.Missing:
 			f := record.Finding{Gate: "rule without data", Level: record.Red, Text: fmt.Sprintf("%s had no value, or for too short a time, in the measured phase", rd.Rule)}
@@ -370,9 +379,9 @@ func (r *run) judgeMeasure() {
 			}
 			r.out.Validity.Add(f)
 		case st == capacity.Violated && rd.Warning:
-			r.out.Warned = append(r.out.Warned, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
+			r.out.Warned = append(r.out.Warned, brokenText(rd, where))
 		case st == capacity.Violated:
-			r.out.Broken = append(r.out.Broken, fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule)))
+			r.out.Broken = append(r.out.Broken, brokenText(rd, where))
 		case st == capacity.Undecided && rd.Less && rd.Value >= rd.Limit: // rules with a minimum require less
 			of := "operations"
 			if strings.Contains(rd.Rule, "("+plan.Disconnected+")") {
@@ -381,9 +390,20 @@ func (r *run) judgeMeasure() {
 			r.out.Validity.Add(record.Finding{Gate: "rules", Level: record.Amber, Text: fmt.Sprintf("%s was not decided: it was %s in the measured phase, but of %d %s where it asks for %d",
 				rd.Rule, format(rd.Value, rd.Rule), rd.Count, of, rd.MinCount)})
 		}
-		r.event(r.evaluation(rd, "measured"))
+		e := r.evaluation(rd, "measured")
+		e.Text = where
+		r.event(e)
 	}
 	r.judgeLevel()
+}
+
+// brokenText is a broken rule with its value over the measured phase, and where that came from.
+func brokenText(rd capacity.RuleReading, where string) string {
+	text := fmt.Sprintf("%s: %s", rd.Rule, format(rd.Value, rd.Rule))
+	if where != "" {
+		text += " (" + where + ")"
+	}
+	return text
 }
 
 func format(v float64, rule string) string {

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -270,6 +271,55 @@ type gauge struct {
 func (g *gauge) Query(context.Context, string) (float64, bool, error) {
 	v, ok := g.value(time.Since(g.epoch))
 	return v, ok, nil
+}
+
+// Whose calls the series by the name of its expression.
+func (g *gauge) Whose(_ context.Context, expr string, highest bool) (string, bool, error) {
+	return fmt.Sprintf("%s-%v", expr, highest), true, nil
+}
+
+// A broken expression names whose value it was, how far it went, and when, in the report of the run and in its events;
+// what was before the measured phase is not part of that.
+func TestABrokenExpressionNamesWhoWhatAndWhen(t *testing.T) {
+	for _, tt := range []struct {
+		rule  string
+		value func(at time.Duration) float64
+		want  string
+	}{
+		{"promql: x < 2", func(at time.Duration) float64 { // a lag that grows from 7 s to 12 s, and one in the ramp
+			if at < 2*time.Second {
+				return 9
+			}
+			if at > 6500*time.Millisecond && at < 12500*time.Millisecond {
+				return at.Seconds() - 4
+			}
+			return 0
+		}, "x-true, worst 8 at 12.0 s, beyond its limit from 7.0 s to 12.0 s"},
+		{"promql: y > 5", func(at time.Duration) float64 { return math.Abs(at.Seconds() - 10) }, "y-false, worst 0 at 10.0 s, beyond its limit from 5.0 s to 15.0 s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { return math.Round(tt.value(at)), true }}
+			spec := spec(t, g.lab)
+			spec.Driver, spec.Signals = g, g
+			spec.Rules = rules(t, tt.rule)
+			spec.Bounded = &BoundedTest{Users: 100, Ramp: 2 * time.Second, Settle: time.Second, Measure: 20 * time.Second}
+			out, err := Run(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(out.Broken) != 1 || !strings.HasPrefix(out.Broken[0], tt.rule+": ") || !strings.HasSuffix(out.Broken[0], "("+tt.want+")") {
+				t.Errorf("broken %q, want %s", out.Broken, tt.want)
+			}
+			events, err := finish(t, spec, out).Events()
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(events, func(e record.Event) bool { return e.Kind == "slo" && e.Phase == "measured" })
+			if events[i].Text != tt.want {
+				t.Errorf("the event says %q, want %q", events[i].Text, tt.want)
+			}
+		})
+	}
 }
 
 // An expression is judged by the values that lasted in the measured phase, here from 3 s to 23 s with a window of 1.5
