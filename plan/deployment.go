@@ -80,9 +80,13 @@ func (d *Deployment) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Networked reports whether the arms run in networks of their own.
-func (p *Plan) Networked() bool {
-	return p.Compare != nil && slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return a.Deployment != nil && a.Deployment.Network != "" })
+// Networked reports whether the target runs in networks of its own: by the deployments of arms, or as the hosts of a
+// topology.
+func (p *Plan) Networked() bool { return p.Compare.networked() || p.Target.Topology.Apart() }
+
+// networked reports whether the deployments of the arms have networks.
+func (c *Compare) networked() bool {
+	return c != nil && slices.ContainsFunc(c.Arms, func(a Arm) bool { return a.Deployment != nil && a.Deployment.Network != "" })
 }
 
 // Limited reports whether the arms have control groups.

@@ -138,6 +138,18 @@ func (e *encoder) field(depth int, f field) {
 		}
 	case Rates:
 		e.line(depth, f.key, v.String())
+	case map[string]Link:
+		if len(v) > 0 {
+			e.line(depth, f.key, "")
+		}
+		for _, role := range slices.Sorted(maps.Keys(v)) {
+			l := v[role]
+			e.section(depth+1, field{key: role, value: reflect.ValueOf(&l).Elem()})
+		}
+	case Bitrate:
+		if v != 0 { // no limit
+			e.line(depth, f.key, v.String())
+		}
 	case Memory:
 		if v != 0 { // an amount that may be left out; none may be 0
 			e.line(depth, f.key, v.String())

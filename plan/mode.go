@@ -76,6 +76,8 @@ func (p *Plan) alone() (why, remedy string) {
 	switch {
 	case p.Target.Driver == External:
 		return "the driver external starts nothing that could be paused", "have Plimsoll start the server (driver process)"
+	case p.Target.Topology.Apart():
+		return "a duet of servers that are hosts of their own (target.topology.hosts) has not been measured", "write hosts: shared"
 	case p.Networked():
 		return "servers in networks of their own (deployment.network) cannot be paused", "remove the networks"
 	case p.Placement.Processes > 1:

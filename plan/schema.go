@@ -57,6 +57,7 @@ const (
 	diskPattern     = `^disk *= *[0-9]+(\.[0-9]+)? ?[MGT]iB$`
 	lastPattern     = `^last +([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	memoryPattern   = `^[0-9]+(\.[0-9]+)? ?[GM]i?B$`
+	bitratePattern  = `^[0-9]+(\.[0-9]+)? ?[kMG]bit(/s)?$`
 	marginPattern   = `^[0-9]+(\.[0-9]+)? *(%|pp)$`
 	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
 )
@@ -111,7 +112,12 @@ var keyDocs = map[string]keyDoc{
 	"target.topology.apps":     {text: "Number of servers on one database. Default: target.instances.", min: 1, max: maxInstances},
 	"target.topology.proxy":    {text: "The proxy before them, through which alone users then reach them. Without it, none.", enum: proxies},
 	"target.topology.replicas": {text: "Copies of the database for reads, whose addresses are in ${DSN_REPLICAS}. 0 to 8.", min: 0, max: maxReplicas},
-	"target.topology.hosts":    {text: "Where the roles run. shared: on this host's loopback device.", def: HostsShared, enum: hosts},
+	"target.topology.hosts":    {text: "Where the roles run. shared: on this host's loopback device. netns: each in a network namespace with an address of its own, on one switch, beside the users; needs root.", def: HostsShared, enum: hosts},
+	"target.topology.links":    {text: "With hosts: netns, limits of the links between hosts and switch, by role: all, app, proxy, db, replica, generator. A role's own win over those of all."},
+
+	"target.topology.links.*":       {text: "The link of each host of the role."},
+	"target.topology.links.*.delay": {text: "What a packet takes longer over the link, in either direction, such as 500us; between two hosts are two links. At most 10s. Needs the kernel's netem."},
+	"target.topology.links.*.rate":  {text: "Bits per second over the link in each direction, such as 100Mbit/s, from 64kbit/s to 100Gbit/s. Needs the kernel's tbf.", pattern: bitratePattern},
 
 	"probes.*":      {text: "One source."},
 	"probes.*.kind": {text: "prometheus: a metrics page, such as node_exporter's. pprof: a Go server's profiles. postgresql, mysql: a database server. nginx: its stub_status page. agent: another host's probes, from plimsoll agent -probe there.", enum: probeKinds},
@@ -270,6 +276,12 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = named(keyDocs[path+".*"].scalar(typ), path+".*")
 	case reflect.TypeFor[[]Stage]():
 		s = list(schemaOf(reflect.TypeFor[Stage](), path+".*", ""))
+	case reflect.TypeFor[map[string]Link]():
+		link := schemaOf(reflect.TypeFor[Link](), path+".*", "")
+		s = named(link, path+".*")
+		s["propertyNames"] = map[string]any{"enum": slices.Clone(linkRoles)}
+	case reflect.TypeFor[Bitrate]():
+		s = doc.scalar("string")
 	case reflect.TypeFor[[]Offer]():
 		s = list(schemaOf(reflect.TypeFor[Offer](), path+".*", ""))
 	case reflect.TypeFor[Rates]():

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,8 @@ const ProxyNginx = "nginx"
 const (
 	// HostsShared is this host's loopback device.
 	HostsShared = "shared"
+	// HostsNetns is a network namespace for each, on one switch.
+	HostsNetns = "netns"
 )
 
 // A Topology is several servers on one host in the roles that a cluster has: apps on one database, with a proxy before
@@ -28,8 +31,11 @@ type Topology struct {
 	// Replicas is the number of copies of the database for reads, 0 to 8. A server that uses them takes their addresses
 	// from ${DSN_REPLICAS}.
 	Replicas int `yaml:"replicas"`
-	// Hosts is [HostsShared] (default).
+	// Hosts is [HostsShared] (default) or [HostsNetns].
 	Hosts string `yaml:"hosts"`
+	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role or [AllLinks]; a
+	// role's own win over those of all. Without them, a link is as fast as this machine.
+	Links map[string]Link `yaml:"links"`
 }
 
 // String returns a readable description.
@@ -44,8 +50,15 @@ func (t *Topology) String() string {
 	if t.Replicas > 0 {
 		parts = append(parts, fmt.Sprintf("%d replicas", t.Replicas))
 	}
-	return strings.Join(append(parts, "hosts "+t.Hosts), ", ")
+	parts = append(parts, "hosts "+t.Hosts)
+	for _, role := range slices.Sorted(maps.Keys(t.Links)) {
+		parts = append(parts, "links of "+role+" "+t.Links[role].String())
+	}
+	return strings.Join(parts, ", ")
 }
+
+// Apart reports whether each role is a host of its own.
+func (t *Topology) Apart() bool { return t != nil && t.Hosts == HostsNetns }
 
 // Notes returns what a person should know about a plan that is good: where it may ask for more than a server does.
 func (p *Plan) Notes() []string {
@@ -82,7 +95,7 @@ func (t Target) Proxied() bool { return t.Topology != nil && t.Topology.Proxy !=
 
 var (
 	proxies = []string{ProxyNginx}
-	hosts   = []string{HostsShared}
+	hosts   = []string{HostsShared, HostsNetns}
 )
 
 // fillTopology fills in its defaults.
@@ -132,7 +145,9 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 	if to.Proxy != "" && len(t.URL) > 0 && !strings.Contains(t.URL.First(), "${") && d.good(path+".proxy", "target.url") {
 		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")
 	}
-	if p.Networked() && d.good(path, "compare.arms") {
+	d.checkLinks(p)
+	d.checkApart(t)
+	if p.Compare.networked() && d.good(path, "compare.arms") {
 		d.at(path, "and deployment.network of an arm both say which networks there are; keep one of them")
 	}
 }

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// AllLinks is the key of [Topology].Links for the links of all roles.
+const AllLinks = "all"
+
+// linkRoles are the keys of Topology.Links.
+var linkRoles = []string{AllLinks, "app", "proxy", "db", "replica", "generator"}
+
+// A Link limits the link between a host and its switch, in each direction. The zero value has no limits.
+type Link struct {
+	// Delay is how much longer a packet takes over the link, 0 to 10s. A packet between two hosts has two links.
+	Delay time.Duration `yaml:"delay" kind:"optional"`
+	// Rate is the most that the link carries; 0 means no limit.
+	Rate Bitrate `yaml:"rate"`
+}
+
+// The range of a [Link].
+const (
+	mostDelay = 10 * time.Second
+	leastRate = Bitrate(64e3)
+	mostRate  = Bitrate(100e9)
+)
+
+// String returns a readable description.
+func (l Link) String() string {
+	var parts []string
+	if l.Delay > 0 {
+		parts = append(parts, "delay "+formatDuration(l.Delay))
+	}
+	if l.Rate > 0 {
+		parts = append(parts, "rate "+l.Rate.String())
+	}
+	return strings.Join(parts, " ")
+}
+
+// Link returns the limits of a role's links: its own, and for what it has none those of all.
+func (t *Topology) Link(role string) Link {
+	of, all := t.Links[role], t.Links[AllLinks]
+	if of.Delay == 0 {
+		of.Delay = all.Delay
+	}
+	if of.Rate == 0 {
+		of.Rate = all.Rate
+	}
+	return of
+}
+
+// A Bitrate is a number of bits per second. A plan writes it as 100Mbit/s, or 100Mbit.
+type Bitrate int64
+
+var bitrateRE = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([kMG])bit(?:/s)?$`)
+
+var bitUnits = map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9}
+
+func parseBitrate(s string) (Bitrate, error) {
+	m := bitrateRE.FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("%s is not a rate; want bits per second such as 100Mbit/s, with kbit, Mbit or Gbit", clip(s))
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if r := v * bitUnits[m[2]]; err == nil && r >= float64(leastRate) && r <= float64(mostRate) {
+		return Bitrate(r + 0.5), nil
+	}
+	return 0, fmt.Errorf("%s is out of range; want %s to %s", clip(s), leastRate, mostRate)
+}
+
+// String returns the rate in the largest unit in which it is 1 or more: "1.5Gbit/s".
+func (b Bitrate) String() string {
+	unit := "k"
+	for _, u := range []string{"M", "G"} {
+		if float64(b) >= bitUnits[u] {
+			unit = u
+		}
+	}
+	// Through an integer number of bits: the shortest decimals that read as the same rate.
+	text := strconv.FormatInt(int64(b), 10)
+	zeros := map[string]int{"k": 3, "M": 6, "G": 9}[unit]
+	for len(text) <= zeros {
+		text = "0" + text
+	}
+	whole, frac := text[:len(text)-zeros], strings.TrimRight(text[len(text)-zeros:], "0")
+	if frac != "" {
+		whole += "." + frac
+	}
+	return whole + unit + "bit/s"
+}
+
+// checkLinks checks the limits of links.
+func (d *decoder) checkLinks(p *Plan) {
+	const path = "target.topology.links"
+	to := p.Target.Topology
+	if len(to.Links) == 0 || !d.good(path) {
+		return
+	}
+	if !to.Apart() && d.good("target.topology.hosts") {
+		d.at(path, "are of hosts that have links, and hosts: %s have none; write hosts: %s, or remove them", to.Hosts, HostsNetns)
+		return
+	}
+	there := map[string]bool{
+		AllLinks: true, "app": true, "generator": true, "proxy": to.Proxy != "", "db": len(p.Engines()) > 0, "replica": to.Replicas > 0,
+	}
+	for _, role := range slices.Sorted(maps.Keys(to.Links)) {
+		at := path + "." + role
+		d.known(at, "role of hosts", role, linkRoles)
+		between(d, at+".delay", to.Links[role].Delay, 0, mostDelay, formatDuration)
+		switch {
+		case !d.good(at) || !d.read(at):
+		case !there[role]:
+			d.at(at, "the topology has no host of that role; remove it")
+		case to.Links[role] == Link{}:
+			d.at(at, "sets no limit; write delay or rate, or remove it")
+		}
+	}
+}
+
+// checkApart refuses addresses that no server on a host of its own has.
+func (d *decoder) checkApart(t Target) {
+	if !t.Topology.Apart() || !d.good("target.topology.hosts") {
+		return
+	}
+	for _, at := range []struct {
+		path string
+		list Addresses
+	}{{"target.url", t.URL}, {"target.metrics_url", t.MetricsURL}, {"target.ready", Addresses{t.Ready}}} {
+		whole := slices.ContainsFunc(at.list, func(v string) bool {
+			return strings.Contains(v, "://") && !strings.Contains(v, "://${HOST}") && !strings.Contains(v, "://${HOSTPORT}")
+		})
+		if whole && d.good(at.path) {
+			d.at(at.path, "is on another host than the servers, each of which has its own (hosts: %s); write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or remove it", HostsNetns)
+		}
+	}
+}
