@@ -6,9 +6,9 @@
 // Wires are veth pairs, made inside both namespaces and gone with either.
 //
 // A [Network] is the one that a server, its users and its stores are deployed in: with wires alone, or behind a
-// bridge as containers are.
+// bridge as containers are. A [LAN] is any number of hosts on one switch, whose links may have a delay and a rate.
 //
-// It uses iproute2's ip, and nft for published ports, and needs root.
+// It uses iproute2's ip and tc, and nft for published ports, and needs root: see [Possible] and [Linkable].
 //
 // # Out of scope
 //

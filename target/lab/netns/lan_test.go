@@ -1,0 +1,233 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestLAN runs in a network of its own, so that the host's keeps its devices and routes.
+func TestLAN(t *testing.T) {
+	capable(t)
+	before := devices(t)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLANItself$", "-test.v")
+	cmd.Env = append(os.Environ(), "NETNS_TEST_LAN=yes")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLANItself") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if after := devices(t); after != before {
+		t.Errorf("the host's devices and routes were\n%s\nand are\n%s", before, after)
+	}
+}
+
+// TestLANItself checks that users and hosts reach each other at the addresses that it names, that each host counts its
+// own segments, that links are limited at both ends, and that nothing is left.
+func TestLANItself(t *testing.T) {
+	if os.Getenv("NETNS_TEST_LAN") == "" {
+		return // it is run by TestLAN
+	}
+	var own *Namespace
+	if err := own.IP(t.Context(), "link", "set", "lo", "up"); err != nil {
+		t.Fatal(err)
+	}
+	l, err := NewLAN(t.Context(), LANConfig{
+		Index: 2, Hosts: []string{"app-0", "app-1", "db-0"}, Links: map[string]Link{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
+		Sides: Sides{Users: []int{1}, Server: []int{0}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, host := range l.Hosts() {
+		names = append(names, l.Host(host).Name())
+		serve(t, l.Host(host).Path(), l.Addr(host)+":4000")
+	}
+	names = append(names, l.hub.Name())
+	if got, err := ask(l.Addr("app-1")+":4000", ""); err != nil || got != l.UsersAddr() {
+		t.Errorf("app-1 sees users at %q, %v; want %s", got, err, l.UsersAddr())
+	}
+	if got, err := ask(l.Addr("app-0")+":4000", l.Addr("db-0")+":4000"); err != nil || got != l.Addr("app-0")+" <nil>" {
+		t.Errorf("db-0 sees app-0 at %q, %v; want %s", got, err, l.Addr("app-0"))
+	}
+	for host, want := range map[string]string{"app-0": "1", "app-1": "1", "db-0": "1"} { // connections that each accepted
+		if got := opened(t, l.Host(host)); got != want {
+			t.Errorf("%s counts %s connections, want %s", host, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		in           *Namespace
+		device, rate string
+	}{{l.Host("db-0"), HostDevice, "rate 100Mbit"}, {l.hub, "db-0", "rate 100Mbit"}, {l.hub, UsersLink, "rate 1Gbit"}, {l.Host("app-0"), HostDevice, ""}} {
+		out, err := tt.in.Output(t.Context(), "tc", "qdisc", "show", "dev", tt.device)
+		if err != nil || strings.Contains(out, "tbf") != (tt.rate != "") || !strings.Contains(out, tt.rate) {
+			t.Errorf("%s sends by %q, %v; want %q", tt.device, out, err, tt.rate)
+		}
+	}
+	if out, err := exec.Command("tc", "qdisc", "show", "dev", l.usersDevice()).Output(); err != nil || !strings.Contains(string(out), "rate 1Gbit") {
+		t.Errorf("the users send by %q, %v", out, err)
+	}
+	if err := errors.Join(l.Close(context.Background()), l.Close(context.Background())); err != nil {
+		t.Error(err)
+	}
+	for _, name := range names {
+		if _, err := os.Stat(dir + "/" + name); err == nil {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// opened returns the connections that a namespace has accepted.
+func opened(t *testing.T, n *Namespace) string {
+	t.Helper()
+	text, err := n.Output(t.Context(), "cat", "/proc/self/net/snmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 0 || f[0] != "Tcp:" {
+			continue
+		}
+		if names == nil {
+			names = f
+			continue
+		}
+		for i, name := range names {
+			if name == "PassiveOpens" {
+				return f[i]
+			}
+		}
+	}
+	t.Fatalf("no PassiveOpens in %s", text)
+	return ""
+}
+
+// TestWatchedLAN: with users in a namespace of their own, hosts are reached over a second network too, when the first
+// is cut.
+func TestWatchedLAN(t *testing.T) {
+	capable(t)
+	users := create(t, "users")
+	l, err := NewLAN(t.Context(), LANConfig{Hosts: []string{"db"}, Users: users, Watched: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	serve(t, l.Host("db").Path(), "0.0.0.0:4000")
+	if err := l.Host("db").IP(t.Context(), "link", "set", HostDevice, "down"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := users.Dial(t.Context(), "tcp", l.WatchAddr("db")+":4000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if c, err := users.Dial(ctx, "tcp", l.Addr("db")+":4000"); err == nil {
+		_ = c.Close()
+		t.Error("a host whose link is down answers")
+	}
+}
+
+func TestBadLAN(t *testing.T) {
+	for _, tt := range []struct {
+		conf LANConfig
+		want string
+	}{
+		{LANConfig{}, "a network of 0 hosts; want 1 to 200"},
+		{LANConfig{Index: MostNetworks, Hosts: []string{"a"}}, "there are at most 64"},
+	} {
+		if _, err := NewLAN(t.Context(), tt.conf); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %s", tt.conf, err, tt.want)
+		}
+	}
+}
+
+// TestLinkCommands: the delay comes first, so that the queue of the rate is before the wire; and a fast link passes
+// at once what it carries in 4 ms.
+func TestLinkCommands(t *testing.T) {
+	for _, tt := range []struct {
+		link Link
+		want string
+	}{
+		{Link{}, "[]"},
+		{Link{Delay: 1500 * time.Microsecond}, "[[qdisc add dev x root handle 1: netem delay 1500us limit 100000]]"},
+		{Link{Rate: 1e6}, "[[qdisc add dev x root handle 1: tbf rate 1000000bit burst 65536 limit 196608]]"},
+		{Link{Rate: 1e10}, "[[qdisc add dev x root handle 1: tbf rate 10000000000bit burst 5000000 limit 67500000]]"},
+		{Link{Delay: time.Millisecond, Rate: 1e6}, "[[qdisc add dev x root handle 1: netem delay 1000us limit 100000] " +
+			"[qdisc add dev x parent 1:1 handle 10: tbf rate 1000000bit burst 65536 limit 196608]]"},
+	} {
+		if got := fmt.Sprint(tt.link.commands("x")); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.link, got, tt.want)
+		}
+	}
+}
+
+// TestLinkable plays kernels and hosts that lack something: each is named with its remedy.
+func TestLinkable(t *testing.T) {
+	unknown := errors.New("exit status 2\nError: Specified qdisc kind is unknown.")
+	for _, tt := range []struct {
+		link Link
+		err  error
+		want string
+	}{
+		{Link{Delay: 1}, unknown, "delay: this kernel has no netem; load its module or boot a kernel that has it (sch_netem, CONFIG_NET_SCH_NETEM), or remove delay"},
+		{Link{Rate: 1e6}, unknown, "rate: this kernel has no tbf; load its module or boot a kernel that has it (sch_tbf, CONFIG_NET_SCH_TBF), or remove rate"},
+		{Link{Rate: 1e6}, fmt.Errorf("starting tc: %w", exec.ErrNotFound), "rate: the program tc is not there; install the package iproute2, or remove rate"},
+		{Link{Rate: 1e6}, errors.New("not permitted"), "rate: this host refuses tbf: not permitted"},
+		{Link{Rate: 1e6, Delay: 1}, nil, ""},
+	} {
+		err := linkable(t.Context(), tt.link, func(context.Context, []string) error { return tt.err })
+		if got := fmt.Sprint(err); got != tt.want && (tt.want != "" || err != nil) {
+			t.Errorf("%+v with %v:\n%s, want\n%s", tt.link, tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestLinkableHere: what the check promises of this kernel is what happens.
+func TestLinkableHere(t *testing.T) {
+	capable(t)
+	for role, link := range map[string]Link{"rate": {Rate: 1e8}, "delay": {Delay: time.Millisecond}} {
+		promised := Linkable(t.Context(), link)
+		err := create(t, role).limit(t.Context(), "lo", link)
+		if (promised == nil) != (err == nil) {
+			t.Errorf("%+v: promised %v, and got %v", link, promised, err)
+		}
+	}
+	if err := Linkable(t.Context(), Link{}); err != nil {
+		t.Errorf("no limit: %v", err)
+	}
+}
+
+func TestPossible(t *testing.T) {
+	all, none := "Name:\tx\nCapEff:\t000001ffffffffff\n", "CapEff:\t0000000000000000\n"
+	for _, tt := range []struct {
+		uid    int
+		status string
+		ip     error
+		want   string
+	}{
+		{0, all, nil, ""},
+		{1000, all, nil, "network namespaces need root; run plimsoll as root"},
+		{0, none, nil, "need CAP_NET_ADMIN, which this program lacks"},
+		{0, "CapEff:\t0000000000001000\n", nil, "need CAP_SYS_ADMIN, which"}, // the first alone
+		{0, all, exec.ErrNotFound, "need the program ip; install the package iproute2"},
+	} {
+		err := possible(tt.uid, tt.status, tt.ip)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%d %q %v: %v, want %q", tt.uid, tt.status, tt.ip, err, tt.want)
+		}
+	}
+}

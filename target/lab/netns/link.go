@@ -1,0 +1,150 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/target/lab"
+)
+
+// A Link limits a link in each direction. The zero value has no limits.
+type Link struct {
+	Delay time.Duration // what a packet takes longer
+	Rate  int64         // bits per second; 0 means no limit
+}
+
+// queueTime is how long a packet may wait for a link with a rate; what would wait longer is lost, as at a switch. A
+// queue holds leastQueue bytes at least, and a link passes leastBurst bytes at once, so that a large segment of the
+// kernel's fits.
+const (
+	queueTime  = 50 * time.Millisecond
+	leastQueue = 128 << 10
+	leastBurst = 64 << 10
+	burstTime  = 4 * time.Millisecond
+)
+
+// mostDelayed is how many packets a link with a delay holds.
+const mostDelayed = 100_000
+
+// commands returns the arguments of tc for the packets that a device sends.
+func (l Link) commands(device string) (out [][]string) {
+	at := []string{"root", "handle", "1:"}
+	add := func(kind ...string) {
+		out = append(out, append(append([]string{"qdisc", "add", "dev", device}, at...), kind...))
+		at = []string{"parent", "1:1", "handle", "10:"}
+	}
+	if l.Delay > 0 {
+		add("netem", "delay", strconv.FormatInt(l.Delay.Microseconds(), 10)+"us", "limit", strconv.Itoa(mostDelayed))
+	}
+	if l.Rate > 0 {
+		in := func(t time.Duration) int64 { return int64(float64(l.Rate) / 8 * t.Seconds()) }
+		burst := max(leastBurst, in(burstTime))
+		add("tbf", "rate", strconv.FormatInt(l.Rate, 10)+"bit", "burst", strconv.FormatInt(burst, 10),
+			"limit", strconv.FormatInt(burst+max(leastQueue, in(queueTime)), 10))
+	}
+	return out
+}
+
+// limit limits what a device sends.
+func (n *Namespace) limit(ctx context.Context, device string, link Link) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, args := range link.commands(device) {
+		spec := lab.Spec{Path: "tc", Args: args}
+		if n != nil {
+			spec.NetNS = n.Path()
+		}
+		if err := lab.Run(ctx, spec); err != nil {
+			return fmt.Errorf("limiting the link %s: tc %s: %w", device, strings.Join(args, " "), err)
+		}
+	}
+	return nil
+}
+
+// Linkable reports why this kernel cannot limit links so, and the remedy. It tries it on a device that nothing else
+// uses, and needs root.
+func Linkable(ctx context.Context, links ...Link) error {
+	var all Link
+	for _, l := range links {
+		all.Delay, all.Rate = max(all.Delay, l.Delay), max(all.Rate, l.Rate)
+	}
+	if all == (Link{}) {
+		return nil
+	}
+	return linkable(ctx, all, func(ctx context.Context, args []string) error {
+		return lab.Run(ctx, lab.Spec{Path: "tc", Args: args, Unshare: unix.CLONE_NEWNET})
+	})
+}
+
+func linkable(ctx context.Context, l Link, tc func(context.Context, []string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var errs []error
+	for _, x := range []struct {
+		link               Link
+		word, kind, module string
+	}{
+		{Link{Delay: l.Delay}, "delay", "netem", "sch_netem, CONFIG_NET_SCH_NETEM"},
+		{Link{Rate: l.Rate}, "rate", "tbf", "sch_tbf, CONFIG_NET_SCH_TBF"},
+	} {
+		for _, args := range x.link.commands("lo") {
+			switch err := tc(ctx, args); {
+			case err == nil:
+			case errors.Is(err, exec.ErrNotFound):
+				errs = append(errs, fmt.Errorf("%s: the program tc is not there; install the package iproute2, or remove %[1]s", x.word))
+			case strings.Contains(err.Error(), "kind is unknown"):
+				errs = append(errs, fmt.Errorf("%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s", x.word, x.kind, x.module))
+			default:
+				errs = append(errs, fmt.Errorf("%s: this host refuses %s: %w", x.word, x.kind, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Possible reports why this program cannot make network namespaces, and the remedy; nil if it can.
+func Possible() error {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return fmt.Errorf("reading this program's capabilities: %w", err)
+	}
+	_, err = exec.LookPath("ip")
+	return possible(os.Geteuid(), string(status), err)
+}
+
+// possible decides by the user, the text of /proc/self/status, and the error of looking for ip.
+func possible(uid int, status string, ip error) error {
+	if uid != 0 {
+		return errors.New("network namespaces need root; run plimsoll as root")
+	}
+	for line := range strings.Lines(status) {
+		text, ok := strings.CutPrefix(line, "CapEff:")
+		if !ok {
+			continue
+		}
+		caps, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+		if err != nil {
+			return fmt.Errorf("reading this program's capabilities: %w", err)
+		}
+		for _, c := range []struct {
+			name string
+			bit  uint
+		}{{"CAP_NET_ADMIN", unix.CAP_NET_ADMIN}, {"CAP_SYS_ADMIN", unix.CAP_SYS_ADMIN}} {
+			if caps&(1<<c.bit) == 0 {
+				return fmt.Errorf("network namespaces need %s, which this program lacks, as in most containers; run it with that capability, or on the host itself", c.name)
+			}
+		}
+	}
+	if ip != nil {
+		return errors.New("network namespaces need the program ip; install the package iproute2")
+	}
+	return nil
+}
