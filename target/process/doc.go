@@ -32,7 +32,8 @@
 // In arguments, environment and URLs, ${NAME} stands for:
 //
 //	PORT PORT1 PORT2 PORT3    ports of this instance; PORT is consecutive among instances
-//	HOSTPORT                  127.0.0.1, or [Placed].Host, and PORT, with a colon
+//	HOST                      address that this instance listens on: 127.0.0.1, or what [Placed] says
+//	HOSTPORT                  HOST and PORT, with a colon
 //	URL                       base URL of this instance
 //	USERS_URL                 base URL that users have: that of the proxy before the instances, or else URL
 //	INDEX INSTANCES           number of this instance, from 0, and how many there are

@@ -19,7 +19,7 @@ type Instance struct {
 	Ports [portsPerInstance]int   // its own ports; the first is the one of its URL
 	Peers [][portsPerInstance]int // ports of all instances, itself included
 	URL   string                  // its base URL
-	Host  string                  // address that it listens on
+	Hosts []string                // addresses that the instances listen on, by index
 	Users string                  // base URL that users have: the proxy's, or its own
 	Dir   string                  // state directory
 	// Engine and DSN are those of the database; empty without one. The DSN is a secret: it belongs into
@@ -38,7 +38,7 @@ var secretVars = []string{"DSN", "DSN_BARE", "DSN_REPLICAS", "DSN_REPLICAS_BARE"
 func (in Instance) variables() (map[string]string, error) {
 	vars := map[string]string{
 		"INDEX": strconv.Itoa(in.Index), "INSTANCES": strconv.Itoa(len(in.Peers)), "DIR": in.Dir, "URL": in.URL, "USERS_URL": in.Users,
-		"HOSTPORT": in.at(in.Ports[0]),
+		"HOST": in.Hosts[in.Index], "HOSTPORT": in.Peer(in.Index, 0),
 	}
 	for k := range portsPerInstance {
 		suffix := ""
@@ -47,8 +47,8 @@ func (in Instance) variables() (map[string]string, error) {
 		}
 		vars["PORT"+suffix] = strconv.Itoa(in.Ports[k])
 		var peers []string
-		for _, p := range in.Peers {
-			peers = append(peers, in.at(p[k]))
+		for i := range in.Peers {
+			peers = append(peers, in.Peer(i, k))
 		}
 		vars["PEERS"+suffix] = strings.Join(peers, ",")
 	}
@@ -71,7 +71,8 @@ func (in Instance) variables() (map[string]string, error) {
 // loopback is the address on which instances listen unless a [Config] has another.
 const loopback = "127.0.0.1"
 
-func (in Instance) at(port int) string { return in.Host + ":" + strconv.Itoa(port) }
+// Peer returns the address of port k of instance i, host:port.
+func (in Instance) Peer(i, k int) string { return in.Hosts[i] + ":" + strconv.Itoa(in.Peers[i][k]) }
 
 // splitDSN takes a DSN to pieces. Errors do not quote it.
 func splitDSN(dsn string) (map[string]string, error) {

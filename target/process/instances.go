@@ -55,16 +55,20 @@ func (d *deployment) choosePorts() error {
 			peers[i][k] = first + k*n + i
 		}
 	}
+	hosts, base := d.conf.Hosts, "http://${HOSTPORT}"
+	if len(hosts) != n {
+		if hosts != nil {
+			return fmt.Errorf("%d addresses for %d instances", len(hosts), n)
+		}
+		hosts, base = slices.Repeat([]string{cmp.Or(d.conf.Host, loopback)}, n), "http://127.0.0.1:${PORT}"
+	}
+	base = cmp.Or(d.spec.URL, base)
 	instances := make([]Instance, n)
 	for i := range instances {
-		in := Instance{Index: i, Ports: peers[i], Peers: peers, Dir: d.spec.Dir, Engine: d.spec.Engine, Host: cmp.Or(d.conf.Host, loopback)}
+		in := Instance{Index: i, Ports: peers[i], Peers: peers, Dir: d.spec.Dir, Engine: d.spec.Engine, Hosts: hosts}
 		vars, err := in.variables()
 		if err != nil {
 			return err
-		}
-		base := d.spec.URL
-		if base == "" {
-			base = "http://127.0.0.1:${PORT}"
 		}
 		if in.URL, err = expand(base, "url", vars, nil); err != nil {
 			return err

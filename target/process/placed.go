@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"plimsoll/target"
 	"plimsoll/target/lab"
 )
 
@@ -28,6 +29,9 @@ type Placed struct {
 	// Host is the IPv4 address that instances listen on: HOSTPORT and PEERS. Default 127.0.0.1; for another, Spec.URL
 	// must hold the address by which they are reached.
 	Host string
+	// Hosts are the IPv4 addresses that the instances listen on, by index, when each is a host of its own. Nil means
+	// Host for all. Without Spec.URL, users reach them there.
+	Hosts []string
 	// Start starts an instance; nil means lab.Start.
 	Start func(ctx context.Context, in Instance, spec lab.Spec) (Process, error)
 	// Started is called with the first process of each program and its role, after it has been started and before a
@@ -35,8 +39,10 @@ type Placed struct {
 	Started func(role string, pid int) error
 	// Freezer pauses the programs that Started was called with: all of them, in one group. Nil means that signals do.
 	Freezer Freezer
-	// Described is added to the Description.
+	// Described is added to the Description as its Deployment, AllHosts as its Hosts, and Links.
 	Described map[string]string
+	AllHosts  []target.Host
+	Links     string
 }
 
 // A Freezer stops a group of processes at once. Freeze returns when none of them runs; when it fails, they run.

@@ -86,3 +86,42 @@ func TestPlaced(t *testing.T) {
 		}
 	}
 }
+
+// TestHosts: instances that are hosts of their own listen there, know each other there, and are reached there, by the
+// proxy too.
+func TestHosts(t *testing.T) {
+	hosts := []string{"127.0.0.2", "127.0.0.3"}
+	runs := 0
+	var upstreams []string
+	conf := process.Config{
+		Proxy: func(_ context.Context, _ string, _ []int, listen string, to []string) (target.Companion, error) {
+			upstreams = to
+			runs++
+			return &pond{listen, &runs}, nil
+		},
+		ProxyHost: "127.0.0.4",
+		Placed:    process.Placed{Hosts: hosts, AllHosts: []target.Host{{Name: "app-0", Addr: hosts[0]}}, Links: "db rate 1Gbit/s"},
+	}
+	s := spec(t.TempDir(), "")
+	s.Instances, s.Env["INFO"] = 2, "${HOST} ${PEERS}"
+	ctx, dep := deploy(t, conf, s)
+	for i, host := range hosts {
+		if !strings.HasPrefix(upstreams[i], host+":") {
+			t.Fatalf("the proxy passes to %v, want %v", upstreams, hosts)
+		}
+		want := fmt.Sprintf("%s %s,%s ", host, upstreams[0], upstreams[1])
+		if got := get(t, ctx, "http://"+upstreams[i]+"/info"); !strings.HasPrefix(got, want) {
+			t.Errorf("instance %d has %q, want %q", i, got, want)
+		}
+	}
+	if !strings.HasPrefix(dep.URL(), "http://127.0.0.4:") {
+		t.Errorf("users have %s", dep.URL())
+	}
+	if d := dep.Describe(); len(d.Hosts) != 1 || d.Hosts[0].Addr != hosts[0] || d.Links != conf.Links {
+		t.Errorf("described hosts %v, links %q", d.Hosts, d.Links)
+	}
+	conf.Hosts, s.Dir = hosts[:1], t.TempDir()
+	if _, err := driver(conf).Deploy(ctx, s); err == nil || !strings.Contains(err.Error(), "1 addresses for 2 instances") {
+		t.Errorf("too few addresses: %v", err)
+	}
+}

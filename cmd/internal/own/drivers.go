@@ -40,10 +40,10 @@ func refchatCommand(spec target.Spec, in process.Instance) (process.Command, err
 		args = append(args, "-files=${DIR}/files")
 	}
 	if spec.Instances > 1 {
-		args = append(args, fmt.Sprintf("-bus=127.0.0.1:%d", in.Ports[1]))
-		for i, p := range in.Peers {
+		args = append(args, "-bus="+in.Peer(in.Index, 1))
+		for i := range in.Peers {
 			if i != in.Index {
-				args = append(args, fmt.Sprintf("-peer=127.0.0.1:%d", p[1]))
+				args = append(args, "-peer="+in.Peer(i, 1))
 			}
 		}
 	}
