@@ -17,11 +17,16 @@ type file struct {
 	path string
 	fd   int // plus one, so that the zero value is closed
 	buf  []byte
+	once bool // what is at the path depends on the thread that opens it: it is never opened again
+	gone error
 }
 
 // read returns the whole file, valid until the next read. After an error the file is closed, and the
 // next read reopens it.
 func (f *file) read() ([]byte, error) {
+	if f.gone != nil {
+		return nil, f.gone
+	}
 	if f.fd == 0 {
 		fd, err := retry(func() (int, error) { return syscall.Open(f.path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
 		if err != nil {
@@ -57,6 +62,9 @@ func (f *file) read() ([]byte, error) {
 func (f *file) close() error {
 	if f.fd == 0 {
 		return nil
+	}
+	if f.once {
+		f.gone = fmt.Errorf("%s: %w", f.path, os.ErrClosed)
 	}
 	err := syscall.Close(f.fd - 1)
 	f.fd = 0
