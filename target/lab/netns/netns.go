@@ -112,11 +112,18 @@ func (n *Namespace) Output(ctx context.Context, path string, args ...string) (st
 func (n *Namespace) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	type result struct {
-		conn net.Conn
-		err  error
-	}
-	done := make(chan result, 1)
+	var conn net.Conn
+	err := n.Do(func() (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, network, addr)
+		return err
+	})
+	return conn, err
+}
+
+// Do calls f on a thread that is in the namespace, and returns its error. What f opens there stays of the namespace:
+// sockets, and files of /proc/thread-self/net.
+func (n *Namespace) Do(f func() error) error {
+	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread, which is in another namespace, ends with the goroutine
 		fd, err := unix.Open(n.Path(), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -125,14 +132,12 @@ func (n *Namespace) Dial(ctx context.Context, network, addr string) (net.Conn, e
 			_ = unix.Close(fd)
 		}
 		if err != nil {
-			done <- result{err: fmt.Errorf("entering the network namespace %s: %w", n.Path(), err)}
+			done <- fmt.Errorf("entering the network namespace %s: %w", n.Path(), err)
 			return
 		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
-		done <- result{conn, err}
+		done <- f()
 	}()
-	r := <-done
-	return r.conn, r.err
+	return <-done
 }
 
 // Set sets a kernel setting of the namespace's own, such as net.core.somaxconn.
