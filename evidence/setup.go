@@ -59,6 +59,9 @@ func Setup(runs ...record.Manifest) []record.Row {
 	if text := inAll(runs, proxyText); known && text != "" {
 		row("Proxy instance", "%s", text)
 	}
+	if text := hostsText(runs); text != "" {
+		row("Hosts of the roles", "%s", text)
+	}
 	var h probe.Host
 	if json.Unmarshal(m.Host, &h) == nil && h.CPUs > 0 {
 		row("Host", "%d × %s, %.1f GiB, %s, kernel %s", h.CPUs, h.CPUModel, float64(h.MemoryBytes)/(1<<30), h.OS, strings.Fields(h.Kernel)[0])
@@ -125,6 +128,37 @@ func proxyText(d target.Description) string {
 		return ""
 	}
 	return "none"
+}
+
+// hostsText names the hosts that the roles of a target had as network namespaces, with their addresses as they were,
+// and the limits of their links; "" where they had none. Arms are up at once, with addresses of their own.
+func hostsText(runs []record.Manifest) string {
+	addrs := map[string][]string{} // of each name
+	var names []string
+	links := ""
+	for _, r := range runs {
+		d, _ := TargetOf(r)
+		for _, h := range d.Hosts {
+			if addrs[h.Name] == nil {
+				names = append(names, h.Name)
+			}
+			if !slices.Contains(addrs[h.Name], h.Addr) {
+				addrs[h.Name] = append(addrs[h.Name], h.Addr)
+			}
+			links = d.Links
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	for i, name := range names {
+		names[i] = name + " " + strings.Join(addrs[name], " or ")
+	}
+	text := "network namespaces of one host: " + strings.Join(names, ", ")
+	if links == "" {
+		return text + "; links without limits"
+	}
+	return text + "; links of " + links
 }
 
 // TargetOf returns the description of a run's target; false where the manifest has none that can be read.

@@ -50,3 +50,25 @@ func TestSetupRows(t *testing.T) {
 		t.Errorf("of nothing: %v", rows)
 	}
 }
+
+// The hosts of the roles have a row, with all their addresses: arms that are up at once have some each.
+func TestHostsRow(t *testing.T) {
+	of := func(target string) record.Manifest { return record.Manifest{Target: json.RawMessage(target)} }
+	base := of(`{"driver":"refchat","hosts":[{"name":"app-0","addr":"198.18.0.11"},{"name":"db-0","addr":"198.18.0.12"}]}`)
+	fresh := of(`{"driver":"refchat","hosts":[{"name":"app-0","addr":"198.18.4.11"},{"name":"db-0","addr":"198.18.4.12"}],"links":"db rate 1Gbit/s"}`)
+	for want, runs := range map[string][]record.Manifest{
+		"": {of(`{"driver":"refchat"}`)},
+		"network namespaces of one host: app-0 198.18.0.11, db-0 198.18.0.12; links without limits":                                   {base, base},
+		"network namespaces of one host: app-0 198.18.0.11 or 198.18.4.11, db-0 198.18.0.12 or 198.18.4.12; links of db rate 1Gbit/s": {base, fresh},
+	} {
+		got := ""
+		for _, r := range Setup(runs...) {
+			if r.Name == "Hosts of the roles" {
+				got = r.Value
+			}
+		}
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -55,6 +55,15 @@ func (t *Topology) Link(role string) Link {
 	return of
 }
 
+// LinksText describes the limits of all links; empty without any.
+func (t *Topology) LinksText() string {
+	var parts []string
+	for _, role := range slices.Sorted(maps.Keys(t.Links)) {
+		parts = append(parts, role+" "+t.Links[role].String())
+	}
+	return strings.Join(parts, ", ")
+}
+
 // A Bitrate is a number of bits per second. A plan writes it as 100Mbit/s, or 100Mbit.
 type Bitrate int64
 

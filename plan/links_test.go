@@ -29,7 +29,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("link of %s: %+v, want %+v", role, got, want)
 		}
 	}
-	if want := "2 apps, proxy nginx, hosts netns, links of all delay 200µs rate 1.5Gbit/s, links of db delay 2ms, links of generator rate 100Mbit/s"; to.String() != want {
+	if want := "2 apps, proxy nginx, hosts netns, links of all delay 200µs rate 1.5Gbit/s, db delay 2ms, generator rate 100Mbit/s"; to.String() != want {
 		t.Errorf("%s, want %s", to, want)
 	}
 	again, err := withTopologies.Parse([]byte(p.String()))

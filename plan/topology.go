@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -51,8 +50,8 @@ func (t *Topology) String() string {
 		parts = append(parts, fmt.Sprintf("%d replicas", t.Replicas))
 	}
 	parts = append(parts, "hosts "+t.Hosts)
-	for _, role := range slices.Sorted(maps.Keys(t.Links)) {
-		parts = append(parts, "links of "+role+" "+t.Links[role].String())
+	if len(t.Links) > 0 {
+		parts = append(parts, "links of "+t.LinksText())
 	}
 	return strings.Join(parts, ", ")
 }

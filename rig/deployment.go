@@ -47,9 +47,11 @@ func periodOf(cores float64, turns bool) time.Duration {
 type placement struct {
 	deployment *plan.Deployment // nil: this host's loopback device, without limits
 	net        *netns.Network
-	group      *cgroup.Group // of all programs; nil: they are in no group of ours
-	parted     bool          // each role has a part of group, of which the CPU time is counted
-	freezes    bool          // group freezes
+	lan        *netns.LAN     // of a topology whose roles are hosts; then there is no net
+	links      *plan.Topology // of lan
+	group      *cgroup.Group  // of all programs; nil: they are in no group of ours
+	parted     bool           // each role has a part of group, of which the CPU time is counted
+	freezes    bool           // group freezes
 	engine     container.Engine
 	described  map[string]string
 }
@@ -60,17 +62,22 @@ type Side struct{ NetNS, Addr string }
 // Host returns the address alone.
 func (s Side) Host() string { return cmp.Or(s.Addr, "127.0.0.1") }
 
-// place sets up the environment that an arm's deployment requires. started reports that the programs are started by
-// this one; index is the number of the system among those that are up.
-func (f *Deployments) place(ctx context.Context, d *plan.Deployment, started bool, index int) (h *placement, err error) {
+// place sets up the environment that an arm's deployment and the target's topology require. index is the number of the
+// system among those that are up.
+func (f *Deployments) place(ctx context.Context, t plan.Target, d *plan.Deployment, engine string, index int) (h *placement, err error) {
 	h = &placement{deployment: d}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if started {
+	if t.Driver != plan.External { // which starts no programs
 		if err := h.enclose(f.pausable, index); err != nil {
+			return h, err
+		}
+	}
+	if t.Topology.Apart() {
+		if err := h.spread(ctx, f, t, engine, index); err != nil {
 			return h, err
 		}
 	}
@@ -196,6 +203,9 @@ func (h *placement) limit(f *Deployments) error {
 
 // stores is where they listen.
 func (h *placement) stores() Side {
+	if h.lan != nil {
+		return h.side("db-0")
+	}
 	if h.net == nil {
 		return Side{}
 	}
@@ -225,6 +235,9 @@ func (h *placement) placed(state string) process.Placed {
 			return group.Add(pid)
 		}
 	}
+	if h.lan != nil {
+		h.spreadOver(&p)
+	}
 	if h.net == nil {
 		return p
 	}
@@ -246,7 +259,7 @@ func (h *placement) placed(state string) process.Placed {
 	return p
 }
 
-// url is where an instance is reached, for a target.Spec; empty for where it usually is.
+// url is where an instance is reached, for a target.Spec; empty for the address that it listens on.
 func (h *placement) url() string {
 	if h.net == nil {
 		return ""
@@ -263,6 +276,9 @@ func (h *placement) close(ctx context.Context) error {
 	if h.net != nil {
 		errs = append(errs, h.net.Close(ctx))
 	}
+	if h.lan != nil {
+		errs = append(errs, h.lan.Close(ctx))
+	}
 	if h.group != nil {
 		errs = append(errs, h.group.Remove())
 	}
@@ -272,10 +288,13 @@ func (h *placement) close(ctx context.Context) error {
 // outsideEnv passes to a program in a network of its own the network of its parent.
 const outsideEnv = "PLIMSOLL_OUTSIDE_NETWORK"
 
-// Isolate carries the whole invocation out again in a network of its own, if the plan's arms have networks: the
-// users, whose sockets are this program's, are then on one of these networks, and nothing in that of the host has to
-// be changed. done reports that the other program did the work; err is then its exit status.
+// Isolate carries the whole invocation out again in a network of its own, if the plan's target has networks: the users,
+// whose sockets are this program's, are then on one of these networks, and nothing in that of the host has to be
+// changed. done reports that the other program did the work; err is then its exit status.
 func (pr *Program) Isolate(ctx context.Context, p *plan.Plan) (done bool, err error) {
+	if err := Unhostable(ctx, p); err != nil {
+		return false, plan.UsageError{Err: err}
+	}
 	if p.Compare != nil && p.Compare.Limited() || p.Networked() {
 		if os.Geteuid() != 0 {
 			return false, plan.Usagef("compare.arms: deployments need control groups and network namespaces, and these root; run plimsoll as root, or remove deployment")
@@ -291,7 +310,7 @@ func (pr *Program) Isolate(ctx context.Context, p *plan.Plan) (done bool, err er
 		return false, err
 	}
 	if pr.Out != nil && (pr.Out.Listen != "" || pr.Out.Push != "") {
-		return false, plan.Usagef("-serve, -remote-write: with deployment.network the run is in a network of its own, which reaches no other host; remove them, and use plimsoll serve afterwards")
+		return false, plan.Usagef("-serve, -remote-write: with deployment.network or target.topology.hosts: netns the run is in a network of its own, which reaches no other host; remove them, and use plimsoll serve afterwards")
 	}
 	own, err := os.Readlink("/proc/self/ns/net")
 	if err != nil {
@@ -347,6 +366,9 @@ const isolatedPatience = time.Minute
 // Networkable refuses settings that a plan with networks cannot have. housed are the drivers of which this program
 // starts the stores too.
 func Networkable(p *plan.Plan, housed []string) error {
+	if p.Target.Topology.Apart() {
+		return hostable(p)
+	}
 	switch {
 	case !slices.Contains(housed, p.Target.Driver):
 		return plan.Usagef("compare.arms: deployment.network needs a server whose stores are started too, so one of the drivers %s; %s takes cpus and memory",

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/cgroup"
 )
@@ -36,7 +37,7 @@ func TestPlacementOfPausable(t *testing.T) {
 		t.Skip("control groups need root")
 	}
 	for _, pausable := range []bool{true, false} {
-		h, err := (&Deployments{pausable: pausable}).place(t.Context(), nil, true, 0)
+		h, err := (&Deployments{pausable: pausable}).place(t.Context(), plan.Target{}, nil, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

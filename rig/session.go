@@ -294,7 +294,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	h := newHealth(runner.Last, run, s.generator, s.Plan.Target.OwnHost())
 	if len(s.targets) > 0 {
 		h.targets = len(s.targets)
-		if sys.placement != nil && sys.placement.net != nil {
+		if sys.placement.wired() {
 			h.wired = s.targets
 		}
 		for _, r := range sys.roles() {

@@ -272,7 +272,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		}
 	}
 	f.s.Progress.Doing("deploying", 0)
-	if sys.placement, err = f.place(ctx, how, t.Driver != plan.External, len(f.systems)); err != nil {
+	if sys.placement, err = f.place(ctx, t, how, eng, len(f.systems)); err != nil {
 		return nil, err
 	}
 	spec.URL = cmp.Or(sys.placement.url(), spec.URL)
@@ -309,7 +309,7 @@ func (f *Deployments) driver(t plan.Target, provision func(context.Context, targ
 		conf.Name = t.Driver
 		own.Configure(&conf, t.Profile, h.stores())
 	}
-	surround(&conf, t.Topology, h.stores())
+	surround(&conf, t.Topology, h)
 	return process.New(conf)
 }
 

@@ -17,18 +17,20 @@ import (
 )
 
 // surround sets the servers around the instances, by the plan's topology; nil sets none.
-func surround(conf *process.Config, t *plan.Topology, at Side) {
+func surround(conf *process.Config, t *plan.Topology, h *placement) {
 	if t == nil {
 		return
 	}
 	if conf.Replicas = t.Replicas; t.Replicas > 0 {
 		conf.StartReplica = func(ctx context.Context, of target.Database, dir string, cpus []int, index int) (target.Replica, error) {
-			return startReplica(ctx, of, dir, cpus, index, at)
+			return startReplica(ctx, of, dir, cpus, index, h.side(fmt.Sprintf("replica-%d", index)))
 		}
 	}
 	if t.Proxy == "" {
 		return
 	}
+	at := h.side("proxy-0")
+	conf.ProxyHost = at.Addr
 	conf.Proxy = func(ctx context.Context, dir string, cpus []int, listen string, upstreams []string) (target.Companion, error) {
 		s, err := nginx.Start(ctx, nginx.Config{Dir: dir, CPUs: cpus, NetNS: at.NetNS, Listen: listen, Upstreams: upstreams})
 		if err != nil {
@@ -99,11 +101,14 @@ func proxyOf(sys *System) watchedProxy {
 // surroundings returns the sources of the servers around the instances. The caller closes those that it gets, also
 // with an error.
 func surroundings(sys *System) (out []source, err error) {
+	if out, err = sys.placement.networks(); err != nil {
+		return out, err
+	}
 	if p := proxyOf(sys); p != nil {
 		const role, instance = "proxy", "proxy-0"
 		page, err := openProbe(plan.ProbeNginx, p.Status(), role, instance)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		out = append(out, page)
 		log, err := probe.NewUpstreams(p.Log(), labelsOf(role, instance)...)

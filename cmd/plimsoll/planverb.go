@@ -60,6 +60,8 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			Mode  string `json:"mode,omitempty"`
 			Why   string `json:"mode_why,omitempty"`
 			Lacks string `json:"mode_lacks,omitempty"`
+			// HostsLack is why this host cannot make the hosts of the plan's topology.
+			HostsLack string `json:"hosts_lack,omitempty"`
 		}{File: rest[1], OK: err == nil}
 		if bad := (*plan.Error)(nil); errors.As(err, &bad) {
 			out.Problems, out.More = bad.Problems, bad.More
@@ -75,6 +77,9 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 				}
 			}
 			out.Notes = dialects.Notes(p)
+			if why := rig.Unhostable(ctx, p); why != nil {
+				out.HostsLack = why.Error()
+			}
 			for _, f := range forecasts {
 				out.Search = append(out.Search, f.Text)
 				if f.Short != "" {
@@ -102,6 +107,11 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	for _, note := range dialects.Notes(p) {
 		if _, err = plain.Fprintf(a.stdout, "  %s\n", note); err != nil {
+			return err
+		}
+	}
+	if why := rig.Unhostable(ctx, p); why != nil {
+		if _, err = plain.Fprintf(a.stdout, "  it cannot be carried out here: %v\n", why); err != nil {
 			return err
 		}
 	}

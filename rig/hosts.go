@@ -1,0 +1,153 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/plan"
+	"plimsoll/target"
+	"plimsoll/target/lab"
+	"plimsoll/target/lab/netns"
+	"plimsoll/target/process"
+	"plimsoll/watch/probe"
+)
+
+// hostNames returns the hosts of a topology, by the instance of each: the servers, and around them what it has.
+func hostNames(t plan.Target, engine string) []string {
+	var names []string
+	for i := range t.Instances {
+		names = append(names, fmt.Sprintf("app-%d", i))
+	}
+	if t.Proxied() {
+		names = append(names, "proxy-0")
+	}
+	if engine != "" {
+		names = append(names, "db-0")
+		for i := range t.Topology.Replicas {
+			names = append(names, fmt.Sprintf("replica-%d", i))
+		}
+	}
+	return names
+}
+
+// roleOf returns the role of an instance.
+func roleOf(instance string) string {
+	role, _, _ := strings.Cut(instance, "-")
+	return role
+}
+
+// linksOf returns the limits of the links of hosts, by instance.
+func linksOf(t *plan.Topology, names []string) map[string]netns.Link {
+	links := map[string]netns.Link{}
+	of := func(name, role string) {
+		if l := t.Link(role); l != (plan.Link{}) {
+			links[name] = netns.Link{Delay: l.Delay, Rate: int64(l.Rate)}
+		}
+	}
+	of(netns.UsersLink, "generator")
+	for _, name := range names {
+		of(name, roleOf(name))
+	}
+	return links
+}
+
+// spread makes the hosts of a topology, one for each role.
+func (h *placement) spread(ctx context.Context, f *Deployments, t plan.Target, engine string, index int) (err error) {
+	names := hostNames(t, engine)
+	h.links = t.Topology
+	h.lan, err = netns.NewLAN(ctx, netns.LANConfig{
+		Index: index, Hosts: names, Links: linksOf(t.Topology, names), Sides: netns.Sides{Users: f.s.generator, Server: f.s.targets},
+	})
+	return err
+}
+
+// side is where a program of an instance other than the servers listens.
+func (h *placement) side(instance string) Side {
+	if h.lan == nil || h.lan.Host(instance) == nil {
+		return Side{}
+	}
+	return Side{NetNS: h.lan.Host(instance).Path(), Addr: h.lan.Addr(instance)}
+}
+
+// spreadOver completes the settings of servers that are hosts of their own.
+func (h *placement) spreadOver(p *process.Placed) {
+	for _, name := range h.lan.Hosts() {
+		p.AllHosts = append(p.AllHosts, target.Host{Name: name, Addr: h.lan.Addr(name)})
+		if roleOf(name) == "app" {
+			p.Hosts = append(p.Hosts, h.lan.Addr(name))
+		}
+	}
+	p.Links = h.links.LinksText()
+	p.Start = func(ctx context.Context, in process.Instance, spec lab.Spec) (process.Process, error) {
+		spec.NetNS = h.lan.Host(fmt.Sprintf("app-%d", in.Index)).Path()
+		proc, err := lab.Start(ctx, spec)
+		if err != nil {
+			return nil, err // not a nil *lab.Process as a Process
+		}
+		return proc, nil
+	}
+}
+
+// networks returns the sources of the counters of each host. The caller closes those that it gets, also with an error.
+func (h *placement) networks() (out []source, err error) {
+	if h == nil || h.lan == nil {
+		return nil, nil
+	}
+	for _, name := range h.lan.Hosts() {
+		var s *probe.Stack
+		err := h.lan.Host(name).Do(func() (err error) {
+			s, err = probe.NewStack(labelsOf(roleOf(name), name)...)
+			return err
+		})
+		if err != nil {
+			return out, err
+		}
+		out = append(out, source{probe: s, close: s.Close})
+	}
+	return out, nil
+}
+
+// wired reports whether the target's packets go over wires of its own.
+func (h *placement) wired() bool { return h != nil && (h.net != nil || h.lan != nil) }
+
+// Unhostable returns why this program, on this host, cannot make the hosts of the plan's topology, with the remedy; nil
+// if it can, and for every other plan. As root it tries the limits of links.
+func Unhostable(ctx context.Context, p *plan.Plan) error {
+	t := p.Target.Topology
+	if !t.Apart() {
+		return nil
+	}
+	if err := netns.Possible(); err != nil {
+		return fmt.Errorf("target.topology.hosts: %w, or write hosts: %s", err, plan.HostsShared)
+	}
+	var links []netns.Link
+	for _, l := range linksOf(t, hostNames(p.Target, strings.Join(p.Engines(), " "))) {
+		links = append(links, l)
+	}
+	if err := netns.Linkable(ctx, links...); err != nil {
+		return fmt.Errorf("target.topology.links: %w", err)
+	}
+	return nil
+}
+
+// hostable refuses settings that a plan whose topology has hosts cannot have.
+func hostable(p *plan.Plan) error {
+	const why = "with target.topology.hosts: netns the run is in a network of its own, which reaches no other host; remove it, or write hosts: shared"
+	elsewhere := func(x plan.Probe) bool { return x.URL != "" || x.DSN != "" }
+	if i := slices.IndexFunc(p.Probes, elsewhere); i >= 0 {
+		return plan.Usagef("probes[%d]: %s", i, why)
+	}
+	if p.Compare != nil {
+		for _, a := range p.Compare.Arms {
+			if i := slices.IndexFunc(a.Probes, elsewhere); i >= 0 {
+				return plan.Usagef("compare.arms.%s.probes[%d]: %s", a.Name, i, why)
+			}
+		}
+	}
+	if len(p.Metrics.Labels) > 0 {
+		return plan.Usagef("metrics: %s", why)
+	}
+	return nil
+}
