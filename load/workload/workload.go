@@ -58,6 +58,9 @@ type Env struct {
 	Cold bool
 	// Params are the behavior's own settings from the plan.
 	Params map[string]string
+	// Accounts are those that the users of the behavior have, by rank, in a call of Provision; nil means that it makes
+	// accounts. Only an [Adopter] is given some.
+	Accounts *Accounts
 	// Secret returns a secret by name, or "". Secrets never enter a plan, a log or an error.
 	Secret func(name string) string
 	// Secrets receives every password and token that a behavior derives, is issued or restores, so that no text of
