@@ -363,6 +363,7 @@ func (d *decoder) checkWorkload(w Workload, k Known) {
 		d.at("workload.login", "%s is not a way to log in; want %s", clip(w.Login), strings.Join(logins, " or "))
 	}
 	d.checkMix(w, k)
+	d.checkUsersFile(w)
 	for key, value := range w.Params {
 		d.secret("workload.params."+key, key, value)
 	}

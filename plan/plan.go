@@ -177,6 +177,9 @@ type Workload struct {
 	Pace float64 `yaml:"pace"`
 	// Login is [LoginWarm] (default) or [LoginCold].
 	Login string `yaml:"login"`
+	// UsersFile is the path of a file of accounts that the users have: user i has row i. Empty means that the behaviors
+	// make accounts.
+	UsersFile string `yaml:"users_file"`
 	// Arrival is an open model in addition to the users: actions of Behavior that come by a schedule. nil if there
 	// is none.
 	Arrival *Arrival `yaml:"arrival"`

@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestUsersFile(t *testing.T) {
+	const head = "name: n\ntarget: {driver: external, url: http://a}\n"
+	p, err := Parse([]byte(head + "workload: {behavior: b, users_file: ../users.csv}\nbounded: {users: 3}\nunbounded: {max_users: 9}\n"))
+	if err != nil || p.Workload.UsersFile != "../users.csv" {
+		t.Fatalf("%v: %q", err, p.Workload.UsersFile)
+	}
+	q := p.WithUsersFile("/data/users.csv")
+	if again, err := Parse([]byte(q.String())); err != nil || again.Workload.UsersFile != "/data/users.csv" || p.Workload.UsersFile != "../users.csv" {
+		t.Errorf("with another path: %v\n%s", err, q)
+	}
+	for _, tt := range []struct{ workload, want string }{
+		{`{behavior: b, users_file: ""}`, "workload.users_file: is empty"},
+		{`{behavior: b, users_file: "${FILE:users.csv}"}`, "workload.users_file: holds a reference"},
+		{`{behavior: b, users_file: u.csv, arrival: 5/s}`, "workload.users_file: does not go with workload.arrival"},
+		{`{behavior: b, users_file: [u.csv]}`, "workload.users_file"},
+	} {
+		if _, err := Parse([]byte(head + "workload: " + tt.workload + "\nbounded: {users: 3}\n")); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.workload, err, tt.want)
+		}
+	}
+}
+
+func TestMostUsers(t *testing.T) {
+	for _, tt := range []struct {
+		plan Plan
+		n    int
+		key  string
+	}{
+		{Plan{Bounded: &Bounded{Users: PerEngine{"": 3}}}, 3, "bounded.users"},
+		{Plan{Bounded: &Bounded{Users: PerEngine{MySQL: 3, PostgreSQL: 5}}}, 5, "bounded.users.postgresql"},
+		{Plan{Bounded: &Bounded{Users: PerEngine{"": 3}}, Unbounded: &Unbounded{MaxUsers: 9}}, 9, "unbounded.max_users"},
+		{Plan{Sizing: &LoadSteps{Steps: []int{5, 20}}, Unbounded: &Unbounded{MaxUsers: 9}}, 20, "sizing.steps"},
+	} {
+		if n, key := tt.plan.MostUsers(); n != tt.n || key != tt.key {
+			t.Errorf("%d of %s, want %d of %s", n, key, tt.n, tt.key)
+		}
+	}
+}
