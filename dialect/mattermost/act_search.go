@@ -43,7 +43,7 @@ func (a *person) query() (q query) {
 	}
 	is := func() bool { return r.Float64() < modifierShare }
 	if from, whom := is(), r.IntN(max(1, len(a.b.ids))); from {
-		q.from = personName(a.b.set.users, whom)
+		q.from = a.b.name(whom)
 	}
 	if is() {
 		if k, ok := a.otherPlace(a.inTeam); ok {
@@ -124,7 +124,7 @@ func (a *person) searchUsers(ctx context.Context) error {
 	if len(a.b.ids) == 0 {
 		return errNoUser
 	}
-	name := personName(a.b.set.users, a.pick.IntN(len(a.b.ids)))
+	name := a.b.name(a.pick.IntN(len(a.b.ids)))
 	return a.typeOut(ctx, name, func(part string) error {
 		people, err := a.c.SearchUsers(ctx, part)
 		if err != nil {
@@ -160,7 +160,7 @@ func (a *person) searchGroupChannels(ctx context.Context) error {
 	if len(a.b.ids) == 0 {
 		return errNoUser
 	}
-	name := personName(a.b.set.users, a.pick.IntN(len(a.b.ids)))
+	name := a.b.name(a.pick.IntN(len(a.b.ids)))
 	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
 		found, err := a.c.SearchGroupChannels(ctx, part)
 		a.own().found = len(found)

@@ -87,8 +87,11 @@ func (a *person) fullReload(ctx context.Context) error {
 	return a.arrive(ctx)
 }
 
-// logoutLogin ends the session and opens another with the password.
+// logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
 func (a *person) logoutLogin(ctx context.Context) error {
+	if a.b.roster.token(a.u.Rank) != "" {
+		return errOnlyToken
+	}
 	a.leave()
 	if err := a.c.Logout(ctx); err != nil {
 		return err

@@ -139,7 +139,7 @@ func (a *person) createPersistentPost(ctx context.Context) error {
 // names.
 func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
 	if p, ok := a.anyPost(ch, func(p *post) bool {
-		return isUserPost(p) && p.author != a.self && strings.HasPrefix(a.b.dir.account(p.author).name, a.b.set.users)
+		return isUserPost(p) && p.author != a.self && a.b.isPerson(a.b.dir.account(p.author).name)
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}

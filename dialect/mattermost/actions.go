@@ -35,6 +35,7 @@ const (
 	errNoSocket  skipError = "the WebSocket is down"
 	errNoUser    skipError = "no other user to choose from"
 	errNoTeam    skipError = "no other team"
+	errOnlyToken skipError = "a token of workload.users_file is not logged out, since it opens all sessions"
 )
 
 // actions are all that a person can do.

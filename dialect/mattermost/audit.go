@@ -22,20 +22,21 @@ const (
 // others as a member, who is the author of some of their messages, and as the administrator only when no member's
 // session can be had. Channels that none of them may read are not audited.
 func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
-	return audit(ctx, env, b.set, b.session, acked)
+	return audit(ctx, env, b.set, &readers{have: b.session, credentials: b.credentials, opened: map[string]string{}}, acked)
 }
 
 // Audit implements workload.Auditor.
 func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
-	return audit(ctx, env, p.set, func(int) string { return "" }, acked)
+	return audit(ctx, env, p.set, &readers{have: func(int) string { return "" }, credentials: func(int) (login, password string) { return "", "" },
+		opened: map[string]string{}}, acked)
 }
 
-func audit(ctx context.Context, env workload.Env, set settings, have func(rank int) string, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
+func audit(ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages) (r workload.AuditResult, err error) {
 	for _, m := range acked {
 		r.Expected += len(m.IDs)
 	}
 	r.Part = 1
-	if secret(&env, "admin_token") == "" && secret(&env, "admin_password") == "" { // a bot's posters need none
+	if !hasAdmin(&env) { // a bot's posters need none
 		r.Note = "nobody can: no administrator's secret is given"
 		return r, nil
 	}
@@ -44,7 +45,6 @@ func audit(ctx context.Context, env workload.Env, set settings, have func(rank i
 	if _, err := workload.Again(ctx, final, func() (struct{}, error) { return struct{}{}, s.asAdmin() }); err != nil {
 		return r, err
 	}
-	members := &readers{set: set, password: personPassword(&env), have: have, opened: map[string]string{}}
 	var mu sync.Mutex
 	err = s.parallel(len(acked), func(ctx context.Context, c *api.Client, i int) error {
 		b := newBooks(acked[i])

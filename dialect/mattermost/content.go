@@ -58,7 +58,7 @@ func (a *person) compose(words int) composed {
 	emoji, face := r.Float64() < emojiShare, r.IntN(len(emojis))
 	files := r.Float64() < filesShare
 	if mention && len(a.b.ids) > 1 {
-		c.mention = personName(a.b.set.users, whom)
+		c.mention = a.b.name(whom)
 	}
 	if link {
 		c.tail += " " + links[which]

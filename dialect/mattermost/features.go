@@ -134,6 +134,7 @@ type facts struct {
 	version version
 	config  map[string]string // its configuration for clients
 	license license
+	denied  map[feature]string // why a feature cannot be used though the server has it
 }
 
 // collapsed reports whether clients show replies in their threads alone, unless a user wants otherwise.
@@ -145,6 +146,9 @@ func (s *facts) collapsed() bool {
 // reason: the release may have dropped it, or a client without a session got only a part.
 func (s *facts) lacks(f feature) string {
 	spec := &featureSpecs[f]
+	if why := s.denied[f]; why != "" {
+		return spec.name + ": " + why
+	}
 	switch v := s.config[spec.config]; {
 	case s.version.before(spec.since):
 		return fmt.Sprintf("%s: since %s, the server is %s", spec.name, spec.since, s.version)

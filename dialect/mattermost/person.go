@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Person struct {
 	channels []string
 	ids      []string // of the persons, by rank
 	tokens   []string // warm logins; "" if there is none
+	roster   *roster  // accounts that were there; nil: those of our making
 	dir      *directory
 	mix      *mix
 	facts    *facts
@@ -52,6 +54,34 @@ func personName(prefix string, rank int) string {
 	return prefix + "00000"[min(len(n), 5):] + n
 }
 
+// name is the user name of the person with this rank.
+func (b *Person) name(rank int) string {
+	if b.roster != nil && rank < len(b.roster.Names) {
+		return b.roster.Names[rank]
+	}
+	return personName(b.set.users, rank)
+}
+
+// credentials are the login and the password of the person with this rank; both are empty for one that has a token
+// alone.
+func (b *Person) credentials(rank int) (login, password string) {
+	if b.roster == nil {
+		return personName(b.set.users, rank), b.password
+	}
+	if rank >= len(b.roster.Rows) {
+		return "", ""
+	}
+	return b.roster.Rows[rank].Login, b.roster.Rows[rank].Password
+}
+
+// isPerson reports whether a user of that name is one of the persons, as far as names tell.
+func (b *Person) isPerson(name string) bool {
+	if b.roster != nil {
+		return name != ""
+	}
+	return strings.HasPrefix(name, b.set.users)
+}
+
 // Provision implements workload.Behavior: n persons exist, are members of the team and of their channels, and, with
 // warm logins, are logged in. Persons beyond n of an earlier call stay.
 func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
@@ -63,8 +93,20 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	b.set = set
 	s := newSetup(ctx, &env, set)
 	s.call = cmp.Or(b.call, s.call)
-	if err := s.asAdmin(); err != nil {
-		return err
+	given := env.Accounts
+	if given != nil && len(given.Rows) == 0 {
+		return fmt.Errorf("mattermost: none of the users of %s follow this behavior; raise the number of users, or its share", given.File)
+	}
+	if given == nil || hasAdmin(&env) {
+		if err := s.asAdmin(); err != nil {
+			return err
+		}
+	}
+	if given != nil {
+		if b.roster, err = s.adopt(b.roster, given); err != nil {
+			return err
+		}
+		s.stand(b.roster)
 	}
 	team, channels, err := s.place()
 	if err != nil {
@@ -73,14 +115,42 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	if team != b.team { // another server, or one that was reset to an earlier state
 		b.ids, b.tokens, b.dir, b.made = nil, nil, newDirectory(), made{}
 	}
-	b.team, b.channels, b.password = team, channels, personPassword(&env)
+	b.team, b.channels = team, channels
+	if given == nil {
+		b.password = personPassword(&env)
+	}
+	if err := b.study(ctx, s, env.Weights, mixName); err != nil {
+		return err
+	}
+	if given != nil {
+		return b.settleIn(s, env.Cold)
+	}
+	if set.signUp > 0 && !env.Cold {
+		return errors.New("mattermost: setting sign_up: persons that make their account during the run need login: cold")
+	}
+	return b.populate(s, n, env.Cold)
+}
+
+// study learns what the server is and has, and makes the mix of it.
+func (b *Person) study(ctx context.Context, s *setup, weights map[string]float64, mixName string) (err error) {
 	if err := s.with(func(c *api.Client) (err error) {
 		b.facts, err = describe(ctx, c)
 		return err
 	}); err != nil {
 		return fmt.Errorf("asking the server what it is: %w", err)
 	}
-	weights := env.Weights
+	b.adminToken, b.facts.denied = s.token, map[feature]string{}
+	if s.member {
+		b.adminToken, b.facts.denied[hasReports] = "", noAdmin
+	}
+	if b.facts.lacks(hasAttributes) == "" {
+		if b.attribute, err = s.attribute(); err != nil {
+			return fmt.Errorf("custom profile attribute: %w", err)
+		}
+		if b.attribute == "" {
+			b.facts.denied[hasAttributes] = "there is no attribute " + attributeName + ", and " + noAdmin
+		}
+	}
 	if weights == nil {
 		if weights = Mixes()[mixName]; weights == nil {
 			return fmt.Errorf("mattermost: there is no mix %q", mixName)
@@ -89,12 +159,6 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	if b.mix, err = newMix(weights, b.facts); err != nil {
 		return err
 	}
-	b.adminToken = s.token
-	if b.facts.lacks(hasAttributes) == "" {
-		if b.attribute, err = s.attribute(); err != nil {
-			return fmt.Errorf("custom profile attribute: %w", err)
-		}
-	}
 	b.mostNotified = 1000
 	if v, err := strconv.Atoi(b.facts.config["MaxNotificationsPerChannel"]); err == nil {
 		b.mostNotified = v
@@ -102,25 +166,50 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	if b.facts.config["EnableUserTypingMessages"] == "false" {
 		b.mostNotified = 0
 	}
-	if set.signUp > 0 && !env.Cold {
-		return errors.New("mattermost: setting sign_up: persons that make their account during the run need login: cold")
+	return nil
+}
+
+// settleIn makes the users of the roster members, or checks that they are.
+func (b *Person) settleIn(s *setup, cold bool) error {
+	r := b.roster
+	if err := s.enter(r, b.team, b.channels, b.channelsOf); err != nil {
+		return err
 	}
+	b.ids = r.IDs
+	if s.member {
+		s.log("no further team, open, direct and group channels and threads are made: %s", noAdmin)
+	} else if err := s.more(b); err != nil {
+		return err
+	}
+	for rank, id := range r.IDs {
+		b.dir.profile(api.ParseID(id), r.Names[rank])
+	}
+	b.tokens = nil
+	if cold {
+		return s.leave(r)
+	}
+	b.tokens = r.Open
+	return nil
+}
+
+// populate makes n persons, members of the team and of their channels, and logs them in if they begin with a session.
+func (b *Person) populate(s *setup, n int, cold bool) error {
 	var ranks []int
 	var names []string
 	ids := make([]string, max(n, len(b.ids)))
 	for rank := range ids {
 		if !b.newcomer(rank) {
-			ranks, names = append(ranks, rank), append(names, personName(set.users, rank))
+			ranks, names = append(ranks, rank), append(names, b.name(rank))
 		}
 	}
 	have, err := s.accounts(names, b.password)
 	if err != nil {
 		return err
 	}
-	if err := s.joinTeam(team, have); err != nil {
+	if err := s.joinTeam(b.team, have); err != nil {
 		return err
 	}
-	want := make([][]string, len(channels))
+	want := make([][]string, len(b.channels))
 	for i, id := range have {
 		rank := ranks[i]
 		ids[rank] = id
@@ -128,7 +217,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 			want[k] = append(want[k], id)
 		}
 	}
-	if err := s.joinChannels(channels, want); err != nil {
+	if err := s.joinChannels(b.channels, want); err != nil {
 		return err
 	}
 	b.ids = ids
@@ -138,7 +227,7 @@ func (b *Person) Provision(ctx context.Context, env workload.Env, n int) error {
 	for i, id := range have {
 		b.dir.profile(api.ParseID(id), names[i])
 	}
-	if env.Cold {
+	if cold {
 		return nil
 	}
 	return b.warm(s, n)
@@ -176,7 +265,7 @@ func (b *Person) warm(s *setup, n int) error {
 		s.log("logging %d users in", len(lack))
 	}
 	err := s.parallel(len(lack), func(ctx context.Context, c *api.Client, k int) error {
-		name := personName(b.set.users, lack[k])
+		name := b.name(lack[k])
 		defer c.SetToken(s.token)
 		if _, err := c.Login(ctx, name, b.password); err != nil {
 			return fmt.Errorf("logging in as %s: %w (if the account is older than this run: its password is the secret user_password, "+
@@ -208,7 +297,7 @@ func (b *Person) newDirectory() *directory {
 	d := newDirectory()
 	for rank, id := range b.ids {
 		if id != "" {
-			d.profile(api.ParseID(id), personName(b.set.users, rank))
+			d.profile(api.ParseID(id), b.name(rank))
 		}
 	}
 	return d
@@ -254,7 +343,7 @@ func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	return a, nil
 }
 
-// token returns the session that a person has, or "": then it opens one with its password.
+// token returns the session that a person has, or "": then it opens one with its password. A token of a file is one.
 func (b *Person) token(a *person) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -262,7 +351,7 @@ func (b *Person) token(a *person) string {
 		return t
 	}
 	if a.cold || a.u.Rank >= len(b.tokens) {
-		return ""
+		return b.roster.token(a.u.Rank)
 	}
 	return b.tokens[a.u.Rank]
 }

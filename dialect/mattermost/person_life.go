@@ -126,19 +126,27 @@ func (a *person) arrive(ctx context.Context) error {
 	return a.reload(ctx)
 }
 
-// signIn exchanges the password for a session.
+// signIn exchanges the password for a session, or tries the token that is one.
 func (a *person) signIn(ctx context.Context) error {
 	t := a.c.Table()
 	if t == a.steady {
 		a.c.SetTable(a.login) // a login never hides in the steady state
 		defer a.c.SetTable(t)
 	}
+	if own := a.b.roster.token(a.u.Rank); own != "" { // there is nothing to exchange
+		a.setToken(own)
+		_, err := a.c.Me(ctx)
+		return err
+	}
 	if a.id == "" {
 		if err := a.signUp(ctx); err != nil {
 			return err
 		}
-	} else if _, err := a.c.Login(ctx, personName(a.b.set.users, a.u.Rank), a.b.password); err != nil {
-		return err
+	} else {
+		login, password := a.b.credentials(a.u.Rank)
+		if _, err := a.c.Login(ctx, login, password); err != nil {
+			return err
+		}
 	}
 	a.setToken(a.c.Token())
 	a.b.remember(a, a.c.Token())

@@ -20,7 +20,8 @@ const (
 type Poster struct {
 	set      settings
 	channels []string
-	token    string
+	token    string  // of the bot that they share
+	roster   *roster // accounts that were there; nil: the bot
 	notes    notes
 }
 
@@ -32,6 +33,9 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	}
 	p.set = set
 	s := newSetup(ctx, &env, set)
+	if env.Accounts != nil {
+		return p.adopt(s, &env)
+	}
 	if token := secret(&env, "bot_token"); token != "" && len(set.existing) > 0 {
 		p.token, p.channels = token, set.existing
 		ok, err := s.valid(token)
@@ -90,20 +94,58 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 	return nil
 }
 
+// adopt opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
+func (p *Poster) adopt(s *setup, env *workload.Env) (err error) {
+	if len(env.Accounts.Rows) == 0 { // too few users for one poster
+		p.roster, p.channels = nil, nil
+		return nil
+	}
+	if hasAdmin(env) {
+		if err := s.asAdmin(); err != nil {
+			return err
+		}
+	}
+	if p.roster, err = s.adopt(p.roster, env.Accounts); err != nil {
+		return err
+	}
+	s.stand(p.roster)
+	team, channels, err := s.place()
+	if err != nil {
+		return err
+	}
+	p.token, p.channels = "", channels
+	if err := s.enter(p.roster, team, channels, func(rank int) []int { return []int{rank % len(channels)} }); err != nil {
+		return err
+	}
+	if env.Cold {
+		return s.leave(p.roster)
+	}
+	return nil
+}
+
 // NewActor implements workload.Behavior.
 func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	if len(p.channels) == 0 {
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
+	token, login := p.token, workload.Account{}
+	if p.roster != nil {
+		if u.Rank >= p.roster.len() {
+			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d", u.Rank, p.roster.len())
+		}
+		if token = p.roster.Open[u.Rank]; token == "" {
+			login = p.roster.Rows[u.Rank]
+		}
+	}
 	c, err := api.NewClient(api.ClientConfig{
-		URL: env.URL, Token: p.token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
+		URL: env.URL, Token: token, Timeout: env.Timeout, Clock: u.Clock(), UserAgent: posterAgent, Recorder: u, Table: p.notes.steady(&env),
 		Note: p.notes.to(&env), Dial: env.Dial, Secrets: env.Secrets,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &poster{
-		c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger,
+		c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -135,13 +177,25 @@ type poster struct {
 	files   int
 	ledger  *workload.Ledger
 	counts  *workload.Counts
+	account workload.Account // that it logs in with; empty if it has a token
+	login   *api.Table
 }
 
 // posterActions are the two tasks of a poster.
 var posterActions = []workload.TallyAction{{Name: "post", Weight: posterTasks - 1}, {Name: "upload", Weight: 1}}
 
-// Login implements workload.Actor. A token is all that a poster has, and its connection comes with the first request.
-func (a *poster) Login(context.Context) error { return nil }
+// Login implements workload.Actor. A poster with a token has all that it needs, and its connection comes with the first
+// request.
+func (a *poster) Login(ctx context.Context) error {
+	if a.account.Login == "" {
+		return nil
+	}
+	steady := a.c.Table()
+	a.c.SetTable(a.login)
+	defer a.c.SetTable(steady)
+	_, err := a.c.Login(ctx, a.account.Login, a.account.Password)
+	return err
+}
 
 // Think implements workload.Actor: uniform on [4 s, 6 s).
 func (a *poster) Think() time.Duration {

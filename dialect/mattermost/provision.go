@@ -31,10 +31,12 @@ type setup struct {
 	set   settings
 	token string // of the administrator, and
 	admin string // its id
-	table *api.Table
-	rec   api.Recorder
-	call  time.Duration // of one request
-	clock *clock.Clock  // in whose time it counts; nil for real time
+	// member is true if that is only a user of [workload.Env.Accounts], who makes nothing.
+	member bool
+	table  *api.Table
+	rec    api.Recorder
+	call   time.Duration // of one request
+	clock  *clock.Clock  // in whose time it counts; nil for real time
 }
 
 // setupRecorder records provisioning, in which every op is due when it is sent.
@@ -167,6 +169,9 @@ func (s *setup) place() (team string, channels []string, err error) {
 		err := s.with(func(c *api.Client) error {
 			for _, ch := range s.set.existing {
 				in, err := c.Channel(s.ctx, ch)
+				if err != nil && s.member && (missing(err) || refused(err)) {
+					return s.absent(fmt.Errorf("channel %s: %w", ch, err))
+				}
 				if err != nil {
 					return fmt.Errorf("channel %s: %w", ch, err)
 				}
@@ -191,6 +196,12 @@ func (s *setup) place() (team string, channels []string, err error) {
 func (s *setup) team(name string) (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		id, err = c.TeamByName(s.ctx, name)
+		if s.member {
+			if missing(err) || refused(err) {
+				err = s.absent(err)
+			}
+			return err
+		}
 		if missing(err) {
 			if id, err = c.CreateTeam(s.ctx, name); exists(err) {
 				id, err = c.TeamByName(s.ctx, name)
@@ -215,6 +226,9 @@ func (s *setup) makeChannels(team, prefix string, n int) ([]string, error) {
 	err := s.parallel(n, func(ctx context.Context, c *api.Client, i int) (err error) {
 		name := fmt.Sprintf("%s-%03d", prefix, i)
 		channels[i], err = c.ChannelByName(ctx, team, name)
+		if s.member && (missing(err) || refused(err)) {
+			return fmt.Errorf("channel %s: %w", name, s.absent(err))
+		}
 		if missing(err) {
 			var made api.Channel
 			if made, err = c.MakeChannel(ctx, team, name, "O"); exists(err) {
@@ -392,7 +406,8 @@ func (s *setup) bot() (id, token string, err error) {
 // attributeName is the custom profile attribute that is used or created.
 const attributeName = "load_test"
 
-// attribute finds or creates the custom profile attribute and returns its id.
+// attribute finds or creates the custom profile attribute and returns its id, "" if it is not there and no
+// administrator who could create it.
 func (s *setup) attribute() (id string, err error) {
 	err = s.with(func(c *api.Client) error {
 		fields, err := c.AttributeFields(s.ctx)
@@ -404,6 +419,9 @@ func (s *setup) attribute() (id string, err error) {
 				id = f.ID
 				return nil
 			}
+		}
+		if s.member {
+			return nil
 		}
 		f, err := c.CreateAttributeField(s.ctx, attributeName)
 		id = f.ID

@@ -140,7 +140,7 @@ func (s *setup) threads(b *Person) error {
 			continue
 		}
 		k := b.channelsOf(rank)[0]
-		names[k] = append(names[k], "@"+personName(b.set.users, rank))
+		names[k] = append(names[k], "@"+b.name(rank))
 	}
 	again := b.made.threads > 0
 	err := s.parallel(len(b.channels), func(ctx context.Context, c *api.Client, k int) error {

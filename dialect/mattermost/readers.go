@@ -23,9 +23,8 @@ func (a *person) reader(ch *channel) string {
 
 // readers opens sessions of persons for the audit. It is safe for concurrent use.
 type readers struct {
-	set      settings
-	password string
-	have     func(rank int) string // a session that the person has, or ""
+	credentials func(rank int) (login, password string)
+	have        func(rank int) string // a session that the person has, or ""
 
 	mu     sync.Mutex
 	opened map[string]string // by reader
@@ -48,7 +47,11 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 		c.SetToken(token)
 		return nil
 	}
-	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) { return c.Login(ctx, personName(r.set.users, rank), r.password) }); err != nil {
+	login, password := r.credentials(rank)
+	if login == "" {
+		return fmt.Errorf("%w: person %q has a token alone", errRefused, reader)
+	}
+	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) { return c.Login(ctx, login, password) }); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -75,5 +78,5 @@ func (b *Person) session(rank int) string {
 	if rank < len(b.tokens) {
 		return b.tokens[rank]
 	}
-	return ""
+	return b.roster.token(rank)
 }
