@@ -229,6 +229,7 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		refuse("workload.with", "%s: %s; want those of one", err, strings.Join(names, ", "))
 		return out
 	}
+	out = append(out, s.checkUsersFile(p, names)...)
 	for _, err := range unjoined(s.CheckSettings(names, p.Workload.Params)) {
 		if e, ok := errors.AsType[*SettingError](err); ok {
 			refuse("workload.params."+e.Key, "%s", e.Problem)
@@ -250,6 +251,27 @@ func (s Set) CheckPlan(p *plan.Plan) []plan.Refusal {
 		for i, storm := range p.Bounded.Stages {
 			if key, problem := speaks.Settings.CheckStorm(storm.Storm, storm.Params); problem != "" {
 				refuse(fmt.Sprintf("bounded.stages[%d].params.%s", i, key), "%s", problem)
+			}
+		}
+	}
+	return out
+}
+
+// checkUsersFile reports behaviors that have no use for accounts of a file, and settings that have none beside it.
+func (s Set) checkUsersFile(p *plan.Plan, names []string) (out []plan.Refusal) {
+	if p.Workload.UsersFile == "" {
+		return nil
+	}
+	behaviors := s.Behaviors()
+	for _, name := range names {
+		adopter, ok := behaviors[name]().(workload.Adopter)
+		if !ok {
+			out = append(out, plan.Refusal{Path: "workload.users_file", Text: fmt.Sprintf("users of the behavior %s log in without accounts of a file; remove it", name)})
+			continue
+		}
+		for _, key := range adopter.Displaced() {
+			if _, set := p.Workload.Params[key]; set {
+				out = append(out, plan.Refusal{Path: "workload.params." + key, Text: "has no effect beside workload.users_file, whose accounts the users have; remove one of them"})
 			}
 		}
 	}

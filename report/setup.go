@@ -106,8 +106,21 @@ func (b *builder) planRows() []record.Row {
 	if w.Pace > 0 && w.Pace != 1 {
 		text += ", pace " + strconv.FormatFloat(w.Pace, 'g', -1, 64)
 	}
-	rows = append(rows, record.Row{Name: "Workload", Value: text})
+	rows = append(rows, record.Row{Name: "Workload", Value: text}, record.Row{Name: "Accounts", Value: b.accountsText()})
 	return append(rows, b.armRows()...)
+}
+
+// accountsText describes the file of accounts that the users had; empty if they were made.
+func (b *builder) accountsText() string {
+	var texts []string
+	for _, r := range b.in.Runs {
+		if f := r.Manifest.Accounts; f != nil {
+			if text := fmt.Sprintf("%s, %d rows, %s", f.Name, f.Rows, short(f.Digest, 20)); !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // usersPerAgent is how many users of the unbounded test one process of the generator may come to have; empty without

@@ -19,14 +19,26 @@ const (
 )
 
 // provision brings a target into the state that the behaviors of a mix need for some users, within a time that
-// depends on how many they are.
-func provision(ctx context.Context, env workload.Env, mix []engine.Part, users int) error {
+// depends on how many they are. The users have accounts, the first rows of a file; nil: the behaviors make theirs.
+func provision(ctx context.Context, env workload.Env, mix []engine.Part, users int, accounts *workload.Accounts) error {
 	limit := provisionBase + time.Duration(users)*provisionUser
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		fmt.Errorf("not done within %v (%v, and %v for each of %d users); the target keeps the objects made so far, so the next run continues from there", limit, provisionBase, provisionUser, users))
 	defer cancel()
+	var shares []float64
 	for _, part := range mix {
-		err := part.Behavior.Provision(ctx, env, int(math.Ceil(part.Share*float64(users)))+1)
+		shares = append(shares, part.Share)
+	}
+	var dealt []*workload.Accounts
+	if accounts != nil {
+		dealt = accounts.Deal(users, shares...)
+	}
+	for k, part := range mix {
+		n := int(math.Ceil(part.Share*float64(users))) + 1
+		if accounts != nil {
+			env.Accounts, n = dealt[k], len(dealt[k].Rows)
+		}
+		err := part.Behavior.Provision(ctx, env, n)
 		if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}

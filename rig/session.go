@@ -47,6 +47,9 @@ type Session struct {
 	rating *calibration.Result
 	starts int   // how many runs in a row found their target unable to start
 	budget int64 // bytes that the answers and messages under way may hold, in all processes with users
+	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
+	accounts  *workload.Accounts
+	usersFile *record.AccountsFile
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
@@ -65,6 +68,9 @@ func NewSession(pr *Program, p *plan.Plan, st *store.Store) (*Session, error) {
 	s := &Session{Program: pr, Plan: p, Store: st, Progress: NewReporter(pr.RawErr, pr.Secrets, pr.Terminal)}
 	var err error
 	if s.host, err = json.Marshal(probe.Fingerprint()); err != nil {
+		return nil, err
+	}
+	if err := s.readAccounts(); err != nil {
 		return nil, err
 	}
 	if s.budget, err = setBudget(p); err != nil {
@@ -255,7 +261,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clockText(wire.Clocks{}), Processes: processes,
+		Clock: clockText(wire.Clocks{}), Processes: processes, Accounts: s.usersFile,
 	}, err
 }
 

@@ -263,7 +263,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 		f.s.Progress.Doing("provisioning", 0)
 		env := sys.env(p, at)
 		env.Log = func(format string, args ...any) { f.s.Progress.Doing(fmt.Sprintf(format, args...), 0) }
-		return provision(ctx, env, mix, users)
+		return provision(ctx, env, mix, users, f.s.accounts)
 	}
 	sys.Ready, sys.dir = cmp.Or(ready, spec.Ready), spec.Dir
 	if t.Driver != plan.External { // which has no state here
@@ -392,8 +392,8 @@ func (s *Session) learn(sys *System) {
 // environment has one for people who want to log in.
 func (pr *Program) secretsOf(p *plan.Plan) func(string) string {
 	own := ""
-	// A server whose database we make begins without accounts.
-	if p.Target.OwnHost() && (p.Target.Driver != plan.Process || len(p.Database.Engine) > 0) {
+	// A server whose database we make begins without accounts, unless the users have theirs already.
+	if p.Target.OwnHost() && (p.Target.Driver != plan.Process || len(p.Database.Engine) > 0 && p.Workload.UsersFile == "") {
 		var b [12]byte
 		if _, err := rand.Read(b[:]); err != nil {
 			panic(err) // crypto/rand never fails on a system that runs

@@ -8,15 +8,21 @@ import (
 	"plimsoll/plan"
 )
 
-// inline reads the file of weights that a plan names, found from the plan's own directory.
+// inline reads the file of weights that a plan names, found from the plan's own directory, and makes the path of its
+// file of accounts one that is found from any.
 func inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
+	if file := p.Workload.UsersFile; file != "" {
+		file, err := filepath.Abs(beside(file, planFile))
+		if err != nil {
+			return nil, plan.Usagef("workload.users_file: %w", err)
+		}
+		p = p.WithUsersFile(file)
+	}
 	file := p.Workload.MixFile()
 	if file == "" {
 		return p, nil
 	}
-	if !filepath.IsAbs(file) && planFile != "-" {
-		file = filepath.Join(filepath.Dir(planFile), file)
-	}
+	file = beside(file, planFile)
 	src, err := files.Read(file, plan.MaxSource)
 	if err != nil {
 		return nil, plan.Usagef("workload.mix: %w", err)
@@ -26,4 +32,12 @@ func inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 		return nil, plan.UsageError{Err: plain.Below(err, "%s, named in workload.mix, is no good", file)}
 	}
 	return p.WithWeights(weights), nil
+}
+
+// beside returns the path of a file that a plan names.
+func beside(file, planFile string) string {
+	if filepath.IsAbs(file) || planFile == "-" {
+		return file
+	}
+	return filepath.Join(filepath.Dir(planFile), file)
 }

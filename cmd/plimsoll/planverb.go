@@ -39,6 +39,12 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	p, err := a.readPlan(rest[1])
 	var forecasts []rig.Outlook
+	caution := ""
+	if err == nil && rest[0] == "check" {
+		if caution, err = rig.CheckUsersFile(p); err != nil {
+			return err
+		}
+	}
 	if err == nil {
 		if forecasts, err = rig.Outlooks(p); err != nil {
 			return err
@@ -76,6 +82,9 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 					out.Warnings = append(out.Warnings, m.Caution)
 				}
 			}
+			if caution != "" {
+				out.Warnings = append(out.Warnings, caution)
+			}
 			out.Notes = dialects.Notes(p)
 			if why := rig.Unhostable(ctx, p); why != nil {
 				out.HostsLack = why.Error()
@@ -104,6 +113,9 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	}
 	if _, err = plain.Fprintf(a.stdout, "%s: good, %s\n", rest[1], p.Digest()); err != nil {
 		return err
+	}
+	if caution != "" {
+		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", caution)
 	}
 	for _, note := range dialects.Notes(p) {
 		if _, err = plain.Fprintf(a.stdout, "  %s\n", note); err != nil {

@@ -45,6 +45,8 @@ type Manifest struct {
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants
+	// Accounts describes the file of accounts that the users had; nil if they were made.
+	Accounts *AccountsFile `json:"users_file,omitempty"`
 	// Duet is how the run took turns with the others of its block; nil outside a duet.
 	Duet *Duet `json:"duet,omitempty"`
 	// Connections counts the reuse of the users' kept connections; nil while the run goes on, and in runs of older
@@ -62,6 +64,13 @@ type Manifest struct {
 	InDigests bool `json:"in_digests,omitempty"`
 	// Digest is of everything else in a sealed manifest; empty in one of an earlier version.
 	Digest string `json:"digest,omitempty"`
+}
+
+// An AccountsFile describes a file of accounts without its content.
+type AccountsFile struct {
+	Name   string `json:"name"` // without its directory
+	Rows   int    `json:"rows"`
+	Digest string `json:"digest"` // of its bytes: "sha256:" and the hexadecimal SHA-256
 }
 
 // A Phase is a stretch of a run: "ramp", "settle", "measure", "search".
