@@ -92,6 +92,9 @@ func commandRows(d target.Description) []record.Row {
 	if users := d.Settings["provisioned users"]; users != "" {
 		rows = append(rows, record.Row{Name: "Provisioned users", Value: users})
 	}
+	if seen := d.Settings["seen"]; seen != "" {
+		rows = append(rows, record.Row{Name: "Seen by probes", Value: seen})
+	}
 	return rows
 }
 

@@ -46,6 +46,10 @@ func TestSetupRows(t *testing.T) {
 			t.Errorf("proxy: %q, want %q", got, tt.proxy)
 		}
 	}
+	seen := Setup(made(`{"driver":"external","urls":["http://p"],"settings":{"seen":"metrics of 2 servers; proxy-0 nginx/1.22.1"}}`, 0))
+	if got := row(seen, "Seen by probes"); got != "metrics of 2 servers; proxy-0 nginx/1.22.1" {
+		t.Errorf("seen: %q", got)
+	}
 	if rows := Setup(); len(rows) != 0 {
 		t.Errorf("of nothing: %v", rows)
 	}

@@ -51,7 +51,7 @@ func (b *builder) canaries() {
 	if len(all) == 0 {
 		return
 	}
-	p.Canaries = len(all)
+	p.Canaries, p.CanaryHere = len(all), b.in.Plan != nil && !b.in.Plan.Target.OwnHost()
 	if s, err := stats.NewSample(all...); err == nil {
 		p.CanarySpread = Number(s.SD())
 	}
@@ -105,8 +105,12 @@ func (p *Protocol) canaryTexts(d Document) []string {
 	if p.Duet != nil {
 		each, all = "block", "blocks"
 	}
-	out := []string{fmt.Sprintf("The canary (a null server on the target's cores, asked before each %s while no target ran) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
-		each, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(float64(p.CanaryFirst), 4),
+	what := fmt.Sprintf("a null server on the target's cores, asked before each %s while no target ran", each)
+	if p.CanaryHere {
+		what = fmt.Sprintf("a null server on the generator's host, asked before each %s; the target, which others run, may be on other hosts", each)
+	}
+	out := []string{fmt.Sprintf("The canary (%s) varied by %s between %s (sd); from the first block to the last it went from %s to %s requests/s.",
+		what, spreadText(float64(p.CanarySpread), false), count(p.Canaries, each, all), sig(float64(p.CanaryFirst), 4),
 		sig(float64(p.CanaryLast), 4))}
 	for _, c := range p.Canary {
 		text := fmt.Sprintf("%sthe canary of %s against that of %s: %s [%s, %s] in %s: ", prefix(d.engineLabel(c.Engine)), d.armLabel(c.Arm), d.armLabel(baseName(d)),

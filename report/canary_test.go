@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/plan"
 	"plimsoll/run/record"
 )
 
@@ -42,6 +43,15 @@ func TestCanaryMovesWithAnArm(t *testing.T) {
 		if warned := strings.Contains(md, "the environment moved with the arm"); warned != tt.moved || !strings.Contains(md, "The canary (a null server") || !strings.Contains(md, tt.says) {
 			t.Errorf("%s: warned %v", tt.name, warned)
 		}
+	}
+	// Where the target is not ours, nothing is known of its cores.
+	away := planned()
+	away.Plan.Target.Driver = plan.External
+	for i := range away.Runs {
+		away.Runs[i].Cell.Canary = 10_000
+	}
+	if texts := strings.Join(From(away).Protocol.canaryTexts(From(away)), " "); !strings.Contains(texts, "a null server on the generator's host") || strings.Contains(texts, "target's cores") {
+		t.Errorf("a target that others run: %s", texts)
 	}
 	// Without readings the report has no text about the canary.
 	if d := From(planned()); d.Protocol.Canaries != 0 || len(d.Protocol.canaryTexts(d)) != 0 {

@@ -31,11 +31,13 @@ type Protocol struct {
 	// Canaries is how many judged runs, in a duet how many blocks, have a reading of the host's canary, CanarySpread the
 	// sd of its logarithm, CanaryFirst and CanaryLast its means over the first and the last block in requests per
 	// second. Canary compares the arms of a sequence.
-	Canaries     int      `json:"canaries,omitempty"`
-	CanarySpread Number   `json:"canary_spread,omitzero"`
-	CanaryFirst  Number   `json:"canary_first,omitzero"`
-	CanaryLast   Number   `json:"canary_last,omitzero"`
-	Canary       []Canary `json:"canary,omitempty"`
+	Canaries     int    `json:"canaries,omitempty"`
+	CanarySpread Number `json:"canary_spread,omitzero"`
+	CanaryFirst  Number `json:"canary_first,omitzero"`
+	// CanaryHere is true if the null server was on the generator's host while the target was where others run it.
+	CanaryHere bool     `json:"canary_here,omitempty"`
+	CanaryLast Number   `json:"canary_last,omitzero"`
+	Canary     []Canary `json:"canary,omitempty"`
 	// Gathered states how stored runs became blocks, a sentence each; nil for a comparison that made its own.
 	Gathered []string `json:"gathered,omitempty"`
 }

@@ -282,7 +282,7 @@ func (b *builder) repeatRows() []record.Row {
 			add("Operating system", h.OS)
 			add("Virtualization", h.Virtualization)
 		}
-		add("Placement", placementText(m))
+		add("Placement", b.placementText(m))
 		add("Clock", m.Clock)
 		if c := m.Connections; c != nil && c.String() != "" {
 			add("Kept connections", c.String())
@@ -326,7 +326,16 @@ func cpuText(h host) string {
 	return fmt.Sprintf("%d x %s", h.CPUs, h.CPUModel)
 }
 
-func placementText(m record.Manifest) string {
+// placementText is where generator and target ran. A target that others run may be on any host, also on this one behind
+// an address of its own.
+func (b *builder) placementText(m record.Manifest) string {
+	if b.in.Plan != nil && !b.in.Plan.Target.OwnHost() {
+		text := "the target is where others run it, which was not seen"
+		if len(m.Generator) > 0 {
+			text += "; generator on cores " + Cores(m.Generator)
+		}
+		return text
+	}
 	where := "generator and target on different hosts"
 	if m.SharedHost {
 		where = "generator and target share one host"

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/run/record"
+	"plimsoll/target/external"
 	"plimsoll/watch/probe"
 	"plimsoll/watch/probe/agent"
 	"plimsoll/watch/probe/mysql"
@@ -256,7 +260,44 @@ func (s *Session) survey(ctx context.Context, sys *System) error {
 			return fmt.Errorf("probes[%d] of the plan (%s, role %s): %w", i, p.Kind, p.Role, err)
 		}
 	}
+	if site, ok := sys.Deployment.(*external.Site); ok {
+		site.Note(seenFact, seenText(sources, sys.metricsURLs(), s.Secrets))
+	}
 	return nil
+}
+
+// mostServer bounds the name that a server gives itself, in bytes.
+const mostServer = 80
+
+// seenText is what a survey saw of a target that others run: the servers that its probes found, and how many servers
+// are known by a page of metrics. Empty if it saw nothing. Secrets in what a server calls itself are replaced.
+func seenText(sources []source, pages []string, secrets *plain.Secrets) string {
+	var seen []string
+	if len(pages) > 1 {
+		seen = append(seen, fmt.Sprintf("metrics of %d servers", len(pages)))
+	}
+	agents := map[string]int{}
+	for _, src := range sources {
+		if src.probe == nil {
+			continue
+		}
+		if role, _, ok := agentOf(src.probe.Name()); ok {
+			agents[role]++
+			continue
+		}
+		p := src.probe
+		if named, ok := p.(namedProbe); ok {
+			p = named.Probe
+		}
+		if v, ok := p.(interface{ Server() string }); ok && v.Server() != "" {
+			_, instance, _ := strings.Cut(src.probe.Name(), " ")
+			seen = append(seen, instance+" "+plain.Excerpt(secrets.Redact(v.Server()), mostServer))
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(agents)) {
+		seen = append(seen, fmt.Sprintf("%d × agent of %s", agents[role], role))
+	}
+	return strings.Join(seen, "; ")
 }
 
 func closeSources(sources []source) {

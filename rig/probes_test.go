@@ -34,6 +34,7 @@ func watched(t *testing.T) *httptest.Server {
 			http.Error(w, "no", http.StatusForbidden)
 			return
 		}
+		w.Header().Set("Server", "nginx/1.22.1")
 		fmt.Fprint(w, "Active connections: 3 \nserver accepts handled requests\n 10 10 20 \nReading: 0 Writing: 1 Waiting: 2 \n")
 	})
 	srv := httptest.NewServer(mux)
@@ -76,6 +77,9 @@ func TestPlanProbes(t *testing.T) {
 	}
 	if sys.device != "lo" {
 		t.Errorf("the network device towards %s is %q", srv.URL, sys.device)
+	}
+	if seen := sys.describe().Settings[seenFact]; !strings.HasPrefix(seen, "proxy-0 nginx/1.22.1; db-0 PostgreSQL 1") {
+		t.Errorf("seen: %q", seen)
 	}
 	store, err := series.Create(t.TempDir())
 	if err != nil {

@@ -32,6 +32,7 @@ const commandsFile = "commands.log"
 const (
 	stateFact = "state"             // the objects after the reset that are compared
 	usersFact = "provisioned users" // whether the reset keeps them
+	seenFact  = "seen"              // the servers that probes found
 )
 
 // mostCommandLog bounds that file, in bytes: of a longer output its beginning and its end are kept.

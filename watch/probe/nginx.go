@@ -33,6 +33,10 @@ func NewNginx(url string, labels ...series.Label) (*Nginx, error) {
 	return &Nginx{page: p, labels: labels}, nil
 }
 
+// Server returns the name of the program that sent the last page, with its version if it tells that: nginx/1.22.1.
+// Empty before the first one.
+func (n *Nginx) Server() string { return n.server }
+
 // Sample fetches the page.
 func (n *Nginx) Sample(ctx context.Context, _ time.Time) ([]series.Sample, error) {
 	n.out.reset()

@@ -111,6 +111,9 @@ http {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, proc.Tail())
 	}
+	if !strings.HasPrefix(n.Server(), "nginx/") {
+		t.Errorf("server %q", n.Server())
+	}
 	before := values(t, s)
 	idle, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {

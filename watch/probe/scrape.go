@@ -28,6 +28,7 @@ type page struct {
 	url    string
 	name   string
 	accept string
+	server string // that sent the last answer, as it names itself
 	client *http.Client
 	body   []byte
 }
@@ -131,7 +132,7 @@ func (p *page) fetch(ctx context.Context) (body []byte, contentType string, err 
 			return nil, "", fmt.Errorf("reading the answer: %w", bare(err))
 		}
 	}
-	p.body = b
+	p.body, p.server = b, res.Header.Get("Server")
 	return b, res.Header.Get("Content-Type"), nil
 }
 

@@ -76,6 +76,7 @@ type StatusProbe struct {
 	query string
 
 	connected bool
+	server    string
 	maxConns  float64
 	pool      float64
 	key       sql.RawBytes
@@ -135,6 +136,10 @@ func (silent) Print(...any) {}
 // Name returns "mysql" and the instance.
 func (p *StatusProbe) Name() string { return p.name }
 
+// Server returns the version of the server that it last connected to, after the name of its family:
+// "MariaDB 10.11.14-MariaDB-0+deb12u2", "MySQL 8.4.3". Empty before the first sample.
+func (p *StatusProbe) Server() string { return p.server }
+
 // Close closes the connection.
 func (p *StatusProbe) Close() error {
 	if err := p.db.Close(); err != nil {
@@ -187,7 +192,14 @@ func plain(err error) error {
 
 // settings reads the values that do not change while a server runs.
 func (p *StatusProbe) settings(ctx context.Context) error {
-	return p.db.QueryRowContext(ctx, "SELECT @@global.max_connections, @@global.innodb_buffer_pool_size").Scan(&p.maxConns, &p.pool)
+	var version string
+	if err := p.db.QueryRowContext(ctx, "SELECT @@global.max_connections, @@global.innodb_buffer_pool_size, VERSION()").Scan(&p.maxConns, &p.pool, &version); err != nil {
+		return err
+	}
+	if p.server = "MySQL " + version; strings.Contains(version, "MariaDB") {
+		p.server = "MariaDB " + version
+	}
+	return nil
 }
 
 func (p *StatusProbe) read(ctx context.Context) error {

@@ -3,6 +3,7 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,9 @@ func TestMySQL(t *testing.T) {
 		t.Errorf("name %q", p.Name())
 	}
 	before := sample(t, ctx, p)
+	if !regexp.MustCompile(`^(MariaDB|MySQL) [0-9]+\.[0-9]+`).MatchString(p.Server()) {
+		t.Errorf("server %q", p.Server())
+	}
 	if most := before["variables_max_connections"]; most < 100 || before["plimsoll_mysql_connections_used_ratio"] != before["status_threads_connected"]/most {
 		t.Errorf("connections: %v of %v is %v", before["status_threads_connected"], most, before["plimsoll_mysql_connections_used_ratio"])
 	}

@@ -28,6 +28,7 @@ type StatProbe struct {
 	name string
 
 	conn       *pgx.Conn
+	server     string
 	rows       []row
 	statements string // schema of pg_stat_statements; empty without it
 	maxConns   float64
@@ -100,6 +101,10 @@ func (p *StatProbe) with(name, value string) []series.Label {
 // Name returns "postgresql" and the instance.
 func (p *StatProbe) Name() string { return p.name }
 
+// Server returns the name and version of the server that it last connected to, with the word standby for one that
+// follows another: "PostgreSQL 15.18, standby". Empty before the first sample.
+func (p *StatProbe) Server() string { return p.server }
+
 // Close closes the connection.
 func (p *StatProbe) Close() error {
 	if p.conn == nil {
@@ -167,12 +172,13 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 		return err
 	}
 	var version int
-	var sees bool
+	var sees, follows bool
 	var database, schema string
 	err = p.conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_has_role('pg_read_all_stats', 'USAGE'), current_database()::text,
 		current_setting('max_connections')::float8, current_setting('superuser_reserved_connections')::float8,
-		coalesce((SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'), '')`).
-		Scan(&version, &sees, &database, &p.maxConns, &p.reserved, &schema)
+		coalesce((SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_stat_statements'), ''),
+		pg_is_in_recovery()`).
+		Scan(&version, &sees, &database, &p.maxConns, &p.reserved, &schema, &follows)
 	switch {
 	case err != nil:
 		return err
@@ -180,6 +186,9 @@ func (p *StatProbe) connect(ctx context.Context) (err error) {
 		return probe.PlainError(fmt.Sprintf("version %d is too old for this probe; want 13 or later", version/10000))
 	case !sees:
 		return probe.PlainError("the role of the DSN does not see what other sessions do; GRANT pg_monitor to it")
+	}
+	if p.server = fmt.Sprintf("PostgreSQL %d.%d", version/10000, version%10000); follows {
+		p.server += ", standby"
 	}
 	p.database = p.with("datname", database)
 	p.rows = p.offered(version)

@@ -3,6 +3,7 @@ package postgresql_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,9 @@ func TestPostgreSQL(t *testing.T) {
 		t.Errorf("name %q", p.Name())
 	}
 	before := sample(t, ctx, p)
+	if !regexp.MustCompile(`^PostgreSQL [0-9]+\.[0-9]+$`).MatchString(p.Server()) {
+		t.Errorf("server %q", p.Server())
+	}
 	check(t, before, map[string]float64{
 		"pg_settings_max_connections": 53, "plimsoll_pg_connections": 1, "plimsoll_pg_connections_used_ratio": 0.02,
 		`pg_stat_activity_count{state="active"}`: 0, "plimsoll_pg_blocked_sessions": 0, "plimsoll_pg_longest_transaction_seconds": 0,
