@@ -251,7 +251,11 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	mu.Lock()
 	defer mu.Unlock()
 	if first != nil || failed > 0 || active < users || wrong > 0 || ops == 0 {
-		return fmt.Errorf("%d of %d users active, %d failed, %d of %d operations wrong: %w", active, users, failed, wrong, ops+wrong, first)
+		err := fmt.Errorf("%d of %d users active, %d failed, %d of %d operations wrong", active, users, failed, wrong, ops+wrong)
+		if first != nil {
+			err = fmt.Errorf("%w; the first failure: %w", err, first)
+		}
+		return err
 	}
 	r.PacedCPUPerOp = cpu.Seconds() / float64(ops) * 1e6
 	r.OpsPerUserSecond = float64(ops) / took.Seconds() / float64(users) * pacedPace
