@@ -69,7 +69,7 @@ lint: $(LINT) ## golangci-lint, pinned; go vet is one of its parts
 # go install knows no other name than the program's own, so it is renamed to carry its version.
 $(LINT):
 	@mkdir -p $(TOOLS)
-	GOFLAGS= GOBIN='$(abspath $(TOOLS))' $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	GOFLAGS=-trimpath GOBIN='$(abspath $(TOOLS))' $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	@mv $(TOOLS)/golangci-lint $@
 
 arch: ## the shape of the repository

@@ -21,7 +21,7 @@ if [ -z "${GOVULNCHECK:-}" ] && [ ! -x "$tool" ]; then
   dir=$PWD/.plimsoll/tools
   mkdir -p "$dir"
   # The name that go install gives carries no version.
-  if ! GOFLAGS='' GOBIN="$dir" "$go" install "golang.org/x/vuln/cmd/govulncheck@$version" >"$said" 2>&1; then
+  if ! GOFLAGS=-trimpath GOBIN="$dir" "$go" install "golang.org/x/vuln/cmd/govulncheck@$version" >"$said" 2>&1; then
     unchecked "govulncheck $version cannot be installed ($(grep -v '^[[:space:]]*$' "$said" | tail -n 1))"
   fi
   mv "$dir/govulncheck" "$tool" || exit 1
