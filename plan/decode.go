@@ -249,8 +249,8 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		decodeMap(d, path, n, (*map[string]MarginValue)(to), "a margin such as 5%, or a mapping such as {capacity: 5%}", func(path string, n *yaml.Node, to *MarginValue) {
 			decodeScalar(d, path, n, to, "a margin such as 5% or 0.1pp", parseMargin)
 		})
-	case *map[string]Link:
-		decodeMap(d, path, n, to, "a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}", func(path string, n *yaml.Node, to *Link) {
+	case *map[string]LinkLimit:
+		decodeMap(d, path, n, to, "a mapping such as {all: {rate: 1Gbit/s}, db: {delay: 500us}}", func(path string, n *yaml.Node, to *LinkLimit) {
 			d.value(path, n, reflect.ValueOf(to).Elem(), "")
 		})
 	case *Bitrate:

@@ -138,7 +138,7 @@ func (e *encoder) field(depth int, f field) {
 		}
 	case Rates:
 		e.line(depth, f.key, v.String())
-	case map[string]Link:
+	case map[string]LinkLimit:
 		if len(v) > 0 {
 			e.line(depth, f.key, "")
 		}

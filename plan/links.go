@@ -16,15 +16,15 @@ const AllLinks = "all"
 // linkRoles are the keys of Topology.Links.
 var linkRoles = []string{AllLinks, "app", "proxy", "db", "replica", "generator"}
 
-// A Link limits the link between a host and its switch, in each direction. The zero value has no limits.
-type Link struct {
+// A LinkLimit limits the link between a host and its switch, in each direction. The zero value has no limits.
+type LinkLimit struct {
 	// Delay is how much longer a packet takes over the link, 0 to 10s. A packet between two hosts has two links.
 	Delay time.Duration `yaml:"delay" kind:"optional"`
 	// Rate is the most that the link carries; 0 means no limit.
 	Rate Bitrate `yaml:"rate"`
 }
 
-// The range of a [Link].
+// The range of a [LinkLimit].
 const (
 	mostDelay = 10 * time.Second
 	leastRate = Bitrate(64e3)
@@ -32,7 +32,7 @@ const (
 )
 
 // String returns a readable description.
-func (l Link) String() string {
+func (l LinkLimit) String() string {
 	var parts []string
 	if l.Delay > 0 {
 		parts = append(parts, "delay "+formatDuration(l.Delay))
@@ -44,7 +44,7 @@ func (l Link) String() string {
 }
 
 // Link returns the limits of a role's links: its own, and for what it has none those of all.
-func (t *Topology) Link(role string) Link {
+func (t *Topology) Link(role string) LinkLimit {
 	of, all := t.Links[role], t.Links[AllLinks]
 	if of.Delay == 0 {
 		of.Delay = all.Delay
@@ -126,7 +126,7 @@ func (d *decoder) checkLinks(p *Plan) {
 		case !d.good(at) || !d.read(at):
 		case !there[role]:
 			d.at(at, "the topology has no host of that role; remove it")
-		case to.Links[role] == Link{}:
+		case to.Links[role] == LinkLimit{}:
 			d.at(at, "sets no limit; write delay or rate, or remove it")
 		}
 	}

@@ -20,7 +20,7 @@ func TestLinks(t *testing.T) {
 	if !to.Apart() || !p.Networked() {
 		t.Error("hosts: netns is no network of its own")
 	}
-	for role, want := range map[string]plan.Link{
+	for role, want := range map[string]plan.LinkLimit{
 		"app":       {Delay: 200 * time.Microsecond, Rate: 15e8},
 		"db":        {Delay: 2 * time.Millisecond, Rate: 15e8},
 		"generator": {Delay: 200 * time.Microsecond, Rate: 1e8},

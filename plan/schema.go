@@ -277,8 +277,8 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 		s = named(keyDocs[path+".*"].scalar(typ), path+".*")
 	case reflect.TypeFor[[]Stage]():
 		s = list(schemaOf(reflect.TypeFor[Stage](), path+".*", ""))
-	case reflect.TypeFor[map[string]Link]():
-		link := schemaOf(reflect.TypeFor[Link](), path+".*", "")
+	case reflect.TypeFor[map[string]LinkLimit]():
+		link := schemaOf(reflect.TypeFor[LinkLimit](), path+".*", "")
 		s = named(link, path+".*")
 		s["propertyNames"] = map[string]any{"enum": slices.Clone(linkRoles)}
 	case reflect.TypeFor[Bitrate]():

@@ -53,9 +53,9 @@ func paths(t reflect.Type, at string) []string {
 		case ft == reflect.TypeFor[[]Probe]():
 			all = append(all, path+".*")
 			all = append(all, paths(reflect.TypeFor[Probe](), path+".*")...)
-		case ft == reflect.TypeFor[map[string]Link]():
+		case ft == reflect.TypeFor[map[string]LinkLimit]():
 			all = append(all, path+".*")
-			all = append(all, paths(reflect.TypeFor[Link](), path+".*")...)
+			all = append(all, paths(reflect.TypeFor[LinkLimit](), path+".*")...)
 		case ft == reflect.TypeFor[PerEngine](), ft == reflect.TypeFor[Rates]():
 		case ft.Kind() == reflect.Map, ft == reflect.TypeFor[[]SetupRow]():
 			all = append(all, path+".*")

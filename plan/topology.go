@@ -34,7 +34,7 @@ type Topology struct {
 	Hosts string `yaml:"hosts"`
 	// Links are the limits of the links between the hosts of [HostsNetns] and their switch, by role or [AllLinks]; a
 	// role's own win over those of all. Without them, a link is as fast as this machine.
-	Links map[string]Link `yaml:"links"`
+	Links map[string]LinkLimit `yaml:"links"`
 }
 
 // String returns a readable description.

@@ -39,11 +39,11 @@ func roleOf(instance string) string {
 }
 
 // linksOf returns the limits of the links of hosts, by instance.
-func linksOf(t *plan.Topology, names []string) map[string]netns.Link {
-	links := map[string]netns.Link{}
+func linksOf(t *plan.Topology, names []string) map[string]netns.Shaping {
+	links := map[string]netns.Shaping{}
 	of := func(name, role string) {
-		if l := t.Link(role); l != (plan.Link{}) {
-			links[name] = netns.Link{Delay: l.Delay, Rate: int64(l.Rate)}
+		if l := t.Link(role); l != (plan.LinkLimit{}) {
+			links[name] = netns.Shaping{Delay: l.Delay, Rate: int64(l.Rate)}
 		}
 	}
 	of(netns.UsersLink, "generator")
@@ -74,7 +74,7 @@ func (h *placement) side(instance string) Side {
 // spreadOver completes the settings of servers that are hosts of their own.
 func (h *placement) spreadOver(p *process.Placed) {
 	for _, name := range h.lan.Hosts() {
-		p.AllHosts = append(p.AllHosts, target.Host{Name: name, Addr: h.lan.Addr(name)})
+		p.AllHosts = append(p.AllHosts, target.HostAddr{Name: name, Addr: h.lan.Addr(name)})
 		if roleOf(name) == "app" {
 			p.Hosts = append(p.Hosts, h.lan.Addr(name))
 		}
@@ -122,7 +122,7 @@ func Unhostable(ctx context.Context, p *plan.Plan) error {
 	if err := netns.Possible(); err != nil {
 		return fmt.Errorf("target.topology.hosts: %w, or write hosts: %s", err, plan.HostsShared)
 	}
-	var links []netns.Link
+	var links []netns.Shaping
 	for _, l := range linksOf(t, hostNames(p.Target, strings.Join(p.Engines(), " "))) {
 		links = append(links, l)
 	}

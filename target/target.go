@@ -165,12 +165,12 @@ type Description struct {
 	Settings   map[string]string `json:"settings,omitempty"` // further facts from the driver
 	// Hosts are the hosts of the programs when each role has its own, in the order of their addresses. Links are the
 	// limits of their links, in words; empty for none.
-	Hosts []Host `json:"hosts,omitempty"`
-	Links string `json:"links,omitempty"`
+	Hosts []HostAddr `json:"hosts,omitempty"`
+	Links string     `json:"links,omitempty"`
 }
 
-// A Host is one of several that a target's programs run on, such as app-0, and its address.
-type Host struct {
+// A HostAddr is one of several that a target's programs run on, such as app-0, and its address.
+type HostAddr struct {
 	Name string `json:"name"`
 	Addr string `json:"addr"`
 }

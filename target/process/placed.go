@@ -41,7 +41,7 @@ type Placed struct {
 	Freezer Freezer
 	// Described is added to the Description as its Deployment, AllHosts as its Hosts, and Links.
 	Described map[string]string
-	AllHosts  []target.Host
+	AllHosts  []target.HostAddr
 	Links     string
 }
 

@@ -100,7 +100,7 @@ func TestHosts(t *testing.T) {
 			return &pond{listen, &runs}, nil
 		},
 		ProxyHost: "127.0.0.4",
-		Placed:    process.Placed{Hosts: hosts, AllHosts: []target.Host{{Name: "app-0", Addr: hosts[0]}}, Links: "db rate 1Gbit/s"},
+		Placed:    process.Placed{Hosts: hosts, AllHosts: []target.HostAddr{{Name: "app-0", Addr: hosts[0]}}, Links: "db rate 1Gbit/s"},
 	}
 	s := spec(t.TempDir(), "")
 	s.Instances, s.Env["INFO"] = 2, "${HOST} ${PEERS}"

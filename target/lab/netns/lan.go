@@ -40,7 +40,7 @@ type LANConfig struct {
 	// NewNetwork.
 	Users *Namespace
 	// Links are the limits of the links by host, that of the users under UsersLink.
-	Links map[string]Link
+	Links map[string]Shaping
 	// Sides are the cores that work on packets.
 	Sides Sides
 	// Watched adds a second network with the same hosts, over which probes reach them when something is done to the
@@ -138,7 +138,7 @@ func (l *LAN) connect(ctx context.Context, n *Namespace, port, device string, la
 	if err := l.plug(ctx, n, port, device, "lan", l.at(lanSubnet, last)); err != nil {
 		return err
 	}
-	if link := l.conf.Links[port]; link != (Link{}) {
+	if link := l.conf.Links[port]; link != (Shaping{}) {
 		if err := errors.Join(n.limit(ctx, device, link), l.hub.limit(ctx, port, link)); err != nil {
 			return err
 		}

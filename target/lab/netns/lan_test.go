@@ -38,7 +38,7 @@ func TestLANItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := NewLAN(t.Context(), LANConfig{
-		Index: 2, Hosts: []string{"app-0", "app-1", "db-0"}, Links: map[string]Link{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
+		Index: 2, Hosts: []string{"app-0", "app-1", "db-0"}, Links: map[string]Shaping{"db-0": {Rate: 1e8}, UsersLink: {Rate: 1e9}},
 		Sides: Sides{Users: []int{1}, Server: []int{0}},
 	})
 	if err != nil {
@@ -159,14 +159,14 @@ func TestBadLAN(t *testing.T) {
 // at once what it carries in 4 ms.
 func TestLinkCommands(t *testing.T) {
 	for _, tt := range []struct {
-		link Link
+		link Shaping
 		want string
 	}{
-		{Link{}, "[]"},
-		{Link{Delay: 1500 * time.Microsecond}, "[[qdisc add dev x root handle 1: netem delay 1500us limit 100000]]"},
-		{Link{Rate: 1e6}, "[[qdisc add dev x root handle 1: tbf rate 1000000bit burst 65536 limit 196608]]"},
-		{Link{Rate: 1e10}, "[[qdisc add dev x root handle 1: tbf rate 10000000000bit burst 5000000 limit 67500000]]"},
-		{Link{Delay: time.Millisecond, Rate: 1e6}, "[[qdisc add dev x root handle 1: netem delay 1000us limit 100000] " +
+		{Shaping{}, "[]"},
+		{Shaping{Delay: 1500 * time.Microsecond}, "[[qdisc add dev x root handle 1: netem delay 1500us limit 100000]]"},
+		{Shaping{Rate: 1e6}, "[[qdisc add dev x root handle 1: tbf rate 1000000bit burst 65536 limit 196608]]"},
+		{Shaping{Rate: 1e10}, "[[qdisc add dev x root handle 1: tbf rate 10000000000bit burst 5000000 limit 67500000]]"},
+		{Shaping{Delay: time.Millisecond, Rate: 1e6}, "[[qdisc add dev x root handle 1: netem delay 1000us limit 100000] " +
 			"[qdisc add dev x parent 1:1 handle 10: tbf rate 1000000bit burst 65536 limit 196608]]"},
 	} {
 		if got := fmt.Sprint(tt.link.commands("x")); got != tt.want {
@@ -179,15 +179,15 @@ func TestLinkCommands(t *testing.T) {
 func TestLinkable(t *testing.T) {
 	unknown := errors.New("exit status 2\nError: Specified qdisc kind is unknown.")
 	for _, tt := range []struct {
-		link Link
+		link Shaping
 		err  error
 		want string
 	}{
-		{Link{Delay: 1}, unknown, "delay: this kernel has no netem; load its module or boot a kernel that has it (sch_netem, CONFIG_NET_SCH_NETEM), or remove delay"},
-		{Link{Rate: 1e6}, unknown, "rate: this kernel has no tbf; load its module or boot a kernel that has it (sch_tbf, CONFIG_NET_SCH_TBF), or remove rate"},
-		{Link{Rate: 1e6}, fmt.Errorf("starting tc: %w", exec.ErrNotFound), "rate: the program tc is not there; install the package iproute2, or remove rate"},
-		{Link{Rate: 1e6}, errors.New("not permitted"), "rate: this host refuses tbf: not permitted"},
-		{Link{Rate: 1e6, Delay: 1}, nil, ""},
+		{Shaping{Delay: 1}, unknown, "delay: this kernel has no netem; load its module or boot a kernel that has it (sch_netem, CONFIG_NET_SCH_NETEM), or remove delay"},
+		{Shaping{Rate: 1e6}, unknown, "rate: this kernel has no tbf; load its module or boot a kernel that has it (sch_tbf, CONFIG_NET_SCH_TBF), or remove rate"},
+		{Shaping{Rate: 1e6}, fmt.Errorf("starting tc: %w", exec.ErrNotFound), "rate: the program tc is not there; install the package iproute2, or remove rate"},
+		{Shaping{Rate: 1e6}, errors.New("not permitted"), "rate: this host refuses tbf: not permitted"},
+		{Shaping{Rate: 1e6, Delay: 1}, nil, ""},
 	} {
 		err := linkable(t.Context(), tt.link, func(context.Context, []string) error { return tt.err })
 		if got := fmt.Sprint(err); got != tt.want && (tt.want != "" || err != nil) {
@@ -199,14 +199,14 @@ func TestLinkable(t *testing.T) {
 // TestLinkableHere: what the check promises of this kernel is what happens.
 func TestLinkableHere(t *testing.T) {
 	capable(t)
-	for role, link := range map[string]Link{"rate": {Rate: 1e8}, "delay": {Delay: time.Millisecond}} {
+	for role, link := range map[string]Shaping{"rate": {Rate: 1e8}, "delay": {Delay: time.Millisecond}} {
 		promised := Linkable(t.Context(), link)
 		err := create(t, role).limit(t.Context(), "lo", link)
 		if (promised == nil) != (err == nil) {
 			t.Errorf("%+v: promised %v, and got %v", link, promised, err)
 		}
 	}
-	if err := Linkable(t.Context(), Link{}); err != nil {
+	if err := Linkable(t.Context(), Shaping{}); err != nil {
 		t.Errorf("no limit: %v", err)
 	}
 }

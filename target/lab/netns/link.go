@@ -15,8 +15,8 @@ import (
 	"plimsoll/target/lab"
 )
 
-// A Link limits a link in each direction. The zero value has no limits.
-type Link struct {
+// A Shaping limits a link in each direction. The zero value has no limits.
+type Shaping struct {
 	Delay time.Duration // what a packet takes longer
 	Rate  int64         // bits per second; 0 means no limit
 }
@@ -35,7 +35,7 @@ const (
 const mostDelayed = 100_000
 
 // commands returns the arguments of tc for the packets that a device sends.
-func (l Link) commands(device string) (out [][]string) {
+func (l Shaping) commands(device string) (out [][]string) {
 	at := []string{"root", "handle", "1:"}
 	add := func(kind ...string) {
 		out = append(out, append(append([]string{"qdisc", "add", "dev", device}, at...), kind...))
@@ -54,7 +54,7 @@ func (l Link) commands(device string) (out [][]string) {
 }
 
 // limit limits what a device sends.
-func (n *Namespace) limit(ctx context.Context, device string, link Link) error {
+func (n *Namespace) limit(ctx context.Context, device string, link Shaping) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for _, args := range link.commands(device) {
@@ -71,12 +71,12 @@ func (n *Namespace) limit(ctx context.Context, device string, link Link) error {
 
 // Linkable reports why this kernel cannot limit links so, and the remedy. It tries it on a device that nothing else
 // uses, and needs root.
-func Linkable(ctx context.Context, links ...Link) error {
-	var all Link
+func Linkable(ctx context.Context, links ...Shaping) error {
+	var all Shaping
 	for _, l := range links {
 		all.Delay, all.Rate = max(all.Delay, l.Delay), max(all.Rate, l.Rate)
 	}
-	if all == (Link{}) {
+	if all == (Shaping{}) {
 		return nil
 	}
 	return linkable(ctx, all, func(ctx context.Context, args []string) error {
@@ -84,16 +84,16 @@ func Linkable(ctx context.Context, links ...Link) error {
 	})
 }
 
-func linkable(ctx context.Context, l Link, tc func(context.Context, []string) error) error {
+func linkable(ctx context.Context, l Shaping, tc func(context.Context, []string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var errs []error
 	for _, x := range []struct {
-		link               Link
+		link               Shaping
 		word, kind, module string
 	}{
-		{Link{Delay: l.Delay}, "delay", "netem", "sch_netem, CONFIG_NET_SCH_NETEM"},
-		{Link{Rate: l.Rate}, "rate", "tbf", "sch_tbf, CONFIG_NET_SCH_TBF"},
+		{Shaping{Delay: l.Delay}, "delay", "netem", "sch_netem, CONFIG_NET_SCH_NETEM"},
+		{Shaping{Rate: l.Rate}, "rate", "tbf", "sch_tbf, CONFIG_NET_SCH_TBF"},
 	} {
 		for _, args := range x.link.commands("lo") {
 			switch err := tc(ctx, args); {
