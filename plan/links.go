@@ -132,6 +132,9 @@ func (d *decoder) checkLinks(p *Plan) {
 	}
 }
 
+// localRE is an address to listen on that no other host reaches.
+var localRE = regexp.MustCompile(`\b(127\.0\.0\.1|localhost):\$\{PORT\}`)
+
 // checkApart refuses addresses that no server on a host of its own has.
 func (d *decoder) checkApart(t Target) {
 	if !t.Topology.Apart() || !d.good("target.topology.hosts") {
@@ -146,6 +149,20 @@ func (d *decoder) checkApart(t Target) {
 		})
 		if whole && d.good(at.path) {
 			d.at(at.path, "is on another host than the servers, each of which has its own (hosts: %s); write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or remove it", HostsNetns)
+		}
+	}
+	for path, args := range map[string][]string{"target.command": t.Command, "target.args": t.Args} {
+		for i, arg := range args {
+			if at := fmt.Sprintf("%s[%d]", path, i); localRE.MatchString(arg) && d.good(path, at) {
+				d.at(at, "listens where no other host reaches it (hosts: %s); write ${HOSTPORT}", HostsNetns)
+			}
+		}
+	}
+	for _, engine := range slices.Sorted(maps.Keys(t.Env)) {
+		for _, key := range slices.Sorted(maps.Keys(t.Env[engine])) {
+			if localRE.MatchString(t.Env[engine][key]) && d.good("target.env") {
+				d.at("target.env", "%s: listens where no other host reaches it (hosts: %s); write ${HOSTPORT}", key, HostsNetns)
+			}
 		}
 	}
 }

@@ -45,6 +45,8 @@ func TestBadLinks(t *testing.T) {
 		{`{hosts: netns, links: {}, proxy: nginx}, url: "http://127.0.0.1:${PORT}"`, "target.url: is on another host than the servers"},
 		{`{hosts: netns}, metrics_url: "http://127.0.0.1:${PORT1}/metrics"`, "target.metrics_url: is on another host"},
 		{`{hosts: netns}, ready: "http://localhost:80/"`, "target.ready: is on another host"},
+		{`{hosts: netns}, args: ["-listen=127.0.0.1:${PORT}"]`, "target.args[0]: listens where no other host reaches it (hosts: netns); write ${HOSTPORT}"},
+		{`{hosts: netns}, env: {LISTEN: "localhost:${PORT}"}`, "target.env: LISTEN: listens where no other host"},
 		{`{hosts: netns, links: {web: {delay: 1ms}}}`, "\"web\" is not a known role of hosts"},
 		{`{hosts: netns, links: {proxy: {delay: 1ms}}}`, "target.topology.links.proxy: the topology has no host of that role"},
 		{`{hosts: netns, links: {replica: {delay: 1ms}}}`, "target.topology.links.replica: the topology has no host"},
@@ -59,7 +61,7 @@ func TestBadLinks(t *testing.T) {
 		}
 	}
 	// Addresses with the host's own are accepted.
-	good := `{hosts: netns}, url: "http://${HOSTPORT}", metrics_url: "http://${HOST}:${PORT1}/metrics", ready: /ping`
+	good := `{hosts: netns}, url: "http://${HOSTPORT}", metrics_url: "http://${HOST}:${PORT1}/metrics", ready: /ping, args: ["-listen=${HOSTPORT}", "-own=127.0.0.1:${PORT1}"]`
 	if _, err := withTopologies.Parse(fmt.Appendf(nil, topologyText, "chat", good)); err != nil {
 		t.Error(err)
 	}
