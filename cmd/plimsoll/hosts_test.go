@@ -153,3 +153,55 @@ func links(t *testing.T) string {
 	}
 	return strings.Join(own, "")
 }
+
+// TestHostsRefuse: what a network of its own does not reach is refused before anything is made.
+func TestHostsRefuse(t *testing.T) {
+	needsRoot(t)
+	for want, text := range map[string]string{
+		"probes[0]: with target.topology.hosts: netns":             hostsPlan + "probes: [{kind: nginx, role: proxy, url: \"http://127.0.0.1/s\"}]\n",
+		"metrics: with target.topology.hosts: netns":               hostsPlan + "metrics: {prometheus: \"http://127.0.0.1:9090\", labels: {app: 'instance=\"a\"'}}\n",
+		"and deployment.network of an arm both say which networks": hostsPlan + "compare: {arms: {base: {}, new: {deployment: {network: bridge}}}}\n",
+	} {
+		if _, err := known().Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("plan check says %v, want %q", err, want)
+		}
+	}
+	p, err := known().Parse([]byte(hostsPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{env: func(string) string { return "" }, out: &rig.Export{Listen: "127.0.0.1:0"}}
+	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "-serve") {
+		t.Errorf("-serve: %v", err)
+	}
+}
+
+// TestDelayNeedsNetem: a kernel without netem is named by plan check, and the run is refused before it begins; a kernel
+// with it is no problem.
+func TestDelayNeedsNetem(t *testing.T) {
+	needsRoot(t)
+	text := strings.Replace(hostsPlan, "rate: 1Gbit/s", "delay: 1ms", 1)
+	p, err := known().Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks := netns.Linkable(t.Context(), netns.Shaping{Delay: time.Millisecond})
+	path := filepath.Join(t.TempDir(), "plan.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &out, env: func(string) string { return "" }}
+	if status := a.run(t.Context(), []string{"plan", "check", path}); status != rig.ExitOK {
+		t.Errorf("plan check ends with %d\n%s", status, &out)
+	}
+	if says := strings.Contains(out.String(), "it cannot be carried out here: target.topology.links: delay: this kernel has no netem"); says != (lacks != nil) {
+		t.Errorf("this kernel: %v; plan check says\n%s", lacks, &out)
+	}
+	if lacks == nil {
+		return
+	}
+	if done, err := a.program().Isolate(t.Context(), p); done || statusOf(err) != rig.ExitUsage || !strings.Contains(err.Error(), "or remove delay") {
+		t.Errorf("the run: %v", err)
+	}
+}
