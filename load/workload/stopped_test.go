@@ -147,7 +147,7 @@ func TestUnpausedTarget(t *testing.T) {
 		time.Sleep(30 * time.Millisecond) // in the stop
 		sent := time.Now()
 		time.Sleep(20 * time.Millisecond)
-		l.Seen(1, []byte("c"), []byte("m"), time.Now(), rec, rec.Name(Delivery))
+		l.Seen(1, []byte("c"), []byte("m"), nil, time.Now(), rec, rec.Name(Delivery))
 		time.Sleep(20 * time.Millisecond)
 		done := time.Now()
 		l.Acked(Message{ID: "m", Channel: "c", Sent: sent, Acked: done})
