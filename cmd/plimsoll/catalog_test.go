@@ -56,3 +56,64 @@ func TestEventsWaitForTheHub(t *testing.T) {
 		t.Errorf("30 events wait and 60 a second come: %v, %v, want 0.5 s", got, err)
 	}
 }
+
+// The pages of postgres_exporter and mysqld_exporter name the limits of databases that nothing else watches.
+func TestExportersOfDatabases(t *testing.T) {
+	const postgres = `# TYPE pg_stat_activity_count gauge
+pg_stat_activity_count{datname="chat",state="active",usename="mm",application_name="",backend_type="client backend",wait_event_type="",wait_event="",server="db:5432"} 20
+pg_stat_activity_count{datname="chat",state="active",usename="mm",application_name="",backend_type="client backend",wait_event_type="Lock",wait_event="transactionid",server="db:5432"} 20
+pg_stat_activity_count{datname="chat",state="idle",usename="mm",application_name="",backend_type="client backend",wait_event_type="Client",wait_event="ClientRead",server="db:5432"} 54
+# TYPE pg_settings_max_connections gauge
+pg_settings_max_connections{server="db:5432"} 100
+# TYPE pg_settings_superuser_reserved_connections gauge
+pg_settings_superuser_reserved_connections{server="db:5432"} 3
+# TYPE pg_replication_lag_seconds gauge
+pg_replication_lag_seconds{server="db:5432"} 4.5
+`
+	const mysqld = `# TYPE mysql_global_status_threads_connected untyped
+mysql_global_status_threads_connected 148
+# TYPE mysql_global_status_threads_running untyped
+mysql_global_status_threads_running 12
+# TYPE mysql_global_status_innodb_row_lock_current_waits untyped
+mysql_global_status_innodb_row_lock_current_waits 6
+# TYPE mysql_global_variables_max_connections gauge
+mysql_global_variables_max_connections 151
+# TYPE mysql_slave_status_seconds_behind_master untyped
+mysql_slave_status_seconds_behind_master{channel_name="",connection_name="",master_host="db-0",master_uuid="u"} 7
+`
+	const probed = `plimsoll_pg_connections_used_ratio 0.5
+`
+	const conns, locks, lag = "connections of the server in use, by its exporter", "active sessions that wait for a lock, by the server's exporter", "time that it is behind the server that it follows, by its exporter"
+	for _, tt := range []struct {
+		name, page string
+		want       map[string]float64 // by indicator; those that are missing have no value
+	}{
+		{"postgres_exporter", postgres, map[string]float64{conns: 94.0 / 97, locks: 0.5, lag: 4.5}},
+		{"mysqld_exporter", mysqld, map[string]float64{conns: 148.0 / 151, "running threads that wait for a row lock": 0.5, lag: 7}},
+		{"beside a probe of ours", postgres + probed, map[string]float64{"connections of the server in use": 0.5, locks: 0.5, lag: 4.5}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
+			db, err := series.Create(filepath.Join(t.TempDir(), "series"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			for second := range 10 {
+				if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(tt.page), "text/plain; version=0.0.4", map[string]string{"role": "db", "instance": "db-0"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, x := range catalog().Indicators() {
+				want, some := tt.want[x.What]
+				if !some && x.Limiter != limiter.LimitDBConns && x.Limiter != limiter.LimitDBLocks && x.Limiter != limiter.LimitLag {
+					continue
+				}
+				got, err := db.Query(t.Context(), evidence.Expand(x.Query, 5*time.Second), epoch.Add(9*time.Second))
+				if err != nil || some != (len(got) == 1) || some && (got[0].Labels["role"] != "db" || math.Abs(got[0].Value-want) > 1e-9) {
+					t.Errorf("%s: %v, %v, want %v", x.What, got, err, want)
+				}
+			}
+		})
+	}
+}

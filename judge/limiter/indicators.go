@@ -108,7 +108,7 @@ func Indicators() []Indicator {
 	// Including idle-time collection: its cores are not idle for other processes.
 	gc := rate("go_cpu_classes_gc_total_cpu_seconds_total")
 	used := "(" + rate("go_cpu_classes_total_cpu_seconds_total") + " - " + rate("go_cpu_classes_idle_cpu_seconds_total") + ")"
-	return []Indicator{
+	return append([]Indicator{
 		{LimitCPU, Utilization, "its cores are busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_ratio{role!~"generator|host"}[$w]))`, "", busyLimit, "ratio", false},
 		{LimitCPU, Utilization, "its host's cores are busy", `max by (role) (1 - avg by (role, instance) (sum by (role, instance, cpu) (rate(node_cpu_seconds_total{mode=~"idle|iowait", role=~".+"}[$w]))))`, "", busyLimit, "ratio", false},
 		{LimitCPU, Utilization, "one of its cores is busy", `max by (role) (avg_over_time(plimsoll_cpu_busy_hottest_ratio{role!~"generator|host"}[$w]))`, "", 0.95, "ratio", false},
@@ -142,7 +142,7 @@ func Indicators() []Indicator {
 		{LimitFiles, Loss, "open files of its limit", `max by (role) (max_over_time(plimsoll_process_fds_used_ratio[$w]) or max_over_time(process_open_fds[$w]) / (process_max_fds > 0))`, "", 0.97, "ratio", false},
 		{LimitPorts, Utilization, "sockets in TIME_WAIT of the default range of ports", `max by (role) (node_sockstat_TCP_tw / 28232)`, "", 0.90, "ratio", false},
 		{LimitProxyConns, Loss, "connections that the proxy accepted and did not handle, per second", "(" + rate("nginx_connections_accepted") + " - " + rate("nginx_connections_handled") + ")", "", 0.1, "/s", false},
-	}
+	}, ofExporters()...)
 }
 
 // lagLimit is the time that a replica may be behind, in seconds: the samples that tell it come once a second, and below
