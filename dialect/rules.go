@@ -106,7 +106,7 @@ func Retransmitted(role string) string {
 // HostSeen reports whether the plan watches the hosts of a role: by an agent, or by a probe of Prometheus metrics on
 // the port that is node_exporter's; or by a Prometheus server that watches them already.
 func HostSeen(p *plan.Plan, role string) bool {
-	if _, ok := p.Metrics.Labels[role]; ok {
+	if slices.Contains(p.WatchedRoles(), role) {
 		return true
 	}
 	return slices.ContainsFunc(p.Watching(), func(pr plan.Probe) bool {

@@ -472,7 +472,7 @@ func (d *decoder) checkRules(key string, rules []SLO, p *Plan, k Known) {
 			roles = append(slices.Clip(roles), p.Role)
 		}
 	}
-	for role := range p.Metrics.Labels {
+	for _, role := range p.WatchedRoles() {
 		if !slices.Contains(roles, role) {
 			roles = append(slices.Clip(roles), role)
 		}

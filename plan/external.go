@@ -257,9 +257,12 @@ func (d *decoder) checkVerification(p *Plan) {
 func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 	path := "compare.arms." + a.Name
 	d.checkProbes(path+".probes", a.Probes)
+	if p.Target.Driver == External {
+		d.checkArmMetrics(p, a)
+	}
 	d.servers(path+".url", a.URL, path+".metrics_url", a.MetricsURL)
 	if p.Target.Driver != External {
-		for _, key := range []string{"url", "metrics_url", "probes"} {
+		for _, key := range []string{"url", "metrics_url", "probes", "metrics"} {
 			if at := path + "." + key; d.given(at) && d.read(at) && d.good("target.driver") {
 				d.at(at, "has no effect, because the driver %s makes the addresses of the arms itself; remove it, or write driver: external", p.Target.Driver)
 			}
@@ -277,7 +280,7 @@ func (d *decoder) checkElsewhere(p *Plan, a Arm) {
 // The keys of an arm's probes are described as those of the plan's.
 func init() {
 	for path, doc := range keyDocs {
-		if strings.HasPrefix(path, "probes.*.") {
+		if strings.HasPrefix(path, "probes.*.") || strings.HasPrefix(path, "metrics.") {
 			keyDocs["compare.arms.*."+path] = doc
 		}
 	}

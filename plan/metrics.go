@@ -71,30 +71,82 @@ func CheckSelector(text string) error {
 	return nil
 }
 
-func (d *decoder) checkMetrics(p *Plan) {
+// MetricsOf returns the Prometheus server that watches the hosts of an arm: the arm's own, at the plan's address if it
+// has none of its own, or else the plan's.
+func (p *Plan) MetricsOf(arm string) MetricsServer {
 	m := p.Metrics
-	if !d.given("metrics") || !d.read("metrics") {
+	if p.Compare == nil {
+		return m
+	}
+	if a, ok := p.Compare.Arm(arm); ok && len(a.Metrics.Labels) > 0 {
+		m.Labels = a.Metrics.Labels
+		if a.Metrics.Prometheus != "" {
+			m.Prometheus = a.Metrics.Prometheus
+		}
+	}
+	return m
+}
+
+// WatchedRoles returns the roles that a Prometheus server watches in every arm, sorted.
+func (p *Plan) WatchedRoles() []string {
+	if p.Compare == nil || len(p.Compare.Arms) == 0 {
+		return p.Metrics.Roles()
+	}
+	roles := p.MetricsOf(p.Compare.Arms[0].Name).Roles()
+	return slices.DeleteFunc(roles, func(role string) bool {
+		return slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { _, ok := p.MetricsOf(a.Name).Labels[role]; return !ok })
+	})
+}
+
+// ownMetrics reports whether every arm has metrics of its own.
+func (p *Plan) ownMetrics() bool {
+	return p.Compare != nil && len(p.Compare.Arms) > 0 && !slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Metrics.Labels) == 0 })
+}
+
+func (d *decoder) checkMetrics(p *Plan) {
+	if d.given("metrics") && d.read("metrics") {
+		d.checkMetricsAt("metrics", p.Metrics)
+		if m := p.Metrics; m.Prometheus == "" && d.good("metrics.prometheus") {
+			d.at("metrics", "has no prometheus; write the base address of a Prometheus server, such as http://HOST:9090")
+		}
+		if len(p.Metrics.Labels) == 0 && d.good("metrics.labels", "compare.arms") && !p.ownMetrics() {
+			d.at("metrics", `has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
+		}
+	}
+	d.checkWatchedOnce(p)
+}
+
+// checkArmMetrics checks the metrics of an arm that is at addresses of its own.
+func (d *decoder) checkArmMetrics(p *Plan, a Arm) {
+	path := "compare.arms." + a.Name + ".metrics"
+	if !d.given(path) || !d.read(path) {
 		return
 	}
-	switch at := "metrics.prometheus"; {
-	case !d.good(at):
-	case m.Prometheus == "":
-		d.at("metrics", "has no prometheus; write the base address of a Prometheus server, such as http://HOST:9090")
-	default:
+	d.checkMetricsAt(path, a.Metrics)
+	switch {
+	case !d.good(path):
+	case len(a.URL) == 0 && d.good("compare.arms."+a.Name+".url"):
+		d.at(path, "needs a url of this arm; add it, or write metrics of the plan")
+	case len(a.Metrics.Labels) == 0:
+		d.at(path, `has no labels; write for each role which series are this arm's, such as labels: {app: 'instance=~"green-.*"'}`)
+	case a.Metrics.Prometheus == "" && p.Metrics.Prometheus == "" && d.good("metrics"):
+		d.at(path, "has no prometheus, and neither has metrics of the plan; write the base address of a Prometheus server, such as http://HOST:9090")
+	}
+}
+
+// checkMetricsAt checks the values of one section metrics.
+func (d *decoder) checkMetricsAt(section string, m MetricsServer) {
+	if at := section + ".prometheus"; d.good(at) && m.Prometheus != "" {
 		d.secret(at, "prometheus", m.Prometheus)
 		if d.good(at) && !hasReference(m.Prometheus) && (!pageRE.MatchString(m.Prometheus) || strings.ContainsAny(m.Prometheus, "?#")) {
 			d.at(at, "%s is not the address of a server; want http://HOST:9090 or https, and a user or password only by references", address(m.Prometheus))
 		}
 	}
-	switch {
-	case !d.good("metrics.labels"):
-	case len(m.Labels) == 0:
-		d.at("metrics", `has no labels; write for each role which series are its, such as labels: {app: 'instance=~"app-.*"'}`)
-	case len(m.Labels) > maxMetricsRoles:
-		d.at("metrics.labels", "has %d roles; want at most %d", len(m.Labels), maxMetricsRoles)
+	if at := section + ".labels"; d.good(at) && len(m.Labels) > maxMetricsRoles {
+		d.at(at, "has %d roles; want at most %d", len(m.Labels), maxMetricsRoles)
 	}
 	for _, role := range m.Roles() {
-		path := join("metrics.labels", role)
+		path := join(section+".labels", role)
 		if !nameRE.MatchString(role) {
 			d.at(path, "%s cannot be the name of a role; want letters, digits, dot, underscore and dash, at most 64", clip(role))
 			continue
@@ -103,34 +155,35 @@ func (d *decoder) checkMetrics(p *Plan) {
 			d.at(path, "%v", err)
 		}
 	}
-	d.checkWatchedOnce(p)
 }
 
 // checkWatchedOnce refuses metrics of a role that probes read too, and those that would count hosts of one arm in the
 // runs of another. Stored plans are read.
 func (d *decoder) checkWatchedOnce(p *Plan) {
 	const labels = "metrics.labels"
-	if len(p.Metrics.Labels) == 0 || d.stored || !d.good(labels, "probes", "compare.arms") {
+	if d.stored || !d.good(labels, "probes", "compare.arms") {
 		return
 	}
-	probes := slices.Clone(p.Probes)
-	if p.Compare != nil {
-		for _, a := range p.Compare.Arms {
-			probes = append(probes, a.Probes...)
+	once := func(section string, m MetricsServer, probes []Probe) {
+		for _, role := range m.Roles() {
+			path := join(section, role)
+			if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool { return x.Role == role }) {
+				d.at(path, "is a role that probes read too, and sums over it would count twice; give one of them another role, or remove it")
+			}
 		}
 	}
-	for _, role := range p.Metrics.Roles() {
-		path := join(labels, role)
-		if d.good(path) && slices.ContainsFunc(probes, func(x Probe) bool { return x.Role == role }) {
-			d.at(path, "is a role that probes read too, and sums over it would count twice; give one of them another role, or remove it")
-		}
-	}
-	if p.Compare == nil {
+	if p.Compare == nil || len(p.Compare.Arms) == 0 {
+		once(labels, p.Metrics, p.Probes)
 		return
 	}
 	for _, a := range p.Compare.Arms {
-		if len(a.URL) > 0 && d.good(labels) {
-			d.at(labels, "watches the hosts of all arms, and %s has a url of its own; remove it, and give each arm probes", a.Name)
+		section := labels
+		if len(a.Metrics.Labels) > 0 {
+			section = "compare.arms." + a.Name + "." + labels
+		}
+		once(section, p.MetricsOf(a.Name), p.ProbesOf(a.Name))
+		if len(a.URL) > 0 && len(a.Metrics.Labels) == 0 && len(p.Metrics.Labels) > 0 && d.good(labels) {
+			d.at(labels, "watches the hosts of all arms, and %s has a url of its own; remove it, and give each arm metrics or probes", a.Name)
 		}
 	}
 }

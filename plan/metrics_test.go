@@ -64,7 +64,7 @@ func TestMetricsOfArmsElsewhere(t *testing.T) {
 		t.Errorf("arms that share the hosts: %v", err)
 	}
 	_, err := Parse([]byte(arms(true)))
-	if err == nil || strings.Count(err.Error(), "metrics.labels: watches the hosts of all arms, and base has a url of its own; remove it, and give each arm probes") != 1 {
+	if err == nil || strings.Count(err.Error(), "metrics.labels: watches the hosts of all arms, and base has a url of its own; remove it, and give each arm metrics or probes") != 1 {
 		t.Errorf("blue and green: %v", err)
 	}
 }
@@ -81,6 +81,59 @@ func TestMetricsBesideProbes(t *testing.T) {
 		_, err := Parse([]byte(metricsPlan + tail))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "labels.app")) {
 			t.Errorf("%s: %v", tail, err)
+		}
+	}
+}
+
+// Arms with addresses of their own have metrics of their own, of the plan's server or of another.
+func TestMetricsOfEachArm(t *testing.T) {
+	const head = `
+name: t
+target: {driver: external}
+workload: {behavior: poster}
+bounded: {users: 50, slo: ["cpu(app) < 85%"]}
+metrics: {prometheus: "https://prom.example"}
+compare:
+  arms:
+    base: {url: "https://blue", metrics: {labels: {app: 'instance="blue"', db: 'instance="db"'}}}
+`
+	const green = `    new: {url: "https://green", metrics: {prometheus: "https://green.example", labels: {app: 'instance="green"'}}}`
+	known := Known{Drivers: []string{External, Process}, Roles: map[string][]string{External: {"generator"}}}
+	p, err := known.Parse([]byte(head + green))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := known.Parse([]byte(p.String()))
+	if err != nil || again.Digest() != p.Digest() {
+		t.Errorf("the canonical form is another plan: %v\n%s", err, p)
+	}
+	base, fresh := p.MetricsOf(Base), p.MetricsOf("new")
+	if base.Prometheus != "https://prom.example" || len(base.Labels) != 2 || fresh.Prometheus != "https://green.example" || fresh.Labels["app"] != `instance="green"` || len(fresh.Labels) != 1 {
+		t.Errorf("base %+v, new %+v", base, fresh)
+	}
+	if roles := p.WatchedRoles(); len(roles) != 1 || roles[0] != "app" {
+		t.Errorf("roles of every arm: %v", roles)
+	}
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"a role of one arm", "cpu(app)", "cpu(db)", "has no role \"db\" to watch"},
+		{"an arm without", `, metrics: {prometheus: "https://green.example", labels: {app: 'instance="green"'}}`, "", "metrics: has no labels"},
+		{"one that takes the plan's", `metrics: {prometheus: "https://prom.example"}`, `metrics: {prometheus: "https://prom.example", labels: {app: 'job="x"'}}`, ""},
+		{"no address of the arm", `url: "https://green", `, "", "needs a url of this arm"},
+		{"no labels", `, labels: {app: 'instance="green"'}`, "", "compare.arms.new.metrics: has no labels"},
+		{"no server", `metrics: {prometheus: "https://prom.example"}` + "\n", "", "compare.arms.base.metrics: has no prometheus"},
+		{"no selector", `'instance="green"'`, `'green'`, "compare.arms.new.metrics.labels.app: cannot be read"},
+		{"a password", "https://green.example", "https://x:hunter22@green.example", "compare.arms.new.metrics.prometheus: holds a password"},
+		{"a probe too", `"https://blue", `, `"https://blue", probes: [{kind: prometheus, role: db, url: "http://db:9187/metrics"}], `, "compare.arms.base.metrics.labels.db: is a role that probes read too"},
+		{"a probe of the other arm", `"https://green", `, `"https://green", probes: [{kind: prometheus, role: db, url: "http://db:9187/metrics"}], `, ""},
+		{"a target that is started", "driver: external", "driver: process, command: [x]", "compare.arms.base.metrics: has no effect, because the driver process"},
+	} {
+		text := head + green
+		if !strings.Contains(text, tt.from) {
+			t.Fatalf("%s: the plan has no %s", tt.name, tt.from)
+		}
+		_, err := known.Parse([]byte(strings.Replace(text, tt.from, tt.to, 1)))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter22")) {
+			t.Errorf("%s: %v\nwant %q", tt.name, err, tt.want)
 		}
 	}
 }

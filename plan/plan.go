@@ -382,8 +382,6 @@ type Compare struct {
 	// Slice is how long a turn of an arm in a duet takes, 100ms to 5s; 0 means that it follows the latencies of the
 	// operations.
 	Slice time.Duration `yaml:"slice" kind:"optional"`
-	// Swap has arms of the driver external exchange their addresses from block to block; see [Plan.Place].
-	Swap bool `yaml:"swap" kind:"optional"`
 	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0
 	// for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry time.Duration `yaml:"retry"`
@@ -422,6 +420,9 @@ type Arm struct {
 	MetricsURL Addresses `yaml:"metrics_url"`
 	// Probes watch this arm alone; those of the plan watch all arms.
 	Probes []Probe `yaml:"probes"`
+	// Metrics takes the place of the plan's for an arm with a URL; without an address it is of the plan's server. See
+	// [Plan.MetricsOf].
+	Metrics MetricsServer `yaml:"metrics"`
 	// Database is the engine that this arm runs on instead of that of the plan: [PostgreSQL] or [MySQL]; see
 	// [Plan.EngineOf].
 	Database string `yaml:"database"`

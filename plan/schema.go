@@ -37,7 +37,7 @@ func Schema() []byte {
 var required = map[string][]string{
 	"target": {"driver"}, "workload": {"behavior"}, "workload.arrival": {"rate"}, "bounded": {"users"}, "unbounded": {"max_users"}, "compare": {"arms"},
 	"bounded.stages.*": {"at", "storm"}, "prices.*": {"name", "vcpu", "memory", "price", "currency"}, "probes.*": {"kind", "role"},
-	"metrics": {"prometheus", "labels"},
+	"metrics": {"prometheus"}, "compare.arms.*.metrics": {"labels"},
 }
 
 // keyDoc is the text that an editor shows for a key, and its limits.
@@ -214,6 +214,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.arms.*.metrics_url": {text: "With url: address or path of this arm's Prometheus metrics."},
 	"compare.arms.*.probes":      {text: "Sources of numbers about this arm alone."},
 	"compare.arms.*.probes.*":    {text: "One source, as in probes."},
+	"compare.arms.*.metrics":     {text: "With url: a Prometheus server that watches this arm's hosts, in place of that of the plan; without prometheus, that server."},
 	"compare.arms.*.database":    {text: "The engine that this arm runs on instead of database.engine, which then is one at most.", enum: engines},
 	"compare.arms.*.deployment":  {text: "How this arm's server is run. What one arm sets, all have: the others none and 100%."},
 
@@ -229,7 +230,6 @@ var keyDocs = map[string]keyDoc{
 	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
 	"compare.mode":        {text: "sequence: the arms of a block run one after the other. duet: they are up at once and take turns in short slices. Default: duet where plimsoll starts all arms on this host and the plan has no search, else sequence; plimsoll plan check prints which, and why.", enum: compareModes},
 	"compare.slice":       {text: "How long a turn in a duet takes, 100ms to 5s. Default, and 0s: ten times the longest p95 of an operation, 200ms at least."},
-	"compare.swap":        {text: "With the driver external, install, and a url and a version in every arm: the arms exchange their addresses from block to block, so that differences of the hosts cancel."},
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
 	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows.", pattern: marginPattern},

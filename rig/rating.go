@@ -37,9 +37,7 @@ func (s *Session) rate(ctx context.Context, allowed bool) {
 		return
 	}
 	if !known {
-		for line := range strings.Lines(DescribeCalibration(r)) { // a line of the progress is one line
-			s.Progress.Say("%s", strings.TrimSuffix(line, "\n"))
-		}
+		s.Progress.Say("%s", strings.TrimSpace(DescribeCalibration(r)))
 	}
 	s.rating = &r
 }

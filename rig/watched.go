@@ -15,10 +15,10 @@ const watchedPrefix = "metrics "
 // metricWord is what may be the name of a metric in an expression.
 var metricWord = regexp.MustCompile(`[A-Za-z_:][A-Za-z0-9_:]*`)
 
-// watched opens a source for each role of the plan's section metrics. Metrics of the target's own pages are not asked for
+// watched opens a source for each role that a Prometheus server watches. Metrics of the target's own pages are not asked for
 // a second time: sums over a role would count them twice.
 func (s *Session) watched(sys *System) (out []source, err error) {
-	m := s.Plan.Metrics
+	m := sys.metrics
 	if len(m.Labels) == 0 {
 		return nil, nil
 	}

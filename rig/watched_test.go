@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/plan"
 	"plimsoll/target"
@@ -80,7 +81,7 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9", "cpu(app) < 85%%"]}, me
 		t.Fatal(err)
 	}
 	env := map[string]string{"PROM": "geheim7"}
-	s, sys := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}, &System{Deployment: dep}
+	s, sys := &Session{Program: &Program{Env: func(name string) string { return env[name] }}, Plan: p}, &System{Deployment: dep, metrics: p.Metrics}
 	sources, err := s.listed(sys)
 	defer closeSources(sources)
 	if err != nil || len(sources) != 2 || sources[0].probe.Name() != "metrics app" || sources[1].probe.Name() != "metrics db" {
@@ -168,7 +169,7 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus:
 			t.Fatal(err)
 		}
 		s := &Session{Program: &Program{Env: func(string) string { return "" }}, Plan: p}
-		sources, err := s.watched(&System{Deployment: dep})
+		sources, err := s.watched(&System{Deployment: dep, metrics: p.Metrics})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,4 +186,49 @@ bounded: {users: 5, slo: ["promql: sum(queue_jobs) < 9"]}, metrics: {prometheus:
 			t.Errorf("page %q: of db it was asked %s", page, asked["db"])
 		}
 	}
+}
+
+// Each arm is watched by its own selector, at the plan's server or at its own.
+func TestMetricsOfAnArm(t *testing.T) {
+	p, err := plan.Parse([]byte(`{name: own, target: {driver: external}, workload: {behavior: poster}, bounded: {users: 5}, metrics: {prometheus: "http://127.0.0.1:1"},
+compare: {arms: {base: {url: "http://blue", metrics: {labels: {app: 'instance="blue"', db: 'instance="db"'}}},
+  new: {url: "http://green", metrics: {prometheus: "${ENV:GREEN}", labels: {app: 'instance="green"'}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"GREEN": "http://reader:geheim7@127.0.0.1:2"}
+	s := &Session{Program: &Program{Env: func(name string) string { return env[name] }, Secrets: new(plain.Secrets)}, Plan: p}
+	dep, err := (&external.Driver{}).Deploy(t.Context(), target.Spec{URL: answering(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arm, want := range map[string]string{"base": "metrics app, metrics db", "new": "metrics app"} {
+		sources, err := s.watched(&System{Deployment: dep, metrics: p.MetricsOf(arm)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, src := range sources {
+			names = append(names, src.probe.Name())
+			if _, err := src.probe.Sample(t.Context(), time.Now()); err == nil || !strings.Contains(err.Error(), "127.0.0.1:"+map[string]string{"base": "1", "new": "2"}[arm]) || strings.Contains(err.Error(), "geheim7") {
+				t.Errorf("%s of %s: %v", src.probe.Name(), arm, err)
+			}
+		}
+		closeSources(sources)
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%s has %s, want %s", arm, got, want)
+		}
+	}
+	env["GREEN"] = ""
+	if _, err := s.watched(&System{Deployment: dep, metrics: p.MetricsOf("new")}); err == nil || !strings.Contains(err.Error(), "GREEN is not set") {
+		t.Errorf("a reference that leads nowhere: %v", err)
+	}
+}
+
+// answering returns the address of a server that answers everything with an empty page.
+func answering(t *testing.T) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	return srv.URL
 }

@@ -25,7 +25,7 @@ target:
   topology: {apps: 2, proxy: nginx, replicas: 1, hosts: netns, links: {all: {rate: 1Gbit/s}}}
 database: {engine: postgresql}
 workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10"}}
-bounded: {users: 20, ramp: 500ms, settle: 500ms, measure: 3s}
+bounded: {users: 30, ramp: 500ms, settle: 500ms, measure: 3s}
 gates: {others: {red: 100%}}   # a busy host is no fault of what is tested
 `
 
@@ -80,8 +80,8 @@ func TestHostsOfTheirOwn(t *testing.T) {
 			t.Errorf("the link of %s carried %v bytes", instance, carried)
 		}
 	}
-	// 20 users with HTTP, and 10 of them with WebSockets, reach the proxy alone.
-	if open := value(`max_over_time(node_netstat_Tcp_CurrEstab{role="proxy", instance="proxy-0"}[10m])`); open < 20 {
+	// 30 users with HTTP, and 15 of them with WebSockets, reach the proxy alone.
+	if open := value(`max_over_time(node_netstat_Tcp_CurrEstab{role="proxy", instance="proxy-0"}[10m])`); open < 30 {
 		t.Errorf("the proxy had %v connections open", open)
 	}
 	d, ok := evidence.TargetOf(r.Manifest)
@@ -93,12 +93,11 @@ func TestHostsOfTheirOwn(t *testing.T) {
 	}
 	gone(t, root, marks)
 
-	small := strings.NewReplacer("replicas: 1, ", "", "users: 20", "users: 4").Replace(hostsPlan)
-	cmd, root, output = startPlan(t, small, "target", "up")
+	cmd, root, output = startPlan(t, hostsPlan, "target", "up")
 	state := awaitTarget(t, root, output)
 	marks = []string{fmt.Sprintf("plimsoll-%d-", cmd.Process.Pid), fmt.Sprintf("plimsoll-%d-", state.Owner.PID)}
-	if there := named(marks); len(there) < 5 { // four hosts and a switch
-		t.Errorf("there are %v, want the four hosts and their switch", there)
+	if there := named(marks); len(there) < 6 { // five hosts and a switch
+		t.Errorf("there are %v, want the five hosts and their switch", there)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -5,9 +5,8 @@ set -eu
 . "$(dirname "$0")/cluster.sh"
 [ -e "$CLUSTER/cluster" ] || { echo "down.sh: $CLUSTER is no directory of a cluster" >&2; exit 1; }
 failed=0
-for p in $places; do stop "$p-agent" || failed=1; done
+for p in $agents; do stop "$p-agent" || failed=1; done
 for p in proxy app1 app2; do stop "$p" || failed=1; done
-for p in mreplica mdb; do stop "$p" || failed=1; done
 for p in replica db; do stop "$p" INT || failed=1; done # at once, with its state on disk
 for p in $places; do
   [ ! -e "/run/netns/$prefix-$p" ] || ip netns delete "$prefix-$p" || failed=1
