@@ -46,12 +46,13 @@ var objectNames = []string{"users", "channels", "posts"}
 type grounds struct {
 	standing map[string]string           // by addresses, the arm and engine that was installed there last
 	restored map[string]bool             // by addresses, whether the last reset there ended well
+	broken   map[string]string           // by addresses, the arm and engine that first failed there since it was in order
 	first    map[string]map[string]int64 // by engine, the objects that the first run found
 	failed   map[string]int              // by arm and engine, how many runs in a row found no target; "" for all
 }
 
 func newGrounds() *grounds {
-	return &grounds{standing: map[string]string{}, restored: map[string]bool{}, first: map[string]map[string]int64{}, failed: map[string]int{}}
+	return &grounds{standing: map[string]string{}, restored: map[string]bool{}, broken: map[string]string{}, first: map[string]map[string]int64{}, failed: map[string]int{}}
 }
 
 // fail notes a run without a target and returns the longest row that it is part of.
@@ -136,6 +137,7 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 		c.grounds.standing[where] = c.key
 	}
 	if !c.Resets() {
+		delete(c.grounds.broken, where) // what an arm before may have left, this one starts from
 		return nil, s.unreset(ctx, sys, fresh)
 	}
 	if !c.provisioned { // whether the reset keeps the users or not, all runs find the same
@@ -171,14 +173,20 @@ func (c *commanded) reset(ctx context.Context, turn external.Turn) error {
 	err := c.ResetFor(ctx, turn)
 	if err == nil || errors.Is(err, target.ErrStart) {
 		c.grounds.restored[c.where()] = true
+		delete(c.grounds.broken, c.where())
 	}
 	return err
 }
 
-// gate returns the finding of a run that cause left without a target. A target that does not start is the arm's failure
-// only if its state was put back: it may be a failed reset, under another arm too, that it does not start from.
+// gate returns the finding of a run that cause left without a target, and notes that this arm failed there. A target
+// that does not start is the arm's failure only if its state was put back, and no other arm has failed there since: it
+// may be a failed reset, or what a broken installation or start of the other arm left, that it does not start from.
 func (c *commanded) gate(cause error) string {
-	if errors.Is(cause, target.ErrStart) && (!c.Resets() || c.grounds.restored[c.where()]) {
+	by := c.grounds.broken[c.where()]
+	if by == "" {
+		c.grounds.broken[c.where()] = c.key
+	}
+	if errors.Is(cause, target.ErrStart) && (!c.Resets() || c.grounds.restored[c.where()]) && (by == "" || by == c.key) {
 		return record.StartGate
 	}
 	return record.DeployGate

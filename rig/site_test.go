@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -147,5 +148,56 @@ func TestStartAfterABrokenReset(t *testing.T) {
 	}
 	if got := arm("new").gate(unready); got != record.StartGate {
 		t.Errorf("without a reset: %s", got)
+	}
+}
+
+// After a broken start of one arm, the other one is not charged with what that may have left, until a reset has put the
+// state back, or without a reset the target has started. The arm that broke it is.
+func TestStartAfterABrokenStartOfTheOtherArm(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	unready := fmt.Errorf("after its install: %w", target.ErrStart)
+	for _, command := range [][]string{{"/usr/bin/true"}, nil} {
+		shared := newGrounds()
+		arm := func(name string) *commanded {
+			dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: name, URL: srv.URL, ResetCmd: command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &commanded{Site: dep.(*external.Site), key: name, grounds: shared}
+		}
+		base, fresh := arm("base"), arm("new")
+		inOrder := func(c *commanded) {
+			t.Helper()
+			if !c.Resets() {
+				delete(shared.broken, c.where()) // as prepare does
+			} else if err := c.reset(t.Context(), external.Turn{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		inOrder(base)
+		for i, tt := range []struct {
+			arm   *commanded
+			cause error
+			want  string
+		}{
+			{fresh, unready, record.StartGate},
+			{base, unready, record.DeployGate},
+			{base, unready, record.DeployGate}, // a second time, too
+			{fresh, unready, record.StartGate},
+			{nil, nil, ""},
+			{base, unready, record.StartGate},
+			{nil, nil, ""},
+			{fresh, errors.New("install: exit status 1"), record.DeployGate}, // a command that broke off
+			{base, unready, record.DeployGate},
+		} {
+			if tt.arm == nil {
+				inOrder(base)
+				continue
+			}
+			if got := tt.arm.gate(tt.cause); got != tt.want {
+				t.Errorf("reset %q, step %d: the failure of %s is by %s, want %s", command, i, tt.arm.key, got, tt.want)
+			}
+		}
 	}
 }
