@@ -42,9 +42,10 @@ func (b *builder) armDatabases() (out []string) {
 	if !b.ownDatabases() {
 		return nil
 	}
+	key := strings.Join(b.c.Engines[:min(len(b.c.Engines), 1)], "")
 	for _, arm := range b.c.Arms {
 		name, _, _ := strings.Cut(b.armDatabase(plan.Arm{Name: arm}), " (")
-		if text := "1 x " + name; name != "" && !slices.Contains(out, text) {
+		if text := "1 x " + name + b.replicasText(key, arm); name != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}

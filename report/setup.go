@@ -87,7 +87,7 @@ func (b *builder) planRows() []record.Row {
 	var dbs []string
 	for _, e := range b.d.Engines {
 		if e.Full != "" {
-			dbs = append(dbs, "1 x "+e.Full)
+			dbs = append(dbs, "1 x "+e.Full+b.replicasText(e.Key, ""))
 		}
 	}
 	rows = append(rows, record.Row{Name: "DB instances", Value: strings.Join(append(dbs, b.armDatabases()...), ", ")})
@@ -458,6 +458,9 @@ func (b *builder) companionsText() string {
 	all := b.described(engine, "").Companions
 	var parts []string
 	for _, role := range slices.Sorted(maps.Keys(all)) {
+		if role == "proxy" || strings.HasPrefix(role, replicaPrefix) { // no other stores; each has its row
+			continue
+		}
 		c := all[role]
 		text := role + ": " + strings.TrimSpace(c.Name+" "+c.Version)
 		var settings []string
@@ -472,6 +475,25 @@ func (b *builder) companionsText() string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// replicaPrefix begins the names of the copies of a database among the companions of a target.
+const replicaPrefix = "replica-"
+
+// replicasText names the copies of an arm's database on an engine that ran, or with an empty arm those of the first run;
+// empty without any.
+func (b *builder) replicasText(engine, arm string) string {
+	n, what := 0, map[string]bool{}
+	for role, c := range b.described(engine, arm).Companions {
+		if strings.HasPrefix(role, replicaPrefix) {
+			n++
+			what[strings.TrimSpace(c.Name+" "+c.Version)] = true
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with %s (%s)", count(n, "replica", "replicas"), strings.Join(slices.Sorted(maps.Keys(what)), ", "))
 }
 
 // durability lists the settings that decide the cost of a commit.
