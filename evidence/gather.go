@@ -360,6 +360,17 @@ func gatheredBlocks(arms [2]*gatheredArm, p *plan.Plan) (*record.Comparison, err
 		}
 	}
 	p.Compare.Blocks = c.Blocks
+	for _, e := range c.Engines {
+		if p.Unbounded == nil {
+			break
+		}
+		if n, ok := p.Unbounded.StartFor(e); ok { // that of a pilot is not in the runs
+			if c.Start == nil {
+				c.Start = map[string]int{}
+			}
+			c.Start[e] = n
+		}
+	}
 	inBlocks(c)
 	if err := gatheredTurns(c, turns, arms); err != nil {
 		return nil, err

@@ -441,6 +441,9 @@ func TestCompareEndToEnd(t *testing.T) {
 	if again.ProcessState.ExitCode() != status {
 		t.Errorf("report exits with %d, compare did with %d", again.ProcessState.ExitCode(), status)
 	}
+	if status != rig.ExitInvalid {
+		gatheredAgain(t, filepath.Join(root, "store"), filepath.Base(dirs[0]), status)
+	}
 	if left := survivors(root); len(left) > 0 {
 		t.Errorf("processes survived: %v", left)
 	}

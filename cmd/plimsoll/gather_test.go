@@ -30,6 +30,28 @@ func armsOf(c *record.Comparison) (base, fresh string) {
 	return strings.Join(ids[0], ","), strings.Join(ids[1], ",")
 }
 
+// gatheredAgain holds that the report of the runs of a comparison, which another program made, is that of the comparison.
+func gatheredAgain(t *testing.T, root, id string, status int) {
+	t.Helper()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := st.Comparison(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Runs = slices.DeleteFunc(c.Runs, func(r record.ComparisonRun) bool { return !r.Counts() })
+	base, fresh := armsOf(c)
+	want, got := t.TempDir(), t.TempDir()
+	for _, args := range [][]string{{"-out", want, id}, {"-out", got, "-base", base, "-new", fresh}} {
+		if s, _, errOut := inStore(t, root, append([]string{"report"}, args...)...); s != status {
+			t.Errorf("report %q: status %d, compare had %d\n%s", args, s, status, errOut)
+		}
+	}
+	sameReports(t, want, got)
+}
+
 func readReport(t *testing.T, dir string) (d report.Document, raw map[string]any) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "report.json"))
@@ -65,14 +87,29 @@ func TestReportOfGatheredRuns(t *testing.T) {
 	if after := treeOf(t, root); !slices.Equal(before, after) {
 		t.Errorf("the store was changed: %v", after)
 	}
-	whole, a := readReport(t, want)
-	gathered, b := readReport(t, out)
+	whole, _ := readReport(t, want)
+	gathered, _ := readReport(t, out)
 	if whole.State.Judged != 6 || len(whole.Verdicts) != 2 || len(whole.Graphs) == 0 || len(whole.Limiters) == 0 {
 		t.Fatalf("the report that is compared has %d blocks, %d verdicts, %d graphs and %d limiters", whole.State.Judged, len(whole.Verdicts), len(whole.Graphs), len(whole.Limiters))
 	}
 	if gathered.Protocol == nil || len(gathered.Protocol.Gathered) != 1 || !strings.Contains(gathered.Protocol.Gathered[0], "24 stored runs") {
 		t.Errorf("how it was compared: %+v", gathered.Protocol)
 	}
+	sameReports(t, want, out)
+	for _, sub := range []string{"graphs", report.PagesDir} {
+		if n := len(treeOf(t, filepath.Join(want, sub))); n < 20 {
+			t.Errorf("%s: %d files", sub, n)
+		}
+	}
+}
+
+// sameReports holds that the report of the stored runs of a comparison, in the directory got, is that of the
+// comparison: each member of its JSON but for how it was compared, its name, and the time that it took; each section of
+// its text but for those; and the names of its graphs and pages.
+func sameReports(t *testing.T, want, got string) {
+	t.Helper()
+	_, a := readReport(t, want)
+	_, b := readReport(t, got)
 	for _, raw := range []map[string]any{a, b} {
 		delete(raw, "protocol")
 		delete(raw, "comparison")
@@ -90,11 +127,43 @@ func TestReportOfGatheredRuns(t *testing.T) {
 		t.Errorf("%d members, want %d", len(b), len(a))
 	}
 	for _, sub := range []string{"graphs", report.PagesDir} {
-		x, y := treeOf(t, filepath.Join(want, sub)), treeOf(t, filepath.Join(out, sub))
-		if len(x) < 20 || !slices.Equal(x, y) {
+		if x, y := treeOf(t, filepath.Join(want, sub)), treeOf(t, filepath.Join(got, sub)); !slices.Equal(x, y) {
 			t.Errorf("%s: %d files, want %d", sub, len(y), len(x))
 		}
 	}
+	x, y := sectionsOf(t, want), sectionsOf(t, got)
+	if len(x) < 10 {
+		t.Errorf("the report has %d sections", len(x))
+	}
+	for name, text := range x {
+		if strings.Contains(name, "How it was compared") {
+			continue
+		}
+		if other, ok := y[name]; !ok || other != text {
+			t.Errorf("section %q differs:\n%s\n\nwant:\n%s", name, other, text)
+		}
+	}
+}
+
+// sectionsOf cuts the whole report in a directory into its sections, without the row of the setup on when it was made.
+func sectionsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "report-full.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	name := ""
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "#") {
+			name = strings.TrimSpace(line)
+			continue
+		}
+		if !strings.HasPrefix(line, "| Started ") {
+			out[name] += line
+		}
+	}
+	return out
 }
 
 // treeOf lists the files below a directory.
