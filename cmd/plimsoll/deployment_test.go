@@ -31,7 +31,7 @@ target: {driver: newsfeed}
 database: {engine: postgresql}
 workload: {behavior: newsfeed, params: {preset: mixed-10}}
 bounded: {users: 5, ramp: 500ms, settle: 500ms, measure: 2s}
-gates: {lag: {red: 2s}, late: {red: 100%}, cpu: {red: 100%}, core: {red: 100%}, sched: {red: 1s}, others: {red: 100%}}   # a busy host is no fault of what is tested
+` + openGates + `
 compare:
   arms:
     base: {}
@@ -271,6 +271,7 @@ func feedSession(t *testing.T, state target.StateFile) (answers []string) {
 }
 
 // TestCompareDeployments compares arms that differ in their deployment alone, from the command line to the report.
+// It is not parallel: a thread of a test that dials in another network shows that network's devices in /proc/net.
 func TestCompareDeployments(t *testing.T) {
 	needsRoot(t)
 	text, _, _ := strings.Cut(deployedFeed, "    podman:")

@@ -418,7 +418,11 @@ func TestCompareEndToEnd(t *testing.T) {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
-	for _, r := range judgedRuns(t, filepath.Join(root, "store"), filepath.Base(dirs[0])) {
+	runs := judgedRuns(t, filepath.Join(root, "store"), filepath.Base(dirs[0]))
+	if status == rig.ExitInconclusive && len(runs) == 0 {
+		t.Error("there is a verdict, and no run counts")
+	}
+	for _, r := range runs {
 		g, err := r.Graphs()
 		if err != nil || g == nil {
 			t.Fatalf("run %s kept no graphs (%v)", r.Manifest.ID, err)
