@@ -13,10 +13,8 @@ import (
 	"plimsoll/reference/refchat"
 )
 
-// nineEleven refuses an administrator as release 9.11 does.
-func nineEleven() refchat.Config {
-	return refchat.Config{Version: "9.11.0", License: "professional", Quirks: []string{refchat.QuirkDirectMembersOnly, refchat.QuirkStatsCountBots}}
-}
+// nineEleven refuses an administrator as release 9.11 does, and counts bots.
+func nineEleven() refchat.Config { return refchat.Config{Version: "9.11.0", License: "professional"} }
 
 // wroteDirectly has a person write in a direct and a group channel and returns the acknowledged messages and the
 // persons.

@@ -40,6 +40,17 @@ type engine interface {
 // reference runs the reference server on a fresh database server and returns its URL and the administrator's password.
 func reference(t *testing.T, on string, cfg refchat.Config) (url, password string) {
 	t.Helper()
+	return databaseServer(t, on).serves(t, cfg)
+}
+
+// A databases is a running database server that makes a database for each reference server.
+type databases struct {
+	engine
+	n int
+}
+
+func databaseServer(t *testing.T, on string) *databases {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	dir := t.TempDir()
@@ -63,10 +74,20 @@ func reference(t *testing.T, on string, cfg refchat.Config) (url, password strin
 			t.Error(err)
 		}
 	})
-	if err := db.CreateDatabase(ctx, "chat"); err != nil {
+	return &databases{engine: db}
+}
+
+// serves runs a reference server on a fresh database and returns its URL and the administrator's password.
+func (db *databases) serves(t *testing.T, cfg refchat.Config) (url, password string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	db.n++
+	name := fmt.Sprint("chat", db.n)
+	if err := db.CreateDatabase(ctx, name); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN("chat"), "Contract-1", "bcrypt:4"
+	cfg.Listen, cfg.DSN, cfg.AdminPassword, cfg.Hash = "127.0.0.1:0", db.DSN(name), "Contract-1", "bcrypt:4"
 	s, err := refchat.New(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -78,8 +78,9 @@ type featureSpec struct {
 var featureSpecs = [numFeatures]featureSpec{
 	always:     {name: "the API itself", source: "API v4 reference"},
 	hasSidebar: {name: "sidebar categories", since: version{5, 26}, source: "reference: channels.yaml, minimum server version 5.26"},
-	hasThreads: {name: "followed threads", since: version{5, 29}, config: "CollapsedThreads",
-		source: "reference: users.yaml, minimum server version 5.29; server: config/client.go has CollapsedThreads disabled, default_off, default_on or always_on"},
+	hasThreads: {name: "followed threads", since: version{5, 33}, config: "CollapsedThreads",
+		source: "server: api4/user.go has the routes for lists since release-5.30 (the reference: 5.29), for all threads of a team " +
+			"since 5.32, for one thread since 5.33; config/client.go has CollapsedThreads disabled, default_off, default_on or always_on since 5.32"},
 	hasCustomStatus: {name: "custom status", since: version{5, 33}, config: "EnableCustomUserStatuses",
 		source: "server: api4/status.go has the routes in release-5.33, not in release-5.32; config/client.go has the switch"},
 	hasReminders: {name: "post reminders", since: version{7, 2}, source: "reference: posts.yaml, minimum server version 7.2"},

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/dialect/mattermost/api"
-	"plimsoll/load/clock"
 	"plimsoll/load/workload"
 	"plimsoll/reference/refchat"
 )
@@ -81,8 +80,8 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler) // the connection ends
 	}))
-	defer front.Close()
-	defer close(over)
+	t.Cleanup(front.Close)
+	t.Cleanup(func() { close(over) })
 	env := contractEnv(front.URL, password)
 	env.Params["periodic"] = "off"
 	env.Timeout = 3 * time.Second
@@ -90,23 +89,8 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 	if err := b.Provision(t.Context(), env, 2); err != nil {
 		t.Fatal(err)
 	}
-	var both []*person
-	for rank := range 2 {
-		u := workload.NewUser(rank, rank, env.Seed, env.Pace, env.Registry.Recorder(rank), clock.New(time.Now()))
-		actor, err := b.NewActor(env, u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer actor.Close()
-		u.Schedule(u.Now())
-		if err := actor.Login(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		a := actor.(*person)
-		a.begin(a.steady)
-		both = append(both, a)
-	}
-	a := both[0]
+	a := arrived(t, b, env, 0)
+	arrived(t, b, env, 1)
 	ch := b.dir.known(api.ParseID(b.channels[0]))
 	if err := a.enter(t.Context(), a.place(ch)); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,9 @@
 package workload
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // A ledgerPending is a message that goes by the id that its author gave it: the server's own is not known yet.
 type ledgerPending struct {
@@ -90,8 +93,8 @@ func (l *Ledger) unanswered(s *ledgerShard, m Message, now int64) (found, full b
 
 // pending returns the channel's message that events named with an author's id and no answer has.
 func (c *ledgerChannel) pending(id string) *ledgerMessage {
-	for i := len(c.recent) - 1; i >= 0; i-- {
-		if e := c.recent[i]; e.acked == noTime && string(e.pending) == id {
+	for _, e := range slices.Backward(c.recent) {
+		if e.acked == noTime && string(e.pending) == id {
 			return e
 		}
 	}

@@ -168,6 +168,7 @@ func (s *Server) getChannelMembersForUser(q *request) error {
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
+	s.shown(q.sess, list...)
 	return q.reply(http.StatusOK, list)
 }
 
@@ -182,6 +183,7 @@ func (s *Server) getAllChannelMembersForUser(q *request) error {
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
+	s.shown(q.sess, list...)
 	return q.reply(http.StatusOK, list)
 }
 
@@ -195,6 +197,7 @@ func (s *Server) getChannelMembers(q *request) error {
 	if err != nil {
 		return errStore("channel.get_members", err)
 	}
+	s.shown(q.sess, list...)
 	return q.reply(http.StatusOK, list)
 }
 
@@ -214,5 +217,6 @@ func (s *Server) getChannelMember(q *request) error {
 	if err != nil {
 		return errStore("channel.get_member", err)
 	}
+	s.shown(q.sess, m)
 	return q.reply(http.StatusOK, m)
 }

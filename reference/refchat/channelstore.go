@@ -175,7 +175,7 @@ func memberValues(m *channelMember) []any {
 func newMember(c *channel, userID string, admin bool) *channelMember {
 	return &channelMember{ChannelID: c.ID, UserID: userID, MsgCount: c.TotalMsgCount, MsgCountRoot: c.TotalMsgCountRoot,
 		NotifyProps:  map[string]string{"desktop": "default", "email": "default", "ignore_channel_mentions": "default", "mark_unread": "all", "push": "default"},
-		LastUpdateAt: millis(), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin)}
+		LastUpdateAt: memberTime(millis()), SchemeUser: true, SchemeAdmin: admin, Roles: memberRoles("channel", admin)}
 }
 
 func (st *store) insertMember(ctx context.Context, m *channelMember) (err error) {

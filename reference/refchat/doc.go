@@ -48,7 +48,7 @@
 //
 // # Reliable WebSockets
 //
-// A connection outlives its socket by five minutes, as on the real server. A client that comes back with
+// Of releases since 5.38, a connection outlives its socket by five minutes, as on the real server. A client that comes back with
 // connection_id and the sequence_number that it wants next gets the missed events, as long as they are among the last
 // 128 events that were sent and the queue of 256 did not overflow; there is no hello then. Otherwise a hello with
 // another id and the number 0 shows that events were lost. Another server of the same database does not know the
@@ -83,8 +83,10 @@
 // later release are not there, switches in the client's configuration are those of the release, and operations of a
 // higher license are refused with the status and the identifier that the real server uses for it. So a test can show
 // that a client detects the features of a server. Not played are the release's plugins, guests, schemes, groups, and
-// everything that only administrators configure. The peculiarity of a single release is a quirk ([Config].Quirks):
-// from 9.11, an administrator may not read direct and group channels of others, and bots count as users.
+// everything that only administrators configure. What releases do differently with the same operation comes with
+// the version, too, as far as it is known which of them do: who may read a direct channel, whether bots count as users,
+// whether others see when a member has looked, whether a WebSocket can be resumed. The first three are quirks
+// ([Config].Quirks), which can be had with any version.
 //
 // # Faults
 //

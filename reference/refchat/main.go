@@ -35,7 +35,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdout, s
 	fs.StringVar(&cfg.Hash, "hash", DefaultHash, "password `hash`: bcrypt:COST or pbkdf2:ITERATIONS")
 	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` of the real server to play: operations that came later are not there")
 	fs.StringVar(&cfg.License, "license", DefaultLicense, "`license` to play: none, professional or enterprise")
-	fs.Var((*textFlags)(&cfg.Quirks), "quirk", "behave as single releases do (repeatable): direct-members-only, stats-count-bots")
+	fs.Var((*textFlags)(&cfg.Quirks), "quirk", "behave as some releases do, beyond what -version is known to (repeatable): "+strings.Join(quirks, ", "))
 	fs.StringVar(&cfg.BusListen, "bus", "", "`address` for events of other servers on this database")
 	fs.StringVar(&cfg.FilesDir, "files", "", "`directory` for uploaded files, default a temporary one")
 	fs.IntVar(&cfg.MaxOpenConns, "max-conns", DefaultMaxOpenConns, "database connections")

@@ -22,7 +22,7 @@ func newClientConfig(version string, rel release, lic license) clientConfig {
 		"DiagnosticId": "", "DiagnosticsEnabled": "false", "EnableBotAccountCreation": "true", "EnableChannelViewedMessages": "true",
 		"EnableConfirmNotificationsToChannel": "true", "EnableCustomEmoji": "false", "EnableEmojiPicker": "true", "EnableFileAttachments": "true",
 		"EnableGifPicker": "false", "EnableLinkPreviews": "false", "EnableOpenServer": "true", "EnablePostIconOverride": "false",
-		"EnablePreviewFeatures": "true", "EnableReliableWebSockets": "true", "EnableSVGs": "false", "EnableSignInWithEmail": "true",
+		"EnablePreviewFeatures": "true", "EnableSVGs": "false", "EnableSignInWithEmail": "true",
 		"EnableSignInWithUsername": "true", "EnableSignUpWithEmail": "true", "EnableTutorial": "true", "EnableUserAccessTokens": "true",
 		"EnableUserCreation": "true", "EnableUserStatuses": "true", "EnableUserTypingMessages": "true", "ExperimentalViewArchivedChannels": "true",
 		"FileLevel": "", "IosLatestVersion": "", "LockTeammateNameDisplay": "false", "MaxFileSize": "104857600", "MaxNotificationsPerChannel": "1000",

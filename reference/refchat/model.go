@@ -130,13 +130,13 @@ type channelMember struct {
 	ChannelID        string            `json:"channel_id"`
 	UserID           string            `json:"user_id"`
 	Roles            string            `json:"roles"`
-	LastViewedAt     int64             `json:"last_viewed_at"`
+	LastViewedAt     memberTime        `json:"last_viewed_at,omitzero"`
 	MsgCount         int64             `json:"msg_count"`
 	MentionCount     int64             `json:"mention_count"`
 	MentionCountRoot int64             `json:"mention_count_root"`
 	MsgCountRoot     int64             `json:"msg_count_root"`
 	NotifyProps      map[string]string `json:"notify_props"`
-	LastUpdateAt     int64             `json:"last_update_at"`
+	LastUpdateAt     memberTime        `json:"last_update_at,omitzero"`
 	SchemeGuest      bool              `json:"scheme_guest"`
 	SchemeUser       bool              `json:"scheme_user"`
 	SchemeAdmin      bool              `json:"scheme_admin"`

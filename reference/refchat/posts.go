@@ -215,7 +215,7 @@ func (s *Server) getPostsAroundUnread(q *request) error {
 	}
 	unread := ""
 	if m.LastViewedAt > 0 {
-		if unread, err = s.st.neighbor(ctx, id, m.LastViewedAt, false, as); err != nil {
+		if unread, err = s.st.neighbor(ctx, id, int64(m.LastViewedAt), false, as); err != nil {
 			return errStore("post.get_neighbor", err)
 		}
 	}

@@ -81,8 +81,10 @@ var flags = []struct {
 	since       release
 	name, value string
 }{
+	{release{5, 32}, "CollapsedThreads", "disabled"},
 	{release{5, 33}, "EnableCustomUserStatuses", "true"},
-	{release{5, 37}, "CollapsedThreads", "disabled"},
+	{release{5, 36}, "EnableReliableWebSockets", "false"},
+	{release{5, 38}, "EnableReliableWebSockets", "true"}, // see reliable
 	{release{7, 0}, "CollapsedThreads", "always_on"},
 	{release{7, 7}, "AllowSyncedDrafts", "true"},
 	{release{7, 7}, "PostPriority", "true"},
@@ -93,6 +95,10 @@ var flags = []struct {
 	{release{10, 3}, "ScheduledPosts", "true"},
 	{release{10, 5}, "FeatureFlagCustomProfileAttributes", "true"},
 }
+
+// reliable reports whether connections of the WebSocket can be taken up again: releases since 5.35 have the setting
+// EnableReliableWebSockets, and since 5.38 it is on (mattermost/mattermost#17890).
+func (s *Server) reliable() bool { return s.release.atLeast(release{5, 38}) }
 
 func (s *Server) getClientLicense(q *request) error {
 	if err := s.hasFormat(q); err != nil {

@@ -50,12 +50,12 @@ func routes() []route {
 		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/unread", name: "getChannelUnread", fn: (*Server).getChannelUnread},
 		{method: "GET", path: "/users/{user_id}/channels/{channel_id}/posts/unread", name: "getPostsForChannelAroundLastUnread", fn: (*Server).getPostsAroundUnread},
 
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/threads", name: "getThreadsForUser", fn: (*Server).getThreads, since: release{5, 29}},
-		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/read", name: "updateReadStateAllThreadsByUser", fn: (*Server).readAllThreads, since: release{5, 29}},
-		{method: "GET", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}", name: "getThreadForUser", fn: (*Server).getThread, since: release{5, 29}},
-		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/following", name: "followThreadByUser", fn: (*Server).followThread, since: release{5, 29}},
-		{method: "DELETE", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/following", name: "unfollowThreadByUser", fn: (*Server).unfollowThread, since: release{5, 29}},
-		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp}", name: "updateReadStateThreadByUser", fn: (*Server).readThread, since: release{5, 29}},
+		{method: "GET", path: "/users/{user_id}/teams/{team_id}/threads", name: "getThreadsForUser", fn: (*Server).getThreads, since: release{5, 30}},
+		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/read", name: "updateReadStateAllThreadsByUser", fn: (*Server).readAllThreads, since: release{5, 32}},
+		{method: "GET", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}", name: "getThreadForUser", fn: (*Server).getThread, since: release{5, 33}},
+		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/following", name: "followThreadByUser", fn: (*Server).followThread, since: release{5, 30}},
+		{method: "DELETE", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/following", name: "unfollowThreadByUser", fn: (*Server).unfollowThread, since: release{5, 30}},
+		{method: "PUT", path: "/users/{user_id}/teams/{team_id}/threads/{thread_id}/read/{timestamp}", name: "updateReadStateThreadByUser", fn: (*Server).readThread, since: release{5, 30}},
 
 		{method: "POST", path: "/bots", name: "createBot", fn: (*Server).createBot},
 

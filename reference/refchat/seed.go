@@ -223,7 +223,7 @@ func (s *seeder) members(ctx context.Context, channels, town []*channel) error {
 		}
 		for _, c := range slices.Concat(in, town) {
 			m := newMember(c, u, false)
-			m.LastViewedAt, m.LastUpdateAt = s.now, s.now
+			m.LastViewedAt, m.LastUpdateAt = memberTime(s.now), memberTime(s.now)
 			if err := rows.add(ctx, memberValues(m)); err != nil {
 				return err
 			}

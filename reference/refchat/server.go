@@ -36,7 +36,7 @@ type Config struct {
 	FaultSeed     uint64       // of the faults' chance
 	Version       string       // of the real server that is played: it lacks later operations; default DefaultVersion
 	License       string       // that is played: none, professional or enterprise; default DefaultLicense
-	Quirks        []string     // of single releases, see QuirkDirectMembersOnly and its neighbors
+	Quirks        []string     // beyond those that Version is known to have, see QuirkDirectMembersOnly and its neighbors
 	BusListen     string       // address for other servers' events; "" for none
 	BusPeers      []string     // BusListen addresses of the other servers on this database
 	FilesDir      string       // for uploaded files, shared by all servers on this database; "" for a temporary one
@@ -66,6 +66,7 @@ type Server struct {
 	client clientConfig
 
 	release release
+	quirks  []string // of the release, and those that were asked for
 	license license
 
 	sessions *cache[*session]
@@ -127,7 +128,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID(), release: rel, license: lic}
+	s := &Server{cfg: cfg, faults: f, hash: h, log: cfg.Log, start: time.Now(), id: newID(), release: rel, license: lic,
+		quirks: append(quirksOf(rel), cfg.Quirks...)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -91,7 +91,7 @@ func (s *Server) connectWebSocket(q *request) error {
 	k := &wsSocket{s: s, ws: ws, done: make(chan struct{})}
 	defer k.close()
 	resumed := false
-	if id := q.r.URL.Query().Get("connection_id"); id != "" && q.sess != nil {
+	if id := q.r.URL.Query().Get("connection_id"); id != "" && q.sess != nil && s.reliable() {
 		from, err := strconv.ParseInt(q.r.URL.Query().Get("sequence_number"), 10, 64)
 		if !validID(id) || err != nil || from < 0 {
 			return nil // a client must know both or neither
@@ -173,7 +173,15 @@ func (k *wsSocket) close() {
 }
 
 func (c *wsConn) hello() *event {
-	return newEvent("hello", broadcast{UserID: c.userID}, eventField{"connection_id", c.id}, eventField{"server_version", c.s.client.versionID})
+	fields := []eventField{{"server_version", c.s.client.versionID}}
+	if c.s.release.atLeast(release{5, 35}) {
+		id := ""
+		if c.s.reliable() {
+			id = c.id
+		}
+		fields = slices.Insert(fields, 0, eventField{"connection_id", id})
+	}
+	return newEvent("hello", broadcast{UserID: c.userID}, fields...)
 }
 
 // rejoin makes k the connection's socket. Without the event that is wanted next, the client starts again under

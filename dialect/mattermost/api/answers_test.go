@@ -137,7 +137,7 @@ func effects() []effect {
 	})
 	add("TeamChannelMembers", 200, `[{"user_id":"u","channel_id":"c"}]`, "0.user_id= 0.channel_id", "[]", func(ctx context.Context, c *Client) error { _, err := c.TeamChannelMembers(ctx, "u", "t"); return err })
 	add("MyChannelMembers", 200, `[{"user_id":"u","channel_id":"c"}]`, "0.user_id= 0.channel_id", "[]", func(ctx context.Context, c *Client) error { _, err := c.MyChannelMembers(ctx, "u", 0, 9); return err })
-	add("ChannelMember", 200, `{"channel_id":"c","user_id":"u","last_viewed_at":-1,"msg_count":2,"mention_count":0}`, "channel_id= user_id= last_viewed_at msg_count mention_count", "",
+	add("ChannelMember", 200, `{"channel_id":"c","user_id":"u","last_viewed_at":-1,"last_update_at":-1,"msg_count":2,"mention_count":0}`, "channel_id= user_id= last_viewed_at msg_count mention_count", "",
 		func(ctx context.Context, c *Client) error { _, err := c.ChannelMember(ctx, "c", "u"); return err })
 	add("ChannelStats", 200, `{"channel_id":"c","member_count":3}`, "channel_id= member_count", "", func(ctx context.Context, c *Client) error { _, err := c.ChannelStats(ctx, "c", true); return err })
 	add("ChannelUnread", 200, `{"channel_id":"c"}`, "channel_id=", "", func(ctx context.Context, c *Client) error { return c.ChannelUnread(ctx, "u", "c") })

@@ -151,7 +151,7 @@ func (c *Client) JoinChannelAll(ctx context.Context, channelID string, userIDs [
 
 // A Membership holds the needed fields of a user's membership in a channel.
 type Membership struct {
-	Seen     int64 // server time of the last look, Unix ms
+	Seen     int64 // server time of the last look, Unix ms; -1 if the server does not tell others
 	Messages int64 // how many of the channel's posts it has seen
 	Mentions int64 // unread
 }
@@ -162,12 +162,14 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m
 		if err := shows(resp.Body, "user_id", userID, "channel_id", channelID); err != nil {
 			return err
 		}
-		m.Messages, m.Mentions = -1, -1
-		looked := false // some releases answer -1 for memberships of others
+		m.Seen, m.Messages, m.Mentions = -1, -1, -1
+		looked, changed := false, false // releases since 10.12 answer -1 for memberships of others, later ones leave both out
 		if err := eachField(resp.Body, func(k, v []byte) error {
 			switch string(k) {
 			case "last_viewed_at":
 				m.Seen, looked = whole(v)
+			case "last_update_at":
+				changed = true
 			case "msg_count":
 				m.Messages = amount(v)
 			case "mention_count":
@@ -177,7 +179,7 @@ func (c *Client) ChannelMember(ctx context.Context, channelID, userID string) (m
 		}); err != nil {
 			return err
 		}
-		if !looked || m.Messages < 0 || m.Mentions < 0 {
+		if looked != changed || m.Messages < 0 || m.Mentions < 0 {
 			return fmt.Errorf("%w: no counts of the member", ErrEffect)
 		}
 		return nil
