@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/cgroup"
+	"plimsoll/target/lab/netns"
 )
 
 // A fault is one thing that limits the topology on purpose.
@@ -63,7 +64,7 @@ func faults() []fault {
 			}, took: writes},
 		{name: "hot-row", what: "every post's transaction updates one row and keeps it for 10 ms",
 			right: []string{"db-locks db"}, start: 20, most: 240, change: args("-fault=hot-row:10ms"), took: metric(`refchat_fault_wait_seconds_total{fault="hot-row"}`, 5)},
-		{name: "loss", what: "the proxy takes 200 packets per second and wire, and 20 at once, and loses the others, as a ring that is too small does (nft); requests cost as above",
+		{name: "loss", what: "the proxy takes 200 packets per second and sender, and 20 at once, and loses the others, as a ring that is too small does (nft); requests cost as above",
 			right: []string{"network-loss proxy"}, start: 15, most: 200, change: args(heavy), inject: bursts(200, 20), took: dropped},
 		{name: "steady-loss", extra: true, what: "the proxy loses 4 % of the packets that reach it, and 4 % of those that it sends, at any load (nft)",
 			right: []string{"network-loss proxy"}, start: 20, most: 300, inject: loss(4), took: dropped},
@@ -156,7 +157,7 @@ func triggered(ctx context.Context, t *topology) (string, error) {
 
 // sql runs statements in the database and returns the first column of the last row.
 func (t *topology) sql(ctx context.Context, text string) (string, error) {
-	dsn, err := t.dsnAt(dbWatch)
+	dsn, err := t.dsnAt(t.lan.WatchAddr("db"))
 	if err != nil {
 		return "", err
 	}
@@ -164,7 +165,7 @@ func (t *topology) sql(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", errors.New("the database's address cannot be parsed")
 	}
-	conf.DialFunc = t.spaces["generator"].Dial
+	conf.DialFunc = t.users.Dial
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, conf)
@@ -199,8 +200,8 @@ func metric(name string, least float64) func(context.Context, *topology) (string
 // read sums a metric over both instances.
 func (t *topology) read(ctx context.Context, name string) (float64, error) {
 	sum := 0.0
-	for _, port := range appPorts {
-		text, err := t.get(ctx, fmt.Sprintf("http://%s:%d/metrics", appWatch, port))
+	for _, page := range t.metrics() {
+		text, err := t.get(ctx, page)
 		if err != nil {
 			return 0, err
 		}
@@ -222,7 +223,7 @@ func (t *topology) read(ctx context.Context, name string) (float64, error) {
 func (t *topology) get(ctx context.Context, page string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DialContext: t.spaces["generator"].Dial, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{DialContext: t.users.Dial, DisableKeepAlives: true}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return "", err
@@ -260,35 +261,38 @@ func writes(_ context.Context, t *topology) (string, error) {
 
 // lossRules drops packets at the proxy's device: those that come before the stack has them, and those that it sends.
 const lossRules = `table netdev faults {
-  chain app { type filter hook ingress device "app" priority 0; numgen random mod 1000 < %[1]d counter drop; }
-  chain users { type filter hook ingress device "generator" priority 0; numgen random mod 1000 < %[1]d counter drop; }
-  chain toapp { type filter hook egress device "app" priority 0; numgen random mod 1000 < %[1]d counter drop; }
-  chain tousers { type filter hook egress device "generator" priority 0; numgen random mod 1000 < %[1]d counter drop; }
+  chain in { type filter hook ingress device "%[2]s" priority 0; numgen random mod 1000 < %[1]d counter drop; }
+  chain out { type filter hook egress device "%[2]s" priority 0; numgen random mod 1000 < %[1]d counter drop; }
 }
 `
 
-// loss drops a percentage of the packets on the proxy's wires, in each direction.
+// loss drops a percentage of the packets on the proxy's link, in each direction.
 func loss(percent float64) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
-		return t.spaces["proxy"].Run(ctx, fmt.Sprintf(lossRules, int(percent*10)), "nft", "-f", "-")
+		return t.lan.Host("proxy").Run(ctx, fmt.Sprintf(lossRules, int(percent*10), netns.HostDevice), "nft", "-f", "-")
 	}
 }
 
+// burstRules has a limit of its own for each of two senders.
 const burstRules = `table netdev faults {
-  chain app { type filter hook ingress device "app" priority 0; limit rate over %[1]d/second burst %[2]d packets counter drop; }
-  chain users { type filter hook ingress device "generator" priority 0; limit rate over %[1]d/second burst %[2]d packets counter drop; }
+  chain in {
+    type filter hook ingress device "%[3]s" priority 0;
+    ip saddr %[4]s limit rate over %[1]d/second burst %[2]d packets counter drop;
+    ip saddr %[5]s limit rate over %[1]d/second burst %[2]d packets counter drop;
+  }
 }
 `
 
-// bursts drops packets to the proxy beyond a rate and a burst, by wire.
+// bursts drops packets to the proxy beyond a rate and a burst, by sender.
 func bursts(rate, burst int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
-		return t.spaces["proxy"].Run(ctx, fmt.Sprintf(burstRules, rate, burst), "nft", "-f", "-")
+		rules := fmt.Sprintf(burstRules, rate, burst, netns.HostDevice, t.lan.Addr("app"), t.lan.UsersAddr())
+		return t.lan.Host("proxy").Run(ctx, rules, "nft", "-f", "-")
 	}
 }
 
 func dropped(ctx context.Context, t *topology) (string, error) {
-	out, err := t.spaces["proxy"].Output(ctx, "nft", "list", "table", "netdev", "faults")
+	out, err := t.lan.Host("proxy").Output(ctx, "nft", "list", "table", "netdev", "faults")
 	if err != nil {
 		return "", err
 	}
@@ -386,7 +390,7 @@ func hogged(_ context.Context, t *topology) (string, error) {
 }
 
 func slots(ctx context.Context, t *topology) (string, error) {
-	if n := strings.Count(t.proxy.Tail(), "worker_connections are not enough"); n > 0 {
+	if n := strings.Count(t.proxy.Watched().Tail(), "worker_connections are not enough"); n > 0 {
 		return "nginx: worker_connections are not enough", nil
 	}
 	return "", errors.New("nginx never said that its worker_connections are not enough")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/target/lab/netns"
 )
 
 // TestThreeFaults injects three faults, each of another kind, and has plimsoll name them. The topology has a core for
@@ -70,14 +72,22 @@ func TestBuildIsUndone(t *testing.T) {
 	if err == nil {
 		t.Error("a topology without servers was built")
 	}
-	before := len(top.spaces)
+	spaces := []*netns.Namespace{top.users}
+	for _, host := range top.lan.Hosts() {
+		spaces = append(spaces, top.lan.Host(host))
+	}
+	for _, n := range spaces {
+		if _, err := os.Stat(n.Path()); err != nil {
+			t.Error(err)
+		}
+	}
 	if err := top.down(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if before != 4 {
-		t.Errorf("%d namespaces were made, want 4", before)
+	if len(spaces) != 4 {
+		t.Errorf("%d namespaces were made, want 4", len(spaces))
 	}
-	for _, n := range top.spaces {
+	for _, n := range spaces {
 		if _, err := os.Stat(n.Path()); err == nil {
 			t.Errorf("%s is still there", n.Path())
 		}

@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/judge/limiter"
 	"plimsoll/target/lab"
+	"plimsoll/target/lab/netns"
 )
 
 // The kinds of faults of the held-out suite.
@@ -132,7 +133,7 @@ func both(a, b func(context.Context, *topology) (string, error)) func(context.Co
 }
 
 const trackRules = `table inet faults {
-  chain users { type filter hook input priority 0; iifname "generator" tcp dport 80 ct state new ct count over %d counter drop; }
+  chain users { type filter hook input priority 0; iifname "%[2]s" ip saddr %[3]s tcp dport 80 ct state new ct count over %[1]d counter drop; }
 }
 `
 
@@ -140,12 +141,12 @@ const trackRules = `table inet faults {
 // one for all namespaces, and not ours to change.
 func tracked(n int) func(context.Context, *topology) error {
 	return func(ctx context.Context, t *topology) error {
-		return t.spaces["proxy"].Run(ctx, fmt.Sprintf(trackRules, n), "nft", "-f", "-")
+		return t.lan.Host("proxy").Run(ctx, fmt.Sprintf(trackRules, n, netns.HostDevice, t.lan.UsersAddr()), "nft", "-f", "-")
 	}
 }
 
 func droppedInet(ctx context.Context, t *topology) (string, error) {
-	out, err := t.spaces["proxy"].Output(ctx, "nft", "list", "table", "inet", "faults")
+	out, err := t.lan.Host("proxy").Output(ctx, "nft", "list", "table", "inet", "faults")
 	if err != nil {
 		return "", err
 	}

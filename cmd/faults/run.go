@@ -103,7 +103,7 @@ unbounded:
 `))
 
 // plan writes the plan of a run.
-func (f fault) plan(path string, seed int, probes []string, b bench) error {
+func (f fault) plan(path, url string, seed int, probes []string, b bench) error {
 	posters := f.posters
 	if posters == "" {
 		posters = "90%"
@@ -114,7 +114,7 @@ func (f fault) plan(path string, seed int, probes []string, b bench) error {
 	}
 	var text bytes.Buffer
 	err := planText.Execute(&text, map[string]any{
-		"Name": f.name, "Seed": seed, "URL": proxyURL, "Probes": probes, "Posters": posters, "Persons": 100 - n,
+		"Name": f.name, "Seed": seed, "URL": url, "Probes": probes, "Posters": posters, "Persons": 100 - n,
 		"Most": f.most, "Start": f.start, "Budget": b.budget.String(), "Busy": b.busy && f.name != "generator",
 	})
 	if err != nil {
@@ -126,8 +126,8 @@ func (f fault) plan(path string, seed int, probes []string, b bench) error {
 // probes lists the probes of the plan.
 func (t *topology) probes() []string {
 	var out []string
-	for _, port := range appPorts {
-		out = append(out, fmt.Sprintf(`{kind: prometheus, role: app, url: "http://%s:%d/metrics"}`, appWatch, port))
+	for _, page := range t.metrics() {
+		out = append(out, fmt.Sprintf(`{kind: prometheus, role: app, url: %q}`, page))
 	}
 	return append(append(out, `{kind: postgresql, role: db, dsn: "${ENV:FAULTS_DSN}"}`), t.watched...)
 }
@@ -181,16 +181,16 @@ func (b bench) once(ctx context.Context, f fault, number int) (r result, err err
 // measure runs plimsoll on the generator's side and reads its output.
 func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) error {
 	planPath := filepath.Join(t.dir, "plan.yaml")
-	if err := f.plan(planPath, r.Number, t.probes(), b); err != nil {
+	if err := f.plan(planPath, t.url(), r.Number, t.probes(), b); err != nil {
 		return err
 	}
-	dsn, err := t.dsnAt(dbWatch)
+	dsn, err := t.dsnAt(t.lan.WatchAddr("db"))
 	if err != nil {
 		return err
 	}
 	var out, talk transcript
 	// ip shows the namespace's own devices in /sys, from which the generator reads its network card.
-	args := []string{"netns", "exec", filepath.Base(t.spaces["generator"].Path()), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"), planPath}
+	args := []string{"netns", "exec", t.users.Name(), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"), planPath}
 	p, err := lab.Start(ctx, lab.Spec{
 		Name: "plimsoll", Path: "ip", Args: args,
 		Env:    append(os.Environ(), "FAULTS_DSN="+dsn, "FAULTS_TOKEN="+token, "PLIMSOLL_ADMIN_PASSWORD="+adminPassword),

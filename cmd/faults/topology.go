@@ -12,24 +12,16 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"plimsoll/target/lab"
 	"plimsoll/target/lab/cgroup"
 	"plimsoll/target/lab/netns"
+	"plimsoll/target/lab/nginx"
 	"plimsoll/target/lab/postgresql"
 )
 
-// Addresses are those that RFC 2544 sets aside for measuring networks: 198.18.0.0/15. Users and servers speak over
-// the wires 1 to 3; probes have wires of their own, 11 to 13, so that faults on the first do not blind them.
-const (
-	proxyURL   = "http://198.18.1.2"
-	appAddr    = "198.18.2.2"
-	dbAddr     = "198.18.3.2"
-	proxyWatch = "198.18.11.2"
-	appWatch   = "198.18.12.2"
-	dbWatch    = "198.18.13.2"
-)
+// The hosts, of which each role has one. The generator is on the same switch; probes have a network of their own, so
+// that faults on the first do not blind them.
+var hosts = []string{"proxy", "app", "db"}
 
 // The cores: the generator has one for itself.
 var (
@@ -51,17 +43,18 @@ type layout struct {
 	appTLS   bool              // nginx speaks TLS to the instances, and resumes no session
 }
 
-// A topology is a generator's side, a proxy, two instances of the reference server and their database, each in a
-// network namespace of its own on this host.
+// A topology is a generator's side, a proxy, two instances of the reference server and their database, each a host of
+// the network that plans have with target.topology.hosts: netns; the instances share one.
 type topology struct {
 	dir     string
 	program string
-	spaces  map[string]*netns.Namespace // by role
-	groups  map[string]*cgroup.Group    // by role, made when a fault asks for one
+	users   *netns.Namespace // the generator's side
+	lan     *netns.LAN
+	groups  map[string]*cgroup.Group // by role, made when a fault asks for one
 	db      *postgresql.Server
 	dsn     string // from the app's and the generator's side alike, except the address
 	apps    []*lab.Process
-	proxy   *lab.Process
+	proxy   *nginx.Proxy
 	agents  []*lab.Process
 	watched []string       // the agents as a plan's probes
 	others  []*lab.Process // of faults
@@ -69,11 +62,11 @@ type topology struct {
 
 // build makes a topology in dir, which must be new. The caller must call down, also after an error.
 func build(ctx context.Context, dir, program string, l layout) (*topology, error) {
-	t := &topology{dir: dir, program: program, spaces: map[string]*netns.Namespace{}, groups: map[string]*cgroup.Group{}}
+	t := &topology{dir: dir, program: program, groups: map[string]*cgroup.Group{}}
 	if err := os.MkdirAll(filepath.Join(dir, "files"), 0o755); err != nil {
 		return t, err
 	}
-	for _, step := range []func(context.Context, layout) error{t.network, t.database, t.servers, t.nginx} {
+	for _, step := range []func(context.Context, layout) error{t.network, t.database, t.servers, t.before} {
 		if err := step(ctx, l); err != nil {
 			return t, err
 		}
@@ -81,36 +74,30 @@ func build(ctx context.Context, dir, program string, l layout) (*topology, error
 	return t, nil
 }
 
-func (t *topology) network(ctx context.Context, l layout) error {
-	for _, role := range []string{"generator", "proxy", "app", "db"} {
-		n, err := netns.Create(ctx, role)
-		if err != nil {
-			return err
-		}
-		t.spaces[role] = n
+func (t *topology) network(ctx context.Context, l layout) (err error) {
+	if t.users, err = netns.Create(ctx, "generator"); err != nil {
+		return err
 	}
-	for _, w := range []struct{ a, b, net string }{
-		{"generator", "proxy", "1"}, {"proxy", "app", "2"}, {"app", "db", "3"},
-		{"generator", "proxy", "11"}, {"generator", "app", "12"}, {"generator", "db", "13"},
-	} {
-		device := func(to string) string {
-			if len(w.net) > 1 {
-				to = "watch-" + to
-			}
-			return to
-		}
-		a := netns.End{In: t.spaces[w.a], Device: device(w.b), Addr: "198.18." + w.net + ".1/24"}
-		b := netns.End{In: t.spaces[w.b], Device: device(w.a), Addr: "198.18." + w.net + ".2/24"}
-		if err := netns.Wire(ctx, a, b); err != nil {
-			return err
-		}
+	if t.lan, err = netns.NewLAN(ctx, netns.LANConfig{Hosts: hosts, Users: t.users, Watched: true}); err != nil {
+		return err
 	}
 	for k, v := range l.settings {
-		if err := t.spaces["app"].Set(ctx, k, v); err != nil {
+		if err := t.lan.Host("app").Set(ctx, k, v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// url is where users reach the proxy.
+func (t *topology) url() string { return "http://" + t.lan.Addr("proxy") }
+
+// metrics returns the pages of the instances, on the network of probes.
+func (t *topology) metrics() (pages []string) {
+	for _, port := range appPorts {
+		pages = append(pages, fmt.Sprintf("http://%s:%d/metrics", t.lan.WatchAddr("app"), port))
+	}
+	return pages
 }
 
 func (t *topology) database(ctx context.Context, l layout) error {
@@ -121,7 +108,7 @@ func (t *topology) database(ctx context.Context, l layout) error {
 	settings := map[string]string{"listen_addresses": "*", "hba_file": hba}
 	maps.Copy(settings, l.dbWith)
 	var err error
-	t.db, err = postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(t.dir, "pg"), CPUs: serverCore, NetNS: t.spaces["db"].Path(), Settings: settings})
+	t.db, err = postgresql.Start(ctx, postgresql.Config{Dir: filepath.Join(t.dir, "pg"), CPUs: serverCore, NetNS: t.lan.Host("db").Path(), Settings: settings})
 	if err != nil {
 		return err
 	}
@@ -132,7 +119,7 @@ func (t *topology) database(ctx context.Context, l layout) error {
 	return nil
 }
 
-// dsnAt returns the database's address as seen over one of its wires.
+// dsnAt returns the database's address as seen over one of its networks.
 func (t *topology) dsnAt(addr string) (string, error) {
 	u, err := url.Parse(t.dsn)
 	if err != nil {
@@ -143,7 +130,7 @@ func (t *topology) dsnAt(addr string) (string, error) {
 }
 
 func (t *topology) servers(ctx context.Context, l layout) error {
-	dsn, err := t.dsnAt(dbAddr)
+	dsn, err := t.dsnAt(t.lan.Addr("db"))
 	if err != nil {
 		return err
 	}
@@ -151,7 +138,7 @@ func (t *topology) servers(ctx context.Context, l layout) error {
 		args := []string{"refchat", "-listen=:" + strconv.Itoa(port), "-hash=bcrypt:4", "-files=" + filepath.Join(t.dir, "files"),
 			fmt.Sprintf("-bus=127.0.0.1:%d", 9065+i), fmt.Sprintf("-peer=127.0.0.1:%d", 9065+1-i)}
 		p, err := lab.Start(ctx, lab.Spec{
-			Name: "refchat", Path: t.program, Args: append(args, l.appArgs...), CPUs: serverCore, NetNS: t.spaces["app"].Path(),
+			Name: "refchat", Path: t.program, Args: append(args, l.appArgs...), CPUs: serverCore, NetNS: t.lan.Host("app").Path(),
 			Env: append(os.Environ(), append([]string{"REFCHAT_DSN=" + dsn, "REFCHAT_ADMIN_PASSWORD=" + adminPassword}, l.appEnv...)...),
 		})
 		if err != nil {
@@ -184,48 +171,18 @@ func said(ctx context.Context, p *lab.Process, text string) error {
 	return nil
 }
 
-const nginxConf = `daemon off; worker_processes 1; error_log stderr error; pid %[1]s/nginx.pid; worker_rlimit_nofile 8192;
-events { worker_connections %[2]d; }
-http {
-  access_log off; client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-  client_max_body_size 50m; client_body_buffer_size 1m; proxy_buffers 16 64k; keepalive_requests 1000000; keepalive_timeout 5m;
-  upstream app { server %[3]s:%[4]d max_fails=0; server %[3]s:%[5]d max_fails=0; %[6]s }
-  map $http_upgrade $upstream_connection { default upgrade; '' ''; }
-  server {
-    listen 80 backlog=4096;
-    location / {
-      proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Host $host;
-      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection %[7]s;
-      proxy_connect_timeout 10s; proxy_read_timeout 10m; proxy_next_upstream off;
-    }
-    location = /nginx_status { stub_status; }
-  }
-}
-`
-
-func (t *topology) nginx(ctx context.Context, l layout) error {
-	keep, connection := "", "$connection_or_close"
-	if l.keep > 0 {
-		keep, connection = fmt.Sprintf("keepalive %d;", l.keep), "$upstream_connection"
+// before starts the proxy before the instances.
+func (t *topology) before(ctx context.Context, l layout) (err error) {
+	var upstreams []string
+	for _, port := range appPorts {
+		upstreams = append(upstreams, fmt.Sprintf("%s:%d", t.lan.Addr("app"), port))
 	}
-	text := fmt.Sprintf(nginxConf, t.dir, l.slots, appAddr, appPorts[0], appPorts[1], keep, connection)
-	if l.keep == 0 {
-		text = strings.Replace(text, "  server {", "  map $http_upgrade $connection_or_close { default upgrade; '' close; }\n  server {", 1)
+	keep := l.keep
+	if keep == 0 {
+		keep = -1 // none
 	}
-	if l.appTLS {
-		text = strings.Replace(text, "proxy_pass http://app;", "proxy_pass https://app; proxy_ssl_verify off; proxy_ssl_session_reuse off;", 1)
-	}
-	conf := filepath.Join(t.dir, "nginx.conf")
-	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
-		return err
-	}
-	path := "nginx"
-	if _, err := os.Stat("/usr/sbin/nginx"); err == nil {
-		path = "/usr/sbin/nginx"
-	}
-	var err error
-	t.proxy, err = lab.Start(ctx, lab.Spec{Name: "nginx", Path: path, Args: []string{"-c", conf, "-e", "stderr"}, CPUs: serverCore, NetNS: t.spaces["proxy"].Path(),
-		StopSignal: unix.SIGTERM})
+	t.proxy, err = nginx.Start(ctx, nginx.Config{Dir: filepath.Join(t.dir, "proxy"), CPUs: serverCore, NetNS: t.lan.Host("proxy").Path(), Listen: ":80",
+		Upstreams: upstreams, Keep: keep, Slots: l.slots, TLS: l.appTLS, Root: true})
 	return err
 }
 
@@ -238,15 +195,16 @@ func (t *topology) watch(ctx context.Context) error {
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		return err
 	}
-	for _, a := range []struct{ role, addr string }{{"proxy", proxyWatch}, {"app", appWatch}, {"db", dbWatch}} {
-		args := []string{"agent", "-probe", "-listen=" + a.addr + ":9443", "-token-file=" + file, "-role=" + a.role, "-cpus=0"}
-		for _, pid := range t.pids(a.role) {
-			args = append(args, fmt.Sprintf("-pid=%s=%d", a.role, pid))
+	for _, role := range hosts {
+		addr := t.lan.WatchAddr(role)
+		args := []string{"agent", "-probe", "-listen=" + addr + ":9443", "-token-file=" + file, "-role=" + role, "-cpus=0"}
+		for _, pid := range t.pids(role) {
+			args = append(args, fmt.Sprintf("-pid=%s=%d", role, pid))
 		}
-		if a.role == "proxy" {
+		if role == "proxy" {
 			args = append(args, "-nginx=http://127.0.0.1/nginx_status")
 		}
-		p, err := lab.Start(ctx, lab.Spec{Name: "agent of " + a.role, Path: t.program, Args: args, CPUs: serverCore, NetNS: t.spaces[a.role].Path()})
+		p, err := lab.Start(ctx, lab.Spec{Name: "agent of " + role, Path: t.program, Args: args, CPUs: serverCore, NetNS: t.lan.Host(role).Path()})
 		if err != nil {
 			return err
 		}
@@ -256,7 +214,7 @@ func (t *topology) watch(ctx context.Context) error {
 		}
 		_, print, _ := strings.Cut(p.Tail(), "fingerprint=")
 		print, _, _ = strings.Cut(print, "\n")
-		t.watched = append(t.watched, fmt.Sprintf(`{kind: agent, role: %s, url: "https://%s:9443", token: "${ENV:FAULTS_TOKEN}", fingerprint: "%s"}`, a.role, a.addr, strings.TrimSpace(print)))
+		t.watched = append(t.watched, fmt.Sprintf(`{kind: agent, role: %s, url: "https://%s:9443", token: "${ENV:FAULTS_TOKEN}", fingerprint: "%s"}`, role, addr, strings.TrimSpace(print)))
 	}
 	return nil
 }
@@ -294,7 +252,7 @@ func (t *topology) pids(role string) []int {
 	case "db":
 		return t.db.PIDs()
 	case "proxy":
-		return []int{t.proxy.PID()}
+		return t.proxy.PIDs()
 	}
 	return nil
 }
@@ -306,7 +264,7 @@ func (t *topology) down(ctx context.Context) error {
 	ps = append(ps, t.others...)
 	ps = append(ps, t.agents...)
 	if t.proxy != nil {
-		ps = append(ps, t.proxy)
+		errs = append(errs, t.proxy.Kill())
 	}
 	for _, p := range append(ps, t.apps...) {
 		errs = append(errs, p.Kill()) // nothing of them is kept
@@ -319,8 +277,11 @@ func (t *topology) down(ctx context.Context) error {
 	for _, g := range t.groups {
 		errs = append(errs, g.Remove())
 	}
-	for _, n := range t.spaces {
-		errs = append(errs, n.Delete(ctx))
+	if t.lan != nil {
+		errs = append(errs, t.lan.Close(ctx))
+	}
+	if t.users != nil {
+		errs = append(errs, t.users.Delete(ctx))
 	}
 	return errors.Join(append(errs, os.RemoveAll(t.dir))...)
 }
