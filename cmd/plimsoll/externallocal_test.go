@@ -105,10 +105,26 @@ func (c *scripted) version() string {
 	return all[0]
 }
 
-// sql returns what a statement prints in the database of a place.
+// A store is one of the cluster's databases: its engine, the places of the server and of its replica, and the query of
+// those who are connected to it, with spaces between.
+type scriptedStore struct{ engine, db, replica, readers string }
+
+func scriptedStores() []scriptedStore {
+	return []scriptedStore{
+		{"postgresql", "db", "replica", "SELECT string_agg(DISTINCT host(client_addr), ' ') FROM pg_stat_activity WHERE datname = 'chat'"},
+		{"mysql", "mdb", "mreplica", "SELECT group_concat(DISTINCT substring_index(host, ':', 1) ORDER BY 1 SEPARATOR ' ') FROM information_schema.processlist WHERE db = 'chat' AND user = 'chat'"},
+	}
+}
+
+// sql returns what a statement prints in the database chat of a place.
 func (c *scripted) sql(place, statement string) string {
 	c.t.Helper()
-	out, err := exec.CommandContext(c.t.Context(), "psql", "-XAtq", "-h", filepath.Join(c.dir, place), "-U", "postgres", "-d", "chat", "-c", statement).CombinedOutput()
+	dir := filepath.Join(c.dir, place)
+	cmd := exec.CommandContext(c.t.Context(), "psql", "-XAtq", "-h", dir, "-U", "postgres", "-d", "chat", "-c", statement)
+	if strings.HasPrefix(place, "m") {
+		cmd = exec.CommandContext(c.t.Context(), "mariadb", "--no-defaults", "-NB", "-S", filepath.Join(dir, "socket"), "-u", "root", "chat", "-e", statement)
+	}
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("%s: %v, %s", place, err, out)
 	}
@@ -117,7 +133,7 @@ func (c *scripted) sql(place, statement string) string {
 
 // TestLocalExample carries the scripts of examples/external/local out: a version is installed on both servers behind
 // the proxy and another one in its place, what was deleted is back after a reset, on the replica too, from which
-// the servers read, and nothing of the cluster is left at the end.
+// the servers read, on each database, and nothing of the cluster is left at the end.
 func TestLocalExample(t *testing.T) {
 	if os.Geteuid() != 0 { // as in CI
 		if os.Getenv("CI") == "true" {
@@ -147,18 +163,22 @@ func TestLocalExample(t *testing.T) {
 	if out, err := c.call("install.sh", "PLIMSOLL_VERSION=11.0.2"); err == nil || !strings.Contains(out, "there is no release 11.0.2") {
 		t.Errorf("a release that is not there: %v\n%s", err, out)
 	}
-	const posts, readers = "SELECT count(*) FROM posts", "SELECT string_agg(DISTINCT host(client_addr), ' ') FROM pg_stat_activity WHERE datname = 'chat'"
-	before := c.sql("db", posts)
-	c.sql("db", "DELETE FROM posts WHERE id IN (SELECT id FROM posts LIMIT 7)")
-	c.must("reset.sh", "PLIMSOLL_VERSION=11.0.1")
-	if db, replica := c.sql("db", posts), c.sql("replica", posts); before != "10000" || db != before || replica != before {
-		t.Errorf("%s posts at first; after the reset %s, and %s of the replica", before, db, replica)
-	}
-	if v := c.version(); v != "11.0.1" {
-		t.Errorf("version %s after the reset", v)
-	}
-	if got := c.sql("replica", readers); got != c.net+".11 "+c.net+".12" {
-		t.Errorf("the replica is read by %q", got)
+	const posts = "SELECT count(*) FROM posts"
+	for _, x := range scriptedStores() {
+		engine := "PLIMSOLL_ENGINE=" + x.engine
+		c.must("install.sh", "PLIMSOLL_VERSION=11.0.0", engine)
+		before := c.sql(x.db, posts)
+		c.sql(x.db, "DELETE FROM posts WHERE deleteat = 0")
+		c.must("reset.sh", "PLIMSOLL_VERSION=11.0.0", engine)
+		if db, replica := c.sql(x.db, posts), c.sql(x.replica, posts); before != "10000" || db != before || replica != before {
+			t.Errorf("%s: %s posts at first; after the reset %s, and %s of the replica", x.engine, before, db, replica)
+		}
+		if v := c.version(); v != "11.0.0" {
+			t.Errorf("%s: version %s after the reset", x.engine, v)
+		}
+		if got := c.sql(x.replica, x.readers); got != c.net+".11 "+c.net+".12" {
+			t.Errorf("%s: the replica is read by %q", x.engine, got)
+		}
 	}
 	down()
 	if left := survivors(c.dir); len(left) > 0 {

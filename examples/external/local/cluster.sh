@@ -1,13 +1,19 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2034 # what is set here is for the scripts that read this file
+# shellcheck disable=SC2034,SC2086 # what is set here is for the scripts that read this file; $nobody is a command
 # cluster.sh is read by the other scripts: where the parts of the cluster are, and how a program of it is started and
 # ended. CLUSTER is its directory.
 : "${CLUSTER:?is not set; want the directory of the cluster, which up.sh fills and down.sh empties}"
 net=${CLUSTER_NET:-198.18.77}  # the first three numbers of all addresses; 198.18 is set aside for tests (RFC 2544)
 prefix=${CLUSTER_NAME:-chat}   # of the names of namespaces and devices, 7 letters at most
 cores=${CLUSTER_CORES:-0}      # that the whole cluster runs on
-places="proxy app1 app2 db replica"
-agents="proxy app1 app2 db replica"
+engines=${CLUSTER_ENGINES:-postgresql mysql}
+places="proxy app1 app2"
+for engine in $engines; do
+  case $engine in
+  postgresql) places="$places db replica" ;;
+  mysql) places="$places mdb mreplica" ;; # MariaDB
+  esac
+done
 
 address() { # PLACE
   case $1 in
@@ -16,8 +22,21 @@ address() { # PLACE
   app2) echo "$net.12" ;;
   db) echo "$net.21" ;;
   replica) echo "$net.22" ;;
+  mdb) echo "$net.31" ;;
+  mreplica) echo "$net.32" ;;
   esac
 }
+
+role() { # PLACE
+  case $1 in
+  app?) echo app ;;
+  mdb) echo db ;;
+  mreplica) echo replica ;;
+  *) echo "$1" ;;
+  esac
+}
+
+secret() { cat "$CLUSTER/$1.secret"; }
 
 await() { # SECONDS WHAT COMMAND...: until the command succeeds
   tries=$(($1 * 20)) what=$2
@@ -68,18 +87,57 @@ stop() { # NAME [SIGNAL]
 # Servers do not run as root.
 nobody="setpriv --reuid=nobody --regid=$(id -g nobody) --clear-groups"
 
-sql() { # PLACE DATABASE STATEMENT...: by the socket, each statement by itself
+serve_postgresql() { # PLACE
+  for d in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin; do [ ! -x "$d/postgres" ] || bin=$d; done
+  start "$1" "$1" $nobody "$bin/postgres" -D "$CLUSTER/$1/data" -c listen_addresses="$(address "$1")" -c unix_socket_directories="$CLUSTER/$1" -c max_connections=200
+  await 30 "$1 answers" sql "$1" postgres "SELECT 1"
+}
+
+serve_mysql() { # PLACE
+  case $1 in
+  mdb) set -- "$1" --server-id=1 --log-bin=log ;;
+  *) set -- "$1" --server-id=2 --read-only ;;
+  esac
+  at=$1
+  shift
+  start "$at" "$at" $nobody "$(PATH=$PATH:/usr/sbin command -v mariadbd)" --no-defaults --datadir="$CLUSTER/$at/data" --socket="$CLUSTER/$at/socket" \
+    --bind-address="$(address "$at")" --skip-name-resolve --max-connections=300 --innodb-log-file-size=32M "$@"
+  await 60 "$at answers" msql "$at" "SELECT 1"
+}
+
+sql() { # PLACE DATABASE STATEMENT...: by the socket; each by itself, and no secret in an argument
   place=$1 database=$2
   shift 2
-  for statement; do
-    PGOPTIONS="-c client_min_messages=warning" psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 --host "$CLUSTER/$place" --username postgres --dbname "$database" --command "$statement"
-  done
+  printf '%s;\n' "$@" | PGOPTIONS="-c client_min_messages=warning" psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 \
+    --host "$CLUSTER/$place" --username postgres --dbname "$database"
+}
+
+msql() { # PLACE STATEMENT...: the same for MariaDB
+  place=$1
+  shift
+  printf '%s;\n' "$@" | mariadb --no-defaults --skip-column-names --batch --socket "$CLUSTER/$place/socket" --user root
 }
 
 follows() { [ "$(sql replica postgres "SELECT pg_last_wal_replay_lsn() >= '$1'")" = t ]; }
 
-# The database is a copy of the one with the initial state, and the replica has it too.
-restore() {
+copies() { # the replica listens, and has all
+  [ "$(msql mreplica "SELECT count(*) FROM information_schema.processlist WHERE state = 'Waiting for master to send event'" 'SELECT @@gtid_slave_pos')" = \
+    "1
+$(msql mdb 'SELECT @@gtid_binlog_pos')" ]
+}
+
+# The database of an engine is a copy of the initial state, and its replica has it too.
+restore() { # ENGINE
+  if [ "$1" = mysql ]; then
+    for p in mreplica mdb; do
+      stop "$p"
+      rm -rf "$CLUSTER/$p/data"
+      cp -a "$CLUSTER/$p/initial" "$CLUSTER/$p/data"
+    done
+    for p in mdb mreplica; do serve_mysql "$p"; done
+    await 60 "mreplica follows" copies
+    return
+  fi
   sql db postgres "DROP DATABASE IF EXISTS chat WITH (FORCE)" "CREATE DATABASE chat TEMPLATE initial OWNER chat" CHECKPOINT
   await 60 "replica follows" follows "$(sql db postgres 'SELECT pg_current_wal_lsn()')"
 }

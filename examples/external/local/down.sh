@@ -5,9 +5,11 @@ set -eu
 . "$(dirname "$0")/cluster.sh"
 [ -e "$CLUSTER/cluster" ] || { echo "down.sh: $CLUSTER is no directory of a cluster" >&2; exit 1; }
 failed=0
-for p in $agents; do stop "$p-agent" || failed=1; done
+for p in $places; do stop "$p-agent" || failed=1; done
 for p in proxy app1 app2; do stop "$p" || failed=1; done
-for p in replica db; do stop "$p" INT || failed=1; done # at once, with its state on disk
+# Databases end at once, without writing what is removed below.
+for p in mreplica mdb; do stop "$p" KILL || failed=1; done
+for p in replica db; do stop "$p" QUIT || failed=1; done
 for p in $places; do
   [ ! -e "/run/netns/$prefix-$p" ] || ip netns delete "$prefix-$p" || failed=1
 done

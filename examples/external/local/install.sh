@@ -9,10 +9,14 @@ for p in app1 app2; do stop "$p"; done
 rm -rf "$CLUSTER/files"
 mkdir "$CLUSTER/files"
 chown nobody "$CLUSTER/files"
-secret() { cat "$CLUSTER/$1.secret"; }
 REFCHAT_ADMIN_PASSWORD=$(secret admin)
-REFCHAT_DSN="postgres://chat:$(secret chat)@$(address db):5432/chat?sslmode=disable"
-REFCHAT_DSN_REPLICAS="postgres://chat:$(secret chat)@$(address replica):5432/chat?sslmode=disable"
+if [ "${PLIMSOLL_ENGINE:-postgresql}" = mysql ]; then
+  REFCHAT_DSN="mysql://chat:$(secret chat)@tcp($(address mdb):3306)/chat"
+  REFCHAT_DSN_REPLICAS="mysql://chat:$(secret chat)@tcp($(address mreplica):3306)/chat"
+else
+  REFCHAT_DSN="postgres://chat:$(secret chat)@$(address db):5432/chat?sslmode=disable"
+  REFCHAT_DSN_REPLICAS="postgres://chat:$(secret chat)@$(address replica):5432/chat?sslmode=disable"
+fi
 export REFCHAT_ADMIN_PASSWORD REFCHAT_DSN REFCHAT_DSN_REPLICAS
 for p in app1 app2; do
   other=app1

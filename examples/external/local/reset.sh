@@ -5,5 +5,5 @@ set -eu
 here=$(dirname "$0")
 . "$here/cluster.sh"
 for p in app1 app2; do stop "$p"; done
-restore
+restore "${PLIMSOLL_ENGINE:-postgresql}"
 exec "$here/install.sh"

@@ -8,14 +8,16 @@ CLUSTER=$(mktemp -d)
 export CLUSTER
 chmod 755 "$CLUSTER"
 : >"$CLUSTER/cluster"
-trap 'status=$?; "$here/down.sh" || status=1; exit $status' EXIT
+trap 'status=$?; trap "" HUP INT TERM; "$here/down.sh" || status=1; exit $status' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-PROGRAM=${PROGRAM:-bin/plimsoll}
+if [ -z "${PROGRAM:-}" ]; then
+  PROGRAM=bin/plimsoll
+  scripts/build.sh "$PROGRAM"
+fi
 export PROGRAM
-[ -x "$PROGRAM" ] || scripts/build.sh "$PROGRAM"
 release() { # VERSION FLAG...: its directory
   mkdir -p "$CLUSTER/releases/$1"
   scripts/build.sh "$CLUSTER/releases/$1/plimsoll"
@@ -33,7 +35,7 @@ release 11.0.1 -fault cpu:25% # a quarter more CPU time for each request
 "$PROGRAM" compare "$@" "${PLAN:-$here/plan.yaml}" &
 compare=$!
 trap : INT
-trap 'kill -s TERM "$compare"' TERM HUP
+trap 'kill -s TERM "$compare" 2>/dev/null || :' TERM HUP
 while :; do
   status=0
   wait "$compare" || status=$?

@@ -1,6 +1,6 @@
 #!/bin/sh
-# up.sh makes the cluster in the directory CLUSTER: five networks on a bridge, PostgreSQL with data and a replica, nginx,
-# and an agent with probes in each network. The servers come by install.sh. PROGRAM is plimsoll.
+# up.sh makes the cluster in the directory CLUSTER: networks on a bridge, PostgreSQL and MariaDB with data and a replica
+# each, nginx, and an agent with probes in each network. The servers come by install.sh. PROGRAM is plimsoll.
 # shellcheck disable=SC2086 # $nobody is a command
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,9 +11,6 @@ for tool in ip nsenter setsid setpriv taskset openssl curl psql "$program"; do
 done
 [ "$(id -u)" = 0 ] || { echo "up.sh: network namespaces need root" >&2; exit 1; }
 nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || { echo "up.sh: there is no nginx; install the package nginx" >&2; exit 1; }
-bin=
-for d in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin; do [ ! -x "$d/postgres" ] || bin=$d; done
-[ -n "$bin" ] || bin=$(dirname "$(command -v postgres)") || { echo "up.sh: there is no PostgreSQL; install the package postgresql" >&2; exit 1; }
 if ip -br address | grep -qF " $net."; then
   echo "up.sh: the network $net.0/24 is in use here; down.sh ends a cluster that is up, or CLUSTER_NET=198.18.78 takes another one" >&2
   exit 1
@@ -43,46 +40,79 @@ done
     printf 'Aa1-%s\n' "$(openssl rand -hex 20)" >"$CLUSTER/$s.secret"
   done
 )
-secret() { cat "$CLUSTER/$1.secret"; }
 
-# The database and its data.
-mkdir "$CLUSTER/db" "$CLUSTER/replica"
-chmod 700 "$CLUSTER/db" "$CLUSTER/replica"
-chown nobody "$CLUSTER/db" "$CLUSTER/replica"
-$nobody "$bin/initdb" --pgdata "$CLUSTER/db/data" --username postgres --auth-local trust --auth-host scram-sha-256 --encoding UTF8 --locale C --no-sync >"$CLUSTER/initdb.log" 2>&1 ||
-  { cat "$CLUSTER/initdb.log" >&2; exit 1; }
-printf 'host %s %s %s.0/24 scram-sha-256\n' all all "$net" replication replica "$net" >>"$CLUSTER/db/data/pg_hba.conf"
-serve() { # PLACE
-  start "$1" "$1" $nobody "$bin/postgres" -D "$CLUSTER/$1/data" -c listen_addresses="$(address "$1")" -c unix_socket_directories="$CLUSTER/$1" -c max_connections=200
-  await 30 "$1 answers" sql "$1" postgres "SELECT 1"
+# A database with data and its replica, for each engine.
+dsn() { # PLACE USER DATABASE
+  case $1 in
+  m*) echo "mysql://$2:$(secret "$2")@tcp($(address "$1"):3306)/$3" ;;
+  *) echo "postgres://$2:$(secret "$2")@$(address "$1"):5432/$3?sslmode=disable" ;;
+  esac
 }
-serve db
-for role in chat monitor replica; do
-  sql db postgres "CREATE ROLE $role LOGIN PASSWORD '$(secret "$role")'"
+fill() { # PLACE DATABASE ENGINE
+  DATA=$(dsn "$1" chat "$2") PLIMSOLL_USER_PASSWORD=$(secret user) "$program" data generate "$here/data.yaml" -dsn-env DATA -engine "$3" -hash bcrypt:4 >"$CLUSTER/generate.log" 2>&1 ||
+    { tail -n 5 "$CLUSTER/generate.log" >&2; exit 1; }
+}
+make() { # PROGRAM...: a data directory
+  "$@" >"$CLUSTER/make.log" 2>&1 || { tail -n 20 "$CLUSTER/make.log" >&2; exit 1; }
+}
+postgresql() {
+  bin=
+  for d in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin; do [ ! -x "$d/postgres" ] || bin=$d; done
+  [ -n "$bin" ] || { echo "up.sh: there is no PostgreSQL; install the package postgresql" >&2; exit 1; }
+  make $nobody "$bin/initdb" --pgdata "$CLUSTER/db/data" --username postgres --auth-local trust --auth-host scram-sha-256 --encoding UTF8 --locale C --no-sync
+  printf 'host %s %s %s.0/24 scram-sha-256\n' all all "$net" replication replica "$net" >>"$CLUSTER/db/data/pg_hba.conf"
+  serve_postgresql db
+  for r in chat monitor replica; do
+    sql db postgres "CREATE ROLE $r LOGIN PASSWORD '$(secret "$r")'"
+  done
+  sql db postgres "ALTER ROLE replica REPLICATION" "GRANT pg_monitor TO monitor" "CREATE DATABASE initial OWNER chat"
+  fill db initial postgresql
+  PGPASSWORD=$(secret replica)
+  export PGPASSWORD
+  make $nobody "$bin/pg_basebackup" --pgdata "$CLUSTER/replica/data" --host "$(address db)" --username replica \
+    --checkpoint fast --wal-method stream --write-recovery-conf --no-sync
+  unset PGPASSWORD
+  serve_postgresql replica
+}
+mysql() {
+  PATH=$PATH:/usr/sbin command -v mariadbd >/dev/null || { echo "up.sh: there is no MariaDB; install the package mariadb-server" >&2; exit 1; }
+  make $nobody mariadb-install-db --no-defaults --datadir="$CLUSTER/mdb/data" --auth-root-authentication-method=normal --skip-test-db
+  serve_mysql mdb
+  msql mdb "CREATE DATABASE chat CHARACTER SET utf8mb4; CREATE USER chat@'%' IDENTIFIED BY '$(secret chat)', monitor@'%' IDENTIFIED BY '$(secret monitor)', replica@'%' IDENTIFIED BY '$(secret replica)';
+    GRANT ALL ON chat.* TO chat@'%'; GRANT SELECT ON chat.* TO monitor@'%'; GRANT REPLICATION SLAVE ON *.* TO replica@'%'"
+  fill mdb chat mysql
+  stop mdb
+  cp -a "$CLUSTER/mdb/data" "$CLUSTER/mreplica/data"
+  serve_mysql mdb
+  serve_mysql mreplica
+  msql mreplica "SET GLOBAL gtid_slave_pos = '$(msql mdb 'SELECT @@gtid_binlog_pos')'; CHANGE MASTER TO MASTER_HOST = '$(address mdb)', MASTER_USER = 'replica',
+    MASTER_PASSWORD = '$(secret replica)', MASTER_USE_GTID = slave_pos; START SLAVE"
+  await 60 "mreplica follows" copies
+  for p in mreplica mdb; do
+    stop "$p"
+    mv "$CLUSTER/$p/data" "$CLUSTER/$p/initial"
+  done
+}
+for p in $places; do
+  mkdir "$CLUSTER/$p"
+  chmod 700 "$CLUSTER/$p"
+  chown nobody "$CLUSTER/$p"
 done
-sql db postgres "ALTER ROLE replica REPLICATION" "GRANT pg_monitor TO monitor" "CREATE DATABASE initial OWNER chat"
-dsn() { echo "postgres://$2:$(secret "$2")@$(address "$1"):5432/$3?sslmode=disable"; }
-DATA=$(dsn db chat initial) PLIMSOLL_USER_PASSWORD=$(secret user) \
-  "$program" data generate "$here/data.yaml" -dsn-env DATA -engine postgresql -hash bcrypt:4 >"$CLUSTER/generate.log" 2>&1 || { tail -n 5 "$CLUSTER/generate.log" >&2; exit 1; }
-
-# Its replica: a copy that follows it.
-PGPASSWORD=$(secret replica) $nobody "$bin/pg_basebackup" --pgdata "$CLUSTER/replica/data" --host "$(address db)" --username replica \
-  --checkpoint fast --wal-method stream --write-recovery-conf --no-sync
-serve replica
-restore
+for engine in $engines; do
+  "$engine"
+  restore "$engine"
+done
 
 # The proxy.
-mkdir "$CLUSTER/proxy"
-chown nobody "$CLUSTER/proxy"
 sed "s/NET/$net/g" "$here/nginx.conf" >"$CLUSTER/proxy/nginx.conf"
 start proxy proxy $nobody "$nginx" -p "$CLUSTER/proxy" -c "$CLUSTER/proxy/nginx.conf" -e stderr
 await 10 "proxy answers" curl --fail --silent --max-time 1 "http://$net.10:8065/nginx_status"
 
 # The agents, all with one certificate.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=chat -keyout "$CLUSTER/agent.key" -out "$CLUSTER/agent.crt" 2>/dev/null
-for p in $agents; do
+for p in $places; do
   start "$p" "$p-agent" "$program" agent -probe -listen "$(address "$p"):9443" -token-file "$CLUSTER/agent.secret" -cert "$CLUSTER/agent.crt" -key "$CLUSTER/agent.key" \
-    -role "${p%[12]}" -cpus "$cores" -nic eth0 -pid "${p%[12]}=$CLUSTER/$p.pid"
+    -role "$(role "$p")" -cpus "$cores" -nic eth0 -pid "$(role "$p")=$CLUSTER/$p.pid"
   await 10 "$p-agent answers" grep -q "agent: ready" "$CLUSTER/$p-agent.log"
 done
 
@@ -90,9 +120,10 @@ done
 (
   umask 077
   cat >"$CLUSTER/env" <<END
-export CLUSTER='$CLUSTER' CLUSTER_NET='$net' CLUSTER_NAME='$prefix' CLUSTER_CORES='$cores'
+export CLUSTER='$CLUSTER' CLUSTER_NET='$net' CLUSTER_NAME='$prefix' CLUSTER_CORES='$cores' CLUSTER_ENGINES='$engines'
 export PLIMSOLL_ADMIN_PASSWORD='$(secret admin)' PLIMSOLL_USER_PASSWORD='$(secret user)'
 export CHAT_DB='$(dsn db monitor chat)' CHAT_REPLICA='$(dsn replica monitor chat)'
+export CHAT_MDB='$(dsn mdb monitor chat)' CHAT_MREPLICA='$(dsn mreplica monitor chat)'
 export CHAT_AGENT='$(secret agent)' CHAT_AGENT_PRINT='sha256:$(openssl x509 -in "$CLUSTER/agent.crt" -outform DER | openssl dgst -sha256 -r | cut -d ' ' -f 1)'
 END
 )
