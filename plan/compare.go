@@ -63,6 +63,7 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 	d.checkBudget(c)
 	d.checkLooks(c)
 	d.checkMode(p, k)
+	d.checkSwap(p)
 	between(d, "compare.retry", c.Retry, 0, longest, formatDuration)
 	if c.Combine && d.good("bounded", "unbounded") && (p.Bounded == nil || p.Unbounded == nil) {
 		missing := "bounded"

@@ -63,6 +63,9 @@ func (e *encoder) field(depth int, f field) {
 			e.line(depth, f.key, quote(v))
 		}
 	case bool:
+		if !v && f.kind == "optional" {
+			return
+		}
 		e.line(depth, f.key, strconv.FormatBool(v))
 	case int:
 		e.line(depth, f.key, strconv.Itoa(v))

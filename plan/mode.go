@@ -40,6 +40,8 @@ func (p *Plan) Duet() (duet bool, why string) {
 	}
 	why, _ = p.alone()
 	switch {
+	case p.Target.Driver == External && p.armsElsewhere():
+		return false, unpausedWhy + "; compare.mode: duet lets their load alternate all the same"
 	case why != "":
 		return false, why
 	case p.Seats() < 2:
@@ -62,6 +64,9 @@ func (p *Plan) Caution() string {
 	return "compare.mode: the duet has a search, and " + unmeasured + "; mode: sequence, or a duet without unbounded, has been"
 }
 
+// unpausedWhy is why arms elsewhere are no duet unless the plan asks for it.
+const unpausedWhy = "servers elsewhere are not paused: what an arm leaves to be done in the background, it does in the turns of the others, without load"
+
 // Seats returns how many runs a block of the comparison has: every arm on every database.
 func (p *Plan) Seats() int {
 	n := len(p.Compare.Arms)
@@ -74,8 +79,9 @@ func (p *Plan) Seats() int {
 // alone returns the reason why the arms cannot take turns, and the remedy; empty if they can.
 func (p *Plan) alone() (why, remedy string) {
 	switch {
-	case p.Target.Driver == External:
-		return "the driver external starts nothing that could be paused", "have Plimsoll start the server (driver process)"
+	case p.Target.Driver == External && !p.armsElsewhere():
+		return "the driver external starts nothing that could be paused",
+			"give each arm a url of its own, or have Plimsoll start the server (driver process)"
 	case p.Target.Topology.Apart():
 		return "a duet of servers that are hosts of their own (target.topology.hosts) has not been measured", "write hosts: shared"
 	case p.Networked():
@@ -83,6 +89,8 @@ func (p *Plan) alone() (why, remedy string) {
 	case p.Placement.Processes > 1:
 		return fmt.Sprintf("the users are divided among %d processes (placement.processes), and those of a duet share one",
 			p.Placement.Processes), "write 1"
+	case p.Target.Driver == External:
+		return p.aloneElsewhere()
 	case fixed(p.Target.URL.First()):
 		return "the servers of all arms would be up at the one address target.url", "write http://127.0.0.1:${PORT} there"
 	case slices.ContainsFunc(p.Target.MetricsURL, fixed):
@@ -96,6 +104,40 @@ func (p *Plan) alone() (why, remedy string) {
 	case p.Seats() > mostSeats:
 		return fmt.Sprintf("%d arms and databases are too many to be up at once; at most %d can", p.Seats(), mostSeats),
 			"compare fewer at once"
+	}
+	return "", ""
+}
+
+// aloneElsewhere is [Plan.alone] for arms that are up elsewhere, each at addresses of its own.
+func (p *Plan) aloneElsewhere() (why, remedy string) {
+	const counted = " counts what a server does in the turns of the other arms, as if it were of its own"
+	at := map[string]string{}
+	for _, a := range p.Compare.Arms {
+		for _, url := range a.URL {
+			url = strings.TrimRight(url, "/")
+			if other, taken := at[url]; taken && other != a.Name {
+				return fmt.Sprintf("%s and %s are both at %s", other, a.Name, address(url)), "give each arm servers of its own"
+			}
+			at[url] = a.Name
+		}
+	}
+	switch {
+	case p.Unbounded != nil:
+		return "a server that is not paused works off its backlog in the turns of the others, and the capacity that a search found would be too high",
+			"remove unbounded"
+	case len(p.Database.Engine) > 1:
+		return fmt.Sprintf("the %d databases of an arm share its address, and one of them is there at a time", len(p.Database.Engine)),
+			"name one in database.engine"
+	case fixed(p.Target.Ready):
+		return "the servers of all arms would be asked at the one address target.ready", "write a path"
+	case len(p.Target.MetricsURL) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.MetricsURL) > 0 }):
+		return "metrics_url: a page that is read once a second" + counted, "remove metrics_url"
+	case len(p.Probes) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Probes) > 0 }):
+		return "probes: a probe that reads once a second" + counted, "remove probes"
+	case len(p.Metrics.Labels) > 0 || slices.ContainsFunc(p.Compare.Arms, func(a Arm) bool { return len(a.Metrics.Labels) > 0 }):
+		return "metrics: a monitor" + counted, "remove metrics"
+	case p.Seats() > mostSeats:
+		return fmt.Sprintf("%d arms are too many to take turns; at most %d can", p.Seats(), mostSeats), "compare fewer at once"
 	}
 	return "", ""
 }

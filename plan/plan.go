@@ -382,6 +382,8 @@ type Compare struct {
 	// Slice is how long a turn of an arm in a duet takes, 100ms to 5s; 0 means that it follows the latencies of the
 	// operations.
 	Slice time.Duration `yaml:"slice" kind:"optional"`
+	// Swap has arms of the driver external exchange their addresses from block to block; see [Plan.Place].
+	Swap bool `yaml:"swap" kind:"optional"`
 	// Retry is how long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0
 	// for neither. Default: the time of a third of the blocks, see [Plan.RunLength].
 	Retry time.Duration `yaml:"retry"`

@@ -230,6 +230,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.looks":       {text: "Numbers of blocks after which the comparison is judged and ends if it is decided: [6, 9, 12]. Without it: one look, after all blocks.", min: 6, max: 12},
 	"compare.mode":        {text: "sequence: the arms of a block run one after the other. duet: they are up at once and take turns in short slices. Default: duet where plimsoll starts all arms on this host and the plan has no search, else sequence; plimsoll plan check prints which, and why.", enum: compareModes},
 	"compare.slice":       {text: "How long a turn in a duet takes, 100ms to 5s. Default, and 0s: ten times the longest p95 of an operation, 200ms at least."},
+	"compare.swap":        {text: "With the driver external, install, and a url and a version in every arm: the arms exchange their addresses from block to block, so that differences of the hosts cancel."},
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
 	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows.", pattern: marginPattern},

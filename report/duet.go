@@ -2,9 +2,12 @@ package report
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/run/record"
 )
 
 // DuetTurns sums up how the judged runs of a duet took turns. Durations are nanoseconds in JSON.
@@ -22,7 +25,8 @@ type DuetTurns struct {
 	CarriedOps int `json:"carried_ops"`
 	// LongestForeign is the longest time that a run had to wait for its next turn.
 	LongestForeign time.Duration `json:"longest_foreign"`
-	// PausedBy is the means by which a run without its turn was paused; empty if unknown.
+	// PausedBy is the means by which a run without its turn was paused; empty if unknown, record.PausedByNothing for
+	// targets elsewhere.
 	PausedBy string `json:"paused_by,omitempty"`
 }
 
@@ -50,15 +54,49 @@ func (b *builder) duetTurns() *DuetTurns {
 
 // modeTexts describe how the comparison was carried out; none where it is not recorded.
 func (p *Protocol) modeTexts(d Document) []string {
+	var out []string
 	switch {
 	case p.Duet != nil:
-		return p.Duet.texts(d)
+		out = p.Duet.texts(d)
 	case p.Mode == plan.ModeSequence && p.ModeWhy != "":
-		return []string{fmt.Sprintf("Sequence: the arms of a block ran one after the other (%s).", p.ModeWhy)}
+		out = []string{fmt.Sprintf("Sequence: the arms of a block ran one after the other (%s).", p.ModeWhy)}
 	case p.Mode == plan.ModeSequence:
-		return []string{"Sequence: the arms of a block ran one after the other."}
+		out = []string{"Sequence: the arms of a block ran one after the other."}
 	}
-	return nil
+	if len(p.Places) > 0 {
+		out = append(out, "The arms exchanged their addresses, so that a difference of the hosts cancels in the mean and widens the interval; "+
+			"no test of the hosts was made. "+strings.Join(p.Places, " "))
+	}
+	return out
+}
+
+// places are sentences that state at whose addresses each arm was; none where the arms did not exchange them.
+func places(p *plan.Plan) (out []string) {
+	if p == nil || p.Compare == nil || !p.Compare.Swap {
+		return nil
+	}
+	var stood []string              // in the order of the blocks
+	blocks := map[string][]string{} // by the places of all arms
+	for block := 1; block <= p.Compare.Blocks; block++ {
+		var at []string
+		for _, a := range p.Compare.Arms {
+			if place := p.Place(a.Name, block).Name; place != a.Name {
+				at = append(at, a.Name+" at the address of "+place)
+			}
+		}
+		text := strings.Join(at, ", ")
+		if text == "" {
+			text = "each arm at its own address"
+		}
+		if blocks[text] == nil {
+			stood = append(stood, text)
+		}
+		blocks[text] = append(blocks[text], strconv.Itoa(block))
+	}
+	for _, text := range stood {
+		out = append(out, fmt.Sprintf("Blocks %s: %s.", strings.Join(blocks[text], ", "), text))
+	}
+	return out
 }
 
 func (t *DuetTurns) texts(d Document) []string {
@@ -90,6 +128,11 @@ func (t *DuetTurns) texts(d Document) []string {
 	}
 	out := []string{fmt.Sprintf("Duet: %s were up at once and took %s; without its turn a server was paused%s and its time stood still, "+
 		"so that noise of the host met all of them.", who, turns, by)}
+	if t.PausedBy == record.PausedByNothing {
+		out[0] = fmt.Sprintf("Duet: %s were up elsewhere at once and their load took %s; without its turn an arm's users stood still, "+
+			"and its servers, which cannot be paused, worked on without load. Latencies are in real time. "+
+			"CPU time was not read, because it would have held that of the others' turns.", who, turns)
+	}
 	if t.Turns > 0 {
 		out = append(out, fmt.Sprintf("%s had %s; %d of them ended with operations under way (%d in all), "+
 			"which went on in the next; the longest wait for a turn was %s.",

@@ -103,3 +103,48 @@ func TestCanaryOfADuet(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+// TestDuetElsewhereIsDescribed states that nothing was paused, and where the arms were that exchanged their addresses.
+func TestDuetElsewhereIsDescribed(t *testing.T) {
+	in := inTurns()
+	for i := range in.Runs {
+		in.Runs[i].Manifest.Duet.PausedBy = record.PausedByNothing
+	}
+	d := From(in)
+	text := strings.Join(d.Protocol.modeTexts(d), " ")
+	for want, there := range map[string]bool{"both arms were up elsewhere at once and their load took turns of 0.2 s": true, "cannot be paused": true,
+		"was paused": false, "exchanged": false} {
+		if strings.Contains(text, want) != there {
+			t.Errorf("%q is there: %v\n%s", want, !there, text)
+		}
+	}
+	p, err := plan.ParseStored([]byte(`name: n
+seed: 3
+target: {driver: external, install: [x]}
+workload: {behavior: poster}
+bounded: {users: 5}
+compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url: "http://g"}}, mode: duet, swap: true, blocks: 4}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(places(p), " ")
+	for block, number := range []string{"", "1", "2", "3", "4"} {
+		want := "each arm at its own address"
+		if block > 0 && p.Place("new", block).Name == "base" {
+			want = "base at the address of new, new at the address of base"
+		}
+		for _, s := range places(p) {
+			if has := strings.Contains(s, want); block > 0 && has != strings.Contains(strings.SplitN(s, ":", 2)[0], number) {
+				t.Errorf("block %d: want it with %q: %s", block, want, got)
+			}
+		}
+	}
+	if len(places(p)) != 2 {
+		t.Errorf("places %q", places(p))
+	}
+	p.Compare.Swap = false
+	if got := places(p); got != nil {
+		t.Errorf("without an exchange: %q", got)
+	}
+}

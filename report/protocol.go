@@ -17,9 +17,11 @@ import (
 type Protocol struct {
 	// Mode is how the comparison was carried out, plan.ModeSequence or plan.ModeDuet, and ModeWhy the reason; empty if
 	// that is not recorded. Duet sums up the turns; nil for a sequence.
-	Mode    string     `json:"mode,omitempty"`
-	ModeWhy string     `json:"mode_why,omitempty"`
-	Duet    *DuetTurns `json:"duet,omitempty"`
+	Mode    string `json:"mode,omitempty"`
+	ModeWhy string `json:"mode_why,omitempty"`
+	// Places are sentences that state at whose addresses each arm was, where the arms exchanged them.
+	Places []string   `json:"places,omitempty"`
+	Duet   *DuetTurns `json:"duet,omitempty"`
 	// AA reports that all arms are one build.
 	AA         bool          `json:"aa,omitempty"`
 	PlanDigest string        `json:"plan_digest"`
@@ -48,7 +50,7 @@ func (b *builder) protocol() {
 	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" && c.Gathered == nil {
 		return
 	}
-	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
+	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: places(b.in.Plan), Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
 		Looks: c.Looks, Budget: c.Budget, Before: c.Before, Resumed: c.Resumed}
 	if c.Gathered != nil {
 		b.d.Protocol.Gathered = c.Gathered.How

@@ -67,6 +67,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
 		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
 	if mode.Caution != "" {
+		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: mode.Caution})
 		s.Progress.Say("plimsoll: warning: %s", mode.Caution)
 	}
 	if mode.Duet {
@@ -159,7 +160,8 @@ func (r *cells) part(cell comparison.Cell) RunPart {
 
 // system returns the system of a cell, deployed.
 func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, error) {
-	all := r.base // a pilot's system serves the runs after it too
+	all := r.base          // a pilot's system serves the runs after it too
+	all.block = cell.Block // it decides on the address, where arms exchange theirs
 	all.Arm, all.Engine = cell.Arm, r.Plan.EngineOf(cell.Arm, cell.Engine)
 	sys, err := r.deployed.System(ctx, all)
 	if err != nil {

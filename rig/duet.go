@@ -94,7 +94,7 @@ type place struct {
 	// What follows is the run's, once it has joined.
 	reg    *measure.Registry
 	turns  *probe.Turns
-	target target.Pauser
+	target target.Pauser // nil: it runs elsewhere and is not paused
 	run    *clock.Clock
 	began  atomic.Pointer[time.Time] // the first turn; nil before it
 	left   time.Time                 // when the run needed no turns any more
@@ -103,11 +103,14 @@ type place struct {
 // join waits until the turns of the block begin, and returns the clock of the run and the context under which it is
 // carried out. The caller calls leave, unless it gets an error.
 func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *clock.Clock, leave func(), err error) {
-	t, ok := sys.Deployment.(target.Pauser)
-	if !ok {
+	seated := duet.Seated{Begin: p.begin}
+	switch t, ok := sys.Deployment.(target.Pauser); {
+	case ok:
+		p.target, seated.Target = t, t
+	case sys.describe().Driver != plan.External:
 		return ctx, nil, nil, plan.Usagef("compare.mode: the driver %s starts nothing that can be paused; write mode: sequence", sys.describe().Driver)
 	}
-	p.target, p.reg = t, measure.NewRegistry(runtime.GOMAXPROCS(0))
+	p.reg = measure.NewRegistry(runtime.GOMAXPROCS(0))
 	if p.turns, err = probe.NewTurns(""); err != nil {
 		return ctx, nil, nil, err
 	}
@@ -116,7 +119,8 @@ func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *
 			err = errors.Join(err, p.turns.Close())
 		}
 	}()
-	p.run, err = p.Join(ctx, duet.Seated{Target: t, InFlight: p.reg.InFlight, Begin: p.begin, End: p.turns.End})
+	seated.InFlight, seated.End = p.reg.InFlight, p.turns.End
+	p.run, err = p.Join(ctx, seated)
 	if err != nil {
 		return ctx, nil, nil, err
 	}
@@ -169,12 +173,18 @@ func (p *place) leave(ctx context.Context) error {
 	p.Leave()
 	p.shared.begin(nil)
 	failed := p.Err()
-	err := p.target.Pause(ctx)
+	var err error
+	if p.target != nil {
+		err = p.target.Pause(ctx)
+	}
 	select {
 	case <-p.over:
 	case <-ctx.Done():
 	}
-	return errors.Join(failed, err, p.target.Continue())
+	if p.target != nil {
+		err = errors.Join(err, p.target.Continue())
+	}
+	return errors.Join(failed, err)
 }
 
 // record returns the manifest's part on the duet.
@@ -184,11 +194,15 @@ func (p *place) record() *record.Duet {
 	if began := p.began.Load(); began != nil && !p.left.IsZero() {
 		foreign = max(p.left.Sub(*began)-st.Time, 0)
 	}
+	by := record.PausedByNothing
+	if p.target != nil {
+		by = p.target.PausedBy()
+	}
 	return &record.Duet{
 		Seats: p.seats, Turns: st.Turns, SliceMin: st.SliceMin, SliceMax: st.SliceMax, Own: st.Time, Alone: st.Alone,
 		Foreign: foreign, LongestForeign: st.Foreign, Carried: st.Carried, CarriedOps: st.CarriedOps,
 		Guard: st.Guard, Pausing: st.Pausing, LongestPausing: st.PausingMax, Continuing: st.Continuing, LongestContinuing: st.ContinuingMax,
-		PausedBy: p.target.PausedBy(),
+		PausedBy: by,
 	}
 }
 

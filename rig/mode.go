@@ -41,22 +41,24 @@ func (m CompareMode) Name() string {
 
 // ModeOf returns the mode of a plan's comparison: that of the plan, or a sequence where this host lacks the memory for
 // all systems of a duet at once. A host whose free memory is unknown has enough. Only with read are files that the plan
-// names read, for the size of its dataset.
+// names read, for the size of its dataset, and names of hosts elsewhere looked up.
 func ModeOf(p *plan.Plan, read bool) CompareMode {
 	free, err := probe.FreeMemory()
 	if err != nil {
 		free = 1 << 62
 	}
-	return modeWith(p, datasetBytes(p.Target.Dataset, read), free)
+	return modeWith(p, datasetBytes(p.Target.Dataset, read), free, read)
 }
 
 // modeWith is [ModeOf] for a dataset of so many bytes, on a host with so much free memory.
-func modeWith(p *plan.Plan, data, free int64) CompareMode {
+func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 	var m CompareMode
 	if m.Duet, m.Why = p.Duet(); !m.Duet {
 		return m
 	}
-	m.Caution = p.Caution()
+	if m.Caution = p.Caution(); !p.Target.OwnHost() {
+		m.Caution = sharedHost(p, read)
+	}
 	need := duetMemory(p, data)
 	if need <= free {
 		return m
@@ -73,6 +75,9 @@ func modeWith(p *plan.Plan, data, free int64) CompareMode {
 // duetMemory estimates how many bytes of memory all systems of a duet take: each as much as the plan allows it, else
 // the usual for all its servers, and the data that it and its replicas begin with.
 func duetMemory(p *plan.Plan, data int64) (all int64) {
+	if !p.Target.OwnHost() {
+		return 0
+	}
 	databases := int64(p.Seats() / len(p.Compare.Arms))
 	for _, a := range p.Compare.Arms {
 		one := int64(systemMemory)

@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,22 +54,22 @@ func TestDuetNeedsMemory(t *testing.T) {
 func TestModeOfAHost(t *testing.T) {
 	const gib = 1 << 30
 	asked := modePlan(t, "", "{base: {}, new: {}}", ", mode: duet")
-	if m := modeWith(asked, 0, 2*gib); !m.Duet || m.Why != "compare.mode is duet" || m.Lacks != "" {
+	if m := modeWith(asked, 0, 2*gib, false); !m.Duet || m.Why != "compare.mode is duet" || m.Lacks != "" {
 		t.Errorf("with memory: %+v", m)
 	}
-	m := modeWith(asked, 0, gib)
+	m := modeWith(asked, 0, gib, false)
 	if want := "the 4 systems of a duet, up at once, need about 1600MB of memory, and this host has 1GB to spare"; !m.Duet || m.Lacks != want {
 		t.Errorf("without: %+v, want %s", m, want)
 	}
-	if m := modeWith(modePlan(t, "", "{base: {}, new: {}}", ", mode: sequence"), 0, 0); m.Duet || m.Lacks != "" ||
+	if m := modeWith(modePlan(t, "", "{base: {}, new: {}}", ", mode: sequence"), 0, 0, false); m.Duet || m.Lacks != "" ||
 		m.Why != "compare.mode is sequence" {
 		t.Errorf("a sequence: %+v", m)
 	}
 	free := modePlan(t, "", "{base: {}, new: {}}", "")
-	if m := modeWith(free, 0, 2*gib); !m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "all arms are started") {
+	if m := modeWith(free, 0, 2*gib, false); !m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "all arms are started") {
 		t.Errorf("a plan without a mode: %+v", m)
 	}
-	if m := modeWith(free, 0, gib); m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "the 4 systems") {
+	if m := modeWith(free, 0, gib, false); m.Duet || m.Lacks != "" || !strings.HasPrefix(m.Why, "the 4 systems") {
 		t.Errorf("a plan without a mode on a small host: %+v", m)
 	}
 	if m := ModeOf(free, true); m.Lacks != "" || m.Why == "" {
@@ -96,5 +97,37 @@ func TestDatasetBytes(t *testing.T) {
 	}
 	if tiny, million := datasetBytes("tiny", true), datasetBytes("million", false); tiny < 200<<20 || million < tiny+1e9 {
 		t.Errorf("presets have %d and %d bytes", tiny, million)
+	}
+}
+
+// Arms of a duet elsewhere that are on one host are warned of; no memory of this one is reckoned with.
+func TestDuetElsewhereOnOneHost(t *testing.T) {
+	for _, tt := range []struct{ blue, green, want string }{
+		{"http://10.9.8.7:8065", "http://10.9.8.6:8065", ""},
+		{"http://blue.example", "http://green.example", ""},
+		{"http://blue.example:1", "http://BLUE.example:2", "base and new are both on blue.example"},
+		{"http://10.9.8.7:1", "http://[::ffff:10.9.8.7]:2", "base and new are both on 10.9.8.7"},
+		{"http://127.0.0.1:1", "http://localhost:2", "base and new are both on this host"},
+		{"http://127.0.0.1:1", "http://127.0.0.2:1", "base and new are both on this host"},
+		{"http://127.0.0.1:1", "http://10.9.8.7:1", ""},
+		{"${ENV:BLUE}", "http://127.0.0.2:1", ""},
+	} {
+		p, err := plan.Known{Drivers: []string{plan.External}}.Parse(fmt.Appendf(nil, `name: n
+target: {driver: external}
+workload: {behavior: poster}
+bounded: {users: 5}
+compare: {arms: {base: {url: %q}, new: {url: %q}}, mode: duet}
+`, tt.blue, tt.green))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := modeWith(p, 0, 0, false)
+		if !m.Duet || m.Lacks != "" || (m.Caution == "") != (tt.want == "") || !strings.Contains(m.Caution, tt.want) {
+			t.Errorf("%s and %s: %+v, want %q", tt.blue, tt.green, m, tt.want)
+		}
+		p.Compare.Mode = ""
+		if m := modeWith(p, 0, 0, false); m.Duet || m.Caution != "" || !strings.Contains(m.Why, "servers elsewhere are not paused") {
+			t.Errorf("without a mode: %+v", m)
+		}
 	}
 }

@@ -37,7 +37,9 @@ func (s *Session) rate(ctx context.Context, allowed bool) {
 		return
 	}
 	if !known {
-		s.Progress.Say("%s", strings.TrimSpace(DescribeCalibration(r)))
+		for line := range strings.Lines(DescribeCalibration(r)) { // a line of the progress is one line
+			s.Progress.Say("%s", strings.TrimSuffix(line, "\n"))
+		}
 	}
 	s.rating = &r
 }

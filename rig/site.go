@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"plimsoll/load/workload"
@@ -42,8 +43,10 @@ const mostCommandLog = 4 << 20
 var objectNames = []string{"users", "channels", "posts"}
 
 // A grounds is what the systems of a session share of targets that others run: what stands where, and what the first
-// run found. Its methods are for the one goroutine that carries out runs in sequence.
+// run found. Its fields and its methods, of which succeed takes the lock itself, are for the goroutine that holds it: the
+// runs of a duet are prepared one after the other.
 type grounds struct {
+	sync.Mutex
 	standing map[string]string           // by addresses, the arm and engine that was installed there last
 	restored map[string]bool             // by addresses, whether the last reset there ended well
 	broken   map[string]string           // by addresses, the arm and engine that first failed there since it was in order
@@ -64,6 +67,8 @@ func (g *grounds) fail(key string) int {
 
 // succeed ends the rows of an arm and of all.
 func (g *grounds) succeed(key string) {
+	g.Lock()
+	defer g.Unlock()
 	delete(g.failed, key)
 	delete(g.failed, "")
 }
@@ -110,6 +115,8 @@ func (f *Deployments) commandsOf(sys *System, t plan.Target, key, eng string, pr
 // An error of the kind [plan.UsageError], or with an ended context, is no matter of the target.
 func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []byte, err error) {
 	c, out := sys.commanded, new(excerpt)
+	c.grounds.Lock()
+	defer c.grounds.Unlock()
 	turn := external.Turn{Block: pt.block, Run: pt.order, Log: out}
 	defer func() { log = out.bytes() }()
 	for _, fact := range []string{stateFact, usersFact} {
@@ -390,6 +397,8 @@ func readObjects(text string) map[string]int64 {
 // with an error, which ends the comparison.
 func (s *Session) undeployed(ctx context.Context, sys *System, pt RunPart, cause error, log []byte) (*record.Run, error) {
 	c := sys.commanded
+	c.grounds.Lock()
+	defer c.grounds.Unlock()
 	r, err := s.stillborn(ctx, sys, pt, c.gate(cause), cause, log)
 	if n := c.grounds.fail(c.key); err == nil && n >= mostUndeployed {
 		err = fmt.Errorf("%d runs in a row had no target as the plan wants it: mend what the last one reports, and go on with compare -resume: %w", n, cause)

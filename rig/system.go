@@ -224,21 +224,26 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	arm, eng := pt.Arm, pt.Engine
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := strings.Trim(arm+"-"+eng, "-")
+	p := f.s.Plan
+	name := strings.Trim(arm+"-"+eng, "-")
+	at := cmp.Or(p.Place(arm, pt.block).Name, arm)
+	key := name
+	if at != arm { // the arms exchange their addresses
+		key += "@" + at
+	}
 	if sys := f.systems[key]; sys != nil {
 		return sys, nil
 	}
-	p := f.s.Plan
 	mix, err := newMix(f.s.Dialects, p)
 	if err != nil {
 		return nil, err
 	}
-	sys := &System{mix: mix, secrets: f.s.secretsOf(p), known: f.s.Secrets, speaks: f.s.Dialects, probes: p.ProbesOf(arm), metrics: p.MetricsOf(arm)}
+	sys := &System{mix: mix, secrets: f.s.secretsOf(p), known: f.s.Secrets, speaks: f.s.Dialects, probes: p.ProbesOf(at), metrics: p.MetricsOf(at)}
 	t := p.Target
 	var how *plan.Deployment
 	if p.Compare != nil {
 		if a, ok := p.Compare.Arm(arm); ok {
-			t, how = t.With(a), a.Deployment
+			t, how = p.TargetOf(a, pt.block), a.Deployment
 		}
 	}
 	ready := t.Ready // with its references
@@ -282,7 +287,7 @@ func (f *Deployments) System(ctx context.Context, pt RunPart) (*System, error) {
 	}
 	f.systems[key] = sys // from here on close stops it
 	f.s.learn(sys)
-	if sys.commanded, err = f.commandsOf(sys, t, key, eng, provisioned); err != nil || sys.commanded != nil {
+	if sys.commanded, err = f.commandsOf(sys, t, name, eng, provisioned); err != nil || sys.commanded != nil {
 		return sys, err // each run prepares it
 	}
 	if err := f.s.survey(ctx, sys); err != nil {

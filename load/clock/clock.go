@@ -8,10 +8,12 @@ import (
 )
 
 // A Clock counts the time of a run as an offset from its epoch. Its methods are safe for concurrent use. Make it with
-// [New] or [NewStopped].
+// [New], [NewStopped] or [NewUnpaused].
 type Clock struct {
 	epoch time.Time
 	can   bool // stop; of the others only the epoch is used
+	// unpaused: the target works on while the clock stands still.
+	unpaused bool
 
 	turns   atomic.Pointer[[]turn] // points to turning while one is made
 	turning []turn
@@ -37,6 +39,13 @@ func NewStopped(epoch time.Time) *Clock {
 	c.turns.Store(&[]turn{{}})
 	c.wake = time.AfterFunc(never, c.due)
 	c.wake.Stop()
+	return c
+}
+
+// NewUnpaused returns a clock like one of [NewStopped], of a run whose target works on while the clock stands still.
+func NewUnpaused(epoch time.Time) *Clock {
+	c := NewStopped(epoch)
+	c.unpaused = true
 	return c
 }
 
@@ -118,6 +127,35 @@ func (c *Clock) Between(from, to time.Time) time.Duration {
 	}
 	return c.Of(to) - c.Of(from)
 }
+
+// Took returns how long the target took from one instant that is past to another: the time on the clock, or real time
+// where the target works on while the clock stands still.
+func (c *Clock) Took(from, to time.Time) time.Duration {
+	if c.unpaused {
+		return to.Sub(from)
+	}
+	return c.Between(from, to)
+}
+
+// Target returns an instant that is past as an offset from the epoch in the time of the target, of which [Clock.Took] is
+// the difference.
+func (c *Clock) Target(t time.Time) time.Duration {
+	if c.unpaused {
+		return t.Sub(c.epoch)
+	}
+	return c.Of(t)
+}
+
+// OfTarget is [Clock.Of] for an offset that [Clock.Target] returned.
+func (c *Clock) OfTarget(at time.Duration) time.Duration {
+	if c.unpaused {
+		return c.Of(c.epoch.Add(at))
+	}
+	return at
+}
+
+// Unpaused reports whether the target works on while the clock stands still.
+func (c *Clock) Unpaused() bool { return c.unpaused }
 
 // Date returns the date that stands for a time of the clock in records: the epoch plus that time. Of a clock that was
 // stopped, it is earlier than the date at which the clock showed that time.

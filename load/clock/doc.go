@@ -7,4 +7,9 @@
 //
 // An instant that lies in a stop is, in the clock's time, the moment of the stop. An operation that is under way when
 // a clock stops keeps its time: its latency is what has passed on the clock.
+//
+// That is the time of a target that stands still with its clock. A target that works on meanwhile (one elsewhere, which
+// cannot be paused) answers in real time: with the clock of [NewUnpaused] users and phases still live in the time of the
+// clock, and how long the target takes is real time ([Clock.Took]). An operation that is under way when such a clock
+// stops, and is answered 2 ms later, did not take 0 ms more.
 package clock

@@ -137,7 +137,7 @@ func (c *Client) Do(ctx context.Context, req *Request) (*Response, error) {
 
 // do sends req, twice if need be.
 func (c *Client) do(ctx context.Context, req *Request, now time.Time) *Error {
-	l := within(ctx, now, c.timeout, c.o.clock)
+	l := within(ctx, now, c.timeout, patience(c.o.clock))
 	c.tally.requests.Add(1)
 	if c.conn != nil && c.outdated(now) {
 		c.tally.reopened.Add(1)

@@ -29,6 +29,15 @@ func within(ctx context.Context, now time.Time, d time.Duration, c *clock.Clock)
 	return l
 }
 
+// patience returns the clock in whose time an answer is awaited: nil, real time, where the target works on while the
+// clock stands still.
+func patience(c *clock.Clock) *clock.Clock {
+	if c == nil || c.Unpaused() {
+		return nil
+	}
+	return c
+}
+
 // stoppable returns a clock that can be stopped, or nil: the time of any other is real time.
 func stoppable(c *clock.Clock) *clock.Clock {
 	if c == nil || !c.Stops() {

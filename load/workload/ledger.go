@@ -313,7 +313,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 			s.count.Seen-- // counted before its author was known
 			continue
 		}
-		w.rec.Since(w.name, time.Duration(e.sent), time.Duration(w.at-e.sent))
+		w.rec.Since(w.name, l.due(e.sent), time.Duration(w.at-e.sent))
 	}
 	e.waiting = e.waiting[:0]
 	for _, acked := range e.after {
@@ -397,7 +397,7 @@ func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, r
 	if u == e.author {
 		return
 	}
-	rec.Since(name, time.Duration(e.sent), time.Duration(now-e.sent))
+	rec.Since(name, l.due(e.sent), time.Duration(now-e.sent))
 	if e.missing.has(u) {
 		s.count.Lost--
 		s.count.Late++
@@ -491,8 +491,12 @@ func (l *Ledger) Count() LedgerCount {
 	return sum
 }
 
-// nanos returns an instant in the time of the ledger's clock.
-func (l *Ledger) nanos(t time.Time) int64 { return int64(l.clock.Load().Of(t)) }
+// nanos returns an instant in the time of the target, which is that of the ledger's clock unless the target works on
+// while that stands still.
+func (l *Ledger) nanos(t time.Time) int64 { return int64(l.clock.Load().Target(t)) }
+
+// due returns a time of nanos in that of the ledger's clock, to which the marks of its registry refer.
+func (l *Ledger) due(at int64) time.Duration { return l.clock.Load().OfTarget(time.Duration(at)) }
 
 func (l *Ledger) shard(hash uint64) *ledgerShard { return &l.shards[hash%uint64(len(l.shards))] }
 

@@ -119,3 +119,70 @@ func TestLedgerThroughStops(t *testing.T) {
 		}
 	})
 }
+
+// Where the target works on while the clock stands still, users live in the time of the clock, and the target is
+// measured in real time: its operations, the way of an event, and the grace of a message.
+func TestUnpausedTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clock.NewUnpaused(time.Now())
+		time.Sleep(time.Minute)
+		c.Start()
+		reg := measure.NewRegistry(1)
+		rec := reg.Recorder(0)
+		u := NewUser(0, 0, 1, 1, rec, c)
+		l := NewLedger(time.Second, 1)
+		l.UseClock(c)
+		for user := range 2 {
+			l.Connected(user, time.Now(), false)
+			l.Join(user, "c", time.Now())
+		}
+		stop := func(after, length time.Duration) {
+			time.AfterFunc(after, func() { c.Stop() })
+			time.AfterFunc(after+length, func() { c.Start() })
+		}
+		u.Schedule(0)
+		time.Sleep(5 * time.Millisecond)
+		due := time.Now()
+		stop(10*time.Millisecond, time.Second)
+		time.Sleep(30 * time.Millisecond) // in the stop
+		sent := time.Now()
+		time.Sleep(20 * time.Millisecond)
+		l.Seen(1, []byte("c"), []byte("m"), nil, time.Now(), rec, rec.Name(Delivery))
+		time.Sleep(20 * time.Millisecond)
+		done := time.Now()
+		l.Acked(Message{ID: "m", Channel: "c", Sent: sent, Acked: done})
+		time.Sleep(30 * time.Millisecond) // still in the stop
+		u.Done(reg.Name("post"), due, sent, done, measure.OK, 0)
+		if got := u.Intended(); got != 15*time.Millisecond {
+			t.Errorf("the next op is intended at %v, want the 15ms at which the clock stands", got)
+		}
+		if err := u.Pause(t.Context(), 200*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if now := u.Now(); now != 215*time.Millisecond {
+			t.Errorf("the pause ended at %v, want 215ms of the clock", now)
+		}
+		b := u.Beside(u.Now())
+		sent = time.Now()
+		stop(time.Millisecond, 2*time.Second)
+		time.Sleep(2048 * time.Millisecond)
+		b.Done(reg.Name("beside"), sent, sent, time.Now(), measure.OK, 0)
+		l.Settle(time.Now())
+		if got := l.Count(); got.Judged != 1 {
+			t.Errorf("after the grace %+v", got)
+		}
+		// lag, wait, service, response, in ms
+		want := map[string][4]int64{"post": {5, 30, 40, 70}, "beside": {0, 0, 2048, 2048}, Delivery: {0, 0, 20, 20}}
+		for _, w := range reg.Cut() {
+			got := [4]int64{w.Lag.Max().Milliseconds(), w.Wait.Max().Milliseconds(), w.Service.Max().Milliseconds(),
+				w.Response.Max().Milliseconds()}
+			if got != want[w.Name] {
+				t.Errorf("%s: lag, wait, service and response %v ms, want %v", w.Name, got, want[w.Name])
+			}
+			delete(want, w.Name)
+		}
+		if len(want) > 0 {
+			t.Errorf("not recorded: %v", want)
+		}
+	})
+}

@@ -157,11 +157,13 @@ func (u *User) Free(now time.Duration) time.Duration {
 // scheduled, preparing the request) is lag. It returns when the op was due with all that it waited, as an offset from
 // the epoch.
 func (u *User) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+	wait := u.clock.Took(due, sent)
+	at := u.clock.Of(due) + wait
 	op := measure.Op{
-		Intended: u.intended, Sent: u.clock.Of(sent), Done: u.clock.Of(done), Scheduled: true, Class: class, Bytes: bytes,
+		Intended: u.intended, Sent: at, Done: at + u.clock.Took(sent, done), Scheduled: true, Class: class, Bytes: bytes,
 	}
-	op.Charge(u.waited + u.clock.Between(due, sent))
-	u.intended, u.waited, u.fresh = op.Done, 0, false
+	op.Charge(u.waited + wait)
+	u.intended, u.waited, u.fresh = u.clock.Of(done), 0, false
 	if u.buffered {
 		u.held().Record(n, &op)
 		if op.Done-op.Due > heldAtMost || op.Due-op.Intended > heldLagAtMost || u.rec.Late(op.Due) {
@@ -235,12 +237,14 @@ func (b *Beside) Intended() time.Duration { return b.intended }
 
 // Done is [User.Done] for such an op.
 func (b *Beside) Done(n measure.Name, due, sent, done time.Time, class measure.Class, bytes int64) time.Duration {
+	wait := b.u.clock.Took(due, sent)
+	at := b.u.Since(due) + wait
 	op := measure.Op{
-		Intended: b.intended, Sent: b.u.Since(sent), Done: b.u.Since(done), Scheduled: true, Class: class, Bytes: bytes,
+		Intended: b.intended, Sent: at, Done: at + b.u.clock.Took(sent, done), Scheduled: true, Class: class, Bytes: bytes,
 	}
-	op.Charge(b.u.clock.Between(due, sent))
+	op.Charge(wait)
 	b.u.rec.Record(n, &op)
-	b.intended = op.Done
+	b.intended = b.u.Since(done)
 	if b.flight != nil {
 		b.flight.End()
 	}

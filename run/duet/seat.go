@@ -40,7 +40,8 @@ type Seat struct {
 
 // Seated is the run that joins.
 type Seated struct {
-	// Target is required.
+	// Target is what is paused between the turns; nil for a target that cannot be, which works on. The clock of its run
+	// is one of [clock.NewUnpaused].
 	Target Target
 	// Begin is called right after the clock was started for a turn, and End right before it is stopped, both by the
 	// table, which waits for them: they return at once. Either may be nil. A turn in which the seat is left or the
@@ -75,12 +76,9 @@ func (s *Seat) String() string {
 }
 
 // Join blocks until all seats of the table were joined or left, and returns the run's clock, which stands at 0 and
-// starts with the first turn. The target runs when Join is called; the table pauses it before Join returns, unless no
-// other run has joined. After an error the run does not begin, and the caller calls Leave.
+// starts with the first turn. The target runs when Join is called; the table pauses it before Join returns, unless it
+// cannot be paused or no other run has joined. After an error the run does not begin, and the caller calls Leave.
 func (s *Seat) Join(ctx context.Context, with Seated) (*clock.Clock, error) {
-	if with.Target == nil {
-		return nil, fmt.Errorf("duet: %s joins without a target", s)
-	}
 	t := s.table
 	s.hand.Lock()
 	t.mu.Lock()
@@ -195,6 +193,9 @@ func (s *Seat) prepare(epoch time.Time) {
 	defer s.table.mu.Unlock()
 	if s.joined && !s.out {
 		s.clock, s.stopped = clock.NewStopped(epoch), epoch
+		if s.with.Target == nil {
+			s.clock = clock.NewUnpaused(epoch)
+		}
 	}
 }
 
@@ -300,6 +301,9 @@ const remedy = "a comparison in sequence pauses no target"
 // pause pauses the target, or fails the seat. The caller holds hand. The end of ctx does not cut a pause short: the
 // table continues the target then.
 func (s *Seat) pause(ctx context.Context) {
+	if s.with.Target == nil {
+		return
+	}
 	limit := s.table.limit
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

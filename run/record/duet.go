@@ -33,9 +33,12 @@ type Duet struct {
 	LongestPausing    time.Duration `json:"longest_pausing"`
 	Continuing        time.Duration `json:"continuing"`
 	LongestContinuing time.Duration `json:"longest_continuing"`
-	// PausedBy is the means: "freezer" or "signals".
+	// PausedBy is the means: "freezer", "signals", or [PausedByNothing].
 	PausedBy string `json:"paused_by"`
 }
+
+// PausedByNothing is PausedBy of a target elsewhere, which works on between the turns of its run.
+const PausedByNothing = "nothing"
 
 // InTurns reports whether the runs of each block were made at the same time, in turns: a duet.
 func (c *Comparison) InTurns() bool { return c.Mode == plan.ModeDuet }
