@@ -76,6 +76,10 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 		path := join("compare.margin", key)
 		switch {
 		case !d.good(path):
+		case m.None:
+			if why := unjudgeable(key); why != "" {
+				d.at(path, "%s", why)
+			}
 		case key == "errors" && !m.Points:
 			d.at(path, "%s is relative, and the errors of a healthy target are 0; write percentage points such as 0.025pp", m)
 		case key != "errors" && m.Points:
@@ -91,6 +95,20 @@ func (d *decoder) checkCompare(p *Plan, k Known) {
 			}
 		}
 	}
+	if k.Drivers != nil && d.good("compare.margin", "bounded", "unbounded") && len(p.NotJudged()) > 0 && len(p.Endpoints()) == 0 {
+		d.at("compare.margin", "leaves no endpoint to be judged; remove none of at least one of %s", strings.Join(p.NotJudged(), ", "))
+	}
+}
+
+// unjudgeable returns the reason why the margin of an endpoint cannot be none; empty if it can.
+func unjudgeable(key string) string {
+	switch _, usual := DefaultMargin()[key]; {
+	case key == "errors":
+		return "none is refused, because an arm that fails operations is faster and cheaper than one that does them; write percentage points such as 0.025pp"
+	case !usual:
+		return fmt.Sprintf("none is for endpoints that are judged by default, and %s is not one; remove it", clip(key))
+	}
+	return ""
 }
 
 // strictestRate returns the rule of the plan, of either test, that limits failed operations to the smallest part, and

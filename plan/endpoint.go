@@ -143,10 +143,21 @@ func (e Endpoint) Scale(effect float64) float64 {
 	return math.Log1p(effect)
 }
 
-// Endpoints returns the endpoints that the tests of the plan can answer, with their margins, in the order in which
-// reports show them. The plan must have a section compare.
+// Endpoints returns the endpoints that are judged: those that the tests of the plan can answer, without those that the
+// plan leaves out, with their margins, in the order in which reports show them. The plan must have a section compare.
 func (p *Plan) Endpoints() []Endpoint {
-	var out []Endpoint
+	all, _ := p.endpoints()
+	return all
+}
+
+// NotJudged returns the names of the endpoints that the tests of the plan can answer and that it leaves out (a margin
+// "none"), in the order of [Plan.Endpoints].
+func (p *Plan) NotJudged() []string {
+	_, out := p.endpoints()
+	return out
+}
+
+func (p *Plan) endpoints() (out []Endpoint, dropped []string) {
 	for _, name := range p.Compare.Margin.names() {
 		e, err := ParseEndpoint(name)
 		if err != nil {
@@ -155,13 +166,17 @@ func (p *Plan) Endpoints() []Endpoint {
 		if e.Stat == "capacity" && p.Unbounded == nil || e.Stat != "capacity" && p.Bounded == nil {
 			continue
 		}
+		if p.Compare.Margin[name].None {
+			dropped = append(dropped, name)
+			continue
+		}
 		e.Margin = p.Compare.Margin[name].Value
 		if e.Absolute {
 			e.Margin *= 100
 		}
 		out = append(out, e)
 	}
-	return out
+	return out, dropped
 }
 
 // names returns the names of the endpoints in the order of reports: capacity, the usual ones, the others by name,

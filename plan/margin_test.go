@@ -92,3 +92,51 @@ func TestAStoredPlanHasTheMarginsThatItLists(t *testing.T) {
 		t.Errorf("a plan of a person has the margins %v, %v", again.Compare.Margin, err)
 	}
 }
+
+// TestNotJudged: a plan may leave endpoints out that are judged by default, but neither the errors nor all.
+func TestNotJudged(t *testing.T) {
+	const text = `name: n
+target: {driver: refchat}
+workload: {behavior: poster}
+%TESTS
+compare: {arms: {base: {}, new: {}}, margin: {%MARGIN}}
+`
+	known := plan.Known{Drivers: []string{"refchat"}}
+	const bounded, search = "bounded: {users: 10}", "unbounded: {max_users: 90}"
+	for _, tt := range []struct{ name, tests, margin, dropped, want string }{
+		{"one", bounded, "p95(post): none", "p95(post)", ""},
+		{"two", bounded + "\n" + search, "p99(op): none, capacity: none", "capacity p99(op)", ""},
+		{"one of a test that there is not", search, "p95(post): none", "", ""},
+		{"none of them", bounded, "p95(post): 5%", "", ""},
+		{"errors", bounded, "errors: none", "", "compare.margin.errors: none is refused, because an arm that fails"},
+		{"not a default", bounded, "p99(post): none", "", "none is for endpoints that are judged by default, and"},
+		{"all", search, "capacity: none", "", "compare.margin: leaves no endpoint to be judged; remove none of at least one of capacity"},
+		{"no margin", bounded, "p95(post): never", "", "compare.margin"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			src := strings.NewReplacer("%TESTS", tt.tests, "%MARGIN", tt.margin).Replace(text)
+			p, err := known.Parse([]byte(src))
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(p.NotJudged(), " "); got != tt.dropped {
+				t.Errorf("not judged: %q, want %q", got, tt.dropped)
+			}
+			for _, e := range p.Endpoints() {
+				if strings.Contains(tt.dropped, e.Name) || !(e.Margin > 0) {
+					t.Errorf("%s is judged, with the margin %v", e.Name, e.Margin)
+				}
+			}
+			again, err := plan.ParseStored([]byte(p.String()))
+			if err != nil || again.Digest() != p.Digest() || strings.Join(again.NotJudged(), " ") != tt.dropped {
+				t.Errorf("its canonical form: %v\n%s", err, p)
+			}
+		})
+	}
+}

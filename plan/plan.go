@@ -442,6 +442,8 @@ type Margin map[string]MarginValue
 type MarginValue struct {
 	Value  float64
 	Points bool
+	// None has an endpoint that is judged by default not judged; the others are then 0.
+	None bool
 }
 
 // DefaultMargin returns a new map with the default margins of a plan. That of errors is lower where a rule of the

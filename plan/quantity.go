@@ -97,9 +97,16 @@ func formatPercent(v float64) string {
 	return whole + "%"
 }
 
-// parseMargin reads "5%" as a relative difference and "0.1pp" as one in percentage points.
+// notJudged is the margin of an endpoint that is not to be judged.
+const notJudged = "none"
+
+// parseMargin reads "5%" as a relative difference, "0.1pp" as one in percentage points, and "none".
 func parseMargin(s string) (MarginValue, error) {
 	var m MarginValue
+	if s == notJudged {
+		m.None = true
+		return m, nil
+	}
 	text := s
 	if num, ok := strings.CutSuffix(s, "pp"); ok {
 		m.Points, text = true, strings.TrimRight(num, " ")+"%"
@@ -117,8 +124,11 @@ func parseMargin(s string) (MarginValue, error) {
 	return m, nil
 }
 
-// String returns "5%" or "0.1pp".
+// String returns "5%", "0.1pp" or "none".
 func (m MarginValue) String() string {
+	if m.None {
+		return notJudged
+	}
 	s := formatPercent(m.Value)
 	if m.Points {
 		s = strings.TrimSuffix(s, "%") + "pp"

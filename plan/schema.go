@@ -58,7 +58,7 @@ const (
 	lastPattern     = `^last +([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	memoryPattern   = `^[0-9]+(\.[0-9]+)? ?[GM]i?B$`
 	bitratePattern  = `^[0-9]+(\.[0-9]+)? ?[kMG]bit(/s)?$`
-	marginPattern   = `^[0-9]+(\.[0-9]+)? *(%|pp)$`
+	marginPattern   = `^([0-9]+(\.[0-9]+)? *(%|pp)|none)$`
 	rulePattern     = `^\s*(promql:.*\S\s*[<>].*|[A-Za-z][A-Za-z0-9. ]*\([^()]+\)\s*<.*)$`
 )
 
@@ -233,7 +233,7 @@ var keyDocs = map[string]keyDoc{
 	"compare.swap":        {text: "With the driver external, install, and a url and a version in every arm: the arms exchange their addresses from block to block, so that differences of the hosts cancel."},
 	"compare.retry":       {text: "How long the comparison may take, in all, to wait for a quiet host and to run voided blocks again; 0s for neither. Default: the time of a third of the blocks, in whole minutes."},
 	"compare.margin":      {text: "Differences that do not matter. A single value sets capacity.", pattern: marginPattern},
-	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows.", pattern: marginPattern},
+	"compare.margin.*":    {text: "Of capacity, and of the bounded test errors, cost(app), cost(db), p50(OP) to p99.9(OP), mean(OP), max(OP), throughput(OP): 5% is relative; 0.025pp is percentage points, for errors, and at most what the strictest rule of bounded.slo and unbounded.slo allows; none, of an endpoint that is judged by default, has it not judged.", pattern: marginPattern},
 	"report.comments":     {text: "Items below Comments, in Markdown: a text or a list of them."},
 	"report.action_items": {text: "Items below Action Items, in Markdown: a text or a list of them."},
 }

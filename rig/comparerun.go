@@ -89,6 +89,9 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		for _, line := range report.Foresight(*cfg.Before, comparison.PlannedLooks(p), engineName) {
 			s.Progress.Say("  %s", line)
 		}
+		if names := p.NotJudged(); len(names) > 0 {
+			s.Progress.Say("  not judged (by the plan): %s", strings.Join(names, ", "))
+		}
 		if err := s.foretellAll(); err != nil {
 			return nil, err
 		}

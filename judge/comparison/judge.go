@@ -192,6 +192,9 @@ type Judgement struct {
 	Shifts    []verdict.Shift
 }
 
+// byPlan is why an endpoint is not judged whose margin is none.
+const byPlan = "by the plan"
+
 // Judge reads the runs of a comparison and judges every arm except the base on every database, and, when there are
 // several, every database against the first within each arm; sides that had other numbers of users in the bounded
 // test by their capacity alone. load opens a run by id, that of [Loader] only unaltered runs; readers add metrics.
@@ -238,6 +241,9 @@ func Judge(c *record.Comparison, p *plan.Plan, load func(id string) (*record.Run
 		a, b := unclear(c, most, base.arm, base.engine), unclear(c, most, other.arm, other.engine)
 		hostAlone := x.Failed+y.Failed+a+b == 0 // no run is void for what may be an arm's doing
 		var results []verdict.Result
+		for _, name := range p.NotJudged() {
+			j.Skipped[name] = byPlan
+		}
 		for _, e := range endpoints {
 			if j.OtherLoad != "" && e.Name != "capacity" {
 				j.Skipped[e.Name] = j.OtherLoad
