@@ -45,8 +45,6 @@ func TestDuetElsewhere(t *testing.T) {
 			"probes: a probe that reads once a second counts"},
 		{"an arm's probes", "", "", `, third: {version: "2", url: "http://red", probes: [{kind: prometheus, role: db, url: "http://h/m"}]}`,
 			"probes: a probe"},
-		{"an arm's metrics of a monitor", "", "metrics: {prometheus: \"http://monitor:9090\"}\n",
-			`, third: {version: "2", url: "http://red", metrics: {labels: {app: '{job="red"}'}}}`, "metrics: a monitor"},
 		{"processes", "", "placement: {processes: 2}\n", "", "the users are divided among 2 processes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
