@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,12 +24,11 @@ type forker struct {
 // has to live exactly as long as the program. It is made on first use.
 var theForker = sync.OnceValues(func() (*forker, error) {
 	f := &forker{jobs: make(chan func())}
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread would end, and its children with it
+	OnThread(func() { // which never returns: the thread would end, and its children with it
 		for job := range f.jobs {
 			job()
 		}
-	}()
+	})
 	var err error
 	f.do(func() { f.guard, err = startGuard() })
 	return f, err

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 		stopping()
 		return
 	}
+	if os.Getenv(offMainEnv) != "" {
+		os.Exit(offMain())
+	}
 	os.Exit(m.Run())
 }
 

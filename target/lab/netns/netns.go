@@ -23,7 +23,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -121,11 +120,10 @@ func (n *Namespace) Dial(ctx context.Context, network, addr string) (net.Conn, e
 }
 
 // Do calls f on a thread that is in the namespace, and returns its error. What f opens there stays of the namespace:
-// sockets, and files of /proc/thread-self/net.
+// sockets, and files of /proc/thread-self/net. The rest of the program, /proc/net too, stays where it is.
 func (n *Namespace) Do(f func() error) error {
 	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread, which is in another namespace, ends with the goroutine
+	lab.OnThread(func() {
 		fd, err := unix.Open(n.Path(), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err == nil {
 			err = unix.Setns(fd, unix.CLONE_NEWNET)
@@ -136,7 +134,7 @@ func (n *Namespace) Do(f func() error) error {
 			return
 		}
 		done <- f()
-	}()
+	})
 	return <-done
 }
 

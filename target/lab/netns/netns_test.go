@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +83,59 @@ func TestWire(t *testing.T) {
 	var sb strings.Builder
 	if err := lab.Run(t.Context(), lab.Spec{Path: "cat", Args: []string{"/proc/net/dev"}, Stdout: &sb}); err != nil || strings.Contains(sb.String(), "to-a") {
 		t.Errorf("a later child of lab is in the namespace: %v", err)
+	}
+}
+
+// enterOften enters a namespace from the main goroutine and from several at once, and ends with 1 unless every call was
+// in it and the program as a whole, which is its main thread, stayed where it was.
+func enterOften(path string) int {
+	n := &Namespace{path: path}
+	before, err1 := os.Readlink("/proc/self/ns/net")
+	there := ""
+	err2 := n.Do(func() (err error) {
+		there, err = os.Readlink("/proc/thread-self/ns/net")
+		return err
+	})
+	if err1 != nil || err2 != nil || there == before {
+		fmt.Println("entering", there, "from", before, err1, err2)
+		return 1
+	}
+	call := func() error {
+		return n.Do(func() error {
+			if in, err := os.Readlink("/proc/thread-self/ns/net"); err != nil || in != there {
+				return fmt.Errorf("a call was in %s: %w", in, err)
+			}
+			return nil
+		})
+	}
+	errs := make([]error, 9)
+	for range 50 {
+		errs[8] = errors.Join(errs[8], call())
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 20 {
+				errs[i] = errors.Join(errs[i], call())
+			}
+		})
+	}
+	all.Wait()
+	if after, err := os.Readlink("/proc/self/ns/net"); err != nil || after != before || errors.Join(errs...) != nil {
+		fmt.Println("the program was in", before, "and is in", after, err, errors.Join(errs...))
+		return 1
+	}
+	return 0
+}
+
+// TestDoLeavesTheProgram: entering a namespace moves one thread, never the main one, which is what /proc/net shows.
+func TestDoLeavesTheProgram(t *testing.T) {
+	capable(t)
+	n := create(t, "do")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "NETNS_TEST_DO="+n.Path())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
