@@ -22,13 +22,22 @@ const (
 // others as a member, who is the author of some of their messages, and as the administrator only when no member's
 // session can be had. Channels that none of them may read are not audited.
 func (b *Person) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
-	return audit(ctx, env, b.set, &readers{have: b.session, credentials: b.credentials, opened: map[string]string{}}, acked)
+	r := newReaders(&env, b.set)
+	r.have = b.session
+	if b.roster != nil {
+		r.credentials = b.credentials
+	}
+	return audit(ctx, env, b.set, r, acked)
 }
 
-// Audit implements workload.Auditor.
+// Audit implements workload.Auditor. The readers are persons of another behavior, whose accounts it knows if they were
+// made by prefix.
 func (p *Poster) Audit(ctx context.Context, env workload.Env, acked []workload.AckedMessages) (workload.AuditResult, error) {
-	return audit(ctx, env, p.set, &readers{have: func(int) string { return "" }, credentials: func(int) (login, password string) { return "", "" },
-		opened: map[string]string{}}, acked)
+	r := newReaders(&env, p.set)
+	if p.roster != nil {
+		r.credentials = func(int) (login, password string) { return "", "" }
+	}
+	return audit(ctx, env, p.set, r, acked)
 }
 
 func audit(ctx context.Context, env workload.Env, set settings, members *readers, acked []workload.AckedMessages) (r workload.AuditResult, err error) {

@@ -97,7 +97,7 @@ func (p *Poster) Provision(ctx context.Context, env workload.Env, _ int) error {
 // adopt opens sessions of the posters' accounts and makes each a member of its channel, or checks that it is one.
 func (p *Poster) adopt(s *setup, env *workload.Env) (err error) {
 	if len(env.Accounts.Rows) == 0 { // too few users for one poster
-		p.roster, p.channels = nil, nil
+		p.roster, p.channels = &roster{}, nil
 		return nil
 	}
 	if hasAdmin(env) {

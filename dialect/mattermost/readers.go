@@ -30,6 +30,16 @@ type readers struct {
 	opened map[string]string // by reader
 }
 
+// newReaders returns the readers that provisioning makes by prefix, without sessions.
+func newReaders(env *workload.Env, set settings) *readers {
+	password := personPassword(env)
+	return &readers{
+		credentials: func(rank int) (login, secret string) { return personName(set.users, rank), password },
+		have:        func(int) string { return "" },
+		opened:      map[string]string{},
+	}
+}
+
 // session gives a client the session of a reader: one that is there or, with anew, one that is opened with
 // the password.
 func (r *readers) session(ctx context.Context, c *api.Client, reader string, anew bool) error {
@@ -49,7 +59,7 @@ func (r *readers) session(ctx context.Context, c *api.Client, reader string, ane
 	}
 	login, password := r.credentials(rank)
 	if login == "" {
-		return fmt.Errorf("%w: person %q has a token alone", errRefused, reader)
+		return fmt.Errorf("%w: no login of person %q is known: it has a token alone, or the account is another behavior's", errRefused, reader)
 	}
 	if _, err := workload.Again(ctx, refused, func() (api.Profile, error) { return c.Login(ctx, login, password) }); err != nil {
 		return err
