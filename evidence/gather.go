@@ -112,12 +112,15 @@ func (a *gatheredArm) add(r *record.Run) error {
 		return nil
 	}
 	first := a.runs[0].Manifest
-	if m.Plan != first.Plan || m.Arm != first.Arm {
+	if m.Arm != first.Arm || m.Plan != first.Plan && a.plan.WithUsersFile("").String() != p.WithUsersFile("").String() {
 		what := fmt.Sprintf("the arms %q and %q of their plan", first.Arm, m.Arm)
-		if x, y, differ := lineOf(a.plan, p); differ {
+		if x, y, differ := lineOf(a.plan.WithUsersFile(""), p.WithUsersFile("")); differ {
 			what = fmt.Sprintf("plans that differ: %s, and %s", x, y)
 		}
 		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan", first.ID, m.ID, a.flag, what)
+	}
+	if x, y := accountsOf(first), accountsOf(m); x != y {
+		return fmt.Errorf("runs %s and %s are both given by -%s, and their users had %s and %s; give runs with the same accounts", first.ID, m.ID, a.flag, x, y)
 	}
 	x, _ := TargetOf(first)
 	y, _ := TargetOf(m)
@@ -168,11 +171,29 @@ func lineOf(a, b *plan.Plan) (x, y string, differ bool) {
 	return "", "", false
 }
 
+// accountsOf says in words which accounts the users of a run had. The content of a file counts, not where it was.
+func accountsOf(m record.Manifest) string {
+	if m.Accounts == nil {
+		return "accounts that were made"
+	}
+	return fmt.Sprintf("the %d accounts of a file with the digest %.19s", m.Accounts.Rows, m.Accounts.Digest)
+}
+
+// accountWarnings says if the users of the arms had different accounts: accounts that were there have a past, such as
+// channels, messages and unread ones, which a server has to work through.
+func accountWarnings(a, b record.Manifest) []string {
+	x, y := accountsOf(a), accountsOf(b)
+	if x == y {
+		return nil
+	}
+	return []string{fmt.Sprintf("the users of the arms had different accounts: %s in base, %s in new; a difference may be theirs", x, y)}
+}
+
 // taskOf is the part of a plan that has to be alike in both arms: the load, without addresses and accounts, and the
 // tests.
 func taskOf(p *plan.Plan) *plan.Plan {
 	w := p.Workload
-	w.Params = nil
+	w.Params, w.UsersFile = nil, ""
 	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 
@@ -197,6 +218,7 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 			warnings = append(warnings, fmt.Sprintf("the plans of the arms differ in more than the target: %s in that of base, %s in that of new", x, y))
 		}
 	}
+	warnings = append(warnings, accountWarnings(first, other)...)
 	copied := *a
 	p = &copied
 	p.Compare = &plan.Compare{Margin: plan.DefaultMargin()}

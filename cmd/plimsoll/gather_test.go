@@ -251,3 +251,44 @@ func TestGatherRunsOfTwoPlans(t *testing.T) {
 		t.Errorf("status %d: %s", status, errOut)
 	}
 }
+
+// The content of a file of accounts makes runs alike or not, and its place does not: one arm has one content, and two
+// arms with two are warned of.
+func TestGatherRunsWithAccounts(t *testing.T) {
+	root := t.TempDir()
+	st, err := store.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := func(dir, version string) string {
+		return strings.NewReplacer("poster}", "poster, users_file: /"+dir+"/users.csv}", "11.0", version).Replace(gatheredPlan)
+	}
+	for _, r := range []struct{ id, plan, digest string }{
+		{"b1", from("a", "11.0"), "sha256:aaaaaaaaaaaa"},
+		{"b2", from("b", "11.0"), "sha256:aaaaaaaaaaaa"}, // the same file elsewhere
+		{"b3", from("a", "11.0"), "sha256:bbbbbbbbbbbb"}, // another file in the same place
+		{"n1", from("b", "11.1"), "sha256:aaaaaaaaaaaa"},
+		{"n2", from("b", "11.1"), "sha256:aaaaaaaaaaaa"},
+		{"n3", from("a", "11.1"), "sha256:bbbbbbbbbbbb"},
+		{"made", strings.Replace(gatheredPlan, "11.0", "11.1", 1), ""},
+	} {
+		putRun(t, st, storedRun{id: r.id, capacity: 1000, slower: 1, series: true, plan: r.plan, accounts: r.digest})
+	}
+	const warned = "the users of the arms had different accounts: "
+	for _, tt := range []struct {
+		base, fresh, warning string
+	}{
+		{"b1,b2", "n1,n2", ""},
+		{"b1", "n3", warned + "the 2000 accounts of a file with the digest sha256:aaaaaaaaaaaa in base, the 2000 accounts of a file with the digest sha256:bbbbbbbbbbbb in new"},
+		{"b1", "made", warned + "the 2000 accounts of a file with the digest sha256:aaaaaaaaaaaa in base, accounts that were made in new"},
+	} {
+		status, shown, errOut := inStore(t, root, "report", "-print", "full", "-base", tt.base, "-new", tt.fresh)
+		if status != rig.ExitInconclusive || strings.Contains(shown, warned) != (tt.warning != "") || !strings.Contains(shown, tt.warning) {
+			t.Errorf("%s and %s: status %d, %s%s; want %q", tt.base, tt.fresh, status, errOut, shown, tt.warning)
+		}
+	}
+	status, _, errOut := inStore(t, root, "report", "-print", "full", "-base", "b1,b3", "-new", "n1,n2")
+	if want := "runs b1 and b3 are both given by -base, and their users had the 2000 accounts of a file with the digest sha256:aaaaaaaaaaaa and "; status != rig.ExitUsage || !strings.Contains(errOut, want) {
+		t.Errorf("two contents in one arm: status %d, %s; want %s", status, errOut, want)
+	}
+}

@@ -34,6 +34,7 @@ type storedRun struct {
 	target   string // its description
 	database string // the name that its server reports
 	series   bool   // it has some
+	accounts string // digest of the file of its users' accounts
 }
 
 func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
@@ -56,7 +57,11 @@ func putRun(t *testing.T, st *store.Store, s storedRun) (digest string) {
 	case s.database != "":
 		system = json.RawMessage(fmt.Sprintf(`{"database": {"name": %q}}`, s.database))
 	}
-	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: found, Epoch: time.Unix(1e9, 0),
+	var accounts *record.AccountsFile
+	if s.accounts != "" {
+		accounts = &record.AccountsFile{Name: "users.csv", Rows: 2000, Digest: s.accounts}
+	}
+	w, err := st.Create(record.Manifest{ID: s.id, Plan: s.plan, Target: system, Capacity: found, Accounts: accounts, Epoch: time.Unix(1e9, 0),
 		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second, Users: 50}, {Name: "search", From: 2 * time.Second, To: 3 * time.Second}}})
 	if err != nil {
 		t.Fatal(err)
