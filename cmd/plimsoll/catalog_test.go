@@ -63,10 +63,15 @@ func TestExportersOfDatabases(t *testing.T) {
 pg_stat_activity_count{datname="chat",state="active",usename="mm",application_name="",backend_type="client backend",wait_event_type="",wait_event="",server="db:5432"} 20
 pg_stat_activity_count{datname="chat",state="active",usename="mm",application_name="",backend_type="client backend",wait_event_type="Lock",wait_event="transactionid",server="db:5432"} 20
 pg_stat_activity_count{datname="chat",state="idle",usename="mm",application_name="",backend_type="client backend",wait_event_type="Client",wait_event="ClientRead",server="db:5432"} 54
+pg_stat_activity_count{datname="chat",state="active",usename="mm",application_name="",backend_type="parallel worker",wait_event_type="IPC",wait_event="BgWorkerShutdown",server="db:5432"} 4
+pg_stat_activity_count{datname="chat",state="active",usename="",application_name="",backend_type="autovacuum worker",wait_event_type="",wait_event="",server="db:5432"} 2
+pg_stat_activity_count{datname="other",state="idle",usename="x",application_name="",backend_type="client backend",wait_event_type="Client",wait_event="ClientRead",server="db:5433"} 50
 # TYPE pg_settings_max_connections gauge
 pg_settings_max_connections{server="db:5432"} 100
+pg_settings_max_connections{server="db:5433"} 100
 # TYPE pg_settings_superuser_reserved_connections gauge
 pg_settings_superuser_reserved_connections{server="db:5432"} 3
+pg_settings_superuser_reserved_connections{server="db:5433"} 3
 # TYPE pg_replication_lag_seconds gauge
 pg_replication_lag_seconds{server="db:5432"} 4.5
 `
@@ -81,16 +86,39 @@ mysql_global_variables_max_connections 151
 # TYPE mysql_slave_status_seconds_behind_master untyped
 mysql_slave_status_seconds_behind_master{channel_name="",connection_name="",master_host="db-0",master_uuid="u"} 7
 `
-	const probed = `plimsoll_pg_connections_used_ratio 0.5
+	// What the probe of kind postgresql has of sessions, and of a standby.
+	const probed = `# TYPE pg_stat_activity_count gauge
+pg_stat_activity_count{state="active"} 40
+pg_stat_activity_count{state="idle"} 54
+pg_stat_activity_count{state="idle in transaction"} 0
+pg_stat_activity_count{state="idle in transaction (aborted)"} 0
+pg_stat_activity_count{state="fastpath function call"} 0
+pg_stat_activity_count{state="disabled"} 0
+# TYPE plimsoll_pg_active_sessions gauge
+plimsoll_pg_active_sessions{wait_event_type="none"} 30
+plimsoll_pg_active_sessions{wait_event_type="IO"} 0
+plimsoll_pg_active_sessions{wait_event_type="Lock"} 10
+# TYPE plimsoll_pg_connections gauge
+plimsoll_pg_connections 95
+# TYPE plimsoll_pg_connections_used_ratio gauge
+plimsoll_pg_connections_used_ratio 0.5
+# TYPE pg_settings_max_connections gauge
+pg_settings_max_connections 100
+# TYPE pg_settings_superuser_reserved_connections gauge
+pg_settings_superuser_reserved_connections 3
+`
+	const standby = `# TYPE plimsoll_replication_lag_seconds gauge
+plimsoll_replication_lag_seconds 1.5
 `
 	const conns, locks, lag = "connections of the server in use, by its exporter", "active sessions that wait for a lock, by the server's exporter", "time that it is behind the server that it follows, by its exporter"
 	for _, tt := range []struct {
-		name, page string
-		want       map[string]float64 // by indicator; those that are missing have no value
+		name, page, own string
+		want            map[string]float64 // by indicator; those that are missing have no value
 	}{
-		{"postgres_exporter", postgres, map[string]float64{conns: 94.0 / 97, locks: 0.5, lag: 4.5}},
-		{"mysqld_exporter", mysqld, map[string]float64{conns: 148.0 / 151, "running threads that wait for a row lock": 0.5, lag: 7}},
-		{"beside a probe of ours", postgres + probed, map[string]float64{"connections of the server in use": 0.5, locks: 0.5, lag: 4.5}},
+		{"postgres_exporter", postgres, "", map[string]float64{conns: 94.0 / 97, locks: 0.5, lag: 4.5}},
+		{"mysqld_exporter", mysqld, "", map[string]float64{conns: 148.0 / 151, "running threads that wait for a row lock": 0.5, lag: 7}},
+		{"beside a probe of ours", postgres, probed, map[string]float64{"connections of the server in use": 0.5, "active sessions that wait for a lock": 0.25, lag: 4.5}},
+		{"beside a watched standby", postgres, standby, map[string]float64{conns: 94.0 / 97, locks: 0.5, "time that it is behind the server that it follows": 1.5}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			epoch := time.Date(2026, 5, 4, 9, 30, 0, 0, time.UTC)
@@ -100,8 +128,10 @@ mysql_slave_status_seconds_behind_master{channel_name="",connection_name="",mast
 			}
 			defer db.Close()
 			for second := range 10 {
-				if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(tt.page), "text/plain; version=0.0.4", map[string]string{"role": "db", "instance": "db-0"}); err != nil {
-					t.Fatal(err)
+				for page, instance := range map[string]string{tt.page: "db-0", tt.own: "127.0.0.1:5432"} {
+					if _, err := db.AppendText(epoch.Add(time.Duration(second)*time.Second), []byte(page), "text/plain; version=0.0.4", map[string]string{"role": "db", "instance": instance}); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			for _, x := range catalog().Indicators() {
