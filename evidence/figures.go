@@ -69,14 +69,17 @@ func (r *Run) Figures(ctx context.Context) (record.Imported, error) {
 }
 
 // asked identifies the task of a run's plan: the rules that decide a search, and a short digest of the users'
-// settings. Runs with different ones are not comparable. It is empty for a plan that this version cannot read.
+// settings and of the content of their file of accounts. Runs with different ones are not comparable. It is empty for a plan that this version cannot read.
 func (r *Run) asked() string {
 	p, err := r.Plan()
 	if err != nil {
 		return ""
 	}
 	w := p.Workload
-	w.Params = nil // addresses and accounts differ between servers
+	w.Params, w.UsersFile = nil, "" // addresses and places differ between servers
+	if r.Manifest.Accounts != nil {
+		w.UsersFile = r.Manifest.Accounts.Digest
+	}
 	what, err := json.Marshal(w)
 	if err != nil {
 		return ""

@@ -319,11 +319,18 @@ func TestJudgeStoredRunsOfDifferentPlans(t *testing.T) {
 	putRun(t, st, storedRun{id: "n1", capacity: 1300, slower: 1, plan: strings.Replace(storedPlan, "< 100ms", "< 300ms", 1)})
 	putRun(t, st, storedRun{id: "n2", capacity: 1300, slower: 1, plan: strings.Replace(storedPlan, "{behavior: poster}", "{behavior: poster, pace: 0.5}", 1)})
 	putRun(t, st, storedRun{id: "n3", capacity: 1001, slower: 1, plan: strings.Replace(storedPlan, "{behavior: poster}", "{behavior: poster, params: {team: other}}", 1)})
-	for _, n := range []string{"n1", "n2"} {
-		status, out, errOut := inStore(t, root, "judge", "-base", "b1", "-new", n)
+	for id, accounts := range map[string]string{"a1": "sha256:aa", "a2": "sha256:aa", "a3": "sha256:bb"} { // a2 from another directory
+		of := strings.Replace(storedPlan, "{behavior: poster}", "{behavior: poster, users_file: /"+map[bool]string{true: "b", false: "a"}[id == "a2"]+"/users.csv}", 1)
+		putRun(t, st, storedRun{id: id, capacity: 1001, slower: 1, plan: of, accounts: accounts})
+	}
+	for n, base := range map[string]string{"n1": "b1", "n2": "b1", "a1": "b1", "a3": "a1"} {
+		status, out, errOut := inStore(t, root, "judge", "-base", base, "-new", n)
 		if status != rig.ExitUsage || out != "" || !strings.Contains(errOut, "runs that did different things are no replicates") {
 			t.Errorf("%s: status %d, %q\n%s", n, status, errOut, out)
 		}
+	}
+	if status, _, errOut := inStore(t, root, "judge", "-base", "a1", "-new", "a2"); status != rig.ExitInconclusive || errOut != "" {
+		t.Errorf("of the same accounts in another directory: status %d, %q", status, errOut)
 	}
 	if status, _, errOut := inStore(t, root, "judge", "-base", "b1", "-new", "n3"); status != rig.ExitInconclusive || errOut != "" {
 		t.Errorf("of another team: status %d, %q", status, errOut)
