@@ -155,8 +155,8 @@ func TestBadLAN(t *testing.T) {
 	}
 }
 
-// TestLinkCommands: the delay comes first, so that the queue of the rate is before the wire; and a fast link passes
-// at once what it carries in 4 ms.
+// TestLinkCommands: the delay comes first, so that the queue of the rate is before the wire; a fast link passes at once
+// what it carries in 4 ms, and queues what it carries in 50 ms; and a slow one 64 and 128 KiB.
 func TestLinkCommands(t *testing.T) {
 	for _, tt := range []struct {
 		link Shaping
@@ -164,10 +164,10 @@ func TestLinkCommands(t *testing.T) {
 	}{
 		{Shaping{}, "[]"},
 		{Shaping{Delay: 1500 * time.Microsecond}, "[[qdisc add dev x root handle 1: netem delay 1500us limit 100000]]"},
-		{Shaping{Rate: 1e6}, "[[qdisc add dev x root handle 1: tbf rate 1000000bit burst 65536 limit 196608]]"},
-		{Shaping{Rate: 1e10}, "[[qdisc add dev x root handle 1: tbf rate 10000000000bit burst 5000000 limit 67500000]]"},
+		{Shaping{Rate: 1e6}, "[[qdisc add dev x root handle 1: tbf rate 1000000bit burst 65536 limit 131072]]"},
+		{Shaping{Rate: 1e10}, "[[qdisc add dev x root handle 1: tbf rate 10000000000bit burst 5000000 limit 62500000]]"},
 		{Shaping{Delay: time.Millisecond, Rate: 1e6}, "[[qdisc add dev x root handle 1: netem delay 1000us limit 100000] " +
-			"[qdisc add dev x parent 1:1 handle 10: tbf rate 1000000bit burst 65536 limit 196608]]"},
+			"[qdisc add dev x parent 1:1 handle 10: tbf rate 1000000bit burst 65536 limit 131072]]"},
 	} {
 		if got := fmt.Sprint(tt.link.commands("x")); got != tt.want {
 			t.Errorf("%+v: %s, want %s", tt.link, got, tt.want)
@@ -178,20 +178,34 @@ func TestLinkCommands(t *testing.T) {
 // TestLinkable plays kernels and hosts that lack something: each is named with its remedy.
 func TestLinkable(t *testing.T) {
 	unknown := errors.New("exit status 2\nError: Specified qdisc kind is unknown.")
+	const combined = "delay and rate: this host refuses tbf below netem; remove one of them: not permitted"
+	one, other := Shaping{Delay: time.Millisecond}, Shaping{Rate: 1e6}
+	both := Shaping{Delay: one.Delay, Rate: other.Rate}
 	for _, tt := range []struct {
-		link Shaping
-		err  error
-		want string
+		links []Shaping
+		err   error
+		fails string // the kind of commands that fail
+		want  string
 	}{
-		{Shaping{Delay: 1}, unknown, "delay: this kernel has no netem; load its module or boot a kernel that has it (sch_netem, CONFIG_NET_SCH_NETEM), or remove delay"},
-		{Shaping{Rate: 1e6}, unknown, "rate: this kernel has no tbf; load its module or boot a kernel that has it (sch_tbf, CONFIG_NET_SCH_TBF), or remove rate"},
-		{Shaping{Rate: 1e6}, fmt.Errorf("starting tc: %w", exec.ErrNotFound), "rate: the program tc is not there; install the package iproute2, or remove rate"},
-		{Shaping{Rate: 1e6}, errors.New("not permitted"), "rate: this host refuses tbf: not permitted"},
-		{Shaping{Rate: 1e6, Delay: 1}, nil, ""},
+		{[]Shaping{one}, unknown, "netem", "delay: this kernel has no netem; load its module or boot a kernel that has it (sch_netem, CONFIG_NET_SCH_NETEM), or remove delay"},
+		{[]Shaping{other}, unknown, "tbf", "rate: this kernel has no tbf; load its module or boot a kernel that has it (sch_tbf, CONFIG_NET_SCH_TBF), or remove rate"},
+		{[]Shaping{other}, fmt.Errorf("starting tc: %w", exec.ErrNotFound), "tbf", "rate: the program tc is not there; install the package iproute2, or remove rate"},
+		{[]Shaping{one, other}, errors.New("not permitted"), "tbf", "rate: this host refuses tbf: not permitted"},
+		{[]Shaping{one, both}, errors.New("not permitted"), "parent 1:1", combined},
+		{[]Shaping{both}, errors.New("not permitted"), "netem", "delay: this host refuses netem: not permitted"},
+		{[]Shaping{one, other}, errors.New("not permitted"), "parent 1:1", ""}, // no link has both
+		{[]Shaping{both}, nil, "", ""},
+		{nil, unknown, "", ""},
+		{[]Shaping{{}}, unknown, "", ""},
 	} {
-		err := linkable(t.Context(), tt.link, func(context.Context, []string) error { return tt.err })
+		err := linkable(t.Context(), tt.links, func(_ context.Context, commands [][]string) error {
+			if strings.Contains(fmt.Sprint(commands), tt.fails) {
+				return tt.err
+			}
+			return nil
+		})
 		if got := fmt.Sprint(err); got != tt.want && (tt.want != "" || err != nil) {
-			t.Errorf("%+v with %v:\n%s, want\n%s", tt.link, tt.err, got, tt.want)
+			t.Errorf("%+v with %v:\n%s, want\n%s", tt.links, tt.err, got, tt.want)
 		}
 	}
 }
@@ -199,7 +213,7 @@ func TestLinkable(t *testing.T) {
 // TestLinkableHere: what the check promises of this kernel is what happens.
 func TestLinkableHere(t *testing.T) {
 	capable(t)
-	for role, link := range map[string]Shaping{"rate": {Rate: 1e8}, "delay": {Delay: time.Millisecond}} {
+	for role, link := range map[string]Shaping{"rate": {Rate: 1e8}, "delay": {Delay: time.Millisecond}, "both": {Delay: time.Millisecond, Rate: 1e8}} {
 		promised := Linkable(t.Context(), link)
 		err := create(t, role).limit(t.Context(), "lo", link)
 		if (promised == nil) != (err == nil) {

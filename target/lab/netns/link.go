@@ -17,13 +17,15 @@ import (
 
 // A Shaping limits a link in each direction. The zero value has no limits.
 type Shaping struct {
-	Delay time.Duration // what a packet takes longer
+	Delay time.Duration // what a packet takes longer, in whole microseconds
 	Rate  int64         // bits per second; 0 means no limit
 }
 
 // queueTime is how long a packet may wait for a link with a rate; what would wait longer is lost, as at a switch. A
-// queue holds leastQueue bytes at least, and a link passes leastBurst bytes at once, so that a large segment of the
-// kernel's fits.
+// queue holds leastQueue bytes at least, which is longer below 21 Mbit/s: 1.05 s at 1 Mbit/s. A link that was idle
+// passes at once what it carries in burstTime, and leastBurst bytes at least: the kernel wakes tbf up by a timer, and a
+// smaller bucket would overflow in between. A segment of the kernel's that is larger, with its headers, is split into
+// packets by tbf.
 const (
 	queueTime  = 50 * time.Millisecond
 	leastQueue = 128 << 10
@@ -48,7 +50,7 @@ func (l Shaping) commands(device string) (out [][]string) {
 		in := func(t time.Duration) int64 { return int64(float64(l.Rate) / 8 * t.Seconds()) }
 		burst := max(leastBurst, in(burstTime))
 		add("tbf", "rate", strconv.FormatInt(l.Rate, 10)+"bit", "burst", strconv.FormatInt(burst, 10),
-			"limit", strconv.FormatInt(burst+max(leastQueue, in(queueTime)), 10))
+			"limit", strconv.FormatInt(max(leastQueue, in(queueTime)), 10))
 	}
 	return out
 }
@@ -72,39 +74,52 @@ func (n *Namespace) limit(ctx context.Context, device string, link Shaping) erro
 // Linkable reports why this kernel cannot limit links so, and the remedy. It tries it on a device that nothing else
 // uses, and needs root.
 func Linkable(ctx context.Context, links ...Shaping) error {
-	var all Shaping
-	for _, l := range links {
-		all.Delay, all.Rate = max(all.Delay, l.Delay), max(all.Rate, l.Rate)
-	}
-	if all == (Shaping{}) {
-		return nil
-	}
-	return linkable(ctx, all, func(ctx context.Context, args []string) error {
-		return lab.Run(ctx, lab.Spec{Path: "tc", Args: args, Unshare: unix.CLONE_NEWNET})
+	return linkable(ctx, links, func(ctx context.Context, commands [][]string) error {
+		var text strings.Builder
+		for _, args := range commands {
+			fmt.Fprintln(&text, strings.Join(args, " "))
+		}
+		spec := lab.Spec{Path: "tc", Args: []string{"-batch", "-"}, Stdin: strings.NewReader(text.String()), Unshare: unix.CLONE_NEWNET}
+		return lab.Run(ctx, spec)
 	})
 }
 
-func linkable(ctx context.Context, l Shaping, tc func(context.Context, []string) error) error {
+// linkable tries the longest delay, the highest rate, and both on one link if a link has both. tc carries commands out
+// in a network of their own.
+func linkable(ctx context.Context, links []Shaping, tc func(context.Context, [][]string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var delay, rate, both Shaping
+	for _, l := range links {
+		delay.Delay, rate.Rate = max(delay.Delay, l.Delay), max(rate.Rate, l.Rate)
+		if l.Delay > 0 && l.Rate > 0 {
+			both = l
+		}
+	}
 	var errs []error
 	for _, x := range []struct {
 		link               Shaping
 		word, kind, module string
 	}{
-		{Shaping{Delay: l.Delay}, "delay", "netem", "sch_netem, CONFIG_NET_SCH_NETEM"},
-		{Shaping{Rate: l.Rate}, "rate", "tbf", "sch_tbf, CONFIG_NET_SCH_TBF"},
+		{delay, "delay", "netem", "sch_netem, CONFIG_NET_SCH_NETEM"},
+		{rate, "rate", "tbf", "sch_tbf, CONFIG_NET_SCH_TBF"},
 	} {
-		for _, args := range x.link.commands("lo") {
-			switch err := tc(ctx, args); {
-			case err == nil:
-			case errors.Is(err, exec.ErrNotFound):
-				errs = append(errs, fmt.Errorf("%s: the program tc is not there; install the package iproute2, or remove %[1]s", x.word))
-			case strings.Contains(err.Error(), "kind is unknown"):
-				errs = append(errs, fmt.Errorf("%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s", x.word, x.kind, x.module))
-			default:
-				errs = append(errs, fmt.Errorf("%s: this host refuses %s: %w", x.word, x.kind, err))
-			}
+		if x.link == (Shaping{}) {
+			continue
+		}
+		switch err := tc(ctx, x.link.commands("lo")); {
+		case err == nil:
+		case errors.Is(err, exec.ErrNotFound):
+			errs = append(errs, fmt.Errorf("%s: the program tc is not there; install the package iproute2, or remove %[1]s", x.word))
+		case strings.Contains(err.Error(), "kind is unknown"):
+			errs = append(errs, fmt.Errorf("%s: this kernel has no %s; load its module or boot a kernel that has it (%s), or remove %[1]s", x.word, x.kind, x.module))
+		default:
+			errs = append(errs, fmt.Errorf("%s: this host refuses %s: %w", x.word, x.kind, err))
+		}
+	}
+	if len(errs) == 0 && both != (Shaping{}) {
+		if err := tc(ctx, both.commands("lo")); err != nil {
+			errs = append(errs, fmt.Errorf("delay and rate: this host refuses tbf below netem; remove one of them: %w", err))
 		}
 	}
 	return errors.Join(errs...)
