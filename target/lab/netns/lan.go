@@ -22,11 +22,14 @@ const (
 //	          │           └──── db-0
 //
 // The switch is a bridge in a namespace of its own, and each link a veth pair. Every host has counters and kernel
-// settings of its own; settings begin as the kernel's, not as this host's. There is no way to any other network.
+// settings of its own. The kernel begins a namespace with its defaults (net.core.somaxconn), except for net.ipv4.tcp_rmem,
+// tcp_wmem, tcp_congestion_control and net.ipv4.conf, which it copies from the machine's first namespace. There is no way
+// to any other network.
 // Methods that do not change it may be called by several goroutines.
 type LAN struct {
 	conf  LANConfig
 	hub   *Namespace // has the switch
+	wired []string   // devices of the users' side
 	hosts map[string]*Namespace
 }
 
@@ -150,6 +153,9 @@ func (l *LAN) connect(ctx context.Context, n *Namespace, port, device string, la
 }
 
 func (l *LAN) plug(ctx context.Context, n *Namespace, port, device, bridge, addr string) error {
+	if n == l.conf.Users {
+		l.wired = append(l.wired, device)
+	}
 	if err := Wire(ctx, End{In: n, Device: device, Addr: addr + "/24"}, End{In: l.hub, Device: port}); err != nil {
 		return err
 	}
@@ -184,16 +190,28 @@ func (l *LAN) addr(subnet int, name string) string {
 // UsersAddr returns the address of the users.
 func (l *LAN) UsersAddr() string { return l.at(lanSubnet, 1) }
 
-// Close removes everything but the users' namespace. The processes in it must have ended. It may be called again.
+// Close removes everything but the users' namespace. The processes in it must have ended. It may be called again, and
+// then tries again what failed.
 func (l *LAN) Close(ctx context.Context) error {
 	var errs []error
+	l.wired = slices.DeleteFunc(l.wired, func(device string) bool {
+		err := l.conf.Users.unplug(ctx, device)
+		errs = append(errs, err)
+		return err == nil
+	})
 	for _, host := range slices.Sorted(maps.Keys(l.hosts)) {
-		errs = append(errs, l.hosts[host].Delete(ctx))
+		if err := l.hosts[host].Delete(ctx); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		delete(l.hosts, host)
 	}
 	if l.hub != nil {
-		errs = append(errs, l.hub.Delete(ctx))
-		l.hub = nil
+		if err := l.hub.Delete(ctx); err != nil {
+			errs = append(errs, err)
+		} else {
+			l.hub = nil
+		}
 	}
 	return errors.Join(errs...)
 }

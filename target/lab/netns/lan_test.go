@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -73,6 +74,24 @@ func TestLANItself(t *testing.T) {
 	if out, err := exec.Command("tc", "qdisc", "show", "dev", l.usersDevice()).Output(); err != nil || !strings.Contains(string(out), "rate 1Gbit") {
 		t.Errorf("the users send by %q, %v", out, err)
 	}
+	closed(t, l, names, l.usersDevice())
+	// A second one may have the same number at once.
+	if l, err = NewLAN(t.Context(), LANConfig{Index: 2, Hosts: []string{"app-0"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// closed closes a network, first without the time for it, and expects that nothing of it is left, here neither.
+func closed(t *testing.T, l interface{ Close(context.Context) error }, names []string, device string) {
+	t.Helper()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.Close(ended); err == nil {
+		t.Error("closed without time for it")
+	}
 	if err := errors.Join(l.Close(context.Background()), l.Close(context.Background())); err != nil {
 		t.Error(err)
 	}
@@ -80,6 +99,9 @@ func TestLANItself(t *testing.T) {
 		if _, err := os.Stat(dir + "/" + name); err == nil {
 			t.Errorf("%s is left", name)
 		}
+	}
+	if _, err := net.InterfaceByName(device); err == nil {
+		t.Errorf("the device %s is left", device)
 	}
 }
 

@@ -79,10 +79,13 @@ func (n *Namespace) Path() string {
 // Name returns the name in ip netns.
 func (n *Namespace) Name() string { return n.name }
 
-// Delete removes the name; the namespace itself ends with the last process in it.
+// Delete removes the name; the namespace itself ends with the last process in it. It is no error that the name is gone
+// already.
 func (n *Namespace) Delete(ctx context.Context) error {
 	if err := ip(ctx, "netns", "del", n.name); err != nil {
-		return fmt.Errorf("removing a network namespace: %w", err)
+		if _, there := os.Stat(n.Path()); !errors.Is(there, os.ErrNotExist) {
+			return fmt.Errorf("removing a network namespace: %w", err)
+		}
 	}
 	if n.done != nil {
 		n.done()
@@ -171,6 +174,22 @@ func Wire(ctx context.Context, a, b End) error {
 		}
 	}
 	return nil
+}
+
+// unplug removes a device, and with it the other end of its wire, before it returns: the kernel removes the devices of a
+// deleted namespace some time later, when this one may have a new device of the name. It is no error that the device is
+// gone already.
+func (n *Namespace) unplug(ctx context.Context, device string) error {
+	err := n.IP(ctx, "link", "del", device)
+	if err != nil && strings.Contains(err.Error(), "Cannot find device") {
+		return nil
+	}
+	if n != nil && err != nil {
+		if _, there := os.Stat(n.Path()); errors.Is(there, os.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
 }
 
 // where and inside are the words of ip for a device in the namespace, and for a command about it.

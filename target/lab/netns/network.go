@@ -29,6 +29,7 @@ type Network struct {
 	host   *Namespace
 	stores *Namespace
 	server *Namespace // bridged; else nil
+	wired  bool       // the users have their device
 }
 
 // Sides are the cores of users and of the system that they use; empty for any.
@@ -71,7 +72,8 @@ func (n *Network) build(ctx context.Context, bridged bool, sides Sides) (err err
 	if n.stores, err = Create(ctx, fmt.Sprintf("stores-%d", n.index)); err != nil {
 		return err
 	}
-	if err := Wire(ctx, End{Device: fmt.Sprintf("host-%d", n.index), Addr: n.at(front, 1) + "/24"},
+	n.wired = true
+	if err := Wire(ctx, End{Device: n.usersDevice(), Addr: n.at(front, 1) + "/24"},
 		End{In: n.host, Device: "users", Addr: n.at(front, 2) + "/24"}); err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (n *Network) build(ctx context.Context, bridged bool, sides Sides) (err err
 		return err
 	}
 	if len(sides.Users) > 0 && len(sides.Server) > 0 {
-		if err := own.Steer(ctx, fmt.Sprintf("host-%d", n.index), sides.Users); err != nil {
+		if err := own.Steer(ctx, n.usersDevice(), sides.Users); err != nil {
 			return err
 		}
 		if err := n.host.Steer(ctx, "users", sides.Server); err != nil {
@@ -185,12 +187,24 @@ func (n *Network) Names() map[string]string {
 	return names
 }
 
-// Close removes everything. The processes must have ended. It may be called again.
+// usersDevice is the users' end of their wire.
+func (n *Network) usersDevice() string { return fmt.Sprintf("host-%d", n.index) }
+
+// Close removes everything. The processes must have ended. It may be called again, and then tries again what failed.
 func (n *Network) Close(ctx context.Context) error {
 	var errs []error
+	if n.wired {
+		var own *Namespace
+		err := own.unplug(ctx, n.usersDevice())
+		errs, n.wired = append(errs, err), err != nil
+	}
 	for _, ns := range []**Namespace{&n.server, &n.stores, &n.host} {
-		if *ns != nil {
-			errs = append(errs, (*ns).Delete(ctx))
+		if *ns == nil {
+			continue
+		}
+		if err := (*ns).Delete(ctx); err != nil {
+			errs = append(errs, err)
+		} else {
 			*ns = nil
 		}
 	}

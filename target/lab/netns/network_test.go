@@ -2,11 +2,12 @@ package netns
 
 import (
 	"bufio"
-	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,17 +121,7 @@ func TestNetworkItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		names := n.Names()
-		if err := n.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-		for _, name := range names {
-			if _, err := os.Stat(dir + "/" + name); err == nil {
-				t.Errorf("%s is left", name)
-			}
-		}
-	}()
+	defer func() { closed(t, n, slices.Collect(maps.Values(n.Names())), n.usersDevice()) }()
 	const steered = `mount -t sysfs sysfs /sys && cat /sys/class/net/$0/queues/rx-0/rps_cpus`
 	if out, err := exec.Command("unshare", "--mount", "/bin/sh", "-c", steered, "host-5").Output(); err != nil || strings.TrimLeft(strings.TrimSpace(string(out)), "0,") != "2" {
 		t.Errorf("packets to users are worked on by cores %q, %v", out, err)
