@@ -1,9 +1,12 @@
 package rig
 
 import (
+	"context"
+	"errors"
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plimsoll/plan"
@@ -125,4 +128,22 @@ func TestPeriodOfQuotas(t *testing.T) {
 			t.Errorf("%g cores, turns %t: %v, want %v", tt.cores, tt.turns, got, tt.want)
 		}
 	}
+}
+
+// TestEndRemovesAfterASlowStop: programs that take all the time they have to end leave time to remove their networks.
+func TestEndRemovesAfterASlowStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		removed := false
+		err := end(func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, func(ctx context.Context) error {
+			deadline, ok := ctx.Deadline()
+			removed = ctx.Err() == nil && ok && time.Until(deadline) == endPatience
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || !removed {
+			t.Errorf("%v; removed with all of its time: %v", err, removed)
+		}
+	})
 }

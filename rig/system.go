@@ -365,16 +365,30 @@ func (f *Deployments) spec(t plan.Target, arm, eng, dir string, sys *System) (ta
 	return spec, nil
 }
 
+// endPatience is how long the programs of a system may take to end, and how long the removal of its networks and control
+// groups.
+const endPatience = 15 * time.Second
+
+// end stops programs, and then removes what they were in, each within its own time: the second is tried too when the
+// first took all of its.
+func end(stop, remove func(context.Context) error) error {
+	var errs []error
+	for _, f := range []func(context.Context) error{stop, remove} {
+		ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+		errs = append(errs, f(ctx))
+		cancel()
+	}
+	return errors.Join(errs...)
+}
+
 // Close stops all systems.
 func (f *Deployments) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
 	var wg sync.WaitGroup
 	for _, sys := range f.systems {
 		wg.Go(func() {
-			if err := errors.Join(sys.Deployment.Stop(ctx), sys.placement.close(ctx)); err != nil {
+			if err := end(sys.Deployment.Stop, sys.placement.close); err != nil {
 				f.s.Progress.Say("stopping: %v", err)
 			}
 		})
