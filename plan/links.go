@@ -18,7 +18,8 @@ var linkRoles = []string{AllLinks, "app", "proxy", "db", "replica", "generator"}
 
 // A LinkLimit limits the link between a host and its switch, in each direction. The zero value has no limits.
 type LinkLimit struct {
-	// Delay is how much longer a packet takes over the link, 0 to 10s. A packet between two hosts has two links.
+	// Delay is how much longer a packet takes over the link, 0 to 10s in whole microseconds. A packet between two hosts
+	// has two links.
 	Delay time.Duration `yaml:"delay" kind:"optional"`
 	// Rate is the most that the link carries; 0 means no limit.
 	Rate Bitrate `yaml:"rate"`
@@ -128,22 +129,29 @@ func (d *decoder) checkLinks(p *Plan) {
 			d.at(at, "the topology has no host of that role; remove it")
 		case to.Links[role] == LinkLimit{}:
 			d.at(at, "sets no limit; write delay or rate, or remove it")
+		case to.Links[role].Delay%time.Microsecond != 0 && d.good(at+".delay"):
+			d.at(at+".delay", "%v is not in whole microseconds; write %v", to.Links[role].Delay, max(time.Microsecond, to.Links[role].Delay.Round(time.Microsecond)))
 		}
 	}
 }
 
 // localRE is an address to listen on that no other host reaches.
-var localRE = regexp.MustCompile(`\b(127\.0\.0\.1|localhost):\$\{PORT\}`)
+var localRE = regexp.MustCompile(`\b(?:127\.0\.0\.1|localhost):(\$\{PORT[1-3]?\})`)
 
 // checkApart refuses addresses that no server on a host of its own has.
-func (d *decoder) checkApart(t Target) {
+func (d *decoder) checkApart(p *Plan) {
+	t := p.Target
 	if !t.Topology.Apart() || !d.good("target.topology.hosts") {
 		return
 	}
+	requested := []string{"${PORT}"} // the ports that others connect to; further ones may be for the host itself
 	for _, at := range []struct {
 		path string
 		list Addresses
 	}{{"target.url", t.URL}, {"target.metrics_url", t.MetricsURL}, {"target.ready", Addresses{t.Ready}}} {
+		for _, v := range at.list {
+			requested = append(requested, portRE.FindAllString(v, -1)...)
+		}
 		whole := slices.ContainsFunc(at.list, func(v string) bool {
 			return strings.Contains(v, "://") && !strings.Contains(v, "://${HOST}") && !strings.Contains(v, "://${HOSTPORT}")
 		})
@@ -151,17 +159,58 @@ func (d *decoder) checkApart(t Target) {
 			d.at(at.path, "is on another host than the servers, each of which has its own (hosts: %s); write http://${HOSTPORT} or http://${HOST}:${PORT1} there, a path, or remove it", HostsNetns)
 		}
 	}
-	for path, args := range map[string][]string{"target.command": t.Command, "target.args": t.Args} {
-		for i, arg := range args {
-			if at := fmt.Sprintf("%s[%d]", path, i); localRE.MatchString(arg) && d.good(path, at) {
-				d.at(at, "listens where no other host reaches it (hosts: %s); write ${HOSTPORT}", HostsNetns)
+	d.checkLocal("target.command", t.Command, requested)
+	d.checkLocal("target.args", t.Args, requested)
+	d.checkLocalEnv("target.env", t.Env, requested)
+	if p.Compare == nil {
+		return
+	}
+	for _, a := range p.Compare.Arms {
+		path := "compare.arms." + a.Name
+		d.checkLocal(path+".args", a.Args, requested)
+		d.checkLocalEnv(path+".env", a.Env, requested)
+	}
+}
+
+// portRE is a reference to a port of an instance.
+var portRE = regexp.MustCompile(`\$\{PORT[1-3]?\}`)
+
+// localPort returns the reference to a port in an address on the loopback device, if it is one of these; or "".
+func localPort(text string, ports []string) string {
+	for _, m := range localRE.FindAllStringSubmatch(text, -1) {
+		if slices.Contains(ports, m[1]) {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// unreached is the problem of a server that listens there.
+func unreached(port string) string {
+	at := "${HOST}:" + port
+	if port == "${PORT}" {
+		at = "${HOSTPORT}"
+	}
+	return fmt.Sprintf("listens where no other host reaches it (hosts: %s); write %s", HostsNetns, at)
+}
+
+// checkLocal refuses arguments that have a server listen for others on its own loopback device.
+func (d *decoder) checkLocal(path string, args, ports []string) {
+	for i, arg := range args {
+		if at := fmt.Sprintf("%s[%d]", path, i); d.good(path, at) {
+			if port := localPort(arg, ports); port != "" {
+				d.at(at, "%s", unreached(port))
 			}
 		}
 	}
-	for _, engine := range slices.Sorted(maps.Keys(t.Env)) {
-		for _, key := range slices.Sorted(maps.Keys(t.Env[engine])) {
-			if localRE.MatchString(t.Env[engine][key]) && d.good("target.env") {
-				d.at("target.env", "%s: listens where no other host reaches it (hosts: %s); write ${HOSTPORT}", key, HostsNetns)
+}
+
+// checkLocalEnv does the same for variables.
+func (d *decoder) checkLocalEnv(path string, env Env, ports []string) {
+	for _, engine := range slices.Sorted(maps.Keys(env)) {
+		for _, key := range slices.Sorted(maps.Keys(env[engine])) {
+			if port := localPort(env[engine][key], ports); port != "" && d.good(path) {
+				d.at(path, "%s: %s", key, unreached(port))
 			}
 		}
 	}

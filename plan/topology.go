@@ -145,7 +145,7 @@ func (d *decoder) checkTopology(p *Plan, k Known) {
 		d.at("target.url", "is the address of every server behind the proxy; write http://127.0.0.1:${PORT}, or remove it")
 	}
 	d.checkLinks(p)
-	d.checkApart(t)
+	d.checkApart(p)
 	if p.Compare.networked() && d.good(path, "compare.arms") {
 		d.at(path, "and deployment.network of an arm both say which networks there are; keep one of them")
 	}
