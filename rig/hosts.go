@@ -2,7 +2,11 @@ package rig
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/netip"
+	"os"
 	"slices"
 	"strings"
 
@@ -107,6 +111,34 @@ func (h *placement) networks() (out []source, err error) {
 		out = append(out, source{probe: s, close: s.Close})
 	}
 	return out, nil
+}
+
+// DialOf returns how to reach a target in the network of the program that deployed it; nil if that is this program's. Its
+// connections are refused when that program has ended: they never go out of this program's network instead.
+func DialOf(s target.StateFile) target.Dial {
+	if !s.Away() {
+		return nil
+	}
+	return func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+		if _, err := netip.ParseAddrPort(addr); err != nil {
+			return nil, fmt.Errorf("%s is a name, which would be looked up in another network than the target's; want an address", addr)
+		}
+		gone := fmt.Errorf("the network of the target is gone with the program that made it, process %d", s.Owner.PID)
+		err = netns.Of(s.Owner.PID).Do(func() error {
+			if in, err := os.Readlink("/proc/thread-self/ns/net"); err != nil || in != s.Network {
+				return gone // and another program has its number
+			}
+			conn, err = new(net.Dialer).DialContext(ctx, network, addr)
+			return err
+		})
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return nil, gone
+		case errors.Is(err, os.ErrPermission):
+			return nil, fmt.Errorf("%w; run this command as root", err)
+		}
+		return conn, err
+	}
 }
 
 // wired reports whether the target's packets go over wires of its own.

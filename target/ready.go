@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -38,9 +39,15 @@ func Shown(ref string) string {
 	return u.String()
 }
 
+// A Dial connects to an address of the form HOST:PORT, as [net.Dialer.DialContext].
+type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // Ready requests a URL once, waiting at most 2 seconds. It returns nil when the answer's status is one of the
 // 200s.
-func Ready(ctx context.Context, ref string) error {
+func Ready(ctx context.Context, ref string) error { return readyBy(ctx, ref, nil) }
+
+// readyBy is Ready over connections of dial; nil is those of this program's network.
+func readyBy(ctx context.Context, ref string, dial Dial) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Second, errors.New("no answer within 2 s"))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ref, nil)
@@ -49,7 +56,7 @@ func Ready(ctx context.Context, ref string) error {
 	}
 	req.Close = true
 	// A transport of its own: no proxy of the environment, no connection kept to a server that restarts.
-	tr := &http.Transport{DisableKeepAlives: true}
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: dial}
 	defer tr.CloseIdleConnections()
 	resp, err := tr.RoundTrip(req)
 	if err != nil {

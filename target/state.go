@@ -34,6 +34,7 @@ type StateFile struct {
 	Ready       []string                  `json:"ready"`     // one URL per instance, see Ready
 	Started     time.Time                 `json:"started"`   // when the file was written
 	Owner       lab.Identity              `json:"owner"`     // the program that deployed it and supervises it
+	Network     string                    `json:"network"`   // the owner's network namespace, in which the URLs are: see Away
 	Processes   map[string][]lab.Identity `json:"processes"` // by role
 }
 
@@ -45,8 +46,12 @@ func Save(dir string, dep Deployment, ready string, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("saving the target's state: %w", err)
 	}
+	network, err := ownNetwork()
+	if err != nil {
+		return fmt.Errorf("saving the target's state: %w", err)
+	}
 	s := StateFile{
-		Description: dep.Describe(), URLs: dep.URLs(), Started: now.UTC(), Owner: owner,
+		Description: dep.Describe(), URLs: dep.URLs(), Started: now.UTC(), Owner: owner, Network: network,
 		Processes: map[string][]lab.Identity{},
 	}
 	for _, u := range dep.MetricsURLs() {
@@ -93,6 +98,9 @@ func Load(dir string) (StateFile, error) {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return StateFile{}, fmt.Errorf("reading the target's state: %s: %w", filepath.Join(dir, stateFile), err)
 	}
+	if s.Network == "" && s.Owner.Alive() { // an older version wrote it
+		s.Network, _ = os.Readlink(fmt.Sprintf("/proc/%d/ns/net", s.Owner.PID)) // unknown is Away
+	}
 	return s, nil
 }
 
@@ -105,6 +113,16 @@ func Forget(dir string) error {
 	return nil
 }
 
+// ownNetwork names the network namespace of this program.
+func ownNetwork() (string, error) { return os.Readlink("/proc/self/ns/net") }
+
+// Away reports whether the target is in another network namespace than this program, so that its URLs lead elsewhere
+// from here.
+func (s StateFile) Away() bool {
+	own, err := ownNetwork()
+	return err != nil || s.Network != own
+}
+
 // A Status is how a target does right now.
 type Status struct {
 	Owned bool             `json:"owned"` // the program that deployed it still runs
@@ -113,9 +131,10 @@ type Status struct {
 	PIDs  map[string][]int `json:"pids"`  // processes that still run, by role
 }
 
-// Status looks at the owner and the processes, and requests every instance once, for at most 2 seconds
-// each.
-func (s StateFile) Status(ctx context.Context) Status {
+// Status looks at the owner and the processes, and requests every instance once, for at most 2 seconds each, over
+// connections of dial. A nil dial is those of this program's network; a target that is [StateFile.Away] gets no request
+// then.
+func (s StateFile) Status(ctx context.Context, dial Dial) Status {
 	st := Status{Owned: s.Owner.Alive(), Ready: len(s.Ready) > 0, PIDs: map[string][]int{}}
 	for role, ids := range s.Processes {
 		for _, id := range ids {
@@ -124,8 +143,12 @@ func (s StateFile) Status(ctx context.Context) Status {
 			}
 		}
 	}
+	if dial == nil && s.Away() {
+		st.Ready, st.Why = false, "it is in another network than this program, which does not reach it"
+		return st
+	}
 	for _, url := range s.Ready {
-		if err := Ready(ctx, url); err != nil {
+		if err := readyBy(ctx, url, dial); err != nil {
 			st.Ready, st.Why = false, err.Error()
 			break
 		}

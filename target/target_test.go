@@ -75,6 +75,8 @@ func (f fake) Describe() target.Description { return target.Description{Driver: 
 func TestState(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
+	ok := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer ok.Close()
 	p, err := lab.Start(t.Context(), lab.Spec{Path: "/bin/sleep", Args: []string{"300"}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,16 +102,30 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	network, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := target.StateFile{
 		Description: target.Description{Driver: "fake", Instances: 1}, URLs: []string{srv.URL}, Ready: []string{srv.URL + "/ready"},
-		Started: now, Owner: me, Processes: map[string][]lab.Identity{"app": {p.Identity()}},
+		Started: now, Owner: me, Network: network, Processes: map[string][]lab.Identity{"app": {p.Identity()}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
-	st := s.Status(t.Context())
+	st := s.Status(t.Context(), nil)
 	if !st.Owned || st.Ready || !strings.Contains(st.Why, "404") || len(st.PIDs["app"]) != 1 {
 		t.Errorf("status %+v, want owned, not ready because of 404, one process", st)
+	}
+	// One in another network gets no request from here: another server may have its address.
+	away := s
+	away.Network, away.Ready = "net:[1]", []string{ok.URL}
+	if st := away.Status(t.Context(), nil); st.Ready || !strings.Contains(st.Why, "another network") {
+		t.Errorf("in another network: %+v", st)
+	}
+	away.Network = network
+	if st := away.Status(t.Context(), nil); !st.Ready {
+		t.Errorf("in this network: %+v", st)
 	}
 	if err := target.Down(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "must stop it itself") {
 		t.Errorf("Down() by the owner = %v", err)

@@ -131,7 +131,7 @@ func (a *app) targetStatus(ctx context.Context, dir string, asJSON bool) error {
 		}
 		asked.Ready = append(asked.Ready, full)
 	}
-	status := asked.Status(ctx)
+	status := asked.Status(ctx, rig.DialOf(state))
 	if asJSON {
 		return a.json(struct {
 			State  target.StateFile `json:"state"`

@@ -116,7 +116,7 @@ func TestKilledDeployer(t *testing.T) {
 					t.Errorf("%s is left (%v)", name, err)
 				}
 			}
-			st := s.Status(t.Context())
+			st := s.Status(t.Context(), nil)
 			if st.Owned || st.Ready || len(st.PIDs) != 0 {
 				t.Errorf("status after the kill: %+v", st)
 			}
@@ -135,7 +135,7 @@ func TestKilledDeployer(t *testing.T) {
 func TestDown(t *testing.T) {
 	dir := t.TempDir()
 	p, s := deployer(t, dir, "postgresql")
-	st := s.Status(t.Context())
+	st := s.Status(t.Context(), nil)
 	want := target.Status{Owned: true, Ready: true, PIDs: map[string][]int{
 		"app": {s.Processes["app"][0].PID}, "db": {s.Processes["db"][0].PID},
 	}}
