@@ -80,6 +80,10 @@ func TestHostsOfTheirOwn(t *testing.T) {
 			t.Errorf("the link of %s carried %v bytes", instance, carried)
 		}
 	}
+	// The users' own side is this program's network, with its end of their link.
+	if sent := grown("node_network_transmit_bytes_total", `instance="", device="lan0"`); sent < 1000 {
+		t.Errorf("the users sent %v bytes over their link", sent)
+	}
 	// 20 users with HTTP, and 10 of them with WebSockets, reach the proxy alone.
 	if open := value(`max_over_time(node_netstat_Tcp_CurrEstab{role="proxy", instance="proxy-0"}[10m])`); open < 20 {
 		t.Errorf("the proxy had %v connections open", open)
