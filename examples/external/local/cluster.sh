@@ -4,9 +4,15 @@
 # ended. CLUSTER is its directory.
 : "${CLUSTER:?is not set; want the directory of the cluster, which up.sh fills and down.sh empties}"
 net=${CLUSTER_NET:-198.18.77}  # the first three numbers of all addresses; 198.18 is set aside for tests (RFC 2544)
-prefix=${CLUSTER_NAME:-chat}   # of the names of namespaces and devices, 7 letters at most
+prefix=${CLUSTER_NAME:-chat}   # of the names of namespaces and devices
 cores=${CLUSTER_CORES:-0}      # that the whole cluster runs on
 engines=${CLUSTER_ENGINES:-postgresql mysql}
+case $prefix in
+*[!a-z0-9]* | ???????*) # the name of a device has 15 letters at most, and the longest is NAME-mreplica
+  echo "CLUSTER_NAME: $prefix is no name of a cluster; want 6 letters or digits at most" >&2
+  exit 1
+  ;;
+esac
 places="proxy app1 app2"
 for engine in $engines; do
   case $engine in
@@ -52,36 +58,53 @@ await() { # SECONDS WHAT COMMAND...: until the command succeeds
   done
 }
 
+# The bridge has an address that up.sh drew for it. While it is up with this address, the names of the namespaces in the
+# file made are this cluster's, since no other one of the same name can be made. Else they may be another's.
+claimed() {
+  [ -s "$CLUSTER/bridge" ] && read -r bridge mac <"$CLUSTER/bridge" && [ "$(cat "/sys/class/net/$bridge/address" 2>/dev/null)" = "$mac" ]
+}
+
 # A program leaves the process group of the command that starts it, since that ends with the command, and is known by
-# its number in NAME.pid. It is in the network of its place.
+# its number in NAME.pid and the time of its start in NAME.since. It is in the network of its place.
 start() { # PLACE NAME PROGRAM...
   place=$1 name=$2
   shift 2
   rm -f "$CLUSTER/$name.pid"
   # shellcheck disable=SC2016 # is for the inner shell
   setsid -f nsenter --net="/run/netns/$prefix-$place" taskset --cpu-list "$cores" \
-    sh -c 'echo $$ >"$0.part" && mv "$0.part" "$0.pid" && exec "$@"' "$CLUSTER/$name" "$@" >"$CLUSTER/$name.log" 2>&1 </dev/null
+    sh -c 'cut -d " " -f 22 "/proc/$$/stat" >"$0.since" && echo $$ >"$0.part" && mv "$0.part" "$0.pid" && exec "$@"' "$CLUSTER/$name" "$@" >"$CLUSTER/$name.log" 2>&1 </dev/null
   await 10 "$name starts" test -s "$CLUSTER/$name.pid"
 }
 
-runs() { # PID: in a network of this cluster, so that a number which is another program's by now is left alone
-  case $(ip netns identify "$1" 2>/dev/null) in
-  "$prefix"-*) grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status" ;;
-  *) return 1 ;;
-  esac
+runs() { # NAME PID: a number which is another program's by now does not count
+  [ "$(cut -d ' ' -f 22 "/proc/$2/stat" 2>/dev/null)" = "$(cat "$CLUSTER/$1.since")" ] && grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$2/status"
 }
 
-ended() { ! runs "$1"; }
+ended() { ! runs "$@"; }
+
+tell() { # NAME SIGNAL
+  [ -s "$CLUSTER/$1.pid" ] || return 0
+  pid=$(cat "$CLUSTER/$1.pid")
+  ! runs "$1" "$pid" || kill -s "$2" "$pid" || :
+}
 
 stop() { # NAME [SIGNAL]
   [ -s "$CLUSTER/$1.pid" ] || return 0
   pid=$(cat "$CLUSTER/$1.pid")
-  if runs "$pid"; then
-    kill -s "${2:-TERM}" "$pid"
-    await 10 "$1 ends" ended "$pid" || kill -s KILL "$pid"
-    await 5 "$1 ends after SIGKILL" ended "$pid"
+  if runs "$1" "$pid"; then
+    kill -s "${2:-TERM}" "$pid" || :
+    await 10 "$1 ends" ended "$1" "$pid" || kill -s KILL "$pid" || :
+    # Where stop is called as a condition, set -e has no effect in it.
+    await 5 "$1 ends after SIGKILL" ended "$1" "$pid" || return 1
   fi
   rm -f "$CLUSTER/$1.pid"
+}
+
+vacant() { [ -z "$(ip netns pids "$1")" ]; } # NAMESPACE
+
+vacate() { # NAMESPACE: ends what is in it and has no file, such as a program that was being started
+  for pid in $(ip netns pids "$1"); do kill -s KILL "$pid" 2>/dev/null || :; done
+  await 5 "the last program in $1 ends after SIGKILL" vacant "$1" || return 1
 }
 
 # Servers do not run as root.

@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh [FLAG...] builds two releases of the reference chat server, of which the new one is slowed down, makes the
-# cluster, compares them, and takes the cluster down, however it ends. Flags go to plimsoll compare. As root.
+# run.sh [FLAG...] makes two releases of the reference chat server, of which the new one is slowed down, and the
+# cluster, compares them, and takes the cluster down, however it ends. Flags go to plimsoll compare. As root. PROGRAM is
+# plimsoll, which is built without it; the reference server is a part of it.
 set -eu
 cd "$(dirname "$0")/../../.."
 here=examples/external/local
@@ -20,7 +21,7 @@ fi
 export PROGRAM
 release() { # VERSION FLAG...: its directory
   mkdir -p "$CLUSTER/releases/$1"
-  scripts/build.sh "$CLUSTER/releases/$1/plimsoll"
+  cp "$(command -v "$PROGRAM")" "$CLUSTER/releases/$1/plimsoll"
   # shellcheck disable=SC2016 # is for that script
   printf '#!/bin/sh\nexec "${0%%/*}/plimsoll" refchat -version %s "$@"\n' "$*" >"$CLUSTER/releases/$1/refchat"
   chmod 755 "$CLUSTER/releases/$1/refchat"

@@ -11,20 +11,34 @@ for tool in ip nsenter setsid setpriv taskset openssl curl psql "$program"; do
 done
 [ "$(id -u)" = 0 ] || { echo "up.sh: network namespaces need root" >&2; exit 1; }
 nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || { echo "up.sh: there is no nginx; install the package nginx" >&2; exit 1; }
+remedy="down.sh ends a cluster that is up, or CLUSTER_NET=198.18.78 CLUSTER_NAME=chat2 take others"
 if ip -br address | grep -qF " $net."; then
-  echo "up.sh: the network $net.0/24 is in use here; down.sh ends a cluster that is up, or CLUSTER_NET=198.18.78 takes another one" >&2
+  echo "up.sh: the network $net.0/24 is in use here; $remedy" >&2
   exit 1
 fi
+for n in "/sys/class/net/${prefix}0" $(printf "/run/netns/$prefix-%s /sys/class/net/$prefix-%s " $(for p in $places; do echo $p $p; done)); do
+  [ ! -e "$n" ] || { echo "up.sh: the name $prefix is in use here, there is $n; $remedy" >&2; exit 1; }
+done
 mkdir -p "$CLUSTER"
+for n in $(ls -A "$CLUSTER"); do
+  case $n in
+  releases | cluster) ;;
+  *) echo "up.sh: CLUSTER=$CLUSTER has $n in it, and down.sh would remove it; want a directory that is new or has only releases" >&2; exit 1 ;;
+  esac
+done
 chmod 755 "$CLUSTER"
 : >"$CLUSTER/cluster"
 $nobody test -x "$CLUSTER" || { echo "up.sh: the user nobody cannot enter $CLUSTER; take a directory that all may enter" >&2; exit 1; }
 
-# The networks.
-ip link add "${prefix}0" type bridge
+# The networks, each written down before it is made, since this script may be ended at any time. See claimed.
+mac=02$(openssl rand -hex 5 | sed 's/../:&/g')
+echo "${prefix}0 $mac" >"$CLUSTER/bridge"
+: >"$CLUSTER/made"
+ip link add "${prefix}0" address "$mac" type bridge
 ip address add "$net.1/24" dev "${prefix}0"
 ip link set "${prefix}0" up
 for p in $places; do
+  echo "$prefix-$p" >>"$CLUSTER/made"
   ip netns add "$prefix-$p"
   ip -n "$prefix-$p" link set lo up
   ip link add "$prefix-$p" type veth peer name eth0 netns "$prefix-$p"
