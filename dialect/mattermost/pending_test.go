@@ -96,20 +96,27 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The other one is a member of all channels of the first.
+	person := func(name string) error { return a.post(t.Context(), ch, api.Draft{Message: "hello " + name}) }
+	own := &poster{c: a.c, u: a.u, id: a.id, channel: ch.id.String(), ledger: env.Ledger} // with an account of its own
+	poster := func(string) error { return own.act(t.Context(), false) }
 	for _, tt := range []struct {
 		name string
+		post func(name string) error
 		does int32
 		want workload.LedgerCount
 	}{
-		{"answered", passes, workload.LedgerCount{Acked: 1, Seen: 1}},
-		{"reset", drops, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
-		{"timeout", holds, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
-		{"failure of a proxy", fails, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
-		{"refusal", denies, workload.LedgerCount{}},
+		{"answered", person, passes, workload.LedgerCount{Acked: 1, Seen: 1}},
+		{"reset", person, drops, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
+		{"timeout", person, holds, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
+		{"failure of a proxy", person, fails, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
+		{"refusal", person, denies, workload.LedgerCount{}},
+		{"a poster, answered", poster, passes, workload.LedgerCount{Acked: 1, Seen: 1}},
+		{"a poster, reset", poster, drops, workload.LedgerCount{Acked: 1, Seen: 1, Unanswered: 1}},
+		{"a poster, refusal", poster, denies, workload.LedgerCount{}},
 	} {
 		before := env.Ledger.Count()
 		does.Store(tt.does)
-		err := a.post(t.Context(), ch, api.Draft{Message: "hello " + tt.name})
+		err := tt.post(tt.name)
 		if (err == nil) != (tt.does == passes) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -132,7 +139,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 		n += len(m.IDs)
 	}
 	r, err := b.Audit(t.Context(), env, acked)
-	if err != nil || n != 4 || r.Readable != 4 || r.Missing != 0 {
+	if err != nil || n != 6 || r.Readable != 6 || r.Missing != 0 {
 		t.Errorf("of %d messages: %+v, %v", n, r, err)
 	}
 	posts, err := a.c.Posts(t.Context(), ch.id.String(), 60)
@@ -145,7 +152,7 @@ func TestLostResponsesAreNotLostPosts(t *testing.T) {
 			mine++
 		}
 	}
-	if mine != 4 {
-		t.Errorf("%d posts of the person stand in the channel, want 4", mine)
+	if mine != 6 {
+		t.Errorf("%d posts of the person stand in the channel, want 6", mine)
 	}
 }

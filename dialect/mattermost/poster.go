@@ -128,11 +128,12 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	if len(p.channels) == 0 {
 		return nil, fmt.Errorf("poster: Provision has not been called")
 	}
-	token, login := p.token, workload.Account{}
+	token, id, login := p.token, "", workload.Account{}
 	if p.roster != nil {
 		if u.Rank >= p.roster.len() {
 			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d", u.Rank, p.roster.len())
 		}
+		id = p.roster.IDs[u.Rank]
 		if token = p.roster.Open[u.Rank]; token == "" {
 			login = p.roster.Rows[u.Rank]
 		}
@@ -145,7 +146,7 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 		return nil, err
 	}
 	return &poster{
-		c: c, u: u, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
+		c: c, u: u, id: id, channel: p.channels[u.Rank%len(p.channels)], ledger: env.Ledger, account: login, login: p.notes.login(&env),
 		counts: env.Tally.Behavior("poster", posterActions),
 	}, nil
 }
@@ -173,6 +174,8 @@ type poster struct {
 	all     []string // channels, of one that serves arrivals
 	c       *api.Client
 	u       *workload.User
+	id      string // of its own account; "" if it shares the bot's
+	named   int64  // Unix milliseconds in the identifier of its last post
 	channel string
 	files   int
 	ledger  *workload.Ledger
@@ -233,15 +236,24 @@ func (a *poster) act(ctx context.Context, upload bool) error {
 		d.Message = fmt.Sprintf("File upload test %d", a.files)
 		d.FileIDs = []string{id}
 	}
-	p, err := a.c.Post(ctx, d) // without a Pending, as the file that it is modeled after: all posters share one account
-	if api.Unnamed(err) {
-		a.ledger.Acked(workload.Message{Channel: d.ChannelID})
+	if a.id != "" { // without one, as the file that it is modeled after: all posters share one account
+		a.named = max(time.Now().UnixMilli(), a.named+1)
+		d.Pending = api.PendingID(a.id, a.named)
 	}
-	if err != nil {
-		return err
+	a.ledger.Sending(d.ChannelID, d.Pending, a.u.ID)
+	p, err := a.c.Post(ctx, d)
+	m := workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Pending: d.Pending, Sent: p.Sent, Acked: p.Acked}
+	switch {
+	case err == nil:
+		a.ledger.Acked(m)
+	case api.Unnamed(err):
+		a.ledger.Acked(workload.Message{Channel: d.ChannelID, Pending: d.Pending})
+	case api.Declined(err):
+		a.ledger.Refused(d.ChannelID, d.Pending)
+	default: // its event may come, or have come
+		a.ledger.Unanswered(m)
 	}
-	a.ledger.Acked(workload.Message{ID: p.ID, Channel: d.ChannelID, Author: a.u.ID, Sent: p.Sent, Acked: p.Acked})
-	return nil
+	return err
 }
 
 // Close implements workload.Actor.
