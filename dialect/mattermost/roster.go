@@ -75,12 +75,10 @@ func (s *setup) adopt(old *roster, given *workload.Accounts) (*roster, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := make(map[string]int, n)
 	for i, id := range r.IDs {
-		if first, twice := of[id]; twice {
-			return nil, fmt.Errorf("%s: this is the account of %s too; each user needs one of its own", r.at(i), r.at(first))
+		if err := given.Claim(i, id); err != nil {
+			return nil, err
 		}
-		of[id] = i
 	}
 	return r, nil
 }

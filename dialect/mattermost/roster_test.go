@@ -171,6 +171,20 @@ func (h handed) refused(t *testing.T) {
 	refuses("a login beside a token", with(env, &workload.Accounts{File: "users.csv"}, workload.Account{Login: "another", Token: given.Rows[3].Token, Line: 3}), "users.csv:3: the token is that of another account")
 	twice := workload.Account{Login: strings.TrimSuffix(given.Rows[1].Login, "@example.com"), Password: given.Rows[1].Password, Line: 11}
 	refuses("an account twice", with(env, given, twice), "this is the account of")
+	// So it is if the two are dealt to different behaviors.
+	both := workload.Accounts{File: "users.csv", Rows: []workload.Account{given.Rows[1], twice}}
+	dealt := both.Deal(2, 0.5, 0.5)
+	behaviors := []workload.Behavior{&Person{}, &Poster{}}
+	for round := range 2 { // a second time all of it is known
+		for k, b := range behaviors {
+			one := with(env, given)
+			one.Accounts = dealt[k]
+			err := b.Provision(t.Context(), one, 1)
+			if k == 0 && err != nil || k == 1 && (err == nil || !strings.Contains(err.Error(), "users.csv:3") || !strings.Contains(err.Error(), "users.csv:11")) {
+				t.Errorf("round %d: one account for a %T: %v", round, b, err)
+			}
+		}
+	}
 	elsewhere := with(env, given)
 	elsewhere.Params = map[string]string{"team": "nowhere"}
 	refuses("a team that is not there", elsewhere, "team nowhere", "admin_password")
@@ -256,8 +270,8 @@ func (h handed) posters(t *testing.T) {
 		actors := live(t, other, env, 4)
 		for rank, a := range actors {
 			me, err := a.(*poster).c.Me(t.Context())
-			if err != nil || me.ID != p.roster.IDs[rank] {
-				t.Errorf("cold %v: poster %d is %s, %v; want %s", cold, rank, me.ID, err, p.roster.IDs[rank])
+			if err != nil || me.ID != p.roster.IDs[rank] || a.(*poster).id != me.ID {
+				t.Errorf("cold %v: poster %d is %s (%s), %v; want %s", cold, rank, me.ID, a.(*poster).id, err, p.roster.IDs[rank])
 			}
 		}
 		if got := counts(t, env.Registry); got["login"] != uint64(2*b2i(cold)) || got["post"] != 4 || got["setup_create_bot"] > 0 {

@@ -3,11 +3,13 @@ package workload
 import "fmt"
 
 // Accounts are accounts that a system has already, and that users have instead of accounts of a behavior's own making.
-// They are not changed after they were read, so they may be shared between goroutines.
+// Their rows are not changed after they were read, so they may be shared between goroutines.
 type Accounts struct {
 	// File is the name of the file that they are from, without its directory.
 	File string
 	Rows []Account
+
+	claims map[string]string // places of rows, by the system's id of the user
 }
 
 // An Account is one row of a file of accounts. It is as secret as the password and the token in it: its text is the
@@ -32,6 +34,21 @@ func (a Account) GoString() string { return a.String() }
 // At names the place of row i: "users.csv:12".
 func (a *Accounts) At(i int) string { return fmt.Sprintf("%s:%d", a.File, a.Rows[i].Line) }
 
+// Claim notes that row i is the account of the system's user with an id, whatever its login looks like. It is an error
+// that names both rows if another row is it already, also one of another behavior that the accounts were dealt to with
+// these. Calls on what was dealt at once are not concurrent.
+func (a *Accounts) Claim(i int, id string) error {
+	if a.claims == nil {
+		a.claims = map[string]string{}
+	}
+	at := a.At(i)
+	if first, claimed := a.claims[id]; claimed && first != at {
+		return fmt.Errorf("%s: this is the account of %s too; each user needs one of its own", at, first)
+	}
+	a.claims[id] = at
+	return nil
+}
+
 // An Adopter is a [Behavior] whose users can have accounts that are there already; see [Env.Accounts].
 type Adopter interface {
 	Behavior
@@ -42,9 +59,9 @@ type Adopter interface {
 // Deal gives accounts to users as users are dealt to behaviors of these shares: user i has account i. It returns those
 // of each behavior, by rank.
 func (a *Accounts) Deal(users int, shares ...float64) []*Accounts {
-	of := make([]*Accounts, len(shares))
+	of, claims := make([]*Accounts, len(shares)), map[string]string{}
 	for k := range of {
-		of[k] = &Accounts{File: a.File}
+		of[k] = &Accounts{File: a.File, claims: claims}
 	}
 	deal := NewStrata(shares...)
 	for i := range users {
