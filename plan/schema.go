@@ -116,7 +116,7 @@ var keyDocs = map[string]keyDoc{
 	"target.topology.links":    {text: "With hosts: netns, limits of the links between hosts and switch, by role: all, app, proxy, db, replica, generator. A role's own win over those of all."},
 
 	"target.topology.links.*":       {text: "The link of each host of the role."},
-	"target.topology.links.*.delay": {text: "What a packet takes longer over the link, in either direction, such as 500us; between two hosts are two links. At most 10s. Needs the kernel's netem."},
+	"target.topology.links.*.delay": {text: "What a packet takes longer over the link, in either direction, such as 500us; between two hosts are two links. At most 10s, in whole microseconds. Needs the kernel's netem."},
 	"target.topology.links.*.rate":  {text: "Bits per second over the link in each direction, such as 100Mbit/s, from 64kbit/s to 100Gbit/s. Needs the kernel's tbf.", pattern: bitratePattern},
 
 	"probes.*":      {text: "One source."},
