@@ -140,6 +140,30 @@ stop db || echo goes on`
 	}
 }
 
+// TestLocalExampleZombie has a program end whose parent does not wait for it, as in a container without an init: it has
+// ended.
+func TestLocalExampleZombie(t *testing.T) {
+	child := exec.CommandContext(t.Context(), "sleep", "300")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	const script = `set -eu
+. ../../examples/external/local/cluster.sh
+cut -d ' ' -f 22 "/proc/$1/stat" >"$CLUSTER/db.since"
+echo "$1" >"$CLUSTER/db.pid"
+runs db "$1"
+sleep() { :; }
+stop db`
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", fmt.Sprint(child.Process.Pid))
+	cmd.Env = append(os.Environ(), "CLUSTER="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	_ = child.Process.Kill()
+	_ = child.Wait()
+}
+
 // TestLocalExampleInterrupted ends run.sh in the middle by SIGTERM: nothing is left, and a comparison that goes on has
 // written its records before.
 func TestLocalExampleInterrupted(t *testing.T) {

@@ -77,7 +77,7 @@ start() { # PLACE NAME PROGRAM...
 }
 
 runs() { # NAME PID: a number which is another program's by now does not count
-  [ "$(cut -d ' ' -f 22 "/proc/$2/stat" 2>/dev/null)" = "$(cat "$CLUSTER/$1.since")" ] && grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$2/status"
+  [ "$(cut -d ' ' -f 22 "/proc/$2/stat" 2>/dev/null)" = "$(cat "$CLUSTER/$1.since")" ] && grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$2/status"
 }
 
 ended() { ! runs "$@"; }
