@@ -153,11 +153,13 @@ $(msql mdb 'SELECT @@gtid_binlog_pos')" ]
 restore() { # ENGINE
   if [ "$1" = mysql ]; then
     for p in mreplica mdb; do
-      stop "$p"
+      stop "$p" KILL # without writing what is removed next
       rm -rf "$CLUSTER/$p/data"
-      cp -a "$CLUSTER/$p/initial" "$CLUSTER/$p/data"
+      cp -a "$CLUSTER/mdb/initial" "$CLUSTER/$p/data"
     done
     for p in mdb mreplica; do serve_mysql "$p"; done
+    msql mreplica "SET GLOBAL gtid_slave_pos = '$(msql mdb 'SELECT @@gtid_binlog_pos')'; CHANGE MASTER TO MASTER_HOST = '$(address mdb)', MASTER_USER = 'replica',
+      MASTER_PASSWORD = '$(secret replica)', MASTER_USE_GTID = slave_pos; START SLAVE"
     await 60 "mreplica follows" copies
     return
   fi

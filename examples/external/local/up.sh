@@ -96,16 +96,7 @@ mysql() {
     GRANT ALL ON chat.* TO chat@'%'; GRANT SELECT ON chat.* TO monitor@'%'; GRANT REPLICATION SLAVE ON *.* TO replica@'%'"
   fill mdb chat mysql
   stop mdb
-  cp -a "$CLUSTER/mdb/data" "$CLUSTER/mreplica/data"
-  serve_mysql mdb
-  serve_mysql mreplica
-  msql mreplica "SET GLOBAL gtid_slave_pos = '$(msql mdb 'SELECT @@gtid_binlog_pos')'; CHANGE MASTER TO MASTER_HOST = '$(address mdb)', MASTER_USER = 'replica',
-    MASTER_PASSWORD = '$(secret replica)', MASTER_USE_GTID = slave_pos; START SLAVE"
-  await 60 "mreplica follows" copies
-  for p in mreplica mdb; do
-    stop "$p"
-    mv "$CLUSTER/$p/data" "$CLUSTER/$p/initial"
-  done
+  mv "$CLUSTER/mdb/data" "$CLUSTER/mdb/initial"
 }
 for p in $places; do
   mkdir "$CLUSTER/$p"
