@@ -39,8 +39,9 @@ func (g *Gathered) Load(id string) (*record.Run, error) {
 // an arm are ordered by time, and the nth of both arms are block n. All other facts follow from the runs, so the same
 // runs give the same comparison, in whatever order they are given.
 //
-// An arm is one build under one plan, on each database with the same data and server. The plans of the arms agree in load and tests; other differences than the target
-// are warnings. Errors are the caller's, and name the run or the line of the plan.
+// An arm is one build under one plan with the same accounts of users, on each database with the same data and server.
+// The plans of the arms agree in load and tests; other differences than the target, and other accounts, are warnings.
+// Errors are the caller's, and name the run or the line of the plan.
 func Gather(base, fresh []*record.Run) (*Gathered, error) {
 	arms := [2]*gatheredArm{{flag: "base"}, {flag: "new"}}
 	ids := map[string]bool{}
