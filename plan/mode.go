@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,10 +37,12 @@ func (p *Plan) Duet() (duet bool, why string) {
 	if p.Compare == nil {
 		return false, "the plan compares nothing"
 	}
-	if m := p.Compare.Mode; m != "" {
+	why, _ = p.alone()
+	if m := p.Compare.Mode; m == ModeDuet && why != "" {
+		return false, "compare.mode is duet, and " + why // of a plan that was changed after it was checked
+	} else if m != "" {
 		return m == ModeDuet, "compare.mode is " + m
 	}
-	why, _ = p.alone()
 	switch {
 	case p.Target.Driver == External && p.armsElsewhere():
 		return false, unpausedWhy + "; compare.mode: duet lets their load alternate all the same"
@@ -113,12 +117,18 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 	const counted = " counts what a server does in the turns of the other arms, as if it were of its own"
 	at := map[string]string{}
 	for _, a := range p.Compare.Arms {
-		for _, url := range a.URL {
-			url = strings.TrimRight(url, "/")
-			if other, taken := at[url]; taken && other != a.Name {
-				return fmt.Sprintf("%s and %s are both at %s", other, a.Name, address(url)), "give each arm servers of its own"
+		for _, spelled := range a.URL {
+			same := sameAddress(spelled)
+			if other, taken := at[same]; taken && other != a.Name {
+				return fmt.Sprintf("%s and %s are both at %s", other, a.Name, address(strings.TrimRight(spelled, "/"))), "give each arm servers of its own"
 			}
-			at[url] = a.Name
+			at[same] = a.Name
+		}
+	}
+	for name := range p.Compare.Margin {
+		if e, err := ParseEndpoint(name); err == nil && e.Stat == "throughput" {
+			return "what an operation takes in the turns of the others costs its user no time, so that a throughput would hide a slow arm",
+				"remove " + name + " from compare.margin"
 		}
 	}
 	switch {
@@ -140,6 +150,21 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 		return fmt.Sprintf("%d arms are too many to take turns; at most %d can", p.Seats(), mostSeats), "compare fewer at once"
 	}
 	return "", ""
+}
+
+// sameAddress returns an address in the one form that all its spellings have: the scheme and the host in lower case, no
+// port that is the scheme's own, no slash or point at the end. A reference to a secret stays as it is.
+func sameAddress(address string) string {
+	address = strings.TrimRight(address, "/")
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || strings.Contains(address, "${") {
+		return address
+	}
+	scheme, host, port := strings.ToLower(u.Scheme), strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
+	if port == map[string]string{"http": "80", "https": "443"}[scheme] {
+		port = ""
+	}
+	return scheme + "://" + net.JoinHostPort(host, port) + u.EscapedPath()
 }
 
 // fixed reports whether an address is the same for every server: it is no path, and has no variable of a server.

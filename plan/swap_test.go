@@ -33,6 +33,10 @@ func TestDuetElsewhere(t *testing.T) {
 		{"a path that is ready", ", ready: /ping", "", "", ""},
 		{"one of several servers is shared", "", "", `, third: {version: "1.1", url: ["http://red:1", "http://green:8065/"]}`,
 			`new and third are both at "http://green:8065"`},
+		{"another spelling", "", "", `, third: {version: "1.1", url: "http://Green.:8065"}`,
+			`new and third are both at "http://Green.:8065"`},
+		{"a port that is the scheme's own", "", "", `, third: {version: "1", url: "http://h/"}, fourth: {version: "2", url: "http://h:80"}`,
+			`third and fourth are both at "http://h:80"`},
 		{"an arm without an address", `, install: [x], url: "http://h"`, "", `, third: {version: "2"}`,
 			"the driver external starts nothing that could be paused"},
 		{"a search", "", "unbounded: {max_users: 50}\n", "",
@@ -80,6 +84,10 @@ func TestSwapRefused(t *testing.T) {
 		{"three arms", install, `, third: {version: "2", url: "http://red"}`, ", swap: true, blocks: 9", ""},
 		{"not swapped", "", "", ", swap: false", ""},
 		{"nothing is installed", "", "", ", swap: true", "compare.swap: needs target.install"},
+		{"another spelling", "", "", `, third: {version: "1.1", url: "http://Green.:8065"}`,
+			`new and third are both at "http://Green.:8065"`},
+		{"a port that is the scheme's own", "", "", `, third: {version: "1", url: "http://h/"}, fourth: {version: "2", url: "http://h:80"}`,
+			`third and fourth are both at "http://h:80"`},
 		{"an arm without an address", install + `, url: "http://h"`, `, third: {version: "2"}`, ", swap: true", "compare.swap: exchanges the addresses"},
 		{"an arm without a version", install + ", verify: {version: none}", `, third: {url: "http://red"}`, ", swap: true", "compare.swap: needs a version in every arm"},
 		{"an odd block", install, "", ", swap: true, blocks: 7", "compare.swap: needs a number of blocks that the 2 arms divide"},
@@ -106,6 +114,17 @@ func TestSwapRefused(t *testing.T) {
 	started := strings.Replace(fmt.Sprintf(twoArms, "", "", "", ", swap: true"), "driver: server", "driver: process, command: [x]", 1)
 	if _, err := (plan.Known{Drivers: []string{plan.Process}}).Parse([]byte(started)); err == nil || !strings.Contains(err.Error(), "compare.swap: exchanges") {
 		t.Errorf("servers that are started: %v", err)
+	}
+}
+
+// A throughput cannot be judged where the turns of others take time that costs no user any.
+func TestThroughputElsewhere(t *testing.T) {
+	_, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, "", "", "", ", mode: duet, margin: {throughput(post): 5%}"))
+	if err == nil || !strings.Contains(err.Error(), "remove throughput(post) from compare.margin") {
+		t.Errorf("%v", err)
+	}
+	if _, err := external.Parse(fmt.Appendf(nil, elsewhere, 1, "", "", "", ", mode: sequence, margin: {throughput(post): 5%}")); err != nil {
+		t.Errorf("in a sequence: %v", err)
 	}
 }
 

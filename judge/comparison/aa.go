@@ -26,7 +26,7 @@ func Twins(p *plan.Plan) *plan.Plan {
 	base, _ := p.Compare.Arm(plan.Base)
 	again := base
 	again.Name = Copy
-	c.Arms = []plan.Arm{base, again}
+	c.Arms, c.Swap = []plan.Arm{base, again}, false // both are at the addresses of base
 	q.Compare = &c
 	return &q
 }

@@ -97,6 +97,29 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A build and itself are at one address, so that they neither take turns elsewhere nor exchange addresses.
+func TestTwinsElsewhere(t *testing.T) {
+	p, err := (plan.Known{Drivers: []string{plan.External}}).Parse([]byte(`name: n
+target: {driver: external, install: [x]}
+workload: {behavior: poster}
+bounded: {users: 5}
+compare:
+  arms: {base: {version: "1", url: "http://blue"}, new: {version: "2", url: "http://green"}}
+  mode: duet
+  swap: true
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if duet, why := p.Duet(); !duet {
+		t.Fatalf("the plan is no duet: %s", why)
+	}
+	q := Twins(p)
+	if duet, why := q.Duet(); duet || !strings.Contains(why, "base and copy are both at") || q.Compare.Swap {
+		t.Errorf("duet %t (%s), swap %t", duet, why, q.Compare.Swap)
+	}
+}
+
 // The registry's standard deviation is that of the runs that were made.
 func TestAALinesAndPool(t *testing.T) {
 	p := Twins(parsed(t, aaPlan))

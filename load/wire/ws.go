@@ -149,7 +149,7 @@ func dialWS(ctx context.Context, cfg WSConfig) (*WS, error) {
 	if ctx.Err() != nil {
 		return nil, newError(ctx, PhaseNone, nil)
 	}
-	l := within(ctx, time.Now(), w.timeout, w.clock)
+	l := within(ctx, time.Now(), w.timeout, patience(w.clock))
 	conn, e := o.connect(ctx, l)
 	if e != nil {
 		return nil, e
@@ -260,7 +260,7 @@ func (w *WS) Read(ctx context.Context) (op Opcode, data []byte, at time.Time, er
 	w.forget()
 	var l limit
 	if w.idle > 0 {
-		l = within(context.Background(), time.Now(), w.idle, w.clock)
+		l = within(context.Background(), time.Now(), w.idle, patience(w.clock))
 	}
 	d, ours := ctx.Deadline()
 	if ours = ours && (l.at.IsZero() || d.Before(l.at)); ours {
@@ -530,7 +530,7 @@ func (w *WS) write(op Opcode, data []byte) error {
 	buf.b = appendFrame(buf.b[:0], op, key, data)
 	now := time.Now()
 	if s := sockOf(w.conn); s != nil && s.clock != nil {
-		s.bound(writes, within(context.Background(), now, w.timeout, w.clock))
+		s.bound(writes, within(context.Background(), now, w.timeout, patience(w.clock)))
 	}
 	if err := w.conn.SetWriteDeadline(now.Add(w.timeout)); err != nil {
 		w.werr = err

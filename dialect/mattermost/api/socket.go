@@ -145,6 +145,10 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		return s, nil
 	}
 	hctx, cancel := c.clock.WithDeadline(ctx, start+timeout)
+	if c.clock.Unpaused() { // the target works on, so that the time is real
+		cancel()
+		hctx, cancel = context.WithTimeout(ctx, start+timeout-c.clock.Now())
+	}
 	defer cancel()
 	ev, err := s.Next(hctx)
 	if err == nil && ev.Kind != EventHello {
