@@ -231,7 +231,8 @@ func gatheredPlan(arms [2]*gatheredArm) (p *plan.Plan, how, warnings []string, e
 			warnings = append(warnings, "the runs are of a comparison that ended, or could end, at planned looks; here all are judged at 5 % as if there had been one look, so the comparison's own report is the one that counts")
 		}
 	}
-	p.Compare.Looks, p.Compare.Budget, p.Compare.Mode = nil, 0, ""
+	// Blocks have new numbers here, so who was where is not to be had of them.
+	p.Compare.Looks, p.Compare.Budget, p.Compare.Mode, p.Compare.Swap = nil, 0, "", false
 	names := [2]string{first.Arm, other.Arm}
 	var own [2]plan.Arm
 	there := first.Plan == other.Plan && names[0] != names[1] && a.Compare != nil

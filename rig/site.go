@@ -49,7 +49,7 @@ type grounds struct {
 	sync.Mutex
 	standing map[string]string           // by addresses, the arm and engine that was installed there last
 	restored map[string]bool             // by addresses, whether the last reset there ended well
-	broken   map[string]string           // by addresses, the arm and engine that first failed there since it was in order
+	broken   map[string]string           // by addresses, the arm and engine that failed there since it was in order; or several
 	first    map[string]map[string]int64 // by engine, the objects that the first run found
 	failed   map[string]int              // by arm and engine, how many runs in a row found no target; "" for all
 }
@@ -185,13 +185,20 @@ func (c *commanded) reset(ctx context.Context, turn external.Turn) error {
 	return err
 }
 
+// several is in place of the arm where more than one has failed: no arm has a name with a space.
+const several = "several arms"
+
 // gate returns the finding of a run that cause left without a target, and notes that this arm failed there. A target
 // that does not start is the arm's failure only if its state was put back, and no other arm has failed there since: it
 // may be a failed reset, or what a broken installation or start of the other arm left, that it does not start from.
 func (c *commanded) gate(cause error) string {
 	by := c.grounds.broken[c.where()]
-	if by == "" {
+	switch by {
+	case "":
 		c.grounds.broken[c.where()] = c.key
+	case c.key:
+	default:
+		c.grounds.broken[c.where()] = several
 	}
 	if errors.Is(cause, target.ErrStart) && (!c.Resets() || c.grounds.restored[c.where()]) && (by == "" || by == c.key) {
 		return record.StartGate

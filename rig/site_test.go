@@ -183,10 +183,11 @@ func TestStartAfterABrokenStartOfTheOtherArm(t *testing.T) {
 		}{
 			{fresh, unready, record.StartGate},
 			{base, unready, record.DeployGate},
-			{base, unready, record.DeployGate}, // a second time, too
-			{fresh, unready, record.StartGate},
+			{base, unready, record.DeployGate},  // a second time, too
+			{fresh, unready, record.DeployGate}, // what base left may keep it from starting
 			{nil, nil, ""},
 			{base, unready, record.StartGate},
+			{base, unready, record.StartGate}, // nobody else was there
 			{nil, nil, ""},
 			{fresh, errors.New("install: exit status 1"), record.DeployGate}, // a command that broke off
 			{base, unready, record.DeployGate},
