@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/evidence"
+	"plimsoll/judge/limiter"
 	"plimsoll/report"
 	"plimsoll/rig"
 	"plimsoll/run/record"
@@ -150,7 +151,11 @@ func lagShown(t *testing.T, stored *record.Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := r.Limiter(t.Context(), events); err != nil || l == nil || r.Validity.Valid && l.Name != "replication-lag replica" {
+	// The disk of a shared host may be slower at that moment, and is named then; the lag qualifies all the same.
+	const lag = "replication-lag replica"
+	qualifies := func(s limiter.Suspect) bool { return s.Name == lag && strings.HasPrefix(s.Why, "qualifies as well") }
+	if l, err := r.Limiter(t.Context(), events); err != nil || l == nil ||
+		r.Validity.Valid && l.Name != lag && !slices.ContainsFunc(l.Others, qualifies) {
 		t.Errorf("limiter %+v, %v", l, err)
 	}
 	pages, err := r.Pages(t.Context())

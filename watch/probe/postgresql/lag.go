@@ -23,6 +23,7 @@ type StandbyLag struct {
 	name   string
 	who    string
 	trail  probe.Trail
+	last   time.Time // of the sample before, by the run's clock
 	out    []series.Sample
 }
 
@@ -76,12 +77,19 @@ func (p *StandbyLag) Sample(ctx context.Context, t time.Time) ([]series.Sample, 
 		p.trail.Applied(uint64(applied.Float64))
 	}
 	lag, distance, ok := p.trail.Behind(t)
+	most := nearly
+	if !p.last.IsZero() {
+		most = min(most, lag+t.Sub(p.last))
+	}
+	p.last = t
 	if !ok {
 		return nil, nil
 	}
 	seconds := lag.Seconds()
 	if lag < nearly && distance > 0 && measured.Valid {
-		seconds = max(seconds, min(measured.Float64, nearly.Seconds()))
+		// The server measures in real time, in which a duet pauses it: the lag by the run's clock is at most an interval of
+		// samples longer than the one that the samples show.
+		seconds = max(seconds, min(measured.Float64, most.Seconds()))
 	}
 	p.out = append(p.out,
 		series.Sample{Name: "plimsoll_replication_lag_seconds", Labels: s.base, Value: seconds},
