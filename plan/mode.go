@@ -2,8 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -156,15 +154,21 @@ func (p *Plan) aloneElsewhere() (why, remedy string) {
 // port that is the scheme's own, no slash or point at the end. A reference to a secret stays as it is.
 func sameAddress(address string) string {
 	address = strings.TrimRight(address, "/")
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || strings.Contains(address, "${") {
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found || strings.Contains(address, "${") {
 		return address
 	}
-	scheme, host, port := strings.ToLower(u.Scheme), strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
-	if port == map[string]string{"http": "80", "https": "443"}[scheme] {
-		port = ""
+	host, path := rest, ""
+	if at := strings.IndexByte(rest, '/'); at >= 0 {
+		host, path = rest[:at], rest[at:]
 	}
-	return scheme + "://" + net.JoinHostPort(host, port) + u.EscapedPath()
+	scheme, host = strings.ToLower(scheme), strings.ToLower(host)
+	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[scheme])
+	name, port := host, ""
+	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
+		name, port = host[:at], host[at:]
+	}
+	return scheme + "://" + strings.TrimSuffix(name, ".") + port + path
 }
 
 // fixed reports whether an address is the same for every server: it is no path, and has no variable of a server.

@@ -146,6 +146,10 @@ func TestStartAfterABrokenReset(t *testing.T) {
 	if got := fresh.gate(unready); got != record.DeployGate {
 		t.Errorf("after a failed reset: %s", got)
 	}
+	if got := arm("new").gate(unready); got != record.DeployGate {
+		t.Errorf("without a reset, after the failure of base: %s", got)
+	}
+	delete(shared.broken, base.where()) // as prepare does
 	if got := arm("new").gate(unready); got != record.StartGate {
 		t.Errorf("without a reset: %s", got)
 	}
