@@ -196,7 +196,7 @@ func (b *builder) armRows() []record.Row {
 			}
 			if c := b.in.Plan.Compare; c != nil {
 				if a, ok := c.Arm(arm); ok && len(a.URL) > 0 {
-					add("at", strings.Join(d.URLs, " "))
+					add("at", b.addressesOf(e[0], arm))
 				}
 			}
 			for _, key := range slices.Sorted(maps.Keys(d.Deployment)) {
