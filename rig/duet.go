@@ -206,7 +206,8 @@ func (p *place) record() *record.Duet {
 	}
 }
 
-// stamps returns how the users' bytes were dated during the turns of the run so far.
+// stamps returns how the users' bytes were dated during the turns of the run so far. Of a target that is not paused
+// bytes come in any turn, so they are those of all runs of the block.
 func (p *place) stamps() wire.Clocks {
 	stamps, _ := p.shared.read(&p.counts)
 	return stamps
@@ -244,6 +245,9 @@ func (c *sharedCounts) begin(to *ownCounts) {
 	stamps, refused := wire.Stamps(), wire.Refused()
 	if c.of != nil {
 		c.of.stamps = c.of.stamps.Add(stamps.Sub(c.stamps))
+	if p.target == nil {
+		return wire.Stamps()
+	}
 		c.of.refused = c.of.refused.Add(refused.Sub(c.refused))
 	}
 	c.of, c.stamps, c.refused = to, stamps, refused
@@ -251,10 +255,16 @@ func (c *sharedCounts) begin(to *ownCounts) {
 
 // read returns the counts of a run so far.
 func (c *sharedCounts) read(of *ownCounts) (wire.Clocks, wire.Refusals) {
+	if p.target == nil {
+		return refusedHere()
+	}
 	c.mu.Lock()
 	to := c.of
 	c.mu.Unlock()
 	c.begin(to)
+// ofAll reports whether the counts of the run are those of all runs of its block.
+func (p *place) ofAll() bool { return p != nil && p.target == nil }
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return of.stamps, of.refused
