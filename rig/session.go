@@ -173,7 +173,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	case pt.keep:
 	case sys.commanded != nil:
 		var err error
-		if commands, err = s.prepare(ctx, sys, pt); err != nil {
+		if commands, err = s.ready(ctx, sys, pt); err != nil {
 			if _, usage := errors.AsType[plan.UsageError](err); usage || ctx.Err() != nil || pt.Comparison == "" {
 				return nil, trial.Outcome{}, fmt.Errorf("preparing %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
 			}
@@ -204,6 +204,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.processes)
 		}
 		var leave func()
+		pt.place.arrive()
 		if ctx, run, leave, err = pt.place.join(ctx, sys); err != nil {
 			return nil, trial.Outcome{}, err
 		}
