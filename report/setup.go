@@ -115,7 +115,11 @@ func (b *builder) accountsText() string {
 	var texts []string
 	for _, r := range b.in.Runs {
 		if f := r.Manifest.Accounts; f != nil {
-			if text := fmt.Sprintf("%s, %d rows, %s", f.Name, f.Rows, short(f.Digest, 20)); !slices.Contains(texts, text) {
+			text := fmt.Sprintf("%s, %d rows, %s", f.Name, f.Rows, short(f.Digest, 20))
+			if f.Unseen {
+				text += " (after a reset one account with a password was tried, and the others were taken to be as before)"
+			}
+			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}
 		}

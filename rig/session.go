@@ -262,7 +262,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clockText(wire.Clocks{}, false), Processes: processes, Accounts: s.usersFile,
+		Clock: clockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
 	}, err
 }
 
@@ -378,8 +378,8 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	refused, held := driver.refused()
 	seen.answers = answers(s.budget, held, refused.Sub(cut))
-	told = append(told, seen.answers.Findings()...)
 	seen.answers.OfAll = pt.place.ofAll()
+	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
 		err = errors.Join(err, w.Event(record.Event{At: run.Now(), Kind: "finding", Level: f.Level, Rule: f.Gate, Value: f.Value, Limit: f.Limit, Text: f.Text}))
