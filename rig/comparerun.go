@@ -104,7 +104,10 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	if err != nil {
 		return nil, err
 	}
-	if c.State == record.Sealed && !j.Keep {
+	switch {
+	case j.Keep:
+		r.deployed.Keep()
+	case c.State == record.Sealed:
 		r.deployed.Clear()
 	}
 	if c.AA && c.State == record.Sealed {
