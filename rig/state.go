@@ -26,7 +26,7 @@ func (f *Deployments) claim(dir, comparison string) error {
 	owner, text := filepath.Join(dir, stateOwner), []byte(comparison+"\n"+mark+"\n")
 	if _, err := os.Lstat(dir); err == nil {
 		made, err := os.ReadFile(owner)
-		if err != nil { // whose state is to stay, or who is not of this program
+		if err != nil { // its state is to stay, or another program's
 			return nil
 		}
 		id, killed, _ := strings.Cut(strings.TrimRight(string(made), "\n"), "\n")
