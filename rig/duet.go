@@ -48,7 +48,8 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	var wg sync.WaitGroup
 	for i, cell := range block {
 		name := strings.TrimSpace(cell.Arm + " " + cell.Engine)
-		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over, extent: length.run(cell.Arm, cell.Engine), prepared: prepared}
+		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over,
+			extent: length.run(cell.Arm, cell.Engine), prepared: prepared}
 		sessions[i] = *s
 		sessions[i].Progress = s.Progress.Part(name)
 		wg.Go(func() {
@@ -252,8 +253,8 @@ func (p *place) stamps() wire.Clocks {
 	return stamps
 }
 
-// refused returns the refusals during the turns of the run so far, or in all turns as with stamps. The budget is one for
-// all runs of the block.
+// refused returns the refusals during the turns of the run so far, or in all turns as with stamps. The budget is one
+// for all runs of the block.
 func (p *place) refused() (wire.Refusals, int64) {
 	if p.target == nil {
 		return refusedHere()

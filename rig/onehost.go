@@ -21,8 +21,8 @@ const lookUpTimeout = 2 * time.Second
 // A lookUp returns the addresses of a host by its name.
 type lookUp func(host string) ([]netip.Addr, error)
 
-// sharedHost returns a caution if servers of two arms of a duet elsewhere are on one host, or on this one, or if that is
-// not known because a name has no address; empty otherwise. With a nil look, names have none and nothing is said of
+// sharedHost returns a caution if servers of two arms of a duet elsewhere are on one host, or on this one, or if that
+// is not known because a name has no address; empty otherwise. With a nil look, names have none and nothing is said of
 // them, nor of addresses that are references.
 func sharedHost(p *plan.Plan, look lookUp) string {
 	own := map[netip.Addr]bool{}
