@@ -152,6 +152,7 @@ var keyDocs = map[string]keyDoc{
 	"workload.arrival.in_flight": {text: "Actions under way at most; further ones wait, and the wait counts as theirs.", def: 500, min: 1, max: maxInFlight},
 	"workload.arrival.queue":     {text: "Actions that wait at most; further ones are dropped, which counts as an error.", def: 10_000, min: 0, max: maxQueue},
 	"workload.users_file":        {text: "File of accounts that the users have, instead of accounts that are made: CSV with the columns login, password and token in a header; user i has row i. A path counts from the directory of the plan."},
+	"workload.users_digest":      {text: "SHA-256 of the file of accounts, as sha256:HEX. plimsoll writes it into the plans of runs; a file with another one is refused."},
 	"workload.params":            {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"workload.params.*":          {text: "The value of the setting."},
 

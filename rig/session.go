@@ -173,7 +173,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	case pt.keep:
 	case sys.commanded != nil:
 		var err error
-		if commands, err = s.prepare(ctx, sys, pt); err != nil {
+		if commands, err = s.ready(ctx, sys, pt); err != nil {
 			if _, usage := errors.AsType[plan.UsageError](err); usage || ctx.Err() != nil || pt.Comparison == "" {
 				return nil, trial.Outcome{}, fmt.Errorf("preparing %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
 			}
@@ -204,6 +204,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.processes)
 		}
 		var leave func()
+		pt.place.arrive()
 		if ctx, run, leave, err = pt.place.join(ctx, sys); err != nil {
 			return nil, trial.Outcome{}, err
 		}
@@ -229,8 +230,8 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
-		m.Clock = clockText(seen.stamps)
-		m.Connections, m.Answers = connections(seen.stamps), seen.answers
+		m.Clock = clockText(seen.stamps, pt.place.ofAll())
+		m.Connections, m.Answers = connections(seen.stamps, pt.place.ofAll()), seen.answers
 		if pt.place != nil {
 			m.Duet = pt.place.record()
 		}
@@ -261,7 +262,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clockText(wire.Clocks{}), Processes: processes, Accounts: s.usersFile,
+		Clock: clockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
 	}, err
 }
 
@@ -369,7 +370,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
-	if f, bad := connections(seen.stamps).Finding(); bad {
+	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {
 		told = append(told, f)
 	}
 	if pt.place != nil { // before the work that is left: it would disturb the others
@@ -377,6 +378,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	refused, held := driver.refused()
 	seen.answers = answers(s.budget, held, refused.Sub(cut))
+	seen.answers.OfAll = pt.place.ofAll()
 	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)
