@@ -14,6 +14,7 @@ import (
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
 	"plimsoll/load/measure"
+	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/watch/series"
 )
@@ -55,7 +56,7 @@ func build(ctx context.Context, st fleet.Start, epoch time.Time, onError func(in
 	a := &fleet.Agent{Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, seed)}
 	a.Ledger.Share()
 	env := environment(set.URLs, reg)
-	env.Tally, env.Ledger = a.Tally, a.Ledger
+	env.Tally, env.Ledger, env.Dial = a.Tally, a.Ledger, wire.FromSources(sources(st.Agent))
 	env.Log = func(format string, args ...any) { onError(-1, fmt.Errorf(format, args...)) }
 	env.Panicked = func(p *boundary.Panic) { onError(-1, p) }
 	person := new(mattermost.Person)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 
@@ -45,6 +46,9 @@ func (s *study) start(ctx context.Context) (*machines, error) {
 	if m.lan, err = netns.NewLAN(ctx, netns.LANConfig{Hosts: hosts}); err != nil {
 		return m, err
 	}
+	if err := m.address(ctx, s); err != nil {
+		return m, err
+	}
 	for k := range s.servers {
 		if err := m.serve(ctx, s, k); err != nil {
 			return m, fmt.Errorf("null server %d: %w", k, err)
@@ -56,6 +60,35 @@ func (s *study) start(ctx context.Context) (*machines, error) {
 		}
 	}
 	return m, nil
+}
+
+// manyAddresses is how many addresses an agent dials from: with one, the kernel spends more on looking for a port, past
+// those that rest for a minute after the logins, than all else takes together.
+const manyAddresses = 16
+
+// sources are the addresses that agent k dials from.
+func sources(k int) (out []netip.Addr) {
+	for i := range byte(manyAddresses) {
+		out = append(out, netip.AddrFrom4([4]byte{198, 19, byte(k), 1 + i}))
+	}
+	return out
+}
+
+// address gives the agents their addresses, and the servers the way to them.
+func (m *machines) address(ctx context.Context, s *study) error {
+	for k := range s.agents {
+		for _, a := range sources(k) {
+			if err := m.lan.Host(agentName(k)).IP(ctx, "addr", "add", a.String()+"/32", "dev", netns.HostDevice); err != nil {
+				return err
+			}
+		}
+	}
+	for k := range s.servers {
+		if err := m.lan.Host(serverName(k)).IP(ctx, "route", "add", "198.19.0.0/16", "dev", netns.HostDevice); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func serverName(k int) string { return fmt.Sprintf("server-%d", k) }

@@ -54,6 +54,7 @@ type study struct {
 	files            int // that one process may open
 	ramp, hold       time.Duration
 	push             float64
+	table            bool  // of the tries that there are, and no try
 	agentCPU, server []int // cores; empty for any
 }
 
@@ -71,6 +72,9 @@ func run(ctx context.Context, args []string) error {
 	s, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if s.table {
+		return keep(s.docs)
 	}
 	return s.isolate(ctx, args)
 }
@@ -112,9 +116,10 @@ func parse(args []string) (*study, error) {
 	fs.IntVar(&s.agents, "agents", 0, "agents; 0: as many as the limit of open files demands")
 	fs.IntVar(&s.servers, "servers", 0, "null servers; 0: likewise")
 	fs.IntVar(&s.files, "files", 20_000, "most `files` that one process may have open; it is never raised")
-	fs.DurationVar(&s.ramp, "ramp", 0, "users begin evenly over this `time`; 0: a hundredth of a second for ten")
+	fs.DurationVar(&s.ramp, "ramp", 0, "users begin evenly over this `time`; 0: four milliseconds for each")
 	fs.DurationVar(&s.hold, "hold", 10*time.Minute, "all users are held for this `time`")
 	fs.Float64Var(&s.push, "push", 0.02, "events per second that a null server sends to each WebSocket")
+	fs.BoolVar(&s.table, "table", false, "try nothing: write the table of the tries that there are")
 	agentCPU := fs.String("agent-cores", "", "comma-separated `cores` of the agents; empty: any")
 	server := fs.String("server-cores", "", "comma-separated `cores` of the null servers; empty: any")
 	if err := fs.Parse(args); err != nil {
@@ -144,7 +149,7 @@ func parse(args []string) (*study, error) {
 		return nil, fmt.Errorf("%d agents and %d servers: want at least %d each for %d users with %d sockets each, and at most %d together",
 			s.agents, s.servers, least, s.users, perUser, mostMachines)
 	}
-	s.ramp = cmp.Or(s.ramp, time.Duration(s.users)*time.Millisecond)
+	s.ramp = cmp.Or(s.ramp, time.Duration(s.users)*4*time.Millisecond)
 	if s.program, err = filepath.Abs(s.program); err != nil {
 		return nil, err
 	}

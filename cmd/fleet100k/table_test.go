@@ -12,7 +12,7 @@ import (
 
 // good is a try that held.
 func good() Try {
-	return Try{Date: time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), Users: 1000, Agents: 2, Servers: 2, Held: 1000, Seconds: 60, Sockets: 1000, Operations: 6000,
+	return Try{Date: time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), Users: 1000, Ramp: 4, Agents: 2, Servers: 2, Held: 1000, Seconds: 60, Sockets: 1000, Operations: 6000,
 		LagP99: 3, LagMax: 20, AgentCores: 0.4, Posted: 50, Ledger: workload.LedgerCount{Acked: 49, Judged: 40, Unnamed: 1, Foreign: 1200}, Pushed: 1200, Received: 1200}
 }
 
@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	rows := []string{"before\n", "| 1000 | 1000 | 60 s | 2, 2 | 2000 | 6000 | 0 | 3.0, 20 ms |", "| held, ledger exact |", "| 5000 |", "NOT HELD: no room / left", "behind\n"}
+	rows := []string{"before\n", "| 1000 | 4 s | 1000 | 60 s | 2, 2 | 2000 | 6000 | 0 | 3.0, 20 ms |", "| held, ledger exact |", "| 5000 |", "NOT HELD: no room / left", "behind\n"}
 	at := 0
 	for _, row := range rows {
 		i := strings.Index(text[at:], row)
