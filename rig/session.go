@@ -50,6 +50,7 @@ type Session struct {
 	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
 	accounts  *workload.Accounts
 	usersFile *record.AccountsFile
+	fleet     *joined // agents on other hosts; nil when the users are on this one
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
@@ -108,8 +109,13 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if err != nil {
 		return nil, nil, err
 	}
+	leave, err := s.openFleet(root)
+	if err != nil {
+		unserve()
+		return nil, nil, err
+	}
 	s.rate(ctx, rate)
-	return s, func() { s.Progress.End(); unserve() }, nil
+	return s, func() { s.Progress.End(); leave(); unserve() }, nil
 }
 
 // splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
@@ -208,7 +214,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			return nil, trial.Outcome{}, err
 		}
 		defer leave()
-	case lay.processes > 1: // the users' processes begin before the epoch
+	case lay.processes > 1 || s.fleet != nil: // the users' processes begin before the epoch
 		run = clock.New(time.Now().Add(agentsStart))
 	default:
 		run = clock.New(time.Now().Add(100 * time.Millisecond))
@@ -309,7 +315,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
-	if lay.processes > 1 {
+	if lay.processes > 1 || s.fleet != nil {
 		h.agents = lay.processes
 	}
 	h.ports *= float64(max(1, len(lay.from)))
@@ -335,7 +341,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	env.Registry, env.Log = reg, func(format string, args ...any) {
 		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget, tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window)})
 	if err != nil {
 		return out, seen, err
 	}
