@@ -77,6 +77,8 @@ type driven struct {
 	// refused returns the counts of refusals since those processes began, and the bytes of their budgets that were
 	// held at once, at most.
 	refused func() (wire.Refusals, int64)
+	// fleet is set when the users are on other hosts.
+	fleet *fleet.RemoteDriver
 }
 
 // drive makes the users, in this process or in several.
@@ -158,11 +160,11 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 			return nil, err
 		}
 	}
-	ended := end
+	out := &driven{Driver: driver, stamps: driver.Stamps, refused: driver.Refused, end: end}
 	if hosts != nil {
-		ended = func() { s.endFleet(driver, d); end() }
+		out.fleet, out.end = driver, func() { s.endFleet(driver, d); end() }
 	}
-	return &driven{Driver: driver, stamps: driver.Stamps, refused: driver.Refused, end: ended}, nil
+	return out, nil
 }
 
 // links leads to the processes that have the users: those that it starts here, or the agents that have joined. end is

@@ -98,7 +98,7 @@ func (pr *Program) Attend(ctx context.Context, url, tokenFile string, labels map
 	return join.Attend(ctx, join.AgentConfig{Token: token, URL: url, Build: build, Introduce: func() join.Introduction { return in },
 		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) },
 		Serve: func(ctx context.Context, st *join.Stream) error {
-			return fleet.ServeHost(ctx, st, st, fleet.Host{Silent: st.Silent, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
 				l, err := launch(ctx, exe, n, nil, progress.Say)
 				if err != nil {
 					return nil, nil, err
@@ -280,4 +280,37 @@ func (s *Session) endFleet(driver *fleet.RemoteDriver, d driving) {
 		text := fmt.Sprintf("clock of %s: %v ahead, give or take %v, drift %.1f ppm; its instants are mapped by that", c.Agent, c.Ahead.Round(time.Microsecond), c.Within.Round(time.Microsecond), 1e6*c.Drift)
 		_ = d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: text})
 	}
+}
+
+// stalls voids a run in which an agent elsewhere stood still while it was measured: each agent is a generator with a lag
+// of its own.
+func stalls(d *fleet.RemoteDriver, phases []record.Phase) (out []record.Finding) {
+	if d == nil {
+		return nil
+	}
+	type worst struct {
+		lag   time.Duration
+		ticks int
+	}
+	agents := map[string]*worst{}
+	for _, st := range d.Stalls() {
+		counts := slices.ContainsFunc(phases, func(p record.Phase) bool {
+			return (p.Name == "measure" || p.Name == "search") && st.At > p.From && st.At <= p.To
+		})
+		if !counts {
+			continue
+		}
+		w := agents[st.Agent]
+		if w == nil {
+			w = new(worst)
+			agents[st.Agent] = w
+		}
+		w.lag, w.ticks = max(w.lag, st.Lag), w.ticks+1
+	}
+	for name, w := range agents {
+		out = append(out, record.Finding{Gate: "lag", Level: record.Red, Value: w.lag.Seconds() * 1e3, Limit: 1000, Unit: "ms",
+			Text: fmt.Sprintf("%s stood still: it was late by up to %v in %d ticks of the measured time", name, w.lag.Round(time.Millisecond), w.ticks)})
+	}
+	slices.SortFunc(out, func(a, b record.Finding) int { return strings.Compare(a.Text, b.Text) })
+	return out
 }

@@ -256,6 +256,12 @@ func (s *served) report(ctx context.Context) (*report, error) {
 	s.errs, s.unsaid = nil, 0
 	s.mu.Unlock()
 	var err error
-	r.Windows, err = packWindows(a.Registry.Cut())
+	ws := a.Registry.Cut()
+	for _, w := range ws {
+		if w.Lag.Count() > 0 {
+			r.Lag = max(r.Lag, w.Lag.Max())
+		}
+	}
+	r.Windows, err = packWindows(ws)
 	return r, err
 }

@@ -82,6 +82,7 @@ type RemoteDriver struct {
 	mark    time.Duration
 	tick    time.Duration // of the next Collect; 0: none
 	censor  *censor       // for the next Collect
+	stalls  []Stall
 }
 
 // agent is the coordinator's side of one process with users.

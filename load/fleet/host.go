@@ -14,8 +14,8 @@ import (
 	"plimsoll/plan"
 )
 
-// A Host starts the processes of a host and knows its coordinator.
-type Host struct {
+// A HostAgent starts the processes of a host and knows its coordinator.
+type HostAgent struct {
 	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and the function that
 	// ends them.
 	Launch func(ctx context.Context, n int) (links []io.ReadWriteCloser, end func(), err error)
@@ -25,6 +25,9 @@ type Host struct {
 	wall func() time.Time // for tests: another clock
 }
 
+// stoodStill is the lag beyond which an agent has stood still.
+const stoodStill = time.Second
+
 // errSilent reports that the coordinator was silent for too long.
 var errSilent = errors.New("the coordinator is gone: the users have left")
 
@@ -33,7 +36,7 @@ const watchEvery = 250 * time.Millisecond
 
 // hosted is the state of a host in one run.
 type hosted struct {
-	Host
+	HostAgent
 	start  *hostStart
 	driver *RemoteDriver // of this host's processes; its registry and ledger stay empty
 	end    func()
@@ -59,14 +62,14 @@ type round struct {
 // which it leads, and whose reports it sends together. When no request of a tick comes, it collects them by itself and
 // keeps them, so that each tick's records come as a report of that tick, however late. When the coordinator is silent
 // for as long as the start has said, the users leave and it returns an error.
-func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h Host) error {
+func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	base := time.Now()
 	if h.wall == nil {
 		h.wall = func() time.Time { return base.Round(0).Add(time.Since(base)) } // steps of the wall clock are no drift
 	}
-	s := &hosted{Host: h, mail: map[*link][]message{}}
+	s := &hosted{HostAgent: h, mail: map[*link][]message{}}
 	defer s.close()
 	type arrived struct {
 		request
@@ -116,7 +119,8 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h Host) error {
 			}
 		case r := <-requests:
 			p := reply{Received: r.at}
-			if err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) }); err != nil {
+			err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) })
+			if err != nil {
 				p.Error, p.Panic, p.Lost = errorText(err), panicOf(err), errors.Is(err, errProcess)
 				if p.Panic == nil {
 					p.Panic = s.panicked()
@@ -125,6 +129,9 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h Host) error {
 			p.Replied = h.wall()
 			if err := enc.Encode(p); err != nil {
 				return fmt.Errorf("a reply cannot be sent: %w", err)
+			}
+			if p.Lost { // the run is over
+				return err
 			}
 			if r.Stop != nil {
 				return nil
@@ -143,8 +150,11 @@ func (s *hosted) panicked() *panicked {
 }
 
 func (s *hosted) close() {
-	if s.driver != nil {
-		s.driver.Stop(0)
+	if s.driver != nil && !s.driver.stopped { // nobody takes the last reports
+		_ = s.driver.all(func(l *link) error {
+			_, err := l.call(context.Background(), request{Stop: &stop{}}, DefaultPatience)
+			return err
+		})
 	}
 	if s.end != nil {
 		s.end()
@@ -183,7 +193,7 @@ func (s *hosted) cut(ctx context.Context) {
 	if !s.fixed {
 		s.mark = s.last
 	}
-	parts, err := s.collect(ctx, &collect{Mark: s.mark})
+	parts, err := s.collect(ctx, &collect{Mark: s.mark, At: s.last})
 	if err == nil {
 		s.kept = append(s.kept, round{s.last, parts})
 	}
@@ -271,11 +281,17 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 // collect collects the reports of the processes, and passes their messages on to each other.
 func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	parts := make([]part, len(s.driver.links))
+	late := time.Duration(0)
+	if s.start.Tick > 0 && c.At > 0 { // this process itself was held up: records of several ticks come as one
+		if late = time.Since(s.epoch) - c.At - s.slack(); late < stoodStill {
+			late = 0
+		}
+	}
 	err := s.driver.all(func(l *link) error {
 		each := *c
 		each.Acked = slices.Concat(c.Acked, s.mail[l])
 		p, err := l.call(ctx, request{Collect: &each}, DefaultPatience)
-		parts[l.n] = part{l.n, p.Report}
+		parts[l.n] = part{l.n, c.At, late, p.Report}
 		return ofProcess(err)
 	})
 	if err != nil {
@@ -330,7 +346,7 @@ func (s *hosted) stop(ctx context.Context, r request) (out []part, err error) {
 	parts := make([]part, len(s.driver.links))
 	err = s.driver.all(func(l *link) error {
 		p, err := l.call(ctx, r, r.Stop.Grace+DefaultPatience)
-		parts[l.n] = part{l.n, p.Report}
+		parts[l.n] = part{Process: l.n, Report: p.Report}
 		return ofProcess(err)
 	})
 	s.driver.stopped = true

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -172,7 +173,7 @@ func (l *link) post(acked []message) {
 func (d *RemoteDriver) takeAll(l *link, p reply) error {
 	parts := p.Parts
 	if d.cfg.Hosts == nil {
-		parts = []part{{0, p.Report}}
+		parts = []part{{Report: p.Report}}
 	}
 	for _, x := range parts {
 		if x.Process < 0 || x.Process >= len(l.agents) {
@@ -189,8 +190,33 @@ func (d *RemoteDriver) takeAll(l *link, p reply) error {
 		if err := d.take(l.agents[x.Process], x.Report); err != nil {
 			return err
 		}
+		if lag := max(x.Late, x.Report.Lag); lag > stoodStill && d.cfg.Hosts != nil {
+			d.mu.Lock()
+			if len(d.stalls) < mostStalls {
+				d.stalls = append(d.stalls, Stall{l.String(), x.At, lag})
+			}
+			d.mu.Unlock()
+		}
 	}
 	return nil
+}
+
+// mostStalls is how many stalls are kept.
+const mostStalls = 1000
+
+// A Stall is a tick in which an agent elsewhere was late by more than a second, by itself or in an operation. Among many
+// agents one would not show in the lag of all.
+type Stall struct {
+	Agent string
+	At    time.Duration // the end of the tick; 0 for a report between two
+	Lag   time.Duration
+}
+
+// Stalls returns those so far.
+func (d *RemoteDriver) Stalls() []Stall {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.stalls)
 }
 
 // staleAfter is the age of a report beyond which an agent's samples are missing: that of an agent elsewhere may be sent

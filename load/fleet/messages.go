@@ -89,8 +89,10 @@ type reply struct {
 
 // part is the report of one process of a host.
 type part struct {
-	Process int     `json:"process"`
-	Report  *report `json:"report"`
+	Process int           `json:"process"`
+	At      time.Duration `json:"at,omitempty"`   // the tick; 0 between two
+	Late    time.Duration `json:"late,omitempty"` // by which the host was late with it, beyond what is usual
+	Report  *report       `json:"report"`
 }
 
 // panicked is a boundary.Panic of an agent.
@@ -132,6 +134,7 @@ type report struct {
 	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
 	Errors   []userError          `json:"errors,omitempty"`
 	Unsaid   int                  `json:"unsaid,omitempty"` // errors beyond those
+	Lag      time.Duration        `json:"lag,omitempty"`    // the longest of an operation
 }
 
 type stormProgress struct {

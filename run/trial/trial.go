@@ -93,6 +93,9 @@ type Config struct {
 	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
 	// ends; 0 for not at all.
 	Timeout time.Duration
+	// Hold is by how much the ticks may be late, because reports of agents are, until a search holds its level; 0 for
+	// never.
+	Hold time.Duration
 	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0.
 	Clock  *clock.Clock
 	Driver Driver

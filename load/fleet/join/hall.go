@@ -284,6 +284,9 @@ func (h *Hall) welcomed(g *guest, p packet, came time.Time) error {
 	} else {
 		g.best = way
 	}
+	if g.stream != nil {
+		return nil // to a call from before the link
+	}
 	g.answered, g.member, g.session = came, m, sessionOf(r.To, r.Half)
 	return nil
 }
