@@ -23,7 +23,7 @@ seed: 7
 target: {driver: external, url: "http://TARGET"}
 placement: {agents: 2, processes: 2}
 fleet: {resend: 5s, leave: 6s, over: 1s}
-workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10"}}
+workload: {behavior: poster, share: 50%, with: {mattermost: 50%}, pace: 0.1, params: {channels: "4", speed: "10", admin_password: "${ENV:PLIMSOLL_TEST_ADMIN}"}}
 bounded: {users: 20, ramp: 500ms, settle: 500ms, measure: TIME}
 ` + openGates
 
@@ -101,6 +101,7 @@ func (l *fleetLab) run(t *testing.T, measure string) (cmd *exec.Cmd, output *saf
 		t.Fatal(err)
 	}
 	cmd, output = command(l.path, "run", "-store", filepath.Join(l.root, "store"), "-calibrate=false", "-fleet-listen", l.addr, file)
+	cmd.Env = append(cmd.Env, "PLIMSOLL_TEST_ADMIN=of-the-null-server")
 	if err := l.side.Do(cmd.Start); err != nil {
 		t.Fatal(err)
 	}
