@@ -223,6 +223,10 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	for _, a := range lay.members {
+		m.Agents = append(m.Agents, a.Name)
+	}
+	m.SharedHost = m.SharedHost && len(m.Agents) == 0
 	w, err := s.Store.Create(m)
 	if err != nil {
 		return nil, trial.Outcome{}, err
