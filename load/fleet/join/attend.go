@@ -86,6 +86,7 @@ type attendant struct {
 	greeted map[string]bool
 	stream  *Stream
 	cancel  context.CancelFunc
+	failing string // why there is no connection, as it was said
 	serving sync.WaitGroup
 	told    rarely
 }
@@ -113,19 +114,20 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		opts = append(opts, nats.Secure(pinned(c.Token.Fingerprint)))
 	}
 	opts = append(opts, nats.Name(c.Token.Name), nats.RetryOnFailedConnect(true),
-		nats.ConnectHandler(func(*nats.Conn) { c.Say("connected to %s; waiting for a run", c.URL) }),
+		nats.ConnectHandler(func(*nats.Conn) { a.fails(""); c.Say("connected to %s; waiting for a run", c.URL) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if ctx.Err() == nil {
 				c.Say("the connection to %s is lost (%v); trying again", c.URL, err)
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
+			a.fails("")
 			c.Say("connected to %s again", c.URL)
 			if s := a.current(); s != nil {
 				s.resume()
 			}
 		}),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { a.told.line("no connection to %s yet: %v", c.URL, err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { a.fails(err.Error()) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.told.line("the server refuses: %v", err) }))
 	if a.nc, err = nats.Connect(c.URL, opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", c.URL, err)
@@ -145,6 +147,17 @@ func Attend(ctx context.Context, c AgentConfig) error {
 	a.leave()
 	a.serving.Wait()
 	return nil
+}
+
+// fails says why there is no connection, once for each reason in a row; "" is for a connection.
+func (a *attendant) fails(why string) {
+	a.mu.Lock()
+	again := why == a.failing || why == ""
+	a.failing = why
+	a.mu.Unlock()
+	if !again {
+		a.conf.Say("no connection to %s yet: %s", a.conf.URL, why)
+	}
 }
 
 func (a *attendant) current() *Stream {
