@@ -85,6 +85,7 @@ type attendant struct {
 	pending []sessionID // that a coordinator may begin, the last few
 	greeted map[string]bool
 	stream  *Stream
+	ended   sessionID // the last one: what was under way at its end is no stranger's
 	cancel  context.CancelFunc
 	failing string // why there is no connection, as it was said
 	serving sync.WaitGroup
@@ -204,9 +205,12 @@ func (a *attendant) receive(ctx context.Context, own string, b []byte) {
 	}
 	a.mu.Lock()
 	s := a.stream
+	over := s == nil && p.session == a.ended
 	begin := slices.Contains(a.pending, p.session) && (s == nil || s.id != p.session)
 	a.mu.Unlock()
 	switch {
+	case over:
+		return
 	case begin:
 		s = a.begin(ctx, p.session, send)
 	case s == nil:
@@ -276,7 +280,7 @@ func (a *attendant) begin(ctx context.Context, id sessionID, send func(packet) e
 		err := a.conf.Serve(ctx, s)
 		a.mu.Lock()
 		if a.stream == s {
-			a.stream = nil
+			a.stream, a.ended = nil, id
 		}
 		a.mu.Unlock()
 		time.Sleep(lastWord) // the answer to a stop may have to be sent again

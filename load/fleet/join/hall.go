@@ -86,6 +86,7 @@ type guest struct {
 	member   Member
 	refused  string
 	stream   *Stream
+	ended    sessionID     // the last one: what was under way at its end is no stranger's
 	best     time.Duration // the shortest way so far
 }
 
@@ -239,9 +240,10 @@ func (h *Hall) receive(m *nats.Msg) {
 	}
 	if err == nil {
 		g.mu.Lock()
-		s := g.stream
+		s, ended := g.stream, g.ended
 		g.mu.Unlock()
 		switch {
+		case s == nil && p.kind != welcome && p.session == ended:
 		case p.kind == welcome:
 			err = h.welcomed(g, p, came)
 		case s == nil:
@@ -343,7 +345,7 @@ func (h *Hall) Link(name string) (*Stream, error) {
 		h.done.Go(func() {
 			<-s.stop
 			g.mu.Lock()
-			g.stream = nil
+			g.stream, g.ended = nil, s.id
 			g.mu.Unlock()
 		})
 		return s, nil
