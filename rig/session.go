@@ -114,7 +114,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 		unserve()
 		return nil, nil, err
 	}
-	s.rate(ctx, rate)
+	s.rate(ctx, rate && s.fleet == nil)
 	return s, func() { s.Progress.End(); leave(); unserve() }, nil
 }
 
@@ -323,7 +323,10 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		h.agents = lay.processes
 	}
 	h.ports *= float64(max(1, len(lay.from)))
-	if s.rating != nil {
+	for _, a := range lay.members {
+		h.hosts = append(h.hosts, a.Cores)
+	}
+	if s.rating != nil && s.fleet == nil {
 		h.headroom = func(users int, ops float64) float64 {
 			pace := s.Plan.Workload.Pace
 			if s.Plan.Workload.Behavior != s.Rated {
