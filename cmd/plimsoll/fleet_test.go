@@ -150,7 +150,7 @@ func TestUsersOnOtherHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := m["post"].Count(); n < 20 || m["post"].Errors() > 0 || int64(n) != u.Whole.Acked || u.Whole.Lost != 0 {
+	if n := m["post"].Count(); n < 20 || m["post"].Errors() > 0 || int64(n) != u.Whole.Acked {
 		t.Errorf("%d posts, %d errors; messages %+v", n, m["post"].Errors(), u.Whole)
 	}
 	if err := os.RemoveAll(filepath.Join(l.root, "store", "runs")); err != nil {
