@@ -50,6 +50,7 @@ type Session struct {
 	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
 	accounts  *workload.Accounts
 	usersFile *record.AccountsFile
+	fleet     *joined // agents on other hosts; nil when the users are on this one
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
@@ -108,8 +109,13 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if err != nil {
 		return nil, nil, err
 	}
-	s.rate(ctx, rate)
-	return s, func() { s.Progress.End(); unserve() }, nil
+	leave, err := s.openFleet(root)
+	if err != nil {
+		unserve()
+		return nil, nil, err
+	}
+	s.rate(ctx, rate && s.fleet == nil)
+	return s, func() { s.Progress.End(); leave(); unserve() }, nil
 }
 
 // splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
@@ -209,7 +215,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			return nil, trial.Outcome{}, err
 		}
 		defer leave()
-	case lay.processes > 1: // the users' processes begin before the epoch
+	case lay.processes > 1 || s.fleet != nil: // the users' processes begin before the epoch
 		run = clock.New(time.Now().Add(agentsStart))
 	default:
 		run = clock.New(time.Now().Add(100 * time.Millisecond))
@@ -218,6 +224,10 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	for _, a := range lay.members {
+		m.Agents = append(m.Agents, a.Name)
+	}
+	m.SharedHost = m.SharedHost && len(m.Agents) == 0
 	w, err := s.Store.Create(m)
 	if err != nil {
 		return nil, trial.Outcome{}, err
@@ -310,11 +320,14 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
-	if lay.processes > 1 {
+	if lay.processes > 1 || s.fleet != nil {
 		h.agents = lay.processes
 	}
 	h.ports *= float64(max(1, len(lay.from)))
-	if s.rating != nil {
+	for _, a := range lay.members {
+		h.hosts = append(h.hosts, a.Cores)
+	}
+	if s.rating != nil && s.fleet == nil {
 		h.headroom = func(users int, ops float64) float64 {
 			pace := s.Plan.Workload.Pace
 			if s.Plan.Workload.Behavior != s.Rated {
@@ -336,7 +349,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	env.Registry, env.Log = reg, func(format string, args ...any) {
 		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget, tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window)})
 	if err != nil {
 		return out, seen, err
 	}
@@ -351,6 +364,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series = conduct(sys, env), db
+	if f := s.Plan.Fleet; f != nil {
+		spec.Hold = f.Hold
+	}
 	if pt.place != nil {
 		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), pt.place.gates(spec.Gates)
 		pt.place.extent.watch(ctx, spec.Bounded, run, db)
@@ -367,7 +383,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stalls(driver.fleet, out.Phases))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {
