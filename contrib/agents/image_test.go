@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -31,6 +33,28 @@ func short(t *testing.T) string {
 		}
 	})
 	return dir
+}
+
+// removeGroups removes the control groups that podman leaves: those of the name and below, in every hierarchy.
+func removeGroups(t *testing.T, name string) {
+	t.Helper()
+	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {
+		found, _ := filepath.Glob(pattern) // the pattern is good
+		for _, top := range found {
+			var dirs []string
+			_ = filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
+				if err == nil && d.IsDir() {
+					dirs = append(dirs, path)
+				}
+				return nil
+			})
+			for _, dir := range slices.Backward(dirs) {
+				if err := syscall.Rmdir(dir); err != nil {
+					t.Errorf("removing %s: %v", dir, err)
+				}
+			}
+		}
+	}
 }
 
 // The image is the same bytes whenever and wherever it is built, and its doctor runs as user 65534 on a read-only root.
@@ -80,8 +104,10 @@ func TestImage(t *testing.T) {
 	t.Logf("digest %s", digests[0])
 
 	// These are the container's own limits: a host may not let podman raise them.
+	group := filepath.Base(filepath.Dir(built))
+	t.Cleanup(func() { removeGroups(t, group) })
 	contained := func(more ...string) (string, string, error) {
-		args := append(append([]string{}, flags...), "run", "--rm", "--network", "none", "--cap-drop", "all", "--log-driver", "none",
+		args := append(append([]string{}, flags...), "run", "--rm", "--cgroup-parent", "/"+group, "--network", "none", "--cap-drop", "all", "--log-driver", "none",
 			"--security-opt", "no-new-privileges", "--ulimit", "nofile=1024:20000", "--ulimit", "nproc=1024:2048", "--pull", "never", "--no-hosts", "--ipc", "none")
 		return run(t, "podman", append(args, more...)...)
 	}
