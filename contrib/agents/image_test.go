@@ -136,13 +136,27 @@ func TestImage(t *testing.T) {
 		t.Errorf("doctor has %d findings, and open files %q; want 10 or more, and the container's 20000", len(found), files)
 	}
 
-	// A read-only root refuses everybody, a writable one all but root.
+	// The root refuses to be written, and a file on a volume belongs to the image's user.
 	write := []string{"data", "generate", "tiny", "-o", "/there"}
 	if _, all, err := contained(append(readOnly, write...)...); err == nil || !strings.Contains(all, "read-only file system") {
 		t.Errorf("writing to a read-only root: %v: %s", err, all)
 	}
-	if _, all, err := contained(append([]string{"plimsoll"}, write...)...); err == nil || !strings.Contains(all, "permission denied") {
-		t.Errorf("writing to the root as the image's user: %v: %s", err, all)
+	volume := filepath.Join(short(t), "volume")
+	if err := os.Mkdir(volume, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(volume, 0o777); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+	if _, all, err := contained(append([]string{"--volume", volume + ":/store"}, append(readOnly, "ls", "-store", "/store/made")...)...); err != nil {
+		t.Fatalf("%v: %s", err, all)
+	}
+	made, err := os.Stat(filepath.Join(volume, "made"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner, ok := made.Sys().(*syscall.Stat_t); !ok || owner.Uid != 65534 || owner.Gid != 65534 {
+		t.Errorf("the program runs as %+v, want user and group 65534", made.Sys())
 	}
 	if out, all, err := run(t, "podman", append(append([]string{}, flags...), "image", "inspect", "--format",
 		"{{.Config.User}} {{.Config.StopSignal}} {{.Config.Entrypoint}} {{len .RootFS.Layers}}", "plimsoll")...); err != nil ||
