@@ -34,7 +34,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -156,6 +156,9 @@ demos: build ## demos one after the other, each outcome kept in docs/acceptance 
 	$(GO) build -C bench -o ../bin/neighbor ./neighbor
 	$(GO) build -o bin/acceptance ./cmd/acceptance
 	bin/acceptance demos $(DEMOSFLAGS)
+
+image: ## the program as a container image from scratch, by podman; prints its digest (docs/agents-deploy.md)
+	@GO='$(GO)' contrib/agents/image/build.sh plimsoll
 
 notices: ## write the licenses of all modules in the program anew
 	$(GO) test ./cmd/internal/shipped -run Notices -update
