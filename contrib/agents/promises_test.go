@@ -80,7 +80,7 @@ func TestChartPromises(t *testing.T) {
 	job := names[4]
 	check(job, 0, "spec", "backoffLimit")
 	check(job, "Never", "spec", "template", "spec", "restartPolicy")
-	check(job, "[run -token-file /etc/plimsoll/fleet/coordinator.nk -store /store /etc/plimsoll/plan/plan.yaml]",
+	check(job, "[run -fleet-keys /etc/plimsoll/fleet/fleet.json -fleet-listen 0.0.0.0:4222 -store /store /etc/plimsoll/plan/plan.yaml]",
 		"spec", "template", "spec", "containers", 0, "args")
 	for i, agent := range names[1:4] {
 		check(agent, 1, "spec", "replicas")
