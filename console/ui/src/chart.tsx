@@ -29,6 +29,8 @@ export interface ChartProps {
   tall?: boolean;
   names?: boolean; // print the names of the phases
   format?: (v: number | null | undefined) => string;
+  axis?: (v: number) => string; // of the values; num without it
+  until?: () => number; // seconds that the axis of time reaches at least
   note?: string;
 }
 
@@ -87,10 +89,10 @@ export function Chart(p: ChartProps) {
     });
     const options: uPlot.Options = {
       width: Math.max(200, element.clientWidth), height: height(), legend: { show: false },
-      padding: [p.names ? 18 : 8, 10, 0, 0],
+      padding: [p.names ? 18 : 8, 22, 0, 0],
       scales: {
         x: { time: false, range: (u) => {
-          const t = u.data[0], end = t.at(-1) ?? 1;
+          const t = u.data[0], end = Math.max(t.at(-1) ?? 1, latest.current.until?.() ?? 0);
           return shown.peek() ?? [Math.min(0, t[0] ?? 0) === 0 && (t[0] ?? 0) < end / 3 ? 0 : t[0]!, Math.max(end, 10)];
         } },
         y: { range: (_u, _lo, hi) => {
@@ -104,7 +106,7 @@ export function Chart(p: ChartProps) {
       series: [{}, ...p.lines.map(line)],
       axes: [
         { ...axis(), size: 24, space: 60, values: (_u, ticks) => ticks.map(clock) },
-        { ...axis(), size: 52, space: 30, values: (_u, ticks) => ticks.map(v => v >= 10_000 ? `${v / 1000}k` : num(v)) },
+        { ...axis(), size: 52, space: 30, values: (_u, ticks) => ticks.map(p.axis ?? (v => v >= 10_000 ? `${v / 1000}k` : num(v))) },
       ],
       hooks: {
         drawClear: [u => backdrop(u, latest.current)],
@@ -131,11 +133,16 @@ export function Chart(p: ChartProps) {
     return () => { sized.disconnect(); group.unsub(u); u.destroy(); chart.current = null; };
   }, [identity, p.tall]);
 
+  // update draws with the next picture of the screen: a burst of points is drawn once, a hidden tab draws nothing.
+  const waiting = useRef(0);
   const update = () => {
-    const u = chart.current;
-    if (!u) return;
-    u.setData(data(latest.current));
-    values(u);
+    waiting.current ||= requestAnimationFrame(() => {
+      waiting.current = 0;
+      const u = chart.current;
+      if (!u) return;
+      u.setData(data(latest.current));
+      values(u);
+    });
   };
   useSignalEffect(() => { void p.version.value; void shown.value; void p.phases?.value; update(); });
   useSignalEffect(() => { void painted.value; queueMicrotask(() => chart.current?.redraw(false, true)); });
@@ -172,7 +179,7 @@ export function Chart(p: ChartProps) {
         {p.lines.map(l => <span class="key" key={l.name}>
           <Swatch color={l.color} dash={l.dash} />{l.label} <output>–</output>
         </span>)}
-        <LimitKeys {...p} />
+        <LimitKeys p={p} top={() => chart.current?.scales.y?.max ?? Infinity} />
         <time class="soft" />
       </div>
     </figcaption>
@@ -185,10 +192,11 @@ export function Chart(p: ChartProps) {
 export const Swatch = ({ color, dash }: { color: string; dash?: boolean | undefined }) =>
   <i class={`swatch ${color.slice(2)}${dash ? " dashed" : ""}`} aria-hidden="true" />;
 
-function LimitKeys(p: ChartProps) {
+// LimitKeys names the limits, also those that lie above what is drawn.
+function LimitKeys({ p, top }: { p: ChartProps; top: () => number }) {
   void p.version.value;
   return <>{(p.limits?.() ?? []).map(l => <span class="key limit" key={l.label}>
-    <i class="swatch worse dashed" aria-hidden="true" />{l.label}{l.broken && <b> broken</b>}
+    <i class="swatch worse dashed" aria-hidden="true" />{l.label}{l.value > top() && <span class="soft"> (above the chart)</span>}{l.broken && <b> broken</b>}
   </span>)}</>;
 }
 
@@ -214,6 +222,8 @@ function backdrop(u: uPlot, p: ChartProps): void {
       c.globalAlpha = 1;
     }
     if (!p.names) return;
+    c.textAlign = "left";
+    c.textBaseline = "alphabetic";
     c.font = `${12 * px}px ${css("--type")}`;
     c.fillStyle = css("--soft");
     if (to - from > c.measureText(phase.name).width + 6 * px) c.fillText(phase.name, from + 3 * px, top - 5 * px);

@@ -77,7 +77,7 @@ function Panel({ judged: j, endpoint: e, engine }: { judged: Judged; endpoint: E
   if (!rows.some(r => r.values.length) && !differences.length) return null;
   const better = e.better ? `${e.better} is better` : "";
   return <section class="panel endpoint" aria-label={`${e.name} on ${engine}`}>
-    <div class="head"><h3>{e.name} <span class="soft">on {engine}{e.primary === false && ", secondary"}</span></h3>
+    <div class="head"><h2>{e.name} <span class="soft">on {engine}{e.primary === false && ", secondary"}</span></h2>
       <span class="soft">{[e.unit, better].filter(Boolean).join(", ")}</span></div>
     <div class="two">
       <Sized draw={w => <DotGraph width={w} rows={rows} blocks={Math.max(j.blocks ?? 0, ...rows.flatMap(r => r.values.map(v => v[0])))}

@@ -11,7 +11,7 @@ export function Documents({ documents }: { documents: Doc[] }) {
   if (!shownHere.length) return null;
   const chosen = shownHere.find(d => d.href === open.value);
   return <section class="documents" aria-label="Documents">
-    <h3>Documents</h3>
+    <h2>Documents</h2>
     <p>{shownHere.map(d => <button type="button" key={d.href} aria-pressed={d.href === open.value}
       onClick={() => { open.value = open.value === d.href ? "" : d.href; }}>{d.name}</button>)}
       {chosen && <a href={chosen.href} target="_blank" rel="noopener">Open in a tab</a>}</p>

@@ -35,6 +35,7 @@ export function History() {
   };
   const h = found.value, [a, b] = chosen.value;
   return <>
+    <h1 class="first">History</h1>
     <div class="bar">
       <label>Kind <select value={kind.value} onChange={e => { kind.value = e.currentTarget.value; from.value = 0; }}>
         <option value="">all</option><option value="run">runs</option>
@@ -105,11 +106,12 @@ export function Over({ a, b }: { a: string; b: string }) {
     ["cpu.database", "CPU of database", "share of its cores"], ["cpu.generator", "CPU of generator", "share of its cores"],
   ];
   return <>
+    <h1 class="first">Two runs</h1>
     <p class="lead">Two runs over each other, each from its own beginning. This is a look, not a comparison: one run of
       each says nothing about the next. <a href={href("run", a, "now")}>{a}</a> and <a href={href("run", b, "now")}>{b}</a></p>
     <div class="charts">{charts.map(([name, title, unit]) => lines(name).length > 0 && <Chart key={name} title={title} unit={unit}
       lines={lines(name)} series={() => merged} version={version} group="over"
-      {...(name.startsWith("cpu.") ? { format: (v: number | null | undefined) => percent(v) } : {})} />)}</div>
+      {...(name.startsWith("cpu.") ? { format: (v: number | null | undefined) => percent(v), axis: (v: number) => percent(v, 0) } : {})} />)}</div>
   </>;
 }
 
@@ -143,8 +145,8 @@ export function Trend() {
   if (!found.value) return <p class="soft">{trouble.value ? `The trend: ${trouble.value}.` : "Reading the comparisons…"}</p>;
   const lines = found.value.lines.filter(l => l.points.length > 0);
   if (!lines.length) return <p class="soft">A trend needs comparisons that are done.</p>;
-  return <div class="endpoints">{lines.map(l => <section class="panel" key={`${l.plan} ${l.engine} ${l.endpoint}`}
-    aria-label={`Trend of ${l.endpoint}`}>
+  return <div class="endpoints trend">{lines.map(l => <section class="panel" key={`${l.plan} ${l.engine} ${l.endpoint}`}
+    aria-label={`Trend of ${l.endpoint}, ${l.plan} ${l.engine ?? ""}`}>
     <div class="head"><h3>{l.endpoint} <span class="soft">{[l.plan, l.engine].filter(Boolean).join(" on ")}</span></h3>
       <span class="soft">{l.unit}</span></div>
     <Sized draw={w => <TrendGraph width={w} line={l} />} />

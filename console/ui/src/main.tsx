@@ -35,8 +35,8 @@ function Bar() {
       {operator.value && <a href="#/start" aria-current={at.page === "start" ? "page" : undefined}>Start</a>}
     </nav>
     <span class="right">
-      <label>Colors <select value={theme.value} onChange={e => { theme.value = e.currentTarget.value as Theme; }}>
-        {themes.map(t => <option key={t} value={t}>{t === "auto" ? "as the system" : t}</option>)}</select></label>
+      <label><span class="hidden">Colors</span><select value={theme.value} onChange={e => { theme.value = e.currentTarget.value as Theme; }}>
+        {themes.map(t => <option key={t} value={t}>{t === "auto" ? "system colors" : t}</option>)}</select></label>
       {session.value?.login && <><span class="soft">{session.value.role}</span>
         <button type="button" onClick={() => void logout()}>Log out</button></>}
     </span>
@@ -79,7 +79,7 @@ function App() {
     <a class="skip" href="#view" onClick={e => { e.preventDefault(); document.querySelector<HTMLElement>("main")?.focus(); }}>To the view</a>
     <Bar />
     {trouble.value && <p class="alert unreachable" role="status">{trouble.value}: the runs go on by themselves, and the page tries again.</p>}
-    <main tabIndex={-1}><View /></main>
+    <main id="view" tabIndex={-1}><View /></main>
     <footer>plimsoll {session.value.version}</footer>
   </>;
 }

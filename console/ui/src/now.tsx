@@ -65,7 +65,7 @@ export function Now({ model: m }: { model: RunModel }) {
       <Chart {...shared} title="Errors" unit="per second, by class" lines={errors}
         believed={{ gates, about: about.errors }} />
       {has.value.includes("cpu") && <Chart {...shared} title="CPU" unit="share of the role's cores"
-        lines={cpu.filter(l => has.value.includes(l.name))} format={v => percent(v)}
+        lines={cpu.filter(l => has.value.includes(l.name))} format={v => percent(v)} axis={v => percent(v, 0)}
         limits={() => limitsOf(rules(), /^\s*cpu\(/, "share", 1)} believed={{ gates, about: about.cpu }} />}
     </div>
     {m.windows.value.length > 0 && <WindowKeys />}

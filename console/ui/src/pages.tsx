@@ -60,7 +60,7 @@ function RunPage({ model: m, view, page, more, stored }: {
     </Head>
     {exploratory && <p class="alert">This run is <b>exploratory</b> ({exploratory}): it was steered by hand and gets no verdict.</p>}
     <Tabs views={views} at={at} page={page} id={m.id} />
-    <div class="view" id="view">
+    <div class="view">
       {at === "now" && <Now model={m} />}
       {at === "search" && <SearchView model={m} />}
       {at === "operations" && <Operations model={m} />}
@@ -86,7 +86,7 @@ function ComparisonPage({ model: m, view }: { model: ComparisonModel; view: stri
     <Head title={j?.plan ?? f?.plan ?? m.id} model={m} stored={null} sub={[
       f?.verb ?? item?.verb, f?.mode, f && f.block ? `${sizing ? "step" : "block"} ${f.block} of ${f.blocks ?? "?"}` : "", item && `began ${when(item.began)}`]} />
     <Tabs views={views} at={at} page="live" id={m.id} />
-    <div class="view" id="view">
+    <div class="view">
       {at === "now" && (sizing
         ? <>{f && alive && <UnderWay frame={f} live />}<SizingSteps id={m.id} moment={`${f?.block} ${alive}`} /></>
         : <Comparison judged={j} frame={f} live={alive} />)}
@@ -173,7 +173,7 @@ export function StoredPage({ id, view }: { id: string; view: string }) {
   if (!r) return <p class="soft">Reading the run…</p>;
   return <RunPage model={m} view={view} page="run" stored={r} more={<>
     <Documents documents={r.documents ?? []} />
-    {r.findings?.length ? <><h3>{plural(r.findings.length, "finding")}</h3>
+    {r.findings?.length ? <><h2>{plural(r.findings.length, "finding")}</h2>
       <ul>{r.findings.map(f => <li key={f.gate + f.text}><b class={`level ${f.level}`}>{f.level}</b> <b>{f.gate}</b>: {f.text}</li>)}</ul></> : null}
     {r.plan_text && <details class="fold"><summary>The plan</summary><pre tabIndex={0}>{r.plan_text}</pre></details>}
   </>} />;

@@ -44,7 +44,7 @@ export function SearchView({ model: m }: { model: RunModel }) {
         ]} />
       <Chart title="Readings" unit="nearest rule, of its limit" series={() => ratios.value} version={version} phases={m.phases}
         format={num} believed={{ gates, about: about.response }} marks={at(w => w.ratio ?? 0)}
-        limits={() => [{ value: 1, label: "the limit" }]} lines={[{ name: "ratio", label: "value / limit", color: "--a0" }]} />
+        until={() => m.columns.t.at(-1) ?? 0} limits={() => [{ value: 1, label: "the limit" }]} lines={[{ name: "ratio", label: "value / limit", color: "--a0" }]} />
     </div>
     <WindowKeys />
     <Table<SearchWindow> caption="Windows of the search, newest first" rows={[...windows].reverse()} id={w => w.n}

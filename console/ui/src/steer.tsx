@@ -32,7 +32,7 @@ export function Stop({ model: m, kind }: { model: Followed; kind: string }) {
     return (await post<{ done: string }>(`${liveOf(m.id)}/stop`, {})).done;
   });
   return <section class="control" aria-label="Stop">
-    <h3>Stop</h3>
+    <h2>Stop</h2>
     <p class="note">The {kind} ends in order, as with ctrl-C: records are sealed, and it counts as interrupted.</p>
     {sure.value ? <p class="bar"><button type="button" class="danger" disabled={busy} onClick={stop}>Stop this {kind}</button>
       <button type="button" onClick={() => { sure.value = false; }}>Let it run</button></p>
@@ -64,7 +64,7 @@ function SetUsers({ model: m }: { model: RunModel }) {
     void go(async () => (await post<{ done: string }>(`${liveOf(m.id)}/users`, { users: Number(users.value), over: Number(over.value) })).done);
   };
   return <form class="control" onSubmit={submit} aria-label="Set users">
-    <h3>Set users</h3>
+    <h2>Set users</h2>
     <label>Users <input type="number" required min="0" max="1000000" step="1" value={users.value} placeholder={String(wanted ?? "")}
       onInput={e => { users.value = e.currentTarget.value; }} /></label>
     <label>over seconds <input type="number" required min="0" max="600" value={over.value}
@@ -83,7 +83,7 @@ function Storm({ model: m, kinds }: { model: RunModel; kinds: string[] }) {
       { kind: kind.value, share: Number(share.value) / 100, over: Number(over.value) })).done);
   };
   return <form class="control" onSubmit={submit} aria-label="Inject a storm">
-    <h3>Inject a storm</h3>
+    <h2>Inject a storm</h2>
     <label>Kind <select value={kind.value} onChange={e => { kind.value = e.currentTarget.value; }}>
       {kinds.map(k => <option key={k}>{k}</option>)}</select></label>
     <label>% of the users <input type="number" required min="1" max="100" value={share.value}
@@ -121,8 +121,9 @@ export function Start() {
     && <label>{name} <select value={value.value} onChange={e => { value.value = e.currentTarget.value; }}>
       <option value="">first</option>{from.map(v => <option key={v}>{v}</option>)}</select></label>;
   return <>
+    <h1 class="first">Start</h1>
     <form class="control wide" onSubmit={submit} aria-label="Start a plan">
-      <h3>Start a plan</h3>
+      <h2>Start a plan</h2>
       {trouble.value && <p class="alert">{trouble.value}.</p>}
       {plans.value?.length === 0 && <p class="soft">{session.value?.plans ? "The directory has no plans." : "This server was started without -plans."}</p>}
       {plans.value && plans.value.length > 0 && <>
@@ -140,7 +141,7 @@ export function Start() {
       {line}
     </form>
     {started.value.length > 0 && <section aria-label="Started here">
-      <h3>Started here: {plural(started.value.length, "process", "processes")}</h3>
+      <h2>Started here: {plural(started.value.length, "process", "processes")}</h2>
       {started.value.map(s => <details class="fold" key={s.pid}>
         <summary>{s.verb} {s.plan} <span class="soft">process {s.pid}, {when(s.began)}, {s.running ? "running" : `ended with status ${s.status ?? "unknown"}`}</span></summary>
         <pre tabIndex={0}>{s.output || "It has printed nothing."}</pre>

@@ -59,7 +59,7 @@ function OperationCharts({ model: m, name, close }: { model: RunModel; name: str
   const shared = { series: () => columns, version, phases: m.phases };
   const gates = m.gates.value;
   return <section class="panel" aria-label={`Charts of ${name}`}>
-    <div class="head"><h3>{name}</h3><button type="button" onClick={close}>Close</button></div>
+    <div class="head"><h2>{name}</h2><button type="button" onClick={close}>Close</button></div>
     {trouble.value && <p class="note">The past of this operation: {trouble.value}.</p>}
     <div class="charts">
       <Chart {...shared} title={`Response of ${name}`} unit="ms" lines={quantiles()} believed={{ gates, about: about.response }} />
@@ -135,7 +135,7 @@ export function Rules({ model: m }: { model: RunModel }) {
       ]} />
     <div class="charts small">
       {rules.map((r, i) => <Chart key={r.rule + i} title={r.rule} unit="value over time" series={() => m.columns}
-        version={m.version} phases={m.phases} format={v => measured(v ?? undefined, r.unit)}
+        version={m.version} phases={m.phases} format={v => measured(v ?? undefined, r.unit)} axis={v => measured(v, r.unit)}
         lines={[{ name: `rule.${i}`, label: "value", color: "--a0" }]}
         limits={(): Limit[] => [{ value: r.limit, label: `limit ${measured(r.limit, r.unit)}`, broken: m.rules.value[i]?.status === "broken" }]} />)}
     </div>
