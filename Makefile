@@ -79,7 +79,7 @@ house: ## print what a reviewer reads: lines, files, comments, examples, golden 
 	@$(GO) run ./internal/house
 
 # Packages whose tests keep a generated file declare the flag -update; see gen.
-GOLDEN = ./console/ui $(shell git grep -lE 'flag\.Bool."update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+GOLDEN = $(shell git grep -lE 'flag\.Bool."update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 current: ## generated files are current
 	$(GO) test -run 'Golden|Schema|Canonical|Calibration|Print' $(GOLDEN)
