@@ -40,7 +40,7 @@ var views = []struct{ name, hash, text string }{
 	{"operations", "#/live/" + runID + "/operations", "20,411"},
 	{"errors", "#/live/" + runID + "/errors", "503"},
 	{"log", "#/live/" + runID + "/log", "was violated"},
-	{"agents", "#/live/" + runID + "/agents", "this process"},
+	{"agents", "#/live/" + runID + "/agents", "1 of 2 here, with 620 users"},
 	{"rules", "#/live/" + runID + "/rules", "undecided"},
 	{"limiter", "#/live/" + runID + "/limiter", "app CPU"},
 	{"steer", "#/live/" + runID + "/steer", "exploratory"},
@@ -54,10 +54,6 @@ var views = []struct{ name, hash, text string }{
 // TestViews opens every view in two widths and both schemes: nothing overlaps the edge, axe finds no violation, and no
 // request leaves the server.
 func TestViews(t *testing.T) {
-	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
-	if err != nil {
-		t.Fatalf("scripts/setup.sh installs it with npm ci: %v", err)
-	}
 	p := play(t)
 	p.set(func() { p.frames = 120 })
 	b := browser.StartOnLoopback(t)
@@ -85,18 +81,33 @@ func TestViews(t *testing.T) {
 						b.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", v.name, width, scheme)))
 					}
 				}
-				var bad []string
-				b.Eval(string(axe)+`;axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join()).join(" | ")))`, &bad)
-				for _, v := range bad {
+				for _, v := range violations(b) {
 					t.Errorf("axe, %s: %s", scheme, v)
 				}
 			}
 		})
 	}
 	b.T = t
+	b.Look(3840, "light", "screen")
+	b.Eval(fmt.Sprintf("location.hash = %q", views[0].hash), nil)
+	says(b, views[0].text)
+	if wide := b.Overflow(); len(wide) > 0 {
+		t.Errorf("3840 px: wider than the window: %v", wide)
+	}
 	for _, problem := range b.Problems(from, p.URL+"/") {
 		t.Error(problem)
 	}
+}
+
+// violations are what axe-core reports of the page as it stands.
+func violations(b *browser.Browser) (bad []string) {
+	b.T.Helper()
+	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		b.T.Fatalf("scripts/setup.sh installs it with npm ci: %v", err)
+	}
+	b.Eval(string(axe)+`;axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join()).join(" | ")))`, &bad)
+	return bad
 }
 
 // overlaps names pairs of texts that lie over each other: in drawings each text, elsewhere the blocks of the page.
@@ -157,6 +168,8 @@ func TestLiveRun(t *testing.T) {
 	seconds(70)
 	until(b, `document.querySelector(".state.live")`)
 
+	until(b, `[...document.querySelectorAll(".tabs a")].some(a => a.textContent === "Agents (1 lost)")`)
+
 	p.set(func() { p.role = "operator" })
 	b.Call("Page.reload", nil, nil)
 	until(b, `[...document.querySelectorAll(".tabs a")].some(a => a.textContent === "Steer")`)
@@ -184,6 +197,39 @@ func TestLiveRun(t *testing.T) {
 	}
 }
 
+// TestChartKeys moves the cursor of all charts and zooms them by keys, and opens the report of a stored run in a frame
+// that is cut off from the page.
+func TestChartKeys(t *testing.T) {
+	p := play(t)
+	p.set(func() { p.frames = 100 })
+	b := browser.StartOnLoopback(t)
+	b.Look(1280, "light", "screen")
+	b.Go(p.URL + "/#/run/" + runID + "/now")
+	says(b, "All 19 gates are green.")
+	const times = `[...document.querySelectorAll("[data-chart] time")].map(e => e.textContent)`
+	b.Eval(`document.querySelector("[data-chart=Response] .plot").focus()`, nil)
+	b.Key("ArrowLeft")
+	until(b, times+`.every(t => t === "at 119 s") && document.querySelectorAll("[data-chart]").length === 6`)
+	b.Key("Home")
+	until(b, times+`.every(t => t === "at 1 s")`)
+	b.Key("Escape")
+	until(b, times+`.every(t => t === "")`)
+	b.Eval(`location.hash = "#/run/`+runID+`/documents"`, nil)
+	says(b, "Documents")
+	b.Click(`document.querySelector(".documents button")`)
+	until(b, `document.querySelector("iframe").sandbox.value === "allow-scripts"`)
+	var apart bool
+	b.Eval(`new Promise(done => setTimeout(() => done(document.querySelector("iframe").contentDocument === null), 300))`, &apart)
+	if !apart {
+		t.Error("the page and its report have one origin")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.posted, []string{"document iframe"}) {
+		t.Errorf("asked for %q, want the document in a frame", p.posted)
+	}
+}
+
 // TestLogin shows the login to strangers, refuses a wrong token and lets a right one in.
 func TestLogin(t *testing.T) {
 	p := play(t)
@@ -191,6 +237,9 @@ func TestLogin(t *testing.T) {
 	b := browser.StartOnLoopback(t)
 	b.Go(p.URL + "/")
 	says(b, "needs a token")
+	for _, v := range violations(b) {
+		t.Errorf("axe: %s", v)
+	}
 	enter := func(token string) {
 		b.Eval(`document.querySelector("input[type=password]").select()`, nil)
 		b.Call("Input.insertText", map[string]any{"text": token}, nil)

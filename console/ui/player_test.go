@@ -87,6 +87,12 @@ func play(t testing.TB) *player {
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { answer(w, body) })
 	}
+	mux.HandleFunc("GET /api/documents/", func(w http.ResponseWriter, r *http.Request) {
+		p.set(func() { p.posted = append(p.posted, "document "+r.Header.Get("Sec-Fetch-Dest")) })
+		w.Header().Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; frame-ancestors 'self'")
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>Report</title><p>The report.")
+	})
 	judged := example(t, "judged")
 	mux.HandleFunc("GET /api/comparisons/{id}", func(w http.ResponseWriter, _ *http.Request) { answer(w, judged) })
 	mux.HandleFunc("GET /api/runs/{id}/series", func(w http.ResponseWriter, r *http.Request) {
@@ -169,6 +175,9 @@ func (p *player) frame(n int) object {
 	f["delivery"] = object{"p50": p50 + 1.2, "p95": p50 * 6, "p99": p50 * (18 + 3*math.Sin(x/2)), "rate": 4.1 * users}
 	f["errors"] = object{"total": n / 8, "rate": float64(n % 8 / 7), "classes": object{"timeout": n / 16, "5xx": n / 8}}
 	f["cpu"] = object{"generator": 0.34*load + 0.02*math.Sin(x), "app": 0.86*load + 0.02*math.Cos(x*1.3), "database": 0.39*load + 0.02*math.Sin(x*0.7)}
+	if n >= 65 {
+		f["agents"] = []any{object{"name": "host-a", "users": 620, "lag": 0.8, "cpu": 0.41, "clock": 0.2, "heard": 0.4, "state": "here"}, object{"name": "host-b", "users": 600, "heard": n - 60, "state": "lost"}}
+	}
 	lo, hi := 1210-260*math.Exp(-x/90), 1210+420*math.Exp(-x/70)
 	reading := []string{"held", "held", "broken", "held", "undecided", "broken", "unsound"}[n/10%7]
 	var windows []any

@@ -38,6 +38,10 @@ const css = (name: string) => getComputedStyle(document.documentElement).getProp
 const faint = (color: string, alpha: number) => color + Math.round(alpha * 255).toString(16).padStart(2, "0");
 const font = () => `12px ${css("--type")}`;
 
+// move puts the cursor somewhere, in all charts of the group: the third argument publishes it (uPlot has no type for it).
+const move = (u: uPlot, left: number, top: number) =>
+  (u.setCursor as (at: { left: number; top: number }, fire: boolean, publish: boolean) => void)({ left, top }, true, true);
+
 // clock prints seconds of the run's clock at the width that an axis has.
 const clock = (s: number) => {
   const two = (n: number) => String(n).padStart(2, "0");
@@ -156,10 +160,10 @@ export function Chart(p: ChartProps) {
     const to = { ArrowLeft: i - step, ArrowRight: i + step, Home: 0, End: t.length - 1 }[e.key];
     if (to != null) {
       const at = t[Math.min(Math.max(to, 0), t.length - 1)] ?? 0;
-      u.setCursor({ left: u.valToPos(at, "x"), top: 20 });
+      move(u, u.valToPos(at, "x"), 20);
     } else if (e.key === "Escape" || e.key === "0") {
       shown.value = null;
-      u.setCursor({ left: -10, top: -10 });
+      move(u, -10, -10);
     } else if (e.key === "+" || e.key === "-") {
       const [lo, hi] = [u.scales.x!.min ?? 0, u.scales.x!.max ?? 1], at = t[i] ?? hi;
       const half = (hi - lo) * (e.key === "+" ? 0.25 : 1);

@@ -1,14 +1,15 @@
 // The page: a bar with what is live, and one view below it.
 
 import { render } from "preact";
+import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./page.css";
-import type { LiveItem } from "./api";
-import { History, Over } from "./history";
+import { get, type History as HistoryOf, type LiveItem } from "./api";
+import { History, Over, placeOf } from "./history";
 import { Login, logout } from "./login";
 import { LivePage, StoredComparison, StoredPage, StoredSizing } from "./pages";
-import { begin, href, live, operator, place, session, theme, type Theme, trouble } from "./state";
+import { asked, begin, href, live, operator, place, session, theme, type Theme, trouble } from "./state";
 import { Start } from "./steer";
 import { when } from "./text";
 
@@ -49,9 +50,8 @@ function View() {
     const item = page === "live" ? live.value.find(i => i.id === id) : main();
     const chosen = page === "live" ? id : item?.id;
     if (!chosen) return <Nothing />;
-    // A run that the list does not have yet may still be followed; its id does not tell the kind.
-    if (!item && !live.value.length) return <p class="soft">Asking for {id}…</p>;
-    return <LivePage key={chosen} id={chosen} view={view || "now"} kind={item?.kind ?? "run"} />;
+    if (!item) return asked.value ? <Elsewhere key={chosen} id={chosen} /> : <p class="soft">Asking for {id}…</p>;
+    return <LivePage key={chosen} id={chosen} view={view || "now"} kind={item.kind} />;
   }
   switch (page) {
     case "run": return <StoredPage key={id} id={id} view={view || "now"} />;
@@ -62,6 +62,22 @@ function View() {
     case "start": return operator.value ? <Start /> : <p class="alert">Only operators start plans.</p>;
     default: return <p class="alert">There is no such view. <a href="#/">To the present</a></p>;
   }
+}
+
+// Elsewhere finds what is no longer live in the store.
+function Elsewhere({ id }: { id: string }) {
+  const missing = useSignal(false);
+  useEffect(() => {
+    let gone = false;
+    const failed = () => { if (!gone) missing.value = true; };
+    get<HistoryOf>(`/api/history?parts=1&q=${encodeURIComponent(id)}`).then(h => {
+      const item = h.items.find(i => i.id === id);
+      if (!item) failed();
+      else if (!gone) location.replace(placeOf(item));
+    }, failed);
+    return () => { gone = true; };
+  }, [id]);
+  return <p class={missing.value ? "alert" : "soft"}>{missing.value ? `Neither is ${id} live nor does the store have it.` : `Looking for ${id}…`}</p>;
 }
 
 const Nothing = () => <section class="nothing">

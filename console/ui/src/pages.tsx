@@ -39,7 +39,8 @@ function RunPage({ model: m, view, page, more, stored }: {
   const what = f ?? stored ?? item;
   const alive = page === "live" && m.link.value !== "over";
   const views: [string, string][] = [["now", alive ? "Now" : "Charts"]];
-  if (f?.mode !== "fixed" || m.windows.value.length) views.push(["search", "Search"]);
+  void m.version.value;
+  if (f ? f.mode !== "fixed" : m.windows.value.length > 0 || m.columns.by.has("search.level")) views.push(["search", "Search"]);
   const failures = m.failures.value.reduce((n, f) => n + f.count, 0), lost = m.agents.value.filter(a => a.state === "lost").length;
   const broken = m.rules.value.filter(r => r.status === "broken" && !r.warning).length;
   views.push(["operations", "Operations"], ["errors", `Errors${failures ? ` (${count(failures)})` : ""}`], ["log", "Log"]);

@@ -5,6 +5,7 @@ import { get, reason, type LiveItem, type Session, whenLoggedOut } from "./api";
 
 export const session = signal<Session | null>(null);
 export const live = signal<LiveItem[]>([]);
+export const asked = signal(false); // the live list has come once
 export const trouble = signal(""); // why serve cannot be asked
 export const now = signal(performance.now()); // moves once a second
 export const operator = computed(() => session.value?.role === "operator");
@@ -63,6 +64,7 @@ export async function look(): Promise<void> {
   try {
     const { items } = await get<{ items: LiveItem[] }>("/api/live");
     if (JSON.stringify(items) !== JSON.stringify(live.value)) live.value = items;
+    asked.value = true;
     trouble.value = "";
   } catch (e) { trouble.value = reason(e); }
 }
