@@ -48,6 +48,8 @@ var views = []struct{ name, hash, text string }{
 	{"history", "#/history", "postgresql worse"},
 	{"run", "#/run/" + runID + "/now", "All 19 gates are green."},
 	{"over", "#/over/" + runID + "/20261124-080500-quickstart-b1b2", "Two runs over each other"},
+	{"stored-comparison", "#/comparison/" + comparisonID, "2 of 6 blocks done"},
+	{"sizing", "#/sizing/s", "p95 30 ms"},
 	{"start", "#/start", "Start a plan"},
 }
 

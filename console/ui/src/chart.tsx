@@ -31,6 +31,7 @@ export interface ChartProps {
   format?: (v: number | null | undefined) => string;
   axis?: (v: number) => string; // of the values; num without it
   until?: () => number; // seconds that the axis of time reaches at least
+  band?: [number, number]; // lines, counted from 1, between which the chart is shaded: upper, lower
   note?: string;
 }
 
@@ -108,6 +109,7 @@ export function Chart(p: ChartProps) {
       cursor: { sync: { key: group.key, scales: ["x", null] }, y: false, drag: { x: true, y: false, setScale: false },
         points: { size: 6 } },
       series: [{}, ...p.lines.map(line)],
+      ...(p.band ? { bands: [{ series: p.band, fill: () => faint(css("--a4"), 0.13) }] } : {}),
       axes: [
         { ...axis(), size: 24, space: 60, values: (_u, ticks) => ticks.map(clock) },
         { ...axis(), size: 52, space: 30, values: (_u, ticks) => ticks.map(p.axis ?? (v => v >= 10_000 ? `${v / 1000}k` : num(v))) },
@@ -257,7 +259,7 @@ function backdrop(u: uPlot, p: ChartProps): void {
 function marks(u: uPlot, p: ChartProps): void {
   const c = u.ctx, { left, top, width, height } = u.bbox, px = devicePixelRatio;
   c.save();
-  c.beginPath(); c.rect(left, top, width, height); c.clip();
+  c.beginPath(); c.rect(left, top - 5 * px, width + 6 * px, height + 5 * px); c.clip();
   c.lineWidth = 1.3 * px;
   c.strokeStyle = css("--worse");
   c.setLineDash([5 * px, 4 * px]);

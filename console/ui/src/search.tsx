@@ -35,7 +35,7 @@ export function SearchView({ model: m }: { model: RunModel }) {
       {s.forecast && <div class="long"><dt>forecast</dt><dd><span>{s.forecast}</span></dd></div>}
     </dl>}
     <div class="charts one">
-      <Chart title="Search" unit="simulated users" tall names series={() => m.columns} version={m.version} phases={m.phases}
+      <Chart title="Search" unit="simulated users" tall names band={[1, 2]} series={() => m.columns} version={m.version} phases={m.phases}
         format={count} believed={{ gates, about: null }} marks={at(w => w.users)} lines={[
           { name: "search.hi", label: "interval, upper end", color: "--a4", steps: true },
           { name: "search.lo", label: "interval, lower end", color: "--a2", steps: true },
@@ -52,7 +52,7 @@ export function SearchView({ model: m }: { model: RunModel }) {
         { name: "window", number: true, by: w => w.n, cell: w => w.n },
         { name: "at", number: true, by: w => w.at, cell: w => span(w.at) },
         { name: "users", number: true, by: w => w.users, cell: w => count(w.users) },
-        { name: "reading", by: w => w.reading, cell: w => <><i class={`mark ${w.reading}`} aria-hidden="true" /> {w.reading}</> },
+        { name: "reading", by: w => w.reading, cell: w => <span class="tab"><i class={`mark ${w.reading}`} aria-hidden="true" /> {w.reading}</span> },
         { name: "of the limit", number: true, by: w => w.ratio, cell: w => num(w.ratio) },
         { name: "rule nearest to its limit", by: w => w.rule, cell: w => w.rule ? <code>{w.rule}</code> : "–" },
       ]} />

@@ -10,7 +10,7 @@ export const trouble = signal(""); // why serve cannot be asked
 export const now = signal(performance.now()); // moves once a second
 export const operator = computed(() => session.value?.role === "operator");
 
-// A Place is #/live/ID/VIEW, #/run/ID/VIEW, #/comparison/ID, #/sizing/ID, #/over/A/B, #/history, #/trend or #/steer.
+// A Place is #/live/ID/VIEW, #/run/ID/VIEW, #/comparison/ID, #/sizing/ID, #/over/A/B, #/history or #/start.
 export interface Place { page: string; id: string; view: string }
 const parse = (): Place => {
   const [page = "", id = "", view = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);

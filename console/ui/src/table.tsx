@@ -1,4 +1,4 @@
-// A table that can be sorted by its headings and filtered by words. The order holds while values change.
+// A table that can be sorted by its headings and filtered by words. It is sorted anew whenever its rows change.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

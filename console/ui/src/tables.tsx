@@ -20,7 +20,7 @@ export function Operations({ model: m }: { model: RunModel }) {
     {chosen.value && <OperationCharts key={chosen.value} model={m} name={chosen.value}
       close={() => { chosen.value = ""; }} />}
     <Table<Operation> caption="Operations" rows={m.operations.value} id={o => o.name} filter={o => o.name}
-      sort={["rate", -1]} empty="No operation has ended yet." chosen={o => o.name === chosen.value}
+      sort={["count", -1]} empty="No operation has ended yet." chosen={o => o.name === chosen.value}
       columns={[
         { name: "operation", by: o => o.name, cell: name },
         { name: "count", number: true, by: o => o.count, cell: o => count(o.count) },
