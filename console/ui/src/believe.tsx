@@ -9,7 +9,7 @@ const word: Record<Color, string> = { red: "red", amber: "amber", green: "green"
 export const byColor = (a: Gate, b: Gate) => rank[b.color] - rank[a.color];
 
 // The gates of docs/validity.md that each chart depends on. Those of the host bear on every chart.
-const host = ["steal", "target_steal", "others", "throttled", "foreign", "memory"];
+const host = ["steal", "target_steal", "others", "throttled", "memory"];
 const generator = ["lag", "late", "cpu", "core", "sched", "pause", "gc", "headroom"];
 export const about = {
   users: ["users", "rate", "shares", "fds", "fds_free", "ports", "headroom"],
@@ -20,9 +20,13 @@ export const about = {
   cpu: ["cpu", "core", ...host],
 };
 
+// bears reports whether a gate bears on a chart; one that no chart names bears on all.
+const known = new Set(Object.values(about).flat());
+const bears = (gate: string, about: string[] | null) => !about || about.includes(gate) || !known.has(gate);
+
 // answer is the worst color of those gates, and the sentences of all that have it and are not green.
 function answer({ gates, about }: Believed): { color: Color; text: string } {
-  const mine = gates.filter(g => !about || about.includes(g.name)).sort(byColor);
+  const mine = gates.filter(g => bears(g.name, about)).sort(byColor);
   const worst = mine[0];
   if (!worst || worst.color === "gray") return { color: "gray", text: "no gate that bears on this was measured" };
   const n = mine.filter(g => g.color === "green").length;
