@@ -81,7 +81,7 @@ export function Chart(p: ChartProps) {
   useEffect(() => {
     const element = host.current!;
     const group = uPlot.sync(p.group ?? "run");
-    const height = () => p.tall ? Math.min(320, Math.max(220, innerHeight * 0.32)) : 170;
+    const height = () => p.tall ? Math.min(320, Math.max(220, innerHeight * 0.32)) : Math.min(280, Math.max(170, innerHeight * 0.15));
     const line = (l: Line): uPlot.Series => ({
       label: l.label, stroke: () => css(l.color), width: 1.75,
       ...(l.dash ? { dash: [5, 4] } : {}), ...(l.fill ? { fill: () => faint(css(l.color), 0.12) } : {}),

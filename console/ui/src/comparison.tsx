@@ -30,12 +30,12 @@ export function Comparison({ judged: j, frame: f, live }: { judged: Judged | nul
     </section>
     {f && live && <UnderWay frame={f} live={live} />}
     <div class="endpoints">
-      {engines.map(engine => j.endpoints.map(e => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} />))}
+      {engines.map(engine => j.endpoints.map(e => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />))}
     </div>
     <p class="note legend">
       {j.arms.map((a, i) => <span key={a} class="key"><svg width="14" height="12" aria-hidden="true">
         <Glyph x={7} y={6} i={i} /></svg> {a}</span>)}
-      <span>Hollow: the newest block. The shaded band is the margin: a difference inside it does not matter. The bar is
+      <span>{live && "Hollow: the newest block. "}The shaded band is the margin: a difference inside it does not matter. The bar is
         the interval of the mean difference.</span>
     </p>
     <Runs judged={j} />
@@ -69,7 +69,7 @@ export function UnderWay({ frame: f, live }: { frame: ComparisonFrame; live: boo
   </section>;
 }
 
-function Panel({ judged: j, endpoint: e, engine }: { judged: Judged; endpoint: Endpoint; engine: string }) {
+function Panel({ judged: j, endpoint: e, engine, live }: { judged: Judged; endpoint: Endpoint; engine: string; live: boolean }) {
   const rows = j.arms.map((arm, i) => ({
     arm, i, values: j.dots.find(d => d.endpoint === e.name && d.engine === engine && d.arm === arm)?.values ?? [],
   }));
@@ -80,9 +80,9 @@ function Panel({ judged: j, endpoint: e, engine }: { judged: Judged; endpoint: E
     <div class="head"><h2>{e.name} <span class="soft">on {engine}{e.primary === false && ", secondary"}</span></h2>
       <span class="soft">{[e.unit, better].filter(Boolean).join(", ")}</span></div>
     <div class="two">
-      <Sized draw={w => <DotGraph width={w} rows={rows} blocks={Math.max(j.blocks ?? 0, ...rows.flatMap(r => r.values.map(v => v[0])))}
+      <Sized draw={w => <DotGraph width={w} rows={rows} live={live} blocks={Math.max(j.blocks ?? 0, ...rows.flatMap(r => r.values.map(v => v[0])))}
         label={`${e.name} of each block and arm`} />} />
-      <Sized draw={w => <Differences width={w} rows={differences} arms={j.arms} label={`Differences in ${e.name} against ${j.arms[0]}`} />} />
+      <Sized draw={w => <Differences width={w} rows={differences} live={live} arms={j.arms} label={`Differences in ${e.name} against ${j.arms[0]}`} />} />
     </div>
     <ul class="words">{differences.map(d => <li key={d.arm} class={`k-${d.kind}`}>
       <b class="kind">{d.kind}</b> {d.arm}: {d.text ?? sentence(d)}
@@ -108,7 +108,7 @@ function Glyph({ x, y, i, hollow, r = 4.5 }: { x: number; y: number; i: number; 
 
 interface Row { arm: string; i: number; values: [number, number][] }
 
-function DotGraph({ width, rows, blocks, label }: { width: number; rows: Row[]; blocks: number; label: string }) {
+function DotGraph({ width, rows, blocks, label, live }: { live: boolean; width: number; rows: Row[]; blocks: number; label: string }) {
   const height = 190, left = 54, right = 10, top = 10, bottom = 30;
   const all = rows.flatMap(r => r.values.map(v => v[1]));
   if (!all.length) return <Empty width={width} height={height} text="No run of it has ended yet." />;
@@ -127,11 +127,11 @@ function DotGraph({ width, rows, blocks, label }: { width: number; rows: Row[]; 
     </g>)}
     {Array.from({ length: blocks }, (_, b) => <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={height - 14} text-anchor="middle">{b + 1}</text>)}
     <text class="soft" x={left} y={height - 1}>block</text>
-    {rows.map(r => r.values.map(([b, v]) => <Glyph key={`${r.arm} ${b}`} x={x(b, r.i)} y={y(v)} i={r.i} hollow={b === newest} />))}
+    {rows.map(r => r.values.map(([b, v]) => <Glyph key={`${r.arm} ${b}`} x={x(b, r.i)} y={y(v)} i={r.i} hollow={live && b === newest} />))}
   </svg>;
 }
 
-function Differences({ width, rows, arms, label }: { width: number; rows: Difference[]; arms: string[]; label: string }) {
+function Differences({ width, rows, arms, label, live }: { live: boolean; width: number; rows: Difference[]; arms: string[]; label: string }) {
   const left = 10, right = 14, top = 12, bottom = 34, each = 50;
   const height = Math.max(190, top + bottom + each * rows.length);
   if (!rows.length) return <Empty width={width} height={190} text="A difference needs a whole block." />;
@@ -160,7 +160,7 @@ function Differences({ width, rows, arms, label }: { width: number; rows: Differ
           {[d.lo, d.hi].map(v => <line key={v} class="span" x1={clip(v)} x2={clip(v)} y1={y - 5} y2={y + 5} />)}
         </>}
         {d.effect != null && <line class="effect" x1={clip(d.effect)} x2={clip(d.effect)} y1={y - 8} y2={y + 8} />}
-        {(d.pairs ?? []).map(([b, v]) => <Glyph key={b} x={clip(v)} y={y + 13} i={i} r={3.4} hollow={b === d.pairs!.at(-1)![0]} />)}
+        {(d.pairs ?? []).map(([b, v]) => <Glyph key={b} x={clip(v)} y={y + 13} i={i} r={3.4} hollow={live && b === d.pairs!.at(-1)![0]} />)}
       </g>;
     })}
   </svg>;

@@ -130,8 +130,9 @@ function State({ model: m, stored }: { model: Followed; stored: StoredRun | null
   }
   if (item?.state === "died") return <p class="state died" role="status"><b class="badge">died</b> {ends.died[1]} {item.why}</p>;
   if (m.link.value === "trying") {
-    return <p class="state stale" role="status"><b class="badge">no connection</b> {m.heard.value
-      ? `Last heard ${span((now.value - m.heard.value) / 1000)} ago. The run goes on by itself; the page tries again.` : "The page asks for the run…"}</p>;
+    return m.heard.value ? <p class="state stale" role="status"><b class="badge">no connection</b> Last heard{" "}
+      {span((now.value - m.heard.value) / 1000)} ago. The run goes on by itself; the page tries again.</p>
+      : <p class="state" role="status"><b class="badge">asking</b></p>;
   }
   if (stale) return <p class="state stale" role="status"><b class="badge">stale</b> Last heard {span(stale)} ago.</p>;
   return <p class="state live" role="status"><b class="badge">live</b></p>;
