@@ -2,7 +2,10 @@
 
 import type { Color, Gate } from "./api";
 
-export interface Believed { gates: Gate[]; about: string[] | null }
+export interface Believed {
+  gates: Gate[];
+  about: string[] | null;
+}
 
 const rank: Record<Color, number> = { red: 3, amber: 2, green: 1, gray: 0 };
 const word: Record<Color, string> = { red: "red", amber: "amber", green: "green", gray: "not measured" };
@@ -30,35 +33,57 @@ function answer({ gates, about }: Believed): { color: Color; text: string } {
   const worst = mine[0];
   if (!worst || worst.color === "gray") return { color: "gray", text: "no gate that bears on this was measured" };
   const n = mine.filter(g => g.color === "green").length;
-  if (worst.color === "green") return { color: "green", text: n === 1 ? worst.text : `all ${n} gates that bear on this are green` };
-  return { color: worst.color, text: mine.filter(g => g.color === "amber" || g.color === "red").map(g => g.text).join("; ") };
+  if (worst.color === "green")
+    return { color: "green", text: n === 1 ? worst.text : `all ${n} gates that bear on this are green` };
+  return {
+    color: worst.color,
+    text: mine
+      .filter(g => g.color === "amber" || g.color === "red")
+      .map(g => g.text)
+      .join("; "),
+  };
 }
 
 // Gates is the answer beside a chart.
 export function Gates(p: Believed) {
   const a = answer(p);
-  return <span class={`believe ${a.color}`}>
-    <Light color={a.color} /><span class="why" title={a.text}>{a.text}</span>
-  </span>;
+  return (
+    <span class={`believe ${a.color}`}>
+      <Light color={a.color} />
+      <span class="why" title={a.text}>
+        {a.text}
+      </span>
+    </span>
+  );
 }
 
 // A Light is told by its shape and its name, not by color alone.
-export const Light = ({ color }: { color: Color }) =>
-  <span class={`light ${color}`} role="img" aria-label={word[color]} />;
+export const Light = ({ color }: { color: Color }) => (
+  <span class={`light ${color}`} role="img" aria-label={word[color]} />
+);
 
 // Verdict is the answer for the run as a whole, with every gate in a fold.
 export function Believe({ believe, gates }: { believe: Gate | null; gates: Gate[] }) {
   const sorted = [...gates].sort(byColor);
   const all = believe ?? sorted[0];
-  if (!all) return <p class="believe-all gray"><Light color="gray" /> <b>May this be believed?</b> No gate has been read yet.</p>;
-  return <details class={`believe-all ${all.color}`}>
-    <summary>
-      <Light color={all.color} /> <b>May this be believed?</b> <span>{all.text}</span>
-    </summary>
-    <ul class="gates">
-      {sorted.map(g => <li key={g.name} class={g.color}>
-        <Light color={g.color} /> <b>{g.name}</b> <span>{g.text}</span>
-      </li>)}
-    </ul>
-  </details>;
+  if (!all)
+    return (
+      <p class="believe-all gray">
+        <Light color="gray" /> <b>May this be believed?</b> No gate has been read yet.
+      </p>
+    );
+  return (
+    <details class={`believe-all ${all.color}`}>
+      <summary>
+        <Light color={all.color} /> <b>May this be believed?</b> <span>{all.text}</span>
+      </summary>
+      <ul class="gates">
+        {sorted.map(g => (
+          <li key={g.name} class={g.color}>
+            <Light color={g.color} /> <b>{g.name}</b> <span>{g.text}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 }

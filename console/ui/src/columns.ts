@@ -1,11 +1,15 @@
-// Columns: series on one axis of time, at most `limit` points each. When they are full, neighbors are merged and a point
+// Columns: series on one axis of time, at most `limit` points each. When they are full, neighbors are merged: a point
 // spans twice the time, as the server does it: a reload draws the same curves.
 
 import type { Past, Value } from "./api";
 
 export const limit = 3600;
 
-export interface Column { mean: Value[]; min: Value[]; max: Value[] }
+export interface Column {
+  mean: Value[];
+  min: Value[];
+  max: Value[];
+}
 
 export class Columns {
   step = 1;
@@ -23,7 +27,9 @@ export class Columns {
     this.open = Math.max(1, Math.round(this.step));
     const after = this.t.at(-1) ?? -Infinity;
     const fresh: number[] = [];
-    past.t.forEach((t, i) => { if (t > after) fresh.push(i); });
+    past.t.forEach((t, i) => {
+      if (t > after) fresh.push(i);
+    });
     for (const name of Object.keys(past.series)) this.column(name);
     for (const i of fresh) this.t.push(past.t[i]!);
     for (const [name, column] of this.by) {
@@ -53,7 +59,9 @@ export class Columns {
     this.open = 1;
     for (const [name, c] of this.by) {
       const v = values[name] ?? null;
-      c.mean.push(v); c.min.push(v); c.max.push(v);
+      c.mean.push(v);
+      c.min.push(v);
+      c.max.push(v);
     }
     if (this.t.length > limit) this.halve();
   }
@@ -75,14 +83,18 @@ export class Columns {
     this.t.forEach((t, i) => {
       const end = Math.ceil(t / this.step) * this.step;
       if (ends.at(-1) === end) groups.at(-1)!.push(i);
-      else { ends.push(end); groups.push([i]); }
+      else {
+        ends.push(end);
+        groups.push([i]);
+      }
     });
     this.t = ends;
-    this.open = Math.max(1, (groups.at(-1)?.length ?? 1) * this.step / 2);
-    const fold = (from: Value[], f: (values: number[]) => number) => groups.map(g => {
-      const there = g.map(i => from[i]).filter((v): v is number => v != null);
-      return there.length ? f(there) : null;
-    });
+    this.open = Math.max(1, ((groups.at(-1)?.length ?? 1) * this.step) / 2);
+    const fold = (from: Value[], f: (values: number[]) => number) =>
+      groups.map(g => {
+        const there = g.map(i => from[i]).filter((v): v is number => v != null);
+        return there.length ? f(there) : null;
+      });
     for (const c of this.by.values()) {
       c.mean = fold(c.mean, v => v.reduce((a, b) => a + b, 0) / v.length);
       c.min = fold(c.min, v => Math.min(...v));
@@ -93,7 +105,9 @@ export class Columns {
 
 function merge(c: Column, i: number, v: Value, n: number): void {
   if (v == null) return;
-  const mean = c.mean[i], min = c.min[i], max = c.max[i];
+  const mean = c.mean[i],
+    min = c.min[i],
+    max = c.max[i];
   c.mean[i] = mean == null ? v : (mean * n + v) / (n + 1);
   c.min[i] = min == null ? v : Math.min(min, v);
   c.max[i] = max == null ? v : Math.max(max, v);

@@ -10,11 +10,28 @@ export function Documents({ documents }: { documents: Doc[] }) {
   const shownHere = documents.filter(safe);
   if (!shownHere.length) return null;
   const chosen = shownHere.find(d => d.href === open.value);
-  return <section class="documents" aria-label="Documents">
-    <h2>Documents</h2>
-    <p>{shownHere.map(d => <button type="button" key={d.href} aria-pressed={d.href === open.value}
-      onClick={() => { open.value = open.value === d.href ? "" : d.href; }}>{d.name}</button>)}
-      {chosen && <a href={chosen.href} target="_blank" rel="noopener">Open in a tab</a>}</p>
-    {chosen && <iframe title={chosen.name} src={chosen.href} sandbox="allow-scripts" />}
-  </section>;
+  return (
+    <section class="documents" aria-label="Documents">
+      <h2>Documents</h2>
+      <p>
+        {shownHere.map(d => (
+          <button
+            type="button"
+            key={d.href}
+            aria-pressed={d.href === open.value}
+            onClick={() => {
+              open.value = open.value === d.href ? "" : d.href;
+            }}>
+            {d.name}
+          </button>
+        ))}
+        {chosen && (
+          <a href={chosen.href} target="_blank" rel="noopener">
+            Open in a tab
+          </a>
+        )}
+      </p>
+      {chosen && <iframe title={chosen.name} src={chosen.href} sandbox="allow-scripts" />}
+    </section>
+  );
 }

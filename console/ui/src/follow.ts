@@ -4,14 +4,22 @@
 import { liveOf, type ComparisonFrame, type End, type Frame, type Judged, type Past } from "./api";
 import { ComparisonModel, type Followed, RunModel } from "./model";
 
-const hiddenFor = 60_000;  // ms
+const hiddenFor = 60_000; // ms
 const retries = [500, 1000, 2000, 4000]; // ms; the last one again and again
 
 // follow feeds a model until the function that it returns is called.
 export function follow(m: RunModel | ComparisonModel): () => void {
-  let source: EventSource | null = null, timer = 0, hiding = 0, tries = 0, over = false;
+  let source: EventSource | null = null,
+    timer = 0,
+    hiding = 0,
+    tries = 0,
+    over = false;
 
-  const close = () => { source?.close(); source = null; clearTimeout(timer); };
+  const close = () => {
+    source?.close();
+    source = null;
+    clearTimeout(timer);
+  };
   const again = () => {
     if (over) return;
     clearTimeout(timer);
@@ -21,18 +29,25 @@ export function follow(m: RunModel | ComparisonModel): () => void {
     close();
     const last = m.lastSeq >= 0 ? `?last=${m.lastSeq}` : "";
     source = new EventSource(`${liveOf(m.id)}/stream${last}`);
-    source.onopen = () => { tries = 0; };
+    source.onopen = () => {
+      tries = 0;
+    };
     source.onerror = () => {
       m.link.value = "trying";
       close();
       again();
     };
-    const on = <T>(name: string, f: (value: T) => void) => source!.addEventListener(name, e => {
-      m.link.value = "live";
-      f(JSON.parse((e as MessageEvent<string>).data) as T);
+    const on = <T>(name: string, f: (value: T) => void) =>
+      source!.addEventListener(name, e => {
+        m.link.value = "live";
+        f(JSON.parse((e as MessageEvent<string>).data) as T);
+      });
+    on<Past>("past", p => {
+      if (m instanceof RunModel) m.past(p);
     });
-    on<Past>("past", p => { if (m instanceof RunModel) m.past(p); });
-    on<Judged>("judged", j => { if (m instanceof ComparisonModel) m.judged.value = j; });
+    on<Judged>("judged", j => {
+      if (m instanceof ComparisonModel) m.judged.value = j;
+    });
     on<Frame & ComparisonFrame>("frame", f => {
       m.heard.value = performance.now();
       m.take(f);
@@ -52,7 +67,12 @@ export function follow(m: RunModel | ComparisonModel): () => void {
   };
   document.addEventListener("visibilitychange", looked);
   open();
-  return () => { over = true; close(); clearTimeout(hiding); document.removeEventListener("visibilitychange", looked); };
+  return () => {
+    over = true;
+    close();
+    clearTimeout(hiding);
+    document.removeEventListener("visibilitychange", looked);
+  };
 }
 
 // staleFor returns the seconds since the last frame when they are too many, else 0.

@@ -3,8 +3,21 @@
 
 import { signal, type Signal } from "@preact/signals";
 import type {
-  Agent, ComparisonFrame, End, Failure, Frame, Gate, Judged, LogLine, Operation, Past, Phase, Rule, Search,
-  SearchWindow, Value,
+  Agent,
+  ComparisonFrame,
+  End,
+  Failure,
+  Frame,
+  Gate,
+  Judged,
+  LogLine,
+  Operation,
+  Past,
+  Phase,
+  Rule,
+  Search,
+  SearchWindow,
+  Value,
 } from "./api";
 import { Columns } from "./columns";
 
@@ -55,7 +68,10 @@ export class RunModel extends Followed {
     this.classes = null;
     if (p.phases) this.phases.value = p.phases;
     if (p.rules && !this.rules.value.length) this.rules.value = p.rules;
-    if (p.replace !== false) { this.windows.value = []; this.log.value = []; }
+    if (p.replace !== false) {
+      this.windows.value = [];
+      this.log.value = [];
+    }
     this.addWindows(p.windows);
     this.addLog(p.log);
     this.version.value++;
@@ -85,15 +101,28 @@ export class RunModel extends Followed {
 
   private readings(f: Frame): Record<string, Value | undefined> {
     const out: Record<string, Value | undefined> = {
-      "users.wanted": f.users.wanted, "users.active": f.users.active, ops: f.ops,
-      p50: f.response?.p50, p95: f.response?.p95, p99: f.response?.p99,
-      "delivery.p50": f.delivery?.p50, "delivery.p95": f.delivery?.p95, "delivery.p99": f.delivery?.p99,
+      "users.wanted": f.users.wanted,
+      "users.active": f.users.active,
+      ops: f.ops,
+      p50: f.response?.p50,
+      p95: f.response?.p95,
+      p99: f.response?.p99,
+      "delivery.p50": f.delivery?.p50,
+      "delivery.p95": f.delivery?.p95,
+      "delivery.p99": f.delivery?.p99,
       errors: f.errors.rate,
-      "cpu.generator": f.cpu?.generator, "cpu.app": f.cpu?.app, "cpu.database": f.cpu?.database,
-      "search.level": f.search?.level, "search.lo": f.search?.lo, "search.hi": f.search?.hi,
+      "cpu.generator": f.cpu?.generator,
+      "cpu.app": f.cpu?.app,
+      "cpu.database": f.cpu?.database,
+      "search.level": f.search?.level,
+      "search.lo": f.search?.lo,
+      "search.hi": f.search?.hi,
     };
-    f.rules.forEach((r, i) => { out[`rule.${i}`] = r.value; });
-    const before = this.classes, now = f.errors.classes ?? {};
+    f.rules.forEach((r, i) => {
+      out[`rule.${i}`] = r.value;
+    });
+    const before = this.classes,
+      now = f.errors.classes ?? {};
     if (before) for (const c in now) out[`errors.${c}`] = Math.max(0, now[c]! - (before[c] ?? 0));
     this.classes = now;
     return out;
