@@ -159,7 +159,8 @@ const Figure = ({ name, value, of, bad }: { name: string; value: string; of: str
 export const WindowKeys = () => (
   <p class="note windows-key">
     Windows of the search: <i class="mark held" aria-hidden="true" /> held,{" "}
-    <i class="mark broken" aria-hidden="true" /> a rule was broken, <i class="mark unsound" aria-hidden="true" /> the generator was at its limit,{" "}
+    <i class="mark broken" aria-hidden="true" /> a rule was broken,{" "}
+    <i class="mark unsound" aria-hidden="true" /> the generator was at its limit,{" "}
     <i class="mark undecided" aria-hidden="true" /> undecided.
   </p>
 );
