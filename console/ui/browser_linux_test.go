@@ -14,7 +14,10 @@ import (
 	"plimsoll/internal/browser"
 )
 
-var pictures = flag.String("pictures", "", "directory for pictures of the views, for people to look at")
+var (
+	pictures = flag.String("pictures", "", "directory for pictures of the views, for people to look at")
+	served   = flag.String("served", "", "address of a plimsoll serve on 127.0.0.1 whose views are looked at, too")
+)
 
 // until waits for an expression to be true in the page.
 func until(b *browser.Browser, expression string) {
@@ -69,27 +72,14 @@ func TestViews(t *testing.T) {
 				b.Click(`document.querySelector("td button.link")`)
 				says(b, "Response of channel")
 			}
-			for _, scheme := range []string{"light", "dark"} {
-				for _, width := range []int{1280, 400} {
-					b.Look(width, scheme, "screen")
-					b.Eval("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))", nil)
-					if wide := b.Overflow(); len(wide) > 0 {
-						t.Errorf("%d px, %s: wider than the window: %v", width, scheme, wide)
-					}
-					if over := overlaps(b); len(over) > 0 {
-						t.Errorf("%d px: texts lie over each other: %v", width, over)
-					}
-					if *pictures != "" {
-						b.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", v.name, width, scheme)))
-					}
-				}
-				for _, v := range violations(b) {
-					t.Errorf("axe, %s: %s", scheme, v)
-				}
-			}
+			inspect(b, v.name)
 		})
 	}
 	b.T = t
+	if *served != "" {
+		lookAtServed(t, b)
+		b.Go(p.URL + "/")
+	}
 	b.Look(3840, "light", "screen")
 	b.Eval(fmt.Sprintf("location.hash = %q", views[0].hash), nil)
 	says(b, "120 s in")
@@ -101,6 +91,48 @@ func TestViews(t *testing.T) {
 	}
 	for _, problem := range b.Problems(from, p.URL+"/") {
 		t.Error(problem)
+	}
+}
+
+// lookAtServed opens every view of the newest run or comparison of a real server, and its history.
+func lookAtServed(t *testing.T, b *browser.Browser) {
+	b.Go(*served + "/")
+	until(b, `document.querySelector(".top nav a")`)
+	until(b, `document.querySelector(".tabs a, .nothing")`)
+	var places []string
+	b.Eval(`[...document.querySelectorAll(".tabs a")].map(a => a.hash).concat("#/history")`, &places)
+	for _, place := range places {
+		name := "served-" + place[strings.LastIndexByte(place, '/')+1:]
+		t.Run(name, func(t *testing.T) {
+			b.T = t
+			b.Eval(fmt.Sprintf("location.hash = %q", place), nil)
+			b.Eval("new Promise(done => setTimeout(done, 1500))", nil)
+			inspect(b, name)
+		})
+	}
+	b.T = t
+}
+
+// inspect looks at a view in two widths and both schemes, and takes pictures where they are asked for.
+func inspect(b *browser.Browser, name string) {
+	b.T.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{1280, 400} {
+			b.Look(width, scheme, "screen")
+			b.Eval("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))", nil)
+			if wide := b.Overflow(); len(wide) > 0 {
+				b.T.Errorf("%d px, %s: wider than the window: %v", width, scheme, wide)
+			}
+			if over := overlaps(b); len(over) > 0 {
+				b.T.Errorf("%d px: texts lie over each other: %v", width, over)
+			}
+			if *pictures != "" {
+				b.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
+			}
+		}
+		for _, v := range violations(b) {
+			b.T.Errorf("axe, %s: %s", scheme, v)
+		}
 	}
 }
 
