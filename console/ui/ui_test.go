@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -40,7 +41,14 @@ func bundle(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string][]byte{"index.html": page}
+	out := map[string][]byte{"index.html": page, "licenses.txt": nil}
+	for _, name := range []string{"preact", "@preact/signals", "@preact/signals-core", "uplot"} {
+		text, err := os.ReadFile(filepath.Join("node_modules", name, "LICENSE"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out["licenses.txt"] = fmt.Appendf(out["licenses.txt"], "%s\n\n%s\n\n", name, bytes.TrimSpace(text))
+	}
 	for _, f := range result.OutputFiles {
 		out[filepath.Base(f.Path)] = f.Contents
 	}
@@ -50,8 +58,8 @@ func bundle(t *testing.T) map[string][]byte {
 // TestPageIsCurrent builds the page from its sources and compares it with the committed files.
 func TestPageIsCurrent(t *testing.T) {
 	built := bundle(t)
-	if len(built) != 3 {
-		t.Fatalf("%d files are built, want index.html, app.js and app.css", len(built))
+	if len(built) != 4 {
+		t.Fatalf("%d files are built, want index.html, app.js, app.css and licenses.txt", len(built))
 	}
 	for name, want := range built {
 		file := filepath.Join("dist", name)

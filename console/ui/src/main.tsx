@@ -190,7 +190,9 @@ function App() {
       <main id="view" tabIndex={-1}>
         <View />
       </main>
-      <footer>plimsoll {session.value.version}</footer>
+      <footer>
+        plimsoll {session.value.version} · <a href="/licenses.txt">licenses of the page's libraries</a>
+      </footer>
     </>
   );
 }
