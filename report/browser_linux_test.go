@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/browser"
 	"plimsoll/judge/imported"
 	"plimsoll/judge/verdict"
 	"plimsoll/plan"
@@ -46,82 +47,82 @@ func pages(t *testing.T) map[string][]byte {
 // TestPagesInABrowser opens every kind of page in a browser without a network: nothing may be requested, no error
 // reported, and nothing reach beyond a window of 1280 or 400 pixels, dark or light.
 func TestPagesInABrowser(t *testing.T) {
-	c := startChromium(t)
+	c := browser.Start(t)
 	t.Run("what is wrong is seen", func(t *testing.T) { seesWhatIsWrong(t, c) })
 	for name, page := range pages(t) {
 		t.Run(name, func(t *testing.T) {
-			c.t = t
-			from, address := c.open(page)
-			c.eval(unfoldAll, nil)
+			c.T = t
+			from, address := c.Open(page)
+			c.Eval(unfoldAll, nil)
 			backgrounds := map[string]bool{}
 			for _, scheme := range []string{"light", "dark"} {
 				for _, width := range []int{1280, 400} {
-					c.look(width, scheme, "screen")
-					if wide := c.overflow(); len(wide) > 0 {
+					c.Look(width, scheme, "screen")
+					if wide := c.Overflow(); len(wide) > 0 {
 						t.Errorf("%d px, %s: the page is wider than the window: %v", width, scheme, wide)
 					}
-					for _, poor := range c.contrast() {
+					for _, poor := range c.Contrast() {
 						t.Errorf("%d px, %s: too little contrast: %s", width, scheme, poor)
 					}
 					if *pictures != "" {
-						c.picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
+						c.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
 					}
 				}
 				var background string
-				c.eval("getComputedStyle(document.body).backgroundColor", &background)
+				c.Eval("getComputedStyle(document.body).backgroundColor", &background)
 				backgrounds[background] = true
 			}
 			if len(backgrounds) != 2 {
 				t.Errorf("dark and light have one background: %v", backgrounds)
 			}
-			c.look(800, "dark", "print")
+			c.Look(800, "dark", "print")
 			var printed []string
-			c.eval(`[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector("nav")).display]`, &printed)
+			c.Eval(`[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector("nav")).display]`, &printed)
 			if !slices.Equal(printed, []string{"rgb(255, 255, 255)", "none"}) {
 				t.Errorf("on paper: background and navigation are %v", printed)
 			}
-			if wide := c.overflow(); len(wide) > 0 {
+			if wide := c.Overflow(); len(wide) > 0 {
 				t.Errorf("on paper the page is cut: %v", wide)
 			}
 			var silent []string
-			c.eval(`[...document.querySelectorAll("figure")].filter(f => f.querySelector("svg") && !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
+			c.Eval(`[...document.querySelectorAll("figure")].filter(f => f.querySelector("svg") && !f.querySelector("svg[aria-label]:not([aria-label=''])") || (f.querySelector("p.note")?.textContent.length ?? 0) < 20).map(f => f.outerHTML.slice(0, 200))
 				.concat([...document.querySelectorAll("button, a")].filter(b => !b.textContent.trim()).map(b => b.outerHTML))`, &silent)
 			if len(silent) > 0 {
 				t.Errorf("without a text: %v", silent)
 			}
-			for _, p := range c.problems(from, address) {
+			for _, p := range c.Problems(from, address) {
 				t.Error(p)
 			}
 		})
 	}
-	t.Run("graphs", func(t *testing.T) { c.t = t; useGraphs(t, c) })
-	t.Run("tables", func(t *testing.T) { c.t = t; useTables(t, c) })
+	t.Run("graphs", func(t *testing.T) { c.T = t; useGraphs(t, c) })
+	t.Run("tables", func(t *testing.T) { c.T = t; useTables(t, c) })
 }
 
 // seesWhatIsWrong opens pages that break each rule: the test must find every breach.
-func seesWhatIsWrong(t *testing.T, c *chromium) {
-	c.t = t
-	from, address := c.open([]byte(`<!DOCTYPE html><html><body style="background:#fff"><p style="color:#ddd">pale</p><div style="width:2000px">wide</div>
+func seesWhatIsWrong(t *testing.T, c *browser.Browser) {
+	c.T = t
+	from, address := c.Open([]byte(`<!DOCTYPE html><html><body style="background:#fff"><p style="color:#ddd">pale</p><div style="width:2000px">wide</div>
 <img src="http://192.0.2.1/spy.png"><script>console.error("complaint")</script><script>throw new Error("thrown")</script></body></html>`))
-	c.look(1280, "light", "screen")
-	got := strings.Join(c.problems(from, address), "\n")
+	c.Look(1280, "light", "screen")
+	got := strings.Join(c.Problems(from, address), "\n")
 	for _, want := range []string{"request: http://192.0.2.1/spy.png", "complaint", "thrown"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q was not seen in\n%s", want, got)
 		}
 	}
-	if len(c.overflow()) == 0 {
+	if len(c.Overflow()) == 0 {
 		t.Error("a page of 2000 px was not seen to be too wide")
 	}
-	if len(c.contrast()) == 0 {
+	if len(c.Contrast()) == 0 {
 		t.Error("pale text on white was not seen")
 	}
 	// The page's policy: a script that got into it does not run, and its requests are not sent.
 	page := string(render(t, func(w io.Writer) error { return HTML(w, judgedDocument()) }))
-	from, address = c.open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
+	from, address = c.Open([]byte(strings.Replace(page, "</main>", `<script>document.title="taken"</script><img src="http://192.0.2.1/spy.png"/></main>`, 1)))
 	var title string
-	c.eval("document.title", &title)
-	got = strings.Join(c.problems(from, address), "\n")
+	c.Eval("document.title", &title)
+	got = strings.Join(c.Problems(from, address), "\n")
 	if title == "taken" || !strings.Contains(got, "Content Security Policy") {
 		t.Errorf("a foreign script ran: title %q, %s", title, got)
 	}
@@ -130,86 +131,29 @@ func seesWhatIsWrong(t *testing.T, c *chromium) {
 // unfoldAll opens every fold of a page.
 const unfoldAll = `document.querySelectorAll("details").forEach(d => d.open = true)`
 
-// overflow names the elements that reach beyond the right edge and make the page wider than the window.
-func (c *chromium) overflow() []string {
-	c.t.Helper()
-	var out []string
-	c.eval(`(() => {
-		const wide = document.documentElement.clientWidth;
-		if (document.documentElement.scrollWidth <= wide && document.body.scrollWidth <= wide) return [];
-		return ["scrollWidth " + document.documentElement.scrollWidth].concat([...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > wide + 0.5 && !e.parentElement.closest(".scroll, .roomy, svg"))
-			.slice(0, 5).map(e => e.tagName + "." + e.className + " " + Math.round(e.getBoundingClientRect().right)));
-	})()`, &out)
-	return out
-}
-
-// contrast names texts whose color differs too little from their background: below 4.5 to 1 (WCAG 2.2, 1.4.3). Texts
-// on a picture are left out.
-func (c *chromium) contrast() []string {
-	c.t.Helper()
-	var out []string
-	c.eval(`(() => {
-		const parse = s => s.match(/[\d.]+/g).map(Number);
-		const light = ([r, g, b]) => { const f = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
-		const found = new Map();
-		for (const e of document.body.querySelectorAll("p, li, td, th, h1, h2, h3, a, span, b, code, button, figcaption, summary, .soft")) {
-			if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
-			let back = e;
-			while (back && (parse(getComputedStyle(back).backgroundColor)[3] ?? 1) === 0) back = back.parentElement;
-			const a = light(parse(getComputedStyle(e).color)), b = light(back ? parse(getComputedStyle(back).backgroundColor) : [255, 255, 255]);
-			const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-			if (ratio < 4.5) found.set(e.tagName + "." + e.className, ratio.toFixed(2) + " of " + e.tagName + "." + e.className + ": " + e.textContent.slice(0, 40));
-		}
-		return [...found.values()];
-	})()`, &out)
-	return out
-}
-
-// A box is where an element is in the window.
-type box struct{ X, Y, W, H float64 }
-
-// box scrolls an element into the window and returns its place.
-func (c *chromium) box(expression string) box {
-	c.t.Helper()
-	var b box
-	c.eval(`(() => { const e = `+expression+`; e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return {X: r.left, Y: r.top, W: r.width, H: r.height}; })()`, &b)
-	if b.W == 0 || b.H == 0 {
-		c.t.Fatalf("%s has no size", expression)
-	}
-	return b
-}
-
-func (c *chromium) click(expression string) {
-	c.t.Helper()
-	b := c.box(expression)
-	c.mouse("mouseMoved", b.X+b.W/2, b.Y+b.H/2, 0)
-	c.mouse("mousePressed", b.X+b.W/2, b.Y+b.H/2, 1)
-	c.mouse("mouseReleased", b.X+b.W/2, b.Y+b.H/2, 1)
-}
-
 // views returns the stretch that each graph of a clock shows, as its view box.
-func (c *chromium) views(clock string) []string {
-	c.t.Helper()
+func views(c *browser.Browser, clock string) []string {
+	c.T.Helper()
 	var out []string
-	c.eval(fmt.Sprintf(`[...document.querySelectorAll("figure[data-clock='%s'] .area")].map(a => a.getAttribute("viewBox"))`, clock), &out)
+	c.Eval(fmt.Sprintf(`[...document.querySelectorAll("figure[data-clock='%s'] .area")].map(a => a.getAttribute("viewBox"))`, clock), &out)
 	return out
 }
 
-func useGraphs(t *testing.T, c *chromium) {
+func useGraphs(t *testing.T, c *browser.Browser) {
 	d := From(scenes()["full"].input())
-	c.look(1280, "light", "screen")
-	from, address := c.open(render(t, func(w io.Writer) error { return HTML(w, d) }))
-	c.eval(unfoldAll, nil)
+	c.Look(1280, "light", "screen")
+	from, address := c.Open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	c.Eval(unfoldAll, nil)
 	const clock, other = "postgresql bounded", "postgresql unbounded"
 	figure := fmt.Sprintf(`document.querySelector("figure[data-clock='%s']")`, clock)
 	area := figure + `.querySelector(".area > rect")`
-	whole, elsewhere := c.views(clock), c.views(other)
+	whole, elsewhere := views(c, clock), views(c, other)
 	if len(whole) < 2 || len(elsewhere) < 2 {
 		t.Fatalf("too few graphs: %v, %v", whole, elsewhere)
 	}
 
 	// Values under the pointer are those of the document.
-	chart := c.box(figure + `.querySelector(".chart")`)
+	chart := c.Box(figure + `.querySelector(".chart")`)
 	width := areaW * chart.W / svgWidth
 	left, middle := chart.X+areaX*chart.W/svgWidth, chart.Y+chart.H/2
 	g, end := d.Graphs[0], Graphs(d)[0].end()
@@ -217,9 +161,9 @@ func useGraphs(t *testing.T, c *chromium) {
 		t.Fatalf("the first graph is %s %s", g.Engine, g.Test)
 	}
 	at := len(g.Arms[0].T) / 3
-	c.mouse("mouseMoved", left+width*g.Arms[0].T[at]/end, middle, 0)
+	c.Mouse("mouseMoved", left+width*g.Arms[0].T[at]/end, middle, 0)
 	var tip string
-	c.eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
+	c.Eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
 	for _, a := range g.Arms {
 		_, rest, ok := strings.Cut(tip, a.Arm+": ")
 		text, _, _ := strings.Cut(rest, " ")
@@ -230,28 +174,28 @@ func useGraphs(t *testing.T, c *chromium) {
 
 	// Dragging over one graph zooms all of its clock, and no other.
 	drag := func(a, b float64) {
-		c.mouse("mouseMoved", left+a*width, middle, 0)
-		c.mouse("mousePressed", left+a*width, middle, 1)
-		c.mouse("mouseMoved", left+(a+b)/2*width, middle, 0)
-		c.mouse("mouseMoved", left+b*width, middle, 0)
-		c.mouse("mouseReleased", left+b*width, middle, 1)
+		c.Mouse("mouseMoved", left+a*width, middle, 0)
+		c.Mouse("mousePressed", left+a*width, middle, 1)
+		c.Mouse("mouseMoved", left+(a+b)/2*width, middle, 0)
+		c.Mouse("mouseMoved", left+b*width, middle, 0)
+		c.Mouse("mouseReleased", left+b*width, middle, 1)
 	}
 	drag(0.25, 0.5)
 	shows := func(what string, from, span float64) {
 		t.Helper()
-		for _, v := range c.views(clock) {
+		for _, v := range views(c, clock) {
 			var x, y, w, h float64
 			if _, err := fmt.Sscan(v, &x, &y, &w, &h); err != nil || math.Abs(x-from*areaW) > 3 || math.Abs(w-span*areaW) > 3 || h != areaH {
 				t.Errorf("%s: a graph shows %s, want from %v on %v of %d", what, v, from, span, areaW)
 			}
 		}
-		if now := c.views(other); !slices.Equal(now, elsewhere) {
+		if now := views(c, other); !slices.Equal(now, elsewhere) {
 			t.Errorf("%s: graphs of another clock follow: %v, were %v", what, now, elsewhere)
 		}
 	}
 	shows("after dragging", 0.25, 0.25)
 	var labels []string
-	c.eval(`[...`+figure+`.querySelectorAll(".clock text")].map(e => e.textContent)`, &labels)
+	c.Eval(`[...`+figure+`.querySelectorAll(".clock text")].map(e => e.textContent)`, &labels)
 	for _, l := range labels {
 		if v, err := strconv.ParseFloat(l, 64); err != nil || v < 0.24*end || v > 0.51*end {
 			t.Errorf("the clock of the stretch has the label %q", l)
@@ -262,80 +206,80 @@ func useGraphs(t *testing.T, c *chromium) {
 	}
 	// A double click shows all again.
 	for n := 1; n <= 2; n++ {
-		c.mouse("mousePressed", left+width/2, middle, n)
-		c.mouse("mouseReleased", left+width/2, middle, n)
+		c.Mouse("mousePressed", left+width/2, middle, n)
+		c.Mouse("mouseReleased", left+width/2, middle, n)
 	}
-	if now := c.views(clock); !slices.Equal(now, whole) {
+	if now := views(c, clock); !slices.Equal(now, whole) {
 		t.Errorf("after a double click: %v, want %v", now, whole)
 	}
 	// Dragging to the left is the same, and the button shows all again.
 	drag(0.75, 0.5)
 	shows("after dragging to the left", 0.5, 0.25)
-	c.click(figure + `.querySelector(".reset")`)
-	if now := c.views(clock); !slices.Equal(now, whole) {
+	c.Click(figure + `.querySelector(".reset")`)
+	if now := views(c, clock); !slices.Equal(now, whole) {
 		t.Errorf("after the button: %v, want %v", now, whole)
 	}
 	// The same by keys.
-	c.box(area)
-	c.eval(figure+`.querySelector(".chart").focus()`, nil)
-	c.key("Home")
-	c.key("ArrowRight")
-	c.eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
+	c.Box(area)
+	c.Eval(figure+`.querySelector(".chart").focus()`, nil)
+	c.Key("Home")
+	c.Key("ArrowRight")
+	c.Eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
 	if !strings.Contains(tip, g.Arms[0].Arm+": ") {
 		t.Errorf("by keys the tip says %q", tip)
 	}
-	c.key("+")
+	c.Key("+")
 	shows("after +", 0, 0.5)
-	c.key("Shift+ArrowRight")
+	c.Key("Shift+ArrowRight")
 	shows("after Shift and right", 0.125, 0.5)
-	c.key("-")
-	c.key("Escape")
-	if now := c.views(clock); !slices.Equal(now, whole) {
+	c.Key("-")
+	c.Key("Escape")
+	if now := views(c, clock); !slices.Equal(now, whole) {
 		t.Errorf("after Escape: %v, want %v", now, whole)
 	}
 
 	// The legend hides a curve and shows it again, in this graph.
 	drawn := func() []string {
 		var out []string
-		c.eval(`[...`+figure+`.querySelectorAll(".arm")].map(a => getComputedStyle(a).display)`, &out)
+		c.Eval(`[...`+figure+`.querySelectorAll(".arm")].map(a => getComputedStyle(a).display)`, &out)
 		return out
 	}
 	key := figure + `.querySelectorAll(".legend button")[1]`
 	var pressed string
-	c.click(key)
-	c.eval(key+`.getAttribute("aria-pressed")`, &pressed)
+	c.Click(key)
+	c.Eval(key+`.getAttribute("aria-pressed")`, &pressed)
 	if now := drawn(); len(now) != 2 || now[0] == "none" || now[1] != "none" || pressed != "false" {
 		t.Errorf("after a click on the second name the curves are %v, pressed %s", now, pressed)
 	}
-	chart = c.box(figure + `.querySelector(".chart")`)
-	c.mouse("mouseMoved", left+width/2, chart.Y+chart.H/2, 0)
-	c.eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
+	chart = c.Box(figure + `.querySelector(".chart")`)
+	c.Mouse("mouseMoved", left+width/2, chart.Y+chart.H/2, 0)
+	c.Eval(figure+`.querySelector(".tip:not([hidden])")?.innerText ?? ""`, &tip)
 	if strings.Contains(tip, g.Arms[1].Arm+": ") || !strings.Contains(tip, g.Arms[0].Arm+": ") {
 		t.Errorf("with the second curve hidden the tip says %q", tip)
 	}
-	c.click(key)
+	c.Click(key)
 	if now := drawn(); now[1] == "none" {
 		t.Errorf("after a second click the curves are %v", now)
 	}
-	for _, p := range c.problems(from, address) {
+	for _, p := range c.Problems(from, address) {
 		t.Error(p)
 	}
 }
 
-func useTables(t *testing.T, c *chromium) {
+func useTables(t *testing.T, c *browser.Browser) {
 	d := From(scenes()["full"].input())
-	c.look(1280, "light", "screen")
-	from, address := c.open(render(t, func(w io.Writer) error { return HTML(w, d) }))
-	c.eval(unfoldAll, nil)
+	c.Look(1280, "light", "screen")
+	from, address := c.Open(render(t, func(w io.Writer) error { return HTML(w, d) }))
+	c.Eval(unfoldAll, nil)
 	const table = `[...document.querySelectorAll("table")].find(t => t.tHead.textContent.includes("Operation"))`
 	column := func(n int) []string {
 		var out []string
-		c.eval(fmt.Sprintf(`[...%s.tBodies[0].rows].map(r => r.cells[%d].textContent)`, table, n), &out)
+		c.Eval(fmt.Sprintf(`[...%s.tBodies[0].rows].map(r => r.cells[%d].textContent)`, table, n), &out)
 		return out
 	}
 	sorted := func(n int) string {
 		var out string
-		c.eval(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].getAttribute("aria-sort") ?? ""`, table, n), &out)
+		c.Eval(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].getAttribute("aria-sort") ?? ""`, table, n), &out)
 		return out
 	}
 	const count, name = 2, 0
@@ -352,7 +296,7 @@ func useTables(t *testing.T, c *chromium) {
 	if len(numbers()) < 5 || slices.IsSorted(numbers()) || slices.Index(before, "absent") < 0 {
 		t.Fatalf("the table is not what the test needs: %v", before)
 	}
-	click := func(n int) { c.click(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].firstChild`, table, n)) }
+	click := func(n int) { c.Click(fmt.Sprintf(`%s.tHead.rows[0].cells[%d].firstChild`, table, n)) }
 	click(count)
 	if now := column(count); !slices.IsSorted(numbers()) || now[len(now)-1] != "absent" || sorted(count) != "ascending" {
 		t.Errorf("ascending: %v (%s)", now, sorted(count))
@@ -371,7 +315,7 @@ func useTables(t *testing.T, c *chromium) {
 	if now := column(name); !slices.IsSorted(now) || sorted(name) != "ascending" {
 		t.Errorf("by name: %v", now)
 	}
-	for _, p := range c.problems(from, address) {
+	for _, p := range c.Problems(from, address) {
 		t.Error(p)
 	}
 }
@@ -418,7 +362,7 @@ func releaseScene() []ReleasePair {
 // TestFirstScreen looks at a comparison's report as it opens: every verdict and the whole picture stand within the
 // first window, with all folds closed, and no two texts of the picture lie over each other.
 func TestFirstScreen(t *testing.T) {
-	c := startChromium(t)
+	c := browser.Start(t)
 	for _, name := range []string{"full", "three-arms", "interrupted", "seven endpoints"} {
 		in := scenes()["full"].input()
 		if s, ok := scenes()[name]; ok {
@@ -435,17 +379,17 @@ func TestFirstScreen(t *testing.T) {
 				in.Arms[i].Verdict = v
 			}
 		}
-		c.open(render(t, func(w io.Writer) error { return HTML(w, From(in)) }))
+		c.Open(render(t, func(w io.Writer) error { return HTML(w, From(in)) }))
 		for _, size := range []struct{ width, within int }{{1280, 800}, {400, 0}} {
-			c.look(size.width, "light", "screen")
-			c.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+			c.Look(size.width, "light", "screen")
+			c.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": size.width, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
 			var bottom float64
-			c.eval(`Math.max(...[...document.querySelectorAll(".verdict, .answer")].map(e => e.getBoundingClientRect().bottom + scrollY))`, &bottom)
+			c.Eval(`Math.max(...[...document.querySelectorAll(".verdict, .answer")].map(e => e.getBoundingClientRect().bottom + scrollY))`, &bottom)
 			if size.within > 0 && (bottom > float64(size.within) || bottom < 100) {
 				t.Errorf("%s: verdicts and picture end at %.0f px, want at most %d", name, bottom, size.within)
 			}
 			var over []string
-			c.eval(`(() => {
+			c.Eval(`(() => {
 				const out = [];
 				for (const svg of document.querySelectorAll(".answer")) {
 					const boxes = [...svg.querySelectorAll("text")].map(e => [e.textContent, e.getBoundingClientRect()]);
@@ -464,10 +408,10 @@ func TestFirstScreen(t *testing.T) {
 				t.Errorf("%s, %d px: %v", name, size.width, over)
 			}
 			if *pictures != "" {
-				c.picture(filepath.Join(*pictures, fmt.Sprintf("first-%s-%d.png", name, size.width)))
+				c.Picture(filepath.Join(*pictures, fmt.Sprintf("first-%s-%d.png", name, size.width)))
 			}
 			var open int
-			c.eval(`document.querySelectorAll("details[open]").length`, &open)
+			c.Eval(`document.querySelectorAll("details[open]").length`, &open)
 			if open > 0 {
 				t.Errorf("%s: %d folds are open", name, open)
 			}

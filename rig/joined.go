@@ -55,9 +55,11 @@ func (pr *Program) OpenFleet(d FleetDoor, say func(string, ...any)) (*join.Hall,
 	return join.Open(c)
 }
 
-// JoinCommand is the command that an agent needs.
+// JoinCommand is the command that an agent needs. A server at all addresses of this host has no name that leads to it
+// from everywhere: HOST stands for one.
 func JoinCommand(h *join.Hall) string {
-	return fmt.Sprintf("plimsoll agent -join %s -token-file FILE", h.Addr())
+	addr := strings.NewReplacer("//[::]:", "//HOST:", "//0.0.0.0:", "//HOST:").Replace(h.Addr())
+	return fmt.Sprintf("plimsoll agent -join %s -token-file FILE", addr)
 }
 
 // introduce describes this host to a coordinator.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis,
-# nginx, ip, nft, mkfs.xfs, podman, runc, systemd-analyze and Chromium. It does so through apt, as root, without starting
-# any service; elsewhere it prints what the program will do instead. Below .plimsoll/tools it puts kubernetes-validate,
-# by pip, and the schema of cloud-init's user data, out of Debian's package, which is not installed. With the argument "full" also Java 17 and Maven, for `make test-full`.
+# nginx, ip, nft, mkfs.xfs, podman, runc, systemd-analyze, Chromium, and npm with the libraries of the console's page. It
+# does so through apt, as root, without starting any service; elsewhere it prints what the program will do instead. Below
+# .plimsoll/tools it puts kubernetes-validate, by pip, and the schema of cloud-init's user data, out of Debian's package,
+# which is not installed. With the argument "full" also Java 17 and Maven, for `make test-full`.
 # It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is
 # a failure.
 set -euo pipefail
@@ -42,6 +43,8 @@ have_chromium() {
   return 1
 }
 
+have_npm() { command -v npm >/dev/null; }
+
 have_java17() {
   local home
   for home in "${JAVA_HOME:-}" /usr/lib/jvm/* /usr/java/* /opt/java/*; do
@@ -69,7 +72,8 @@ have_xfs || packages+=(xfsprogs)      # databases whose reset shares blocks
 have_podman || packages+=(podman runc) # containers of deployments
 have_analyze || packages+=(systemd)    # the tests of contrib/agents verify the unit; it is not started
 have_venv || packages+=(python3-venv)  # and the chart's manifests
-have_chromium || packages+=(chromium fonts-liberation) # the tests of package report open its pages
+have_chromium || packages+=(chromium fonts-liberation) # the tests of packages report and console open pages
+have_npm || packages+=(npm)           # the page of the console is built and tested with libraries from npm
 if [ "$full" = full ]; then
   have_java17 || packages+=(openjdk-17-jdk-headless)
   command -v mvn >/dev/null || packages+=(maven)
@@ -186,6 +190,18 @@ fi
 if ! have_chromium; then
   say "no Chromium on this host: the tests of package report need it; install chromium"
   failed=1
+fi
+# The versions and digests stand in package-lock.json. npm leaves a copy of it where it installed.
+page=$(dirname "$0")/../console/ui
+if ! have_npm; then
+  say "no npm on this host: the tests of package console need it; install npm"
+  failed=1
+elif [ ! -e "$page/node_modules/.package-lock.json" ] || [ "$page/package-lock.json" -nt "$page/node_modules/.package-lock.json" ]; then
+  say "installing the libraries of the console's page"
+  if ! (cd "$page" && npm ci --no-audit --no-fund --loglevel=error >&2); then
+    say "npm could not install the libraries of the console's page"
+    failed=1
+  fi
 fi
 if [ "$full" = full ] && { ! have_java17 || ! command -v mvn >/dev/null; }; then
   say "no Java 17 development kit or no mvn on this host: install openjdk-17-jdk-headless and maven"

@@ -13,7 +13,7 @@ import (
 // rows is the picture of the layers, bottom up: rooms, each a directory with the directories below it that have no
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
-	0: {"internal/files", "internal/parallel", "internal/plain", "load/clock"},
+	0: {"console/ui", "internal/files", "internal/parallel", "internal/plain", "load/clock"},
 	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},
@@ -25,7 +25,7 @@ var rows = [][]string{
 }
 
 // outside are the packages that are in no layer: they import nothing of ours.
-var outside = []string{".", "internal/arch", "internal/house", "internal/race"}
+var outside = []string{".", "internal/arch", "internal/browser", "internal/house", "internal/race"}
 
 // drivers are chosen by name when a plan is carried out. Each stands one row above its room.
 var driverList = []string{
@@ -46,9 +46,9 @@ var choosers = []string{"rig", "cmd"}
 // pure are the packages that are functions of their arguments.
 var pure = []string{"judge/stats", "plan", "judge/verdict", "judge/limiter", "judge/sizing", "judge/drift", "judge/imported", "run/capacity", "report", "evidence"}
 
-// inTests are packages that tests of any package may import: databases to start, groups to put processes into, and
+// inTests are packages that tests of any package may import: a browser and databases to start, groups to put processes into, and
 // whether the race detector is on.
-var inTests = []string{"internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql", "target/lab/redis", "target/lab/jvm"}
+var inTests = []string{"internal/browser", "internal/race", "target/lab/cgroup", "target/lab/postgresql", "target/lab/mysql", "target/lab/redis", "target/lab/jvm"}
 
 // named are the directories that may speak of one particular server.
 var named = []string{"dialect", "reference", "cmd", "internal/arch"}

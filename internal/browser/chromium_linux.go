@@ -1,4 +1,4 @@
-package report
+package browser
 
 import (
 	"bufio"
@@ -17,13 +17,14 @@ import (
 	"time"
 )
 
-// browserDeadline bounds every wait for the browser.
-const browserDeadline = 30 * time.Second
+// Deadline bounds every wait for the browser.
+const Deadline = 30 * time.Second
 
-// A chromium is a headless browser without a network, driven over two pipes by the DevTools protocol: messages are
-// JSON, each ended by a zero byte (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe).
-type chromium struct {
-	t       *testing.T
+// A Browser is a headless browser with one page. Messages are JSON, each ended by a zero byte
+// (chromedevtools.github.io/devtools-protocol; flag --remote-debugging-pipe). Its methods end the test T when the
+// browser does not answer; one goroutine at a time calls them.
+type Browser struct {
+	T       testing.TB // the test that is charged; subtests put themselves here
 	to      *os.File
 	session string
 
@@ -35,6 +36,7 @@ type chromium struct {
 	ended   error
 }
 
+// A message is an answer or an event of the DevTools protocol.
 type message struct {
 	ID     int             `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
@@ -46,8 +48,20 @@ type message struct {
 	SessionID string `json:"sessionId,omitempty"`
 }
 
-// startChromium starts the browser in a network namespace of its own, in which there is no network at all.
-func startChromium(t *testing.T) *chromium {
+// Start starts the browser in a network namespace of its own, in which there is no network at all.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	return start(t, false)
+}
+
+// StartOnLoopback starts the browser where it can reach servers on 127.0.0.1, and nothing else: no other name is
+// resolved, and Problems reports every request to another address.
+func StartOnLoopback(t testing.TB) *Browser {
+	t.Helper()
+	return start(t, true)
+}
+
+func start(t testing.TB, loopback bool) *Browser {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
@@ -67,11 +81,15 @@ func startChromium(t *testing.T) *chromium {
 		t.Fatal(err)
 	}
 	profile := t.TempDir()
+	rules := "MAP * ~NOTFOUND"
+	if loopback {
+		rules += ", EXCLUDE 127.0.0.1"
+	}
 	command := func(flags uintptr) *exec.Cmd {
 		// No sandbox: root has none, and the pages are our own. The rule for names is a second lock beside the
 		// namespace.
 		c := exec.Command(program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
-			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb", "--host-resolver-rules=MAP * ~NOTFOUND",
+			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--force-color-profile=srgb", "--host-resolver-rules="+rules,
 			"--user-data-dir="+profile, "about:blank")
 		c.Env = append(os.Environ(), "HOME="+profile, "DBUS_SESSION_BUS_ADDRESS=disabled:")
 		c.ExtraFiles = []*os.File{theirIn, theirOut}
@@ -83,8 +101,12 @@ func startChromium(t *testing.T) *chromium {
 		}
 		return c
 	}
-	cmd := command(syscall.CLONE_NEWNET)
-	if err = cmd.Start(); errors.Is(err, syscall.EPERM) {
+	var own uintptr
+	if !loopback {
+		own = syscall.CLONE_NEWNET
+	}
+	cmd := command(own)
+	if err = cmd.Start(); own != 0 && errors.Is(err, syscall.EPERM) {
 		t.Log("no network namespace may be made here: the browser resolves no name, and every request is seen")
 		cmd = command(0)
 		err = cmd.Start()
@@ -94,7 +116,7 @@ func startChromium(t *testing.T) *chromium {
 	}
 	theirIn.Close()
 	theirOut.Close()
-	c := &chromium{t: t, to: ourOut, waiting: map[int]chan message{}, news: make(chan struct{})}
+	c := &Browser{T: t, to: ourOut, waiting: map[int]chan message{}, news: make(chan struct{})}
 	done := make(chan struct{})
 	go func() { defer close(done); c.read(bufio.NewReaderSize(ourIn, 1<<20)) }()
 	t.Cleanup(func() {
@@ -105,17 +127,17 @@ func startChromium(t *testing.T) *chromium {
 		ourIn.Close()
 	})
 	var target struct{ TargetID string }
-	c.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	c.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var session struct{ SessionID string }
-	c.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	c.Call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
 	c.session = session.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
-		c.call(domain+".enable", nil, nil)
+		c.Call(domain+".enable", nil, nil)
 	}
 	return c
 }
 
-func (c *chromium) read(in *bufio.Reader) {
+func (c *Browser) read(in *bufio.Reader) {
 	for {
 		data, err := in.ReadBytes(0)
 		var m message
@@ -143,9 +165,9 @@ func (c *chromium) read(in *bufio.Reader) {
 	}
 }
 
-// call carries out a command and decodes its result.
-func (c *chromium) call(method string, params map[string]any, result any) {
-	c.t.Helper()
+// Call carries out a command and decodes its result.
+func (c *Browser) Call(method string, params map[string]any, result any) {
+	c.T.Helper()
 	c.mu.Lock()
 	c.last++
 	answer := make(chan message, 1)
@@ -160,12 +182,12 @@ func (c *chromium) call(method string, params map[string]any, result any) {
 	}
 	data, err := json.Marshal(request)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	if _, err := c.to.Write(append(data, 0)); err != nil {
-		c.t.Fatalf("%s: %v", method, err)
+		c.T.Fatalf("%s: %v", method, err)
 	}
-	limit := time.After(browserDeadline)
+	limit := time.After(Deadline)
 	for {
 		c.mu.Lock()
 		news, ended := c.news, c.ended
@@ -173,65 +195,71 @@ func (c *chromium) call(method string, params map[string]any, result any) {
 		select {
 		case m := <-answer:
 			if m.Error != nil {
-				c.t.Fatalf("%s: %s", method, m.Error.Message)
+				c.T.Fatalf("%s: %s", method, m.Error.Message)
 			}
 			if result != nil {
 				if err := json.Unmarshal(m.Result, result); err != nil {
-					c.t.Fatalf("%s: %v", method, err)
+					c.T.Fatalf("%s: %v", method, err)
 				}
 			}
 			return
 		case <-limit:
-			c.t.Fatalf("%s: no answer within %v", method, browserDeadline)
+			c.T.Fatalf("%s: no answer within %v", method, Deadline)
 		case <-news:
 		}
 		if ended != nil {
-			c.t.Fatalf("%s: %v", method, ended)
+			c.T.Fatalf("%s: %v", method, ended)
 		}
 	}
 }
 
 // seen returns the events so far, from the given one on.
-func (c *chromium) seen(from int) []message {
+func (c *Browser) seen(from int) []message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.events[from:len(c.events):len(c.events)]
 }
 
-// open loads a page and returns its position in the events before the load, and its address.
-func (c *chromium) open(page []byte) (from int, address string) {
-	c.t.Helper()
-	file := filepath.Join(c.t.TempDir(), "page.html")
+// Open loads a page from a file and returns its position in the events before the load, and its address.
+func (c *Browser) Open(page []byte) (from int, address string) {
+	c.T.Helper()
+	file := filepath.Join(c.T.TempDir(), "page.html")
 	if err := os.WriteFile(file, page, 0o644); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	address = (&url.URL{Scheme: "file", Path: file}).String()
+	return c.Go(address), address
+}
+
+// Go loads an address and returns its position in the events before the load.
+func (c *Browser) Go(address string) (from int) {
+	c.T.Helper()
 	from = len(c.seen(0))
-	c.call("Page.navigate", map[string]any{"url": address}, nil)
-	limit := time.After(browserDeadline)
+	c.Call("Page.navigate", map[string]any{"url": address}, nil)
+	limit := time.After(Deadline)
 	for {
 		c.mu.Lock()
 		news := c.news
 		c.mu.Unlock()
 		for _, e := range c.seen(from) {
 			if e.Method == "Page.loadEventFired" {
-				return from, address
+				return from
 			}
 		}
 		select {
 		case <-news:
 		case <-limit:
-			c.t.Fatalf("the page was not loaded within %v", browserDeadline)
+			c.T.Fatalf("the page was not loaded within %v", Deadline)
 		}
 	}
 }
 
-// problems returns the faults of the page since an event: requests for anything but itself, errors and warnings on
-// the console, exceptions.
-func (c *chromium) problems(from int, address string) []string {
-	c.t.Helper()
+// Problems returns the faults of the page since an event: requests for anything but the address or, where the address
+// ends with a slash, what lies below it; errors and warnings on the console, exceptions.
+func (c *Browser) Problems(from int, address string) []string {
+	c.T.Helper()
 	// Wait until requests that were begun have been reported.
-	c.eval("new Promise(done => setTimeout(() => done(0), 30))", nil)
+	c.Eval("new Promise(done => setTimeout(() => done(0), 30))", nil)
 	var out []string
 	for _, e := range c.seen(from) {
 		var p struct {
@@ -252,7 +280,7 @@ func (c *chromium) problems(from int, address string) []string {
 		}
 		switch e.Method {
 		case "Network.requestWillBeSent":
-			if p.Request.URL != address {
+			if p.Request.URL != address && !(strings.HasSuffix(address, "/") && strings.HasPrefix(p.Request.URL, address)) && !strings.HasPrefix(p.Request.URL, "data:") {
 				out = append(out, "request: "+p.Request.URL)
 			}
 		case "Runtime.consoleAPICalled":
@@ -270,9 +298,9 @@ func (c *chromium) problems(from int, address string) []string {
 	return out
 }
 
-// eval evaluates an expression in the page, waits for it, and decodes its value.
-func (c *chromium) eval(expression string, into any) {
-	c.t.Helper()
+// Eval evaluates an expression in the page, waits for it, and decodes its value.
+func (c *Browser) Eval(expression string, into any) {
+	c.T.Helper()
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct {
@@ -280,56 +308,56 @@ func (c *chromium) eval(expression string, into any) {
 			Exception struct{ Description string }
 		}
 	}
-	c.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	c.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
 	if r.ExceptionDetails != nil {
-		c.t.Fatalf("%s: %s %s", expression, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
+		c.T.Fatalf("%s: %s %s", expression, r.ExceptionDetails.Text, r.ExceptionDetails.Exception.Description)
 	}
 	if into != nil {
 		if err := json.Unmarshal(r.Result.Value, into); err != nil {
-			c.t.Fatalf("%s = %s: %v", expression, r.Result.Value, err)
+			c.T.Fatalf("%s = %s: %v", expression, r.Result.Value, err)
 		}
 	}
 }
 
-// look sets the size of the window, the color scheme that its user prefers, and the medium.
-func (c *chromium) look(width int, scheme, medium string) {
-	c.t.Helper()
-	c.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
-	c.call("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+// Look sets the size of the window, the color scheme that its user prefers, and the medium.
+func (c *Browser) Look(width int, scheme, medium string) {
+	c.T.Helper()
+	c.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
+	c.Call("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// mouse moves, presses or releases the left button.
-func (c *chromium) mouse(kind string, x, y float64, clicks int) {
-	c.t.Helper()
+// Mouse moves, presses or releases the left button.
+func (c *Browser) Mouse(kind string, x, y float64, clicks int) {
+	c.T.Helper()
 	params := map[string]any{"type": kind, "x": x, "y": y, "clickCount": clicks}
 	if kind != "mouseMoved" {
 		params["button"] = "left"
 	}
-	c.call("Input.dispatchMouseEvent", params, nil)
+	c.Call("Input.dispatchMouseEvent", params, nil)
 }
 
-// key presses a key, with Shift if the name begins so.
-func (c *chromium) key(name string) {
-	c.t.Helper()
+// Key presses a key, with Shift if the name begins so.
+func (c *Browser) Key(name string) {
+	c.T.Helper()
 	modifiers := 0
 	if rest, ok := strings.CutPrefix(name, "Shift+"); ok {
 		name, modifiers = rest, 8
 	}
 	for _, kind := range []string{"rawKeyDown", "keyUp"} {
-		c.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "modifiers": modifiers}, nil)
+		c.Call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "modifiers": modifiers}, nil)
 	}
 }
 
-// picture writes a picture of the whole page.
-func (c *chromium) picture(file string) {
-	c.t.Helper()
+// Picture writes a picture of the whole page.
+func (c *Browser) Picture(file string) {
+	c.T.Helper()
 	var shot struct{ Data string }
-	c.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
+	c.Call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err == nil {
 		err = os.WriteFile(file, data, 0o644)
 	}
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 }

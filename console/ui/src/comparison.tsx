@@ -1,0 +1,444 @@
+// A comparison, drawn: a dot per block and arm when its run has ended, the paired differences with interval and margin,
+// and what is still possible.
+
+import type { ComponentChildren } from "preact";
+import type { ComparisonFrame, Difference, Endpoint, Judged, RunNow } from "./api";
+import { Documents } from "./documents";
+import { Sized, ticks } from "./sized";
+import { href } from "./state";
+import { Table } from "./table";
+import { count, ms, num, percent, plural, signed, span } from "./text";
+
+const color = (i: number) => `a${i % 8}`;
+
+export function Comparison({
+  judged: j,
+  frame: f,
+  live,
+}: {
+  judged: Judged | null;
+  frame: ComparisonFrame | null;
+  live: boolean;
+}) {
+  if (!j)
+    return (
+      <>
+        {f && <UnderWay frame={f} live={live} />}
+        <p class="soft">No block has been judged yet.</p>
+      </>
+    );
+  const engines = j.engines?.length ? j.engines : [...new Set(j.dots.map(d => d.engine))];
+  return (
+    <>
+      <section aria-label="Verdicts so far">
+        {j.exploratory && (
+          <p class="alert">
+            This comparison is <b>exploratory</b> ({j.exploratory}): it gets no verdict.
+          </p>
+        )}
+        {j.verdicts.map(v => (
+          <p key={v.engine + v.arm} class={`verdict k-${v.kind}`}>
+            <span class="badge">{v.kind}</span> <b>{v.arm}</b> on {v.engine}
+            {v.indicative && <span class="soft"> (indicative)</span>}
+            {v.text && <>: {v.text}</>}
+          </p>
+        ))}
+        <p class="blocks">
+          <Blocks done={j.done ?? 0} of={j.blocks ?? 0} now={live ? (f?.block ?? 0) : 0} /> {count(j.done)} of{" "}
+          {plural(j.blocks ?? 0, "block")} done{live && j.left != null && `, ${span(f?.left ?? j.left)} left at most`}
+        </p>
+        {j.outlook?.map(o => (
+          <p key={o} class="outlook">
+            {live && <b>Still possible: </b>}
+            {o}
+          </p>
+        ))}
+      </section>
+      {f && live && <UnderWay frame={f} live={live} />}
+      <div class="endpoints">
+        {engines.map(engine =>
+          j.endpoints.map(e => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
+        )}
+      </div>
+      <p class="note legend">
+        {j.arms.map((a, i) => (
+          <span key={a} class="key">
+            <svg width="14" height="12" aria-hidden="true">
+              <Glyph x={7} y={6} i={i} />
+            </svg>{" "}
+            {a}
+          </span>
+        ))}
+        <span>
+          {live && "Hollow: the newest block. "}The shaded band is the margin: a difference inside it does not matter.
+          The bar is the interval of the mean difference.
+        </span>
+      </p>
+      <Runs judged={j} />
+      <Documents documents={j.documents ?? []} />
+    </>
+  );
+}
+
+function Blocks({ done, of, now }: { done: number; of: number; now: number }) {
+  return (
+    <svg class="steps" width={of * 16} height="14" role="img" aria-label={`${done} of ${of} blocks done`}>
+      {Array.from({ length: of }, (_, i) => (
+        <rect
+          key={i}
+          x={i * 16 + 1}
+          y="1"
+          width="12"
+          height="12"
+          rx="3"
+          class={i < done ? "done" : i + 1 === now ? "now" : ""}
+        />
+      ))}
+    </svg>
+  );
+}
+
+// UnderWay is the present of a comparison: the step, and the runs that are up.
+export function UnderWay({ frame: f, live }: { frame: ComparisonFrame; live: boolean }) {
+  return (
+    <section class="panel" aria-label="Under way">
+      <p class="lead">
+        {live ? "Now" : "Last"}: <b>{f.step}</b>
+        {f.block ? ` of ${f.kind === "sizing" ? "step" : "block"} ${f.block}${f.blocks ? ` of ${f.blocks}` : ""}` : ""}
+        {f.again && " (again)"}
+        {live && f.left != null && <span class="soft">, {span(f.left)} left at most</span>}
+      </p>
+      {f.runs && f.runs.length > 0 && (
+        <Table<RunNow>
+          caption="Runs under way"
+          rows={f.runs}
+          id={r => (r.engine ?? "") + r.arm + (r.id ?? "")}
+          empty=""
+          columns={[
+            { name: "arm", cell: r => (r.id ? <a href={href("live", r.id, "now")}>{r.arm}</a> : r.arm) },
+            { name: "database", cell: r => r.engine ?? "–" },
+            {
+              name: "phase",
+              cell: r => (
+                <>
+                  {r.phase ?? "waiting"}
+                  {r.turn && <b class="turn"> its turn</b>}
+                </>
+              ),
+            },
+            { name: "users", number: true, cell: r => count(r.active) },
+            { name: "ops/s", number: true, cell: r => num(r.ops) },
+            { name: "p95", number: true, cell: r => ms(r.p95) },
+            { name: "errors", number: true, cell: r => count(r.errors), kind: r => (r.errors ? "bad" : "") },
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+function Panel({
+  judged: j,
+  endpoint: e,
+  engine,
+  live,
+}: {
+  judged: Judged;
+  endpoint: Endpoint;
+  engine: string;
+  live: boolean;
+}) {
+  const rows = j.arms.map((arm, i) => ({
+    arm,
+    i,
+    values: j.dots.find(d => d.endpoint === e.name && d.engine === engine && d.arm === arm)?.values ?? [],
+  }));
+  const differences = j.differences.filter(d => d.endpoint === e.name && d.engine === engine);
+  if (!rows.some(r => r.values.length) && !differences.length) return null;
+  const better = e.better ? `${e.better} is better` : "";
+  return (
+    <section class="panel endpoint" aria-label={`${e.name} on ${engine}`}>
+      <div class="head">
+        <h2>
+          {e.name}{" "}
+          <span class="soft">
+            on {engine}
+            {e.primary === false && ", secondary"}
+          </span>
+        </h2>
+        <span class="soft">{[e.unit, better].filter(Boolean).join(", ")}</span>
+      </div>
+      <div class="two">
+        <Sized
+          draw={w => (
+            <DotGraph
+              width={w}
+              rows={rows}
+              live={live}
+              blocks={Math.max(j.blocks ?? 0, ...rows.flatMap(r => r.values.map(v => v[0])))}
+              label={`${e.name} of each block and arm`}
+            />
+          )}
+        />
+        <Sized
+          draw={w => (
+            <Differences
+              width={w}
+              rows={differences}
+              live={live}
+              arms={j.arms}
+              label={`Differences in ${e.name} against ${j.arms[0]}`}
+            />
+          )}
+        />
+      </div>
+      <ul class="words">
+        {differences.map(d => (
+          <li key={d.arm} class={`k-${d.kind}`}>
+            <b class="kind">{d.kind}</b> {d.arm}: {d.text ?? sentence(d)}
+            {d.finds != null && (
+              <span class="soft">
+                {" "}
+                {d.n} {d.n === 1 ? "pair finds" : "pairs find"} {d.absolute ? num(d.finds) : percent(d.finds)}.
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const sentence = (d: Difference) =>
+  d.effect == null
+    ? `no difference from ${plural(d.n, "pair")}`
+    : signed(d.effect, d.absolute) +
+      (d.lo != null && d.hi != null ? ` (${signed(d.lo, d.absolute)} to ${signed(d.hi, d.absolute)})` : "") +
+      (d.margin != null ? `; margin ${d.absolute ? num(d.margin) : percent(d.margin)}` : "");
+
+// A Glyph has a shape for each arm beside its color.
+function Glyph({ x, y, i, hollow, r = 4.5 }: { x: number; y: number; i: number; hollow?: boolean; r?: number }) {
+  const name = `glyph ${color(i)}${hollow ? " hollow" : ""}`;
+  switch (i % 4) {
+    case 0:
+      return <circle class={name} cx={x} cy={y} r={r} />;
+    case 1:
+      return <rect class={name} x={x - r * 0.9} y={y - r * 0.9} width={r * 1.8} height={r * 1.8} />;
+    case 2:
+      return <path class={name} d={`M${x} ${y - r * 1.15}L${x + r * 1.1} ${y + r * 0.85}H${x - r * 1.1}Z`} />;
+    default:
+      return (
+        <path class={name} d={`M${x} ${y - r * 1.2}L${x + r * 1.2} ${y}L${x} ${y + r * 1.2}L${x - r * 1.2} ${y}Z`} />
+      );
+  }
+}
+
+interface Row {
+  arm: string;
+  i: number;
+  values: [number, number][];
+}
+
+function DotGraph({
+  width,
+  rows,
+  blocks,
+  label,
+  live,
+}: {
+  live: boolean;
+  width: number;
+  rows: Row[];
+  blocks: number;
+  label: string;
+}) {
+  const height = 190,
+    left = 54,
+    right = 10,
+    top = 10,
+    bottom = 30;
+  const all = rows.flatMap(r => r.values.map(v => v[1]));
+  if (!all.length) return <Empty width={width} height={height} text="No run of it has ended yet." />;
+  let lo = Math.min(...all),
+    hi = Math.max(...all);
+  const pad = (hi - lo || Math.abs(hi) * 0.1 || 1) * 0.15;
+  lo -= pad;
+  hi += pad;
+  const x = (block: number, i: number) =>
+    left +
+    ((block - 0.5) / Math.max(1, blocks)) * (width - left - right) +
+    (i - (rows.length - 1) / 2) * Math.min(14, (width - left - right) / Math.max(1, blocks) / (rows.length + 1));
+  const y = (v: number) => top + ((hi - v) / (hi - lo)) * (height - top - bottom);
+  const newest = Math.max(...rows.flatMap(r => r.values.map(v => v[0])));
+  return (
+    <svg
+      class="drawn"
+      width={width}
+      height={height}
+      role="img"
+      aria-label={`${label}: ${rows
+        .map(r => `${r.arm} ${r.values.map(v => num(v[1])).join(", ") || "none"}`)
+        .join("; ")}`}>
+      {ticks(lo, hi, 4).map(v => (
+        <g key={v}>
+          <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
+          <text x={left - 6} y={y(v) + 4} text-anchor="end">
+            {num(v)}
+          </text>
+        </g>
+      ))}
+      {Array.from({ length: blocks }, (_, b) => (
+        <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={height - 14} text-anchor="middle">
+          {b + 1}
+        </text>
+      ))}
+      <text class="soft" x={left} y={height - 1}>
+        block
+      </text>
+      {rows.map(r =>
+        r.values.map(([b, v]) => (
+          <Glyph key={`${r.arm} ${b}`} x={x(b, r.i)} y={y(v)} i={r.i} hollow={live && b === newest} />
+        )),
+      )}
+    </svg>
+  );
+}
+
+function Differences({
+  width,
+  rows,
+  arms,
+  label,
+  live,
+}: {
+  live: boolean;
+  width: number;
+  rows: Difference[];
+  arms: string[];
+  label: string;
+}) {
+  const left = 10,
+    right = 14,
+    top = 12,
+    bottom = 34,
+    each = 50;
+  const height = Math.max(190, top + bottom + each * rows.length);
+  if (!rows.length) return <Empty width={width} height={190} text="A difference needs a whole block." />;
+  const edges = rows
+    .flatMap(d => [
+      d.lo,
+      d.hi,
+      d.effect,
+      d.margin,
+      d.margin == null ? undefined : -d.margin,
+      ...(d.pairs ?? []).map(p => p[1]),
+    ])
+    .filter((v): v is number => v != null && Number.isFinite(v));
+  const reach = Math.max(...edges.map(Math.abs), 1e-9) * 1.12;
+  const lo = Math.min(...edges, 0) < -reach * 0.3 ? -reach : Math.min(...edges, 0) * 1.25,
+    hi = Math.max(...edges, 0) > reach * 0.3 ? reach : Math.max(...edges, 0) * 1.25;
+  const x = (v: number) => left + ((v - lo) / (hi - lo || 1)) * (width - left - right);
+  const clip = (v: number) => Math.min(Math.max(x(v), left), width - right);
+  const lane = (height - top - bottom) / rows.length;
+  const absolute = rows[0]!.absolute;
+  return (
+    <svg
+      class="drawn"
+      width={width}
+      height={height}
+      role="img"
+      aria-label={`${label}: ${rows.map(d => `${d.arm} ${sentence(d)}`).join("; ")}`}>
+      {ticks(lo, hi, Math.max(2, width / 90)).map(v => (
+        <g key={v}>
+          <line class={v === 0 ? "axis" : "grid"} x1={x(v)} x2={x(v)} y1={top} y2={height - bottom} />
+          <text x={x(v)} y={height - 18} text-anchor="middle">
+            {v === 0 ? "0" : signed(v, absolute)}
+          </text>
+        </g>
+      ))}
+      <text
+        class="soft"
+        x={x(0)}
+        y={height - 2}
+        text-anchor={x(0) < 90 ? "start" : x(0) > width - 90 ? "end" : "middle"}>
+        difference from {arms[0]}
+      </text>
+      {rows.map((d, k) => {
+        const y = top + lane * (k + 0.55),
+          i = arms.indexOf(d.arm);
+        return (
+          <g key={d.arm} class={color(i)}>
+            {d.margin != null && (
+              <rect
+                class="margin"
+                x={clip(-d.margin)}
+                width={Math.max(1, clip(d.margin) - clip(-d.margin))}
+                y={y - lane * 0.42}
+                height={lane * 0.84}
+              />
+            )}
+            <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
+              {d.arm}
+            </text>
+            {d.lo != null && d.hi != null && (
+              <>
+                <line class="span" x1={clip(d.lo)} x2={clip(d.hi)} y1={y} y2={y} />
+                {[d.lo, d.hi].map(v => (
+                  <line key={v} class="span" x1={clip(v)} x2={clip(v)} y1={y - 5} y2={y + 5} />
+                ))}
+              </>
+            )}
+            {d.effect != null && <line class="effect" x1={clip(d.effect)} x2={clip(d.effect)} y1={y - 8} y2={y + 8} />}
+            {(d.pairs ?? []).map(([b, v]) => (
+              <Glyph key={b} x={clip(v)} y={y + 13} i={i} r={3.4} hollow={live && b === d.pairs!.at(-1)![0]} />
+            ))}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+const Empty = ({ width, height, text }: { width: number; height: number; text: ComponentChildren }) => (
+  <svg class="drawn" width={width} height={height} role="img" aria-label={String(text)}>
+    <text class="soft" x={width / 2} y={height / 2} text-anchor="middle">
+      {text}
+    </text>
+  </svg>
+);
+
+type RunOf = NonNullable<Judged["runs"]>[number];
+
+function Runs({ judged: j }: { judged: Judged }) {
+  if (!j.runs?.length) return null;
+  const bad = j.runs.filter(r => !r.valid || r.dropped).length;
+  return (
+    <details class="fold">
+      <summary>
+        {plural(j.runs.length, "run")}
+        {bad > 0 && <b class="bad"> {bad} of them invalid or dropped</b>}
+      </summary>
+      <Table<RunOf>
+        caption="Runs of the comparison"
+        rows={j.runs}
+        id={r => r.run}
+        empty=""
+        filter={r => `${r.run} ${r.arm} ${r.engine} ${r.why ?? ""}`}
+        columns={[
+          { name: "block", number: true, by: r => r.block, cell: r => (r.pilot ? "pilot" : r.block) },
+          { name: "order", number: true, by: r => r.order, cell: r => r.order ?? "–" },
+          { name: "arm", by: r => r.arm, cell: r => r.arm },
+          { name: "database", by: r => r.engine, cell: r => r.engine },
+          { name: "run", by: r => r.run, cell: r => <a href={href("run", r.run, "now")}>{r.run}</a> },
+          {
+            name: "valid",
+            by: r => String(r.valid),
+            cell: r => (r.valid ? (r.dropped ? "dropped" : "yes") : "no"),
+            kind: r => (r.valid && !r.dropped ? "" : "bad"),
+          },
+          { name: "why", wide: true, cell: r => r.why ?? "" },
+        ]}
+      />
+    </details>
+  );
+}

@@ -1,0 +1,83 @@
+// Following one run, comparison or sizing: an EventSource that comes back by itself, and with Last-Event-ID after the
+// server has been away. A tab that nobody looks at lets its connection go after a minute: a browser has six per host.
+
+import { liveOf, type ComparisonFrame, type End, type Frame, type Judged, type Past } from "./api";
+import { ComparisonModel, type Followed, RunModel } from "./model";
+
+const hiddenFor = 60_000; // ms
+const retries = [500, 1000, 2000, 4000]; // ms; the last one again and again
+
+// follow feeds a model until the function that it returns is called.
+export function follow(m: RunModel | ComparisonModel): () => void {
+  let source: EventSource | null = null,
+    timer = 0,
+    hiding = 0,
+    tries = 0,
+    over = false;
+
+  const close = () => {
+    source?.close();
+    source = null;
+    clearTimeout(timer);
+  };
+  const again = () => {
+    if (over) return;
+    clearTimeout(timer);
+    timer = window.setTimeout(open, retries[Math.min(tries++, retries.length - 1)]!);
+  };
+  const open = () => {
+    close();
+    const last = m.lastSeq >= 0 ? `?last=${m.lastSeq}` : "";
+    source = new EventSource(`${liveOf(m.id)}/stream${last}`);
+    source.onopen = () => {
+      tries = 0;
+    };
+    source.onerror = () => {
+      m.link.value = "trying";
+      close();
+      again();
+    };
+    const on = <T>(name: string, f: (value: T) => void) =>
+      source!.addEventListener(name, e => {
+        m.link.value = "live";
+        f(JSON.parse((e as MessageEvent<string>).data) as T);
+      });
+    on<Past>("past", p => {
+      if (m instanceof RunModel) m.past(p);
+    });
+    on<Judged>("judged", j => {
+      if (m instanceof ComparisonModel) m.judged.value = j;
+    });
+    on<Frame & ComparisonFrame>("frame", f => {
+      m.heard.value = performance.now();
+      m.take(f);
+    });
+    on<End>("end", e => {
+      over = true;
+      m.end.value = e;
+      m.link.value = "over";
+      close();
+    });
+  };
+  const looked = () => {
+    clearTimeout(hiding);
+    if (over) return;
+    if (document.hidden) hiding = window.setTimeout(close, hiddenFor);
+    else if (!source) open();
+  };
+  document.addEventListener("visibilitychange", looked);
+  open();
+  return () => {
+    over = true;
+    close();
+    clearTimeout(hiding);
+    document.removeEventListener("visibilitychange", looked);
+  };
+}
+
+// staleFor returns the seconds since the last frame when they are too many, else 0.
+export function staleFor(m: Followed, now: number): number {
+  if (m.link.value === "over" || m.link.value === "stored" || !m.heard.value) return 0;
+  const s = (now - m.heard.value) / 1000;
+  return s > 3 ? s : 0;
+}

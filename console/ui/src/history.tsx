@@ -1,0 +1,400 @@
+// History: the store's runs, comparisons and sizings; two runs over each other; the trend over releases.
+
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import {
+  get,
+  type History as HistoryOf,
+  type HistoryItem,
+  type Past,
+  reason,
+  runOf,
+  type StoredRun,
+  type Trend as TrendOf,
+} from "./api";
+import { Chart, type Line } from "./chart";
+import { Columns, type Column } from "./columns";
+import { Sized, ticks } from "./sized";
+import { href } from "./state";
+import { Table } from "./table";
+import { count, num, percent, when } from "./text";
+
+const page = 100;
+const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
+export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => href(places[i.kind], i.id, "now");
+
+export function History() {
+  const kind = useSignal(""),
+    words = useSignal(""),
+    parts = useSignal(false),
+    from = useSignal(0);
+  const found = useSignal<HistoryOf | null>(null),
+    trouble = useSignal("");
+  const chosen = useSignal<string[]>([]);
+  useEffect(() => {
+    let gone = false;
+    const timer = setTimeout(() => {
+      const q = new URLSearchParams({ limit: String(page), offset: String(from.value) });
+      if (kind.value) q.set("kind", kind.value);
+      if (words.value.trim()) q.set("q", words.value.trim());
+      if (parts.value) q.set("parts", "1");
+      get<HistoryOf>(`/api/history?${q}`).then(
+        h => {
+          if (!gone) {
+            found.value = h;
+            trouble.value = "";
+          }
+        },
+        e => {
+          if (!gone) trouble.value = reason(e);
+        },
+      );
+    }, 150);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [kind.value, words.value, parts.value, from.value]);
+  const choose = (id: string) => {
+    chosen.value = chosen.value.includes(id) ? chosen.value.filter(c => c !== id) : [...chosen.value, id].slice(-2);
+  };
+  const h = found.value,
+    [a, b] = chosen.value;
+  return (
+    <>
+      <h1 class="first">History</h1>
+      <div class="bar">
+        <label>
+          Kind{" "}
+          <select
+            value={kind.value}
+            onChange={e => {
+              kind.value = e.currentTarget.value;
+              from.value = 0;
+            }}>
+            <option value="">all</option>
+            <option value="run">runs</option>
+            <option value="comparison">comparisons</option>
+            <option value="sizing">sizings</option>
+          </select>
+        </label>
+        <label>
+          Filter{" "}
+          <input
+            type="search"
+            value={words.value}
+            placeholder="plan, arm, database, verdict"
+            onInput={e => {
+              words.value = e.currentTarget.value;
+              from.value = 0;
+            }}
+          />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={parts.value}
+            onChange={e => {
+              parts.value = e.currentTarget.checked;
+              from.value = 0;
+            }}
+          />{" "}
+          runs of comparisons too
+        </label>
+        {a && b ? (
+          <a class="button" href={href("over", a, b)}>
+            Lay the two over each other
+          </a>
+        ) : (
+          <span class="soft">Choose two runs to lay them over each other.</span>
+        )}
+      </div>
+      {trouble.value && <p class="alert">History: {trouble.value}.</p>}
+      {h?.warnings?.map(w => (
+        <p class="alert" key={w}>
+          {w}
+        </p>
+      ))}
+      {h && (
+        <>
+          <Table<HistoryItem>
+            caption="History"
+            rows={h.items}
+            id={i => i.id}
+            chosen={i => chosen.value.includes(i.id)}
+            empty={
+              kind.value || words.value ? "Nothing in the store has these words." : "The store is empty: start a run."
+            }
+            columns={[
+              {
+                name: "over",
+                cell: i =>
+                  i.kind === "run" ? (
+                    <input
+                      type="checkbox"
+                      aria-label={`Choose ${i.id}`}
+                      checked={chosen.value.includes(i.id)}
+                      onChange={() => choose(i.id)}
+                    />
+                  ) : (
+                    ""
+                  ),
+              },
+              { name: "began", by: i => i.began, cell: i => <span class="tab">{when(i.began)}</span> },
+              { name: "kind", by: i => i.kind, cell: i => i.kind },
+              { name: "plan", by: i => i.plan, cell: i => <a href={placeOf(i)}>{i.plan}</a> },
+              { name: "arm", by: i => i.arm, cell: i => i.arm ?? "–" },
+              { name: "database", by: i => i.engine, cell: i => i.engine ?? "–" },
+              {
+                name: "state",
+                by: i => i.state,
+                cell: i => <State item={i} />,
+                kind: i => (i.state === "died" ? "bad" : ""),
+              },
+              { name: "result", by: i => i.result, wide: true, cell: i => i.result ?? "–" },
+              { name: "runs", number: true, by: i => i.runs, cell: i => (i.runs == null ? "" : count(i.runs)) },
+              { name: "id", by: i => i.id, cell: i => <code class="id">{i.id}</code> },
+            ]}
+          />
+          {h.total > page && (
+            <p class="bar">
+              <button
+                type="button"
+                disabled={from.value === 0}
+                onClick={() => {
+                  from.value = Math.max(0, from.value - page);
+                }}>
+                Newer
+              </button>
+              <span class="soft">
+                {count(from.value + 1)} to {count(Math.min(h.total, from.value + page))} of {count(h.total)}
+              </span>
+              <button
+                type="button"
+                disabled={from.value + page >= h.total}
+                onClick={() => {
+                  from.value += page;
+                }}>
+                Older
+              </button>
+            </p>
+          )}
+        </>
+      )}
+      <h2>Trend over releases</h2>
+      <Trend />
+    </>
+  );
+}
+
+function State({ item: i }: { item: HistoryItem }) {
+  const word = i.state === "sealed" ? (i.valid === false ? "invalid" : "done") : i.state;
+  return (
+    <>
+      {word}
+      {i.exploratory && (
+        <span title={i.exploratory}>
+          , <b>exploratory</b>
+        </span>
+      )}
+    </>
+  );
+}
+
+// Over draws two runs on one axis: the time since each began.
+export function Over({ a, b }: { a: string; b: string }) {
+  const both = useSignal<{ name: string; past: Past }[] | null>(null),
+    trouble = useSignal(""),
+    version = useSignal(0);
+  useEffect(() => {
+    let gone = false;
+    const one = async (id: string) => {
+      const [run, past] = await Promise.all([get<StoredRun>(runOf(id)), get<Past>(`${runOf(id)}/series`)]);
+      return { name: [run.arm, run.engine, when(run.began)].filter(Boolean).join(", "), past };
+    };
+    Promise.all([one(a), one(b)]).then(
+      v => {
+        if (!gone) {
+          both.value = v;
+          version.value++;
+        }
+      },
+      e => {
+        if (!gone) trouble.value = reason(e);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [a, b]);
+  if (!both.value)
+    return <p class="soft">{trouble.value ? `The two runs: ${trouble.value}.` : "Reading both runs…"}</p>;
+  const merged = overlay(both.value.map(v => v.past));
+  const lines = (name: string): Line[] =>
+    both
+      .value!.map((v, i) => ({
+        name: `${i} ${name}`,
+        label: v.name || `run ${i + 1}`,
+        color: `--a${i}`,
+        dash: i === 1,
+      }))
+      .filter(l => merged.by.has(l.name));
+  const charts: [string, string, string][] = [
+    ["users.active", "Users", "active"],
+    ["ops", "Operations", "per second"],
+    ["p50", "p50 of response", "ms"],
+    ["p95", "p95 of response", "ms"],
+    ["p99", "p99 of response", "ms"],
+    ["delivery.p95", "p95 of delivery", "ms"],
+    ["errors", "Errors", "per second"],
+    ["cpu.app", "CPU of app", "share of its cores"],
+    ["cpu.database", "CPU of database", "share of its cores"],
+    ["cpu.generator", "CPU of generator", "share of its cores"],
+  ];
+  return (
+    <>
+      <h1 class="first">Two runs</h1>
+      <p class="lead">
+        Two runs over each other, each from its own beginning. This is a look, not a comparison: one run of each says
+        nothing about the next. <a href={href("run", a, "now")}>{a}</a> and <a href={href("run", b, "now")}>{b}</a>
+      </p>
+      <div class="charts">
+        {charts.map(
+          ([name, title, unit]) =>
+            lines(name).length > 0 && (
+              <Chart
+                key={name}
+                title={title}
+                unit={unit}
+                lines={lines(name)}
+                series={() => merged}
+                version={version}
+                group="over"
+                {...(name.startsWith("cpu.")
+                  ? { format: (v: number | null | undefined) => percent(v), axis: (v: number) => percent(v, 0) }
+                  : {})}
+              />
+            ),
+        )}
+      </div>
+    </>
+  );
+}
+
+// overlay puts series of several runs on one axis; points of one run are empty where only another has a reading.
+function overlay(pasts: Past[]): { t: number[]; by: Map<string, Column>; step: number } {
+  const step = Math.max(...pasts.map(p => p.step), 1);
+  const bin = (t: number) => Math.round(t / step) * step;
+  const t = [...new Set(pasts.flatMap(p => p.t.map(bin)))].sort((x, y) => x - y);
+  const at = new Map(t.map((v, i) => [v, i]));
+  const by = new Map<string, Column>();
+  pasts.forEach((p, k) => {
+    const c = new Columns();
+    c.take({ ...p, replace: true });
+    for (const [name, column] of c.by) {
+      const mean = new Array<number | null>(t.length).fill(null);
+      c.t.forEach((v, i) => {
+        mean[at.get(bin(v))!] = column.mean[i] ?? null;
+      });
+      by.set(`${k} ${name}`, { mean, min: mean, max: mean });
+    }
+  });
+  return { t, by, step: 1 };
+}
+
+// Trend is a line for each plan, database and endpoint.
+export function Trend() {
+  const found = useSignal<TrendOf | null>(null),
+    trouble = useSignal("");
+  useEffect(() => {
+    let gone = false;
+    get<TrendOf>("/api/trend").then(
+      t => {
+        if (!gone) found.value = t;
+      },
+      e => {
+        if (!gone) trouble.value = reason(e);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, []);
+  if (!found.value)
+    return <p class="soft">{trouble.value ? `The trend: ${trouble.value}.` : "Reading the comparisons…"}</p>;
+  const lines = found.value.lines.filter(l => l.points.length > 0);
+  if (!lines.length) return <p class="soft">A trend needs comparisons that are done.</p>;
+  return (
+    <div class="endpoints trend">
+      {lines.map(l => (
+        <section
+          class="panel"
+          key={`${l.plan} ${l.engine} ${l.endpoint}`}
+          aria-label={`Trend of ${l.endpoint}, ${l.plan} ${l.engine ?? ""}`}>
+          <div class="head">
+            <h3>
+              {l.endpoint} <span class="soft">{[l.plan, l.engine].filter(Boolean).join(" on ")}</span>
+            </h3>
+            <span class="soft">{l.unit}</span>
+          </div>
+          <Sized draw={w => <TrendGraph width={w} line={l} />} />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][number] }) {
+  const height = 190,
+    left = 54,
+    right = 16,
+    top = 12,
+    bottom = 42;
+  const values = l.points.flatMap(p => [p.value, p.lo, p.hi]).filter((v): v is number => v != null);
+  let lo = Math.min(...values),
+    hi = Math.max(...values);
+  const pad = (hi - lo || Math.abs(hi) * 0.1 || 1) * 0.12;
+  lo -= pad;
+  hi += pad;
+  const n = l.points.length,
+    room = width - left - right;
+  const x = (i: number) => left + (n === 1 ? 0.5 : (i + 0.5) / n) * room;
+  const y = (v: number) => top + ((hi - v) / (hi - lo)) * (height - top - bottom);
+  const every = Math.max(1, Math.ceil((n * 74) / room));
+  return (
+    <svg
+      class="drawn"
+      width={width}
+      height={height}
+      role="img"
+      aria-label={`${l.endpoint}: ${l.points.map(p => `${p.version ?? when(p.at)} ${num(p.value)}`).join(", ")}`}>
+      {ticks(lo, hi, 4).map(v => (
+        <g key={v}>
+          <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
+          <text x={left - 6} y={y(v) + 4} text-anchor="end">
+            {num(v)}
+          </text>
+        </g>
+      ))}
+      <g class="a0">
+        <polyline class="trace" points={l.points.map((p, i) => `${x(i)},${y(p.value)}`).join(" ")} />
+        {l.points.map((p, i) => (
+          <g key={i}>
+            {p.lo != null && p.hi != null && <line class="whisker" x1={x(i)} x2={x(i)} y1={y(p.lo)} y2={y(p.hi)} />}
+            <circle class="glyph a0" cx={x(i)} cy={y(p.value)} r="4" />
+            {i % every === 0 && (
+              <>
+                <text x={x(i)} y={height - 24} text-anchor="middle">
+                  {(p.version ?? "").slice(0, 11)}
+                </text>
+                <text class="soft" x={x(i)} y={height - 8} text-anchor="middle">
+                  {p.at.slice(2, 10)}
+                </text>
+              </>
+            )}
+          </g>
+        ))}
+      </g>
+    </svg>
+  );
+}

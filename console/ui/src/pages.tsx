@@ -1,0 +1,439 @@
+// The page of one run, comparison or sizing, live or stored: its head, its views, and its state in plain words.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import {
+  type End,
+  type Failure,
+  get,
+  type Judged,
+  type LogLine,
+  type Operation,
+  type Past,
+  reason,
+  runOf,
+  type Sizing,
+  type StoredRun,
+} from "./api";
+import { Comparison, UnderWay } from "./comparison";
+import { Documents } from "./documents";
+import { follow, staleFor } from "./follow";
+import { Limiter } from "./limiter";
+import { ComparisonModel, type Followed, RunModel } from "./model";
+import { Now } from "./now";
+import { SearchView } from "./search";
+import { href, live, now, operator, shown } from "./state";
+import { Steer, Stop } from "./steer";
+import { Table } from "./table";
+import { Agents, Errors, Log, Operations, Rules } from "./tables";
+import { count, plural, span, when } from "./text";
+
+// LivePage follows a run, comparison or sizing that serve knows.
+export function LivePage({ id, view, kind }: { id: string; view: string; kind: string }) {
+  const m = useMemo(() => (kind === "run" ? new RunModel(id) : new ComparisonModel(id)), [id, kind]);
+  useEffect(() => {
+    shown.value = null;
+    return follow(m);
+  }, [m]);
+  if (m instanceof RunModel) return <RunPage model={m} view={view} page="live" />;
+  return <ComparisonPage model={m} view={view} />;
+}
+
+function RunPage({
+  model: m,
+  view,
+  page,
+  more,
+  stored,
+}: {
+  model: RunModel;
+  view: string;
+  page: "live" | "run";
+  more?: ComponentChildren;
+  stored?: StoredRun | null;
+}) {
+  const f = m.frame.value;
+  const item = live.value.find(i => i.id === m.id);
+  const what = f ?? stored ?? item;
+  const alive = page === "live" && m.link.value !== "over";
+  const views: [string, string][] = [["now", alive ? "Now" : "Charts"]];
+  void m.version.value;
+  if (f ? f.mode !== "fixed" : m.windows.value.length > 0 || m.columns.by.has("search.level"))
+    views.push(["search", "Search"]);
+  const failures = m.failures.value.reduce((n, f) => n + f.count, 0),
+    lost = m.agents.value.filter(a => a.state === "lost").length;
+  const broken = m.rules.value.filter(r => r.status === "broken" && !r.warning).length;
+  views.push(
+    ["operations", "Operations"],
+    ["errors", `Errors${failures ? ` (${count(failures)})` : ""}`],
+    ["log", "Log"],
+  );
+  if (page === "live") views.push(["agents", `Agents${lost ? ` (${lost} lost)` : ""}`]);
+  views.push(
+    ["rules", `Rules${broken ? ` (${broken} broken)` : ""}`],
+    ["limiter", alive ? "Limiter so far" : "Limiter"],
+  );
+  if (more || m.end.value?.documents?.length) views.push(["documents", "Documents"]);
+  if (alive && operator.value) views.push(["steer", "Steer"]);
+  const at = views.some(([v]) => v === view) ? view : "now";
+  const of = f?.of?.id ?? stored?.of ?? item?.of;
+  const exploratory = f?.exploratory ?? stored?.exploratory;
+  return (
+    <>
+      <Head
+        title={what?.plan || m.id}
+        model={m}
+        stored={stored ?? null}
+        sub={[
+          f?.verb ?? item?.verb,
+          [what?.arm, what?.engine].filter(Boolean).join(" on "),
+          f && `${f.phase}, ${span(f.at)} in`,
+          what?.began && `began ${when(what.began)}`,
+        ]}>
+        {of && (
+          <a href={href(live.value.some(i => i.id === of) ? "live" : "comparison", of, "now")}>
+            part of {of}
+            {f?.of?.block ? `, block ${f.of.block}` : ""}
+          </a>
+        )}
+      </Head>
+      {exploratory && (
+        <p class="alert">
+          This run is <b>exploratory</b> ({exploratory}): it was steered by hand and gets no verdict.
+        </p>
+      )}
+      <Tabs views={views} at={at} page={page} id={m.id} />
+      <div class="view">
+        {at === "now" && <Now model={m} />}
+        {at === "search" && <SearchView model={m} />}
+        {at === "operations" && <Operations model={m} />}
+        {at === "errors" && <Errors model={m} />}
+        {at === "log" && <Log lines={m.log.value} />}
+        {at === "agents" && <Agents model={m} />}
+        {at === "rules" && <Rules model={m} />}
+        {at === "limiter" && <Limiter id={m.id} live={alive} />}
+        {at === "documents" && (
+          <>
+            {more}
+            <Documents documents={m.end.value?.documents ?? []} />
+          </>
+        )}
+        {at === "steer" && <Steer model={m} />}
+      </div>
+    </>
+  );
+}
+
+function ComparisonPage({ model: m, view }: { model: ComparisonModel; view: string }) {
+  const f = m.frame.value,
+    j = m.judged.value,
+    item = live.value.find(i => i.id === m.id);
+  const alive = m.link.value !== "over";
+  const sizing = (f?.kind ?? item?.kind) === "sizing";
+  const views: [string, string][] = [
+    ["now", sizing ? "Sizing" : "Comparison"],
+    ["log", "Log"],
+  ];
+  if (alive && operator.value) views.push(["steer", "Steer"]);
+  const at = views.some(([v]) => v === view) ? view : "now";
+  return (
+    <>
+      <Head
+        title={j?.plan ?? f?.plan ?? m.id}
+        model={m}
+        stored={null}
+        sub={[
+          f?.verb ?? item?.verb,
+          f?.mode,
+          f && f.block ? `${sizing ? "step" : "block"} ${f.block} of ${f.blocks ?? "?"}` : "",
+          item && `began ${when(item.began)}`,
+        ]}
+      />
+      <Tabs views={views} at={at} page="live" id={m.id} />
+      <div class="view">
+        {at === "now" &&
+          (sizing ? (
+            <>
+              {f && alive && <UnderWay frame={f} live />}
+              <SizingSteps id={m.id} moment={`${f?.block} ${alive}`} />
+            </>
+          ) : (
+            <Comparison judged={j} frame={f} live={alive} />
+          ))}
+        {at === "now" && m.end.value?.documents && !j?.documents?.length && (
+          <Documents documents={m.end.value.documents} />
+        )}
+        {at === "log" && <Log lines={m.log.value} />}
+        {at === "steer" && (
+          <div class="controls">
+            <Stop model={m} kind={sizing ? "sizing" : "comparison"} />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Head({
+  title,
+  model: m,
+  sub,
+  stored,
+  children,
+}: {
+  title: string;
+  model: Followed;
+  sub: (string | false | null | undefined)[];
+  stored: StoredRun | null;
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="page-head">
+      <h1>{title}</h1>
+      <State model={m} stored={stored} />
+      <p class="sub soft">
+        {sub.filter(Boolean).join(" · ")} {children}
+      </p>
+    </div>
+  );
+}
+
+const ends: Record<End["state"], [string, string]> = {
+  ended: ["ended", "The run has ended; everything below is its last state."],
+  interrupted: ["interrupted", "It was stopped before its end."],
+  died: ["died", "Its process is gone and it was not sealed; everything below is the last that was heard."],
+};
+
+// State says in words whether the page shows the present.
+function State({ model: m, stored }: { model: Followed; stored: StoredRun | null }) {
+  const stale = staleFor(m, now.value),
+    end = m.end.value;
+  const item = live.value.find(i => i.id === m.id);
+  if (end) {
+    const [word, text] = ends[end.state];
+    return (
+      <p class={`state ${end.state}`} role="status">
+        <b class="badge">{word}</b>{" "}
+        {end.state === "ended" && end.valid === false ? "The run has ended and is not valid." : text} {end.why}
+      </p>
+    );
+  }
+  if (m.link.value === "stored") {
+    const valid = stored?.valid;
+    return stored ? (
+      <p class={`state ${stored.state === "sealed" && valid !== false ? "ended" : "interrupted"}`} role="status">
+        <b class="badge">{stored.state === "sealed" ? (valid === false ? "not valid" : "done") : stored.state}</b>{" "}
+        {stored.result} {stored.why}
+      </p>
+    ) : null;
+  }
+  if (item?.state === "died")
+    return (
+      <p class="state died" role="status">
+        <b class="badge">died</b> {ends.died[1]} {item.why}
+      </p>
+    );
+  if (m.link.value === "trying") {
+    return m.heard.value ? (
+      <p class="state stale" role="status">
+        <b class="badge">no connection</b> Last heard {span((now.value - m.heard.value) / 1000)} ago. The run goes on by
+        itself; the page tries again.
+      </p>
+    ) : (
+      <p class="state" role="status">
+        <b class="badge">asking</b>
+      </p>
+    );
+  }
+  if (stale)
+    return (
+      <p class="state stale" role="status">
+        <b class="badge">stale</b> Last heard {span(stale)} ago.
+      </p>
+    );
+  return (
+    <p class="state live" role="status">
+      <b class="badge">live</b>
+    </p>
+  );
+}
+
+function Tabs({ views, at, page, id }: { views: [string, string][]; at: string; page: string; id: string }) {
+  return (
+    <nav class="tabs" aria-label="Views">
+      {views.map(([v, name]) => (
+        <a key={v} href={href(page, id, v)} aria-current={v === at ? "page" : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+// StoredPage is a run of the history: the same views, fed by requests.
+export function StoredPage({ id, view }: { id: string; view: string }) {
+  const m = useMemo(() => new RunModel(id), [id]);
+  const run = useSignal<StoredRun | null>(null),
+    trouble = useSignal("");
+  useEffect(() => {
+    shown.value = null;
+    m.link.value = "stored";
+    let gone = false;
+    const load = async () => {
+      const [r, past, ops, failures, events] = await Promise.all([
+        get<StoredRun>(runOf(id)),
+        get<Past>(`${runOf(id)}/series`),
+        get<{ operations: Operation[] }>(`${runOf(id)}/operations`),
+        get<{ failures: Failure[] }>(`${runOf(id)}/errors`),
+        get<{ log: LogLine[] }>(`${runOf(id)}/events`),
+      ]);
+      if (gone) return;
+      run.value = r;
+      m.past({ ...past, replace: true, phases: past.phases ?? r.phases ?? [] });
+      m.gates.value = r.gates ?? [];
+      m.believe.value = r.believe ?? null;
+      m.operations.value = ops.operations;
+      m.failures.value = failures.failures;
+      m.addLog(events.log);
+    };
+    load().catch((e: unknown) => {
+      if (!gone) trouble.value = reason(e);
+    });
+    return () => {
+      gone = true;
+    };
+  }, [m]);
+  if (trouble.value)
+    return (
+      <p class="alert">
+        The run {id}: {trouble.value}.
+      </p>
+    );
+  const r = run.value;
+  if (!r) return <p class="soft">Reading the run…</p>;
+  return (
+    <RunPage
+      model={m}
+      view={view}
+      page="run"
+      stored={r}
+      more={
+        <>
+          <Documents documents={r.documents ?? []} />
+          {r.findings?.length ? (
+            <>
+              <h2>{plural(r.findings.length, "finding")}</h2>
+              <ul>
+                {r.findings.map(f => (
+                  <li key={f.gate + f.text}>
+                    <b class={`level ${f.level}`}>{f.level}</b> <b>{f.gate}</b>: {f.text}
+                  </li>
+                ))}
+              </ul>
+            </>
+          ) : null}
+          {r.plan_text && (
+            <details class="fold">
+              <summary>The plan</summary>
+              <pre tabIndex={0}>{r.plan_text}</pre>
+            </details>
+          )}
+        </>
+      }
+    />
+  );
+}
+
+export function StoredComparison({ id }: { id: string }) {
+  const judged = useSignal<Judged | null>(null),
+    trouble = useSignal("");
+  useEffect(() => {
+    let gone = false;
+    get<Judged>(`/api/comparisons/${encodeURIComponent(id)}`).then(
+      j => {
+        if (!gone) judged.value = j;
+      },
+      e => {
+        if (!gone) trouble.value = reason(e);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [id]);
+  const j = judged.value;
+  if (!j)
+    return (
+      <p class={trouble.value ? "alert" : "soft"}>
+        {trouble.value ? `The comparison ${id}: ${trouble.value}.` : "Reading the comparison…"}
+      </p>
+    );
+  return (
+    <>
+      <div class="page-head">
+        <h1>{j.plan}</h1>
+        <p class={`state ${j.state === "sealed" ? "ended" : j.state}`}>
+          <b class="badge">{j.state === "sealed" ? "done" : j.state}</b> {j.why}
+        </p>
+        <p class="sub soft">
+          {["comparison", j.mode, j.began && `began ${when(j.began)}`, id].filter(Boolean).join(" · ")}
+        </p>
+      </div>
+      <Comparison judged={j} frame={null} live={false} />
+    </>
+  );
+}
+
+type Step = Sizing["steps"][number];
+
+export function SizingSteps({ id, moment }: { id: string; moment: string }) {
+  const found = useSignal<Sizing | null>(null),
+    trouble = useSignal("");
+  useEffect(() => {
+    let gone = false;
+    get<Sizing>(`/api/sizings/${encodeURIComponent(id)}`).then(
+      s => {
+        if (!gone) found.value = s;
+      },
+      e => {
+        if (!gone) trouble.value = reason(e);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [id, moment]);
+  const s = found.value;
+  if (!s) return <p class="soft">{trouble.value ? `The sizing: ${trouble.value}.` : "Reading the sizing…"}</p>;
+  return (
+    <>
+      <Table<Step>
+        caption="Steps"
+        rows={s.steps}
+        id={s => s.run}
+        empty="No step has ended yet."
+        columns={[
+          { name: "users", number: true, by: s => s.users, cell: s => count(s.users) },
+          { name: "grade", by: s => s.grade, cell: s => <b class={`grade k-${s.grade ?? ""}`}>{s.grade ?? "–"}</b> },
+          { name: "valid", cell: s => (s.valid === false ? "no" : "yes"), kind: s => (s.valid === false ? "bad" : "") },
+          { name: "text", wide: true, cell: s => s.text ?? "" },
+          { name: "run", cell: s => <a href={href("run", s.run, "now")}>{s.run}</a> },
+        ]}
+      />
+      <Documents documents={s.documents ?? []} />
+    </>
+  );
+}
+
+export function StoredSizing({ id }: { id: string }) {
+  return (
+    <>
+      <div class="page-head">
+        <h1>Sizing</h1>
+        <p class="sub soft">{id}</p>
+      </div>
+      <SizingSteps id={id} moment="" />
+    </>
+  );
+}

@@ -1,0 +1,32 @@
+// A drawing in real pixels: its letters are as large on a telephone as on a wall.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export function Sized({ draw }: { draw: (width: number) => ComponentChildren }) {
+  const host = useRef<HTMLDivElement>(null);
+  const [width, set] = useState(0);
+  useEffect(() => {
+    const e = host.current!;
+    const sized = new ResizeObserver(() => set(Math.floor(e.clientWidth)));
+    sized.observe(e);
+    set(Math.floor(e.clientWidth));
+    return () => sized.disconnect();
+  }, []);
+  return (
+    <div class="sized" ref={host}>
+      {width > 0 && draw(width)}
+    </div>
+  );
+}
+
+// ticks returns about n round numbers from lo to hi.
+export function ticks(lo: number, hi: number, n: number): number[] {
+  const raw = (hi - lo) / Math.max(1, n);
+  if (!(raw > 0)) return [lo];
+  const p = 10 ** Math.floor(Math.log10(raw)),
+    step = p * [1, 2, 5, 10].find(m => raw <= m * p * 1.0001)!;
+  const out: number[] = [];
+  for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) out.push(+(k * step).toPrecision(10));
+  return out;
+}
