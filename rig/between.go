@@ -20,12 +20,19 @@ func clocksApart(d *fleet.RemoteDriver) []record.Finding {
 	return out
 }
 
-// untimely voids a run in which messages arrived before they were sent: a clock is not what it was taken for.
+// mostPairs is how many pairs of hosts are named.
+const mostPairs = 5
+
+// untimely voids a run in which messages arrived before they were sent: a clock is not what it was taken for. The list
+// has the worst first.
 func untimely(list []fleet.Untimely) (out []record.Finding) {
-	for _, u := range list {
+	for _, u := range list[:min(len(list), mostPairs)] {
 		out = append(out, record.Finding{Gate: "clock", Level: record.Red, Value: u.By.Seconds() * 1e3, Limit: u.Within.Seconds() * 1e3, Unit: "ms",
 			Text: fmt.Sprintf("%d deliveries from %s to %s came before they were sent, by up to %v, where their clocks may be off by %v: a clock was set, or is read wrongly",
 				u.Count, u.From, u.To, rounded(u.By), rounded(u.Within))})
+	}
+	if more := len(list) - mostPairs; more > 0 {
+		out = append(out, record.Finding{Gate: "clock", Level: record.Red, Text: fmt.Sprintf("deliveries between %d more pairs of hosts came before they were sent, by less", more)})
 	}
 	return out
 }
