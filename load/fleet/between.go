@@ -11,15 +11,15 @@ import (
 	"plimsoll/load/workload"
 )
 
-// A delivery between two hosts has two clocks. It is a part of the latency while these may be off by at most one part in
-// mostOff of the median of deliveries, which is read of each judgedOf of them or a few more.
+// A delivery between two hosts has two clocks. It is a part of the latency while these may be off by at most one part
+// in mostOff of the median of deliveries, which is read of each judgedOf of them or a few more.
 const (
 	mostOff  = 10
 	judgedOf = 100
 )
 
-// between is what the coordinator knows of deliveries between hosts. In a run they leave the latency once at most: their
-// seconds before that stay in, and none come back.
+// between is what the coordinator knows of deliveries between hosts. In a run they leave the latency once at most:
+// their seconds before that stay in, and none come back.
 type between struct {
 	mu     sync.Mutex
 	held   []*measure.Window  // of the tick that is being collected
