@@ -83,6 +83,7 @@ type RemoteDriver struct {
 	tick    time.Duration // of the next Collect; 0: none
 	censor  *censor       // for the next Collect
 	stalls  []Stall
+	between between
 }
 
 // agent is the coordinator's side of one process with users.
@@ -237,6 +238,7 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		}
 		return d.takeAll(l, p)
 	})
+	d.settle(tick)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, st := range d.storms {
@@ -263,7 +265,7 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.link, err)
 	}
-	d.cfg.Registry.Merge(windows)
+	d.cfg.Registry.Merge(d.apart(a.link, windows, r.Early))
 	d.cfg.Tally.Gather(a.n, r.Tally)
 	t := workload.Traffic{Deleted: r.Deleted, Foreign: r.Foreign}
 	for _, m := range r.Acked {
@@ -347,6 +349,7 @@ func (d *RemoteDriver) Stop(grace time.Duration) {
 		}
 		return err
 	})
+	d.settle(time.Since(d.cfg.Epoch))
 	d.mu.Lock()
 	d.ended = err // which Collect reports
 	d.mu.Unlock()

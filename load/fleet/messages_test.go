@@ -17,6 +17,7 @@ func TestMessages(t *testing.T) {
 		{ID: "a", Channel: "c", Root: "r", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
 		{Channel: "c", Author: 3, Reader: "1", Pending: "u:7", Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
 		{ID: "a", Channel: "c", Author: 3, Pending: "u:7", Unanswered: true, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second)},
+		{ID: "a", Channel: "c", Author: 3, Sent: epoch.Add(time.Second), Acked: epoch.Add(2 * time.Second), From: 2, Within: time.Millisecond},
 	} {
 		b, err := json.Marshal(pack([]workload.Message{want}, epoch))
 		if err != nil {
