@@ -22,7 +22,7 @@ import (
 const testRun = "20261124-084500-quickstart-a1b2"
 
 // serve returns a server of a store with a sealed run, one under way and a comparison.
-func serve(t *testing.T) (*store.Store, *Server, *httptest.Server) {
+func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	t.Helper()
 	st, err := store.Open(t.TempDir())
 	if err != nil {
@@ -187,11 +187,7 @@ type publisher struct {
 
 func publish(t *testing.T, st *store.Store) *publisher {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "live")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := t.TempDir()
 	// The store's path is longer than an address may be: the socket is made by a short one and moved.
 	l, err := net.Listen("unix", filepath.Join(dir, Socket))
 	if err != nil {
@@ -274,7 +270,7 @@ func follow(t *testing.T, srv *httptest.Server, last string) func() (name string
 }
 
 // until waits for the server to have a frame.
-func until(t *testing.T, s *Server, seq int64) {
+func until(t *testing.T, s *Console, seq int64) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if f := s.hub.run(testRun); f != nil {

@@ -42,7 +42,7 @@ type namedRef struct {
 
 // state returns the state of a run: one that is not over and publishes nothing has died, since all that are under way
 // publish. Comparisons and sizings do not, so that theirs is the one that was stored.
-func (s *Server) state(id string, st record.State) string {
+func (s *Console) state(id string, st record.State) string {
 	if st == record.Sealed || st == record.Interrupted {
 		return string(st)
 	}
@@ -53,7 +53,7 @@ func (s *Server) state(id string, st record.State) string {
 }
 
 // items returns all of the store, newest first.
-func (s *Server) items(r *http.Request) (all []item, warnings []string, err error) {
+func (s *Console) items(r *http.Request) (all []item, warnings []string, err error) {
 	entries, warn, err := s.store.List(r.Context())
 	if err != nil {
 		return nil, nil, err
@@ -128,7 +128,7 @@ func number(r *http.Request, name string, without, least, most int) (int, error)
 	return n, nil
 }
 
-func (s *Server) history(w http.ResponseWriter, r *http.Request) {
+func (s *Console) history(w http.ResponseWriter, r *http.Request) {
 	limit, err := number(r, "limit", 100, 1, 500)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
@@ -192,7 +192,7 @@ func isDocument(name string) bool {
 // maxDocument bounds a document, in bytes.
 const maxDocument = 64 << 20
 
-func (s *Server) document(w http.ResponseWriter, r *http.Request) {
+func (s *Console) document(w http.ResponseWriter, r *http.Request) {
 	kind, id, name := r.PathValue("kind"), r.PathValue("id"), r.PathValue("file")
 	if kind != "runs" && kind != "comparisons" && kind != "sizings" || !wholeID(id) || !isDocument(name) {
 		refuse(w, http.StatusNotFound, "there is no such document")

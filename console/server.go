@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -22,8 +21,8 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A Server answers the routes of openapi.yaml that only read. It is made by [New].
-type Server struct {
+// A Console answers the routes of openapi.yaml that only read. It is made by [New].
+type Console struct {
 	store   *store.Store
 	version string
 	hub     *hub
@@ -32,8 +31,8 @@ type Server struct {
 }
 
 // New returns a server of a store; version is what the page shows.
-func New(st *store.Store, version string) *Server {
-	return &Server{store: st, version: version, hub: newHub(st), streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+func New(st *store.Store, version string) *Console {
+	return &Console{store: st, version: version, hub: newHub(st), streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
 }
 
 // Listen opens a listener at address, which must be of the loopback device.
@@ -50,13 +49,13 @@ func Listen(address string) (net.Listener, error) {
 }
 
 // Serve answers at l until ctx is done.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+func (s *Console) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	looked := make(chan struct{})
 	go func() { defer close(looked); s.hub.look(ctx) }()
 	srv := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 60 * time.Second,
-		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0)}
+		IdleTimeout: 60 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	stop := context.AfterFunc(ctx, func() {
 		close(s.closing)
 		end, cancel := context.WithTimeout(context.Background(), 2*time.Second)
@@ -81,7 +80,7 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 func wholeID(id string) bool { return len(id) <= 200 && idForm.MatchString(id) }
 
 // Handler returns the routes, behind the checks of host and method.
-func (s *Server) Handler() http.Handler {
+func (s *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", s.page)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "there is no such route") })
@@ -146,7 +145,7 @@ func ownHost(r *http.Request) bool {
 }
 
 // page answers the files of the page.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+func (s *Console) page(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if name == "" {
 		name = "index.html"

@@ -16,7 +16,7 @@ import (
 )
 
 // ofRun opens the run that a path names by its whole id.
-func (s *Server) ofRun(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) http.HandlerFunc {
+func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
 		if !wholeID(id) {
@@ -50,7 +50,7 @@ func phasesOf(m record.Manifest) []map[string]any {
 	return out
 }
 
-func (s *Server) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
+func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
 	if err := r.Look(); err != nil {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
@@ -273,7 +273,7 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 
 // comparison answers what its file has: state, runs and the verdicts of its looks. Dots and differences are in its
 // report.
-func (s *Server) comparison(w http.ResponseWriter, r *http.Request) {
+func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	c, err := s.store.Comparison(id)
 	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && c.ID != id {
@@ -318,7 +318,7 @@ func (s *Server) comparison(w http.ResponseWriter, r *http.Request) {
 	answer(w, out)
 }
 
-func (s *Server) sizing(w http.ResponseWriter, r *http.Request) {
+func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	z, err := s.store.Sizing(id)
 	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && z.ID != id {

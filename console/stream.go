@@ -19,7 +19,7 @@ const (
 
 // stream follows one run, comparison or sizing by server-sent events. Nothing is queued: the newest frame is read when
 // the one before has been written, and a past goes before it when frames were left out.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	f := s.hub.run(r.PathValue("id"))
 	if f == nil {
 		refuse(w, http.StatusNotFound, "nothing of this id is under way, nor ended since serve began")
