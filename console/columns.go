@@ -106,7 +106,7 @@ func (c *columns) halve() {
 // point spans more than a second, since the reader cannot append then.
 func (c *columns) past(from float64) map[string]any {
 	first, replace := 0, true
-	if from >= 0 && c.step == 1 && len(c.t) > 0 && from >= c.t[0] {
+	if from >= 0 && c.step == 1 {
 		replace = false
 		for first < len(c.t) && c.t[first] <= from {
 			first++

@@ -1,11 +1,14 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/plain"
@@ -83,8 +86,11 @@ func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
 			color = "gray"
 		}
 		if text == "" {
-			if text = g.What; g.Why != "" {
+			switch text = g.What; {
+			case g.Why != "":
 				text += ": " + g.Why
+			case g.Value != nil:
+				text = strings.TrimSpace(fmt.Sprintf("%s: %.4g %s", text, *g.Value, g.Unit))
 			}
 		}
 		gates = append(gates, map[string]any{"name": g.Name, "color": color, "text": text})
@@ -110,7 +116,8 @@ func series(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	}
 	op := r.URL.Query().Get("op")
 	cols := newColumns(most)
-	users := map[int]float64{}
+	users := map[int]float64{} // wanted, by the second of a change
+	wanted, known := 0.0, false
 	log, err := run.Events()
 	if err == nil {
 		for _, e := range log {
@@ -139,7 +146,10 @@ func series(w http.ResponseWriter, r *http.Request, run *record.Run) {
 					}
 				}
 				if n, ok := users[second]; ok {
-					values["users.wanted"] = n
+					wanted, known = n, true
+				}
+				if known {
+					values["users.wanted"] = wanted
 				}
 			}
 			quantiles(values, "", all)
@@ -260,7 +270,7 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 			kind == "" && (e.Kind == "users" || e.Kind == "gates" || e.Kind == "slo") {
 			continue
 		}
-		line := map[string]any{"n": i + 1, "at": seconds(e.At), "kind": e.Kind, "text": e.Text}
+		line := map[string]any{"n": i + 1, "at": seconds(e.At), "kind": e.Kind, "text": cmp.Or(e.Text, e.Phase)}
 		if e.Level == record.Amber || e.Level == record.Red {
 			line["level"] = e.Level
 		}
