@@ -259,11 +259,9 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	if r == nil {
 		return fmt.Errorf("%s sent no report", a.link)
 	}
-	windows, err := unpackWindows(r.Windows)
-	if err != nil {
+	if err := mergeWindows(r.Windows, d.cfg.Registry); err != nil {
 		return fmt.Errorf("%s: %w", a.link, err)
 	}
-	d.cfg.Registry.Merge(windows)
 	d.cfg.Tally.Gather(a.n, r.Tally)
 	t := workload.Traffic{Deleted: r.Deleted, Foreign: r.Foreign}
 	for _, m := range r.Acked {

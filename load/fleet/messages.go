@@ -190,16 +190,10 @@ func packWindows(ws []*measure.Window) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func unpackWindows(b []byte) (ws []*measure.Window, err error) {
+// mergeWindows adds packed windows to those that the registry's next Cut returns; after an error none.
+func mergeWindows(b []byte, into *measure.Registry) error {
 	if len(b) == 0 {
-		return nil, nil
+		return nil
 	}
-	truncated, err := record.ReadWindows(bytes.NewReader(b), func(_ int, got []*measure.Window) bool {
-		ws = append(ws, got...)
-		return true
-	})
-	if err == nil && truncated {
-		err = record.ErrWindows
-	}
-	return ws, err
+	return record.MergeWindows(b, into)
 }
