@@ -256,16 +256,26 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 	return err
 }
 
+// merge takes in the windows of a report, all or none. Only between hosts are they decoded, whose deliveries stand apart.
+func (d *RemoteDriver) merge(l *link, r *report) error {
+	if d.cfg.Hosts == nil {
+		return mergeWindows(r.Windows, d.cfg.Registry)
+	}
+	windows, err := unpackWindows(r.Windows)
+	if err == nil {
+		d.cfg.Registry.Merge(d.apart(l, windows, r.Early))
+	}
+	return err
+}
+
 // take merges a report.
 func (d *RemoteDriver) take(a *agent, r *report) error {
 	if r == nil {
 		return fmt.Errorf("%s sent no report", a.link)
 	}
-	windows, err := unpackWindows(r.Windows)
-	if err != nil {
+	if err := d.merge(a.link, r); err != nil {
 		return fmt.Errorf("%s: %w", a.link, err)
 	}
-	d.cfg.Registry.Merge(d.apart(a.link, windows, r.Early))
 	d.cfg.Tally.Gather(a.n, r.Tally)
 	t := workload.Traffic{Deleted: r.Deleted, Foreign: r.Foreign}
 	for _, m := range r.Acked {

@@ -208,3 +208,11 @@ func unpackWindows(b []byte) (ws []*measure.Window, err error) {
 	}
 	return ws, err
 }
+
+// mergeWindows adds packed windows to those that the registry's next Cut returns; after an error none.
+func mergeWindows(b []byte, into *measure.Registry) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return record.MergeWindows(b, into)
+}
