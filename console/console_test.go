@@ -50,6 +50,9 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	if _, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC(), Arm: "base"}); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chtimes(filepath.Join(st.Root(), "runs", testRun, record.WindowsFile), time.Unix(300, 0), time.Unix(300, 0)); err != nil {
+		t.Fatal(err)
+	}
 	c := &record.Comparison{ID: "c1", Name: "quickstart", State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"mysql"}, Blocks: 3}
 	if err := st.SaveComparison(c); err != nil {
 		t.Fatal(err)

@@ -40,13 +40,19 @@ type namedRef struct {
 	Href string `json:"href"`
 }
 
-// state returns the state of a run: one that is not over and publishes nothing has died, since all that are under way
-// publish. Comparisons and sizings do not, so that theirs is the one that was stored.
+// writesWithin is how often a run that is under way writes its windows, at least.
+const writesWithin = 10 * time.Second
+
+// state returns the state of a run: one that is not over, publishes nothing and writes nothing has died. Comparisons and
+// sizings do neither every second, so that theirs is the one that was stored.
 func (s *Console) state(id string, st record.State) string {
 	if st == record.Sealed || st == record.Interrupted {
 		return string(st)
 	}
 	if f := s.hub.run(id); f != nil && !f.over() {
+		return string(record.Running)
+	}
+	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil && time.Since(info.ModTime()) < writesWithin {
 		return string(record.Running)
 	}
 	return "died"
