@@ -19,6 +19,7 @@ CHAOSFLAGS     ?=
 ACCEPTANCEFLAGS ?=
 DEMOSFLAGS     ?=
 DUETFLAGS      ?=
+FLEETFLAGS     ?=
 comma          := ,
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
@@ -33,7 +34,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -118,6 +119,10 @@ duet-study: setup build ## how much less a duet scatters than a sequence, quiet 
 	$(GO) build -o bin/duetstudy ./cmd/duetstudy
 	bin/duetstudy $(DUETFLAGS)
 
+fleet-100k: build ## 100,000 users with 200,000 sockets on this machine for ten minutes, in docs/fleet-100k.md (root; FLEETFLAGS='-users 30000 -hold 1m')
+	$(GO) build -o bin/fleet100k ./cmd/fleet100k
+	bin/fleet100k -docs=docs $(FLEETFLAGS)
+
 bench-smoke: build ## one short round of the benchmark without other programs; docs stay as they are (under a minute)
 	$(GO) build -C bench -o ../bin/bench .
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp docs/benchmarks.md "$$dir/" && cd bench && \
@@ -151,6 +156,9 @@ demos: build ## demos one after the other, each outcome kept in docs/acceptance 
 	$(GO) build -C bench -o ../bin/neighbor ./neighbor
 	$(GO) build -o bin/acceptance ./cmd/acceptance
 	bin/acceptance demos $(DEMOSFLAGS)
+
+image: ## the program as a container image from scratch, by podman; prints its digest (docs/agents-deploy.md)
+	@GO='$(GO)' contrib/agents/image/build.sh plimsoll
 
 notices: ## write the licenses of all modules in the program anew
 	$(GO) test ./cmd/internal/shipped -run Notices -update

@@ -168,6 +168,7 @@ func (a *getting) Close()                      { a.c.Close() }
 
 func (a *getting) Act(ctx context.Context) error {
 	a.u.Begin(a.n)
+	defer a.c.Release() // as the clients of the dialects do: buffers are for those who have an answer
 	resp, err := a.c.Do(ctx, &a.r)
 	class := measure.OK
 	if err != nil || resp.Status != 200 {

@@ -113,9 +113,9 @@ func (a *gatheredArm) add(r *record.Run) error {
 		return nil
 	}
 	first := a.runs[0].Manifest
-	if m.Arm != first.Arm || m.Plan != first.Plan && a.plan.WithUsersFile("").String() != p.WithUsersFile("").String() {
+	if m.Arm != first.Arm || m.Plan != first.Plan && a.plan.WithoutUsersFile().String() != p.WithoutUsersFile().String() {
 		what := fmt.Sprintf("the arms %q and %q of their plan", first.Arm, m.Arm)
-		if x, y, differ := lineOf(a.plan.WithUsersFile(""), p.WithUsersFile("")); differ {
+		if x, y, differ := lineOf(a.plan.WithoutUsersFile(), p.WithoutUsersFile()); differ {
 			what = fmt.Sprintf("plans that differ: %s, and %s", x, y)
 		}
 		return fmt.Errorf("runs %s and %s are both given by -%s and are of %s; an arm is one build under one plan", first.ID, m.ID, a.flag, what)
@@ -194,7 +194,7 @@ func accountWarnings(a, b record.Manifest) []string {
 // tests.
 func taskOf(p *plan.Plan) *plan.Plan {
 	w := p.Workload
-	w.Params, w.UsersFile = nil, ""
+	w.Params, w.UsersFile, w.UsersDigest = nil, "", ""
 	return &plan.Plan{Workload: w, Bounded: p.Bounded, Unbounded: p.Unbounded}
 }
 

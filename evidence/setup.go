@@ -52,7 +52,9 @@ func Setup(runs ...record.Manifest) []record.Row {
 	if m.Processes > 1 {
 		agents = fmt.Sprintf("%d (processes of one host", m.Processes)
 	}
-	if len(m.Generator) > 0 {
+	if len(m.Agents) > 0 {
+		agents = fmt.Sprintf("%d (%d processes on the hosts %s", len(m.Agents), m.Processes, strings.Join(m.Agents, ", "))
+	} else if len(m.Generator) > 0 {
 		agents += ", on cores " + report.Cores(m.Generator)
 	}
 	row("Agent instances", "%s)", agents)

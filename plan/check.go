@@ -16,12 +16,14 @@ const (
 	maxCPU       = 4095
 	// MostProcesses is the most processes that the users of a run are divided among.
 	MostProcesses = 16
-	maxUsers      = 10_000_000
-	maxBlocks     = 100
-	maxArms       = 16
-	maxPace       = 100
-	leastBudget   = Memory(8 << 20) // the least placement.memory: one large answer at a time
-	minPace       = 0.001
+	// MostAgents is the most hosts that the users of a run are divided among.
+	MostAgents  = 1000
+	maxUsers    = 10_000_000
+	maxBlocks   = 100
+	maxArms     = 16
+	maxPace     = 100
+	leastBudget = Memory(8 << 20) // the least placement.memory: one large answer at a time
+	minPace     = 0.001
 )
 
 var (
@@ -48,6 +50,7 @@ func (d *decoder) applyDefaults(p *Plan) {
 	d.fillTopology(&p.Target)
 	d.fillCommands(p)
 	fill(d, "placement.processes", &p.Placement.Processes, 1)
+	d.fillFleet(p)
 	w := &p.Workload
 	if d.good("workload.with") {
 		rest := 1.0
@@ -104,6 +107,7 @@ func (d *decoder) check(p *Plan, k Known) {
 	d.checkTarget(p, k)
 	d.checkDatabase(p)
 	d.checkPlacement(p.Placement)
+	d.checkFleet(p)
 	d.checkWorkload(p.Workload, k)
 	d.checkArrival(p.Workload, k)
 	d.checkProbes("probes", p.Probes)

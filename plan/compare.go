@@ -232,3 +232,12 @@ func (p *Plan) defaultErrors() MarginValue {
 	}
 	return m
 }
+
+// Uncombined returns why the plan's comparison cannot be carried out: it has both tests, and no run for each of them
+// that a block could count. Empty where it can. Its tests alone can be carried out all the same.
+func (p *Plan) Uncombined() string {
+	if p.Compare == nil || p.Bounded == nil || p.Unbounded == nil || p.Compare.Combine {
+		return ""
+	}
+	return "a bounded and an unbounded test are in the plan; set compare.combine: true to carry both out in one run, or remove one"
+}

@@ -259,6 +259,14 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, kind string)
 		to.decode(d, path, n)
 	case *Rate:
 		decodeScalar(d, path, n, to, "a rate such as 200/s", parseRate)
+	case **Agents:
+		*to = new(Agents)
+		if n.Kind == yaml.ScalarNode {
+			d.nodes[join(path, "count")] = n
+			decodeScalar(d, path, n, &(*to).Count, "a number of hosts such as 11, or a mapping such as {match: {zone: a}}", parseInt)
+			return
+		}
+		d.object(path, n, v.Elem())
 	case **Arrival:
 		*to = new(Arrival)
 		if n.Kind == yaml.ScalarNode {

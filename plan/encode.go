@@ -68,6 +68,9 @@ func (e *encoder) field(depth int, f field) {
 		}
 		e.line(depth, f.key, strconv.FormatBool(v))
 	case int:
+		if v == 0 && f.kind == "optional" {
+			return
+		}
 		e.line(depth, f.key, strconv.Itoa(v))
 	case uint64:
 		e.line(depth, f.key, strconv.FormatUint(v, 10))

@@ -88,6 +88,8 @@ func (p *Plan) alone() (why, remedy string) {
 		return "a duet of servers that are hosts of their own (target.topology.hosts) has not been measured", "write hosts: shared"
 	case p.Networked():
 		return "servers in networks of their own (deployment.network) cannot be paused", "remove the networks"
+	case p.Placement.Agents != nil:
+		return "the users are on other hosts (placement.agents), and those of a duet share one process", "remove placement.agents"
 	case p.Placement.Processes > 1:
 		return fmt.Sprintf("the users are divided among %d processes (placement.processes), and those of a duet share one",
 			p.Placement.Processes), "write 1"

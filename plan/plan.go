@@ -24,6 +24,8 @@ type Plan struct {
 	Database Database `yaml:"database"`
 	// Placement gives the two sides of one host their own cores.
 	Placement Placement `yaml:"placement"`
+	// Fleet holds the times of agents on other hosts; nil when the users are on this one.
+	Fleet *Fleet `yaml:"fleet"`
 	// Workload is the behavior of the simulated users.
 	Workload Workload `yaml:"workload"`
 	// Bounded is the test with a fixed number of users; nil when the plan has none.
@@ -149,6 +151,8 @@ type Placement struct {
 	// Processes is how many processes the users are divided among, at least; 1 to 16. There are more if their
 	// connections would not fit under the limit of open files otherwise. Default 1.
 	Processes int `yaml:"processes"`
+	// Agents are other hosts that have the users; nil: this host has them. Processes is then of each.
+	Agents *Agents `yaml:"agents"`
 	// Memory is the byte budget of the users of all processes together: the bytes that answers and messages under way
 	// may hold at once. 0 means the default, an eighth of the memory of this host or of its control group, and 192MB
 	// at most.
@@ -180,6 +184,11 @@ type Workload struct {
 	// UsersFile is the path of a file of accounts that the users have: user i has row i. Empty means that the behaviors
 	// make accounts.
 	UsersFile string `yaml:"users_file"`
+	// UsersDigest is "sha256:" and the hexadecimal SHA-256 of that file, so that the plan's digest is of its content;
+	// empty until the file was read. A file with another one is refused.
+	UsersDigest string `yaml:"users_digest"`
+	// UsersAt is the path of the file for this process; empty if UsersFile is. It is no part of the plan.
+	UsersAt string `yaml:"-" json:"-"`
 	// Arrival is an open model in addition to the users: actions of Behavior that come by a schedule. nil if there
 	// is none.
 	Arrival *Arrival `yaml:"arrival"`

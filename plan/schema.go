@@ -133,12 +133,23 @@ var keyDocs = map[string]keyDoc{
 	"probes.*.fingerprint": {text: "Of kind agent: the certificate that it must have, as plimsoll agent -probe prints it."},
 	"probes.*.ca":          {text: "Of kind agent, instead of fingerprint: file of the authorities that verify its certificate, or system."},
 
-	"database.engine":     {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
-	"placement.generator": {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
-	"placement.memory":    {text: "Byte budget of the users: what answers and messages under way may hold at once, such as 512MB, at least 8MB. Default: an eighth of this host's memory, or of its control group's, and 192MB at most.", pattern: memoryPattern},
-	"placement.processes": {text: "Processes that the users are divided among, at least; more if their connections would not fit under the limit of open files.", def: 1, min: 1, max: MostProcesses},
-	"placement.source":    {text: "Addresses of this host from which the users connect, in turn, when one has too few ports."},
-	"placement.target":    {text: "CPUs of the target and its database.", min: 0, max: maxCPU},
+	"database.engine":          {text: "One engine, or a list of them. None: the database is not ours to start.", enum: engines},
+	"placement.generator":      {text: "CPUs of the simulated users.", min: 0, max: maxCPU},
+	"placement.memory":         {text: "Byte budget of the users: what answers and messages under way may hold at once, such as 512MB, at least 8MB. Default: an eighth of this host's memory, or of its control group's, and 192MB at most.", pattern: memoryPattern},
+	"placement.processes":      {text: "Processes that the users are divided among, at least; more if their connections would not fit under the limit of open files.", def: 1, min: 1, max: MostProcesses},
+	"placement.agents":         {text: "Other hosts that have the users: how many, or a mapping with count and match. They run plimsoll agent -join.", min: 1, max: MostAgents},
+	"placement.agents.count":   {text: "How many of those that match; default all that are known.", min: 1, max: MostAgents},
+	"placement.agents.match":   {text: "Labels that they must have, as plimsoll agent -label gives them."},
+	"placement.agents.match.*": {text: "The value of the label."},
+	"fleet":                    {text: "Times of agents on other hosts; pace does not touch them."},
+	"fleet.join":               {text: "How long a run waits for its agents.", def: "1m"},
+	"fleet.hold":               {text: "How long an agent may be silent until a search holds its level.", def: "3s"},
+	"fleet.resend":             {text: "How long an agent may be silent until it is lost and the run is not valid; until then its reports are sent again.", def: "20s"},
+	"fleet.leave":              {text: "How long the coordinator may be silent until the users of an agent leave; more than resend.", def: "25s"},
+	"fleet.over":               {text: "The time in which they leave.", def: "5s"},
+
+	"placement.source": {text: "Addresses of this host from which the users connect, in turn, when one has too few ports."},
+	"placement.target": {text: "CPUs of the target and its database.", min: 0, max: maxCPU},
 
 	"workload.behavior":          {text: "What most users do.", pattern: nameRE.String()},
 	"workload.share":             {text: "Share of users that follow behavior. Default: what with leaves.", pattern: percentPattern},
@@ -152,6 +163,7 @@ var keyDocs = map[string]keyDoc{
 	"workload.arrival.in_flight": {text: "Actions under way at most; further ones wait, and the wait counts as theirs.", def: 500, min: 1, max: maxInFlight},
 	"workload.arrival.queue":     {text: "Actions that wait at most; further ones are dropped, which counts as an error.", def: 10_000, min: 0, max: maxQueue},
 	"workload.users_file":        {text: "File of accounts that the users have, instead of accounts that are made: CSV with the columns login, password and token in a header; user i has row i. A path counts from the directory of the plan."},
+	"workload.users_digest":      {text: "SHA-256 of the file of accounts, as sha256:HEX. plimsoll writes it into the plans of runs; a file with another one is refused."},
 	"workload.params":            {text: "Settings of the behaviors. Secrets only as ${ENV:NAME} or ${FILE:PATH}."},
 	"workload.params.*":          {text: "The value of the setting."},
 
@@ -317,6 +329,8 @@ func schemaOf(t reflect.Type, path, kind string) map[string]any {
 	case reflect.TypeFor[Rate]():
 		s = doc.scalar("string")
 		s["pattern"] = ratePattern
+	case reflect.TypeFor[Agents]():
+		s = map[string]any{"anyOf": []any{doc.scalar("integer"), schemaOfKind(t, path, kind)}}
 	case reflect.TypeFor[Arrival]():
 		s = map[string]any{"anyOf": []any{schemaOf(reflect.TypeFor[Rate](), path+".rate", ""), schemaOfKind(t, path, kind)}}
 	case reflect.TypeFor[[]Arm]():

@@ -82,7 +82,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 
 // The defaults in the schema are those that Parse fills in.
 func TestSchemaDefaults(t *testing.T) {
-	p, err := Parse([]byte("name: n\ntarget: {driver: s, topology: {}}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\nsizing: {}\ncompare: {arms: {base: {}, new: {}}}\n"))
+	p, err := Parse([]byte("name: n\ntarget: {driver: s, topology: {}}\nplacement: {agents: 1}\nworkload: {behavior: b, arrival: 1/s}\nbounded: {users: 1}\nunbounded: {max_users: 9}\nsizing: {}\ncompare: {arms: {base: {}, new: {}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,10 @@
 package plan
 
+import (
+	"cmp"
+	"regexp"
+)
+
 // MostUsers returns the largest number of users that a test of the plan may have on any engine, and the key that sets
 // it. Users who serve arrivals are not among them.
 func (p *Plan) MostUsers() (n int, key string) {
@@ -28,17 +33,36 @@ func (p *Plan) MostUsers() (n int, key string) {
 	return n, key
 }
 
-// WithUsersFile returns a copy of the plan with another path of its file of accounts: a plan that was run is found from
-// any directory.
-func (p *Plan) WithUsersFile(path string) *Plan {
+// UsersPath is where this process finds the plan's file of accounts; empty without one.
+func (w Workload) UsersPath() string { return cmp.Or(w.UsersAt, w.UsersFile) }
+
+// WithUsersAt returns a copy of the plan whose file of accounts is at another path for this process, and has this digest
+// unless that is empty. The path does not change the plan's digest, which is the same in every directory.
+func (p *Plan) WithUsersAt(path, digest string) *Plan {
 	q := *p
-	q.Workload.UsersFile = path
+	q.Workload.UsersAt, q.Workload.UsersDigest = path, cmp.Or(q.Workload.UsersDigest, digest)
 	return &q
 }
 
+// WithoutUsersFile returns a copy of the plan without a file of accounts.
+func (p *Plan) WithoutUsersFile() *Plan {
+	q := *p
+	q.Workload.UsersFile, q.Workload.UsersDigest, q.Workload.UsersAt = "", "", ""
+	return &q
+}
+
+var digestRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
 // checkUsersFile checks what goes with a file of accounts; the file itself is not read here.
 func (d *decoder) checkUsersFile(w Workload) {
-	const path = "workload.users_file"
+	const path, digest = "workload.users_file", "workload.users_digest"
+	switch {
+	case !d.given(digest) || !d.good(digest, path):
+	case w.UsersFile == "":
+		d.at(digest, "has no effect without users_file; remove it, or name the file")
+	case !digestRE.MatchString(w.UsersDigest):
+		d.at(digest, "%s is no digest; want sha256: and 64 hexadecimal digits, as plan print shows it, or remove it", clip(w.UsersDigest))
+	}
 	switch {
 	case !d.given(path) || !d.good(path):
 	case w.UsersFile == "":

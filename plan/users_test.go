@@ -11,15 +11,26 @@ func TestUsersFile(t *testing.T) {
 	if err != nil || p.Workload.UsersFile != "../users.csv" {
 		t.Fatalf("%v: %q", err, p.Workload.UsersFile)
 	}
-	q := p.WithUsersFile("/data/users.csv")
-	if again, err := Parse([]byte(q.String())); err != nil || again.Workload.UsersFile != "/data/users.csv" || p.Workload.UsersFile != "../users.csv" {
-		t.Errorf("with another path: %v\n%s", err, q)
+	// The digest is of the content, wherever the file is for this process.
+	sum := "sha256:" + strings.Repeat("0a", 32)
+	q, r := p.WithUsersAt("/data/users.csv", sum), p.WithUsersAt("/else/users.csv", sum)
+	if again, err := Parse([]byte(q.String())); err != nil || again.Workload.UsersDigest != sum || again.Workload.UsersPath() != "../users.csv" ||
+		q.Workload.UsersPath() != "/data/users.csv" || p.Workload.UsersPath() != "../users.csv" {
+		t.Errorf("with a place: %v\n%s", err, q)
+	}
+	if q.Digest() != r.Digest() || q.Digest() == p.WithUsersAt("/data/users.csv", strings.Replace(sum, "0a", "0b", 1)).Digest() {
+		t.Error("the digest depends on the directory, or not on the content")
+	}
+	if x := q.WithoutUsersFile(); strings.Contains(x.String(), "users_") || x.Workload.UsersPath() != "" {
+		t.Errorf("without the file:\n%s", x)
 	}
 	for _, tt := range []struct{ workload, want string }{
 		{`{behavior: b, users_file: ""}`, "workload.users_file: is empty"},
 		{`{behavior: b, users_file: "${FILE:users.csv}"}`, "workload.users_file: holds a reference"},
 		{`{behavior: b, users_file: u.csv, arrival: 5/s}`, "workload.users_file: does not go with workload.arrival"},
 		{`{behavior: b, users_file: [u.csv]}`, "workload.users_file"},
+		{`{behavior: b, users_file: u.csv, users_digest: "sha256:12"}`, "workload.users_digest: \"sha256:12\" is no digest"},
+		{`{behavior: b, users_digest: "` + sum + `"}`, "workload.users_digest: has no effect without users_file"},
 	} {
 		if _, err := Parse([]byte(head + "workload: " + tt.workload + "\nbounded: {users: 3}\n")); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.workload, err, tt.want)

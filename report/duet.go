@@ -1,7 +1,9 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,23 +66,29 @@ func (p *Protocol) modeTexts(d Document) []string {
 		out = []string{"Sequence: the arms of a block ran one after the other."}
 	}
 	if len(p.Places) > 0 {
-		out = append(out, "The arms exchanged their addresses, so that a difference of the hosts cancels in the mean and widens the interval; "+
-			"no test of the hosts was made. "+strings.Join(p.Places, " "))
+		effect := "so that a difference of the hosts cancels in the mean and widens the interval"
+		if p.Unbalanced {
+			effect = "but in the judged blocks not every arm was at every address equally often: a part of any difference of the hosts is in the mean"
+		}
+		out = append(out, "The arms exchanged their addresses, "+effect+"; no test of the hosts was made. "+strings.Join(p.Places, " "))
 	}
 	return out
 }
 
-// places are sentences that state at whose addresses each arm was; none where the arms did not exchange them.
-func places(p *plan.Plan) (out []string) {
-	if p == nil || p.Compare == nil || !p.Compare.Swap {
-		return nil
+// places are sentences that state at whose addresses each arm was in some blocks; none where the arms did not exchange
+// them. balanced reports whether each arm was at each address equally often.
+func places(p *plan.Plan, blocks []int) (out []string, balanced bool) {
+	if p == nil || p.Compare == nil || !p.Compare.Swap || len(blocks) == 0 {
+		return nil, true
 	}
-	var stood []string              // in the order of the blocks
-	blocks := map[string][]string{} // by the places of all arms
-	for block := 1; block <= p.Compare.Blocks; block++ {
+	var stood []string             // in the order of the blocks
+	where := map[string][]string{} // the blocks, by the places of all arms
+	times := map[string]int{}      // by arm and place
+	for _, block := range blocks {
 		var at []string
 		for _, a := range p.Compare.Arms {
-			if place := p.Place(a.Name, block).Name; place != a.Name {
+			place := p.Place(a.Name, block).Name
+			if times[a.Name+" "+place]++; place != a.Name {
 				at = append(at, a.Name+" at the address of "+place)
 			}
 		}
@@ -88,15 +96,52 @@ func places(p *plan.Plan) (out []string) {
 		if text == "" {
 			text = "each arm at its own address"
 		}
-		if blocks[text] == nil {
+		if where[text] == nil {
 			stood = append(stood, text)
 		}
-		blocks[text] = append(blocks[text], strconv.Itoa(block))
+		where[text] = append(where[text], strconv.Itoa(block))
 	}
 	for _, text := range stood {
-		out = append(out, fmt.Sprintf("Blocks %s: %s.", strings.Join(blocks[text], ", "), text))
+		word := "Blocks"
+		if len(where[text]) == 1 {
+			word = "Block"
+		}
+		out = append(out, fmt.Sprintf("%s %s: %s.", word, strings.Join(where[text], ", "), text))
 	}
-	return out
+	balanced = true
+	for _, a := range p.Compare.Arms {
+		for _, at := range p.Compare.Arms {
+			balanced = balanced && times[a.Name+" "+at.Name]*len(p.Compare.Arms) == len(blocks)
+		}
+	}
+	return out, balanced
+}
+
+// judgedBlocks are the numbers of the judged blocks, ascending.
+func (b *builder) judgedBlocks() (all []int) {
+	for _, r := range b.judged {
+		all = append(all, r.Cell.Block)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// addressesOf are those at which the judged runs of an arm on an engine were, each once, in the order of the blocks.
+func (b *builder) addressesOf(engine, arm string) string {
+	var all []string
+	for _, r := range b.judged {
+		var d description
+		if r.Cell.Engine != engine || r.Cell.Arm != arm || json.Unmarshal(r.Manifest.Target, &d) != nil {
+			continue
+		}
+		if at := strings.Join(d.URLs, " "); !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	if len(all) == 0 {
+		return strings.Join(b.described(engine, arm).URLs, " ")
+	}
+	return strings.Join(all, ", in other blocks ")
 }
 
 func (t *DuetTurns) texts(d Document) []string {
@@ -131,7 +176,8 @@ func (t *DuetTurns) texts(d Document) []string {
 	if t.PausedBy == record.PausedByNothing {
 		out[0] = fmt.Sprintf("Duet: %s were up elsewhere at once and their load took %s; without its turn an arm's users stood still, "+
 			"and its servers, which cannot be paused, worked on without load. Latencies are in real time. "+
-			"CPU time was not read, because it would have held that of the others' turns.", who, turns)
+			"CPU time was not read, because it would have held that of the others' turns. "+
+			"The counters of the generator's network card hold the turns of all arms.", who, turns)
 	}
 	if t.Turns > 0 {
 		out = append(out, fmt.Sprintf("%s had %s; %d of them ended with operations under way (%d in all), "+

@@ -2,7 +2,9 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,23 +130,62 @@ compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url:
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := strings.Join(places(p), " ")
-	for block, number := range []string{"", "1", "2", "3", "4"} {
+	all := []int{1, 2, 3, 4}
+	stood, balanced := places(p, all)
+	got := strings.Join(stood, " ")
+	for _, block := range all {
 		want := "each arm at its own address"
-		if block > 0 && p.Place("new", block).Name == "base" {
+		if p.Place("new", block).Name == "base" {
 			want = "base at the address of new, new at the address of base"
 		}
-		for _, s := range places(p) {
-			if has := strings.Contains(s, want); block > 0 && has != strings.Contains(strings.SplitN(s, ":", 2)[0], number) {
+		for _, s := range stood {
+			if has := strings.Contains(s, want); has != strings.Contains(strings.SplitN(s, ":", 2)[0], strconv.Itoa(block)) {
 				t.Errorf("block %d: want it with %q: %s", block, want, got)
 			}
 		}
 	}
-	if len(places(p)) != 2 {
-		t.Errorf("places %q", places(p))
+	if len(stood) != 2 || !balanced {
+		t.Errorf("places %q, balanced %v", stood, balanced)
+	}
+	// A block that was dropped for good leaves its host with one arm only.
+	if stood, balanced := places(p, all[1:]); balanced || len(stood) != 2 || !strings.Contains(strings.Join(stood, " "), "Block ") || strings.Contains(strings.Join(stood, " "), "1") {
+		t.Errorf("without block 1: %q, balanced %v", stood, balanced)
+	}
+	for unbalanced, want := range map[bool]string{false: "so that a difference of the hosts cancels", true: "a part of any difference of the hosts is in the mean"} {
+		x := Protocol{Places: stood, Unbalanced: unbalanced}
+		if text := strings.Join(x.modeTexts(d), " "); !strings.Contains(text, want) || unbalanced && strings.Contains(text, "cancels") {
+			t.Errorf("unbalanced %v: %s", unbalanced, text)
+		}
 	}
 	p.Compare.Swap = false
-	if got := places(p); got != nil {
+	if got, _ := places(p, all); got != nil {
 		t.Errorf("without an exchange: %q", got)
+	}
+}
+
+// The Setup row of an arm that exchanged its address has all that its judged runs were at.
+func TestAddressesOfASwap(t *testing.T) {
+	in := inTurns()
+	p, err := plan.ParseStored([]byte(`name: n
+target: {driver: external, install: [x]}
+workload: {behavior: poster}
+bounded: {users: 5}
+compare: {arms: {base: {version: "1", url: "http://b"}, new: {version: "2", url: "http://g"}}, mode: duet, swap: true, blocks: 6}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Plan = p
+	for i := range in.Runs {
+		r := &in.Runs[i]
+		r.Manifest.Target = fmt.Appendf(nil, `{"driver":"external","urls":["http://%s"]}`, p.Place(r.Cell.Arm, r.Cell.Block).Name)
+	}
+	d := From(in)
+	text := string(render(t, func(w io.Writer) error { return FullMarkdown(w, d) }))
+	for _, arm := range []string{"base", "new"} {
+		first, other := p.Place(arm, 1).Name, p.Place(arm, 2).Name
+		if want := fmt.Sprintf("at http://%s, in other blocks http://%s", first, other); first == other || !strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {
+			t.Errorf("the Setup of %s does not have %q", arm, want)
+		}
 	}
 }

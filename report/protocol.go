@@ -19,9 +19,11 @@ type Protocol struct {
 	// that is not recorded. Duet sums up the turns; nil for a sequence.
 	Mode    string `json:"mode,omitempty"`
 	ModeWhy string `json:"mode_why,omitempty"`
-	// Places are sentences that state at whose addresses each arm was, where the arms exchanged them.
-	Places []string   `json:"places,omitempty"`
-	Duet   *DuetTurns `json:"duet,omitempty"`
+	// Places are sentences that state at whose addresses each arm was in the judged blocks, where the arms exchanged
+	// them. Unbalanced is true if not every arm was at every address equally often.
+	Places     []string   `json:"places,omitempty"`
+	Unbalanced bool       `json:"unbalanced,omitempty"`
+	Duet       *DuetTurns `json:"duet,omitempty"`
 	// AA reports that all arms are one build.
 	AA         bool          `json:"aa,omitempty"`
 	PlanDigest string        `json:"plan_digest"`
@@ -50,7 +52,8 @@ func (b *builder) protocol() {
 	if !c.AA && len(c.Looks) == 0 && c.Before == nil && len(c.Resumed) == 0 && c.Mode == "" && c.Gathered == nil {
 		return
 	}
-	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: places(b.in.Plan), Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
+	stood, balanced := places(b.in.Plan, b.judgedBlocks())
+	b.d.Protocol = &Protocol{Mode: c.Mode, ModeWhy: c.ModeWhy, Places: stood, Unbalanced: !balanced, Duet: b.duetTurns(), AA: c.AA, PlanDigest: c.PlanDigest,
 		Looks: c.Looks, Budget: c.Budget, Before: c.Before, Resumed: c.Resumed}
 	if c.Gathered != nil {
 		b.d.Protocol.Gathered = c.Gathered.How

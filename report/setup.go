@@ -115,7 +115,11 @@ func (b *builder) accountsText() string {
 	var texts []string
 	for _, r := range b.in.Runs {
 		if f := r.Manifest.Accounts; f != nil {
-			if text := fmt.Sprintf("%s, %d rows, %s", f.Name, f.Rows, short(f.Digest, 20)); !slices.Contains(texts, text) {
+			text := fmt.Sprintf("%s, %d rows, %s", f.Name, f.Rows, short(f.Digest, 20))
+			if f.Unseen {
+				text += " (after a reset one account with a password was tried, and the others were taken to be as before)"
+			}
+			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}
 		}
@@ -196,7 +200,7 @@ func (b *builder) armRows() []record.Row {
 			}
 			if c := b.in.Plan.Compare; c != nil {
 				if a, ok := c.Arm(arm); ok && len(a.URL) > 0 {
-					add("at", strings.Join(d.URLs, " "))
+					add("at", b.addressesOf(e[0], arm))
 				}
 			}
 			for _, key := range slices.Sorted(maps.Keys(d.Deployment)) {

@@ -16,15 +16,28 @@ func CheckUsersFile(p *plan.Plan) (caution string, err error) {
 	return caution, err
 }
 
+// WithUsersAt returns a plan whose file of accounts is at a path of this process, with the digest of its content. One
+// that cannot be read has none: who reads the accounts reports what is wrong.
+func WithUsersAt(p *plan.Plan, at string) *plan.Plan {
+	digest, err := workload.AccountsDigest(at)
+	if err != nil {
+		digest = ""
+	}
+	return p.WithUsersAt(at, digest)
+}
+
 // readUsersFile reads as many rows of the plan's file of accounts as its tests may need.
 func readUsersFile(p *plan.Plan) (rows *workload.Accounts, of workload.AccountFile, caution string, err error) {
-	path := p.Workload.UsersFile
+	path := p.Workload.UsersPath()
 	if path == "" {
 		return nil, of, "", nil
 	}
 	need, key := p.MostUsers()
 	if rows, of, err = workload.ReadAccounts(path, need); err != nil {
 		return nil, of, "", plan.Usagef("workload.users_file: %w", err)
+	}
+	if want := p.Workload.UsersDigest; want != "" && of.Digest != want {
+		return nil, of, "", plan.Usagef("workload.users_file: %s has the digest %s, and the plan is of %s: put that file back, or remove users_digest and begin anew", of.Name, of.Digest, want)
 	}
 	if of.Rows < need {
 		end := &workload.AccountError{File: of.Name, Line: of.Lines, Column: 1, Problem: fmt.Sprintf("is the end, after %d accounts; %s needs %d, one for each user", of.Rows, key, need)}
@@ -51,4 +64,22 @@ func (s *Session) readAccounts() error {
 	s.accounts = rows
 	s.usersFile = &record.AccountsFile{Name: of.Name, Rows: of.Rows, Digest: of.Digest}
 	return nil
+}
+
+// accountsOf is the record of the accounts that the users of a system have; nil where they were made.
+func (s *Session) accountsOf(sys *System) *record.AccountsFile {
+	if s.usersFile == nil {
+		return nil
+	}
+	f := *s.usersFile
+	if s.Plan.Target.Driver == plan.External && (sys.commanded == nil || !sys.commanded.Resets()) {
+		return &f // nothing is reset
+	}
+	env := s.asked(sys)
+	for _, part := range sys.mix {
+		if b, ok := part.Behavior.(workload.Adopter); ok && b.Unseen(env) {
+			f.Unseen = true
+		}
+	}
+	return &f
 }

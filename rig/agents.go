@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/internal/boundary"
-	"plimsoll/internal/plain"
 	"plimsoll/load/clock"
 	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
@@ -67,6 +66,7 @@ type driving struct {
 	runner   *probe.Runner
 	health   *health
 	budget   int64 // bytes of answers under way, of all processes
+	tick     time.Duration
 }
 
 // driven are the users of one run.
@@ -77,6 +77,8 @@ type driven struct {
 	// refused returns the counts of refusals since those processes began, and the bytes of their budgets that were
 	// held at once, at most.
 	refused func() (wire.Refusals, int64)
+	// fleet is set when the users are on other hosts.
+	fleet *fleet.RemoteDriver
 }
 
 // drive makes the users, in this process or in several.
@@ -86,7 +88,7 @@ func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, e
 			_ = d.w.Event(record.Event{At: d.clock.Now(), Kind: "error", Text: fmt.Sprintf("user %d: %v", user, err)})
 		}
 	}
-	if d.layout.processes > 1 {
+	if d.layout.processes > 1 || s.fleet != nil {
 		return s.agents(ctx, sys, d)
 	}
 	d.env.Dial = dialer(d.layout.from)
@@ -125,37 +127,20 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 	if err != nil {
 		return nil, err
 	}
-	exe, err := os.Executable()
+	links, hosts, here, end, err := s.links(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
-	}
-	var children []*lab.Process
-	var links []io.ReadWriteCloser
-	end := func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		for _, l := range links {
-			_ = l.Close() // by this an agent knows that it is alone
-		}
-		for _, p := range children {
-			if err := p.Stop(ctx); err != nil {
-				s.Progress.Say("agent: %v", err)
-			}
-		}
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			end()
 		}
 	}()
-	for k := range d.layout.processes {
-		p, link, err := startAgent(ctx, exe, k, s.generator)
-		if err != nil {
-			return nil, err
-		}
-		children, links = append(children, p), append(links, link)
+	patience := time.Duration(0)
+	if hosts != nil {
+		patience = s.Plan.Fleet.Resend
 	}
-	driver, err := fleet.New(ctx, fleet.Config{Links: links, Epoch: d.clock.Epoch(), Settings: settings, Registry: d.env.Registry,
+	driver, err := fleet.New(ctx, fleet.Config{Links: links, Hosts: hosts, Patience: patience, Epoch: d.clock.Epoch(), Settings: settings, Registry: d.env.Registry,
 		Tally: d.env.Tally, Ledger: d.env.Ledger, OnError: func(agent, user int, err error) {
 			who := fmt.Sprintf("agent %d: user %d", agent, user)
 			if user < 0 {
@@ -166,22 +151,46 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 			}
 		}})
 	if err != nil {
-		var tails []error
-		for k, p := range children {
-			if t := p.Tail(); t != "" {
-				tails = append(tails, fmt.Errorf("agent %d ended%w", k, plain.Output(t)))
-			}
-		}
-		return nil, errors.Join(append([]error{err}, tails...)...)
+		return nil, here.tails(err)
 	}
 	d.runner.Add(driver)
 	d.health.clocks = driver.Clocks
 	for k, pid := range driver.PIDs() {
-		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d", k+1, len(children), pid)}); err != nil {
+		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d%s", k+1, d.layout.processes, pid, hosts.On(k))}); err != nil {
 			return nil, err
 		}
 	}
-	return &driven{Driver: driver, stamps: driver.Stamps, refused: driver.Refused, end: end}, nil
+	out := &driven{Driver: driver, stamps: driver.Stamps, refused: driver.Refused, end: end}
+	if hosts != nil {
+		out.fleet, out.end = driver, func() { s.endFleet(driver, d); end() }
+	}
+	return out, nil
+}
+
+// links leads to the processes that have the users: those that it starts here, or the agents that have joined. end is
+// never nil.
+func (s *Session) links(ctx context.Context, d driving) (links []io.ReadWriteCloser, hosts *fleet.Hosts, here *launched, end func(), err error) {
+	end = func() {}
+	if s.fleet == nil {
+		exe, err := os.Executable()
+		if err != nil {
+			return nil, nil, nil, end, fmt.Errorf("finding this program: %w", err)
+		}
+		if here, err = launch(ctx, exe, d.layout.processes, s.generator, s.Progress.Say); err != nil {
+			return nil, nil, nil, end, err
+		}
+		return here.links, nil, here, func() { here.end(ctx) }, nil
+	}
+	f := s.Plan.Fleet
+	hosts = &fleet.Hosts{Processes: d.layout.processes / len(d.layout.members), Tick: d.tick, Hold: f.Hold, Leave: f.Leave, Over: f.Over}
+	if links, hosts.Names, err = s.fleet.lead(d.layout.members); err != nil {
+		return nil, nil, nil, end, err
+	}
+	return links, hosts, nil, func() {
+		for _, l := range links {
+			_ = l.Close()
+		}
+	}, nil
 }
 
 // A pipe is both standard streams of a child.

@@ -25,7 +25,7 @@ func TestClockInTheManifest(t *testing.T) {
 		{wire.Clocks{Kernel: 3, Process: 1}, "3 of 4 responses and messages", "was set"},
 		{wire.Clocks{Process: 2, Steps: 1}, "0 of 2 responses and messages; the wall clock was set 1 times", "3 of"},
 	} {
-		if got := clockText(tt.n); !strings.Contains(got, tt.want) || strings.Contains(got, tt.none) {
+		if got := clockText(tt.n, false); !strings.Contains(got, tt.want) || strings.Contains(got, tt.none) {
 			t.Errorf("%+v: %s", tt.n, got)
 		}
 	}

@@ -49,7 +49,10 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	}
 	// The tests of a comparison: both in one run, or the only one.
 	base := RunPart{Comparison: id, Bounded: p.Bounded != nil, Unbounded: p.Unbounded != nil}
-	mode := ModeOf(p, true)
+	mode, cautions, err := s.modeOf(p)
+	if err != nil {
+		return nil, err
+	}
 	if j.Cut != nil {
 		mode = CompareMode{Duet: j.Cut.InTurns(), Why: j.Cut.ModeWhy, Lacks: mode.Lacks}
 	}
@@ -66,9 +69,9 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	}
 	cfg := comparison.Config{ID: id, Tool: s.Version, Build: build, Plan: p, Setup: setupRows(p), AA: j.AA || comparison.SameArms(p), Quiet: s.quiet,
 		Now: time.Now, Save: s.Store.SaveComparison, Load: s.Store.Run, Looked: s.looked, Run: r.run, ModeWhy: mode.Why, Readers: j.Readers(ctx)}
-	if mode.Caution != "" {
-		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: mode.Caution})
-		s.Progress.Say("plimsoll: warning: %s", mode.Caution)
+	for _, caution := range cautions {
+		cfg.Setup = append(cfg.Setup, record.Row{Name: "Caution", Value: caution})
+		s.Progress.Say("plimsoll: warning: %s", caution)
 	}
 	if mode.Duet {
 		cfg.RunBlock, r.deployed.pausable = r.block, true
@@ -101,7 +104,10 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	if err != nil {
 		return nil, err
 	}
-	if c.State == record.Sealed && !j.Keep {
+	switch {
+	case j.Keep:
+		r.deployed.Keep()
+	case c.State == record.Sealed:
 		r.deployed.Clear()
 	}
 	if c.AA && c.State == record.Sealed {

@@ -42,16 +42,19 @@ func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]compariso
 	shared := newSharedCounts()
 	over := make(chan struct{})
 	length := newExtent(s.Plan, r.past)
+	prepared := newMuster(len(block))
 	out, errs := make([]comparison.BlockRun, len(block)), make([]error, len(block)+1)
 	sessions := make([]Session, len(block)) // one each: a session carries out one run at a time
 	var wg sync.WaitGroup
 	for i, cell := range block {
 		name := strings.TrimSpace(cell.Arm + " " + cell.Engine)
-		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over, extent: length.run(cell.Arm, cell.Engine)}
+		place := &place{Seat: table.Sit(name, cell.Engine), seats: len(block), shared: shared, over: over,
+			extent: length.run(cell.Arm, cell.Engine), prepared: prepared}
 		sessions[i] = *s
 		sessions[i].Progress = s.Progress.Part(name)
 		wg.Go(func() {
 			defer place.Leave() // the others do not wait for a run that never began
+			defer place.arrive()
 			pt := r.part(cell)
 			pt.place = place
 			errs[i] = boundary.Do("a run of a duet", func() (err error) {
@@ -91,6 +94,8 @@ type place struct {
 	over   <-chan struct{} // closed when all runs of the block need no turns any more
 	extent *extentRun      // nil where the plan declares the length of the measured phase
 
+	prepared *muster // of the block's targets
+	arrived  sync.Once
 	// What follows is the run's, once it has joined.
 	reg    *measure.Registry
 	turns  *probe.Turns
@@ -130,6 +135,38 @@ func (p *place) join(ctx context.Context, sys *System) (_ context.Context, run *
 		p.Leave()
 		_ = p.turns.Close() // they were read
 	}, nil
+}
+
+// arrive notes that the target of the run is prepared, or will never be.
+func (p *place) arrive() { p.arrived.Do(p.prepared.arrive) }
+
+// muster waits until the targets of all runs of the block are prepared.
+func (p *place) muster(ctx context.Context) error {
+	p.arrive()
+	select {
+	case <-p.prepared.all:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A muster is complete when so many have arrived. Its methods are safe for concurrent use.
+type muster struct {
+	missing atomic.Int64
+	all     chan struct{} // closed then
+}
+
+func newMuster(n int) *muster {
+	m := &muster{all: make(chan struct{})}
+	m.missing.Store(int64(n))
+	return m
+}
+
+func (m *muster) arrive() {
+	if m.missing.Add(-1) == 0 {
+		close(m.all)
+	}
 }
 
 // begin is called at the beginning of each turn.
@@ -206,17 +243,28 @@ func (p *place) record() *record.Duet {
 	}
 }
 
-// stamps returns how the users' bytes were dated during the turns of the run so far.
+// stamps returns how the users' bytes were dated during the turns of the run so far. Of a target that is not paused
+// bytes come in any turn, so they are those of all runs of the block.
 func (p *place) stamps() wire.Clocks {
+	if p.target == nil {
+		return wire.Stamps()
+	}
 	stamps, _ := p.shared.read(&p.counts)
 	return stamps
 }
 
-// refused returns the refusals during the turns of the run so far. The budget is one for all runs of the block.
+// refused returns the refusals during the turns of the run so far, or in all turns as with stamps. The budget is one
+// for all runs of the block.
 func (p *place) refused() (wire.Refusals, int64) {
+	if p.target == nil {
+		return refusedHere()
+	}
 	_, refused := p.shared.read(&p.counts)
 	return refused, wire.Process().Peak()
 }
+
+// ofAll reports whether the counts of the run are those of all runs of its block.
+func (p *place) ofAll() bool { return p != nil && p.target == nil }
 
 // ownCounts are counts of this process over the turns of one run.
 type ownCounts struct {

@@ -28,6 +28,7 @@ import (
 // run that is under way, and an outside server, by remote write.
 type Export struct {
 	Listen, Push string // addresses; empty for none
+	Fleet        FleetDoor
 	auth         string // the header for push
 	mu           sync.RWMutex
 	db           *series.DB // of the run under way

@@ -30,6 +30,8 @@ type health struct {
 	// agents is the number of processes that have the users; 0 when it is this one. Clocks returns the distance of
 	// their clocks from this one's.
 	agents int
+	// hosts are the cores of the other hosts that have them, agent k on the host k mod their number; empty for this one.
+	hosts  []int
 	clocks func() time.Duration
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
 	headroom func(users int, ops float64) float64
@@ -312,6 +314,9 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		// upper bound.
 		out["ports"] = both(h.users(open, 1, sum), h.read("node_sockstat_TCP_tw", 1), func(n, tw float64) float64 { return 100 * (n + tw) / h.ports })
 	}
+	if len(h.hosts) > 0 {
+		h.elsewhere(out)
+	}
 	if h.clocks != nil {
 		out["clock"] = trial.Reading{Value: h.clocks().Seconds() * 1e3}
 	}
@@ -319,6 +324,23 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}
 	}
 	return out
+}
+
+// elsewhere replaces the readings of this host by those of the hosts that have the users, as far as they are sent.
+func (h *health) elsewhere(out map[string]trial.Reading) {
+	worst := trial.Reading{}
+	for i, cores := range h.hosts {
+		one := trial.Reading{}
+		for k := i; k < h.agents; k += len(h.hosts) {
+			l := fleet.Label(k)
+			one = both(one, h.read(fmt.Sprintf("plimsoll_generator_cpu_ratio{%s=%q}", l.Name, l.Value), 100/float64(max(cores, 1))), sum)
+		}
+		worst = both(worst, one, math.Max)
+	}
+	out["cpu"], out["core"] = worst, worst // the hosts' single cores are not seen from here
+	for _, name := range []string{"steal", "ports", "memory", "throttled"} {
+		out[name] = trial.Reading{Why: "the users are on other hosts, of which this is not seen here; plimsoll doctor there examines them", Inapplicable: true}
+	}
 }
 
 // sampled returns when the processes that have the users were sampled last.

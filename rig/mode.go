@@ -57,7 +57,11 @@ func modeWith(p *plan.Plan, data, free int64, read bool) CompareMode {
 		return m
 	}
 	if m.Caution = p.Caution(); !p.Target.OwnHost() {
-		m.Caution = sharedHost(p, read)
+		var look lookUp
+		if read {
+			look = lookUpHost
+		}
+		m.Caution = sharedHost(p, look)
 	}
 	need := duetMemory(p, data)
 	if need <= free {

@@ -1,11 +1,14 @@
 package rig
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,9 +18,13 @@ import (
 // lookUpTimeout bounds the look-up of one name of a host.
 const lookUpTimeout = 2 * time.Second
 
-// sharedHost returns a caution if servers of two arms of a duet elsewhere are on one host, or on this one, as far as is
-// known; empty otherwise. Names are looked up only on request. Addresses that are references are not known here.
-func sharedHost(p *plan.Plan, lookUp bool) string {
+// A lookUp returns the addresses of a host by its name.
+type lookUp func(host string) ([]netip.Addr, error)
+
+// sharedHost returns a caution if servers of two arms of a duet elsewhere are on one host, or on this one, or if that
+// is not known because a name has no address; empty otherwise. With a nil look, names have none and nothing is said of
+// them, nor of addresses that are references.
+func sharedHost(p *plan.Plan, look lookUp) string {
 	own := map[netip.Addr]bool{}
 	if all, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range all {
@@ -28,6 +35,7 @@ func sharedHost(p *plan.Plan, lookUp bool) string {
 	}
 	const here = "this host"
 	at := map[string]string{} // the arm by host
+	unknown := ""
 	for _, a := range p.Compare.Arms {
 		for _, server := range a.URL {
 			u, err := url.Parse(server)
@@ -35,7 +43,11 @@ func sharedHost(p *plan.Plan, lookUp bool) string {
 				continue
 			}
 			hosts := []string{strings.ToLower(u.Hostname())}
-			for _, addr := range addressesOf(u.Hostname(), lookUp) {
+			all, err := addressesOf(u.Hostname(), look)
+			if err != nil && unknown == "" {
+				unknown = fmt.Sprintf("compare.mode: whether the arms are on hosts of their own is not known, because %s, of %s, could not be looked up: %v", u.Hostname(), a.Name, err)
+			}
+			for _, addr := range all {
 				if addr.IsLoopback() || own[addr] {
 					hosts = []string{here}
 					break
@@ -51,28 +63,95 @@ func sharedHost(p *plan.Plan, lookUp bool) string {
 			}
 		}
 	}
+	return unknown
+}
+
+// oneServer returns a caution if two arms have addresses that differ in the plan and lead to one port of one host, as
+// aliases and references do; empty otherwise, and where a name has no address. full is the plan without references.
+func oneServer(p, full *plan.Plan, look lookUp) string {
+	type server struct{ arm, url string }
+	at := map[netip.AddrPort]server{}
+	for i, a := range full.Compare.Arms {
+		for k, address := range a.URL {
+			u, err := url.Parse(address)
+			if err != nil {
+				continue
+			}
+			text := p.Compare.Arms[i].URL[k]
+			port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]), 10, 16)
+			if err != nil {
+				continue
+			}
+			all, _ := addressesOf(u.Hostname(), look) // the deployment waits for the server and reports what is wrong
+			for _, addr := range all {
+				key := netip.AddrPortFrom(addr, uint16(port))
+				if other, taken := at[key]; taken && other.arm != a.Name && other.url != text {
+					return fmt.Sprintf("compare.arms: %s and %s both lead to %s: unless a proxy there tells them apart by their names, they are one server, "+
+						"and both arms measure what was installed last; give each arm a server of its own", other.arm, a.Name, key)
+				} else if !taken {
+					at[key] = server{a.Name, text}
+				}
+			}
+		}
+	}
 	return ""
 }
 
-// addressesOf returns the addresses of a host; none where they are not known.
-func addressesOf(host string, lookUp bool) (out []netip.Addr) {
+// addressesOf returns the addresses of a host; none, without an error, where look is nil and the name needs it.
+func addressesOf(host string, look lookUp) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{addr.Unmap()}
+		return []netip.Addr{addr.Unmap()}, nil
 	}
 	if strings.EqualFold(host, "localhost") {
-		return []netip.Addr{netip.IPv6Loopback()}
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
-	if !lookUp {
-		return nil
+	if look == nil {
+		return nil, nil
 	}
+	return look(host)
+}
+
+// lookUpHost asks the system's resolver. It is a [lookUp].
+func lookUpHost(host string) (out []netip.Addr, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookUpTimeout)
 	defer cancel()
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil { // the deployment waits for the server and reports what is wrong
-		return nil
-	}
 	for _, addr := range all {
 		out = append(out, addr.Unmap())
 	}
-	return out
+	return out, err
+}
+
+// modeOf is [ModeOf] for a comparison that begins, with further cautions. Two arms whose references lead to one address
+// are refused where they would take turns.
+func (pr *Program) modeOf(p *plan.Plan) (m CompareMode, cautions []string, err error) {
+	full, err := pr.resolved(p)
+	if err != nil {
+		return m, nil, err
+	}
+	m = ModeOf(full, true)
+	if duet, _ := p.Duet(); duet && !m.Duet && !p.Target.OwnHost() {
+		return m, nil, plan.Usagef("%s, by the references of the plan; give each arm servers of its own, or write mode: sequence", m.Why)
+	}
+	if m.Caution != "" {
+		cautions = append(cautions, m.Caution)
+	}
+	if one := oneServer(p, full, lookUpHost); one != "" {
+		cautions = append(cautions, one)
+	}
+	return m, cautions, nil
+}
+
+// resolved returns a plan of which the addresses of the arms have no references.
+func (pr *Program) resolved(p *plan.Plan) (*plan.Plan, error) {
+	full, c := *p, *p.Compare
+	full.Compare, c.Arms = &c, slices.Clone(c.Arms)
+	for i, a := range c.Arms {
+		t, err := pr.Resolve(plan.Target{URL: a.URL}, plan.Workload{})
+		if err != nil {
+			return nil, fmt.Errorf("compare.arms.%s: %w", a.Name, err)
+		}
+		c.Arms[i].URL = t.URL
+	}
+	return &full, nil
 }

@@ -50,6 +50,7 @@ type Session struct {
 	// accounts are those that the users have, of the file that usersFile describes; nil: behaviors make them.
 	accounts  *workload.Accounts
 	usersFile *record.AccountsFile
+	fleet     *joined // agents on other hosts; nil when the users are on this one
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
@@ -108,8 +109,13 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if err != nil {
 		return nil, nil, err
 	}
-	s.rate(ctx, rate)
-	return s, func() { s.Progress.End(); unserve() }, nil
+	leave, err := s.openFleet(root)
+	if err != nil {
+		unserve()
+		return nil, nil, err
+	}
+	s.rate(ctx, rate && s.fleet == nil)
+	return s, func() { s.Progress.End(); leave(); unserve() }, nil
 }
 
 // splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
@@ -173,7 +179,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	case pt.keep:
 	case sys.commanded != nil:
 		var err error
-		if commands, err = s.prepare(ctx, sys, pt); err != nil {
+		if commands, err = s.ready(ctx, sys, pt); err != nil {
 			if _, usage := errors.AsType[plan.UsageError](err); usage || ctx.Err() != nil || pt.Comparison == "" {
 				return nil, trial.Outcome{}, fmt.Errorf("preparing %s on %s: %w", pt.Arm, cmp.Or(pt.Engine, "-"), err)
 			}
@@ -204,11 +210,12 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 			return nil, trial.Outcome{}, plan.Usagef("compare.mode: the %d users of an arm need %d processes, and those of a duet share one; lower users, or write mode: sequence", s.Users(pt), lay.processes)
 		}
 		var leave func()
+		pt.place.arrive()
 		if ctx, run, leave, err = pt.place.join(ctx, sys); err != nil {
 			return nil, trial.Outcome{}, err
 		}
 		defer leave()
-	case lay.processes > 1: // the users' processes begin before the epoch
+	case lay.processes > 1 || s.fleet != nil: // the users' processes begin before the epoch
 		run = clock.New(time.Now().Add(agentsStart))
 	default:
 		run = clock.New(time.Now().Add(100 * time.Millisecond))
@@ -217,6 +224,10 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err != nil {
 		return nil, trial.Outcome{}, err
 	}
+	for _, a := range lay.members {
+		m.Agents = append(m.Agents, a.Name)
+	}
+	m.SharedHost = m.SharedHost && len(m.Agents) == 0
 	w, err := s.Store.Create(m)
 	if err != nil {
 		return nil, trial.Outcome{}, err
@@ -229,8 +240,8 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
 		m.Phases, m.Capacity = out.Phases, out.Capacity
-		m.Clock = clockText(seen.stamps)
-		m.Connections, m.Answers = connections(seen.stamps), seen.answers
+		m.Clock = clockText(seen.stamps, pt.place.ofAll())
+		m.Connections, m.Answers = connections(seen.stamps, pt.place.ofAll()), seen.answers
 		if pt.place != nil {
 			m.Duet = pt.place.record()
 		}
@@ -261,7 +272,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 		Plan: s.Plan.String(), PlanDigest: s.Plan.Digest(), Seed: s.Plan.Seed, Arm: pt.Arm, Engine: pt.Engine,
 		Comparison: pt.Comparison, InDigests: pt.Comparison != "", Block: pt.block, Order: pt.order, Pilot: pt.pilot,
 		SharedHost: s.Plan.Target.OwnHost(), Generator: s.generator, TargetCPUs: s.targets, Host: s.host, Target: targetText,
-		Clock: clockText(wire.Clocks{}), Processes: processes, Accounts: s.usersFile,
+		Clock: clockText(wire.Clocks{}, false), Processes: processes, Accounts: s.accountsOf(sys),
 	}, err
 }
 
@@ -309,11 +320,14 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	h.shares = load
 	h.remote = func() []string { return agentSteal(runner) }
-	if lay.processes > 1 {
+	if lay.processes > 1 || s.fleet != nil {
 		h.agents = lay.processes
 	}
 	h.ports *= float64(max(1, len(lay.from)))
-	if s.rating != nil {
+	for _, a := range lay.members {
+		h.hosts = append(h.hosts, a.Cores)
+	}
+	if s.rating != nil && s.fleet == nil {
 		h.headroom = func(users int, ops float64) float64 {
 			pace := s.Plan.Workload.Pace
 			if s.Plan.Workload.Behavior != s.Rated {
@@ -335,7 +349,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	env.Registry, env.Log = reg, func(format string, args ...any) {
 		_ = w.Event(record.Event{At: run.Now(), Kind: "error", Text: fmt.Sprintf(format, args...)})
 	}
-	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget})
+	driver, err := s.drive(ctx, sys, driving{env: env, layout: lay, arrivals: arrivals, clock: run, w: w, panics: panics, runner: runner, health: h, budget: s.budget, tick: trial.Tick(s.Spec(pt, nil, nil, nil, nil, nil).Window)})
 	if err != nil {
 		return out, seen, err
 	}
@@ -350,6 +364,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series = conduct(sys, env), db
+	if f := s.Plan.Fleet; f != nil {
+		spec.Hold = f.Hold
+	}
 	if pt.place != nil {
 		spec.Progress, spec.Gates = pt.place.progress(spec.Progress), pt.place.gates(spec.Gates)
 		pt.place.extent.watch(ctx, spec.Bounded, run, db)
@@ -366,10 +383,10 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stalls(driver.fleet, out.Phases))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
-	if f, bad := connections(seen.stamps).Finding(); bad {
+	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {
 		told = append(told, f)
 	}
 	if pt.place != nil { // before the work that is left: it would disturb the others
@@ -377,6 +394,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	}
 	refused, held := driver.refused()
 	seen.answers = answers(s.budget, held, refused.Sub(cut))
+	seen.answers.OfAll = pt.place.ofAll()
 	told = append(told, seen.answers.Findings()...)
 	for _, f := range append(clockFindings(runner), told...) {
 		out.Validity.Add(f)

@@ -171,6 +171,22 @@ func (s *Session) prepare(ctx context.Context, sys *System, pt RunPart) (log []b
 	return nil, s.noteUsers(ctx, sys, there)
 }
 
+// ready is prepare, and in a duet another look at the version when the targets of all arms are prepared: two addresses may
+// lead to one server, where the last installation is that of all.
+func (s *Session) ready(ctx context.Context, sys *System, pt RunPart) (log []byte, err error) {
+	log, err = s.prepare(ctx, sys, pt)
+	if err != nil || pt.place == nil {
+		return log, err
+	}
+	if err := pt.place.muster(ctx); err != nil {
+		return log, err
+	}
+	if err := s.checkRelease(ctx, sys); err != nil {
+		return log, fmt.Errorf("before the first turn, after the other arms were prepared: %w", err)
+	}
+	return log, nil
+}
+
 // where names the place that the target's arms may share.
 func (c *commanded) where() string { return strings.Join(c.URLs(), " ") }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"plimsoll/load/engine"
+	"plimsoll/load/fleet/join"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
 	"plimsoll/plan"
@@ -92,13 +93,22 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 // A layout is how the users of a run are divided on this host.
 type layout struct {
 	processes int
-	from      []netip.Addr // source addresses of the connections; none for the usual one
+	members   []join.Member // the agents on other hosts, in the order of their numbers
+	from      []netip.Addr  // source addresses of the connections; none for the usual one
 }
 
 // layout checks that this host can hold the connections of so many users to a target, and returns
 // their division.
 func (s *Session) layout(ctx context.Context, base string, mix []engine.Part, users int) (y layout, err error) {
 	conns := sockets(mix, users)
+	if s.fleet != nil {
+		if y.members, err = s.await(ctx); err != nil {
+			return y, err
+		}
+		each, err := s.split(y.members, users, conns)
+		y.processes = each * len(y.members)
+		return y, err
+	}
 	l, err := probe.ReadLimits()
 	if err != nil {
 		return y, err

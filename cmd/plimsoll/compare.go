@@ -96,8 +96,8 @@ func (a *app) compare(ctx context.Context, fs *flag.FlagSet, args []string) erro
 		if p.Compare == nil {
 			return plan.Usagef("%s has no compare section; add one with the arms base and another", rest[0])
 		}
-		if p.Bounded != nil && p.Unbounded != nil && !p.Compare.Combine {
-			return plan.Usagef("%s has a bounded and an unbounded test; set compare.combine: true to carry both out in one run, or remove one", rest[0])
+		if why := p.Uncombined(); why != "" {
+			return plan.Usagef("%s: %s", rest[0], why)
 		}
 	}
 	j := comparing{CompareJob: rig.CompareJob{AA: *aa, Keep: *keep}, plan: p, root: *root, rate: *rate, json: *asJSON}

@@ -25,12 +25,16 @@ import (
 	"plimsoll/watch/series"
 )
 
-// program builds the program as it is shipped, once for all tests that run it with its children.
+// built is the directory of the program that program has built; empty before.
+var built string
+
+// program builds the program as it is shipped, once for all tests that run it with its children. TestMain removes it.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "plimsoll-test-")
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -27,7 +27,19 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err) // package testing has no such flag
 	}
-	testscript.Main(m, map[string]func(){"plimsoll": main, fickle: fickleMain})
+	testscript.Main(tidy{m}, map[string]func(){"plimsoll": main, fickle: fickleMain})
+}
+
+// tidy removes the program that tests have built, when all have ended.
+type tidy struct{ *testing.M }
+
+func (m tidy) Run() int {
+	defer func() {
+		if built != "" {
+			_ = os.RemoveAll(built)
+		}
+	}()
+	return m.M.Run()
 }
 
 // The command line is tested as its users see it: output, exit status and silence.

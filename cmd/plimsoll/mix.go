@@ -6,17 +6,18 @@ import (
 	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
+	"plimsoll/rig"
 )
 
-// inline reads the file of weights that a plan names, found from the plan's own directory, and makes the path of its
-// file of accounts one that is found from any.
+// inline reads the file of weights that a plan names, found from the plan's own directory, and notes the digest of its
+// file of accounts and where that is, from any directory.
 func inline(p *plan.Plan, planFile string) (*plan.Plan, error) {
 	if file := p.Workload.UsersFile; file != "" {
-		file, err := filepath.Abs(beside(file, planFile))
+		at, err := filepath.Abs(beside(file, planFile))
 		if err != nil {
 			return nil, plan.Usagef("workload.users_file: %w", err)
 		}
-		p = p.WithUsersFile(file)
+		p = rig.WithUsersAt(p, at)
 	}
 	file := p.Workload.MixFile()
 	if file == "" {

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +41,41 @@ func TestPlanCheckPrintsTheMode(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(check("-json", "check", "-")), &out); err != nil || out.Mode != tt.mode || out.Why != tt.why {
 			t.Errorf("as JSON: %+v, %v; want %s (%s)", out, err, tt.mode, tt.why)
+		}
+	}
+}
+
+// TestPlanCheckRefusesTwoTests says of a comparison of two tests that are not combined what compare itself would.
+func TestPlanCheckRefusesTwoTests(t *testing.T) {
+	const two = "name: n\ntarget: {driver: refchat}\nworkload: {behavior: poster}\nbounded: {users: 5}\nunbounded: {max_users: 50}\n"
+	for _, tt := range []struct {
+		compare string
+		refused bool
+	}{
+		{"compare: {arms: {base: {}, new: {}}}\n", true},
+		{"compare: {arms: {base: {}, new: {}}, combine: true}\n", false},
+	} {
+		var out, errs bytes.Buffer
+		a := &app{stdin: strings.NewReader(two + tt.compare), stdout: &out, stderr: &errs, env: func(string) string { return "" }}
+		if status := a.run(t.Context(), []string{"plan", "check", "-"}); status != rig.ExitOK {
+			t.Fatalf("status %d: %s", status, &errs)
+		}
+		if got := strings.Contains(out.String(), "it cannot be compared here: "); got != tt.refused || got != strings.Contains(out.String(), "set compare.combine") {
+			t.Errorf("%s: %s", tt.compare, &out)
+		}
+	}
+	examples, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("%d examples, %v", len(examples), err)
+	}
+	for _, name := range examples {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A file of another kind beside the plans is no plan, and other tests read those that are.
+		if p, err := known().Parse(src); err == nil && p.Uncombined() != "" {
+			t.Errorf("%s: %s", name, p.Uncombined())
 		}
 	}
 }

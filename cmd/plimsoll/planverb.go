@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -77,7 +78,7 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 			out.Digest, out.Plan = p.Digest(), p.String()
 			if p.Compare != nil {
 				m := rig.ModeOf(p, false)
-				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, m.Lacks
+				out.Mode, out.Why, out.Lacks = m.Name(), m.Why, cmp.Or(p.Uncombined(), m.Lacks)
 				if m.Caution != "" {
 					out.Warnings = append(out.Warnings, m.Caution)
 				}
@@ -142,10 +143,12 @@ func (a *app) plan(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	if m.Caution != "" {
 		plain.Fprintf(a.stderr, "plimsoll: warning: %s\n", m.Caution)
 	}
-	if _, err = plain.Fprintf(a.stdout, "  compare.mode: %s (%s)\n", m.Name(), m.Why); err != nil || m.Lacks == "" {
+	if _, err = plain.Fprintf(a.stdout, "  compare.mode: %s (%s)\n", m.Name(), m.Why); err != nil {
 		return err
 	}
-	_, err = plain.Fprintf(a.stdout, "  it cannot be carried out here: %s\n", m.Lacks)
+	if why := cmp.Or(p.Uncombined(), m.Lacks); why != "" {
+		_, err = plain.Fprintf(a.stdout, "  it cannot be compared here: %s\n", why)
+	}
 	return err
 }
 

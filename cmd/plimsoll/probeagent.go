@@ -25,7 +25,7 @@ type probeFlags struct {
 
 func (f *probeFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "", "-probe: `address` to listen at, such as 10.0.0.4:9443")
-	fs.StringVar(&f.tokenFile, "token-file", "", "-probe: `file` with the token that readers must show; only its owner and group may read it")
+	fs.StringVar(&f.tokenFile, "token-file", "", "-join: `file` that plimsoll fleet -new-token has made; -probe: `file` with the token that readers must show; only its owner and group may read it")
 	fs.StringVar(&f.cert, "cert", "", "-probe: `file` with the certificate, in PEM (default: a new self-made one at each start)")
 	fs.StringVar(&f.key, "key", "", "-probe: `file` with the certificate's key, in PEM")
 	fs.StringVar(&f.what.Role, "role", "", "-probe: the `role` of this host, such as proxy; it becomes the label of all series")
@@ -123,18 +123,22 @@ func (a *app) serveProbes(ctx context.Context, f probeFlags) error {
 func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	stdio := fs.Bool("stdio", false, "take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users")
 	probes := fs.Bool("probe", false, "serve the probes of this host over HTTPS, for a plan's probes of kind agent (docs/probes.md)")
+	joins := fs.String("join", "", "have users of runs that a coordinator at this `URL` leads: nats://HOST:PORT, or tls://HOST:PORT of a cluster (docs/agents.md)")
+	labels := labelFlag(fs)
 	var pf probeFlags
 	pf.register(fs)
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
 	switch {
-	case *probes && *stdio:
-		return plan.Usagef("-stdio has users, and -probe has probes: choose one")
+	case *probes && (*stdio || *joins != ""), *stdio && *joins != "":
+		return plan.Usagef("-stdio and -join have users, and -probe has probes: choose one")
+	case *joins != "":
+		return a.program().Attend(ctx, *joins, pf.tokenFile, labels)
 	case *probes:
 		return a.serveProbes(ctx, pf)
 	case !*stdio:
-		return plan.Usagef("what is this agent for? -stdio: users of a run on this host; -probe: this host's numbers for a run on another")
+		return plan.Usagef("what is this agent for? -join: users of runs on another host; -stdio: users of a run on this host; -probe: this host's numbers for a run on another")
 	}
 	out, _ := a.raw() // of messages, whose errors are gated where they are made
 	return fleet.Serve(ctx, a.stdin, out, a.program().BuildAgent)

@@ -165,7 +165,7 @@ func TestAgentFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":        {nil, "what is this agent for? -stdio: users of a run on this host; -probe:"},
+		"nothing":        {nil, "what is this agent for? -join: users of runs on another host; -stdio: users of a run on this host; -probe:"},
 		"both":           {[]string{"-probe", "-stdio"}, "choose one"},
 		"no address":     {[]string{"-probe"}, "-listen is missing"},
 		"no token":       {[]string{"-probe", "-listen", "127.0.0.1:0"}, "-token-file is missing"},

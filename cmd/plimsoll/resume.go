@@ -62,7 +62,7 @@ func (a *app) resume(ctx context.Context, id string, j comparing) error {
 	}
 	switch {
 	case j.plan == nil:
-		j.plan = stored
+		j.plan = stored.WithUsersAt(c.UsersAt, "")
 	case c.AA && j.plan.Compare != nil && stored.Compare != nil && len(stored.Compare.Arms) == 2 && stored.Compare.Arms[1].Name == comparison.Copy:
 		j.plan = comparison.Twins(j.plan)
 	}

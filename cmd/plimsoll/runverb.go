@@ -51,6 +51,7 @@ func (a *app) single(ctx context.Context, fs *flag.FlagSet, args []string, bound
 		return err
 	}
 	deployed := s.NewDeployments()
+	deployed.Passing = !*keep
 	defer deployed.Close()
 	s.Progress.What(rest[0], 0)
 	sys, err := deployed.System(ctx, pt)

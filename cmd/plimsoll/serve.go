@@ -60,6 +60,7 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 // outwardFlags adds the flags of verbs that carry out runs.
 func (a *app) outwardFlags(fs *flag.FlagSet) {
 	a.out = new(rig.Export)
+	fleetFlags(fs, &a.out.Fleet)
 	fs.StringVar(&a.out.Listen, "serve", "", "`address`, such as 127.0.0.1:9090, at which the runs under way answer the Prometheus HTTP API")
 	fs.StringVar(&a.out.Push, "remote-write", "", "`URL` of a server that is sent all series by Prometheus remote write; credentials by PLIMSOLL_REMOTE_WRITE_TOKEN or PLIMSOLL_REMOTE_WRITE_BASIC (user:password), or files named by these and _FILE")
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/plan"
 	"plimsoll/reference/refnull"
 	"plimsoll/rig"
 	"plimsoll/run/store"
@@ -191,6 +192,9 @@ func TestUsersFile(t *testing.T) {
 	if f := r.Manifest.Accounts; f == nil || f.Name != "users.csv" || f.Rows != 11 || len(f.Digest) != 71 || r.Manifest.Processes != 2 {
 		t.Errorf("the manifest has %+v, %d processes", f, r.Manifest.Processes)
 	}
+	if m := r.Manifest; strings.Contains(m.Plan, dir) || !strings.Contains(m.Plan, "users_file: data/users.csv\n") || !strings.Contains(m.Plan, m.Accounts.Digest) {
+		t.Errorf("the plan of the run has not the path as it was written, with the digest:\n%s", m.Plan)
+	}
 	for _, s := range secrets {
 		if strings.Contains(output.String(), s) {
 			t.Errorf("the output has a secret\n%s", output)
@@ -214,6 +218,41 @@ func TestUsersFile(t *testing.T) {
 				t.Errorf("%v: status %d, want %q\n%s", verb, status, tt.want, output)
 			}
 		}
+	}
+}
+
+// The digest of a plan is that of its file's content, in whatever directory both are.
+func TestDigestOfUsersFile(t *testing.T) {
+	digest := map[string]string{}
+	for name, rows := range map[string]string{"one": "a,b,\n", "other": "a,b,\n", "changed": "a,c,\n"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\n"+rows), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := known().Parse([]byte("name: n\ntarget: {driver: external, url: \"http://a\"}\nworkload: {behavior: mattermost, users_file: u.csv}\nbounded: {users: 1}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err = inline(p, filepath.Join(dir, "plan.yaml")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rig.CheckUsersFile(p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		digest[name] = p.Digest()
+		stored, err := plan.ParseStored([]byte(p.String()))
+		if err != nil || stored.Digest() != p.Digest() {
+			t.Errorf("%s: stored it has another digest (%v)\n%s", name, err, p)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "u.csv"), []byte("login,password,token\nelse,b,\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rig.CheckUsersFile(p); err == nil || !strings.Contains(err.Error(), "workload.users_file: u.csv has the digest sha256:") {
+			t.Errorf("%s: a file with another content: %v", name, err)
+		}
+	}
+	if digest["one"] != digest["other"] || digest["one"] == digest["changed"] {
+		t.Errorf("digests %v", digest)
 	}
 }
 

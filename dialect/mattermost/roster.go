@@ -238,3 +238,13 @@ var (
 	_ workload.Adopter = (*Person)(nil)
 	_ workload.Adopter = (*Poster)(nil)
 )
+
+// Unseen implements workload.Adopter.
+func (b *Person) Unseen(env workload.Env) bool { return unseen(&env) }
+
+// Unseen implements workload.Adopter.
+func (p *Poster) Unseen(env workload.Env) bool { return unseen(&env) }
+
+// unseen reports whether sessions of passwords are ended after the first look at the accounts, and no administrator can
+// look again.
+func unseen(env *workload.Env) bool { return env.Cold && !hasAdmin(env) }

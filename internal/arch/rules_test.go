@@ -31,7 +31,7 @@ var outside = []string{".", "internal/arch", "internal/browser", "internal/house
 var driverList = []string{
 	"contrib/grafana",
 	"dialect/mattermost", "dialect/newsfeed",
-	"load/engine/calibration",
+	"load/engine/calibration", "load/fleet/join",
 	"reference/dataset/dump", "reference/dataset/mattermost", "reference/dataset/refchat", "reference/newsfeed/perf",
 	"run/record/figures", "run/record/k6", "run/record/loadtestng", "run/record/locust",
 	"target/container", "target/external", "target/process",

@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config) (*record.Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Build: cfg.Build, Plan: p.String(), PlanDigest: p.Digest(), Started: cfg.Now(),
+	c := &record.Comparison{ID: cfg.ID, Name: p.Name, Tool: cfg.Tool, Build: cfg.Build, Plan: p.String(), PlanDigest: p.Digest(), UsersAt: p.Workload.UsersAt, Started: cfg.Now(),
 		State: record.Running, Arms: armNames(p), Engines: Engines(p), Blocks: p.Compare.Blocks, Looks: PlannedLooks(p), Budget: p.Compare.Budget,
 		AA: cfg.AA, Before: cfg.Before, Setup: cfg.Setup, Mode: mode, ModeWhy: cfg.ModeWhy}
 	if c.InTurns() {

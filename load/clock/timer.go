@@ -18,12 +18,13 @@ type Timer struct {
 
 	clock *Clock
 	timer *time.Timer // of a clock that cannot be stopped; nil otherwise
+	rim   *rim        // of a [Wheel]; nil otherwise
 
-	// Of a clock that can be stopped, under its lock:
+	// Of a clock that can be stopped or a wheel, under its lock:
 	fire  chan time.Time // C
 	f     func()
 	until time.Duration
-	place int // in the clock's heap, from 1; 0 while it is not set
+	place int // in the clock's heap, from 1; 1 on a wheel; 0 while it is not set
 }
 
 // NewTimer returns a timer that is not set. The caller calls Stop.
@@ -55,6 +56,10 @@ func (t *Timer) Reset(at time.Duration) {
 		t.timer.Reset(max(at-t.clock.Now(), 0))
 		return
 	}
+	if t.rim != nil {
+		t.rim.set(t, t.clock.Now(), at)
+		return
+	}
 	t.set(at)
 }
 
@@ -62,6 +67,10 @@ func (t *Timer) Reset(at time.Duration) {
 func (t *Timer) ResetFrom(now, at time.Duration) {
 	if t.timer != nil {
 		t.timer.Reset(at - now)
+		return
+	}
+	if t.rim != nil {
+		t.rim.set(t, now, at)
 		return
 	}
 	t.set(at)
@@ -93,6 +102,13 @@ func (t *Timer) Ring() {
 		t.timer.Reset(0)
 		return
 	}
+	if t.rim != nil {
+		t.rim.mu.Lock()
+		defer t.rim.mu.Unlock()
+		t.place = 0
+		t.ring()
+		return
+	}
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
 	t.clock.take(t)
@@ -115,6 +131,13 @@ func (t *Timer) ring() {
 func (t *Timer) Stop() {
 	if t.timer != nil {
 		t.timer.Stop()
+		return
+	}
+	if t.rim != nil {
+		t.rim.mu.Lock()
+		defer t.rim.mu.Unlock()
+		t.place = 0
+		t.empty()
 		return
 	}
 	t.clock.mu.Lock()

@@ -16,7 +16,7 @@ type alarm struct {
 	rung  atomic.Bool
 }
 
-func newAlarm(c *clock.Clock) *alarm { return &alarm{clock: c, timer: c.NewTimer()} }
+func newAlarm(c *clock.Clock, timer *clock.Timer) *alarm { return &alarm{clock: c, timer: timer} }
 
 // wait returns at the latest when the clock runs and has reached the time until, and reports whether ring was called
 // since wait last returned true. It may return early without that. The clock has just shown now.

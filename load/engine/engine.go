@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,7 @@ type Local struct {
 	cfg    Config
 	strata *workload.Strata
 	lag    measure.Name
+	wheel  *clock.Wheel // of the users' pauses
 
 	ctx    context.Context // of all users; ended by Stop, or by its parent
 	cancel context.CancelCauseFunc
@@ -99,6 +101,7 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	}
 	l.strata = workload.NewStrata(shares...)
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
+	l.wheel = cfg.Clock.NewWheel(runtime.GOMAXPROCS(0))
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	context.AfterFunc(l.ctx, l.ringAll)
 	l.storms, l.endStorms = context.WithCancel(l.ctx)
@@ -164,7 +167,7 @@ func (l *Local) start(id int, at time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("user %d: %w", id, err)
 	}
-	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock)
+	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock, l.wheel.NewTimer(id/l.cfg.Agents))
 	s.leave, s.done, s.alarm = leave, done, alarm
 	l.wg.Go(func() {
 		defer close(done)

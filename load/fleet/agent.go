@@ -29,8 +29,8 @@ const (
 
 // check refuses a start that no coordinator sends.
 func (s *Start) check(now time.Time) error {
-	if s.Agent < 0 || s.Agents < 0 || s.Agents > plan.MostProcesses || s.Agent > 0 && s.Agent >= s.Agents {
-		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, plan.MostProcesses)
+	if most := plan.MostProcesses * plan.MostAgents; s.Agent < 0 || s.Agents < 0 || s.Agents > most || s.Agent > 0 && s.Agent >= s.Agents {
+		return fmt.Errorf("start: agent %d of %d; want one of at most %d", s.Agent, s.Agents, most)
 	}
 	if away := s.Epoch.Sub(now); away.Abs() > mostAway {
 		return fmt.Errorf("start: the epoch %s is more than %v from this clock", s.Epoch.UTC().Format(time.RFC3339), mostAway)
@@ -256,6 +256,12 @@ func (s *served) report(ctx context.Context) (*report, error) {
 	s.errs, s.unsaid = nil, 0
 	s.mu.Unlock()
 	var err error
-	r.Windows, err = packWindows(a.Registry.Cut())
+	ws := a.Registry.Cut()
+	for _, w := range ws {
+		if w.Lag.Count() > 0 {
+			r.Lag = max(r.Lag, w.Lag.Max())
+		}
+	}
+	r.Windows, err = packWindows(ws)
 	return r, err
 }

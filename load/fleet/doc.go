@@ -13,14 +13,21 @@
 // # Messages
 //
 // A coordinator sends a request and waits for the reply; an agent never speaks first. Both are JSON values, one after
-// the other, over any byte stream: here the standard streams of a child process. Each reply is waited for until a
+// the other, over any byte stream: the standard streams of a child process, or a stream to an agent on another host
+// ([ServeHost]), which leads the processes there and sends their reports together. Each reply is waited for until a
 // deadline. An agent that does not answer, or whose stream ends, is lost: [RemoteDriver.Collect] returns an error, and the
 // run is invalid. An agent whose coordinator is gone stops its users and ends.
+//
+// # Late reports
+//
+// A collect names the tick that it is of. An agent on another host that gets no such request collects by itself and
+// keeps the reports, one for each tick; when requests come again, each is answered with the reports up to its tick.
+// The trial waits at its tick meanwhile, so that each report is merged in the tick that it is of.
 //
 // # Clocks
 //
 // Instants travel as offsets from the run's epoch, which the agent finds on its own clock when it starts. Every reply
-// carries when the request came and when the reply went, on the wall clock; from these the coordinator computes the
-// offset of the two clocks (RFC 5905, section 8, with the sample of the shortest way of the last eight). On one host
-// they are one clock.
+// carries when the request came and when the reply went; from these the coordinator computes the offset of the two
+// clocks (RFC 5905, section 8) and their drift, by a line through the samples of the shortest ways, one for each ten
+// seconds. It maps the instants of messages of other hosts by that line. On one host they are one clock.
 package fleet

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"syscall"
 	"time"
 
 	"plimsoll/load/clock"
@@ -45,6 +44,23 @@ type Config struct {
 	OnError func(agent, user int, err error)
 	// Patience is how long an agent may take for a reply; 0 means DefaultPatience.
 	Patience time.Duration
+	// Hosts describes the links that lead to [ServeHost] of other hosts; nil: they lead to Serve of processes of this
+	// one.
+	Hosts *Hosts
+}
+
+// Hosts are the settings of agents on other hosts.
+type Hosts struct {
+	// Names are those of the hosts, by link.
+	Names []string
+	// Processes is how many each of them starts.
+	Processes int
+	// Tick is the trial's.
+	Tick time.Duration
+	// Hold is how long an agent may be silent until a search holds its level.
+	Hold time.Duration
+	// Leave is how long the coordinator may be silent until an agent's users leave, over the time Over.
+	Leave, Over time.Duration
 }
 
 // A RemoteDriver drives users in other processes. It is a [trial.Driver], [trial.Counter], [trial.Stormer],
@@ -52,6 +68,7 @@ type Config struct {
 // goroutine.
 type RemoteDriver struct {
 	cfg    Config
+	links  []*link
 	agents []*agent
 
 	mu      sync.Mutex
@@ -63,34 +80,24 @@ type RemoteDriver struct {
 	stopped bool
 	ended   error // of the agents that were lost at the stop
 	mark    time.Duration
-	censor  *censor // for the next Collect
+	tick    time.Duration // of the next Collect; 0: none
+	censor  *censor       // for the next Collect
+	stalls  []Stall
 }
 
-// agent is the coordinator's side of one.
+// agent is the coordinator's side of one process with users.
 type agent struct {
-	n, of int
-	link  io.ReadWriteCloser
-	enc   *json.Encoder
-	dec   *json.Decoder
-	pid   int
-
-	onPanic func(error) // may be nil
-
-	talk sync.Mutex // one request at a time; guards lost
-	lost error
+	n    int
+	link *link
+	pid  int
 
 	mu      sync.Mutex
 	last    report
 	at      time.Time // of the last report
 	samples []series.Sample
 	sampled time.Time
-	bins    int            // of 100 ms that it has reported
-	mail    []message      // acknowledged elsewhere, for its next collect
-	offsets [8]clockSample // the last ones
-	replies int
+	bins    int // of 100 ms that it has reported
 }
-
-type clockSample struct{ offset, way time.Duration }
 
 // New starts the agents. On an error those that had begun are stopped.
 func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
@@ -101,18 +108,20 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 		cfg.Patience = DefaultPatience
 	}
 	d := &RemoteDriver{cfg: cfg}
-	for k, link := range cfg.Links {
-		var onPanic func(error)
-		if cfg.OnError != nil {
-			onPanic = func(err error) { cfg.OnError(k, -1, err) }
-		}
-		d.agents = append(d.agents, &agent{onPanic: onPanic, n: k, of: len(cfg.Links), link: link, enc: json.NewEncoder(link), dec: json.NewDecoder(link)})
+	each := 1
+	if cfg.Hosts != nil {
+		each = max(cfg.Hosts.Processes, 1)
 	}
-	err := d.all(func(a *agent) error {
-		r, err := a.call(ctx, request{Start: &Start{Agent: a.n, Agents: a.of, Epoch: cfg.Epoch.Round(0), Settings: cfg.Settings}}, startPatience)
-		a.pid = r.PID
-		return err
-	})
+	d.agents = make([]*agent, len(cfg.Links)*each)
+	for k, to := range cfg.Links {
+		l := newLink(k, to, cfg)
+		for j := range each { // neighbors, who start together, are on different hosts
+			a := &agent{n: k + j*len(cfg.Links), link: l}
+			d.agents[a.n], l.agents = a, append(l.agents, a)
+		}
+		d.links = append(d.links, l)
+	}
+	err := d.all(func(l *link) error { return l.start(ctx, cfg, len(d.agents)) })
 	if err != nil {
 		d.Stop(0)
 		return nil, err
@@ -120,84 +129,15 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	return d, nil
 }
 
-// all calls f for every agent at the same time.
-func (d *RemoteDriver) all(f func(*agent) error) error {
-	errs := make([]error, len(d.agents))
+// all calls f for every link at the same time.
+func (d *RemoteDriver) all(f func(*link) error) error {
+	errs := make([]error, len(d.links))
 	var wg sync.WaitGroup
-	for k, a := range d.agents {
-		wg.Go(func() { errs[k] = f(a) })
+	for k, l := range d.links {
+		wg.Go(func() { errs[k] = f(l) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// refused is an error that an agent replied; it is there still.
-type refused struct{ error }
-
-// call sends a request and waits for the reply. An agent that does not reply is lost from then on.
-func (a *agent) call(ctx context.Context, r request, patience time.Duration) (p reply, err error) {
-	a.talk.Lock()
-	defer a.talk.Unlock()
-	if a.lost != nil {
-		return p, a.lost
-	}
-	if err := ctx.Err(); err != nil {
-		return p, context.Cause(ctx)
-	}
-	sent := time.Now()
-	done := make(chan error, 1)
-	go func() {
-		if err := a.enc.Encode(r); err != nil {
-			done <- gone(err)
-			return
-		}
-		if err := a.dec.Decode(&p); err != nil {
-			done <- gone(err)
-			return
-		}
-		done <- nil
-	}()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case err = <-done:
-	case <-timer.C:
-		_ = a.link.Close() // ends the read
-		<-done
-		err = fmt.Errorf("no reply within %v", patience)
-	}
-	if err != nil {
-		a.lost = fmt.Errorf("%w: %d of %d: %w", trial.ErrLost, a.n+1, a.of, err)
-		return p, a.lost
-	}
-	came := time.Now()
-	if p.Panic != nil && a.onPanic != nil {
-		a.onPanic(p.Panic.error())
-	}
-	if p.Error != "" {
-		return p, refused{fmt.Errorf("agent %d of %d: %s", a.n+1, a.of, p.Error)}
-	}
-	a.clock(sent.Round(0), came.Round(0), p)
-	return p, nil
-}
-
-// gone returns a readable error for a stream that has ended.
-func gone(err error) error {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.EPIPE} {
-		if errors.Is(err, end) {
-			return errors.New("its process has ended")
-		}
-	}
-	return err
-}
-
-// clock takes in one measurement of the clocks' distance.
-func (a *agent) clock(sent, came time.Time, p reply) {
-	out, back := p.Received.Sub(sent), p.Replied.Sub(came)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.offsets[a.replies%len(a.offsets)] = clockSample{(out + back) / 2, came.Sub(sent) - p.Replied.Sub(p.Received)}
-	a.replies++
 }
 
 // SetUsers implements [trial.Driver].
@@ -207,8 +147,8 @@ func (d *RemoteDriver) SetUsers(n int, over time.Duration) error {
 	if d.stopped {
 		return errors.New("the fleet has stopped")
 	}
-	err := d.all(func(a *agent) error {
-		_, err := a.call(context.Background(), request{Users: &users{N: n, Over: over}}, d.cfg.Patience)
+	err := d.all(func(l *link) error {
+		_, err := l.call(context.Background(), request{Users: &users{N: n, Over: over}}, d.cfg.Patience)
 		return err
 	})
 	if err == nil {
@@ -228,6 +168,13 @@ func (d *RemoteDriver) Users() (desired, active, failed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.desired, active, failed
+}
+
+// Tick implements [trial.Ticker].
+func (d *RemoteDriver) Tick(at time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tick = at
 }
 
 // Mark implements [trial.Drainer].
@@ -259,8 +206,8 @@ func (d *RemoteDriver) Open() (n int) {
 func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 	var mu sync.Mutex
 	affected := 0
-	_ = d.all(func(a *agent) error {
-		p, err := a.call(context.Background(), request{Storm: &s}, d.cfg.Patience)
+	_ = d.all(func(l *link) error {
+		p, err := l.call(context.Background(), request{Storm: &s}, d.cfg.Patience)
 		mu.Lock()
 		defer mu.Unlock()
 		affected += p.Affected
@@ -277,22 +224,18 @@ func (d *RemoteDriver) Storm(s workload.Storm) *workload.StormState {
 func (d *RemoteDriver) Collect(ctx context.Context) error {
 	d.mu.Lock()
 	stopped, ended := d.stopped, d.ended
-	mark, censor := d.mark, d.censor
-	d.censor = nil
+	mark, censor, tick := d.mark, d.censor, d.tick
+	d.censor, d.tick = nil, 0
 	d.mu.Unlock()
 	if stopped {
 		return ended // Stop has collected the rest
 	}
-	err := d.all(func(a *agent) error {
-		a.mu.Lock()
-		mail := a.mail
-		a.mail = nil
-		a.mu.Unlock()
-		p, err := a.call(ctx, request{Collect: &collect{Acked: mail, Mark: mark, Censor: censor}}, d.cfg.Patience)
+	err := d.all(func(l *link) error {
+		p, err := l.call(ctx, request{Collect: &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick}}, d.cfg.Patience)
 		if err != nil {
 			return err
 		}
-		return d.take(a, p.Report)
+		return d.takeAll(l, p)
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -314,11 +257,11 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 // take merges a report.
 func (d *RemoteDriver) take(a *agent, r *report) error {
 	if r == nil {
-		return fmt.Errorf("agent %d of %d sent no report", a.n+1, a.of)
+		return fmt.Errorf("%s sent no report", a.link)
 	}
 	windows, err := unpackWindows(r.Windows)
 	if err != nil {
-		return fmt.Errorf("agent %d of %d: %w", a.n+1, a.of, err)
+		return fmt.Errorf("%s: %w", a.link, err)
 	}
 	d.cfg.Registry.Merge(windows)
 	d.cfg.Tally.Gather(a.n, r.Tally)
@@ -328,11 +271,9 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	}
 	d.cfg.Ledger.Gather(a.n, t, r.Messages)
 	if len(r.Acked) > 0 {
-		for _, other := range d.agents {
-			if other != a {
-				other.mu.Lock()
-				other.mail = append(other.mail, r.Acked...)
-				other.mu.Unlock()
+		for _, other := range d.links { // the processes of one host hear of each other there
+			if other != a.link {
+				other.post(r.Acked)
 			}
 		}
 	}
@@ -398,11 +339,11 @@ func (d *RemoteDriver) Stop(grace time.Duration) {
 	if was {
 		return
 	}
-	err := d.all(func(a *agent) error {
-		defer a.link.Close()
-		p, err := a.call(context.Background(), request{Stop: &stop{Grace: grace}}, grace+d.cfg.Patience)
+	err := d.all(func(l *link) error {
+		defer l.to.Close()
+		p, err := l.call(context.Background(), request{Stop: &stop{Grace: grace}}, grace+d.cfg.Patience)
 		if err == nil {
-			err = d.take(a, p.Report)
+			err = d.takeAll(l, p)
 		}
 		return err
 	})
@@ -442,22 +383,6 @@ func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
 	return sum, held
 }
 
-// Clocks returns by how much the wall clock of an agent differs from this process's, at most of all agents.
-func (d *RemoteDriver) Clocks() (worst time.Duration) {
-	for _, a := range d.agents {
-		a.mu.Lock()
-		best := clockSample{way: 1 << 62}
-		for _, s := range a.offsets[:min(a.replies, len(a.offsets))] {
-			if s.way < best.way {
-				best = s
-			}
-		}
-		a.mu.Unlock()
-		worst = max(worst, best.offset.Abs())
-	}
-	return worst
-}
-
 // Name implements [plimsoll/probe.Probe].
 func (d *RemoteDriver) Name() string { return "agents" }
 
@@ -468,7 +393,7 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 		a.mu.Lock()
 		samples, at := a.samples, a.sampled
 		a.mu.Unlock()
-		if time.Since(at) > stale {
+		if time.Since(at) > d.staleAfter() {
 			err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, stale))
 			continue
 		}
@@ -489,4 +414,5 @@ var (
 	_ trial.Stormer   = (*RemoteDriver)(nil)
 	_ trial.Collector = (*RemoteDriver)(nil)
 	_ trial.Drainer   = (*RemoteDriver)(nil)
+	_ trial.Ticker    = (*RemoteDriver)(nil)
 )

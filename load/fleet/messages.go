@@ -21,6 +21,7 @@ type request struct {
 	Storm   *workload.Storm `json:"storm,omitempty"`
 	Collect *collect        `json:"collect,omitempty"`
 	Stop    *stop           `json:"stop,omitempty"`
+	Clock   *struct{}       `json:"clock,omitempty"` // the reply's instants alone; of [ServeHost]
 }
 
 // Start holds the settings with which an agent begins.
@@ -28,10 +29,21 @@ type Start struct {
 	// Agent counts from 0, of Agents.
 	Agent  int `json:"agent"`
 	Agents int `json:"agents"`
-	// Epoch of the run on the coordinator's wall clock.
+	// Epoch of the run on the agent's wall clock.
 	Epoch time.Time `json:"epoch"`
+	// Host says what [ServeHost] does; nil for [Serve].
+	Host *hostStart `json:"host,omitempty"`
 	// Settings are the program's own, to build the engine from. They hold secrets.
 	Settings json.RawMessage `json:"settings"`
+}
+
+// hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts, Agent+2·Hosts and so on.
+type hostStart struct {
+	Hosts     int           `json:"hosts"`
+	Processes int           `json:"processes"`
+	Tick      time.Duration `json:"tick"`  // how often reports are cut while the coordinator is silent
+	Leave     time.Duration `json:"leave"` // how long it may be silent until the users leave
+	Over      time.Duration `json:"over"`  // and the time in which they do
 }
 
 type users struct {
@@ -46,6 +58,8 @@ type collect struct {
 	Mark time.Duration `json:"mark,omitempty"`
 	// Censor, if it is set, requests the ages of the operations under way.
 	Censor *censor `json:"censor,omitempty"`
+	// At is the tick that the report is of; 0 for one between two.
+	At time.Duration `json:"at,omitempty"`
 }
 
 // censor takes ages at an offset from the epoch.
@@ -68,6 +82,17 @@ type reply struct {
 	Affected int       `json:"affected,omitempty"` // to a storm
 	Report   *report   `json:"report,omitempty"`   // to a collect or stop
 	Panic    *panicked `json:"panic,omitempty"`    // that the request ended in, with Error
+	Lost     bool      `json:"lost,omitempty"`     // with Error: a process of the host is
+	Parts    []part    `json:"parts,omitempty"`    // of a host: the reports of its processes, in their order
+	PIDs     []int     `json:"pids,omitempty"`     // of a host, to a start
+}
+
+// part is the report of one process of a host.
+type part struct {
+	Process int           `json:"process"`
+	At      time.Duration `json:"at,omitempty"`   // the tick; 0 between two
+	Late    time.Duration `json:"late,omitempty"` // by which the host was late with it, beyond what is usual
+	Report  *report       `json:"report"`
 }
 
 // panicked is a boundary.Panic of an agent.
@@ -109,6 +134,7 @@ type report struct {
 	Held     int64                `json:"held,omitempty"` // bytes of the agent's budget, at most at once
 	Errors   []userError          `json:"errors,omitempty"`
 	Unsaid   int                  `json:"unsaid,omitempty"` // errors beyond those
+	Lag      time.Duration        `json:"lag,omitempty"`    // the longest of an operation
 }
 
 type stormProgress struct {

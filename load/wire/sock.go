@@ -27,9 +27,10 @@ type sock struct {
 	alive bool
 
 	// Bytes to send before it, see exchange.
-	out  []byte
-	sent int
-	werr error
+	out      []byte
+	sent     int
+	werr     error
+	courtesy courtesy
 
 	// The deadline of an HTTP client, see deadline, as time since wall.base; 0 if it has none of this kind.
 	until, armed atomic.Int64

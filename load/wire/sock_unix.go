@@ -14,8 +14,12 @@ const rawReads = true
 func (s *sock) step(fd uintptr) bool {
 	var n int
 	var err error
-	if s.out != nil && !s.push(fd) {
-		return true
+	passed := false
+	if s.out != nil {
+		if !s.push(fd) {
+			return true
+		}
+		passed = s.courtesy.now()
 	}
 	switch rd := s.rd; {
 	case s.skip > 0:
@@ -33,6 +37,9 @@ func (s *sock) step(fd uintptr) bool {
 			putBuffer(rd.buf)
 			rd.buf = nil
 		}
+	}
+	if passed {
+		s.courtesy.learn(err != syscall.EAGAIN)
 	}
 	switch {
 	case err == syscall.EAGAIN:

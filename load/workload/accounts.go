@@ -54,6 +54,9 @@ type Adopter interface {
 	Behavior
 	// Displaced lists the settings and secrets that have no effect then.
 	Displaced() []string
+	// Unseen reports whether accounts are taken to be as they were when users are provisioned again, after a reset,
+	// without another look at each.
+	Unseen(env Env) bool
 }
 
 // Deal gives accounts to users as users are dealt to behaviors of these shares: user i has account i. It returns those

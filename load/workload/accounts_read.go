@@ -55,6 +55,20 @@ func (e *AccountError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Problem)
 }
 
+// AccountsDigest returns the digest of a file of accounts, as in [AccountFile]. It is an error if there is no regular file.
+func AccountsDigest(path string) (string, error) {
+	f, err := files.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
 // ReadAccounts reads a file of accounts: comma-separated values in UTF-8, one account a line below a header that names
 // the columns login, password and token in any order. A row needs a token, or a login and a password. A byte order
 // mark, carriage returns before newlines, and empty lines are ignored; a field may stand in double quotes, doubled

@@ -196,6 +196,7 @@ type compiled struct {
 	answer
 	pieces []piece
 	value  []piece
+	post   bool // a message is accepted
 }
 
 func table(version string) *node {
@@ -226,7 +227,7 @@ func table(version string) *node {
 		if n.ends == nil {
 			n.ends = map[string]*compiled{}
 		}
-		n.ends[method] = &compiled{answer: a, pieces: compile(a.text), value: compile(a.value)}
+		n.ends[method] = &compiled{answer: a, pieces: compile(a.text), value: compile(a.value), post: a.route == "POST /posts"}
 	}
 	return root
 }
@@ -290,7 +291,9 @@ func (s *Server) api(out []byte, r *request, took time.Duration) []byte {
 		})
 		b = append(b, ']')
 	default:
-		status = a.status
+		if status = a.status; a.post {
+			s.posts.Add(1)
+		}
 		b = fill(b, a.pieces, &f)
 		if a.header != "" {
 			fields = []string{a.header, string(fill(nil, a.value, &f))}

@@ -2,12 +2,14 @@ package refnull
 
 import (
 	"hash/fnv"
-	"sync/atomic"
 )
 
-var (
-	serial atomic.Uint64
-	teamID = idOf([]byte("team"))
+var teamID = idOf([]byte("team"))
+
+// A server's serial numbers begin at its number shifted so far: room for more ids than any makes.
+const (
+	numberShift = 48
+	mostNumber  = 1<<16 - 1
 )
 
 // idOf makes 26 letters and digits of a name.
@@ -33,6 +35,9 @@ func appendID(b []byte, x, y uint64) []byte {
 	}
 	return b
 }
+
+// fresh appends an id that no other object of this server has, nor of one with another number.
+func (s *Server) fresh(b []byte) []byte { return appendID(b, s.serial.Add(1), 0x9e3779b97f4a7c15) }
 
 // id appends the id of the object with a name, and stores the name.
 func (s *Server) id(b, name []byte) []byte {

@@ -27,6 +27,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	cert := fs.String("cert", "", "with -tls: write the certificate to this `file`, for clients to trust")
 	stall := fs.String("stall", "", "stop answering once: `FOR@AT`, such as 2s@20s; AT counts from the first request")
 	fs.Float64Var(&cfg.Push, "push", 0, "posted `events` per second to every WebSocket")
+	fs.IntVar(&cfg.Number, "number", 0, "`number` of this server among several of one test, whose ids differ")
 	fs.StringVar(&cfg.Version, "version", DefaultVersion, "`version` to report")
 	if err := fs.Parse(args); err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)

@@ -41,6 +41,9 @@ type Config struct {
 	Push     float64       // posted events per second to every WebSocket
 	Ping     time.Duration // between two pings of a WebSocket; 0 means one minute
 	Version  string        // that it reports; default DefaultVersion
+	// Of several servers that one test uses, each has a number of its own: then no two make the same id. The ids of the
+	// first are those of a server that is alone.
+	Number int
 }
 
 // A Server answers until its context ends. Its methods are safe for concurrent use.
@@ -56,7 +59,9 @@ type Server struct {
 	conns    sync.Map // net.Conn → struct{}
 	sockets  sockets
 	requests atomic.Int64
+	posts    atomic.Int64
 	accepted atomic.Int64
+	serial   atomic.Uint64
 	took     tally
 	strange  strange
 	stall    stall
@@ -86,10 +91,13 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("%w: delay: %v, want 0 to %v", ErrUsage, cfg.Delay, maxDelay)
 	case cfg.StallFor < 0 || cfg.StallFor > maxDelay || cfg.StallAt < 0:
 		return nil, fmt.Errorf("%w: stall: %v at %v, want at most %v and no negative time", ErrUsage, cfg.StallFor, cfg.StallAt, maxDelay)
+	case cfg.Number < 0 || cfg.Number > mostNumber:
+		return nil, fmt.Errorf("%w: number: %d, want 0 to %d", ErrUsage, cfg.Number, mostNumber)
 	case cfg.Push < 0 || cfg.Push > 1000:
 		return nil, fmt.Errorf("%w: push: %v events/s for each connection, want 0 to 1000", ErrUsage, cfg.Push)
 	}
 	s := &Server{cfg: cfg, routes: table(cfg.Version)}
+	s.serial.Store(uint64(cfg.Number) << numberShift)
 	s.body = make([]byte, 0, cfg.Body)
 	s.body = append(s.body, '"')
 	for len(s.body) < cfg.Body-1 {

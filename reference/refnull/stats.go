@@ -47,6 +47,7 @@ func (x *strange) add(path string) {
 // Stats holds the counts of a server since it began, or since the last reset. Times are seconds.
 type Stats struct {
 	Requests    int64              `json:"requests"`
+	Posts       int64              `json:"posts"`       // that were accepted
 	Connections int64              `json:"connections"` // accepted
 	Sockets     int                `json:"websockets"`  // open now
 	Pushed      int64              `json:"pushed"`      // events to WebSockets, hello left out
@@ -56,7 +57,7 @@ type Stats struct {
 
 // Stats returns the counts.
 func (s *Server) Stats() Stats {
-	st := Stats{Requests: s.requests.Load(), Connections: s.accepted.Load(), Sockets: s.sockets.count(), Pushed: s.sockets.pushed.Load()}
+	st := Stats{Requests: s.requests.Load(), Posts: s.posts.Load(), Connections: s.accepted.Load(), Sockets: s.sockets.count(), Pushed: s.sockets.pushed.Load()}
 	s.strange.mu.Lock()
 	st.Unknown = maps.Clone(s.strange.paths)
 	s.strange.mu.Unlock()
@@ -76,6 +77,7 @@ func (s *Server) Stats() Stats {
 // forget clears the counts.
 func (s *Server) forget() {
 	s.requests.Store(0)
+	s.posts.Store(0)
 	s.accepted.Store(0)
 	s.sockets.pushed.Store(0)
 	s.took.mu.Lock()

@@ -58,7 +58,7 @@ func variable(text string) (func([]byte, *filling) []byte, int) {
 	case strings.HasPrefix(text, "now"):
 		return func(b []byte, _ *filling) []byte { return strconv.AppendInt(b, time.Now().UnixMilli(), 10) }, 3
 	case strings.HasPrefix(text, "new"):
-		return func(b []byte, _ *filling) []byte { return appendID(b, serial.Add(1), 0x9e3779b97f4a7c15) }, 3
+		return func(b []byte, f *filling) []byte { return f.s.fresh(b) }, 3
 	case strings.HasPrefix(text, "l:"):
 		name, _, _ := strings.Cut(text[2:], ";")
 		return func(b []byte, f *filling) []byte { return append(b, array(f.r.body, name)...) }, 2 + len(name) + 1

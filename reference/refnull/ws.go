@@ -234,7 +234,7 @@ func (s *Server) push(ctx context.Context) {
 		events += n * s.cfg.Push * dt
 		pings += n / s.cfg.Ping.Seconds() * dt
 		for ; events >= 1 && ctx.Err() == nil; events-- {
-			if w := s.sockets.pick(nextEvent); w != nil && w.event(now) {
+			if w := s.sockets.pick(nextEvent); w != nil && w.event(s, now) {
 				s.sockets.pushed.Add(1)
 			}
 			nextEvent++
@@ -251,7 +251,7 @@ func (s *Server) push(ctx context.Context) {
 }
 
 // event sends a posted event, and reports whether it went out.
-func (w *socket) event(now time.Time) bool {
+func (w *socket) event(s *Server, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seq == 0 {
@@ -260,7 +260,7 @@ func (w *socket) event(now time.Time) bool {
 	buf := pool.Get().(*[]byte)
 	defer pool.Put(buf)
 	b := append((*buf)[:0], `{"event":"posted","data":{"channel_display_name":"c","channel_name":"null-000","channel_type":"O","post":"{\"id\":\"`...)
-	b = appendID(b, serial.Add(1), 0x9e3779b97f4a7c15)
+	b = s.fresh(b)
 	b = append(b, `\",\"create_at\":`...)
 	b = strconv.AppendInt(b, now.UnixMilli(), 10)
 	b = append(b, `,\"user_id\":\"`...)

@@ -22,6 +22,7 @@ type Answers struct {
 	Messages  int64 `json:"messages,omitempty"`
 	Fragments int64 `json:"fragments,omitempty"`
 	Controls  int64 `json:"controls,omitempty"`
+	OfAll     bool  `json:"of_all,omitempty"` // as in Connections
 }
 
 // BudgetGate is the finding of a run whose byte budget was exhausted, LimitsGate that of answers beyond a limit of
@@ -37,7 +38,7 @@ const (
 func (a Answers) Findings() (fs []Finding) {
 	if a.NoRoom > 0 {
 		fs = append(fs, Finding{Gate: BudgetGate, Level: Red, Value: float64(a.NoRoom),
-			Text: fmt.Sprintf("%d answers or messages found no room in the byte budget of %s for what the target's answers take, and their operations failed here; raise placement.memory, or find out why the answers are so large", a.NoRoom, mebibytes(a.Budget))})
+			Text: fmt.Sprintf("%d answers or messages found no room in the byte budget of %s for what the target's answers take, and their operations failed here; raise placement.memory, or find out why the answers are so large", a.NoRoom, mebibytes(a.Budget)) + whose(a.OfAll)})
 	}
 	var parts []string
 	sum := int64(0)
@@ -54,7 +55,7 @@ func (a Answers) Findings() (fs []Finding) {
 	}
 	if sum > 0 {
 		fs = append(fs, Finding{Gate: LimitsGate, Level: Amber, Value: float64(sum),
-			Text: fmt.Sprintf("the target sent %d answers beyond a limit, each of which was cut off and failed (%s)", sum, strings.Join(parts, ", "))})
+			Text: fmt.Sprintf("the target sent %d answers beyond a limit, each of which was cut off and failed (%s)", sum, strings.Join(parts, ", ")) + whose(a.OfAll)})
 	}
 	return fs
 }

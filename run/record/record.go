@@ -42,6 +42,7 @@ type Manifest struct {
 	Generator  []int           `json:"generator_cores,omitempty"`
 	TargetCPUs []int           `json:"target_cores,omitempty"`
 	Processes  int             `json:"processes,omitempty"` // that had the users
+	Agents     []string        `json:"agents,omitempty"`    // the other hosts that had them, by name; none: this one
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants
@@ -73,6 +74,9 @@ type AccountsFile struct {
 	Name   string `json:"name"` // without its directory
 	Rows   int    `json:"rows"`
 	Digest string `json:"digest"` // of its bytes: "sha256:" and the hexadecimal SHA-256
+	// Unseen is true if a reset before the run was checked with one of the accounts that have a password, and the others
+	// were taken to be as they were.
+	Unseen bool `json:"unseen,omitempty"`
 }
 
 // A Phase is a stretch of a run: "ramp", "settle", "measure", "search".
@@ -262,6 +266,7 @@ type Comparison struct {
 	Tool       string         `json:"tool"`
 	Plan       string         `json:"plan"`
 	PlanDigest string         `json:"plan_digest"`
+	UsersAt    string         `json:"users_at,omitempty"` // path of the plan's file of accounts, which is no part of the plan
 	Started    time.Time      `json:"started"`
 	Ended      time.Time      `json:"ended,omitzero"`
 	State      State          `json:"state"`

@@ -29,17 +29,24 @@ func (r *run) whose(rule plan.SLO) string {
 }
 
 // breach describes when the values of a promql rule were beyond its limit in the part of the measured phase that
-// begins after first, how far, and of whom; "" if they never were. Times are those of the run.
+// begins after first, how far, and of whom: the first stretch, and how many more there were until when; "" if they never
+// were. Times are those of the run.
 func (s *ruleState) breach(rule plan.SLO, first time.Duration) string {
-	worst, from, to := -1, -1, -1
+	worst, last, stretches := -1, -1, 0
+	var from, to, until time.Duration // of the first stretch, and the end of the last
 	for i, v := range s.values {
 		if s.at[i] <= first || v < rule.Threshold == rule.Less && v != rule.Threshold {
 			continue
 		}
-		if from < 0 {
-			from = i
+		if last < 0 || last < i-1 {
+			stretches++
 		}
-		to = i
+		if last, until = i, s.at[i]; worst < 0 {
+			from = until
+		}
+		if stretches == 1 {
+			to = until
+		}
 		if worst < 0 || rule.Less == (v > s.values[worst]) && v != s.values[worst] {
 			worst = i
 		}
@@ -47,7 +54,13 @@ func (s *ruleState) breach(rule plan.SLO, first time.Duration) string {
 	if worst < 0 {
 		return ""
 	}
-	text := fmt.Sprintf("worst %.4g at %.1f s, beyond its limit from %.1f s to %.1f s", s.values[worst], s.at[worst].Seconds(), s.at[from].Seconds(), s.at[to].Seconds())
+	text := fmt.Sprintf("worst %.4g at %.1f s, beyond its limit from %.1f s to %.1f s", s.values[worst], s.at[worst].Seconds(), from.Seconds(), to.Seconds())
+	switch {
+	case stretches == 2:
+		text += fmt.Sprintf(" and once more until %.1f s", until.Seconds())
+	case stretches > 2:
+		text += fmt.Sprintf(" and %d times more until %.1f s", stretches-1, until.Seconds())
+	}
 	if who := s.who[worst]; who != "" {
 		text = who + ", " + text
 	}

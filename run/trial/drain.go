@@ -22,6 +22,12 @@ type Drainer interface {
 	Censor(at, timeout time.Duration)
 }
 
+// A Ticker is a [Driver] whose reports are of ticks, so that one that comes late is in its own.
+type Ticker interface {
+	// Tick says that the next Collect is of the tick that ends at an offset from the epoch.
+	Tick(at time.Duration)
+}
+
 const (
 	// drainSlack is how long a drain waits beyond an operation's timeout: the client ends the operation at that
 	// time, and records it.

@@ -278,6 +278,16 @@ func (g *gauge) Whose(_ context.Context, expr string, highest bool) (string, boo
 	return fmt.Sprintf("%s-%v", expr, highest), true, nil
 }
 
+// among returns high in the stretches from, to, from, to, … of whole seconds, and 0 outside of them.
+func among(at time.Duration, high float64, stretches ...float64) float64 {
+	for part := range slices.Chunk(stretches, 2) {
+		if s := math.Round(at.Seconds()); s >= part[0] && s <= part[1] {
+			return high
+		}
+	}
+	return 0
+}
+
 // A broken expression names whose value it was, how far it went, and when, in the report of the run and in its events;
 // what was before the measured phase is not part of that.
 func TestABrokenExpressionNamesWhoWhatAndWhen(t *testing.T) {
@@ -296,6 +306,10 @@ func TestABrokenExpressionNamesWhoWhatAndWhen(t *testing.T) {
 			return 0
 		}, "x-true, worst 8 at 12.0 s, beyond its limit from 7.0 s to 12.0 s"},
 		{"promql: y > 5", func(at time.Duration) float64 { return math.Abs(at.Seconds() - 10) }, "y-false, worst 0 at 10.0 s, beyond its limit from 5.0 s to 15.0 s"},
+		{"promql: z < 2", func(at time.Duration) float64 { return among(at, 2, 5, 8, 18, 18) },
+			"z-true, worst 2 at 5.0 s, beyond its limit from 5.0 s to 8.0 s and once more until 18.0 s"},
+		{"promql: z < 3", func(at time.Duration) float64 { return among(at, 3, 5, 5, 9, 11, 17, 18) },
+			"z-true, worst 3 at 5.0 s, beyond its limit from 5.0 s to 5.0 s and 2 times more until 18.0 s"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := &gauge{lab: newLab(1000), epoch: time.Now(), value: func(at time.Duration) (float64, bool) { return math.Round(tt.value(at)), true }}

@@ -65,10 +65,20 @@ func (r *run) search(ctx context.Context) error {
 	var fault record.Finding
 	foreseen := ""
 	began, last := r.now(), r.now()
+	holding := false
 	for {
 		if err := r.advance(ctx); err != nil {
 			return err
 		}
+		if behind := r.Clock.Now() - r.now(); r.Hold > 0 && behind > r.Hold {
+			if !holding { // a step would be taken at once for a tick that is long over
+				r.event(record.Event{At: r.now(), Kind: "note", Phase: r.phase,
+					Text: fmt.Sprintf("the search holds its level: reports of an agent are %v late", behind.Round(100*time.Millisecond))})
+			}
+			holding = true
+			continue
+		}
+		holding = false
 		w := r.trail.last(r.Window)
 		f, red := r.generatorFault(w)
 		obs := capacity.Observation{At: r.now(), Users: w.users(), MeanUsers: w.meanUsers(), Readings: r.readings(ctx, w, true), Unsound: red}

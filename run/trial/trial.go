@@ -93,6 +93,9 @@ type Config struct {
 	// Timeout ends an operation. It is also how long the trial waits for operations under way when the measured phase
 	// ends; 0 for not at all.
 	Timeout time.Duration
+	// Hold is by how much the ticks may be late, because reports of agents are, until a search holds its level; 0 for
+	// never.
+	Hold time.Duration
 	// Clock is the run's: phases, ticks and timeouts are in its time, and the trial begins with its 0.
 	Clock  *clock.Clock
 	Driver Driver
@@ -141,7 +144,7 @@ type Outcome struct {
 // Run carries out the trial. When ctx ends, it stops the users within about two seconds and returns the outcome so
 // far, with Interrupted set. An error means that the tool failed: nothing about the target follows from it.
 func Run(ctx context.Context, s Config) (Outcome, error) {
-	r := &run{Config: s, tick: tickOf(s.Window), judging: s.Rules}
+	r := &run{Config: s, tick: Tick(s.Window), judging: s.Rules}
 	if s.Bounded != nil && s.Bounded.Rules != nil {
 		r.judging = s.Bounded.Rules
 	}
@@ -197,8 +200,8 @@ func (r *run) lost(ctx context.Context, err error, means string) error {
 	return nil
 }
 
-// tickOf returns the tick for a window: a divisor of a second, about a sixth of the window.
-func tickOf(window time.Duration) time.Duration {
+// Tick returns the tick for a window: a divisor of a second, about a sixth of the window.
+func Tick(window time.Duration) time.Duration {
 	for _, t := range []time.Duration{time.Second, 500 * time.Millisecond, 250 * time.Millisecond, 200 * time.Millisecond} {
 		if t <= window/6 || window == 0 {
 			return t
@@ -377,6 +380,9 @@ func (r *run) advance(ctx context.Context) error {
 	r.n++
 	if r.tails == nil {
 		r.cutoff()
+	}
+	if t, ok := r.Driver.(Ticker); ok {
+		t.Tick(r.now())
 	}
 	if c, ok := r.Driver.(Collector); ok {
 		if err := c.Collect(ctx); err != nil {

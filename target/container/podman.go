@@ -185,9 +185,10 @@ func (c *contained) PID() int {
 	return c.server.PID
 }
 
-// Stop passes the stop signal on to the server, by podman, and kills the remaining processes.
+// Stop sends the stop signal to the server, waits for podman to end with it, and kills the remaining processes. Podman
+// is not asked to pass the signal on: one that does not yet do so would end at once, without the server's output.
 func (c *contained) Stop(ctx context.Context) error {
-	err := c.Process.Stop(ctx)
+	err := c.Process.StopBy(ctx, c.server)
 	// The monitor ends by itself.
 	for id, grace := range map[lab.Identity]time.Duration{c.server: 0, c.monitor: time.Second} {
 		if id.PID != 0 {

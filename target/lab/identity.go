@@ -72,6 +72,19 @@ func (id Identity) Alive() bool {
 	return err == nil && state != 'Z' && state != 'X'
 }
 
+// signal sends sig to a process that need not be our child, and reports whether it was there to have it.
+func (id Identity) signal(sig os.Signal) bool {
+	if !id.Alive() {
+		return false
+	}
+	p, err := os.FindProcess(id.PID) // holds a handle, so that the pid cannot change its owner from here on
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	return id.Alive() && p.Signal(sig) == nil
+}
+
 // Terminate ends a process that need not be our child: it sends sig, waits for at most grace, then kills
 // the process and, when it leads a process group, the group. It does nothing when the process is gone. A stopped
 // process, and those that it has started, are continued, so that the signal has an effect.

@@ -267,6 +267,21 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.Kill()
 }
 
+// StopBy is Stop for a child that ends soon after another process does, such as the one that it watches: the stop signal
+// goes to that process. A child that has not ended by the stop timeout is stopped itself.
+func (p *Process) StopBy(ctx context.Context, other Identity) error {
+	if ctx.Err() == nil && p.ask(nil) && other.signal(p.stop) {
+		t := time.NewTimer(p.limit)
+		defer t.Stop()
+		select {
+		case <-p.ended:
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return p.Stop(ctx)
+}
+
 // Kill kills the child and its process group at once, or a second after SIGQUIT (see [Spec]), and waits for its end.
 func (p *Process) Kill() error {
 	if p.quit && p.ask(syscall.SIGQUIT) {
@@ -294,8 +309,8 @@ func (p *Process) Kill() error {
 	}
 }
 
-// ask marks the end of the child as intended and signals it, and reports whether the child may still
-// run.
+// ask marks the end of the child as intended and sends it the signal, if there is one, and reports whether the child may
+// still run.
 func (p *Process) ask(sig os.Signal) bool {
 	p.stopMu.Lock()
 	p.asked = true
@@ -304,7 +319,7 @@ func (p *Process) ask(sig os.Signal) bool {
 	case <-p.ended:
 		return false
 	default:
-		return p.cmd.Process.Signal(sig) == nil
+		return sig == nil || p.cmd.Process.Signal(sig) == nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -170,6 +171,51 @@ func TestStop(t *testing.T) {
 				gone(t, grandchild)
 			}
 			gone(t, p.Identity())
+		})
+	}
+}
+
+// TestStopBy stops a child by the end of another process, and by a signal of its own when that does not end.
+func TestStopBy(t *testing.T) {
+	tests := []struct{ name, script, want string }{
+		{"ends with the other", "sleep 300 & echo $!; wait; echo saw its end; exit 3", "saw its end\n"},
+		{"the other is deaf", "trap 'echo asked; exit 3' TERM; (trap '' TERM; exec sleep 300) & echo $!; wait", "asked\n"},
+		{"the other is gone", "trap 'echo asked; exit 3' TERM; true & echo $!; wait; sleep 300 & wait", "asked\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			p := start(t, lab.Spec{Path: "/bin/sh", Args: []string{"-c", tt.script}, Stdout: w, StopTimeout: 200 * time.Millisecond})
+			w.Close()
+			out := bufio.NewReader(r)
+			line, err := out.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := lab.Identify(pid)
+			if tt.name == "the other is gone" {
+				gone(t, other)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.StopBy(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			if p.Err() != nil {
+				t.Errorf("Err() after StopBy = %v, want nil", p.Err())
+			}
+			if rest, err := io.ReadAll(out); err != nil || string(rest) != tt.want {
+				t.Errorf("the child said %q, %v; want %q", rest, err, tt.want)
+			}
+			gone(t, other, p.Identity())
 		})
 	}
 }

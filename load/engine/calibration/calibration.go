@@ -224,7 +224,7 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 		return err
 	}
 	length := cfg.Length/2 - ramp
-	if !sleep(ctx, ramp+length/5) {
+	if !sleep(ctx, ramp) || !present(ctx, local, users, cfg.Length+latecomers) || !sleep(ctx, length/5) {
 		return context.Cause(ctx)
 	}
 	after := resident()
@@ -262,6 +262,23 @@ func paced(ctx context.Context, cfg Config, r *Result) error {
 	r.KiBPerUser = float64(max(after-before, 0)) / 1024 / float64(users)
 	r.LagP99 = lag.Quantile(0.99).Seconds()
 	return nil
+}
+
+// latecomers is how long, beyond the length of the whole, the logins of the paced users may take: in a short calibration
+// on a busy host all of them come at once, and end at once.
+const latecomers = 20 * time.Second
+
+// present waits until so many users are active, one has failed, or limit is over; false when ctx ends.
+func present(ctx context.Context, local *engine.Local, users int, limit time.Duration) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end); {
+		if _, active, failed := local.Users(); active >= users || failed > 0 {
+			return true
+		}
+		if !sleep(ctx, 10*time.Millisecond) {
+			return false
+		}
+	}
+	return true
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

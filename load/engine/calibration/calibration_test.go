@@ -23,6 +23,40 @@ type getting struct {
 	n measure.Name
 }
 
+// A lateComer is a getter whose login takes as long as that of a busy host.
+type lateComer struct{ getter }
+
+type late struct{ workload.Actor }
+
+func (l lateComer) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
+	a, err := l.getter.NewActor(env, u)
+	return late{a}, err
+}
+
+func (late) Login(context.Context) error { time.Sleep(800 * time.Millisecond); return nil }
+
+// Users who log in for longer than a short calibration gives them are waited for.
+func TestUsersComeLate(t *testing.T) {
+	s, err := refnull.New(refnull.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	r, err := Measure(ctx, Config{Env: workload.Env{URL: s.URL(), Seed: 1, Timeout: 5 * time.Second}, Behavior: lateComer{}, Cores: 1, Sockets: 400,
+		Memory: 1 << 40, Length: time.Second})
+	if err != nil || r.OpsPerUserSecond <= 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
 func (getter) Provision(context.Context, workload.Env, int) error { return nil }
 
 func (getter) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {

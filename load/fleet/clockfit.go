@@ -1,0 +1,118 @@
+package fleet
+
+import (
+	"time"
+)
+
+// exchanges is how often the clock of an agent elsewhere is read before it starts.
+const exchanges = 16
+
+// stretch is the time of which a clock fit keeps one exchange, that of the shortest way, and mostStretches how many
+// it keeps: the newest of a day.
+const (
+	stretch       = 10 * time.Second
+	mostStretches = 8640
+)
+
+// clockSample is one exchange: by how much the other clock was ahead at an instant, and how long the way there and
+// back was.
+type clockSample struct{ at, offset, way time.Duration }
+
+// clockFit follows another clock by the exchanges of the shortest ways: a line, with an offset and a drift.
+type clockFit struct{ best []clockSample }
+
+// add takes in an exchange. Instants do not decrease.
+func (f *clockFit) add(s clockSample) {
+	if n := len(f.best); n > 0 && s.at/stretch == f.best[n-1].at/stretch {
+		if s.way < f.best[n-1].way {
+			f.best[n-1] = s
+		}
+		return
+	}
+	f.best = append(f.best, s)
+	f.best = f.best[max(0, len(f.best)-mostStretches):]
+}
+
+// line returns the line through the exchanges whose way is not much longer than the shortest: the offset at 0, the
+// drift, and half of the shortest way, beyond which the offset is not known.
+func (f *clockFit) line() (offset, drift float64, half time.Duration) {
+	if len(f.best) == 0 {
+		return 0, 0, 0
+	}
+	first := f.best[0]
+	for _, s := range f.best {
+		if s.way < first.way {
+			first = s
+		}
+	}
+	half = max(first.way, 0) / 2
+	var n, x, y, xx, xy float64
+	for _, s := range f.best {
+		if s.way <= 2*first.way+100*time.Microsecond {
+			at, off := float64(s.at), float64(s.offset)
+			n, x, y, xx, xy = n+1, x+at, y+off, xx+at*at, xy+at*off
+		}
+	}
+	if det := n*xx - x*x; n >= 3 && det > 0 {
+		drift = (n*xy - x*y) / det
+		return (y - drift*x) / n, drift, half
+	}
+	return float64(first.offset), 0, half
+}
+
+// at returns by how much the other clock is ahead at an instant, and the greatest error of that.
+func (f *clockFit) at(t time.Duration) (ahead, half time.Duration) {
+	offset, drift, half := f.line()
+	return time.Duration(offset + drift*float64(t)), half
+}
+
+// measure takes in the instants of a reply.
+func (l *link) measure(sent, came time.Time, p reply) {
+	base := l.base.Round(0)
+	wall := func(t time.Time) time.Time { return base.Add(t.Sub(l.base)) } // steps of this clock are no drift
+	out, back := p.Received.Sub(wall(sent)), p.Replied.Sub(wall(came))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clock.add(clockSample{came.Sub(l.base), (out + back) / 2, came.Sub(sent) - p.Replied.Sub(p.Received)})
+}
+
+// drifted is by how much an agent's time of the run is ahead at an instant of the run. l.mu is held.
+func (l *link) drifted(at time.Duration) time.Duration {
+	if l.name == "" {
+		return 0 // one host has one clock
+	}
+	ahead, _ := l.clock.at(at + l.epoch)
+	return ahead - l.ahead
+}
+
+// A ClockReading describes the clock of an agent.
+type ClockReading struct {
+	Agent  string
+	Ahead  time.Duration // at present
+	Drift  float64       // seconds for each second
+	Within time.Duration // the error of Ahead is at most this
+}
+
+// Readings returns the clocks of the agents.
+func (d *RemoteDriver) Readings() (out []ClockReading) {
+	for _, l := range d.links {
+		l.mu.Lock()
+		_, drift, _ := l.clock.line()
+		ahead, half := l.clock.at(time.Since(l.base))
+		l.mu.Unlock()
+		out = append(out, ClockReading{l.String(), ahead, drift, half})
+	}
+	return out
+}
+
+// Clocks returns by how much an instant of an agent may be off, at most of all agents: on this host the distance of the
+// wall clocks, on others, whose distance is taken out, what is not known of it.
+func (d *RemoteDriver) Clocks() (worst time.Duration) {
+	for _, r := range d.Readings() {
+		if d.cfg.Hosts == nil {
+			r.Within = r.Ahead.Abs()
+		}
+		worst = max(worst, r.Within)
+	}
+	return worst
+}

@@ -1,0 +1,354 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/boundary"
+	"plimsoll/plan"
+)
+
+// A HostAgent starts the processes of a host and knows its coordinator.
+type HostAgent struct {
+	// Launch starts n agents of this host, each served by [Serve], and returns the links to them, and the function that
+	// ends them.
+	Launch func(ctx context.Context, n int) (links []io.ReadWriteCloser, end func(), err error)
+	// Silent is how long nothing has come from the coordinator, signs of life included.
+	Silent func() time.Duration
+
+	wall func() time.Time // for tests: another clock
+}
+
+// stoodStill is the lag beyond which an agent has stood still.
+const stoodStill = time.Second
+
+// errSilent reports that the coordinator was silent for too long.
+var errSilent = errors.New("the coordinator is gone: the users have left")
+
+// watchEvery is how often a host looks for a silent coordinator.
+const watchEvery = 250 * time.Millisecond
+
+// hosted is the state of a host in one run.
+type hosted struct {
+	HostAgent
+	start  *hostStart
+	driver *RemoteDriver // of this host's processes; its registry and ledger stay empty
+	end    func()
+	epoch  time.Time // of the run, with both clocks
+
+	last  time.Duration // the last tick that was collected
+	fixed bool          // the mark stays where it is: a phase is being drained
+	mark  time.Duration
+	kept  []round
+	mail  map[*link][]message // of the host's own processes to each other
+
+	mu    sync.Mutex
+	panic *panicked // of a process, that the coordinator does not know yet
+}
+
+// round holds the reports of one tick that the coordinator has not had yet.
+type round struct {
+	at    time.Duration
+	parts []part
+}
+
+// ServeHost is the life of another host's agent in one run: like [Serve], but the users are in processes of this host,
+// which it leads, and whose reports it sends together. When no request of a tick comes, it collects them by itself and
+// keeps them, so that each tick's records come as a report of that tick, however late. When the coordinator is silent
+// for as long as the start has said, the users leave and it returns an error.
+func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	base := time.Now()
+	if h.wall == nil {
+		h.wall = func() time.Time { return base.Round(0).Add(time.Since(base)) } // steps of the wall clock are no drift
+	}
+	s := &hosted{HostAgent: h, mail: map[*link][]message{}}
+	defer s.close()
+	type arrived struct {
+		request
+		at time.Time
+	}
+	requests := make(chan arrived)
+	broken := make(chan error, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		dec := json.NewDecoder(in)
+		for {
+			var r arrived
+			if err := dec.Decode(&r.request); err != nil {
+				broken <- err
+				return
+			}
+			r.at = h.wall()
+			select {
+			case requests <- r:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	enc := json.NewEncoder(out)
+	look := time.NewTicker(watchEvery)
+	defer look.Stop()
+	for {
+		due := s.due()
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-broken:
+			if s.driver != nil && s.start.Over > 0 {
+				s.leave(ctx)
+			}
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+				return errSilent
+			}
+			return fmt.Errorf("a request cannot be read: %w", err)
+		case <-due:
+			s.cut(ctx)
+		case <-look.C:
+			if s.driver != nil && s.start.Leave > 0 && s.Silent() >= s.start.Leave {
+				s.leave(ctx)
+				return errSilent
+			}
+		case r := <-requests:
+			p := reply{Received: r.at}
+			err := boundary.Do("a request", func() error { return s.do(ctx, r.request, &p) })
+			if err != nil {
+				p.Error, p.Panic, p.Lost = errorText(err), panicOf(err), errors.Is(err, errProcess)
+				if p.Panic == nil {
+					p.Panic = s.panicked()
+				}
+			}
+			p.Replied = h.wall()
+			if err := enc.Encode(p); err != nil {
+				return fmt.Errorf("a reply cannot be sent: %w", err)
+			}
+			if p.Lost { // the run is over
+				return err
+			}
+			if r.Stop != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// panicked takes the last panic of a process.
+func (s *hosted) panicked() *panicked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.panic
+	s.panic = nil
+	return p
+}
+
+func (s *hosted) close() {
+	if s.driver != nil && !s.driver.stopped { // nobody takes the last reports
+		_ = s.driver.all(func(l *link) error {
+			_, err := l.call(context.Background(), request{Stop: &stop{}}, DefaultPatience)
+			return err
+		})
+	}
+	if s.end != nil {
+		s.end()
+	}
+}
+
+// leave ends the users over the time of the start.
+func (s *hosted) leave(ctx context.Context) {
+	_ = s.driver.SetUsers(0, s.start.Over) // a process that is lost has none
+	t := time.NewTimer(s.start.Over)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// slack is how long a request of a tick may be late until the reports are collected without it.
+func (s *hosted) slack() time.Duration { return max(s.start.Tick/2, 250*time.Millisecond) }
+
+// due is when the next tick is collected without a request; nil for never.
+func (s *hosted) due() <-chan time.Time {
+	if s.driver == nil || s.start.Tick <= 0 {
+		return nil
+	}
+	at := s.last + s.start.Tick
+	if len(s.kept) == 0 {
+		at += s.slack()
+	}
+	return time.After(at - time.Since(s.epoch))
+}
+
+// cut collects the next tick's reports and keeps them.
+func (s *hosted) cut(ctx context.Context) {
+	s.last += s.start.Tick
+	if !s.fixed {
+		s.mark = s.last
+	}
+	parts, err := s.collect(ctx, &collect{Mark: s.mark, At: s.last})
+	if err == nil {
+		s.kept = append(s.kept, round{s.last, parts})
+	}
+	// Without a process the next request is answered with its loss.
+}
+
+// do carries out a request.
+func (s *hosted) do(ctx context.Context, r request, p *reply) (err error) {
+	switch {
+	case r.Clock != nil:
+		return nil
+	case r.Start != nil:
+		return s.begin(ctx, r.Start, p)
+	case s.driver == nil:
+		return errors.New("the agent has not begun")
+	case r.Collect != nil:
+		p.Parts, err = s.answer(ctx, r.Collect)
+	case r.Stop != nil:
+		p.Parts, err = s.stop(ctx, r)
+	case r.Users != nil, r.Storm != nil:
+		var mu sync.Mutex
+		err = s.driver.all(func(l *link) error {
+			q, err := l.call(ctx, r, DefaultPatience)
+			mu.Lock()
+			defer mu.Unlock()
+			p.Affected += q.Affected
+			return ofProcess(err)
+		})
+	default:
+		return errors.New("the request is of no kind that this agent knows; are both programs of one version?")
+	}
+	return err
+}
+
+// errProcess reports that a process of this host is lost.
+var errProcess = errors.New("a process of this host is lost")
+
+func ofProcess(err error) error {
+	if _, is := errors.AsType[refused](err); err == nil || is {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errProcess, err)
+}
+
+// begin starts the processes with their parts of the users.
+func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
+	h := st.Host
+	switch {
+	case s.driver != nil:
+		return errors.New("the agent has begun already")
+	case h == nil || h.Processes < 1 || h.Processes > plan.MostProcesses || h.Hosts < 1 || h.Hosts > plan.MostAgents:
+		return errors.New("start: want the processes of this host, and the number of hosts")
+	case st.Agents != h.Hosts*h.Processes || st.Agent < 0 || st.Agent >= h.Hosts:
+		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes, st.Agents)
+	case h.Tick < 0 || h.Leave < 0 || h.Over < 0:
+		return errors.New("start: a time is negative")
+	}
+	now, wall := time.Now(), s.wall()
+	s.epoch = now.Add(st.Epoch.Sub(wall))
+	links, end, err := s.Launch(ctx, h.Processes)
+	if err != nil {
+		return err
+	}
+	s.start, s.end = h, end
+	d := &RemoteDriver{cfg: Config{Links: links, Patience: DefaultPatience, OnError: func(_, _ int, err error) {
+		s.mu.Lock()
+		s.panic = panicOf(err)
+		s.mu.Unlock()
+	}}}
+	for k, to := range links {
+		l := newLink(k, to, d.cfg)
+		l.agents = []*agent{{n: k, link: l}}
+		d.links, d.agents = append(d.links, l), append(d.agents, l.agents[0])
+	}
+	s.driver = d
+	err = d.all(func(l *link) error {
+		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: st.Settings}}, startPatience)
+		l.agents[0].pid = q.PID
+		return ofProcess(err)
+	})
+	p.PIDs = d.PIDs()
+	return err
+}
+
+// collect collects the reports of the processes, and passes their messages on to each other.
+func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
+	parts := make([]part, len(s.driver.links))
+	late := time.Duration(0)
+	if s.start.Tick > 0 && c.At > 0 { // this process itself was held up: records of several ticks come as one
+		if late = time.Since(s.epoch) - c.At - s.slack(); late < stoodStill {
+			late = 0
+		}
+	}
+	err := s.driver.all(func(l *link) error {
+		each := *c
+		each.Acked = slices.Concat(c.Acked, s.mail[l])
+		p, err := l.call(ctx, request{Collect: &each}, DefaultPatience)
+		parts[l.n] = part{l.n, c.At, late, p.Report}
+		return ofProcess(err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	clear(s.mail)
+	for _, from := range s.driver.links {
+		for _, to := range s.driver.links {
+			if acked := parts[from.n].Report; to != from && acked != nil {
+				s.mail[to] = append(s.mail[to], acked.Acked...)
+			}
+		}
+	}
+	return parts, nil
+}
+
+// answer is the reply to a collect: the kept reports up to its tick, or those of now.
+func (s *hosted) answer(ctx context.Context, c *collect) (out []part, err error) {
+	s.fixed = c.Mark < c.At || c.At == 0 && c.Mark > 0
+	if c.At > 0 && len(s.kept) > 0 {
+		n := 0
+		for ; n < len(s.kept) && s.kept[n].at <= c.At; n++ {
+			out = append(out, s.kept[n].parts...)
+		}
+		s.kept = append([]round(nil), s.kept[n:]...)
+		if c.At <= s.last {
+			s.hear(c.Acked)
+			return out, nil
+		}
+	}
+	for _, k := range s.kept { // one between two ticks brings all there is
+		out = append(out, k.parts...)
+	}
+	s.kept = nil
+	parts, err := s.collect(ctx, c)
+	s.last, s.mark = max(s.last, c.At), max(s.mark, c.Mark)
+	return append(out, parts...), err
+}
+
+// hear keeps the coordinator's mail for the next collect.
+func (s *hosted) hear(acked []message) {
+	for _, l := range s.driver.links {
+		s.mail[l] = append(s.mail[l], acked...)
+	}
+}
+
+// stop ends the users and returns their last reports.
+func (s *hosted) stop(ctx context.Context, r request) (out []part, err error) {
+	for _, k := range s.kept {
+		out = append(out, k.parts...)
+	}
+	parts := make([]part, len(s.driver.links))
+	err = s.driver.all(func(l *link) error {
+		p, err := l.call(ctx, r, r.Stop.Grace+DefaultPatience)
+		parts[l.n] = part{Process: l.n, Report: p.Report}
+		return ofProcess(err)
+	})
+	s.driver.stopped = true
+	return append(out, parts...), err
+}

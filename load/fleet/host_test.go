@@ -1,0 +1,431 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/trial"
+)
+
+// cable is a fake link: while it is cut, nothing arrives, and what was sent arrives when it is mended.
+type cable struct {
+	mu   sync.Mutex
+	cond sync.Cond
+	in   [2]bytes.Buffer // to the host, and to the coordinator
+	held [2]bytes.Buffer
+	cut  time.Time // zero while it is whole
+	end  [2]bool   // by the direction that is read
+}
+
+func newCable() *cable {
+	w := new(cable)
+	w.cond.L = &w.mu
+	return w
+}
+
+func (w *cable) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = time.Time{}
+	for i := range w.held {
+		_, _ = w.held[i].WriteTo(&w.in[i])
+	}
+	w.cond.Broadcast()
+}
+
+func (w *cable) sever() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cut = time.Now()
+}
+
+func (w *cable) silent() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut.IsZero() {
+		return 0
+	}
+	return time.Since(w.cut)
+}
+
+// cableEnd is one of its ends, by the direction that it reads.
+type cableEnd struct {
+	*cable
+	reads int
+}
+
+func (e cableEnd) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.end[e.reads] {
+		return 0, io.ErrClosedPipe
+	}
+	to := &e.in[1-e.reads]
+	if !e.cut.IsZero() {
+		to = &e.held[1-e.reads]
+	}
+	e.cond.Broadcast()
+	return to.Write(b)
+}
+
+func (e cableEnd) Read(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.in[e.reads].Len() == 0 && !e.end[e.reads] {
+		e.cond.Wait()
+	}
+	if e.in[e.reads].Len() == 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return e.in[e.reads].Read(b)
+}
+
+// Close ends the coordinator's end; the host is served until it finds out.
+func (e cableEnd) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.end[e.reads] = true; e.cut.IsZero() {
+		e.cut = time.Now()
+	}
+	e.cond.Broadcast()
+	return nil
+}
+
+// hosts are agents on other hosts that a test can cut off.
+type hosts struct {
+	wires    []*cable
+	served   chan error
+	children [][]net.Conn
+	// skew is the time of the run on host 1 at an instant of the run, and wall its clock; nil for the right ones.
+	skew func(time.Duration) time.Duration
+	wall func() time.Time
+}
+
+// skewed passes replies on with the instants of another clock.
+func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration) io.ReadWriteCloser {
+	here, there := net.Pipe()
+	go func() {
+		dec, enc := json.NewDecoder(link), json.NewEncoder(there)
+		for {
+			var p reply
+			if dec.Decode(&p) != nil {
+				_ = there.Close()
+				return
+			}
+			if p.Report != nil {
+				for i := range p.Report.Acked {
+					m := &p.Report.Acked[i]
+					m.Sent, m.Acked = to(m.Sent), to(m.Acked)
+				}
+			}
+			_ = enc.Encode(p)
+		}
+	}()
+	go func() {
+		dec, enc := json.NewDecoder(there), json.NewEncoder(link)
+		for {
+			var r request
+			if dec.Decode(&r) != nil {
+				_ = link.Close()
+				return
+			}
+			if r.Collect != nil {
+				for i := range r.Collect.Acked {
+					m := &r.Collect.Acked[i]
+					m.Sent, m.Acked = from(m.Sent), from(m.Acked)
+				}
+			}
+			_ = enc.Encode(r)
+		}
+	}()
+	return here
+}
+
+// leadHosts starts a fleet of n hosts with so many processes each.
+func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver, Config) {
+	t.Helper()
+	cfg := Config{Epoch: time.Now().Add(time.Second), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), Patience: 20 * time.Second,
+		Hosts: &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}}
+	h.served = make(chan error, n)
+	h.children = make([][]net.Conn, n)
+	for k := range n {
+		w := newCable()
+		h.wires = append(h.wires, w)
+		cfg.Links = append(cfg.Links, cableEnd{w, 1})
+		cfg.Hosts.Names = append(cfg.Hosts.Names, fmt.Sprint("host-", k))
+		agent := HostAgent{Silent: w.silent, Launch: func(_ context.Context, n int) (links []io.ReadWriteCloser, end func(), err error) {
+			for range n {
+				here, there := net.Pipe()
+				var link io.ReadWriteCloser = here
+				if k == 1 && h.skew != nil {
+					link = skewed(here, h.skew, func(d time.Duration) time.Duration { return 2*d - h.skew(d) })
+				}
+				links, h.children[k] = append(links, link), append(h.children[k], there)
+				go func() { _ = Serve(context.Background(), there, there, b) }()
+			}
+			return links, func() {
+				for _, l := range links {
+					_ = l.Close()
+				}
+			}, nil
+		}}
+		if k == 1 && h.wall != nil {
+			agent.wall = h.wall
+		}
+		go func() {
+			err := ServeHost(context.Background(), cableEnd{w, 0}, cableEnd{w, 0}, agent)
+			_ = cableEnd{w, 0}.Close()
+			h.served <- err
+		}()
+	}
+	d, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, cfg
+}
+
+// counts are what a run of some seconds leaves behind.
+type counts struct {
+	Say, Delivered []uint64 // by second
+	P50            time.Duration
+	Ledger         workload.LedgerCount
+	Actions        uint64
+}
+
+// conductAll ticks as a trial does, calling before in each second.
+func conductAll(t *testing.T, d *RemoteDriver, cfg Config, seconds int, before func(second int)) (got counts) {
+	t.Helper()
+	if err := d.SetUsers(20, 0); err != nil {
+		t.Fatal(err)
+	}
+	got.Say, got.Delivered = make([]uint64, seconds), make([]uint64, seconds)
+	all := measure.NewWindow(workload.Delivery)
+	for k := range seconds {
+		at := time.Duration(k+1) * time.Second
+		before(k)
+		if wait := at - time.Since(cfg.Epoch); wait > 0 {
+			time.Sleep(wait)
+		}
+		d.Mark(at)
+		d.Tick(at)
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatalf("second %d: %v", k, err)
+		}
+		p := measure.Split(cfg.Registry.Cut())
+		for _, w := range append(p.InTime, p.Late...) {
+			switch w.Name {
+			case "say":
+				got.Say[k] += w.Count()
+			case workload.Delivery:
+				got.Delivered[k] += w.Count()
+				all.Merge(w)
+			}
+		}
+		got.Actions += d.Activity().Actions
+	}
+	got.P50 = all.Response.Quantile(0.5)
+	cfg.Ledger.Settle(time.Now())
+	d.Stop(time.Second)
+	got.Ledger = cfg.Ledger.Count()
+	return got
+}
+
+func sum(list []uint64) (n uint64) {
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+// One process, four, and three hosts with two each count the same.
+func TestHostsAreOneEngine(t *testing.T) {
+	var want counts
+	for i, tt := range []struct{ hosts, processes int }{{0, 1}, {0, 4}, {3, 2}} {
+		t.Run(fmt.Sprintf("%d hosts of %d", tt.hosts, tt.processes), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var d *RemoteDriver
+				var cfg Config
+				h := new(hosts)
+				if tt.hosts > 0 {
+					d, cfg = leadHosts(t, h, tt.hosts, tt.processes, build(&channel{}, -1))
+				} else {
+					cfg = Config{Epoch: time.Now().Add(time.Second), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+					links(tt.processes, &cfg, build(&channel{}, -1))
+					var err error
+					if d, err = New(t.Context(), cfg); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := conductAll(t, d, cfg, 20, func(int) {})
+				for range tt.hosts {
+					if err := <-h.served; err != nil {
+						t.Error(err)
+					}
+				}
+				if n := sum(got.Say); n < 200 || int64(n) > got.Ledger.Acked || got.Ledger.Lost != 0 || got.Ledger.Seen < 19*got.Ledger.Acked-20*20 {
+					t.Errorf("%+v", got)
+				}
+				if i == 0 {
+					want = got
+					return
+				}
+				// Deliveries between processes come one tick later.
+				late := int64(sum(want.Delivered)) - int64(sum(got.Delivered))
+				if late < 0 || late > 20*20 {
+					t.Errorf("%d deliveries, want %d", sum(got.Delivered), sum(want.Delivered))
+				}
+				got.Delivered, got.P50 = want.Delivered, want.P50
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%+v\nwant %+v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// Reports of ten seconds of silence come late, and are those of the seconds in which their operations ended: each
+// second counts what it counts without.
+func TestLateReportsAreInTheirSeconds(t *testing.T) {
+	run := func(cut bool) (got counts) {
+		synctest.Test(t, func(t *testing.T) {
+			h := new(hosts)
+			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			behind := 0
+			got = conductAll(t, d, cfg, 30, func(second int) {
+				if cut && second == 8 {
+					h.wires[1].sever()
+					time.AfterFunc(10*time.Second, h.wires[1].mend)
+				}
+				if time.Since(cfg.Epoch) > time.Duration(second+2)*time.Second {
+					behind++
+				}
+			})
+			if cut != (behind > 5) {
+				t.Errorf("%d ticks were late", behind)
+			}
+			for range 3 {
+				if err := <-h.served; err != nil {
+					t.Error(err)
+				}
+			}
+			if stalls := d.Stalls(); len(stalls) > 0 {
+				t.Errorf("silence is no lag: %+v", stalls)
+			}
+		})
+		return got
+	}
+	want, got := run(false), run(true)
+	// The first silent tick is collected a little after its end.
+	moved := uint64(0)
+	for k := range want.Say {
+		if a, b := want.Say[k], got.Say[k]; a != b {
+			moved += max(a, b) - min(a, b)
+		}
+	}
+	if sum(want.Say) != sum(got.Say) || moved > 20 || want.Ledger != got.Ledger {
+		t.Errorf("with silence %+v\nwithout      %+v", got, want)
+	}
+	if a, b := sum(want.Delivered), sum(got.Delivered); a != b {
+		t.Errorf("%d deliveries with silence, %d without", b, a)
+	}
+}
+
+// An agent that is silent for longer is lost by name, and its users leave; no other gets them.
+func TestLostHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(hosts)
+		d, _ := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+		if err := d.SetUsers(12, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		h.wires[1].sever()
+		d.Tick(2 * time.Second)
+		err := d.Collect(t.Context())
+		if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "agent 2 of 3 (host-1): no reply within 20s") {
+			t.Errorf("%v", err)
+		}
+		if lost := d.Lost(); !reflect.DeepEqual(lost, []string{"host-1"}) {
+			t.Errorf("lost: %q", lost)
+		}
+		if _, active, _ := d.Users(); active > 8 {
+			t.Errorf("%d users are active, want those of two hosts", active)
+		}
+		d.Stop(time.Second)
+		gone := 0
+		for range 3 {
+			if err := <-h.served; errors.Is(err, errSilent) {
+				gone++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if gone != 1 {
+			t.Errorf("%d hosts found their coordinator gone, want 1", gone)
+		}
+	})
+}
+
+// A process of a host that ends is the loss of the host.
+func TestLostProcessOfAHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(hosts)
+		d, _ := leadHosts(t, h, 2, 2, build(&channel{}, -1))
+		_ = h.children[0][1].Close()
+		time.Sleep(time.Second)
+		err := d.Collect(t.Context())
+		if !errors.Is(err, trial.ErrLost) || !strings.Contains(err.Error(), "agent 1 of 2 (host-0): a process of this host is lost") {
+			t.Errorf("%v", err)
+		}
+		d.Stop(0)
+		if first, second := <-h.served, <-h.served; !errors.Is(errors.Join(first, second), errProcess) {
+			t.Errorf("the hosts ended with %v and %v", first, second)
+		}
+	})
+}
+
+// A host whose clock is 3 s ahead and gains 50 millionths: its instants are mapped, and deliveries take as long as
+// they take.
+func TestHostWithAnotherClock(t *testing.T) {
+	run := func(skew bool) (got counts) {
+		synctest.Test(t, func(t *testing.T) {
+			h := new(hosts)
+			const drift = 50e-6
+			base := time.Now()
+			gain := func(d time.Duration) time.Duration { return time.Duration(drift * float64(d)) }
+			if skew {
+				h.skew = func(d time.Duration) time.Duration { return d + gain(d) }
+				h.wall = func() time.Time { d := time.Since(base); return base.Round(0).Add(d + gain(d) + 3*time.Second) }
+			}
+			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
+			got = conductAll(t, d, cfg, 100, func(int) {})
+			r := d.Readings()[1]
+			if skew && ((r.Ahead-3*time.Second).Abs() > 10*time.Millisecond || r.Drift < 0.95*drift || r.Drift > 1.05*drift) || !skew && r.Ahead != 0 {
+				t.Errorf("the clock is read as %+v", r)
+			}
+			if d.Clocks() > time.Millisecond {
+				t.Errorf("instants may be off by %v", d.Clocks())
+			}
+		})
+		return got
+	}
+	want, got := run(false), run(true)
+	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || sum(got.Delivered) != sum(want.Delivered) || got.Ledger != want.Ledger {
+		t.Errorf("p50 of deliveries %v with another clock, %v without; %d and %d deliveries, %+v and %+v", got.P50, want.P50,
+			sum(got.Delivered), sum(want.Delivered), got.Ledger, want.Ledger)
+	}
+}

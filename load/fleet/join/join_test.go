@@ -1,0 +1,433 @@
+package join
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"plimsoll/internal/files"
+)
+
+// patience ends every wait of these tests.
+const patience = 20 * time.Second
+
+// said gathers lines.
+type said struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (s *said) line(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// wait waits for a line with all words in it.
+func (s *said) wait(t *testing.T, words ...string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		s.mu.Lock()
+		for _, l := range s.lines {
+			all := true
+			for _, w := range words {
+				all = all && strings.Contains(l, w)
+			}
+			if all {
+				s.mu.Unlock()
+				return
+			}
+		}
+		text := strings.Join(s.lines, "\n")
+		s.mu.Unlock()
+		if time.Now().After(end) {
+			t.Fatalf("no line with %q in:\n%s", words, text)
+		}
+	}
+}
+
+// keyFiles makes a key file and the tokens of agents.
+func keyFiles(t *testing.T, names ...string) (*Keys, []*Token) {
+	t.Helper()
+	dir := t.TempDir()
+	var tokens []*Token
+	for _, name := range names {
+		file := filepath.Join(dir, name+".nk")
+		if _, err := NewToken(files.OS{}, filepath.Join(dir, "fleet.json"), file); err != nil {
+			t.Fatal(err)
+		}
+		tok, err := ReadToken(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, tok)
+	}
+	keys, err := ReadKeys(filepath.Join(dir, "fleet.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys, tokens
+}
+
+// hall opens a hall with a server of its own.
+func hall(t *testing.T, c HallConfig) (*Hall, *said) {
+	t.Helper()
+	s := new(said)
+	c.Say = s.line
+	if c.URL == "" {
+		c.Listen = "127.0.0.1:0"
+	}
+	if c.Build == "" {
+		c.Build = "b1"
+	}
+	h, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h, s
+}
+
+// attend runs an agent until the end of the test. It sends back what it receives.
+func attend(t *testing.T, c AgentConfig) *said {
+	t.Helper()
+	s := new(said)
+	c.Say = s.line
+	c.Introduce = func() Introduction {
+		return Introduction{Host: "here", Version: "v", Labels: map[string]string{"zone": "a"}}
+	}
+	if c.Build == "" {
+		c.Build = "b1"
+	}
+	if c.Serve == nil {
+		c.Serve = func(ctx context.Context, st *Stream) error {
+			go func() { <-ctx.Done(); _ = st.Close() }()
+			_, err := io.Copy(st, st)
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Attend(ctx, c) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func await(t *testing.T, h *Hall, n int) []Member {
+	t.Helper()
+	ms, err := h.Await(t.Context(), patience, func(ms []Member) bool { return len(ms) == n })
+	if err != nil {
+		t.Fatalf("%v: %+v; missing %q", err, ms, h.Missing())
+	}
+	return ms
+}
+
+// exchange sends bytes and reads them back.
+func exchange(t *testing.T, s *Stream, n int) {
+	t.Helper()
+	out := make([]byte, n)
+	_, _ = rand.Read(out)
+	errs := make(chan error, 1)
+	go func() { _, err := s.Write(out); errs <- err }()
+	timer := time.AfterFunc(patience, func() { s.end(errors.New("too late")) })
+	defer timer.Stop()
+	back := make([]byte, n)
+	if _, err := io.ReadFull(s, back); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-errs; err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out, back) {
+		t.Fatalf("%d bytes came back changed", n)
+	}
+}
+
+// Agents join, run after run, and a stream carries small and large messages whole.
+func TestAgentsJoin(t *testing.T) {
+	keys, tokens := keyFiles(t, "a", "b")
+	h, _ := hall(t, HallConfig{Keys: keys})
+	for _, tok := range tokens {
+		attend(t, AgentConfig{Token: tok, URL: h.Addr()})
+	}
+	ms := await(t, h, 2)
+	if ms[0].Name != "a" || ms[1].Name != "b" || ms[0].Host != "here" || ms[0].Labels["zone"] != "a" || ms[0].Build != "b1" || len(h.Missing()) != 0 {
+		t.Errorf("%+v", ms)
+	}
+	for range 2 {
+		s, err := h.Link("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Link("a"); err == nil {
+			t.Error("one agent has two links")
+		}
+		exchange(t, s, 10)
+		exchange(t, s, 5<<20)
+		_ = s.Close()
+		await(t, h, 2) // for the next run
+	}
+}
+
+// What is not an agent of this coordinator is refused with a line.
+func TestStrangers(t *testing.T) {
+	keys, tokens := keyFiles(t, "a", "b")
+	h, told := hall(t, HallConfig{Keys: keys})
+	_, others := keyFiles(t, "a")
+
+	// A wrong key: of another coordinator, but with the right certificate.
+	wrong := *others[0]
+	wrong.Fingerprint = tokens[0].Fingerprint
+	attend(t, AgentConfig{Token: &wrong, URL: h.Addr()}).wait(t, "no connection", "Authorization Violation")
+	told.wait(t, "refused by the fleet's server", "authentication error")
+	// Another certificate.
+	attend(t, AgentConfig{Token: others[0], URL: h.Addr()}).wait(t, "no connection", "certificate is not the one of the token file")
+	// The right nkey with another curve key: the call cannot be opened.
+	mixed := *tokens[1]
+	mixed.Curve = others[0].Curve
+	attend(t, AgentConfig{Token: &mixed, URL: h.Addr()}).wait(t, "refused", "not sealed with the keys of these two ends")
+	// Another build, named on both sides.
+	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Build: "b2"}).wait(t, "refused", "this agent is build b2", "the other end build b1")
+	told.wait(t, "agent a", "build b2")
+	if ms := h.Members(); len(ms) > 0 {
+		t.Errorf("strangers have joined: %+v", ms)
+	}
+	if lines := strings.Join(h.Missing(), "\n"); !strings.Contains(lines, "agent a: this agent is build b2") || !strings.Contains(lines, "agent b: it has not joined") {
+		t.Errorf("missing: %s", lines)
+	}
+
+	// Subjects of others: an agent may neither listen to nor speak on them.
+	opts, err := options(tokens[0].NKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := new(said)
+	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint)), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.SubscribeSync(">"); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Publish(upFrom(keys.Agents[1].NKey), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	lines.wait(t, "Permissions Violation for Subscription")
+	lines.wait(t, "Permissions Violation for Publish")
+	told.wait(t, "refused by the fleet's server", "Subscription Violation")
+	told.wait(t, "refused by the fleet's server", "Publish Violation")
+}
+
+// cluster is a server of somebody else, without TLS, on which everybody may do everything; seen gets all messages.
+func cluster(t *testing.T, keys *Keys) (url string, seen func() []*nats.Msg, nc *nats.Conn) {
+	t.Helper()
+	users, err := keys.users()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range users {
+		u.Permissions = nil
+	}
+	seed, public, err := pair(nkeys.PrefixByteUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, Nkeys: append(users, &server.NkeyUser{Nkey: public})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(s.Shutdown)
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("the cluster does not listen")
+	}
+	opts, err := options(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if nc, err = nats.Connect(s.ClientURL(), opts...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	var mu sync.Mutex
+	var all []*nats.Msg
+	if _, err := nc.Subscribe(">", func(m *nats.Msg) { mu.Lock(); all = append(all, m); mu.Unlock() }); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return s.ClientURL(), func() []*nats.Msg { mu.Lock(); defer mu.Unlock(); return append([]*nats.Msg(nil), all...) }, nc
+}
+
+// A cluster of somebody else reads nothing, and can play nothing again.
+func TestForeignCluster(t *testing.T) {
+	keys, tokens := keyFiles(t, "a")
+	url, seen, nc := cluster(t, keys)
+	h, told := hall(t, HallConfig{Keys: keys, URL: url, insecure: true})
+	lines := attend(t, AgentConfig{Token: tokens[0], URL: url, insecure: true})
+	await(t, h, 1)
+	s, err := h.Link("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "geheim-0123456789abcdef-of-a-user"
+	whole := []byte(strings.Repeat(token+" ", 4000))
+	go func() { _, _ = s.Write(whole) }()
+	back := make([]byte, len(whole))
+	if _, err := io.ReadFull(s, back); err != nil || !bytes.Equal(back, whole) {
+		t.Fatal(err)
+	}
+	captured := func() (size int) {
+		for _, m := range seen() {
+			size += len(m.Data)
+		}
+		return size
+	}
+	for end := time.Now().Add(patience); captured() < 2*len(whole) && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	msgs := seen()
+	size := 0
+	for _, m := range msgs {
+		size += len(m.Data)
+		for _, secret := range append(append(keys.Secrets(), tokens[0].Secrets()...), token, "geheim", `"half"`, "here") {
+			if bytes.Contains(m.Data, []byte(secret)) {
+				t.Errorf("a message on %s shows %q", m.Subject, secret)
+			}
+		}
+	}
+	if size < 2*len(whole) {
+		t.Errorf("the capture has %d bytes, want all that went both ways", size)
+	}
+	// Each is played again to its end.
+	for _, m := range msgs {
+		if err := nc.PublishMsg(&nats.Msg{Subject: m.Subject, Data: m.Data}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines.wait(t, "a message to this agent is refused", "was there: a message played again")
+	lines.wait(t, "a coordinator's call is refused: it was there")
+	told.wait(t, "a message of agent a is refused", "was there: a message played again")
+	told.wait(t, "a message of agent a is refused", "it answers no call")
+	// And back to its sender, and forged.
+	for _, m := range msgs {
+		to := strings.Replace(m.Subject, ".down", ".up", 1)
+		_ = nc.Publish(to, m.Data)
+		_ = nc.Publish(m.Subject, []byte("hello"))
+		break
+	}
+	told.wait(t, "it goes the other way")
+	lines.wait(t, "not sealed with the keys of these two ends")
+	exchange(t, s, 1000) // none of that did harm
+	// A message of the run before is of no session of this one.
+	_ = s.Close()
+	await(t, h, 1)
+	s, err = h.Link("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(t, s, 10)
+	for _, m := range msgs {
+		_ = nc.Publish(m.Subject, m.Data)
+	}
+	lines.wait(t, "it is of another session")
+	told.wait(t, "it is of another session")
+	exchange(t, s, 10)
+}
+
+// A message of 100 MB is refused with a line, by either end, before it is held.
+func TestLargeMessage(t *testing.T) {
+	s := newStream(sessionID{}, down, func(packet) error { return nil }, func(string, ...any) {})
+	if _, err := s.Write(make([]byte, 100<<20)); err == nil || !strings.Contains(err.Error(), "a message of 104857600 bytes is refused: a link carries at most 67108864") {
+		t.Errorf("%v", err)
+	}
+	lines := new(said)
+	r := newStream(sessionID{}, up, func(packet) error { return nil }, lines.line)
+	body := make([]byte, pieceSize)
+	var n uint64
+	for ; r.closed == nil && n < 100<<20/pieceSize; n++ {
+		if err := r.receive(packet{direction: down, kind: data, number: n + 1, piece: n, body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != mostWhole/pieceSize+1 || len(r.partial) > mostWhole {
+		t.Errorf("refused after %d pieces, with %d bytes held", n, len(r.partial))
+	}
+	lines.wait(t, "a message of more than 67108864 bytes is refused")
+	if _, err := r.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "more than 67108864 bytes") {
+		t.Errorf("reading: %v", err)
+	}
+	// A server of ours takes no message that no end sends.
+	keys, tokens := keyFiles(t, "a")
+	h, _ := hall(t, HallConfig{Keys: keys})
+	opts, err := options(tokens[0].NKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint)))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := nc.Publish(upFrom(keys.Agents[0].NKey), make([]byte, 100<<20)); !errors.Is(err, nats.ErrMaxPayload) {
+		t.Errorf("%v, want %v", err, nats.ErrMaxPayload)
+	}
+}
+
+// Files that others may read, or that are of another kind, are refused, and no error shows a key.
+func TestKeyFiles(t *testing.T) {
+	dir := t.TempDir()
+	keyFile, tokenFile := filepath.Join(dir, "k.json"), filepath.Join(dir, "a.nk")
+	if _, err := NewToken(files.OS{}, keyFile, tokenFile); err != nil {
+		t.Fatal(err)
+	}
+	var tok Token
+	b, err := os.ReadFile(tokenFile)
+	if err != nil || json.Unmarshal(b, &tok) != nil {
+		t.Fatal(err)
+	}
+	check := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), tok.NKey) || strings.Contains(err.Error(), tok.Curve) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	_, err = NewToken(files.OS{}, keyFile, tokenFile)
+	check(err, "is there already")
+	_, err = NewToken(files.OS{}, keyFile, filepath.Join(t.TempDir(), "a.nk"))
+	check(err, "there is an agent a already")
+	_, err = NewToken(files.OS{}, keyFile, filepath.Join(dir, "a b.nk"))
+	check(err, "is no name of an agent")
+	_, err = ReadKeys(tokenFile)
+	check(err, "is not what plimsoll fleet -new-token writes")
+	_, err = ReadToken(keyFile)
+	check(err, "is not what plimsoll fleet -new-token writes")
+	if err := os.Chmod(tokenFile, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = ReadToken(tokenFile)
+	check(err, "has mode 0644, so others may read or change it; run: chmod 600")
+	_, err = ReadToken(filepath.Join(dir, "none"))
+	check(err, "plimsoll fleet -new-token FILE")
+}

@@ -1,0 +1,79 @@
+package join
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// relay passes connections on until it is cut.
+type relay struct {
+	net.Listener
+	to    string
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func newRelay(t *testing.T, to string) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{Listener: l, to: to}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			d, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = c.Close()
+				continue
+			}
+			r.mu.Lock()
+			r.conns = append(r.conns, c, d)
+			r.mu.Unlock()
+			go func() { _, _ = io.Copy(c, d); _ = c.Close() }()
+			go func() { _, _ = io.Copy(d, c); _ = d.Close() }()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); r.cut() })
+	return r
+}
+
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.conns {
+		_ = c.Close()
+	}
+	r.conns = nil
+}
+
+// A connection that is cut in the middle of a message loses nothing of it.
+func TestCutConnection(t *testing.T) {
+	keys, tokens := keyFiles(t, "a")
+	h, _ := hall(t, HallConfig{Keys: keys})
+	r := newRelay(t, strings.TrimPrefix(h.Addr(), "nats://"))
+	lines := attend(t, AgentConfig{Token: tokens[0], URL: "nats://" + r.Addr().String()})
+	await(t, h, 1)
+	s, err := h.Link("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(t, s, 100)
+	done := make(chan struct{})
+	go func() { defer close(done); exchange(t, s, 20<<20) }()
+	for range 3 {
+		time.Sleep(20 * time.Millisecond)
+		r.cut()
+	}
+	<-done
+	lines.wait(t, "again")
+	exchange(t, s, 100)
+}

@@ -1,0 +1,148 @@
+package join
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// Subjects of an agent, by the public half of its nkey.
+func downTo(agent string) string { return "plimsoll." + agent + ".down" }
+func upFrom(agent string) string { return "plimsoll." + agent + ".up" }
+
+// allUp are the subjects that a coordinator listens to.
+const allUp = "plimsoll.*.up"
+
+// startPatience is how long a server may take until it listens.
+const startPatience = 10 * time.Second
+
+// Permissions are the subjects of one agent, as a configuration of nats-server has them.
+func (a AgentKey) Permissions() string {
+	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`, a.NKey, upFrom(a.NKey), downTo(a.NKey))
+}
+
+// users are those that a server of ours knows: the coordinator and its agents, each with its own subjects.
+func (k *Keys) users() ([]*server.NkeyUser, error) {
+	own, err := publicOf(k.NKey)
+	if err != nil {
+		return nil, err
+	}
+	users := []*server.NkeyUser{{Nkey: own, Permissions: &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{"plimsoll.*.down"}}, Subscribe: &server.SubjectPermission{Allow: []string{allUp}},
+	}}}
+	for _, a := range k.Agents {
+		users = append(users, &server.NkeyUser{Nkey: a.NKey, Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{upFrom(a.NKey)}}, Subscribe: &server.SubjectPermission{Allow: []string{downTo(a.NKey)}},
+		}})
+	}
+	return users, nil
+}
+
+// embed starts a server in this process at an address, HOST:PORT. say gets a line about each client that it refuses.
+func embed(k *Keys, listen string, say func(string, ...any)) (*server.Server, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, fmt.Errorf("the fleet's address %q: want HOST:PORT, such as 10.0.0.4:4222", listen)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil || n < 0 || n > 65535 {
+		return nil, fmt.Errorf("the fleet's address %q: want a port of 0 to 65535", listen)
+	}
+	if n == 0 {
+		n = server.RANDOM_PORT
+	}
+	cert, err := k.certificate()
+	if err != nil {
+		return nil, err
+	}
+	users, err := k.users()
+	if err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(&server.Options{
+		ServerName: "plimsoll", Host: host, Port: n, NoLog: false, NoSigs: true, Nkeys: users, MaxPayload: mostPayload,
+		TLS: true, TLSTimeout: 5, TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13},
+		PingInterval: 2 * time.Second, MaxPingsOut: 2, WriteDeadline: time.Minute, NoSystemAccount: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.SetLoggerV2(refusals{say}, false, false, false)
+	go s.Start()
+	if !s.ReadyForConnections(startPatience) {
+		s.Shutdown()
+		return nil, fmt.Errorf("the fleet cannot listen at %s; is the port in use by another run? Choose another address", listen)
+	}
+	return s, nil
+}
+
+// refusals are a server's log, of which the lines about refused clients are shown.
+type refusals struct{ say func(string, ...any) }
+
+func (r refusals) Errorf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	for _, part := range []string{"authentication error", "Violation", "TLS handshake error", "maximum payload", "Slow Consumer"} {
+		if strings.Contains(text, part) {
+			r.say("refused by the fleet's server: %s", text)
+			return
+		}
+	}
+}
+func (refusals) Noticef(string, ...any)          {}
+func (r refusals) Warnf(format string, v ...any) { r.Errorf(format, v...) }
+func (refusals) Fatalf(string, ...any)           {}
+func (refusals) Debugf(string, ...any)           {}
+func (refusals) Tracef(string, ...any)           {}
+
+// pinned is TLS with one certificate, whoever has signed it.
+func pinned(want string) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, //nolint:gosec // the next line verifies
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			if len(cs.PeerCertificates) == 0 || fingerprint(cs.PeerCertificates[0].Raw) != want {
+				return errors.New("the server's certificate is not the one of the token file: another coordinator, or somebody between")
+			}
+			return nil
+		}}
+}
+
+// options are those of both ends' connections.
+func options(seed string) ([]nats.Option, error) {
+	kp, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		return nil, errors.New("the nkey is damaged")
+	}
+	public, err := kp.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	return []nats.Option{
+		nats.Nkey(public, kp.Sign), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.Timeout(2 * time.Second),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(), nats.IgnoreDiscoveredServers(),
+		nats.CustomReconnectDelay(func(attempts int) time.Duration {
+			return min(250*time.Millisecond<<min(attempts, 4), 4*time.Second)
+		}),
+	}, nil
+}
+
+// checkURL checks the address of a server. One at tls:// has a certificate of an authority that this host trusts.
+func checkURL(s string, schemes ...string) (secure bool, err error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" {
+		return false, fmt.Errorf("%q is no address of a server; want %s://HOST:PORT", s, schemes[0])
+	}
+	for _, sc := range schemes {
+		if u.Scheme == sc {
+			return sc == "tls", nil
+		}
+	}
+	return false, fmt.Errorf("%q: want %s://HOST:PORT", s, strings.Join(schemes, ":// or "))
+}

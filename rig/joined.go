@@ -1,0 +1,318 @@
+package rig
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/plain"
+	"plimsoll/load/fleet"
+	"plimsoll/load/fleet/join"
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/target/lab"
+	"plimsoll/watch/probe"
+)
+
+// FleetDoor is where agents on other hosts come to.
+type FleetDoor struct {
+	// URL is tls://HOST:PORT of a cluster; empty for a server in this process, at Listen.
+	URL, Listen string
+	// Keys is the coordinator's key file; empty for the one in the store.
+	Keys string
+}
+
+// FleetKeys is the key file of a store.
+func FleetKeys(root string) string { return filepath.Join(root, "fleet.json") }
+
+// OpenFleet opens the door to the agents that the key file knows. say gets a line for each message that is refused.
+func (pr *Program) OpenFleet(d FleetDoor, say func(string, ...any)) (*join.Hall, error) {
+	keys, err := join.ReadKeys(d.Keys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, plan.Usagef("no agent is known: there is no key file %s; to make it with the token of the first: plimsoll fleet -new-token FILE", d.Keys)
+	}
+	if err != nil {
+		return nil, plan.UsageError{Err: err}
+	}
+	pr.Secrets.Add(keys.Secrets()...)
+	build, err := join.Build()
+	if err != nil {
+		return nil, err
+	}
+	c := join.HallConfig{Keys: keys, URL: d.URL, Build: build, Version: pr.Version, Say: say}
+	if c.URL == "" {
+		c.Listen = cmp.Or(d.Listen, join.DefaultListen)
+	}
+	return join.Open(c)
+}
+
+// JoinCommand is the command that an agent needs. A server at all addresses of this host has no name that leads to it
+// from everywhere: HOST stands for one.
+func JoinCommand(h *join.Hall) string {
+	addr := strings.NewReplacer("//[::]:", "//HOST:", "//0.0.0.0:", "//HOST:").Replace(h.Addr())
+	return fmt.Sprintf("plimsoll agent -join %s -token-file FILE", addr)
+}
+
+// introduce describes this host to a coordinator.
+func (pr *Program) introduce(labels map[string]string) join.Introduction {
+	in := join.Introduction{Cores: runtime.NumCPU(), Version: pr.Version, Labels: labels}
+	in.Host, _ = os.Hostname() // a name for people
+	if l, err := probe.ReadLimits(); err == nil {
+		in.Files = l.Files
+	}
+	if c, err := Examine("agent"); err == nil {
+		for _, f := range c.Findings {
+			if f.Severity == probe.Problem {
+				in.Findings = append(in.Findings, f.Check+": "+f.Have)
+			}
+		}
+	}
+	return in
+}
+
+// Attend is this program as an agent of runs on another host, until ctx ends.
+func (pr *Program) Attend(ctx context.Context, url, tokenFile string, labels map[string]string) error {
+	token, err := join.ReadToken(tokenFile)
+	if err != nil {
+		return plan.UsageError{Err: err}
+	}
+	pr.Secrets.Add(token.Secrets()...)
+	build, err := join.Build()
+	if err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	progress := NewReporter(pr.RawErr, pr.Secrets, false)
+	in := pr.introduce(labels)
+	progress.Say("agent %s: build %s", token.Name, build)
+	return join.Attend(ctx, join.AgentConfig{Token: token, URL: url, Build: build, Introduce: func() join.Introduction { return in },
+		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) },
+		Serve: func(ctx context.Context, st *join.Stream) error {
+			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+				l, err := launch(ctx, exe, n, nil, progress.Say)
+				if err != nil {
+					return nil, nil, err
+				}
+				return l.links, func() { l.end(ctx) }, nil
+			}})
+		}})
+}
+
+// A launched holds processes of this host with users.
+type launched struct {
+	links    []io.ReadWriteCloser
+	children []*lab.Process
+	say      func(string, ...any)
+}
+
+// launch starts so many processes with users on this host.
+func launch(ctx context.Context, exe string, n int, cpus []int, say func(string, ...any)) (*launched, error) {
+	l := &launched{say: say}
+	for k := range n {
+		p, to, err := startAgent(ctx, exe, k, cpus)
+		if err != nil {
+			l.end(ctx)
+			return nil, err
+		}
+		l.children, l.links = append(l.children, p), append(l.links, to)
+	}
+	return l, nil
+}
+
+func (l *launched) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for _, to := range l.links {
+		_ = to.Close() // by this an agent knows that it is alone
+	}
+	for _, p := range l.children {
+		if err := p.Stop(ctx); err != nil {
+			l.say("agent: %v", err)
+		}
+	}
+}
+
+// tails are the last words of the processes, joined to an error.
+func (l *launched) tails(err error) error {
+	if l == nil {
+		return err
+	}
+	all := []error{err}
+	for k, p := range l.children {
+		if t := p.Tail(); t != "" {
+			all = append(all, fmt.Errorf("agent %d ended%w", k, plain.Output(t)))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// joined are the agents on other hosts of one invocation.
+type joined struct {
+	hall *join.Hall
+	lost []string // the names of those that were lost: runs after that do without
+}
+
+// openFleet opens the door when the plan's users are on other hosts, and prints what an agent needs. The caller calls
+// closed.
+func (s *Session) openFleet(root string) (closed func(), err error) {
+	if s.Plan.Placement.Agents == nil {
+		return func() {}, nil
+	}
+	var d FleetDoor
+	if s.Out != nil {
+		d = s.Out.Fleet
+	}
+	d.Keys = cmp.Or(d.Keys, FleetKeys(root))
+	hall, err := s.OpenFleet(d, s.Progress.Say)
+	if err != nil {
+		return nil, err
+	}
+	s.Progress.Say("agents join by: %s", JoinCommand(hall))
+	s.fleet = &joined{hall: hall}
+	return hall.Close, nil
+}
+
+// chosen returns the agents of a plan among those that answer, and whether they suffice.
+func (j *joined) chosen(a *plan.Agents, all []join.Member, missing int) ([]join.Member, bool) {
+	var out []join.Member
+	for _, m := range all {
+		if a.Matches(m.Labels) && !m.Busy && !slices.Contains(j.lost, m.Name) {
+			out = append(out, m)
+		}
+	}
+	if a.Count == 0 {
+		return out, len(out) > 0 && missing == 0
+	}
+	want := max(a.Count-len(j.lost), 1)
+	if len(out) >= want {
+		return out[:want], true
+	}
+	return out, false
+}
+
+// await waits for the plan's agents. With some missing at its end, the error has a line for each.
+func (s *Session) await(ctx context.Context) ([]join.Member, error) {
+	a, hall := s.Plan.Placement.Agents, s.fleet.hall
+	var got []join.Member
+	s.Progress.Doing("waiting for agents", s.Plan.Fleet.Join)
+	all, err := hall.Await(ctx, s.Plan.Fleet.Join, func(ms []join.Member) (ok bool) {
+		got, ok = s.fleet.chosen(a, ms, len(s.missing()))
+		return ok
+	})
+	if !errors.Is(err, join.ErrMissing) {
+		return got, err
+	}
+	lines := s.missing()
+	for _, m := range all {
+		switch {
+		case m.Busy:
+			lines = append(lines, fmt.Sprintf("agent %s: another run has it", m.Name))
+		case !a.Matches(m.Labels):
+			lines = append(lines, fmt.Sprintf("agent %s: its labels do not match", m.Name))
+		}
+	}
+	want := "all that are known"
+	if a.Count > 0 {
+		want = fmt.Sprint(a.Count)
+	}
+	if n := len(lines) + len(got); n < a.Count {
+		lines = append(lines, fmt.Sprintf("the key file knows %d agents; to add one: plimsoll fleet -new-token FILE", n))
+	}
+	return nil, fmt.Errorf("%d agents have joined within %v, want %s; on each host: %s\n  %s", len(got), s.Plan.Fleet.Join, want, JoinCommand(hall), strings.Join(lines, "\n  "))
+}
+
+// missing are the lines of agents that have not joined, without those that were lost.
+func (s *Session) missing() []string {
+	return slices.DeleteFunc(s.fleet.hall.Missing(), func(line string) bool {
+		return slices.ContainsFunc(s.fleet.lost, func(name string) bool { return strings.HasPrefix(line, "agent "+name+":") })
+	})
+}
+
+// split divides connections among agents: how many processes each of them starts. All have as many, so that all users
+// have the same part of a host.
+func (s *Session) split(members []join.Member, users, conns int) (int, error) {
+	most := max(s.Plan.Placement.Processes, 1)
+	each := (conns + len(members) - 1) / len(members)
+	for _, m := range members {
+		n, err := processes(users/len(members), each, probe.Limits{Files: m.Files})
+		if err != nil {
+			return 0, fmt.Errorf("agent %s: %w", m.Name, err)
+		}
+		most = max(most, n)
+	}
+	return most, nil
+}
+
+// lead opens links to the agents and returns them with their names.
+func (j *joined) lead(members []join.Member) (links []io.ReadWriteCloser, names []string, err error) {
+	for _, m := range members {
+		to, err := j.hall.Link(m.Name)
+		if err != nil {
+			for _, l := range links {
+				_ = l.Close()
+			}
+			return nil, nil, err
+		}
+		links, names = append(links, to), append(names, m.Name)
+	}
+	return links, names, nil
+}
+
+// endFleet notes which agents were lost in a run, and keeps what is known of the clocks.
+func (s *Session) endFleet(driver *fleet.RemoteDriver, d driving) {
+	for _, name := range driver.Lost() {
+		if !slices.Contains(s.fleet.lost, name) {
+			s.fleet.lost = append(s.fleet.lost, name)
+			s.Progress.Say("agent %s is lost: runs after this one do without it", name)
+		}
+	}
+	for _, c := range driver.Readings() {
+		text := fmt.Sprintf("clock of %s: %v ahead, give or take %v, drift %.1f ppm; its instants are mapped by that", c.Agent, c.Ahead.Round(time.Microsecond), c.Within.Round(time.Microsecond), 1e6*c.Drift)
+		_ = d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: text})
+	}
+}
+
+// stalls voids a run in which an agent elsewhere stood still while it was measured: each agent is a generator with a lag
+// of its own.
+func stalls(d *fleet.RemoteDriver, phases []record.Phase) (out []record.Finding) {
+	if d == nil {
+		return nil
+	}
+	type worst struct {
+		lag   time.Duration
+		ticks int
+	}
+	agents := map[string]*worst{}
+	for _, st := range d.Stalls() {
+		counts := slices.ContainsFunc(phases, func(p record.Phase) bool {
+			return (p.Name == "measure" || p.Name == "search") && st.At > p.From && st.At <= p.To
+		})
+		if !counts {
+			continue
+		}
+		w := agents[st.Agent]
+		if w == nil {
+			w = new(worst)
+			agents[st.Agent] = w
+		}
+		w.lag, w.ticks = max(w.lag, st.Lag), w.ticks+1
+	}
+	for name, w := range agents {
+		out = append(out, record.Finding{Gate: "lag", Level: record.Red, Value: w.lag.Seconds() * 1e3, Limit: 1000, Unit: "ms",
+			Text: fmt.Sprintf("%s stood still: it was late by up to %v in %d ticks of the measured time", name, w.lag.Round(time.Millisecond), w.ticks)})
+	}
+	slices.SortFunc(out, func(a, b record.Finding) int { return strings.Compare(a.Text, b.Text) })
+	return out
+}

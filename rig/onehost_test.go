@@ -1,0 +1,135 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"plimsoll/dialect"
+	"plimsoll/internal/plain"
+	"plimsoll/load/workload"
+	"plimsoll/plan"
+	"plimsoll/target"
+	"plimsoll/target/external"
+)
+
+// elsewherePlan is a plan of arms at two addresses, with keys of the comparison.
+func elsewherePlan(t *testing.T, base, fresh, keys string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Known{Drivers: []string{plan.External}}.Parse(fmt.Appendf(nil, `name: n
+target: {driver: external}
+workload: {behavior: poster}
+bounded: {users: 5}
+compare: {arms: {base: {url: %q}, new: {url: %q}}%s}
+`, base, fresh, keys))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// names is a resolver of two aliases of one host, and another host.
+func names(host string) ([]netip.Addr, error) {
+	at := map[string]string{"blue.example": "10.9.8.7", "alias.example": "10.9.8.7", "green.example": "10.9.8.6"}[host]
+	if at == "" {
+		return nil, errors.New("no such host")
+	}
+	return []netip.Addr{netip.MustParseAddr(at)}, nil
+}
+
+// Aliases of one server are told from two servers by what they lead to, and a name that leads nowhere is named.
+func TestAliasesOfOneServer(t *testing.T) {
+	for _, tt := range []struct{ base, fresh, host, server string }{
+		{"http://blue.example", "http://green.example", "", ""},
+		{"http://blue.example", "http://alias.example", "are both on 10.9.8.7", "base and new both lead to 10.9.8.7:80:"},
+		{"http://blue.example:8065", "http://10.9.8.7:8065", "are both on 10.9.8.7", "both lead to 10.9.8.7:8065:"},
+		{"http://blue.example:1", "http://alias.example:2", "are both on 10.9.8.7", ""},
+		{"https://blue.example", "https://alias.example:443", "are both on 10.9.8.7", "both lead to 10.9.8.7:443:"},
+		{"http://127.0.0.1:1", "http://localhost:1", "are both on this host", "both lead to 127.0.0.1:1:"},
+		{"http://blue.example", "http://gone.example", "is not known, because gone.example, of new, could not be looked up: no such host", ""},
+	} {
+		p := elsewherePlan(t, tt.base, tt.fresh, ", mode: duet")
+		for text, want := range map[string]string{sharedHost(p, names): tt.host, oneServer(p, p, names): tt.server} {
+			if !strings.Contains(text, want) || (text == "") != (want == "") && tt.host != tt.server {
+				t.Errorf("%s and %s: %q, want %q", tt.base, tt.fresh, text, want)
+			}
+		}
+	}
+	same := elsewherePlan(t, "http://blue.example", "http://blue.example", ", mode: sequence")
+	if text := oneServer(same, same, names); text != "" {
+		t.Errorf("one address for a build and itself: %s", text)
+	}
+}
+
+// Two references to one address are refused in a duet, and warned of in a sequence, without the address's password.
+func TestReferencesToOneServer(t *testing.T) {
+	pr := &Program{Secrets: new(plain.Secrets), Env: func(name string) string {
+		return map[string]string{"A": "http://127.0.0.1:8065", "B": "http://127.0.0.1:8065", "C": "http://127.0.0.2:8065"}[name]
+	}}
+	for _, tt := range []struct{ base, fresh, keys, err, caution string }{
+		{"${ENV:A}", "${ENV:B}", ", mode: duet", "base and new are both at", ""},
+		{"${ENV:A}", "${ENV:C}", ", mode: duet", "", "base and new are both on this host"},
+		{"${ENV:A}", "${ENV:B}", "", "", "base and new both lead to 127.0.0.1:8065"},
+		{"${ENV:A}", "${ENV:C}", "", "", ""},
+		{"${ENV:A}", "${ENV:NONE}", "", "compare.arms.new: ", ""},
+	} {
+		_, cautions, err := pr.modeOf(elsewherePlan(t, tt.base, tt.fresh, tt.keys))
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s and %s%s: %v, want %q", tt.base, tt.fresh, tt.keys, err, tt.err)
+		}
+		if text := strings.Join(cautions, "; "); !strings.Contains(text, tt.caution) || (text == "") != (tt.caution == "") {
+			t.Errorf("%s and %s%s: %q, want %q", tt.base, tt.fresh, tt.keys, text, tt.caution)
+		}
+	}
+}
+
+// TestInstalledOver: of two arms of a duet that are one server, the one that was prepared first has the version of the
+// other before its first turn.
+func TestInstalledOver(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	there := filepath.Join(t.TempDir(), "version")
+	d := &dialect.Dialect{Name: "d", Behaviors: dialect.Registry{"b": func() workload.Behavior { return nil }}, Release: func(context.Context, workload.Env) ([]string, error) {
+		b, err := os.ReadFile(there)
+		return []string{string(b)}, err
+	}}
+	shared, prepared := newGrounds(), newMuster(2)
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for i, version := range []string{"11.0", "11.1"} {
+		s := &Session{Program: &Program{Dialects: dialect.Set{d}}, Plan: &plan.Plan{Workload: plan.Workload{Behavior: "b"}}, Progress: NewReporter(io.Discard, new(plain.Secrets), false)}
+		dep, err := new(external.Driver).Deploy(t.Context(), target.Spec{Name: version, Version: version, URL: strings.Replace(srv.URL, "127.0.0.1", []string{"127.0.0.1", "localhost"}[i], 1),
+			InstallCmd: []string{"/bin/sh", "-c", "printf " + version + " > " + there}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys := &System{Deployment: dep, speaks: s.Dialects, secrets: func(string) string { return "" }}
+		sys.commanded = &commanded{Site: dep.(*external.Site), key: version, want: version, grounds: shared, surveyed: true, provision: func(context.Context) error { return nil }}
+		wg.Go(func() {
+			p := &place{prepared: prepared}
+			defer p.arrive()
+			_, errs[i] = s.ready(t.Context(), sys, RunPart{Arm: version, place: p})
+		})
+	}
+	wg.Wait()
+	lost := 0
+	for _, err := range errs {
+		if err != nil && strings.Contains(err.Error(), "before the first turn") && strings.Contains(err.Error(), "reports the version 11.") {
+			lost++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d of two arms at one server were refused: %v", lost, errs)
+	}
+}

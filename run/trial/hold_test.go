@@ -1,0 +1,64 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// silent is a driver of whose agents one is silent for a while: its tick is as late.
+type silent struct {
+	*lab
+	ticks int
+	at    int   // the tick
+	set   []int // of the users, in the ticks that are late
+	until time.Time
+}
+
+func (s *silent) Collect(context.Context) error {
+	if s.ticks++; s.ticks == s.at {
+		time.Sleep(10 * time.Second)
+		s.until = time.Now()
+	}
+	return nil
+}
+
+func (s *silent) SetUsers(n int, over time.Duration) error {
+	if !s.until.IsZero() && time.Now().Equal(s.until) { // the ticks that are made up for take no time
+		s.set = append(s.set, n)
+	}
+	return s.lab.SetUsers(n, over)
+}
+
+// A search takes no step in ticks whose reports are more than 3 s late, and says so; it goes on when they are in time.
+func TestSearchHoldsWhileAnAgentIsSilent(t *testing.T) {
+	search := func(hold time.Duration) (steps int, noted bool) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(800)
+			s := searchSpec(spec(t, l), 100, 5000)
+			d := &silent{lab: l, at: 60}
+			s.Driver, s.Hold = d, hold
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, err := finish(t, s, out).Events()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				noted = noted || e.Kind == "note" && strings.HasPrefix(e.Text, "the search holds its level: reports of an agent are 10s late")
+			}
+			steps = len(slices.Compact(d.set))
+		})
+		return steps, noted
+	}
+	all, noted := search(0)
+	held, said := search(3 * time.Second)
+	if noted || !said || all < 4 || 2*held > all {
+		t.Errorf("%d steps while reports were late (said: %v), %d without holding (said: %v)", held, said, all, noted)
+	}
+}
