@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"path/filepath"
 	"time"
 
+	"plimsoll/cmd/internal/own"
+	"plimsoll/console"
 	"plimsoll/internal/plain"
 	"plimsoll/plan"
 	"plimsoll/rig"
@@ -13,20 +16,26 @@ import (
 	"plimsoll/run/store"
 )
 
-// serve answers the Prometheus HTTP API over a run.
+// serve shows the console, or answers the Prometheus HTTP API over a run.
 func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, or its directory")
-	listen := fs.String("listen", "127.0.0.1:9090", "`address` to listen at; beyond the loopback device, any host that reaches it can read the run")
+	listen := fs.String("listen", "", "`address` to listen at: 127.0.0.1:7575 for the console, which listens on the loopback device only; "+
+		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
-	}
-	if *id == "" {
-		return plan.Usagef("say which run: serve -prometheus RUN")
 	}
 	st, err := store.Open(*root)
 	if err != nil {
 		return err
+	}
+	if *id == "" {
+		l, err := console.Listen(cmp.Or(*listen, "127.0.0.1:7575"))
+		if err != nil {
+			return plan.UsageError{Err: err}
+		}
+		plain.Fprintf(a.stdout, "console: http://%s\n", l.Addr())
+		return console.New(st, own.Version()).Serve(ctx, l)
 	}
 	r, err := st.Run(*id)
 	if err != nil {
@@ -48,7 +57,7 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	if err := f.DB.Damage(); err != nil {
 		plain.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
-	stop, err := a.program().ServeStored(*listen, "-listen", f)
+	stop, err := a.program().ServeStored(cmp.Or(*listen, "127.0.0.1:9090"), "-listen", f)
 	if err != nil {
 		return err
 	}

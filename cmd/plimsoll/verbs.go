@@ -39,7 +39,7 @@ func verbs() []verb {
 		{"report", "COMPARISON|last|SIZING|FILE...|trend COMPARISON|FILE...", "render a stored comparison or sizing again, or numbers as judge takes them; capacity over releases", (*app).report},
 		{"ls", "[-aa]", "list the store's runs, or the noise found by comparisons of a build with itself", (*app).ls},
 		{"show", "RUN", "one run: phases, operations, rules, validity", (*app).show},
-		{"serve", "-prometheus RUN", "the Prometheus HTTP API over a stored run, for Grafana and other clients", (*app).serve},
+		{"serve", "[-prometheus RUN]", "the console in a browser; or the Prometheus HTTP API over a stored run, for Grafana", (*app).serve},
 		{"target", "up|down|status|verify PLAN.yaml|URL", "a plan's system under test by itself; verify: prove every action on any server", (*app).target},
 		{"plan", "check|print|schema|mix [PLAN.yaml]", "validate a plan, print it with defaults, JSON Schema for editors; import a mix", (*app).plan},
 		{"data", "generate|snapshot|restore|verify|info ...", "a server's data before a test: make, keep, restore and check it", (*app).data},

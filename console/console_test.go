@@ -1,0 +1,374 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/load/measure"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+const testRun = "20261124-084500-quickstart-a1b2"
+
+// serve returns a server of a store with a sealed run, one under way and a comparison.
+func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := st.Create(record.Manifest{ID: "sealed-1", Name: "small", Epoch: time.Unix(100, 0).UTC(), Arm: "base", Engine: "postgresql",
+		Phases: []record.Phase{{Name: "measure", To: 2 * time.Second}}, Capacity: &record.Capacity{Kind: record.Estimate, Users: 321}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for second := range 2 {
+		one := measure.NewWindow("post")
+		one.Response.RecordN(10*time.Millisecond, 8)
+		one.Classes[measure.OK], one.Classes[measure.Timeout] = 8, 1
+		if err := w.Windows(second, []*measure.Window{one}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Event(record.Event{Kind: "note", Text: "<b>a note</b>"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(context.Background(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Create(record.Manifest{ID: testRun, Name: "quickstart", Epoch: time.Unix(200, 0).UTC(), Arm: "base"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(filepath.Join(st.Root(), "runs", testRun, record.WindowsFile), time.Unix(300, 0), time.Unix(300, 0)); err != nil {
+		t.Fatal(err)
+	}
+	c := &record.Comparison{ID: "c1", Name: "quickstart", State: record.Sealed, Arms: []string{"base", "new"}, Engines: []string{"mysql"}, Blocks: 3}
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.SaveSizing(&record.Sizing{ID: "s1", Name: "box", State: record.Sealed, Steps: []record.SizingStep{{Users: 200, Run: "sealed-1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(st.ComparisonDir("c1"), "report.html"), []byte("<p>report"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := New(st, "test")
+	srv := httptest.NewServer(s.Handler())
+	ctx, cancel := context.WithCancel(t.Context())
+	looked := make(chan struct{})
+	go func() { defer close(looked); s.hub.look(ctx) }()
+	t.Cleanup(func() { cancel(); close(s.closing); <-looked; srv.Close() })
+	return st, s, srv
+}
+
+// ask returns status, header and body of a request.
+func ask(t *testing.T, srv *httptest.Server, method, path, host string) (*http.Response, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, srv.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host != "" {
+		req.Host = host
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req) // which follows nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var b strings.Builder
+	if _, err := bufio.NewReader(resp.Body).WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return resp, b.String()
+}
+
+func TestRoutes(t *testing.T) {
+	_, _, srv := serve(t)
+	for path, want := range map[string][]string{
+		"/api/session":                              {`"role":"viewer"`, `"login":false`, `"version":"test"`},
+		"/api/live":                                 {`{"items":[]}`},
+		"/api/history":                              {`"id":"sealed-1"`, `"result":"321 users"`, `"state":"died"`, `"kind":"comparison"`, `"kind":"sizing"`, `"total":4`, `"href":"/api/documents/comparisons/c1/report.html"`},
+		"/api/history?kind=run&limit=1&offset=1":    {`"id":"sealed-1"`, `"total":2`},
+		"/api/history?q=SMALL+base":                 {`"total":1`},
+		"/api/runs/sealed-1":                        {`"state":"sealed"`, `"valid":true`, `"phases":[{"from":0,"name":"measure","to":2}]`, `"gates":[]`},
+		"/api/runs/sealed-1/series":                 {`"t":[1,2]`, `"ops":{"mean":[9,9]}`, `"errors.timeout":{"mean":[1,1]}`, `"replace":true`, `"step":1`},
+		"/api/runs/sealed-1/series?op=post":         {`"rate":{"mean":[9,9]}`},
+		"/api/runs/sealed-1/operations":             {`"name":"post"`, `"count":18`, `"errors":2`, `"rate":9`, `"phase":"measure"`},
+		"/api/runs/sealed-1/errors":                 {`"class":"timeout"`, `"op":"post"`, `"count":2`, `"first":0`, `"last":1`},
+		"/api/runs/sealed-1/events":                 {`"kind":"note"`, `\u003cb\u003ea note`, `"n":1`},
+		"/api/comparisons/c1":                       {`"state":"sealed"`, `"blocks":3`, `"dots":[]`},
+		"/api/sizings/s1":                           {`"run":"sealed-1"`, `"users":200`, `"valid":true`},
+		"/api/documents/comparisons/c1/report.html": {"<p>report"},
+		"/":             {"<!doctype html>", "/app.js"},
+		"/licenses.txt": {"preact"},
+	} {
+		resp, body := ask(t, srv, "GET", path, "")
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s: %s", path, resp.Status, body)
+		}
+		for _, w := range want {
+			if !strings.Contains(strings.ToLower(body), strings.ToLower(w)) {
+				t.Errorf("%s: %.600s lacks %s", path, body, w)
+			}
+		}
+		csp := resp.Header.Get("Content-Security-Policy")
+		if own := !strings.HasPrefix(path, "/api/documents/"); own && csp != policy || !own && !strings.HasPrefix(csp, "sandbox allow-scripts;") {
+			t.Errorf("%s: policy %q", path, csp)
+		}
+		if resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: header %v", path, resp.Header)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	st, _, srv := serve(t)
+	if err := os.Symlink("/etc/hostname", filepath.Join(st.ComparisonDir("c1"), "link.html")); err != nil {
+		t.Fatal(err)
+	}
+	port := srv.URL[strings.LastIndexByte(srv.URL, ':'):]
+	for _, c := range []struct {
+		method, path, host string
+		status             int
+	}{
+		{"GET", "/", "evil.example" + port, 403},
+		{"GET", "/api/live", "evil.example", 403},
+		{"GET", "/api/live", "127.0.0.1:1", 403},
+		{"GET", "/api/live", "localhost" + port, 200},
+		{"GET", "/api/live", "[::1]" + port, 200},
+		{"POST", "/api/live/" + testRun + "/stop", "", 405},
+		{"POST", "/api/login", "", 405},
+		{"DELETE", "/", "", 405},
+		{"HEAD", "/", "", 200},
+		{"GET", "/api/trend", "", 501},
+		{"GET", "/api/runs/sealed-1/limiter", "", 501},
+		{"GET", "/api/nothing", "", 404},
+		{"GET", "/nothing", "", 404},
+		{"GET", "/api/runs/sealed", "", 404}, // a prefix is no id
+		{"GET", "/api/runs/..%2fcomparisons", "", 404},
+		{"GET", "/api/comparisons/c", "", 404},
+		{"GET", "/api/live/nothing/stream", "", 404},
+		{"GET", "/api/history?limit=501", "", 400},
+		{"GET", "/api/documents/runs/sealed-1/manifest.json", "", 404},
+		{"GET", "/api/documents/comparisons/c1/..%2f..%2fruns%2fx.html", "", 404},
+		{"GET", "/api/documents/comparisons/%2e%2e/report.html", "", 404},
+		{"GET", "/api/documents/comparisons/c1/link.html", "", 404},
+		{"GET", "/api/documents/other/c1/report.html", "", 404},
+	} {
+		resp, body := ask(t, srv, c.method, c.path, c.host)
+		if resp.StatusCode != c.status || c.status >= 400 && !strings.Contains(body, `"error":"`) {
+			t.Errorf("%s %s of %q: %s: %s, want %d", c.method, c.path, c.host, resp.Status, body, c.status)
+		}
+	}
+	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:7575", "example.org:80"} {
+		if l, err := Listen(address); err == nil || !strings.Contains(err.Error(), "not built yet") {
+			t.Errorf("%s: %v, %v", address, l, err)
+		}
+	}
+}
+
+// A publisher plays a run that publishes.
+type publisher struct {
+	t testing.TB
+	l net.Listener
+	c net.Conn
+}
+
+func publish(t *testing.T, st *store.Store) *publisher {
+	t.Helper()
+	dir := t.TempDir()
+	// The store's path is longer than an address may be: the socket is made by a short one and moved.
+	l, err := net.Listen("unix", filepath.Join(dir, Socket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := os.Rename(filepath.Join(dir, Socket), filepath.Join(st.Root(), "runs", testRun, Socket)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); l.Close() })
+	return &publisher{t, l, c}
+}
+
+// frame sends the example of the contract as the frame of a second.
+func (p *publisher) frame(seq int) {
+	p.t.Helper()
+	b, err := os.ReadFile("testdata/frame-search.json")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var f map[string]any
+	if err := json.Unmarshal(b, &f); err != nil {
+		p.t.Fatal(err)
+	}
+	f["seq"], f["at"], f["ops"], f["unknown"] = seq, seq, 100+seq, "handed on"
+	p.line(f)
+}
+
+func (p *publisher) line(v any) {
+	p.t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.c.Write(append(b, '\n')); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// follow opens the stream; each call of the function that it returns gives the next event.
+func follow(t *testing.T, srv *httptest.Server, last string) func() (name string, data map[string]any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/api/live/"+testRun+"/stream"+last, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	in := bufio.NewReader(resp.Body)
+	return func() (name string, data map[string]any) {
+		t.Helper()
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				t.Fatalf("the stream: %v", err)
+			}
+			if after, ok := strings.CutPrefix(line, "event: "); ok {
+				name = strings.TrimSpace(after)
+			}
+			if after, ok := strings.CutPrefix(line, "data: "); ok {
+				if err := json.Unmarshal([]byte(after), &data); err != nil {
+					t.Fatal(err)
+				}
+				return name, data
+			}
+		}
+	}
+}
+
+// until waits for the server to have a frame.
+func until(t *testing.T, s *Console, seq int64) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if f := s.hub.run(testRun); f != nil {
+			f.mu.Lock()
+			at := f.seq
+			f.mu.Unlock()
+			if at >= seq {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("frame %d did not come", seq)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	st, s, srv := serve(t)
+	p := publish(t, st)
+	for seq := 1; seq <= 3; seq++ {
+		p.frame(seq)
+	}
+	p.line("not a frame")
+	until(t, s, 3)
+	next := follow(t, srv, "")
+	name, past := next()
+	ops := past["series"].(map[string]any)["ops"].(map[string]any)["mean"]
+	if name != "past" || fmt.Sprint(past["t"]) != "[1 2 3]" || fmt.Sprint(ops) != "[101 102 103]" || past["replace"] != true {
+		t.Fatalf("%s %v", name, past)
+	}
+	if name, f := next(); name != "frame" || f["seq"] != 3.0 || f["unknown"] != "handed on" {
+		t.Fatalf("%s %v", name, f)
+	}
+	p.frame(4)
+	if name, f := next(); name != "frame" || f["seq"] != 4.0 {
+		t.Fatalf("%s %v", name, f)
+	}
+	if _, body := ask(t, srv, "GET", "/api/live", ""); !strings.Contains(body, `"state":"running"`) || !strings.Contains(body, `"verb":"capacity"`) {
+		t.Fatal(body)
+	}
+	// Who comes back gets what it lacks, and no second twice.
+	again := follow(t, srv, "?last=2")
+	if name, past := again(); name != "past" || fmt.Sprint(past["t"]) != "[3 4]" || past["replace"] != false {
+		t.Fatalf("%s %v", name, past)
+	}
+	p.line(map[string]any{"kind": "end", "state": "ended", "valid": true})
+	if name, end := next(); name != "end" || end["state"] != "ended" || end["valid"] != true {
+		t.Fatalf("%s %v", name, end)
+	}
+}
+
+// TestSlowReader takes events as a reader does that was away for a hundred frames: the past and the newest, no queue.
+func TestSlowReader(t *testing.T) {
+	st, s, _ := serve(t)
+	p := publish(t, st)
+	for seq := 1; seq <= 100; seq++ {
+		p.frame(seq)
+	}
+	until(t, s, 100)
+	text, _, at, over := s.hub.run(testRun).events(40, false)
+	if n := strings.Count(text, "event: "); n != 2 || at != 100 || over || !strings.Contains(text, `"t":[41,42,`) || !strings.Contains(text, "id: 100\n") {
+		t.Fatalf("%d events up to %d, over %v: %.300s", n, at, over, text)
+	}
+}
+
+func TestDied(t *testing.T) {
+	st, s, srv := serve(t)
+	p := publish(t, st)
+	p.frame(1)
+	until(t, s, 1)
+	next := follow(t, srv, "")
+	next()
+	next()
+	p.l.Close()
+	p.c.Close()
+	if name, end := next(); name != "end" || end["state"] != "died" || end["why"] == "" {
+		t.Fatalf("%s %v", name, end)
+	}
+	if _, body := ask(t, srv, "GET", "/api/live", ""); !strings.Contains(body, `"state":"died"`) {
+		t.Fatal(body)
+	}
+}
+
+// TestColumnsMerge adds two hours: points merge in pairs with least, mean and greatest, and older ones go.
+func TestColumnsMerge(t *testing.T) {
+	c := newColumns(mostPoints)
+	for s := 1; s <= 10000; s++ {
+		c.add(float64(s), map[string]float64{"ops": float64(s)})
+	}
+	if last := len(c.t) - 1; len(c.t) > mostPoints || c.step != 4 && c.step != 2 || c.t[last]-c.t[0] > kept {
+		t.Fatalf("%d points of %v s, from %v to %v", len(c.t), c.step, c.t[0], c.t[last])
+	}
+	for i, p := range c.by["ops"] {
+		if p.max != c.t[i] || p.min != c.t[i]-c.step+1 || p.mean != (p.min+p.max)/2 {
+			t.Fatalf("point %d at %v: %+v", i, c.t[i], p)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/files"
+	"plimsoll/internal/plain"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// An item is a HistoryItem of the contract.
+type item struct {
+	Kind      string     `json:"kind"`
+	ID        string     `json:"id"`
+	Plan      string     `json:"plan"`
+	Began     time.Time  `json:"began"`
+	State     string     `json:"state"`
+	Valid     *bool      `json:"valid,omitempty"`
+	Arm       string     `json:"arm,omitempty"`
+	Engine    string     `json:"engine,omitempty"`
+	Of        string     `json:"of,omitempty"`
+	Block     int        `json:"block,omitempty"`
+	Result    string     `json:"result,omitempty"`
+	Runs      int        `json:"runs,omitempty"`
+	Digest    string     `json:"digest,omitempty"`
+	Documents []namedRef `json:"documents"`
+}
+
+// A namedRef is a Document of the contract.
+type namedRef struct {
+	Name string `json:"name"`
+	Href string `json:"href"`
+}
+
+// writesWithin is how often a run that is under way writes its windows, at least.
+const writesWithin = 10 * time.Second
+
+// state returns the state of a run: one that is not over, publishes nothing and writes nothing has died. Comparisons and
+// sizings do neither every second, so that theirs is the one that was stored.
+func (s *Console) state(id string, st record.State) string {
+	if st == record.Sealed || st == record.Interrupted {
+		return string(st)
+	}
+	if f := s.hub.run(id); f != nil && !f.over() {
+		return string(record.Running)
+	}
+	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil && time.Since(info.ModTime()) < writesWithin {
+		return string(record.Running)
+	}
+	return "died"
+}
+
+// items returns all of the store, newest first.
+func (s *Console) items(r *http.Request) (all []item, warnings []string, err error) {
+	entries, warn, err := s.store.List(r.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		valid := e.Valid
+		it := item{Kind: "run", ID: e.ID, Plan: e.Name, Began: e.Epoch, State: s.state(e.ID, e.State), Arm: e.Arm, Engine: e.Engine, Of: e.Comparison,
+			Block: e.Block, Digest: e.PlanDigest, Valid: &valid}
+		if e.CapacityKind != "" {
+			if it.Result = record.CapacityText(e.CapacityKind, e.Capacity); e.Capacity > 0 {
+				it.Result += " users"
+			}
+		}
+		all = append(all, it)
+	}
+	for kind, dir := range map[string]string{"comparison": "comparisons", "sizing": "sizings"} {
+		found, _ := os.ReadDir(filepath.Join(s.store.Root(), dir))
+		for _, d := range found {
+			if !wholeID(d.Name()) {
+				continue
+			}
+			it := item{Kind: kind, ID: d.Name()}
+			if kind == "comparison" {
+				c, err := s.store.Comparison(d.Name())
+				if err != nil {
+					warn = append(warn, err)
+					continue
+				}
+				it.Plan, it.Began, it.State, it.Runs, it.Digest = c.Name, c.Started, string(c.State), len(c.Runs), c.PlanDigest
+				it.Result = strings.Join(verdictsOf(c), ", ")
+			} else {
+				z, err := s.store.Sizing(d.Name())
+				if err != nil {
+					warn = append(warn, err)
+					continue
+				}
+				it.Plan, it.Began, it.State, it.Runs, it.Digest, it.Engine = z.Name, z.Started, string(z.State), len(z.Steps), z.PlanDigest, z.Engine
+			}
+			all = append(all, it)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b item) int { return b.Began.Compare(a.Began) })
+	for _, err := range warn {
+		warnings = append(warnings, plain.Error(err))
+	}
+	return all, warnings, nil
+}
+
+// verdictsOf returns the verdicts of the last look that was taken.
+func verdictsOf(c *record.Comparison) (out []string) {
+	for _, l := range slices.Backward(c.Looks) {
+		if l.Taken() {
+			for _, v := range l.Verdicts {
+				out = append(out, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// number reads a whole number of a query within its limits.
+func number(r *http.Request, name string, without, least, most int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s=%q: want a whole number from %d to %d", name, text, least, most)
+	}
+	return n, nil
+}
+
+func (s *Console) history(w http.ResponseWriter, r *http.Request) {
+	limit, err := number(r, "limit", 100, 1, 500)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	offset, err := number(r, "offset", 0, 0, 1<<30)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	all, warnings, err := s.items(r)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	q := r.URL.Query()
+	words := strings.Fields(strings.ToLower(q.Get("q")))
+	kind, of, parts := q.Get("kind"), q.Get("of"), q.Get("parts") == "1"
+	all = slices.DeleteFunc(all, func(it item) bool {
+		text := strings.ToLower(strings.Join([]string{it.ID, it.Plan, it.Arm, it.Engine, it.State, it.Result}, " "))
+		return kind != "" && it.Kind != kind || of != "" && it.Of != of || of == "" && !parts && it.Of != "" ||
+			slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	})
+	total := len(all)
+	all = append([]item{}, all[min(offset, total):min(offset+limit, total)]...)
+	for i := range all {
+		all[i].Documents = documents(s.store, all[i].Kind+"s", all[i].ID)
+	}
+	answer(w, map[string]any{"items": all, "total": total, "warnings": append([]string{}, warnings...)})
+}
+
+// dirOf returns the directory of a run, comparison or sizing.
+func dirOf(st *store.Store, kind, id string) string { return filepath.Join(st.Root(), kind, id) }
+
+// documents returns the pages of a directory: its HTML files, and those of its directory pages.
+func documents(st *store.Store, kind, id string) []namedRef {
+	out := []namedRef{}
+	for _, below := range []string{"", "pages"} {
+		found, _ := os.ReadDir(filepath.Join(dirOf(st, kind, id), below))
+		for _, d := range found {
+			name := filepath.Join(below, d.Name())
+			if !d.Type().IsRegular() || !isDocument(name) {
+				continue
+			}
+			ref := namedRef{name, "/api/documents/" + kind + "/" + id + "/" + filepath.ToSlash(name)}
+			if name == "report.html" {
+				ref.Name = "Report"
+			}
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// isDocument reports whether a path below a directory is one of a document.
+func isDocument(name string) bool {
+	name = strings.TrimPrefix(filepath.ToSlash(name), "pages/")
+	return wholeID(name) && strings.HasSuffix(name, ".html")
+}
+
+// maxDocument bounds a document, in bytes.
+const maxDocument = 64 << 20
+
+func (s *Console) document(w http.ResponseWriter, r *http.Request) {
+	kind, id, name := r.PathValue("kind"), r.PathValue("id"), r.PathValue("file")
+	if kind != "runs" && kind != "comparisons" && kind != "sizings" || !wholeID(id) || !isDocument(name) {
+		refuse(w, http.StatusNotFound, "there is no such document")
+		return
+	}
+	root, err := os.OpenRoot(dirOf(s.store, kind, id)) // a link that leaves the directory is not followed
+	if err != nil {
+		refuse(w, http.StatusNotFound, "there is no such document")
+		return
+	}
+	defer root.Close()
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		refuse(w, http.StatusNotFound, "there is no such document")
+		return
+	}
+	defer f.Close()
+	b, err := files.ReadUpTo(f, maxDocument)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'self'")
+	_, _ = w.Write(b)
+}

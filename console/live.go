@@ -1,0 +1,366 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// Socket is the name of the socket on which a run publishes, in its directory.
+const Socket = "live.sock"
+
+const (
+	// maxLine bounds a line of a run, in bytes; a longer one ends the connection.
+	maxLine = 64 << 10
+	// lookEvery is the time between two looks for new sockets.
+	lookEvery = time.Second
+	// silentAfter is how long a run may publish nothing before the list says so.
+	silentAfter = 3 * time.Second
+	// diedAfter is how long a run whose socket closed without an end may take to be found sealed.
+	diedAfter = 2 * time.Second
+	// maxFollowed bounds the runs that are kept; the oldest that is over goes first.
+	maxFollowed = 64
+	// maxWindows and maxLog bound what is kept of the search's windows and of the log.
+	maxWindows, maxLog = 2000, 500
+)
+
+func ruleName(i int) string { return "rule." + strconv.Itoa(i) }
+
+// followed is a run that is read. Its fields are guarded by mu; changed is closed and replaced by each change.
+type followed struct {
+	id, kind, dir string
+
+	mu      sync.Mutex
+	changed chan struct{}
+	head    reading // of the newest frame
+	frame   []byte  // the newest, as it came
+	seq     int64   // -1 before the first frame
+	heard   time.Time
+	began   time.Time // of this server's look
+	cols    *columns
+	windows []json.RawMessage
+	window  float64 // n of the last
+	log     []json.RawMessage
+	line    float64 // n of the last
+	classes map[string]float64
+	end     map[string]any
+}
+
+// hub finds the runs of a store that publish, and follows them.
+type hub struct {
+	store *store.Store
+
+	mu   sync.Mutex
+	runs map[string]*followed
+}
+
+func newHub(st *store.Store) *hub { return &hub{store: st, runs: map[string]*followed{}} }
+
+// look follows new sockets until ctx is done.
+func (h *hub) look(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		for kind, dir := range map[string]string{"run": "runs", "comparison": "comparisons", "sizing": "sizings"} {
+			sockets, _ := filepath.Glob(filepath.Join(quoteGlob(h.store.Root()), dir, "*", Socket))
+			for _, path := range sockets {
+				if f, conn := h.take(ctx, kind, filepath.Dir(path)); f != nil {
+					all.Go(func() { h.follow(ctx, f, conn) })
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// quoteGlob makes a path stand for itself in a pattern.
+func quoteGlob(path string) string {
+	var b bytes.Buffer
+	for _, c := range []byte(path) {
+		if bytes.IndexByte([]byte(`*?[\`), c) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// take connects to the socket of a run that is not followed yet; nil when there is nobody behind it.
+func (h *hub) take(ctx context.Context, kind, dir string) (*followed, net.Conn) {
+	id := filepath.Base(dir)
+	h.mu.Lock()
+	old := h.runs[id]
+	h.mu.Unlock()
+	if old != nil && !old.over() || !wholeID(id) {
+		return nil, nil
+	}
+	conn, err := dial(ctx, dir)
+	if err != nil {
+		return nil, nil
+	}
+	f := &followed{id: id, kind: kind, dir: dir, changed: make(chan struct{}), seq: -1, began: time.Now(), cols: newColumns(mostPoints)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.runs[id] = f
+	for len(h.runs) > maxFollowed {
+		gone := ""
+		for id, r := range h.runs {
+			if r.over() && (gone == "" || r.began.Before(h.runs[gone].began)) {
+				gone = id
+			}
+		}
+		if gone == "" {
+			break
+		}
+		delete(h.runs, gone)
+	}
+	return f, conn
+}
+
+// dial connects to the socket in dir. The address of a Unix socket has at most 107 bytes, so that a longer path is
+// reached by the directory's descriptor.
+func dial(ctx context.Context, dir string) (net.Conn, error) {
+	path := filepath.Join(dir, Socket)
+	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != os.ModeSocket {
+		return nil, errors.New(path + " is not a socket")
+	}
+	if len(path) > 100 {
+		d, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		path = fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), Socket)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", path)
+}
+
+// follow reads a run until it ends, dies or ctx is done.
+func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
+	for {
+		f.read(ctx, conn)
+		if f.over() || ctx.Err() != nil {
+			return
+		}
+		// The connection broke, which is not yet the end of the run: it may be sealed a moment later, or publish again.
+		conn = nil
+		for end := time.Now().Add(diedAfter); conn == nil && time.Now().Before(end); {
+			if h.sealed(f) {
+				return
+			}
+			if c, err := dial(ctx, f.dir); err == nil {
+				conn = c
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(diedAfter / 8):
+			}
+		}
+		if conn == nil {
+			f.finish(map[string]any{"state": "died", "why": "its socket closed without an end, and it was not sealed"})
+			return
+		}
+	}
+}
+
+// sealed ends f when its directory says that the run is over.
+func (h *hub) sealed(f *followed) bool {
+	if f.kind != "run" {
+		return false
+	}
+	r, err := record.Open(f.dir)
+	if err != nil || !r.Ended() {
+		return false
+	}
+	end := map[string]any{"state": endState(r.Manifest.State), "valid": r.Validity.Valid, "documents": documents(h.store, "runs", f.id)}
+	if r.Manifest.Why != "" {
+		end["why"] = r.Manifest.Why
+	}
+	f.finish(end)
+	return true
+}
+
+func endState(s record.State) string {
+	if s == record.Sealed {
+		return "ended"
+	}
+	return string(s)
+}
+
+// read takes the lines of a connection, and closes it.
+func (f *followed) read(ctx context.Context, conn net.Conn) {
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 0, 8<<10), maxLine)
+	for lines.Scan() && !f.over() {
+		f.line1(lines.Bytes())
+	}
+}
+
+// line1 takes one line; one that is not a frame of this run is left out.
+func (f *followed) line1(line []byte) {
+	var in reading
+	if json.Unmarshal(line, &in) != nil {
+		return
+	}
+	if in.Kind == "end" || in.End != nil {
+		end := map[string]any{}
+		if in.End != nil {
+			line = in.End
+		}
+		if json.Unmarshal(line, &end) != nil {
+			return
+		}
+		delete(end, "kind")
+		if s := end["state"]; s != "ended" && s != "interrupted" && s != "died" {
+			end["state"] = "ended"
+		}
+		f.finish(end)
+		return
+	}
+	if in.Kind != f.kind || in.ID != f.id || in.Seq == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if *in.Seq <= f.seq {
+		return
+	}
+	if f.kind == "run" {
+		f.cols.add(float64(*in.Seq), in.values(f.classes, float64(*in.Seq-f.seq)))
+		f.classes = in.Errors.Classes
+		f.windows, f.window = newer(f.windows, in.Search.Windows, f.window, maxWindows)
+		f.log, f.line = newer(f.log, in.Log, f.line, maxLog)
+	}
+	var flat bytes.Buffer
+	if json.Compact(&flat, line) != nil {
+		return
+	}
+	f.frame, f.seq, f.heard, f.head = flat.Bytes(), *in.Seq, time.Now(), in
+	f.tell()
+}
+
+// newer appends those of the items whose n is greater than last, and returns the greatest n. At most most are kept.
+func newer(to, items []json.RawMessage, last float64, most int) ([]json.RawMessage, float64) {
+	for _, item := range items {
+		var in struct{ N float64 }
+		if json.Unmarshal(item, &in) == nil && in.N > last {
+			to, last = append(to, slices.Clone(item)), in.N
+		}
+	}
+	return to[max(0, len(to)-most):], last
+}
+
+func (f *followed) finish(end map[string]any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.end == nil {
+		f.end = end
+		f.tell()
+	}
+}
+
+// tell wakes the streams; f.mu is held.
+func (f *followed) tell() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *followed) over() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.end != nil
+}
+
+// past returns the Past of a run after the frame with this seq; f.mu is held.
+func (f *followed) past(seq int64) map[string]any {
+	p := f.cols.past(float64(seq))
+	if f.head.Phases != nil {
+		p["phases"] = f.head.Phases
+	}
+	if f.head.Rules != nil {
+		p["rules"] = f.head.Rules
+	}
+	p["windows"], p["log"] = append([]json.RawMessage{}, f.windows...), append([]json.RawMessage{}, f.log...)
+	return p
+}
+
+// item returns the LiveItem of the contract.
+func (f *followed) item(now time.Time) map[string]any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]any{"kind": f.kind, "id": f.id, "state": "running", "began": f.began}
+	for name, v := range map[string]string{"verb": f.head.Verb, "plan": f.head.Plan, "arm": f.head.Arm, "engine": f.head.Engine,
+		"of": f.head.Of.ID, "began": f.head.Began, "exploratory": f.head.Exploratory} {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	heard := f.heard
+	if heard.IsZero() {
+		heard = f.began
+	} else {
+		out["heard"] = heard
+	}
+	switch {
+	case f.end != nil:
+		out["state"] = "ended"
+		if f.end["state"] == "died" {
+			out["state"] = "died"
+		}
+		if why, ok := f.end["why"]; ok {
+			out["why"] = why
+		}
+	case now.Sub(heard) > silentAfter:
+		out["state"] = "silent"
+	}
+	return out
+}
+
+// list returns the items, newest first.
+func (h *hub) list() []map[string]any {
+	h.mu.Lock()
+	all := make([]*followed, 0, len(h.runs))
+	for _, f := range h.runs {
+		all = append(all, f)
+	}
+	h.mu.Unlock()
+	slices.SortFunc(all, func(a, b *followed) int { return b.began.Compare(a.began) })
+	out := []map[string]any{}
+	for _, f := range all {
+		out = append(out, f.item(time.Now()))
+	}
+	return out
+}
+
+func (h *hub) run(id string) *followed {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs[id]
+}

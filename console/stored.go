@@ -1,0 +1,352 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/plain"
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// ofRun opens the run that a path names by its whole id.
+func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		if !wholeID(id) {
+			refuse(w, http.StatusNotFound, "the store has no such run")
+			return
+		}
+		run, err := s.store.Run(id)
+		switch {
+		case errors.Is(err, store.ErrNotFound) || err == nil && run.Manifest.ID != id:
+			refuse(w, http.StatusNotFound, "the store has no such run")
+		case err != nil:
+			refuse(w, http.StatusInternalServerError, plain.Error(err))
+		default:
+			f(w, r, run)
+		}
+	}
+}
+
+// seconds are those of a duration.
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+func phasesOf(m record.Manifest) []map[string]any {
+	out := []map[string]any{}
+	for _, p := range m.Phases {
+		one := map[string]any{"name": p.Name, "from": seconds(p.From)}
+		if p.To > p.From {
+			one["to"] = seconds(p.To)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
+	if err := r.Look(); err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	m := r.Manifest
+	it := map[string]any{"kind": "run", "id": m.ID, "plan": m.Name, "began": m.Epoch, "state": s.state(m.ID, m.State), "valid": r.Validity.Valid,
+		"arm": m.Arm, "digest": m.PlanDigest, "documents": documents(s.store, "runs", m.ID), "phases": phasesOf(m), "plan_text": m.Plan}
+	for name, v := range map[string]string{"engine": m.Engine, "of": m.Comparison, "why": m.Why} {
+		if v != "" {
+			it[name] = v
+		}
+	}
+	if n := len(m.Phases); n > 0 {
+		it["length"] = seconds(m.Phases[n-1].To)
+	}
+	if c := m.Capacity; c != nil {
+		it["capacity"], it["result"] = c, record.CapacityText(c.Kind, c.Users)
+	}
+	findings := []map[string]any{}
+	why := map[string]string{}
+	for _, f := range r.Validity.Findings {
+		findings = append(findings, map[string]any{"gate": f.Gate, "level": f.Level, "text": f.Text})
+		why[f.Gate] = f.Text
+	}
+	it["findings"] = findings
+	gates := []map[string]any{}
+	for _, g := range r.Validity.Gates {
+		color, text := g.Level, why[g.Name]
+		if color != record.Green && color != record.Amber && color != record.Red {
+			color = "gray"
+		}
+		if text == "" {
+			switch text = g.What; {
+			case g.Why != "":
+				text += ": " + g.Why
+			case g.Value != nil:
+				text = strings.TrimSpace(fmt.Sprintf("%s: %.4g %s", text, *g.Value, g.Unit))
+			}
+		}
+		gates = append(gates, map[string]any{"name": g.Name, "color": color, "text": text})
+	}
+	it["gates"] = gates
+	for name, raw := range map[string]json.RawMessage{"target": m.Target, "host": m.Host} {
+		if len(raw) > 0 {
+			it[name] = raw
+		}
+	}
+	answer(w, it)
+}
+
+// inMS returns a quantile in milliseconds.
+func inMS(h *measure.Histogram, q float64) float64 { return h.Quantile(q).Seconds() * 1000 }
+
+// series answers the columns of a run from its windows: of the steady state's operations, or of one.
+func series(w http.ResponseWriter, r *http.Request, run *record.Run) {
+	most, err := number(r, "points", mostPoints, 10, mostPoints)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	op := r.URL.Query().Get("op")
+	cols := newColumns(most)
+	users := map[int]float64{} // wanted, by the second of a change
+	wanted, known := 0.0, false
+	log, err := run.Events()
+	if err == nil {
+		for _, e := range log {
+			if e.Kind == "users" {
+				users[int(e.At/time.Second)] = float64(e.Users)
+			}
+		}
+		_, err = run.EachSecond(func(second int, ws []*measure.Window) bool {
+			all, values := measure.NewWindow("op"), map[string]float64{}
+			for _, one := range ws {
+				switch {
+				case one.Name == workload.Delivery && op == "":
+					quantiles(values, "delivery.", one)
+				case op == one.Name || op == "" && workload.Steady(one.Name):
+					all.Merge(one)
+				}
+			}
+			values["ops"], values["errors"] = float64(all.Count()), float64(all.Errors())
+			if op != "" {
+				values["rate"] = values["ops"]
+				delete(values, "ops")
+			} else {
+				for c, n := range all.Classes {
+					if n > 0 && measure.Class(c) != measure.OK {
+						values["errors."+measure.Class(c).String()] = float64(n)
+					}
+				}
+				if n, ok := users[second]; ok {
+					wanted, known = n, true
+				}
+				if known {
+					values["users.wanted"] = wanted
+				}
+			}
+			quantiles(values, "", all)
+			cols.add(float64(second+1), values)
+			return true
+		})
+	}
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	past := cols.past(-1)
+	past["phases"] = phasesOf(run.Manifest)
+	answer(w, past)
+}
+
+func quantiles(into map[string]float64, prefix string, w *measure.Window) {
+	if w.Response.Count() > 0 {
+		into[prefix+"p50"], into[prefix+"p95"], into[prefix+"p99"] = inMS(w.Response, 0.5), inMS(w.Response, 0.95), inMS(w.Response, 0.99)
+	}
+}
+
+// operations answers the table of the measured phase, of the search, or of the whole run.
+func operations(w http.ResponseWriter, _ *http.Request, run *record.Run) {
+	from, to, phase := time.Duration(0), time.Duration(1<<62), ""
+	for _, name := range []string{"measure", "search"} {
+		if p, ok := run.Manifest.Phase(name); ok {
+			from, to, phase = p.From, p.To, name
+			break
+		}
+	}
+	merged, err := run.Merged(from, to)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	rows := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(merged)) {
+		one := merged[name]
+		if !workload.Operation(name) {
+			continue
+		}
+		row := map[string]any{"name": name, "count": one.Count(), "errors": one.Errors()}
+		if phase != "" {
+			row["rate"] = float64(one.Count()) / (to - from).Seconds()
+		}
+		if one.Response.Count() > 0 {
+			row["p50"], row["p95"], row["p99"] = inMS(one.Response, 0.5), inMS(one.Response, 0.95), inMS(one.Response, 0.99)
+		}
+		rows = append(rows, row)
+	}
+	out := map[string]any{"operations": rows}
+	if phase != "" {
+		out["phase"] = phase
+	}
+	answer(w, out)
+}
+
+// failures answers the failures of the whole run by class and operation.
+func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
+	type place struct {
+		op    string
+		class measure.Class
+	}
+	type sum struct {
+		count       uint64
+		first, last int
+	}
+	found := map[place]*sum{}
+	_, err := run.EachSecond(func(second int, ws []*measure.Window) bool {
+		for _, one := range ws {
+			for c, n := range one.Classes {
+				if n == 0 || measure.Class(c) == measure.OK {
+					continue
+				}
+				at := place{one.Name, measure.Class(c)}
+				if found[at] == nil {
+					found[at] = &sum{first: second}
+				}
+				found[at].count += n
+				found[at].last = second
+			}
+		}
+		return true
+	})
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	rows := []map[string]any{}
+	for at, f := range found {
+		rows = append(rows, map[string]any{"class": at.class.String(), "op": at.op, "count": f.count, "first": f.first, "last": f.last})
+	}
+	slices.SortFunc(rows, func(a, b map[string]any) int { return int(b["count"].(uint64)) - int(a["count"].(uint64)) })
+	answer(w, map[string]any{"failures": rows})
+}
+
+// events answers the log of a run.
+func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
+	limit, err := number(r, "limit", 500, 1, 2000)
+	after := 0
+	if err == nil {
+		after, err = number(r, "after", 0, 0, 1<<40)
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	all, err := run.Events()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	kind := r.URL.Query().Get("kind")
+	lines := []map[string]any{}
+	for i, e := range all {
+		if i+1 <= after || kind != "" && kind != "all" && e.Kind != kind ||
+			kind == "" && (e.Kind == "users" || e.Kind == "gates" || e.Kind == "slo") {
+			continue
+		}
+		line := map[string]any{"n": i + 1, "at": seconds(e.At), "kind": e.Kind, "text": cmp.Or(e.Text, e.Phase)}
+		if e.Level == record.Amber || e.Level == record.Red {
+			line["level"] = e.Level
+		}
+		if lines = append(lines, line); len(lines) == limit {
+			break
+		}
+	}
+	answer(w, map[string]any{"log": lines})
+}
+
+// comparison answers what its file has: state, runs and the verdicts of its looks. Dots and differences are in its
+// report.
+func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	c, err := s.store.Comparison(id)
+	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && c.ID != id {
+		refuse(w, http.StatusNotFound, "the store has no such comparison")
+		return
+	}
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	verdicts, runs := []map[string]any{}, []map[string]any{}
+	for _, l := range slices.Backward(c.Looks) {
+		if l.Taken() {
+			for _, v := range l.Verdicts {
+				verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Kind})
+			}
+			break
+		}
+	}
+	counts := map[int]int{}
+	for _, one := range c.Runs {
+		runs = append(runs, map[string]any{"run": one.Run, "arm": one.Arm, "engine": one.Engine, "block": one.Block, "order": one.Order,
+			"pilot": one.Pilot, "valid": one.Valid, "dropped": one.Dropped, "why": one.Why})
+		if one.Counts() {
+			counts[one.Block]++
+		}
+	}
+	done := 0
+	for _, n := range counts {
+		if n >= len(c.Arms)*max(1, len(c.Engines)) {
+			done++
+		}
+	}
+	out := map[string]any{"id": c.ID, "plan": c.Name, "state": string(c.State), "arms": append([]string{}, c.Arms...), "engines": append([]string{}, c.Engines...),
+		"blocks": c.Blocks, "done": done, "began": c.Started, "endpoints": []any{}, "dots": []any{}, "differences": []any{},
+		"verdicts": verdicts, "runs": runs, "documents": documents(s.store, "comparisons", c.ID)}
+	for name, v := range map[string]string{"why": c.Why, "mode": c.Mode} {
+		if v != "" {
+			out[name] = v
+		}
+	}
+	answer(w, out)
+}
+
+func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	z, err := s.store.Sizing(id)
+	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && z.ID != id {
+		refuse(w, http.StatusNotFound, "the store has no such sizing")
+		return
+	}
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	steps := []map[string]any{}
+	for _, one := range z.Steps {
+		step := map[string]any{"run": one.Run, "users": one.Users}
+		if run, err := s.store.Run(one.Run); err == nil {
+			step["valid"] = run.Validity.Valid
+		}
+		steps = append(steps, step)
+	}
+	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": string(z.State), "began": z.Started, "steps": steps,
+		"documents": documents(s.store, "sizings", z.ID)})
+}

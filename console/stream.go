@@ -1,0 +1,105 @@
+package console
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	// maxStreams bounds the browsers that follow at a time.
+	maxStreams = 32
+	// writeWithin is the time that a browser has to take an event.
+	writeWithin = 10 * time.Second
+	// commentEvery is the time between two comments, which show a browser and this server that the other is there.
+	commentEvery = 10 * time.Second
+)
+
+// stream follows one run, comparison or sizing by server-sent events. Nothing is queued: the newest frame is read when
+// the one before has been written, and a past goes before it when frames were left out.
+func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
+	f := s.hub.run(r.PathValue("id"))
+	if f == nil {
+		refuse(w, http.StatusNotFound, "nothing of this id is under way, nor ended since serve began")
+		return
+	}
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		refuse(w, http.StatusTooManyRequests, "too many browsers follow already; close a tab")
+		return
+	}
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		last = r.URL.Query().Get("last")
+	}
+	seq, err := strconv.ParseInt(last, 10, 64)
+	if err != nil || seq < 0 {
+		seq = -1
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	write := func(text string) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
+		if _, err := io.WriteString(w, text); err != nil {
+			return false
+		}
+		return out.Flush() == nil
+	}
+	comment := time.NewTicker(commentEvery)
+	defer comment.Stop()
+	for first := true; ; first = false {
+		text, changed, at, over := f.events(seq, first)
+		seq = at
+		if text != "" && !write(text) || over {
+			return
+		}
+		select {
+		case <-changed:
+		case <-comment.C:
+			if !write(": here\n\n") {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// events returns what a reader lacks that has the frames up to seq, a channel that is closed by the next change, the seq
+// that the reader has then, and whether the stream is over.
+func (f *followed) events(seq int64, first bool) (text string, changed <-chan struct{}, at int64, over bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if seq > f.seq {
+		seq = -1 // of another server's time
+	}
+	if f.kind == "run" && (first || seq >= 0 && f.seq > seq+1) && f.seq >= 0 {
+		text += event("past", f.seq, f.past(seq))
+	}
+	if f.seq > seq || first && f.frame != nil {
+		text += event("frame", f.seq, json.RawMessage(f.frame))
+	}
+	if f.end != nil {
+		text += event("end", f.seq, f.end)
+	}
+	return text, f.changed, f.seq, f.end != nil
+}
+
+// event renders one event. JSON has no raw line ends, so that data is one line.
+func event(name string, seq int64, data any) string {
+	b, err := json.Marshal(data)
+	if err != nil {
+		return "" // a frame was valid JSON when it was taken
+	}
+	id := ""
+	if seq >= 0 {
+		id = "id: " + strconv.FormatInt(seq, 10) + "\n"
+	}
+	return "event: " + name + "\n" + id + "data: " + string(b) + "\n\n"
+}
