@@ -250,6 +250,7 @@ func (f *followed) line1(line []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if *in.Seq <= f.seq {
+		f.heard = time.Now() // the run lives, and waits for its turn
 		return
 	}
 	if f.kind == "run" {

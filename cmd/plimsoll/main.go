@@ -83,6 +83,7 @@ type app struct {
 	// out is where series go besides the store; nil for verbs that carry out no run.
 	out    *rig.Export
 	caught *rig.Panics // panics; nil before run
+	stop   func(error) // ends the verb; nil before run
 }
 
 // gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
@@ -119,7 +120,7 @@ func (a *app) secret(name string) string {
 func (a *app) program() *rig.Program {
 	out, errs := a.raw()
 	return &rig.Program{Version: own.Version(), Args: a.args, Env: a.env, Secrets: a.secrets, Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs), Terminal: a.terminal,
-		Panics: a.caught, Out: a.out, Dialects: dialects, Drivers: own.Drivers, Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: catalog().KeepGraphs}
+		Panics: a.caught, Stop: a.stop, Out: a.out, Dialects: dialects, Drivers: own.Drivers, Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: catalog().KeepGraphs}
 }
 
 func isTerminal(f *os.File) bool {

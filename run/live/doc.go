@@ -3,8 +3,8 @@
 //
 // # Protocol
 //
-// A client writes one line. {"do":"watch"} is answered by frames, one a line, until a line of kind "end". Any other
-// [Order] is answered by one line, {"done":"…"} or {"error":"…"}. The directory is its owner's alone, and so is the
+// Whoever connects gets frames, one a line, until a line of kind "end". It may write lines, each an [Order], which is
+// answered by a line of kind "answer" with the field "done" or "error". The directory is its owner's alone, and so is the
 // socket: there is no other check.
 //
 // A frame has at most [MostBytes]. A reader that is slow misses frames: the newest is kept, and nothing is queued. Frames

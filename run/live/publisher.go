@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -13,8 +12,10 @@ import (
 
 const (
 	mostOrder   = 4 << 10         // bytes of a client's line
-	patience    = 2 * time.Second // for a client's line, and for taking one of ours
+	patience    = 2 * time.Second // for taking a line of ours
 	mostReaders = 32
+	// beat is after how long the newest frame is sent again: in a duet a run waits for its turn longer than a second.
+	beat = 1500 * time.Millisecond
 )
 
 // A Publisher publishes one run, comparison or sizing. Its methods are safe for concurrent use, and do nothing on nil:
@@ -129,37 +130,41 @@ func (p *Publisher) accept() {
 	}
 }
 
-// talk serves one client.
+// talk serves one client: frames, and an answer to each order.
 func (p *Publisher) talk(c net.Conn) {
-	_ = c.SetReadDeadline(time.Now().Add(patience))
-	line, err := bufio.NewReader(io.LimitReader(c, mostOrder)).ReadBytes('\n')
-	if err != nil {
-		return
-	}
+	gone := make(chan struct{})
+	var writing sync.Mutex // of whole lines
+	p.wg.Go(func() {
+		defer close(gone)
+		in := bufio.NewScanner(c)
+		in.Buffer(nil, mostOrder)
+		for in.Scan() {
+			done, err := p.take(in.Bytes())
+			writing.Lock()
+			werr := reply(c, done, err)
+			writing.Unlock()
+			if werr != nil {
+				return
+			}
+		}
+	})
+	p.stream(c, &writing, gone)
+	_ = c.Close() // ends the scan
+	<-gone
+}
+
+// take carries out an order.
+func (p *Publisher) take(line []byte) (done string, err error) {
 	var o Order
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&o); err != nil {
-		reply(c, "", fmt.Errorf("the order is not readable: %w", err))
-		return
+		return "", fmt.Errorf("the order is not readable: %w", err)
 	}
-	if o.Do != "watch" {
-		done, err := p.order(o)
-		reply(c, done, err)
-		return
-	}
-	_ = c.SetReadDeadline(time.Time{})
-	gone := make(chan struct{})
-	p.wg.Go(func() { // a watcher writes nothing more: what comes is its end
-		defer close(gone)
-		_, _ = io.Copy(io.Discard, io.LimitReader(c, mostOrder))
-	})
-	p.stream(c, gone)
-	_ = c.Close() // ends the copy
-	<-gone
+	return p.order(o)
 }
 
-func (p *Publisher) stream(c net.Conn, gone <-chan struct{}) {
+func (p *Publisher) stream(c net.Conn, writing *sync.Mutex, gone <-chan struct{}) {
 	p.mu.Lock()
 	p.readers++
 	p.mu.Unlock()
@@ -169,22 +174,32 @@ func (p *Publisher) stream(c net.Conn, gone <-chan struct{}) {
 		p.readers--
 	}()
 	var seen []byte
+	again := time.NewTicker(beat)
+	defer again.Stop()
+	repeat := false
 	for {
 		p.mu.Lock()
 		line, changed, last := p.newest, p.changed, p.closing
 		p.mu.Unlock()
-		if line != nil && (len(seen) == 0 || &line[0] != &seen[0]) {
+		if line != nil && (repeat || len(seen) == 0 || &line[0] != &seen[0]) {
 			seen = line
+			again.Reset(beat)
+			writing.Lock()
 			_ = c.SetWriteDeadline(time.Now().Add(patience))
-			if _, err := c.Write(line); err != nil {
+			_, err := c.Write(line)
+			writing.Unlock()
+			if err != nil {
 				return
 			}
 		}
 		if last {
 			return
 		}
+		repeat = false
 		select {
 		case <-changed:
+		case <-again.C:
+			repeat = true
 		case <-gone:
 			return
 		}
@@ -192,17 +207,25 @@ func (p *Publisher) stream(c net.Conn, gone <-chan struct{}) {
 }
 
 // reply answers an order.
-func reply(c net.Conn, done string, err error) {
-	var a answer
-	if a.Done = done; err != nil {
-		a = answer{Error: err.Error()}
+func reply(c net.Conn, done string, err error) error {
+	a := answer{Kind: kindAnswer, Done: done}
+	if err != nil {
+		a = answer{Kind: kindAnswer, Error: err.Error()}
 	}
-	b, _ := json.Marshal(a)
+	b, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
 	_ = c.SetWriteDeadline(time.Now().Add(patience))
-	_, _ = c.Write(append(b, '\n')) // who ordered has gone
+	_, err = c.Write(append(b, '\n'))
+	return err
 }
 
+// kindAnswer is the kind of a line that answers an order.
+const kindAnswer = "answer"
+
 type answer struct {
+	Kind  string `json:"kind"`
 	Done  string `json:"done,omitempty"`
 	Error string `json:"error,omitempty"`
 }
