@@ -40,7 +40,7 @@ type audience struct {
 	orders []live.Order
 	phase  string
 	hand   string // how it was steered
-	log    []live.Line
+	log    []live.LogLine
 }
 
 // watchable opens the socket of a run. Without one the run goes on, and its log has the reason.
@@ -49,7 +49,7 @@ func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, kind
 	a := &audience{whole: s.whole, duet: pt.place, most: max(mostTimes*s.Users(pt), 1000), stop: s.Stop,
 		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: kinds}}
 	if m.Comparison != "" {
-		a.like.Of = &live.Part{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.place != nil}
+		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.place != nil}
 		if c := s.Plan.Compare; c != nil && s.whole.is(live.KindComparison) {
 			a.like.Of.Blocks = c.Blocks
 		}
@@ -82,7 +82,7 @@ func (a *audience) hear(n int, e record.Event) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.log = append(a.log, live.Line{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: text, Level: e.Level})
+	a.log = append(a.log, live.LogLine{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: text, Level: e.Level})
 	if len(a.log) > shownLines {
 		a.log = slices.Delete(a.log, 0, 1)
 	}
@@ -126,13 +126,13 @@ func (a *audience) Publish(f *live.Frame) {
 }
 
 // agents are the processes that have the users.
-func (a *audience) agents(f *live.Frame) []live.Agent {
+func (a *audience) agents(f *live.Frame) []live.AgentRow {
 	if a.fleet == nil {
-		return []live.Agent{{Name: "this process", Users: f.Users.Active, State: "here"}}
+		return []live.AgentRow{{Name: "this process", Users: f.Users.Active, State: "here"}}
 	}
-	var out []live.Agent
+	var out []live.AgentRow
 	for _, st := range a.fleet.States() {
-		one := live.Agent{Name: st.Name, Users: st.Users, Clock: float64(st.Ahead.Microseconds()) / 1e3, Heard: float64(st.Heard.Milliseconds()) / 1e3, State: "here"}
+		one := live.AgentRow{Name: st.Name, Users: st.Users, Clock: float64(st.Ahead.Microseconds()) / 1e3, Heard: float64(st.Heard.Milliseconds()) / 1e3, State: "here"}
 		if st.Lost {
 			one.State = "lost"
 		}
@@ -192,7 +192,7 @@ func (a *audience) steered(out *trial.Outcome) string {
 
 // end tells the readers how the run ended.
 func (a *audience) end(v record.Validity, why string) {
-	end := live.End{State: "ended", Why: why, Valid: &v.Valid}
+	end := live.Ending{State: "ended", Why: why, Valid: &v.Valid}
 	if why != "" {
 		end.State = string(record.Interrupted)
 	}

@@ -55,7 +55,7 @@ func (s *Session) openWhole(ctx context.Context, dir string, like live.Whole) (e
 		if why != "" {
 			state = string(record.Interrupted)
 		}
-		w.pub.Close(live.End{State: state, Why: why})
+		w.pub.Close(live.Ending{State: state, Why: why})
 	}
 }
 
@@ -141,7 +141,7 @@ func (w *whole) say(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines++
-	w.now.Log = append(w.now.Log, live.Line{N: w.lines, At: time.Since(w.now.Began).Seconds(), Kind: "note", Text: plain.Excerpt(strings.TrimSpace(text), 400)})
+	w.now.Log = append(w.now.Log, live.LogLine{N: w.lines, At: time.Since(w.now.Began).Seconds(), Kind: "note", Text: plain.Excerpt(strings.TrimSpace(text), 400)})
 	if len(w.now.Log) > shownLines {
 		w.now.Log = slices.Delete(w.now.Log, 0, 1)
 	}

@@ -50,31 +50,31 @@ type Frame struct {
 	Mode        string             `json:"mode"` // fixed, search or both
 	Arm         string             `json:"arm,omitempty"`
 	Engine      string             `json:"engine,omitempty"`
-	Of          *Part              `json:"of,omitempty"`
+	Of          *PartOf            `json:"of,omitempty"`
 	Exploratory string             `json:"exploratory,omitempty"`
 	Phase       string             `json:"phase"`
-	Phases      []Phase            `json:"phases"`
+	Phases      []PhaseSpan        `json:"phases"`
 	Left        float64            `json:"left,omitempty"`
-	Users       Users              `json:"users"`
+	Users       UserCount          `json:"users"`
 	Ops         float64            `json:"ops"` // per second
 	Response    *Quantiles         `json:"response,omitempty"`
 	Delivery    *Delivery          `json:"delivery,omitempty"`
 	Errors      Errors             `json:"errors"`
 	CPU         map[string]float64 `json:"cpu,omitempty"` // by role: generator, app, database
-	Believe     *Gate              `json:"believe,omitempty"`
-	Gates       []Gate             `json:"gates"`
+	Believe     *GateNow           `json:"believe,omitempty"`
+	Gates       []GateNow          `json:"gates"`
 	Rules       []Rule             `json:"rules"`
-	Search      *Search            `json:"search,omitempty"`
+	Search      *SearchNow         `json:"search,omitempty"`
 	Operations  []Operation        `json:"operations,omitempty"`
 	More        int                `json:"more_operations,omitempty"` // that found no place
-	Failures    []Failure          `json:"failures,omitempty"`
-	Log         []Line             `json:"log,omitempty"`
-	Agents      []Agent            `json:"agents,omitempty"`
+	Failures    []FailureRow       `json:"failures,omitempty"`
+	Log         []LogLine          `json:"log,omitempty"`
+	Agents      []AgentRow         `json:"agents,omitempty"`
 	Storms      []string           `json:"storms,omitempty"`
 }
 
-// A Part is the place of a run in a comparison or sizing.
-type Part struct {
+// A PartOf is the place of a run in a comparison or sizing.
+type PartOf struct {
 	ID     string `json:"id"`
 	Block  int    `json:"block,omitempty"`
 	Blocks int    `json:"blocks,omitempty"`
@@ -84,15 +84,15 @@ type Part struct {
 	Turn   bool   `json:"turn,omitempty"`
 }
 
-// A Phase of the run; To is nil while it lasts.
-type Phase struct {
+// A PhaseSpan is a phase of the run; To is nil while it lasts.
+type PhaseSpan struct {
 	Name string   `json:"name"`
 	From float64  `json:"from"`
 	To   *float64 `json:"to,omitempty"`
 }
 
-// Users are those of a run.
-type Users struct {
+// A UserCount counts the users of a run.
+type UserCount struct {
 	Wanted int `json:"wanted"`
 	Active int `json:"active"`
 	Failed int `json:"failed,omitempty"`
@@ -118,8 +118,8 @@ type Errors struct {
 	Classes map[string]uint64 `json:"classes,omitempty"`
 }
 
-// A Gate is one of the generator's health, with the sentence that gives the reason for its color.
-type Gate struct {
+// A GateNow is one of the generator's health, with the sentence that gives the reason for its color.
+type GateNow struct {
 	Name  string `json:"name"`
 	Color string `json:"color"`
 	Text  string `json:"text"`
@@ -137,22 +137,22 @@ type Rule struct {
 	Warning   bool     `json:"warning,omitempty"`
 }
 
-// A Search for the capacity, so far.
-type Search struct {
-	Level    float64  `json:"level"`
-	Step     string   `json:"step,omitempty"`
-	Why      string   `json:"why,omitempty"`
-	Estimate float64  `json:"estimate,omitempty"`
-	Lo       float64  `json:"lo,omitempty"`
-	Hi       float64  `json:"hi,omitempty"`
-	Bound    float64  `json:"bound,omitempty"`
-	Forecast string   `json:"forecast,omitempty"`
-	Windows  []Window `json:"windows"`
-	Result   string   `json:"result,omitempty"`
+// A SearchNow is the search for the capacity so far.
+type SearchNow struct {
+	Level    float64        `json:"level"`
+	Step     string         `json:"step,omitempty"`
+	Why      string         `json:"why,omitempty"`
+	Estimate float64        `json:"estimate,omitempty"`
+	Lo       float64        `json:"lo,omitempty"`
+	Hi       float64        `json:"hi,omitempty"`
+	Bound    float64        `json:"bound,omitempty"`
+	Forecast string         `json:"forecast,omitempty"`
+	Windows  []SearchWindow `json:"windows"`
+	Result   string         `json:"result,omitempty"`
 }
 
-// A Window of a search and its reading. N counts from 1.
-type Window struct {
+// A SearchWindow is a window of a search and its reading. N counts from 1.
+type SearchWindow struct {
 	N       int     `json:"n"`
 	At      float64 `json:"at"`
 	Users   float64 `json:"users"`
@@ -174,8 +174,8 @@ type Operation struct {
 	Done   *float64 `json:"done,omitempty"`
 }
 
-// A Failure of operations, by class and operation.
-type Failure struct {
+// A FailureRow counts failures of operations, by class and operation.
+type FailureRow struct {
 	Class string  `json:"class"`
 	Op    string  `json:"op"`
 	Text  string  `json:"text,omitempty"`
@@ -184,8 +184,8 @@ type Failure struct {
 	Last  float64 `json:"last"`
 }
 
-// A Line of the log. N is the number of its line in events.jsonl, from 1.
-type Line struct {
+// A LogLine is one of the log. N is the number of its line in events.jsonl, from 1.
+type LogLine struct {
 	N     int     `json:"n"`
 	At    float64 `json:"at"`
 	Kind  string  `json:"kind"`
@@ -193,9 +193,9 @@ type Line struct {
 	Level string  `json:"level,omitempty"`
 }
 
-// An Agent is a process that has users. Lag and clock are milliseconds, CPU a share of one core, Heard seconds since its
+// An AgentRow is a process that has users. Lag and clock are milliseconds, CPU a share of one core, Heard seconds since its
 // last report.
-type Agent struct {
+type AgentRow struct {
 	Name  string  `json:"name"`
 	Users int     `json:"users"`
 	Lag   float64 `json:"lag,omitempty"`
@@ -227,7 +227,7 @@ type Whole struct {
 	Arms        []string  `json:"arms,omitempty"`
 	Engines     []string  `json:"engines,omitempty"`
 	Runs        []Now     `json:"runs,omitempty"`
-	Log         []Line    `json:"log,omitempty"`
+	Log         []LogLine `json:"log,omitempty"`
 }
 
 // Now is a run under way of a comparison or sizing.
@@ -243,8 +243,8 @@ type Now struct {
 	Errors uint64  `json:"errors"`
 }
 
-// An End is the last line of a stream.
-type End struct {
+// An Ending is the last line of a stream.
+type Ending struct {
 	Kind  string `json:"kind"`
 	State string `json:"state"` // ended or interrupted
 	Why   string `json:"why,omitempty"`

@@ -87,7 +87,7 @@ func (p *Publisher) put(b []byte, last bool) {
 }
 
 // Close sends the end to all readers and removes the socket. A reader that does not take it within its patience is cut.
-func (p *Publisher) Close(end End) {
+func (p *Publisher) Close(end Ending) {
 	if p == nil {
 		return
 	}
@@ -264,8 +264,8 @@ func fit(f *Frame) []byte {
 }
 
 // shorter cuts the texts of lines.
-func shorter(lines []Line) []Line {
-	out := append([]Line(nil), lines...)
+func shorter(lines []LogLine) []LogLine {
+	out := append([]LogLine(nil), lines...)
 	for i := range out {
 		if r := []rune(out[i].Text); len(r) > 120 {
 			out[i].Text = string(r[:120]) + "…"

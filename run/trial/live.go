@@ -36,13 +36,13 @@ const (
 type watching struct {
 	ops      map[string]*opTotal
 	classes  map[string]uint64
-	failures map[failed]*live.Failure
+	failures map[failed]*live.FailureRow
 	recent   []measureSecond // the last ones, while somebody watches
 	readings []capacity.RuleReading
 	broken   map[string]time.Duration // rules, since when
 	gates    []gateNow
 	second   []*measure.Window // that has just ended
-	windows  []live.Window
+	windows  []live.SearchWindow
 	seen     int // windows of the search
 	forecast string
 	decision capacity.Action
@@ -62,7 +62,7 @@ type gateNow struct {
 }
 
 func (w *watching) begin(gates int) {
-	w.ops, w.classes, w.failures = map[string]*opTotal{}, map[string]uint64{}, map[failed]*live.Failure{}
+	w.ops, w.classes, w.failures = map[string]*opTotal{}, map[string]uint64{}, map[failed]*live.FailureRow{}
 	w.broken, w.gates = map[string]time.Duration{}, make([]gateNow, gates)
 }
 
@@ -118,7 +118,7 @@ func (w *watching) fail(k failed, n uint64, at float64) {
 	}
 	f := w.failures[k]
 	if f == nil {
-		f = &live.Failure{Class: k.class, Op: k.op, Text: k.text, First: at}
+		f = &live.FailureRow{Class: k.class, Op: k.op, Text: k.text, First: at}
 		w.failures[k] = f
 	}
 	f.Count, f.Last = f.Count+n, at
@@ -131,7 +131,7 @@ func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
 	}
 	v := &r.watching
 	v.seen++
-	win := live.Window{N: v.seen, At: r.now().Seconds(), Users: w.meanUsers(), Reading: live.Held}
+	win := live.SearchWindow{N: v.seen, At: r.now().Seconds(), Users: w.meanUsers(), Reading: live.Held}
 	for _, rd := range rds {
 		if rd.Warning {
 			continue
@@ -187,14 +187,14 @@ func (r *run) frame(sl slice) *live.Frame {
 	w, now := &r.watching, r.now()
 	_, _, failed := r.Driver.Users()
 	f := &live.Frame{V: live.Version, Kind: live.KindRun, Seq: int64(now / time.Second), At: now.Seconds(), Phase: r.phase,
-		Left: max(r.total-now, 0).Seconds(), Users: live.Users{Wanted: sl.desired, Active: sl.active, Failed: failed},
-		Exploratory: w.hand, Mode: r.mode(), Gates: r.gateColors(), Rules: r.ruleColors(), Phases: []live.Phase{}}
+		Left: max(r.total-now, 0).Seconds(), Users: live.UserCount{Wanted: sl.desired, Active: sl.active, Failed: failed},
+		Exploratory: w.hand, Mode: r.mode(), Gates: r.gateColors(), Rules: r.ruleColors(), Phases: []live.PhaseSpan{}}
 	for _, p := range r.out.Phases {
 		to := p.To.Seconds()
-		f.Phases = append(f.Phases, live.Phase{Name: p.Name, From: p.From.Seconds(), To: &to})
+		f.Phases = append(f.Phases, live.PhaseSpan{Name: p.Name, From: p.From.Seconds(), To: &to})
 	}
 	if r.phase != "" {
-		f.Phases = append(f.Phases, live.Phase{Name: r.phase, From: r.from.Seconds()})
+		f.Phases = append(f.Phases, live.PhaseSpan{Name: r.phase, From: r.from.Seconds()})
 	}
 	f.Believe = believe(f.Gates, w.hand, r.out.Validity)
 	steady := measure.NewWindow("op")
@@ -249,11 +249,11 @@ func quantiles(h *measure.Histogram) *live.Quantiles {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 // searchNow is the search with the result that it would have if it stopped now.
-func (r *run) searchNow(sl slice) *live.Search {
+func (r *run) searchNow(sl slice) *live.SearchNow {
 	w := &r.watching
-	s := &live.Search{Level: float64(sl.desired), Step: w.decision.Phase, Why: w.decision.Why, Forecast: w.forecast, Windows: slices.Clone(w.windows)}
+	s := &live.SearchNow{Level: float64(sl.desired), Step: w.decision.Phase, Why: w.decision.Why, Forecast: w.forecast, Windows: slices.Clone(w.windows)}
 	if s.Windows == nil {
-		s.Windows = []live.Window{}
+		s.Windows = []live.SearchWindow{}
 	}
 	if c := r.out.Capacity; c != nil {
 		s.Step, s.Why, s.Result = capacity.Done, c.Why, record.CapacityText(c.Kind, c.Users)
@@ -332,14 +332,14 @@ func (r *run) mixNow() (asked, done map[string]float64) {
 }
 
 // failing is the table of failures, the latest first. A class is left out where all of it stands there by status.
-func (w *watching) failing() []live.Failure {
+func (w *watching) failing() []live.FailureRow {
 	byStatus := map[failed]uint64{}
 	for k, f := range w.failures {
 		if k.text != "" {
 			byStatus[failed{class: k.class, op: k.op}] += f.Count
 		}
 	}
-	var out []live.Failure
+	var out []live.FailureRow
 	for k, f := range w.failures {
 		if k.text != "" || byStatus[k] < f.Count {
 			one := *f
@@ -349,7 +349,7 @@ func (w *watching) failing() []live.Failure {
 			out = append(out, one)
 		}
 	}
-	slices.SortFunc(out, func(a, b live.Failure) int {
+	slices.SortFunc(out, func(a, b live.FailureRow) int {
 		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
 	})
 	return out
@@ -416,11 +416,11 @@ func (r *run) evaluatedNow(rds []capacity.RuleReading) {
 }
 
 // gateColors are the gates by their last reading, and by their seconds beyond a limit so far.
-func (r *run) gateColors() []live.Gate {
-	out := make([]live.Gate, len(r.gates))
+func (r *run) gateColors() []live.GateNow {
+	out := make([]live.GateNow, len(r.gates))
 	for i := range r.gates {
 		g, now := &r.gates[i], r.watching.gates[i]
-		out[i] = live.Gate{Name: g.Name, Color: live.Gray, Text: now.why}
+		out[i] = live.GateNow{Name: g.Name, Color: live.Gray, Text: now.why}
 		if now.why != "" {
 			continue
 		}
@@ -446,8 +446,8 @@ func (r *run) gateColors() []live.Gate {
 }
 
 // believe is the answer to whether the run may be believed so far.
-func believe(gates []live.Gate, hand string, v record.Validity) *live.Gate {
-	b := &live.Gate{Name: "all", Color: live.Green}
+func believe(gates []live.GateNow, hand string, v record.Validity) *live.GateNow {
+	b := &live.GateNow{Name: "all", Color: live.Green}
 	if hand != "" {
 		b.Color, b.Text = live.Red, "The run is exploratory: "+hand+"; it gets no verdict."
 		return b
