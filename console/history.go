@@ -90,6 +90,9 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 				}
 				it.Plan, it.Began, it.State, it.Runs, it.Digest = c.Name, c.Started, string(c.State), len(c.Runs), c.PlanDigest
 				it.Result = strings.Join(verdictsOf(c), ", ")
+				if r, ok := s.report(c.ID); ok {
+					it.Result = r.results()
+				}
 			} else {
 				z, err := s.store.Sizing(d.Name())
 				if err != nil {

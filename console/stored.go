@@ -281,8 +281,8 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	answer(w, map[string]any{"log": lines})
 }
 
-// comparison answers what its file has: state, runs and the verdicts of its looks. Dots and differences are in its
-// report.
+// comparison answers what its file has: state, runs and the verdicts of its looks; and, once it has a report, what that
+// says of endpoints and verdicts.
 func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	c, err := s.store.Comparison(id)
@@ -324,6 +324,9 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 		if v != "" {
 			out[name] = v
 		}
+	}
+	if r, ok := s.report(c.ID); ok {
+		r.into(out)
 	}
 	answer(w, out)
 }

@@ -389,7 +389,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	told, terr := s.told(ctx, sys, env, w, db, run.Epoch())
 	crashed, cerr := crashes.end(out.Phases)
 	restarted := restarts(context.WithoutCancel(ctx), db, run.Epoch(), run.Now())
-	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stalls(driver.fleet, out.Phases))
+	told = slices.Concat(told, crashed, restarted, panics.findings(), load.finding(out.Validity.Gates), stalls(driver.fleet, out.Phases), clocksApart(driver.fleet))
 	err = errors.Join(err, terr, cerr)
 	seen.stamps = driver.stamps().Sub(before)
 	if f, bad := connections(seen.stamps, pt.place.ofAll()).Finding(); bad {

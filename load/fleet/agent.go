@@ -244,7 +244,7 @@ func (s *served) report(ctx context.Context) (*report, error) {
 		s.sampled = now
 	}
 	t := a.Ledger.Outbox()
-	r.Acked, r.Deleted, r.Foreign = pack(t.Acked, s.epoch), t.Deleted, t.Foreign
+	r.Acked, r.Deleted, r.Foreign, r.Early = pack(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
 	r.Messages = a.Ledger.Count()
 	for _, st := range s.storms {
 		var g stormProgress

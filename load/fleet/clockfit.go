@@ -34,10 +34,11 @@ func (f *clockFit) add(s clockSample) {
 }
 
 // line returns the line through the exchanges whose way is not much longer than the shortest: the offset at 0, the
-// drift, and half of the shortest way, beyond which the offset is not known.
-func (f *clockFit) line() (offset, drift float64, half time.Duration) {
+// drift, and half of the shortest way, beyond which the offset is not known. Too few exchanges for a line have no drift,
+// and since is the instant of the one that is taken; it is negative for a line.
+func (f *clockFit) line() (offset, drift float64, half, since time.Duration) {
 	if len(f.best) == 0 {
-		return 0, 0, 0
+		return 0, 0, 0, 0
 	}
 	first := f.best[0]
 	for _, s := range f.best {
@@ -55,15 +56,28 @@ func (f *clockFit) line() (offset, drift float64, half time.Duration) {
 	}
 	if det := n*xx - x*x; n >= 3 && det > 0 {
 		drift = (n*xy - x*y) / det
-		return (y - drift*x) / n, drift, half
+		return (y - drift*x) / n, drift, half, -1
 	}
-	return float64(first.offset), 0, half
+	return float64(first.offset), 0, half, first.at
 }
 
 // at returns by how much the other clock is ahead at an instant, and the greatest error of that.
 func (f *clockFit) at(t time.Duration) (ahead, half time.Duration) {
-	offset, drift, half := f.line()
+	offset, drift, half, _ := f.line()
 	return time.Duration(offset + drift*float64(t)), half
+}
+
+// mostDrift is by how much two clocks drift apart at most, as long as it is not known: twice what crystals do.
+const mostDrift = 100e-6
+
+// doubt returns by how much an instant may be off: half of the shortest way, and what the clocks may have drifted
+// while that is not known.
+func (f *clockFit) doubt(t time.Duration) time.Duration {
+	_, _, half, since := f.line()
+	if since < 0 {
+		return half
+	}
+	return half + time.Duration(mostDrift*float64((t-since).Abs()))
 }
 
 // measure takes in the instants of a reply.
@@ -97,7 +111,7 @@ type ClockReading struct {
 func (d *RemoteDriver) Readings() (out []ClockReading) {
 	for _, l := range d.links {
 		l.mu.Lock()
-		_, drift, _ := l.clock.line()
+		_, drift, _, _ := l.clock.line()
 		ahead, half := l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
 		out = append(out, ClockReading{l.String(), ahead, drift, half})

@@ -29,5 +29,7 @@
 // Instants travel as offsets from the run's epoch, which the agent finds on its own clock when it starts. Every reply
 // carries when the request came and when the reply went; from these the coordinator computes the offset of the two
 // clocks (RFC 5905, section 8) and their drift, by a line through the samples of the shortest ways, one for each ten
-// seconds. It maps the instants of messages of other hosts by that line. On one host they are one clock.
+// seconds. It maps the instants of messages of other hosts by that line. On one host they are one clock. Deliveries
+// between hosts are a part of the latency only while the errors of two clocks are small against it
+// ([RemoteDriver.Apart]); one that comes before it was sent is kept for the run's validity ([RemoteDriver.Untimely]).
 package fleet

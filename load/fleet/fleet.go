@@ -83,6 +83,7 @@ type RemoteDriver struct {
 	tick    time.Duration // of the next Collect; 0: none
 	censor  *censor       // for the next Collect
 	stalls  []Stall
+	between between
 }
 
 // agent is the coordinator's side of one process with users.
@@ -237,6 +238,7 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 		}
 		return d.takeAll(l, p)
 	})
+	d.settle(tick)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, st := range d.storms {
@@ -254,16 +256,26 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 	return err
 }
 
+// merge takes in the windows of a report, all or none. Only between hosts are they decoded, whose deliveries stand apart.
+func (d *RemoteDriver) merge(l *link, r *report) error {
+	if d.cfg.Hosts == nil {
+		return mergeWindows(r.Windows, d.cfg.Registry)
+	}
+	windows, err := unpackWindows(r.Windows)
+	if err == nil {
+		d.cfg.Registry.Merge(d.apart(l, windows, r.Early))
+	}
+	return err
+}
+
 // take merges a report.
 func (d *RemoteDriver) take(a *agent, r *report) error {
 	if r == nil {
 		return fmt.Errorf("%s sent no report", a.link)
 	}
-	windows, err := unpackWindows(r.Windows)
-	if err != nil {
+	if err := d.merge(a.link, r); err != nil {
 		return fmt.Errorf("%s: %w", a.link, err)
 	}
-	d.cfg.Registry.Merge(windows)
 	d.cfg.Tally.Gather(a.n, r.Tally)
 	t := workload.Traffic{Deleted: r.Deleted, Foreign: r.Foreign}
 	for _, m := range r.Acked {
@@ -347,6 +359,7 @@ func (d *RemoteDriver) Stop(grace time.Duration) {
 		}
 		return err
 	})
+	d.settle(time.Since(d.cfg.Epoch))
 	d.mu.Lock()
 	d.ended = err // which Collect reports
 	d.mu.Unlock()

@@ -27,7 +27,8 @@ type cable struct {
 	in   [2]bytes.Buffer // to the host, and to the coordinator
 	held [2]bytes.Buffer
 	cut  time.Time // zero while it is whole
-	end  [2]bool   // by the direction that is read
+	way  time.Duration
+	end  [2]bool // by the direction that is read
 }
 
 func newCable() *cable {
@@ -68,6 +69,7 @@ type cableEnd struct {
 }
 
 func (e cableEnd) Write(b []byte) (int, error) {
+	time.Sleep(e.way)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.end[e.reads] {
@@ -112,6 +114,7 @@ type hosts struct {
 	// skew is the time of the run on host 1 at an instant of the run, and wall its clock; nil for the right ones.
 	skew func(time.Duration) time.Duration
 	wall func() time.Time
+	way  time.Duration // of each link, in one direction
 }
 
 // skewed passes replies on with the instants of another clock.
@@ -163,6 +166,7 @@ func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver
 	h.children = make([][]net.Conn, n)
 	for k := range n {
 		w := newCable()
+		w.way = h.way
 		h.wires = append(h.wires, w)
 		cfg.Links = append(cfg.Links, cableEnd{w, 1})
 		cfg.Hosts.Names = append(cfg.Hosts.Names, fmt.Sprint("host-", k))
@@ -419,6 +423,9 @@ func TestHostWithAnotherClock(t *testing.T) {
 			}
 			if d.Clocks() > time.Millisecond {
 				t.Errorf("instants may be off by %v", d.Clocks())
+			}
+			if early := d.Untimely(); len(early) > 0 {
+				t.Errorf("deliveries came before they were sent: %+v", early)
 			}
 		})
 		return got

@@ -156,8 +156,11 @@ func (l *link) mailed() []message {
 	defer l.mu.Unlock()
 	mail := l.mail
 	l.mail = nil
+	off := l.clock.doubt(time.Since(l.base))
 	for i := range mail {
-		mail[i].Sent, mail[i].Acked = mail[i].Sent+l.drifted(mail[i].Sent), mail[i].Acked+l.drifted(mail[i].Acked)
+		m := &mail[i]
+		m.Sent, m.Acked = m.Sent+l.drifted(m.Sent), m.Acked+l.drifted(m.Acked)
+		l.receives(m, off)
 	}
 	return mail
 }
@@ -181,9 +184,11 @@ func (d *RemoteDriver) takeAll(l *link, p reply) error {
 		}
 		if x.Report != nil {
 			l.mu.Lock()
+			off := l.clock.doubt(time.Since(l.base))
 			for i := range x.Report.Acked {
 				m := &x.Report.Acked[i]
 				m.Sent, m.Acked = m.Sent-l.drifted(m.Sent), m.Acked-l.drifted(m.Acked)
+				l.sends(m, off)
 			}
 			l.mu.Unlock()
 		}

@@ -127,6 +127,7 @@ type report struct {
 	Acked    []message            `json:"acked,omitempty"`
 	Deleted  [][2]string          `json:"deleted,omitempty"`
 	Foreign  []string             `json:"foreign,omitempty"`
+	Early    []workload.Early     `json:"early,omitempty"`
 	Storms   []stormProgress      `json:"storms,omitempty"` // in the order of their beginning
 	Samples  []series.Sample      `json:"samples,omitempty"`
 	Stamps   wire.Clocks          `json:"stamps"`
@@ -162,20 +163,24 @@ type message struct {
 	Unanswered bool          `json:"unanswered,omitempty"`
 	Sent       time.Duration `json:"sent"`
 	Acked      time.Duration `json:"acked"`
+	// From and Within are workload.Message's. In a report 0 is the host that sent it, in a collect the one that gets it.
+	From   int           `json:"from,omitempty"`
+	Within time.Duration `json:"within,omitempty"`
 }
 
 func pack(list []workload.Message, epoch time.Time) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
 		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Pending, m.Unanswered,
-			m.Sent.Sub(epoch), m.Acked.Sub(epoch)}
+			m.Sent.Sub(epoch), m.Acked.Sub(epoch), m.From, m.Within}
 	}
 	return out
 }
 
 func (m message) unpack(epoch time.Time) workload.Message {
 	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader,
-		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked)}
+		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
+		From: m.From, Within: m.Within}
 }
 
 func packWindows(ws []*measure.Window) ([]byte, error) {
@@ -202,4 +207,12 @@ func unpackWindows(b []byte) (ws []*measure.Window, err error) {
 		err = record.ErrWindows
 	}
 	return ws, err
+}
+
+// mergeWindows adds packed windows to those that the registry's next Cut returns; after an error none.
+func mergeWindows(b []byte, into *measure.Registry) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return record.MergeWindows(b, into)
 }

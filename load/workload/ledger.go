@@ -117,6 +117,8 @@ type ledgerMessage struct {
 	author      int32
 	born        int64
 	sent, acked int64 // noTime while only events were seen
+	from        int   // Message.From and Message.Within
+	within      time.Duration
 	settled     bool
 	unanswered  bool           // acknowledged by an event
 	pending     []byte         // the author's id for it, as its first event or the answer says
@@ -240,6 +242,10 @@ type Message struct {
 	Pending     string
 	Unanswered  bool // Acked is when an event named it; no answer did
 	Sent, Acked time.Time
+	// From is set if the author is on another host: its number there, counted from 1. Its instants are then known within
+	// Within.
+	From   int
+	Within time.Duration
 }
 
 // Acked records that the server accepted a message. A message without ID was accepted by an answer that does not name
@@ -302,6 +308,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 		e.author = int32(m.Author)
 	}
 	e.sent, e.acked, e.unanswered = l.nanos(m.Sent), l.nanos(m.Acked), m.Unanswered
+	e.from, e.within = m.From, m.Within
 	remembered := l.keep // since it was sent, at least
 	if len(e.pending) > 0 {
 		remembered *= ledgerHold
@@ -313,7 +320,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 			s.count.Seen-- // counted before its author was known
 			continue
 		}
-		w.rec.Since(w.name, l.due(e.sent), time.Duration(w.at-e.sent))
+		l.delivered(e, w.rec, w.name, w.at)
 	}
 	e.waiting = e.waiting[:0]
 	for _, acked := range e.after {
@@ -397,7 +404,7 @@ func (l *Ledger) arrived(s *ledgerShard, e *ledgerMessage, u int32, now int64, r
 	if u == e.author {
 		return
 	}
-	rec.Since(name, l.due(e.sent), time.Duration(now-e.sent))
+	l.delivered(e, rec, name, now)
 	if e.missing.has(u) {
 		s.count.Lost--
 		s.count.Late++

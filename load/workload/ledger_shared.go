@@ -15,6 +15,8 @@ type Traffic struct {
 	Deleted [][2]string
 	// Foreign are the ids of messages that were forgotten before anyone acknowledged them.
 	Foreign []string
+	// Early are deliveries before their sending, for each host of authors that has any.
+	Early []Early
 }
 
 // outbox holds the traffic that was not collected yet. A nil one holds nothing.

@@ -396,7 +396,7 @@ func TestLedgersOfSeveralProcesses(t *testing.T) {
 			for k, x := range parts {
 				tr := x.l.Outbox()
 				all = append(all, tr)
-				whole.l.Gather(k, Traffic{moved(tr.Acked, x, whole), tr.Deleted, tr.Foreign}, x.l.Count())
+				whole.l.Gather(k, Traffic{moved(tr.Acked, x, whole), tr.Deleted, tr.Foreign, nil}, x.l.Count())
 			}
 			for k, x := range parts {
 				for _, m := range moved(all[1-k].Acked, parts[1-k], x) {

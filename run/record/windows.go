@@ -41,18 +41,9 @@ func (ww *WindowWriter) Write(second int, windows []*measure.Window) error {
 	b := binary.AppendUvarint(ww.buf[:0], uint64(second))
 	b = binary.AppendUvarint(b, uint64(len(windows)))
 	for _, w := range windows {
-		b = binary.AppendUvarint(b, uint64(len(w.Name)))
-		b = append(b, w.Name...)
-		b = binary.AppendUvarint(b, measure.NumClasses)
-		for _, c := range w.Classes {
-			b = binary.AppendUvarint(b, c)
-		}
-		b = binary.AppendUvarint(b, uint64(w.Bytes))
-		for _, h := range []*measure.Histogram{w.Response, w.Service, w.Wait, w.Lag} {
-			var err error
-			if b, err = h.AppendBinary(b); err != nil {
-				return err
-			}
+		var err error
+		if b, err = w.AppendBinary(b); err != nil {
+			return err
 		}
 	}
 	ww.buf = b
@@ -154,58 +145,60 @@ func ifNotEOF(err error, n int, prefix bool) error {
 	return fmt.Errorf("%w: %d bytes are not a header", ErrWindows, n)
 }
 
-func decodeFrame(b []byte, memory func(i int) *measure.Window) (int, []*measure.Window, error) {
-	var bad error
-	next := func() uint64 {
-		v, k := binary.Uvarint(b)
-		if k <= 0 {
-			if bad == nil {
-				bad = io.ErrUnexpectedEOF
-			}
-			return 0
-		}
-		b = b[k:]
-		return v
+// headFrame reads the second of a frame's payload and how many windows follow, whose encodings it returns.
+func headFrame(b []byte) (second, count int, windows []byte, err error) {
+	s, k := binary.Uvarint(b)
+	if k <= 0 {
+		return 0, 0, b, errors.New("bad head")
 	}
-	second, count := next(), next()
-	if bad != nil || second > 1<<31 || count > uint64(len(b)) {
-		return 0, nil, errors.Join(bad, errors.New("bad head"))
+	b = b[k:]
+	n, k := binary.Uvarint(b)
+	if k <= 0 || s > 1<<31 || n > uint64(len(b)-k) {
+		return 0, 0, b, errors.New("bad head")
+	}
+	return int(s), int(n), b[k:], nil
+}
+
+func decodeFrame(b []byte, memory func(i int) *measure.Window) (int, []*measure.Window, error) {
+	second, count, b, err := headFrame(b)
+	if err != nil {
+		return 0, nil, err
 	}
 	windows := make([]*measure.Window, 0, count)
-	for i := range int(count) {
+	for i := range count {
 		w := memory(i)
-		n := next()
-		if bad != nil || n > uint64(len(b)) {
-			return 0, nil, errors.New("bad name")
-		}
-		w.Name, w.Classes = string(b[:n]), [measure.NumClasses]uint64{}
-		b = b[n:]
-		classes := next()
-		if bad != nil || classes > uint64(len(b)) {
-			return 0, nil, errors.New("bad classes")
-		}
-		for i := range classes {
-			c := next()
-			if i < measure.NumClasses {
-				w.Classes[i] = c
-			} else if c != 0 {
-				return 0, nil, fmt.Errorf("class %d is unknown here", i)
-			}
-		}
-		w.Bytes = int64(next())
-		if bad != nil {
-			return 0, nil, bad
-		}
-		for _, h := range []*measure.Histogram{w.Response, w.Service, w.Wait, w.Lag} {
-			var err error
-			if b, err = h.Decode(b); err != nil {
-				return 0, nil, fmt.Errorf("%s: %w", w.Name, err)
-			}
+		if b, err = w.Decode(b); err != nil {
+			return 0, nil, err
 		}
 		windows = append(windows, w)
 	}
 	if len(b) != 0 {
 		return 0, nil, fmt.Errorf("%d bytes left over", len(b))
 	}
-	return int(second), windows, bad
+	return second, windows, nil
+}
+
+// MergeWindows merges a windows.hdr of one second into a registry, as [measure.Registry.Merge] does, without decoding
+// it. Anything else, one that is cut short included, is an error that wraps [ErrWindows]; then nothing was merged.
+func MergeWindows(b []byte, into *measure.Registry) error {
+	frame, ok := bytes.CutPrefix(b, []byte(windowsMagic))
+	if !ok {
+		return fmt.Errorf("%w: it does not begin with %q", ErrWindows, windowsMagic)
+	}
+	size, k := binary.Uvarint(frame)
+	if k <= 0 || size > maxFrame || uint64(len(frame)-k) != size+4 {
+		return fmt.Errorf("%w: it is not one frame, whole", ErrWindows)
+	}
+	payload, sum := frame[k:k+int(size)], frame[k+int(size):]
+	if binary.BigEndian.Uint32(sum) != crc32.ChecksumIEEE(payload) {
+		return fmt.Errorf("%w: checksum", ErrWindows)
+	}
+	_, n, windows, err := headFrame(payload)
+	if err == nil {
+		err = into.MergeBinary(windows, n)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrWindows, err)
+	}
+	return nil
 }

@@ -1,0 +1,139 @@
+package console
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/files"
+)
+
+// mostReport bounds a report that is read, in bytes. Reports of real comparisons have some hundred kilobytes.
+const mostReport = 16 << 20
+
+// A reported comparison is what its report.json says of verdicts. Values are in the endpoint's unit; effects, intervals
+// and margins are fractions of the base, or in that unit where the endpoint is absolute.
+type reported struct {
+	Indicative bool `json:"indicative"`
+	Verdicts   []struct {
+		Engine  string `json:"engine"`
+		Arm     string `json:"arm"`
+		Verdict struct {
+			Kind    string           `json:"kind"`
+			Lead    string           `json:"lead"`
+			Results []reportedResult `json:"results"`
+		} `json:"verdict"`
+	} `json:"verdicts"`
+}
+
+type reportedResult struct {
+	Endpoint struct {
+		Name     string  `json:"name"`
+		Unit     string  `json:"unit"`
+		Better   string  `json:"better"`
+		Margin   float64 `json:"margin"`
+		Absolute bool    `json:"absolute"`
+	} `json:"endpoint"`
+	Kind  string  `json:"kind"`
+	N     int     `json:"n"`
+	Alpha float64 `json:"alpha"`
+	Pairs []struct {
+		Block        int     `json:"block"`
+		Base         float64 `json:"base"`
+		New          float64 `json:"new"`
+		BaseCensored bool    `json:"base_censored"`
+		NewCensored  bool    `json:"new_censored"`
+	} `json:"pairs"`
+	Effect   *float64 `json:"effect"`
+	Lo       *float64 `json:"lo"`
+	Hi       *float64 `json:"hi"`
+	MDE      float64  `json:"mde"`
+	Sentence string   `json:"sentence"`
+}
+
+// report reads the report of a comparison; false if there is none that can be read.
+func (s *Console) report(id string) (r reported, ok bool) {
+	b, err := files.Read(filepath.Join(dirOf(s.store, "comparisons", id), "report.json"), mostReport)
+	return r, err == nil && json.Unmarshal(b, &r) == nil && len(r.Verdicts) > 0
+}
+
+// results returns the verdicts in one cell each.
+func (r reported) results() string {
+	var out []string
+	for _, v := range r.Verdicts {
+		out = append(out, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Verdict.Kind))
+	}
+	return strings.Join(out, ", ")
+}
+
+// into adds endpoints, dots, differences and verdicts to the Judged of the contract. A bound instead of a
+// number has no dot, and its pair no difference. The base has one dot a block and endpoint, whoever it was compared with.
+func (r reported) into(out map[string]any) {
+	type key struct{ endpoint, engine, arm string }
+	endpoints, differences, verdicts := []any{}, []any{}, []any{}
+	dots, values, seen := []key{}, map[key][][2]float64{}, map[string]bool{}
+	dot := func(k key, block int, v float64) {
+		if _, there := values[k]; !there {
+			dots = append(dots, k)
+		}
+		for _, old := range values[k] {
+			if old[0] == float64(block) {
+				return
+			}
+		}
+		values[k] = append(values[k], [2]float64{float64(block), v})
+	}
+	for _, v := range r.Verdicts {
+		verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Verdict.Kind,
+			"text": strings.TrimPrefix(v.Verdict.Lead, v.Engine+": "), "indicative": r.Indicative})
+		for _, e := range v.Verdict.Results {
+			name := e.Endpoint.Name
+			if !seen[name] {
+				seen[name] = true
+				test := "bounded"
+				if name == "capacity" {
+					test = "unbounded"
+				}
+				endpoints = append(endpoints, map[string]any{"name": name, "test": test, "unit": e.Endpoint.Unit,
+					"better": e.Endpoint.Better, "primary": true})
+			}
+			pairs := [][2]float64{}
+			for _, p := range e.Pairs {
+				if !p.BaseCensored {
+					dot(key{name, v.Engine, "base"}, p.Block, p.Base)
+				}
+				if !p.NewCensored {
+					dot(key{name, v.Engine, v.Arm}, p.Block, p.New)
+				}
+				by := p.New - p.Base
+				if !e.Endpoint.Absolute {
+					by = p.New/p.Base - 1
+				}
+				if !p.BaseCensored && !p.NewCensored && !math.IsNaN(by) && !math.IsInf(by, 0) {
+					pairs = append(pairs, [2]float64{float64(p.Block), by})
+				}
+			}
+			d := map[string]any{"endpoint": name, "engine": v.Engine, "arm": v.Arm, "n": e.N, "pairs": pairs,
+				"margin": e.Endpoint.Margin, "absolute": e.Endpoint.Absolute, "kind": e.Kind,
+				"text": strings.TrimPrefix(e.Sentence, name+": "+e.Kind+": ")}
+			for name, x := range map[string]*float64{"effect": e.Effect, "lo": e.Lo, "hi": e.Hi} {
+				if x != nil {
+					d[name] = *x
+				}
+			}
+			if e.Alpha > 0 {
+				d["level"] = 1 - e.Alpha
+			}
+			if e.MDE > 0 {
+				d["finds"] = e.MDE
+			}
+			differences = append(differences, d)
+		}
+	}
+	all := []any{}
+	for _, k := range dots {
+		all = append(all, map[string]any{"endpoint": k.endpoint, "engine": k.engine, "arm": k.arm, "values": values[k]})
+	}
+	out["endpoints"], out["dots"], out["differences"], out["verdicts"] = endpoints, all, differences, verdicts
+}

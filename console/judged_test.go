@@ -1,0 +1,60 @@
+package console
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestJudgedOfAReport has two arms, a pair with a bound, and an absolute endpoint.
+func TestJudgedOfAReport(t *testing.T) {
+	const text = `{"verdicts": [
+	  {"engine": "mysql", "arm": "new", "verdict": {"kind": "worse", "lead": "mysql: lead", "results": [
+	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "worse", "n": 1, "alpha": 0.05,
+	     "pairs": [{"block": 1, "base": 200, "new": 100}, {"block": 2, "base": 200, "new": 90, "new_censored": true}],
+	     "effect": -0.5, "lo": -0.6, "hi": -0.4, "sentence": "capacity: worse: new is lower"}]}},
+	  {"engine": "mysql", "arm": "other", "verdict": {"kind": "same", "results": [
+	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "same", "n": 1,
+	     "pairs": [{"block": 1, "base": 200, "new": 200}]},
+	    {"endpoint": {"name": "errors", "unit": "%", "better": "lower", "margin": 0.1, "absolute": true}, "kind": "same", "n": 1,
+	     "pairs": [{"block": 1, "base": 0, "new": 0.5}]}]}}]}`
+	var r reported
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.results(); got != "mysql new worse, mysql other same" {
+		t.Errorf("results: %s", got)
+	}
+	out := map[string]any{}
+	r.into(out)
+	b, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{
+	  "endpoints": [{"name": "capacity", "test": "unbounded", "unit": "users", "better": "higher", "primary": true},
+	    {"name": "errors", "test": "bounded", "unit": "%", "better": "lower", "primary": true}],
+	  "dots": [{"endpoint": "capacity", "engine": "mysql", "arm": "base", "values": [[1, 200], [2, 200]]},
+	    {"endpoint": "capacity", "engine": "mysql", "arm": "new", "values": [[1, 100]]},
+	    {"endpoint": "capacity", "engine": "mysql", "arm": "other", "values": [[1, 200]]},
+	    {"endpoint": "errors", "engine": "mysql", "arm": "base", "values": [[1, 0]]},
+	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "values": [[1, 0.5]]}],
+	  "differences": [
+	    {"endpoint": "capacity", "engine": "mysql", "arm": "new", "n": 1, "pairs": [[1, -0.5]], "margin": 0.05, "absolute": false,
+	     "kind": "worse", "text": "new is lower", "effect": -0.5, "lo": -0.6, "hi": -0.4, "level": 0.95},
+	    {"endpoint": "capacity", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0]], "margin": 0.05, "absolute": false, "kind": "same", "text": ""},
+	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "same", "text": ""}],
+	  "verdicts": [{"engine": "mysql", "arm": "new", "kind": "worse", "text": "lead", "indicative": false},
+	    {"engine": "mysql", "arm": "other", "kind": "same", "text": "", "indicative": false}]}`
+	var g, w any
+	if err := json.Unmarshal(b, &g); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}

@@ -1,0 +1,58 @@
+package workload
+
+import (
+	"time"
+
+	"plimsoll/load/measure"
+)
+
+// Between is the series of deliveries from authors on other hosts, whose clock is not the recipient's. Only agents on
+// hosts have it: who leads them knows whether the times are good enough, and makes it a part of [Delivery] or not.
+const Between = "delivery_between"
+
+// Early counts deliveries that came before they were sent, by more than the two clocks may be off.
+type Early struct {
+	// From is [Message.From] of their authors.
+	From  int   `json:"from"`
+	Count int64 `json:"count"`
+	// By is how much the worst was early, where Within is what the clocks may be off.
+	By     time.Duration `json:"by"`
+	Within time.Duration `json:"within"`
+}
+
+// With returns the sum of two counts of the same authors, with the worse of their worst.
+func (e Early) With(o Early) Early {
+	n := e.Count + o.Count
+	if o.By-o.Within > e.By-e.Within {
+		e = o
+	}
+	e.Count = n
+	return e
+}
+
+// delivered records that a user got a message at an instant of nanos. The shard is locked.
+func (l *Ledger) delivered(e *ledgerMessage, rec *measure.Recorder, name measure.Name, at int64) {
+	took := time.Duration(at - e.sent)
+	if e.from != 0 {
+		name = rec.Name(Between)
+		if took < -e.within {
+			l.outbox.early(Early{From: e.from, Count: 1, By: -took, Within: e.within})
+		}
+	}
+	rec.Since(name, l.due(e.sent), took)
+}
+
+func (o *outbox) early(e Early) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, have := range o.traffic.Early {
+		if have.From == e.From {
+			o.traffic.Early[i] = have.With(e)
+			return
+		}
+	}
+	o.traffic.Early = append(o.traffic.Early, e)
+}
