@@ -104,6 +104,15 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if err != nil {
 		return nil, nil, err
 	}
+	hide, err := pr.showConsole(ctx, root) // before this process is pinned to the generator's cores
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			hide()
+		}
+	}()
 	if s, err = NewSession(pr, p, st); err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +126,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 		return nil, nil, err
 	}
 	s.rate(ctx, rate && s.fleet == nil)
-	return s, func() { s.Progress.End(); leave(); unserve() }, nil
+	return s, func() { s.Progress.End(); leave(); unserve(); hide() }, nil
 }
 
 // splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does

@@ -18,9 +18,9 @@ var rows = [][]string{
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},
 	4: {"load/engine", "run/trial", "target", "run/store", "judge"},
-	5: {"load/fleet", "judge/comparison", "report", "console"},
+	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
-	7: {"rig"},
+	7: {"rig", "console"},
 	8: {"cmd", "bench"}, // bench is a module of its own
 }
 
