@@ -326,7 +326,7 @@ func TestTLSElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(Config{Store: st, Tokens: tokens(t)})
-	l, url, pin, err := s.Listen(Place{Address: "0.0.0.0:0"})
+	l, url, pin, err := s.Listen(Listening{Address: "0.0.0.0:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestTLSElsewhere(t *testing.T) {
 	if err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("the key's file: %v %v", fi, err)
 	}
-	again, _, same, err := s.Listen(Place{Address: "0.0.0.0:0"})
+	again, _, same, err := s.Listen(Listening{Address: "0.0.0.0:0"})
 	if err != nil || same != pin {
 		t.Fatalf("a pin of %s the second time, %s the first: %v", same, pin, err)
 	}

@@ -177,7 +177,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{"0.0.0.0:0": "-tokens", ":0": "-tokens", "192.0.2.1:7575": "-tokens", "example.org:80": "-tokens", "7575": "want an address"} {
-		if l, _, _, err := s.Listen(Place{Address: address}); err == nil || !strings.Contains(err.Error(), want) {
+		if l, _, _, err := s.Listen(Listening{Address: address}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", address, l, err)
 		}
 	}

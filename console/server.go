@@ -73,15 +73,15 @@ func New(c Config) *Console {
 	return s
 }
 
-// A Place is where a console listens.
-type Place struct {
+// A Listening is where a console listens.
+type Listening struct {
 	Address   string // such as 127.0.0.1:7575
 	Cert, Key string // PEM files; without, a certificate of our own is kept in the store
 }
 
 // Listen opens a listener and returns its URL. On the loopback device it speaks HTTP; elsewhere it needs tokens and
 // speaks TLS, and pin is the SHA-256 of its certificate.
-func (s *Console) Listen(at Place) (l net.Listener, url, pin string, err error) {
+func (s *Console) Listen(at Listening) (l net.Listener, url, pin string, err error) {
 	host, _, err := net.SplitHostPort(at.Address)
 	if err != nil {
 		return nil, "", "", fmt.Errorf("-listen %s: %w; want an address such as 127.0.0.1:7575", at.Address, err)

@@ -27,7 +27,7 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
 	conf := console.Config{Version: own.Version(), Open: console.Viewer, Parse: known().Parse, Catalog: catalog()}
 	fs.StringVar(&conf.Plans, "plans", "", "`directory` of plans that operators may start")
-	var at console.Place
+	var at console.Listening
 	fs.StringVar(&at.Cert, "tls-cert", "", "`file` of the console's certificate; by default one of its own in the store")
 	fs.StringVar(&at.Key, "tls-key", "", "`file` of its key")
 	if _, err := parse(fs, args, 0, 0); err != nil {
