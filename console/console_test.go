@@ -63,7 +63,7 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	if err := os.WriteFile(filepath.Join(st.ComparisonDir("c1"), "report.html"), []byte("<p>report"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := New(st, "test")
+	s := New(Config{Store: st, Version: "test", Open: Viewer})
 	srv := httptest.NewServer(s.Handler())
 	ctx, cancel := context.WithCancel(t.Context())
 	looked := make(chan struct{})
@@ -136,7 +136,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	st, _, srv := serve(t)
+	st, s, srv := serve(t)
 	if err := os.Symlink("/etc/hostname", filepath.Join(st.ComparisonDir("c1"), "link.html")); err != nil {
 		t.Fatal(err)
 	}
@@ -150,12 +150,14 @@ func TestRefused(t *testing.T) {
 		{"GET", "/api/live", "127.0.0.1:1", 403},
 		{"GET", "/api/live", "localhost" + port, 200},
 		{"GET", "/api/live", "[::1]" + port, 200},
-		{"POST", "/api/live/" + testRun + "/stop", "", 405},
-		{"POST", "/api/login", "", 405},
+		{"POST", "/api/live/" + testRun + "/stop", "", 403}, // a viewer
+		{"POST", "/api/start", "", 403},
+		{"POST", "/api/history", "", 403},
+		{"POST", "/api/login", "", 415},
 		{"DELETE", "/", "", 405},
 		{"HEAD", "/", "", 200},
 		{"GET", "/api/trend", "", 501},
-		{"GET", "/api/runs/sealed-1/limiter", "", 501},
+		{"GET", "/api/live/" + testRun + "/stop", "", 404},
 		{"GET", "/api/nothing", "", 404},
 		{"GET", "/nothing", "", 404},
 		{"GET", "/api/runs/sealed", "", 404}, // a prefix is no id
@@ -174,8 +176,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s %s of %q: %s: %s, want %d", c.method, c.path, c.host, resp.Status, body, c.status)
 		}
 	}
-	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:7575", "example.org:80"} {
-		if l, err := Listen(address); err == nil || !strings.Contains(err.Error(), "not built yet") {
+	for address, want := range map[string]string{"0.0.0.0:0": "-tokens", ":0": "-tokens", "192.0.2.1:7575": "-tokens", "example.org:80": "-tokens", "7575": "want an address"} {
+		if l, _, _, err := s.Listen(Listening{Address: address}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", address, l, err)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package console serves the console: its page, the store's history, and the runs that are under way. It only reads: it
-// starts, steers and stops nothing, and whoever dies of the two, the other goes on.
+// Package console serves the console: its page, the store's history, and the runs that are under way. Whoever
+// dies of the two, the other goes on. An operator may start plans, stop and steer; the run decides what it accepts.
 //
 // A run publishes frames as lines of JSON on a Unix socket in its directory ([Socket]). The package reads them as the
 // contract in openapi.yaml has them: a field that it does not know is handed on, one that is missing stays missing. It

@@ -57,11 +57,17 @@ type followed struct {
 	line    float64 // n of the last
 	classes map[string]float64
 	end     map[string]any
+
+	// Of a comparison: its Judged, how often it changed, and the time of the file that it was made of.
+	judged  json.RawMessage
+	judging int
+	saved   time.Time
 }
 
 // hub finds the runs of a store that publish, and follows them.
 type hub struct {
 	store *store.Store
+	judge func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
 
 	mu   sync.Mutex
 	runs map[string]*followed
@@ -84,6 +90,7 @@ func (h *hub) look(ctx context.Context) {
 				}
 			}
 		}
+		h.judgeAll(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -250,6 +257,7 @@ func (f *followed) line1(line []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if *in.Seq <= f.seq {
+		f.heard = time.Now() // the run lives, and waits for its turn
 		return
 	}
 	if f.kind == "run" {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +11,13 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/console/ui"
+	"plimsoll/evidence"
+	"plimsoll/plan"
 	"plimsoll/run/store"
 )
 
@@ -21,31 +25,88 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A Console answers the routes of openapi.yaml that only read. It is made by [New].
+// A Console answers the routes of openapi.yaml. It is made by [New].
 type Console struct {
 	store   *store.Store
 	version string
 	hub     *hub
+	access  *access
+	plans   *starter // nil without a directory of plans
+	catalog *evidence.Catalog
+	hosts   func(host string) bool // by which it may be reached; nil for those of the loopback device
 	streams chan struct{}
 	closing chan struct{} // closed when streams have to end
 }
 
-// New returns a server of a store; version is what the page shows.
-func New(st *store.Store, version string) *Console {
-	return &Console{store: st, version: version, hub: newHub(st), streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+// Config configures a [Console]. Only Store is required.
+type Config struct {
+	Store   *store.Store
+	Version string // which the page shows
+	// Tokens are those by which people log in; nil: everybody who reaches the server has the role Open.
+	Tokens Tokens
+	Open   Role
+	// Plans is the directory of the plans that operators may start by Program, whose verbs they are; empty for none.
+	// Parse reads one.
+	Plans, Program string
+	Parse          func([]byte) (*plan.Plan, error)
+	// Catalog knows the servers under test; nil for none.
+	Catalog *evidence.Catalog
 }
 
-// Listen opens a listener at address, which must be of the loopback device.
-func Listen(address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
+// New returns a server of a store.
+func New(c Config) *Console {
+	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
+		streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+	if s.catalog == nil {
+		s.catalog = new(evidence.Catalog)
+	}
+	s.hub.judge = func(ctx context.Context, id string) (any, error) {
+		c, err := s.store.Comparison(id)
+		if err != nil {
+			return nil, err
+		}
+		return s.judgedOf(ctx, c), nil
+	}
+	if c.Plans != "" {
+		s.plans = &starter{dir: c.Plans, program: c.Program, store: c.Store, parse: c.Parse}
+	}
+	return s
+}
+
+// A Listening is where a console listens.
+type Listening struct {
+	Address   string // such as 127.0.0.1:7575
+	Cert, Key string // PEM files; without, a certificate of our own is kept in the store
+}
+
+// Listen opens a listener and returns its URL. On the loopback device it speaks HTTP; elsewhere it needs tokens and
+// speaks TLS, and pin is the SHA-256 of its certificate.
+func (s *Console) Listen(at Listening) (l net.Listener, url, pin string, err error) {
+	host, _, err := net.SplitHostPort(at.Address)
 	if err != nil {
-		return nil, fmt.Errorf("-listen %s: %w; want an address such as 127.0.0.1:7575", address, err)
+		return nil, "", "", fmt.Errorf("-listen %s: %w; want an address such as 127.0.0.1:7575", at.Address, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("-listen %s: the console listens on the loopback device only, such as at 127.0.0.1:7575: "+
-			"login and TLS, which other addresses need, are not built yet; forward a port by ssh instead", address)
+	ip := net.ParseIP(host)
+	local := host == "localhost" || ip != nil && ip.IsLoopback()
+	switch {
+	case !local && s.access.tokens == nil:
+		return nil, "", "", fmt.Errorf("-listen %s: beyond the loopback device people have to log in: add -tokens FILE", at.Address)
+	case !local && ip == nil:
+		return nil, "", "", fmt.Errorf("-listen %s: %q is no IP address; want that of an interface, or 0.0.0.0 for all", at.Address, host)
 	}
-	return net.Listen("tcp", address)
+	if l, err = net.Listen("tcp", at.Address); err != nil {
+		return nil, "", "", err
+	}
+	if local && at.Cert == "" && at.Key == "" {
+		return l, "http://" + l.Addr().String(), "", nil
+	}
+	c, err := certificate(s.store.Root(), at.Cert, at.Key, namesOf(at.Address))
+	if err != nil {
+		return nil, "", "", errors.Join(fmt.Errorf("the certificate: %w", err), l.Close())
+	}
+	s.access.secure = true
+	s.hosts = func(host string) bool { return c.Leaf.VerifyHostname(host) == nil }
+	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS13}), "https://" + l.Addr().String(), fingerprint(c), nil
 }
 
 // Serve answers at l until ctx is done.
@@ -79,37 +140,9 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 
 func wholeID(id string) bool { return len(id) <= 200 && idForm.MatchString(id) }
 
-// Handler returns the routes, behind the checks of host and method.
+// Handler returns the routes, behind the checks of host, method, role and origin.
 func (s *Console) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/", s.page)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "there is no such route") })
-	mux.HandleFunc("/api/session", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"role": "viewer", "login": false, "plans": false, "version": s.version})
-	})
-	mux.HandleFunc("/api/live", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"items": s.hub.list()}) })
-	mux.HandleFunc("/api/live/{id}/stream", s.stream)
-	mux.HandleFunc("/api/history", s.history)
-	mux.HandleFunc("/api/runs/{id}", s.ofRun(s.run))
-	mux.HandleFunc("/api/runs/{id}/series", s.ofRun(series))
-	mux.HandleFunc("/api/runs/{id}/operations", s.ofRun(operations))
-	mux.HandleFunc("/api/runs/{id}/errors", s.ofRun(failures))
-	mux.HandleFunc("/api/runs/{id}/events", s.ofRun(events))
-	mux.HandleFunc("/api/comparisons/{id}", s.comparison)
-	mux.HandleFunc("/api/sizings/{id}", s.sizing)
-	mux.HandleFunc("/api/documents/{kind}/{id}/{file...}", s.document)
-	mux.HandleFunc("/api/plans", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"plans": []any{}}) })
-	mux.HandleFunc("/api/started", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"processes": []any{}}) })
-	for path, what := range map[string]string{
-		"/api/live/stream":                    "the list of runs as a stream; ask for /api/live",
-		"/api/runs/{id}/limiter":              "the limiter of a run; plimsoll show names it",
-		"/api/runs/{id}/prometheus/{path...}": "PromQL in the console; plimsoll serve -prometheus answers it",
-		"/api/trend":                          "the trend over comparisons; plimsoll report trend draws it",
-	} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, http.StatusNotImplemented, "this server does not have yet: "+what)
-		})
-	}
+	read, write := s.reading(), s.writing()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -117,29 +150,112 @@ func (s *Console) Handler() http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Cache-Control", "no-store")
-		switch {
-		case !ownHost(r):
-			refuse(w, http.StatusForbidden, "the Host header names another host than this server: open it by 127.0.0.1, localhost or [::1]")
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			h.Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "this server only shows: starting, steering and login are not built yet")
+		if s.access.secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if !s.ownHost(r) {
+			refuse(w, http.StatusForbidden, "the Host header names another host than this server: open it by the address that serve has printed")
+			return
+		}
+		role, err := s.access.of(r)
+		if err != nil {
+			h.Set("Retry-After", "60")
+			refuse(w, http.StatusTooManyRequests, err.Error())
+			return
+		}
+		open := !strings.HasPrefix(r.URL.Path, "/api/") || slices.Contains([]string{"/api/session", "/api/login", "/api/logout"}, r.URL.Path)
+		if role == Nobody && !open {
+			refuse(w, http.StatusUnauthorized, "log in: send a token to /api/login, or as Authorization: Bearer")
+			return
+		}
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			if r.URL.Path == "/api/session" {
+				answer(w, s.sessionOf(role))
+				return
+			}
+			read.ServeHTTP(w, r)
+		case http.MethodPost:
+			switch {
+			case !s.ownOrigin(r):
+				refuse(w, http.StatusForbidden, "the Origin header names another page than this server's")
+			case !open && role < Operator:
+				refuse(w, http.StatusForbidden, "this needs the role operator, and yours is "+role.String())
+			default:
+				write.ServeHTTP(w, r)
+			}
 		default:
-			mux.ServeHTTP(w, r)
+			h.Set("Allow", "GET, HEAD, POST")
+			refuse(w, http.StatusMethodNotAllowed, "want GET or POST")
 		}
 	})
 }
 
-// ownHost reports whether a request names this server by a loopback name and the port that it came to. A page of another
-// host whose name was bound to 127.0.0.1 does not.
-func ownHost(r *http.Request) bool {
+// reading returns the routes that change nothing.
+func (s *Console) reading() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", s.page)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "there is no such route") })
+	mux.HandleFunc("/api/live", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"items": s.hub.list()}) })
+	mux.HandleFunc("/api/live/stream", s.liveStream)
+	mux.HandleFunc("/api/live/{id}/stream", s.stream)
+	mux.HandleFunc("/api/history", s.history)
+	mux.HandleFunc("/api/runs/{id}", s.ofRun(s.run))
+	mux.HandleFunc("/api/runs/{id}/series", s.ofRun(series))
+	mux.HandleFunc("/api/runs/{id}/operations", s.ofRun(operations))
+	mux.HandleFunc("/api/runs/{id}/errors", s.ofRun(failures))
+	mux.HandleFunc("/api/runs/{id}/events", s.ofRun(events))
+	mux.HandleFunc("/api/runs/{id}/limiter", s.ofRun(s.limiter))
+	mux.HandleFunc("/api/comparisons/{id}", s.comparison)
+	mux.HandleFunc("/api/sizings/{id}", s.sizing)
+	mux.HandleFunc("/api/documents/{kind}/{id}/{file...}", s.document)
+	mux.HandleFunc("/api/plans", s.listPlans)
+	mux.HandleFunc("/api/started", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]any{"processes": s.plans.processes()})
+	})
+	for path, what := range map[string]string{
+		"/api/runs/{id}/prometheus/{path...}": "PromQL in the console; plimsoll serve -prometheus answers it",
+		"/api/trend":                          "the trend over comparisons; plimsoll report trend draws it",
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, http.StatusNotImplemented, "this server does not have yet: "+what)
+		})
+	}
+	return mux
+}
+
+// writing returns the routes that change something.
+func (s *Console) writing() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "there is nothing to change by this path")
+	})
+	mux.HandleFunc("/api/login", s.login)
+	mux.HandleFunc("/api/logout", s.logout)
+	mux.HandleFunc("/api/start", s.start)
+	mux.HandleFunc("/api/live/{id}/stop", s.stopIt)
+	mux.HandleFunc("/api/live/{id}/users", s.setUsers)
+	mux.HandleFunc("/api/live/{id}/storm", s.storm)
+	return mux
+}
+
+// ownHost reports whether a request names this server by a name of its own and the port that it came to. A page of
+// another host whose name was bound to this server's address does not.
+func (s *Console) ownHost(r *http.Request) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]"), "80"
+		if host, port = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]"), "80"; s.access.secure {
+			port = "443"
+		}
 	}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		if _, own, err := net.SplitHostPort(local.String()); err == nil && port != own {
 			return false
 		}
+	}
+	if s.hosts != nil {
+		return s.hosts(host)
 	}
 	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }

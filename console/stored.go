@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -294,6 +295,12 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
 	}
+	answer(w, s.judgedOf(r.Context(), c))
+}
+
+// judgedOf returns the Judged of the contract. One that is under way is judged for the picture alone: it has dots and
+// intervals of its whole blocks, and no verdicts but those of looks that were taken.
+func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string]any {
 	verdicts, runs := []map[string]any{}, []map[string]any{}
 	for _, l := range slices.Backward(c.Looks) {
 		if l.Taken() {
@@ -325,10 +332,21 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 			out[name] = v
 		}
 	}
-	if r, ok := s.report(c.ID); ok {
+	switch r, ok := s.report(c.ID); {
+	case ok && c.State != record.Running:
 		r.into(out)
+	case done > 0:
+		if r, err := s.soFar(ctx, c); err != nil {
+			out["outlook"] = []string{"The blocks so far cannot be judged: " + plain.Error(err)}
+		} else {
+			r.into(out)
+			out["verdicts"] = verdicts
+		}
 	}
-	answer(w, out)
+	if c.State == record.Running {
+		out["outlook"] = outlook(c, done, time.Now())
+	}
+	return out
 }
 
 func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -51,8 +52,11 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	comment := time.NewTicker(commentEvery)
 	defer comment.Stop()
+	judged := 0
 	for first := true; ; first = false {
+		before, n := f.judgedAfter(judged)
 		text, changed, at, over := f.events(seq, first)
+		text, judged = before+text, n
 		seq = at
 		if text != "" && !write(text) || over {
 			return
@@ -90,6 +94,62 @@ func (f *followed) events(seq int64, first bool) (text string, changed <-chan st
 	}
 	return text, f.changed, f.seq, f.end != nil
 }
+
+// judgedAfter returns the event with the Judged of a comparison, if the reader has not had it yet, and its number.
+func (f *followed) judgedAfter(had int) (text string, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.judging == had {
+		return "", had
+	}
+	return event("judged", -1, f.judged), f.judging
+}
+
+// liveStream sends the list of what is under way whenever it has changed.
+func (s *Console) liveStream(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		refuse(w, http.StatusTooManyRequests, "too many browsers follow already; close a tab")
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	was, silent := "", time.Now()
+	for {
+		text := event("live", -1, map[string]any{"items": s.hub.list()})
+		switch {
+		case shape(text) != was:
+			was = shape(text)
+		case time.Since(silent) < commentEvery:
+			text = ""
+		default:
+			text = ": here\n\n"
+		}
+		if text != "" {
+			silent = time.Now()
+			_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
+			if _, err := io.WriteString(w, text); err != nil || out.Flush() != nil {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// heardAt matches the part of a list that changes every second.
+var heardAt = regexp.MustCompile(`"heard":"[^"]*"`)
+
+func shape(text string) string { return heardAt.ReplaceAllString(text, "") }
 
 // event renders one event. JSON has no raw line ends, so that data is one line.
 func event(name string, seq int64, data any) string {

@@ -41,6 +41,39 @@ func (r *Run) Limiter(ctx context.Context, events []record.Event) (*limiter.Limi
 	return &l, nil
 }
 
+// LimiterSoFar names what would limit a run that is under way if it stopped now: a rule that is broken at present must have
+// a resource at its limit. The series are read from their beginning.
+func (r *Run) LimiterSoFar(ctx context.Context, events []record.Event) (*limiter.Limiter, error) {
+	var o limiter.Observed
+	var last time.Duration
+	rules := map[string]record.Event{}
+	for _, e := range events {
+		last = max(last, e.At)
+		switch e.Kind {
+		case "users":
+			o.Capacity = float64(e.Users)
+		case "slo":
+			rules[e.Rule] = e
+		}
+	}
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		if e := rules[rule]; e.Violated && !e.NoData && !e.Undecided && e.Level != record.Amber {
+			o.Rule, o.Reached = rule, true
+			break
+		}
+	}
+	if !o.Reached {
+		o.Why = "every rule holds at present"
+		l := limiter.Diagnose(nil, o)
+		return &l, nil
+	}
+	if err := r.observe(ctx, r.Asked(), [2]time.Duration{0, last}, &o); err != nil {
+		return nil, err
+	}
+	l := limiter.Diagnose(r.catalog.Indicators(), o)
+	return &l, nil
+}
+
 // observe reads the evidence between two instants of the run: users, the rule that broke, who used CPU, all
 // indicators.
 func (r *Run) observe(ctx context.Context, p *plan.Plan, span [2]time.Duration, o *limiter.Observed) error {

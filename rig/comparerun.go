@@ -77,6 +77,9 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 		cfg.RunBlock, r.deployed.pausable = r.block, true
 	}
 	s.Progress.Say("comparison %s: plan %s, %s", id, p.Name, p.Digest())
+	ended := s.openWhole(ctx, s.Store.ComparisonDir(id), s.wholeOf(id, mode.Duet))
+	why := "the tool failed"
+	defer func() { ended(why) }()
 	var c *record.Comparison
 	if j.Cut != nil {
 		if r.stacks, err = s.sameAsBefore(j.Cut, cfg, r.deployed.grounds); err != nil {
@@ -104,6 +107,7 @@ func (s *Session) Compare(ctx context.Context, j CompareJob) (*record.Comparison
 	if err != nil {
 		return nil, err
 	}
+	why = c.Why
 	switch {
 	case j.Keep:
 		r.deployed.Keep()
@@ -185,6 +189,7 @@ func (r *cells) system(ctx context.Context, cell comparison.Cell) (*System, erro
 // run carries out one cell by itself.
 func (r *cells) run(ctx context.Context, cell comparison.Cell) (record.ComparisonRun, *record.Capacity, error) {
 	s, pt := r.Session, r.part(cell)
+	s.whole.at(cell.Block, cell.Again)
 	s.Progress.What(cellText(cell, s.Plan.Compare.Blocks), time.Duration(cell.Left)*(s.length(r.base)+plan.BetweenRuns))
 	sung, err := r.listen(ctx, s.length(pt))
 	if err != nil {

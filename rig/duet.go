@@ -27,6 +27,7 @@ import (
 func (r *cells) block(ctx context.Context, block []comparison.Cell) ([]comparison.BlockRun, error) {
 	s, first := r.Session, block[0]
 	each := s.length(r.base) + plan.BetweenRuns
+	s.whole.at(first.Block, first.Again)
 	s.Progress.What(blockText(first, len(block), s.Plan.Compare.Blocks), time.Duration(max(first.Left+1-len(block), 0))*each)
 	sung, err := r.listen(ctx, time.Duration(len(block))*s.length(r.base))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/plan"
+	"plimsoll/run/live"
 	"plimsoll/run/record"
 )
 
@@ -43,7 +44,21 @@ func StepsAround(c record.Capacity, most int) []int {
 }
 
 // Climb searches for steps if there are none, and carries out one after another. An error means that the tool failed.
-func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) error {
+func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
+	if err := l.Store.SaveSizing(l.Record); err != nil { // from now on it can be found and watched
+		return err
+	}
+	ended := l.openWhole(ctx, l.Store.SizingDir(l.Record.ID), live.Whole{Kind: live.KindSizing, ID: l.Record.ID, Mode: "steps", Step: "beginning", Blocks: len(l.Record.Planned)})
+	defer func() {
+		switch cause := context.Cause(ctx); {
+		case err != nil:
+			ended("the tool failed")
+		case cause != nil:
+			ended(cause.Error())
+		default:
+			ended("")
+		}
+	}()
 	most := 0
 	if u := l.Plan.Unbounded; u != nil && len(l.Record.Planned) == 0 {
 		most = u.MaxUsers
@@ -88,7 +103,9 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) error {
 		l.Record.Planned = StepsAround(around, most)
 		l.Progress.Say("capacity %s users: steps %v", record.CapacityText(c.Kind, c.Users), l.Record.Planned)
 	}
+	l.whole.steps(len(l.Record.Planned))
 	for i, n := range l.Record.Planned {
+		l.whole.at(i+1, false)
 		pt.order = i + 1
 		pt.keep = i > 0 // the first one begins with the state that the plan names, the others go on from there
 		l.Session.Plan = l.Step(n)

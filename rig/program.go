@@ -32,7 +32,10 @@ type Program struct {
 	ChildOut, ChildErr io.Writer
 	Terminal           bool    // RawErr is one
 	Panics             *Panics // its panics
-	Out                *Export // nil for a program that carries out no run
+	Console            bool    // what is carried out is shown by the verb serve, in a process of its own
+	// Stop ends the invocation as a signal does, with the cause; nil where it cannot be.
+	Stop func(cause error)
+	Out  *Export // nil for a program that carries out no run
 
 	Dialects dialect.Set
 	Drivers  map[string]OwnDriver // of the servers of the dialects, by name

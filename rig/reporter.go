@@ -33,6 +33,16 @@ type Reporter struct {
 	duet *Reporter
 	name string
 	runs map[string]trial.Progress // of a block's runs that are made side by side, the last progress by name
+	// onStep and onLine take each line that is shown, without the secrets; nil for nobody.
+	onStep func(step, text string, left time.Duration)
+	onLine func(text string)
+}
+
+// hear has each line that is written over, and each that stays, given to functions that return at once; nil for nobody.
+func (p *Reporter) hear(step func(step, text string, left time.Duration), line func(text string)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onStep, p.onLine = step, line
 }
 
 // Part returns a reporter of one of several runs that are made side by side. Their trials share a line.
@@ -78,7 +88,11 @@ func (p *Reporter) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	p.print("", plain.Sprintf(format, args...), "\n")
+	text := plain.Sprintf(format, args...)
+	if p.onLine != nil {
+		p.onLine(p.secrets.Redact(text))
+	}
+	p.print("", text, "\n")
 }
 
 // Doing reports a step that has no numbers.
@@ -89,7 +103,7 @@ func (p *Reporter) Doing(step string, left time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(step, fmt.Sprintf("%s  %s%s", p.prefix, step, leftText(left+p.after)))
+	p.line(step, fmt.Sprintf("%s  %s%s", p.prefix, step, leftText(left+p.after)), left+p.after)
 }
 
 // trial reports a trial under way.
@@ -101,7 +115,7 @@ func (p *Reporter) trial(t trial.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users %7.0f ops/s  p95 %-8v errors %d%s", p.prefix, t.Phase, t.Active, t.OpsPerSecond,
-		t.P95.Round(100*time.Microsecond), t.Errors, leftText(t.Left+p.after)))
+		t.P95.Round(100*time.Microsecond), t.Errors, leftText(t.Left+p.after)), t.Left+p.after)
 }
 
 // together reports one of several trials that are under way side by side: all of them in one line, with the time that
@@ -118,7 +132,7 @@ func (p *Reporter) together(name string, t trial.Progress) {
 			left += r.Left
 		}
 	}
-	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users each  %s%s", p.prefix, t.Phase, t.Active, strings.Join(parts, " | "), leftText(left+p.after)))
+	p.line(t.Phase, fmt.Sprintf("%s  %-7s %5d users each  %s%s", p.prefix, t.Phase, t.Active, strings.Join(parts, " | "), leftText(left+p.after)), left+p.after)
 }
 
 func leftText(d time.Duration) string {
@@ -128,7 +142,10 @@ func leftText(d time.Duration) string {
 	return fmt.Sprintf("  %s left", d.Round(time.Second))
 }
 
-func (p *Reporter) line(phase, text string) {
+func (p *Reporter) line(phase, text string, left time.Duration) {
+	if p.onStep != nil {
+		p.onStep(phase, plain.Text(p.secrets.Redact(strings.TrimSpace(text))), left)
+	}
 	if p.terminal {
 		p.print(rewind, plain.Text(text), "")
 		p.open = true
@@ -173,5 +190,5 @@ func (p *Reporter) Step(phase, text string, left time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line(phase, fmt.Sprintf("%s  %s%s", p.prefix, text, leftText(left+p.after)))
+	p.line(phase, fmt.Sprintf("%s  %s%s", p.prefix, text, leftText(left+p.after)), left+p.after)
 }

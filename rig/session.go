@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/engine/calibration"
+	"plimsoll/load/fleet"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -51,6 +52,7 @@ type Session struct {
 	accounts  *workload.Accounts
 	usersFile *record.AccountsFile
 	fleet     *joined // agents on other hosts; nil when the users are on this one
+	whole     *whole  // the comparison or sizing that is watched; nil for none
 }
 
 // Cores reads a set of this host's cores in the kernel's notation, such as "0,2-3". A core that the host lacks is an
@@ -102,6 +104,15 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 	if err != nil {
 		return nil, nil, err
 	}
+	hide, err := pr.showConsole(ctx, root) // before this process is pinned to the generator's cores
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			hide()
+		}
+	}()
 	if s, err = NewSession(pr, p, st); err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +126,7 @@ func Begin(ctx context.Context, pr *Program, p *plan.Plan, root string, rate boo
 		return nil, nil, err
 	}
 	s.rate(ctx, rate && s.fleet == nil)
-	return s, func() { s.Progress.End(); leave(); unserve() }, nil
+	return s, func() { s.Progress.End(); leave(); unserve(); hide() }, nil
 }
 
 // splitCores returns the cores of generator and target: the plan's, with those that are left for a side that it does
@@ -236,10 +247,11 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err := writeCommands(w.Dir(), commands); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run)
+	aud := s.watchable(w, pt, run, stormKinds(sys))
+	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run, aud)
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
-		m.Phases, m.Capacity = out.Phases, out.Capacity
+		m.Phases, m.Capacity, m.Exploratory = out.Phases, out.Capacity, aud.steered(&out)
 		m.Clock = clockText(seen.stamps, pt.place.ofAll())
 		m.Connections, m.Answers = connections(seen.stamps, pt.place.ofAll()), seen.answers
 		if pt.place != nil {
@@ -257,6 +269,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		_ = s.AtSeal(seal, w.Dir(), w.Manifest(), s.Plan.Workload.Pace)
 	}
 	_, serr := w.Seal(seal, out.Validity, why)
+	aud.end(out.Validity, why)
 	if err := errors.Join(err, serr); err != nil {
 		return nil, out, fmt.Errorf("run %s: %w", w.Manifest().ID, err)
 	}
@@ -277,7 +290,7 @@ func (s *Session) manifest(sys *System, pt RunPart, epoch time.Time, processes i
 }
 
 // carryOut is the trial between reset and seal.
-func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock) (out trial.Outcome, seen received, err error) {
+func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay layout, w *record.Writer, run *clock.Clock, aud *audience) (out trial.Outcome, seen received, err error) {
 	db, err := series.Create(w.Dir() + "/" + record.SeriesDir)
 	if err != nil {
 		return out, seen, err
@@ -363,7 +376,9 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	stopProbing := sync.OnceValue(func() error { cancelProbing(); return <-done })
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
-	spec.Conduct, spec.Series = conduct(sys, env), db
+	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
+	aud.cpu = busyness(sig, runner.Last, len(s.targets))
+	aud.fleet, _ = driver.Driver.(*fleet.RemoteDriver)
 	if f := s.Plan.Fleet; f != nil {
 		spec.Hold = f.Hold
 	}

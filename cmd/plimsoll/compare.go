@@ -32,6 +32,7 @@ func (a *app) demo(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	blocks := fs.Int("blocks", 0, "number of blocks instead of the plan's; below 6 a verdict is only indicative")
 	seed := fs.Uint64("seed", 0, "seed instead of the plan's")
 	keep := keepFlag(fs)
+	a.consoleFlag(fs)
 	asJSON := fs.Bool("json", false, "write the outcome as JSON")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err

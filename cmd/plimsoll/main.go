@@ -81,8 +81,10 @@ type app struct {
 	// themselves, for data that is not text, and for the progress line. Nil outside a verb.
 	rawOut, rawErr io.Writer
 	// out is where series go besides the store; nil for verbs that carry out no run.
-	out    *rig.Export
-	caught *rig.Panics // panics; nil before run
+	out     *rig.Export
+	caught  *rig.Panics // panics; nil before run
+	stop    func(error) // ends the verb; nil before run
+	console bool        // the flag
 }
 
 // gate puts the gate before stdout and stderr until open is called: output from any writer arrives without secrets
@@ -119,7 +121,7 @@ func (a *app) secret(name string) string {
 func (a *app) program() *rig.Program {
 	out, errs := a.raw()
 	return &rig.Program{Version: own.Version(), Args: a.args, Env: a.env, Secrets: a.secrets, Warn: a.stderr, RawErr: errs, ChildOut: forChild(out), ChildErr: forChild(errs), Terminal: a.terminal,
-		Panics: a.caught, Out: a.out, Dialects: dialects, Drivers: own.Drivers, Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: catalog().KeepGraphs}
+		Panics: a.caught, Stop: a.stop, Console: a.console, Out: a.out, Dialects: dialects, Drivers: own.Drivers, Rated: mattermost.Dialect.Weighted, Null: mattermost.Refnull, AtSeal: catalog().KeepGraphs}
 }
 
 func isTerminal(f *os.File) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -20,8 +21,15 @@ import (
 func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error {
 	root := a.storeFlag(fs)
 	id := fs.String("prometheus", "", "the `run` whose series are served by the Prometheus HTTP API: its id, a prefix of it, or its directory")
-	listen := fs.String("listen", "", "`address` to listen at: 127.0.0.1:7575 for the console, which listens on the loopback device only; "+
+	listen := fs.String("listen", "", "`address` to listen at: 127.0.0.1:7575 for the console, which needs -tokens beyond the loopback device and speaks TLS there; "+
 		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
+	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")
+	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
+	conf := console.Config{Version: own.Version(), Open: console.Viewer, Parse: known().Parse, Catalog: catalog()}
+	fs.StringVar(&conf.Plans, "plans", "", "`directory` of plans that operators may start")
+	var at console.Listening
+	fs.StringVar(&at.Cert, "tls-cert", "", "`file` of the console's certificate; by default one of its own in the store")
+	fs.StringVar(&at.Key, "tls-key", "", "`file` of its key")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
@@ -30,12 +38,28 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 		return err
 	}
 	if *id == "" {
-		l, err := console.Listen(cmp.Or(*listen, "127.0.0.1:7575"))
+		if *tokens != "" {
+			if conf.Tokens, err = console.ReadTokens(*tokens); err != nil {
+				return plan.UsageError{Err: err}
+			}
+		}
+		if *steer {
+			conf.Open = console.Operator
+		}
+		if conf.Program, err = os.Executable(); err != nil {
+			return err
+		}
+		conf.Store, at.Address = st, cmp.Or(*listen, "127.0.0.1:7575")
+		c := console.New(conf)
+		l, url, pin, err := c.Listen(at)
 		if err != nil {
 			return plan.UsageError{Err: err}
 		}
-		plain.Fprintf(a.stdout, "console: http://%s\n", l.Addr())
-		return console.New(st, own.Version()).Serve(ctx, l)
+		plain.Fprintf(a.stdout, "console: %s\n", url)
+		if pin != "" {
+			plain.Fprintf(a.stdout, "certificate: SHA-256 %s\n", pin)
+		}
+		return c.Serve(ctx, l)
 	}
 	r, err := st.Run(*id)
 	if err != nil {
@@ -70,8 +94,14 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 func (a *app) outwardFlags(fs *flag.FlagSet) {
 	a.out = new(rig.Export)
 	fleetFlags(fs, &a.out.Fleet)
+	a.consoleFlag(fs)
 	fs.StringVar(&a.out.Listen, "serve", "", "`address`, such as 127.0.0.1:9090, at which the runs under way answer the Prometheus HTTP API")
 	fs.StringVar(&a.out.Push, "remote-write", "", "`URL` of a server that is sent all series by Prometheus remote write; credentials by PLIMSOLL_REMOTE_WRITE_TOKEN or PLIMSOLL_REMOTE_WRITE_BASIC (user:password), or files named by these and _FILE")
+}
+
+// consoleFlag adds the flag that shows what is carried out.
+func (a *app) consoleFlag(fs *flag.FlagSet) {
+	fs.BoolVar(&a.console, "console", false, "show it in a browser while it runs, at http://127.0.0.1:7575: plimsoll serve as a process of its own")
 }
 
 // keepFlag adds the flag that keeps the state of the systems under test.

@@ -83,6 +83,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 				fs.PrintDefaults()
 			}
 		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		a.stop = cancel
 		err := boundary.Do("the verb "+v.name, func() error { return v.run(a, ctx, fs, args[1:]) })
 		if p, ok := errors.AsType[*boundary.Panic](err); ok {
 			a.panicked(p)

@@ -14,13 +14,13 @@ import (
 // row of their own. A room imports only rows below its own.
 var rows = [][]string{
 	0: {"console/ui", "internal/files", "internal/parallel", "internal/plain", "load/clock"},
-	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
+	1: {"internal/boundary", "judge/stats", "load/measure", "run/duet", "run/live", "load/wire", "watch/series", "target/lab", "reference/refnull", "reference/refchat", "reference/newsfeed", "contrib"},
 	2: {"plan", "load/workload", "run/capacity", "watch/probe"},
 	3: {"run/record", "dialect", "reference/dataset"},
 	4: {"load/engine", "run/trial", "target", "run/store", "judge"},
-	5: {"load/fleet", "judge/comparison", "report", "console"},
+	5: {"load/fleet", "judge/comparison", "report"},
 	6: {"evidence"},
-	7: {"rig"},
+	7: {"rig", "console"},
 	8: {"cmd", "bench"}, // bench is a module of its own
 }
 

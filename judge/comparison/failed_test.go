@@ -58,6 +58,8 @@ func TestABuildThatVoidsRunsIsNotSame(t *testing.T) {
 		{"each fails in one", record.ByTarget, []int{2}, []int{3}, verdict.Same},
 		{"the generator was too slow", record.ByGenerator, []int{2, 3}, nil, verdict.Same},
 		{"a neighbor was busy", record.ByHost, []int{2, 3}, nil, verdict.Same},
+		{"a person steered two runs", record.ByHand, []int{2, 3}, nil, verdict.Same}, // which are not judged, nor is anybody blamed
+		{"a person steered every run", record.ByHand, []int{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}, nil, verdict.Invalid},
 	} {
 		v, _ := failing(t, tt.cause, tt.fresh, tt.base)
 		if v.Kind != tt.kind {

@@ -13,6 +13,8 @@ const (
 	// ByDeployment is the cause of runs before which a command of the plan failed, or left the target in another state
 	// than the plan wants: nothing follows from them about the server under test.
 	ByDeployment Cause = "deployment"
+	// ByHand is the cause of runs that a person steered: they are not the plan's.
+	ByHand Cause = "person"
 	// ByEither is the cause of gates that read the whole host of the generator: if the target runs there too, it may
 	// be the one that uses the host up.
 	ByEither Cause = "target or generator"
@@ -34,7 +36,7 @@ var gateCauses = map[string]Cause{
 
 	"memory": ByEither, "ports": ByEither, BudgetGate: ByEither,
 
-	DeployGate: ByDeployment,
+	DeployGate: ByDeployment, HandGate: ByHand,
 
 	"steal": ByHost, "target_steal": ByHost, "others": ByHost,
 }
@@ -42,6 +44,10 @@ var gateCauses = map[string]Cause{
 // DeployGate is the finding of a run before which the plan's commands to install or reset the target failed, or after
 // which the target was not as the plan wants it.
 const DeployGate = "deploy"
+
+// HandGate is the finding of a run that a person steered while it went on. Such a run is exploratory: it gets no
+// verdict.
+const HandGate = "exploratory"
 
 // StartGate is the finding of a run whose target did not start, and CrashGate that of one whose target, or a server
 // that it needs, ended, crashed, recovered or was restarted during the run. PanicGate is that of a panic of this
@@ -72,6 +78,8 @@ func CauseOf(v Validity) Cause {
 	}
 	crashed := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Gate == CrashGate && f.Level == Red })
 	switch {
+	case has(ByHand, Red): // whatever else came of it
+		return ByHand
 	case Panicked(v):
 		return ByGenerator
 	case crashed:

@@ -25,6 +25,7 @@ func TestCauseOfAVoidRun(t *testing.T) {
 		{[]string{PanicGate, "failed users"}, []string{"others"}, ByGenerator, false},
 		{nil, []string{CrashGate}, "", false}, // a log that was not read whole
 		{[]string{"complete"}, nil, "", false},
+		{[]string{HandGate, CrashGate, "others", PanicGate}, []string{"steal"}, ByHand, false}, // nothing that came of it is anybody's
 	} {
 		v := Validity{Valid: true}
 		for _, g := range tt.red {

@@ -46,6 +46,8 @@ type Manifest struct {
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants
+	// Exploratory is how a person steered the run, which therefore gets no verdict; empty for one that nobody steered.
+	Exploratory string `json:"exploratory,omitempty"`
 	// Accounts describes the file of accounts that the users had; nil if they were made.
 	Accounts *AccountsFile `json:"users_file,omitempty"`
 	// Duet is how the run took turns with the others of its block; nil outside a duet.

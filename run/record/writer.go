@@ -37,6 +37,8 @@ type Writer struct {
 	events   io.WriteCloser
 	closed   bool
 	secrets  *plain.Secrets
+	lines    int                     // of events
+	heard    func(line int, e Event) // may be nil
 }
 
 // Create is [CreateOn] without secrets, on the file system of this host.
@@ -122,8 +124,21 @@ func (w *Writer) Event(e Event) error {
 	if w.closed {
 		return os.ErrClosed
 	}
-	_, err = w.events.Write(append(b, '\n'))
-	return err
+	if _, err = w.events.Write(append(b, '\n')); err != nil {
+		return err
+	}
+	if w.lines++; w.heard != nil {
+		w.heard(w.lines, e)
+	}
+	return nil
+}
+
+// Hear calls f for every event that is written from now on, with the number of its line, from 1. f returns at once and
+// calls no method of the writer.
+func (w *Writer) Hear(f func(line int, e Event)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = f
 }
 
 // Seal ends the run: it writes validity.json, the digests of all files, and the state. With a why, the state is

@@ -136,13 +136,18 @@ func (r *run) storm(ctx context.Context) error {
 		if !ok {
 			return errors.New("this driver's users take part in no storms")
 		}
-		state := d.Storm(s.Storm)
-		c.under = append(c.under, underway{len(c.users.Storms), state})
-		c.users.Storms = append(c.users.Storms, record.StormOutcome{Kind: s.Kind, Share: s.Share, Over: s.Over, Params: s.Params, From: s.At, Affected: state.Affected})
-		r.event(record.Event{At: s.At, Kind: "storm", Rule: s.Kind, Users: state.Affected, Phase: r.phase,
-			Text: fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over)})
+		r.beginStorm(d, s)
 	}
 	return nil
+}
+
+// beginStorm begins a storm, and keeps its outcome.
+func (r *run) beginStorm(d Stormer, s TimedStorm) {
+	c, state := &r.conduct, d.Storm(s.Storm)
+	c.under = append(c.under, underway{len(c.users.Storms), state})
+	c.users.Storms = append(c.users.Storms, record.StormOutcome{Kind: s.Kind, Share: s.Share, Over: s.Over, Params: s.Params, From: s.At, Affected: state.Affected})
+	r.event(record.Event{At: s.At, Kind: "storm", Rule: s.Kind, Users: state.Affected, Phase: r.phase,
+		Text: fmt.Sprintf("%s: %d users over %v", s.Kind, state.Affected, s.Over)})
 }
 
 // back notices storms that are over.

@@ -180,11 +180,13 @@ func (r *run) watch() {
 		st := second
 		if slices.Contains(long, g.Name) {
 			if r.phase != "measure" || len(r.measured.in) == 0 {
+				r.watching.gates[i] = gateNow{why: "it is read over the measured phase"}
 				continue
 			}
 			st = r.measured
 		}
 		rd := r.read(g.Gate, st)
+		r.watching.gates[i] = gateNow{rd.Value, rd.Why}
 		if rd.Why != "" {
 			g.why, g.na = rd.Why, rd.Inapplicable
 			continue

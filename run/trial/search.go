@@ -59,6 +59,7 @@ func (r *run) search(ctx context.Context) error {
 		}
 	}()
 	r.event(record.Event{At: r.now(), Kind: "note", Text: "forecast of the search: " + forecast.String()})
+	r.watching.forecast, r.watching.search = forecast.String(), c
 	var healthy float64 // the most users of a sound window in which every rule held
 	redSince, redFor := time.Duration(-1), time.Duration(0)
 	var fault record.Finding
@@ -84,6 +85,7 @@ func (r *run) search(ctx context.Context) error {
 		obs.Utilization, _ = w.cpu(targets)
 		r.observed(obs.Readings)
 		act := c.Step(obs)
+		r.watching.decision = act
 		if text := c.Foreseen(); text != foreseen {
 			foreseen = text
 			r.event(record.Event{At: r.now(), Kind: "note", Text: text, Phase: r.phase})
@@ -91,6 +93,7 @@ func (r *run) search(ctx context.Context) error {
 		if r.now()-last >= r.Window {
 			last = r.now()
 			r.writeReadings(obs.Readings, act)
+			r.searched(w, obs.Readings, red)
 		}
 		if red {
 			if redSince < 0 {

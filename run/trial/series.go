@@ -139,7 +139,9 @@ func (r *run) export(ctx context.Context) {
 	x.stats("plimsoll_op_lag_seconds", steady.Lag)
 	x.counters()
 	x.messages(r.Ledger.Count())
-	for _, rd := range r.evaluated(ctx) {
+	rds := r.evaluated(ctx)
+	r.evaluatedNow(rds)
+	for _, rd := range rds {
 		x.rule(rd)
 	}
 	t := r.Clock.Date(r.now())

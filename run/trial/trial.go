@@ -110,6 +110,8 @@ type Config struct {
 	Conduct
 	// Progress is called about once a second, if it is set.
 	Progress func(Progress)
+	// Live watches the trial and steers it; nil for nobody.
+	Live Audience
 }
 
 // Progress is the state of a trial for a person.
@@ -132,6 +134,8 @@ type Outcome struct {
 	Broken   []string
 	Warned   []string
 	Validity record.Validity
+	// Exploratory is how the trial was steered by hand, so that it gets no verdict; empty when it was not.
+	Exploratory string
 	// Interrupted is the reason why the trial ended early, by its context or because a part of the generator was
 	// lost; empty when it did not.
 	Interrupted string
@@ -148,6 +152,7 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 	r.Ledger.UseClock(r.Clock)
 	r.gates = newWatched(s.Gates)
 	r.sec = measureSecond{}
+	r.watching.begin(len(r.gates))
 	if s.Series != nil {
 		r.series = newExporter(s.Series, r.everyRule())
 	}
@@ -235,6 +240,7 @@ type run struct {
 	tails    *tails  // while a phase is drained
 	censored bool    // operations under way have entered with their age, and are not counted again when they end
 	held     []frame // of the drain
+	watching watching
 }
 
 func (r *run) all(ctx context.Context) error {
@@ -365,7 +371,7 @@ func (r *run) stay(ctx context.Context, d time.Duration, each func() bool) error
 
 // advance waits for the next tick and takes in the recorded data.
 func (r *run) advance(ctx context.Context) error {
-	if err := r.storm(ctx); err != nil {
+	if err := errors.Join(r.storm(ctx), r.steer()); err != nil {
 		return err
 	}
 	if err := r.Clock.SleepUntil(ctx, r.now()+r.tick); err != nil {
@@ -420,11 +426,13 @@ func (r *run) advance(ctx context.Context) error {
 	r.trail.push(sl, r.trailing)
 	r.sec.add(sl.windows)
 	if r.now()%time.Second == 0 {
+		r.count(r.sec)
 		r.export(ctx)
 		r.flush(false)
 		r.progress(sl)
 		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})
 		r.watch()
+		r.publish(sl)
 	}
 	return r.werr
 }

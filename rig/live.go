@@ -1,0 +1,242 @@
+package rig
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/load/clock"
+	"plimsoll/load/fleet"
+	"plimsoll/load/workload"
+	"plimsoll/run/live"
+	"plimsoll/run/record"
+	"plimsoll/run/trial"
+)
+
+const (
+	shownLines = 8   // of the log, in a frame
+	mostOver   = 600 // seconds over which users may come
+	// mostTimes is how many times the users of the plan a person may set: accounts, sockets and memory are for the plan's.
+	mostTimes = 10
+)
+
+// audience is who watches a run: the readers of its socket. It is a [trial.Audience].
+type audience struct {
+	pub   *live.Publisher // nil: the socket could not be made
+	whole *whole          // of the comparison or sizing; nil for none
+	like  live.Frame      // the fields that stay
+	most  int             // users that may be set
+	stop  func(error)     // ends the invocation; nil where nobody may
+	duet  *place          // nil outside a duet
+	cpu   func() map[string]float64
+	fleet *fleet.RemoteDriver // nil: this process has the users
+
+	mu     sync.Mutex
+	orders []live.Order
+	phase  string
+	hand   string // how it was steered
+	log    []live.LogLine
+}
+
+// watchable opens the socket of a run. Without one the run goes on, and its log has the reason.
+func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, kinds []string) *audience {
+	m := w.Manifest()
+	a := &audience{whole: s.whole, duet: pt.place, most: max(mostTimes*s.Users(pt), 1000), stop: s.Stop,
+		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: kinds}}
+	if m.Comparison != "" {
+		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.place != nil}
+		if c := s.Plan.Compare; c != nil && s.whole.is(live.KindComparison) {
+			a.like.Of.Blocks = c.Blocks
+		}
+	}
+	var err error
+	if a.pub, err = live.Open(w.Dir(), a.order); err != nil {
+		_ = w.Event(record.Event{At: run.Now(), Kind: "note", Text: "nobody can watch this run in a console: " + err.Error()})
+	}
+	w.Hear(a.hear)
+	return a
+}
+
+// Verb is the verb of the invocation.
+func (pr *Program) Verb() string {
+	if len(pr.Args) == 0 {
+		return ""
+	}
+	return pr.Args[0]
+}
+
+// hear keeps the last lines of the log.
+func (a *audience) hear(n int, e record.Event) {
+	switch e.Kind {
+	case "users", "gates", "slo":
+		return
+	}
+	text := cmp.Or(e.Text, e.Phase)
+	if e.Kind == "finding" && e.Rule != "" {
+		text = e.Rule + ": " + text
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.log = append(a.log, live.LogLine{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: text, Level: e.Level})
+	if len(a.log) > shownLines {
+		a.log = slices.Delete(a.log, 0, 1)
+	}
+}
+
+// Watched implements [trial.Audience].
+func (a *audience) Watched() bool { return a.pub.Watched() || a.whole.watched() }
+
+// Progress implements [trial.Audience].
+func (a *audience) Progress(phase string, exploratory bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.phase = phase
+}
+
+// Orders implements [trial.Audience].
+func (a *audience) Orders() []live.Order {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := a.orders
+	a.orders = nil
+	return out
+}
+
+// Publish implements [trial.Audience].
+func (a *audience) Publish(f *live.Frame) {
+	f.ID, f.Began, f.PID, f.Verb, f.Plan, f.Arm, f.Engine, f.Of, f.Storms = a.like.ID, a.like.Began, a.like.PID, a.like.Verb, a.like.Plan, a.like.Arm,
+		a.like.Engine, a.like.Of, a.like.Storms
+	if a.duet != nil { // its clock stands without a turn: this second was its own
+		of := *f.Of
+		of.Turn = true
+		f.Of = &of
+	}
+	f.CPU, f.Agents = a.cpu(), a.agents(f)
+	a.mu.Lock()
+	f.Log = slices.Clone(a.log)
+	f.Exploratory = cmp.Or(a.hand, f.Exploratory)
+	a.mu.Unlock()
+	a.whole.run(f, a.duet)
+	a.pub.Publish(f)
+}
+
+// agents are the processes that have the users.
+func (a *audience) agents(f *live.Frame) []live.AgentRow {
+	if a.fleet == nil {
+		return []live.AgentRow{{Name: "this process", Users: f.Users.Active, State: "here"}}
+	}
+	var out []live.AgentRow
+	for _, st := range a.fleet.States() {
+		one := live.AgentRow{Name: st.Name, Users: st.Users, Clock: float64(st.Ahead.Microseconds()) / 1e3, Heard: float64(st.Heard.Milliseconds()) / 1e3, State: "here"}
+		if st.Lost {
+			one.State = "lost"
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// order accepts or refuses an order.
+func (a *audience) order(o live.Order) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o.Over < 0 || o.Over > mostOver {
+		return "", fmt.Errorf("over %g s: want 0 to %d", o.Over, mostOver)
+	}
+	switch o.Do {
+	case live.OrderStop:
+		if a.stop == nil {
+			return "", errors.New("this program cannot be stopped from here")
+		}
+		a.hand = cmp.Or(a.hand, "it was stopped by hand")
+		a.stop(errStopped)
+		return "It ends in order: users, servers and databases are stopped.", nil
+	case live.OrderUsers:
+		switch {
+		case o.Users < 0 || o.Users > a.most:
+			return "", fmt.Errorf("%d users: want 0 to %d, %d times those of the plan", o.Users, a.most, mostTimes)
+		case !slices.Contains([]string{"ramp", "settle", "soak", "measure"}, a.phase):
+			return "", fmt.Errorf("users can be set while a bounded test has its users, and this is the phase %q: a search sets them itself", a.phase)
+		}
+		a.orders = append(a.orders, o)
+		return fmt.Sprintf("%d users are wanted from the next tick on. The run is exploratory now.", o.Users), nil
+	case live.OrderStorm:
+		switch {
+		case !slices.Contains(a.like.Storms, o.Kind):
+			return "", fmt.Errorf("storm %q: these users take part in %v", o.Kind, a.like.Storms)
+		case !(o.Share > 0 && o.Share <= 1):
+			return "", fmt.Errorf("share %g: want more than 0, at most 1", o.Share)
+		case a.phase != "measure":
+			return "", fmt.Errorf("a storm can be injected in the phase measure, and this is the phase %q", a.phase)
+		}
+		a.orders = append(a.orders, o)
+		return fmt.Sprintf("The storm %s begins with the next tick. The run is exploratory now.", o.Kind), nil
+	}
+	return "", fmt.Errorf("order %q: want %s, %s or %s", o.Do, live.OrderStop, live.OrderUsers, live.OrderStorm)
+}
+
+// errStopped is the cause of the end of an invocation that was stopped from a console.
+var errStopped = errors.New("stopped by hand in the console")
+
+// steered returns how the run was steered; empty when it was not.
+func (a *audience) steered(out *trial.Outcome) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return cmp.Or(out.Exploratory, a.hand)
+}
+
+// end tells the readers how the run ended.
+func (a *audience) end(v record.Validity, why string) {
+	end := live.Ending{State: "ended", Why: why, Valid: &v.Valid}
+	if why != "" {
+		end.State = string(record.Interrupted)
+	}
+	a.whole.over(a.like.ID)
+	a.pub.Close(end)
+}
+
+// stormKinds are the kinds of storms in which the users of a mix take part.
+func stormKinds(sys *System) []string {
+	var out []string
+	for _, part := range sys.mix {
+		if x, ok := part.Behavior.(workload.StormKinds); ok {
+			out = append(out, x.StormKinds()...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// busyness returns a function that reads the CPU of generator, app and database since its last call, as shares of the
+// cores of the role. A role that is not seen is not in it.
+func busyness(sig *signals, last func(key string) (float64, time.Time, bool), targets int) func() map[string]float64 {
+	var was map[string][2]float64
+	return func() map[string]float64 {
+		out, now := map[string]float64{}, map[string][2]float64{}
+		for name, role := range map[string]string{"generator": "generator", "app": "app", "database": "db"} {
+			if v, at, ok := last(`plimsoll_process_cpu_ratio{role="` + role + `"}`); ok && role != "generator" && targets > 0 {
+				if age(sig.clock, at) <= fresh {
+					out[name] = min(max(v/float64(targets), 0), 1)
+				}
+				continue
+			}
+			if role != "generator" && targets > 0 {
+				continue // the role's cores are shared with others
+			}
+			busy, total, err := sig.Busy(role)
+			if err != nil {
+				continue
+			}
+			now[name] = [2]float64{busy, total}
+			if b, ok := was[name]; ok && total > b[1] {
+				out[name] = min(max((busy-b[0])/(total-b[1]), 0), 1)
+			}
+		}
+		was = now
+		return out
+	}
+}

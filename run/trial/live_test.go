@@ -1,0 +1,178 @@
+package trial
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/run/live"
+	"plimsoll/run/record"
+	"plimsoll/watch/series"
+)
+
+// nowhere takes a trial's series and keeps nothing: without a store the rules are not read every second.
+type nowhere struct{}
+
+func (nowhere) Append(time.Time, []series.Sample) error { return nil }
+
+// crowd is an audience that keeps its frames and gives orders at seconds of the run.
+type crowd struct {
+	away   bool
+	second int
+	orders map[int][]live.Order
+	frames []*live.Frame
+	phases []string
+}
+
+func (c *crowd) Watched() bool         { return !c.away }
+func (c *crowd) Publish(f *live.Frame) { c.frames = append(c.frames, f) }
+func (c *crowd) Progress(phase string, _ bool) {
+	c.second++
+	c.phases = append(c.phases, phase)
+}
+func (c *crowd) Orders() []live.Order {
+	out := c.orders[c.second]
+	delete(c.orders, c.second)
+	return out
+}
+
+func rule(f *live.Frame, text string) live.Rule {
+	i := slices.IndexFunc(f.Rules, func(r live.Rule) bool { return r.Rule == text })
+	if i < 0 {
+		return live.Rule{}
+	}
+	return f.Rules[i]
+}
+
+func TestFramesOfABoundedTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(50) // twice as many users as the CPU rule allows
+		s := spec(t, l)
+		s.Bounded, s.Series = &bounded, nowhere{}
+		c := &crowd{}
+		s.Live = c
+		if _, err := Run(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.frames) != 8 || len(c.phases) != 8 {
+			t.Fatalf("%d frames, %d seconds", len(c.frames), len(c.phases))
+		}
+		for i, f := range c.frames {
+			if f.Seq != int64(i+1) || f.At != float64(i+1) || f.Mode != "fixed" {
+				t.Fatalf("frame %d: seq %d at %v, %s", i, f.Seq, f.At, f.Mode)
+			}
+		}
+		last := c.frames[7]
+		if last.Users != (live.UserCount{Wanted: 100, Active: 100}) || last.Ops != 200 || last.Response == nil || last.Response.P50 < 9 || last.Response.P50 > 11 {
+			t.Errorf("users %+v, %v ops/s, response %+v", last.Users, last.Ops, last.Response)
+		}
+		if n := len(last.Phases); n != 3 || last.Phases[2].Name != "measure" || last.Phases[2].To != nil || last.Phases[0].To == nil || *last.Phases[0].To != 2 {
+			t.Errorf("phases %+v", last.Phases)
+		}
+		if r := rule(last, "cpu(app) < 85%"); r.Status != live.Broken || r.BrokenFor < 3 || r.Unit != "share" || r.Value == nil {
+			t.Errorf("%+v", r)
+		}
+		if r := rule(last, "mean(op) < 100ms"); r.Status != live.Holds || r.BrokenFor != 0 || r.Unit != "s" {
+			t.Errorf("%+v", r)
+		}
+		if len(last.Operations) != 1 || last.Operations[0].Name != "post" || last.Operations[0].Count < 1400 || last.Operations[0].Rate == 0 {
+			t.Errorf("operations %+v", last.Operations)
+		}
+		i := slices.IndexFunc(last.Gates, func(g live.GateNow) bool { return g.Name == "core" })
+		if i < 0 || last.Gates[i].Color != live.Green || last.Believe.Color == "" || last.Exploratory != "" {
+			t.Errorf("gates %+v, believe %+v", last.Gates, last.Believe)
+		}
+	})
+}
+
+// TestNothingIsMadeForNobody counts the frames of a trial that nobody watches.
+func TestNothingIsMadeForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := spec(t, newLab(1000))
+		s.Bounded = &bounded
+		c := &crowd{away: true}
+		s.Live = c
+		if _, err := Run(context.Background(), s); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.frames) != 0 || len(c.phases) != 8 {
+			t.Fatalf("%d frames, %d seconds", len(c.frames), len(c.phases))
+		}
+	})
+}
+
+func TestFramesOfASearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := spec(t, newLab(500))
+		s = searchSpec(s, 200, 2000)
+		s.Series = nowhere{}
+		c := &crowd{}
+		s.Live = c
+		out, err := Run(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, tried := 0, false
+		for _, f := range c.frames {
+			if f.Search == nil {
+				continue
+			}
+			for _, w := range f.Search.Windows {
+				if w.N > seen+1 {
+					t.Fatalf("window %d follows %d", w.N, seen)
+				}
+				seen = max(seen, w.N)
+				tried = tried || w.Reading == live.Broken && w.Ratio > 1 && w.Rule == "cpu(app) < 85%"
+			}
+			if hi := f.Search.Hi; hi != 0 && (f.Search.Lo > hi || f.Search.Estimate > hi) {
+				t.Fatalf("%+v", f.Search)
+			}
+		}
+		last := c.frames[len(c.frames)-1].Search
+		if seen < 10 || !tried || last == nil || last.Lo == 0 || last.Hi < last.Lo {
+			t.Errorf("%d windows, one broken: %v, last %+v, %+v", seen, tried, last, out.Capacity)
+		}
+	})
+}
+
+// TestSteeredTrialIsExploratory sets users, which no plan has asked for: the trial goes on, and is not valid.
+func TestSteeredTrialIsExploratory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(1000)
+		s := spec(t, l)
+		s.Bounded = &bounded
+		c := &crowd{orders: map[int][]live.Order{4: {{Do: live.OrderUsers, Users: 70}}, 5: {{Do: live.OrderStorm, Kind: "rush", Share: 0.5}}}}
+		s.Live = c
+		out, err := Run(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := c.frames[len(c.frames)-1]
+		if last.Users.Wanted != 70 || last.Exploratory != "users were set to 70 by hand" || last.Believe.Color != live.Red {
+			t.Errorf("%+v %q %+v", last.Users, last.Exploratory, last.Believe)
+		}
+		if out.Validity.Valid || out.Exploratory != "users were set to 70 by hand" || !strings.Contains(gates(out.Validity), "red exploratory") {
+			t.Errorf("valid %v, %q, %s", out.Validity.Valid, out.Exploratory, gates(out.Validity))
+		}
+		if cause := record.CauseOf(out.Validity); cause != record.ByHand {
+			t.Errorf("cause %q", cause)
+		}
+		r := finish(t, s, out)
+		events, err := r.Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, e := range events {
+			if e.Kind == "steered" {
+				texts = append(texts, e.Text)
+			}
+		}
+		if want := []string{"users were set to 70 by hand", "no storm: this driver's users take part in none"}; !slices.Equal(texts, want) {
+			t.Errorf("%q, want %q", texts, want)
+		}
+	})
+}
