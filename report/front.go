@@ -285,6 +285,14 @@ func excess(r verdict.Result) float64 {
 	return math.Abs(e) / r.Margin
 }
 
+// limiterText is what limited an arm: the limiters of its runs, or else the rules at which its searches ended.
+func limiterText(l SearchEnds) string {
+	if named := namedText(l); named != "" || len(l.Rules) == 0 {
+		return cmp.Or(named, stopText(l))
+	}
+	return "the rule " + stopText(l)
+}
+
 // limitLines name the limiter of each arm, one line for each database.
 func (d Document) limitLines() []string {
 	var out []string
@@ -292,7 +300,7 @@ func (d Document) limitLines() []string {
 		var parts []string
 		for _, l := range d.Limiters {
 			if l.Engine == e.Key {
-				parts = append(parts, d.armLabel(l.Arm)+" by "+cmp.Or(namedText(l), "the rule "+stopText(l)))
+				parts = append(parts, d.armLabel(l.Arm)+" by "+limiterText(l))
 			}
 		}
 		if len(parts) == 0 {

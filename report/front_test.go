@@ -148,3 +148,15 @@ func TestRunScreenFits(t *testing.T) {
 		}
 	}
 }
+
+func TestLimiterOfASearchWithoutABrokenRule(t *testing.T) {
+	for want, l := range map[string]SearchEnds{
+		"no search":                                      {},
+		"no rule (1 of 1), lower bounds: 1 of 1":         {Searches: 1, AtLeast: 1},
+		"the rule p99(op) (1 of 2) and no rule (1 of 2)": {Searches: 2, Rules: []Count{{Name: "p99(op)", N: 1}}},
+	} {
+		if got := limiterText(l); got != want {
+			t.Errorf("limiterText = %q, want %q", got, want)
+		}
+	}
+}

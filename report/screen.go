@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -136,7 +135,7 @@ func (s *screen) limits(d Document) {
 		var parts []string
 		for _, l := range d.Limiters {
 			if l.Engine == e.Key {
-				parts = append(parts, d.armLabel(l.Arm)+": "+cmp.Or(namedText(l), "the rule "+stopText(l)))
+				parts = append(parts, d.armLabel(l.Arm)+": "+limiterText(l))
 			}
 		}
 		if len(parts) > 0 {
