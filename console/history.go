@@ -89,7 +89,11 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 					continue
 				}
 				it.Plan, it.Began, it.State, it.Runs, it.Digest = c.Name, c.Started, string(c.State), len(c.Runs), c.PlanDigest
-				it.Result = strings.Join(verdictsOf(c), ", ")
+				var verdicts []string
+				for _, v := range verdictsOf(c) {
+					verdicts = append(verdicts, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
+				}
+				it.Result = strings.Join(verdicts, ", ")
 				if r, ok := s.report(c.ID); ok {
 					it.Result = r.results()
 				}
@@ -111,14 +115,11 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 	return all, warnings, nil
 }
 
-// verdictsOf returns the verdicts of the last look that was taken.
-func verdictsOf(c *record.Comparison) (out []string) {
+// verdictsOf returns the verdicts of the last look that was taken; none before the first.
+func verdictsOf(c *record.Comparison) []record.LookVerdict {
 	for _, l := range slices.Backward(c.Looks) {
 		if l.Taken() {
-			for _, v := range l.Verdicts {
-				out = append(out, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
-			}
-			return out
+			return l.Verdicts
 		}
 	}
 	return nil

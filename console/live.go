@@ -68,6 +68,7 @@ type followed struct {
 type hub struct {
 	store *store.Store
 	judge func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
+	tidy  func(now time.Time)                               // called at each look; nil for none
 
 	mu   sync.Mutex
 	runs map[string]*followed
@@ -91,6 +92,9 @@ func (h *hub) look(ctx context.Context) {
 			}
 		}
 		h.judgeAll(ctx)
+		if h.tidy != nil {
+			h.tidy(time.Now())
+		}
 		select {
 		case <-ctx.Done():
 			return

@@ -36,6 +36,11 @@ type Console struct {
 	hosts   func(host string) bool // by which it may be reached; nil for those of the loopback device
 	streams chan struct{}
 	closing chan struct{} // closed when streams have to end
+	opened  *opened
+
+	reports  *remembered[reported]
+	trends   *remembered[released]
+	trending chan struct{}
 }
 
 // Config configures a [Console]. Only Store is required.
@@ -51,15 +56,22 @@ type Config struct {
 	Parse          func([]byte) (*plan.Plan, error)
 	// Catalog knows the servers under test; nil for none.
 	Catalog *evidence.Catalog
+	// Series answers PromQL; nil for none.
+	Series SeriesAPI
 }
 
 // New returns a server of a store.
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
-		streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
+		reports: newRemembered[reported](mostReports), trends: newRemembered[released](mostReleases), trending: make(chan struct{}, 1)}
+	if c.Series == nil {
+		s.opened.open = func(string) (http.Handler, func(), error) { return nil, nil, errors.New("this server has no PromQL") }
+	}
 	if s.catalog == nil {
 		s.catalog = new(evidence.Catalog)
 	}
+	s.hub.tidy = s.opened.look
 	s.hub.judge = func(ctx context.Context, id string) (any, error) {
 		c, err := s.store.Comparison(id)
 		if err != nil {
@@ -129,6 +141,7 @@ func (s *Console) Serve(ctx context.Context, l net.Listener) error {
 	err := srv.Serve(l)
 	cancel()
 	<-looked
+	s.opened.close()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -206,21 +219,15 @@ func (s *Console) reading() http.Handler {
 	mux.HandleFunc("/api/runs/{id}/errors", s.ofRun(failures))
 	mux.HandleFunc("/api/runs/{id}/events", s.ofRun(events))
 	mux.HandleFunc("/api/runs/{id}/limiter", s.ofRun(s.limiter))
+	mux.HandleFunc("/api/runs/{id}/prometheus/{path...}", s.ofRun(s.prometheus))
 	mux.HandleFunc("/api/comparisons/{id}", s.comparison)
 	mux.HandleFunc("/api/sizings/{id}", s.sizing)
+	mux.HandleFunc("/api/trend", s.trend)
 	mux.HandleFunc("/api/documents/{kind}/{id}/{file...}", s.document)
 	mux.HandleFunc("/api/plans", s.listPlans)
 	mux.HandleFunc("/api/started", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"processes": s.plans.processes()})
 	})
-	for path, what := range map[string]string{
-		"/api/runs/{id}/prometheus/{path...}": "PromQL in the console; plimsoll serve -prometheus answers it",
-		"/api/trend":                          "the trend over comparisons; plimsoll report trend draws it",
-	} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, http.StatusNotImplemented, "this server does not have yet: "+what)
-		})
-	}
 	return mux
 }
 

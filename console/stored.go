@@ -302,13 +302,8 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 // intervals of its whole blocks, and no verdicts but those of looks that were taken.
 func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string]any {
 	verdicts, runs := []map[string]any{}, []map[string]any{}
-	for _, l := range slices.Backward(c.Looks) {
-		if l.Taken() {
-			for _, v := range l.Verdicts {
-				verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Kind})
-			}
-			break
-		}
+	for _, v := range verdictsOf(c) {
+		verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Kind})
 	}
 	counts := map[int]int{}
 	for _, one := range c.Runs {

@@ -314,6 +314,18 @@ type Comparison struct {
 	Gathered *Gathering `json:"-"`
 }
 
+// NotComplete returns why a comparison is not complete, beginning with a verb; empty for one that is.
+func (c *Comparison) NotComplete() string {
+	switch c.State {
+	case Sealed:
+		return ""
+	case Interrupted:
+		return "was interrupted: " + c.Why
+	case Running:
+	}
+	return "is under way, or was killed"
+}
+
 // A Row is a line of a table of settings.
 type Row struct {
 	Name  string `json:"name"`
