@@ -18,20 +18,22 @@ import (
 
 // An item is a HistoryItem of the contract.
 type item struct {
-	Kind      string     `json:"kind"`
-	ID        string     `json:"id"`
-	Plan      string     `json:"plan"`
-	Began     time.Time  `json:"began"`
-	State     string     `json:"state"`
-	Valid     *bool      `json:"valid,omitempty"`
-	Arm       string     `json:"arm,omitempty"`
-	Engine    string     `json:"engine,omitempty"`
-	Of        string     `json:"of,omitempty"`
-	Block     int        `json:"block,omitempty"`
-	Result    string     `json:"result,omitempty"`
-	Runs      int        `json:"runs,omitempty"`
-	Digest    string     `json:"digest,omitempty"`
-	Documents []namedRef `json:"documents"`
+	Kind  string    `json:"kind"`
+	ID    string    `json:"id"`
+	Plan  string    `json:"plan"`
+	Began time.Time `json:"began"`
+	State string    `json:"state"`
+	Valid *bool     `json:"valid,omitempty"`
+	// Exploratory is how a person steered the run; empty when nobody did.
+	Exploratory string     `json:"exploratory,omitempty"`
+	Arm         string     `json:"arm,omitempty"`
+	Engine      string     `json:"engine,omitempty"`
+	Of          string     `json:"of,omitempty"`
+	Block       int        `json:"block,omitempty"`
+	Result      string     `json:"result,omitempty"`
+	Runs        int        `json:"runs,omitempty"`
+	Digest      string     `json:"digest,omitempty"`
+	Documents   []namedRef `json:"documents"`
 }
 
 // A namedRef is a Document of the contract.
@@ -49,8 +51,13 @@ func (s *Console) state(id string, st record.State) string {
 	if st == record.Sealed || st == record.Interrupted {
 		return string(st)
 	}
-	if f := s.hub.run(id); f != nil && !f.over() {
-		return string(record.Running)
+	if f := s.hub.run(id); f != nil {
+		if f.died() {
+			return "died"
+		}
+		if !f.over() {
+			return string(record.Running)
+		}
 	}
 	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil && time.Since(info.ModTime()) < writesWithin {
 		return string(record.Running)
@@ -67,7 +74,7 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 	for _, e := range entries {
 		valid := e.Valid
 		it := item{Kind: "run", ID: e.ID, Plan: e.Name, Began: e.Epoch, State: s.state(e.ID, e.State), Arm: e.Arm, Engine: e.Engine, Of: e.Comparison,
-			Block: e.Block, Digest: e.PlanDigest, Valid: &valid}
+			Block: e.Block, Digest: e.PlanDigest, Valid: &valid, Exploratory: e.Exploratory}
 		if e.CapacityKind != "" {
 			if it.Result = record.CapacityText(e.CapacityKind, e.Capacity); e.Capacity > 0 {
 				it.Result += " users"

@@ -63,7 +63,7 @@ func (o *opened) take(dir string) (api http.Handler, release func(), err error) 
 		if r.err != nil && o.by[dir] == r {
 			delete(o.by, dir) // the next request tries again
 		}
-		o.tidy(time.Now(), mostOpen)
+		o.tidy(time.Now())
 	}
 	r.once.Do(func() { r.api, r.done, r.err = o.open(dir) })
 	if r.err != nil {
@@ -73,9 +73,13 @@ func (o *opened) take(dir string) (api http.Handler, release func(), err error) 
 	return r.api, release, nil
 }
 
-// tidy closes series that nobody has used for long, and of more than most the ones whose last use is the oldest. o.mu is
-// held.
-func (o *opened) tidy(now time.Time, most int) {
+// tidy closes series that nobody has used for long, of more than mostOpen those whose last use is the oldest, and after the
+// end all that are not in use. o.mu is held.
+func (o *opened) tidy(now time.Time) {
+	most := mostOpen
+	if o.end {
+		most = 0
+	}
 	for {
 		oldest, idle := "", 0
 		for dir, r := range o.by {
@@ -101,7 +105,7 @@ func (o *opened) tidy(now time.Time, most int) {
 func (o *opened) look(now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.tidy(now, mostOpen)
+	o.tidy(now)
 }
 
 // close closes all series that are not in use; no more are opened, and those in use close with their release.
@@ -109,7 +113,7 @@ func (o *opened) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.end = true
-	o.tidy(time.Now(), 0)
+	o.tidy(time.Now())
 }
 
 // prometheus answers PromQL over the series of a run, as plimsoll serve -prometheus does. Queries by POST are refused, since

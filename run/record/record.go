@@ -175,7 +175,7 @@ const ByGate = "gate "
 type Event struct {
 	At time.Duration `json:"at"`
 	// "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over", "audit", "gates",
-	// "crash", "panic".
+	// "crash", "panic", "agent", "steered", [WindowEvent], [SearchOverEvent].
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
 	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.

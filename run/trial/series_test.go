@@ -260,7 +260,7 @@ func BenchmarkExport(b *testing.B) {
 	r := busySecond(b, d)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.export(b.Context())
+		r.export(b.Context(), slice{desired: 100, active: 100})
 	}
 	b.ReportMetric(float64(d.samples)/float64(b.N), "samples/s")
 }
