@@ -75,8 +75,8 @@ type hub struct {
 	store *store.Store
 	// every and patience are lookEvery and diedAfter; tests are quicker.
 	every, patience time.Duration
-	judge func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
-	tidy  func(now time.Time)                               // called at each look; nil for none
+	judge           func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
+	tidy            func(now time.Time)                               // called at each look; nil for none
 	// recorded reads what the directory of a run has of its past; nil for nothing.
 	recorded func(ctx context.Context, dir string) (*recorded, error)
 
@@ -84,7 +84,9 @@ type hub struct {
 	runs map[string]*followed
 }
 
-func newHub(st *store.Store) *hub { return &hub{store: st, every: lookEvery, patience: diedAfter, runs: map[string]*followed{}} }
+func newHub(st *store.Store) *hub {
+	return &hub{store: st, every: lookEvery, patience: diedAfter, runs: map[string]*followed{}}
+}
 
 // look follows new sockets until ctx is done.
 func (h *hub) look(ctx context.Context) {

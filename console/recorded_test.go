@@ -47,6 +47,7 @@ func newBench() *bench {
 	b := &bench{busy: map[string][2]float64{}, reg: measure.NewRegistry(1), stop: make(chan struct{})}
 	b.wg.Go(func() {
 		rec := b.reg.Recorder(0)
+		time.Sleep(25 * time.Millisecond) // no operation at the instant of a tick
 		post, login, delivery := rec.Name("post"), rec.Name("login"), rec.Name(workload.Delivery)
 		for {
 			select {
