@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
@@ -72,6 +71,9 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 		return nil, nil, err
 	}
 	for _, e := range entries {
+		if !wholeID(e.ID) { // it is of a manifest, and becomes a path
+			continue
+		}
 		valid := e.Valid
 		it := item{Kind: "run", ID: e.ID, Plan: e.Name, Began: e.Epoch, State: s.state(e.ID, e.State), Arm: e.Arm, Engine: e.Engine, Of: e.Comparison,
 			Block: e.Block, Digest: e.PlanDigest, Valid: &valid, Exploratory: e.Exploratory}
@@ -221,19 +223,24 @@ func (s *Console) document(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer root.Close()
-	f, err := root.Open(filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
+	if fi, err := root.Stat(name); err != nil || !fi.Mode().IsRegular() { // the opening of a pipe would wait for its writer
+		refuse(w, http.StatusNotFound, "there is no such document")
+		return
+	}
+	f, err := root.Open(name)
 	if err != nil {
 		refuse(w, http.StatusNotFound, "there is no such document")
 		return
 	}
 	defer f.Close()
-	b, err := files.ReadUpTo(f, maxDocument)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxDocument {
+		refuse(w, http.StatusInternalServerError, fmt.Sprintf("the document is no file of at most %d bytes", maxDocument))
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'self'")
-	_, _ = w.Write(b)
+	http.ServeContent(w, r, "", fi.ModTime(), f)
 }

@@ -94,6 +94,7 @@ func (h *hub) look(ctx context.Context) {
 	defer all.Wait()
 	tick := time.NewTicker(h.every)
 	defer tick.Stop()
+	all.Go(func() { h.judgeOn(ctx) }) // it takes seconds, in which runs may begin
 	for {
 		for kind, dir := range map[string]string{"run": "runs", "comparison": "comparisons", "sizing": "sizings"} {
 			sockets, _ := filepath.Glob(filepath.Join(quoteGlob(h.store.Root()), dir, "*", Socket))
@@ -103,7 +104,6 @@ func (h *hub) look(ctx context.Context) {
 				}
 			}
 		}
-		h.judgeAll(ctx)
 		if h.tidy != nil {
 			h.tidy(time.Now())
 		}

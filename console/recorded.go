@@ -37,6 +37,7 @@ type recorded struct {
 	classes map[string]float64 // failures since the start
 	last    int                // the last second that was read; 0 for none
 
+	most     int                  // the last second that may be read
 	seconds  map[string][]float64 // readings of the series, by name; of second i+1 at i, NaN without one
 	searches []searched
 	passed   int // of these, before the second under way
@@ -51,12 +52,16 @@ type searched struct {
 
 // recordedOf reads a run. A part that cannot be read, or ends early, is missing: the others tell of the same seconds.
 func recordedOf(ctx context.Context, run *evidence.Run, most int) (*recorded, error) {
-	rec := &recorded{cols: newColumns(most), classes: map[string]float64{}, seconds: map[string][]float64{}}
+	rec := &recorded{cols: newColumns(most), classes: map[string]float64{}, seconds: map[string][]float64{}, most: mostSeconds}
 	log, err := run.Events()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	rec.events(run.Manifest, log)
+	if !run.Ended() {
+		// Its users are the last line of a second. What comes after them is of a second that is being written.
+		rec.most = min(len(rec.seconds["users.active"]), mostSeconds)
+	}
 	if err := rec.series(ctx, run); err != nil {
 		return nil, err
 	}
@@ -68,7 +73,7 @@ func recordedOf(ctx context.Context, run *evidence.Run, most int) (*recorded, er
 
 // put keeps a reading of a second.
 func (rec *recorded) put(name string, second int, v float64) {
-	if second < 1 || second > mostSeconds || math.IsNaN(v) || math.IsInf(v, 0) {
+	if second < 1 || second > rec.most || math.IsNaN(v) || math.IsInf(v, 0) {
 		return
 	}
 	col := rec.seconds[name]
@@ -223,7 +228,7 @@ func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 	if !ok || last.Before(epoch) || last.Sub(first) > 2*mostSeconds*time.Second {
 		return nil
 	}
-	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int(last.Sub(epoch)/time.Second), mostSeconds)}
+	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int(last.Sub(epoch)/time.Second), rec.most)}
 	level := func(name string) func(map[string]string, int, float64) {
 		return func(_ map[string]string, second int, v float64) { rec.put(name, second, v) }
 	}
@@ -401,6 +406,9 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 		next, rec.last = at+1, max(rec.last, at)
 	}
 	_, err := run.EachSecond(func(second int, ws []*measure.Window) bool {
+		if second >= rec.most {
+			return false
+		}
 		if second+1 != at {
 			end()
 			begin(second + 1)
@@ -424,7 +432,7 @@ func (rec *recorded) windowsOf(ctx context.Context, run *record.Run) error {
 				}
 			}
 		}
-		return second < mostSeconds && ctx.Err() == nil
+		return ctx.Err() == nil
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -94,6 +94,10 @@ func TestRestart(t *testing.T) {
 		second(k)
 		until(t, one, int64(k))
 	}
+	// A second that is being written has histograms, and no users yet.
+	if err := w.Windows(4, nil); err != nil {
+		t.Fatal(err)
+	}
 	before := past(srv)
 	end()
 	two, srv, end := looking(t, st)

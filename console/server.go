@@ -40,6 +40,9 @@ type Console struct {
 	opened  *opened
 
 	reports  *remembered[reported]
+	partly   *remembered[reported] // of comparisons without a report, by their files
+	limits   *remembered[any]      // limiters of runs that are over, by their manifests
+	soFar    limits
 	trends   *remembered[released]
 	trending chan struct{}
 	reading  chan struct{}
@@ -66,7 +69,8 @@ type Config struct {
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
-		reports: newRemembered[reported](mostReports), trends: newRemembered[released](mostReleases), trending: make(chan struct{}, 1),
+		reports: newRemembered[reported](mostReports), partly: newRemembered[reported](mostReports),
+		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), trending: make(chan struct{}, 1),
 		reading: make(chan struct{}, maxReading)}
 	if c.Series == nil {
 		s.opened.open = func(string) (http.Handler, func(), error) { return nil, nil, errors.New("this server has no PromQL") }
@@ -96,7 +100,7 @@ func New(c Config) *Console {
 		return s.judgedOf(ctx, c), nil
 	}
 	if c.Plans != "" {
-		s.plans = &starter{dir: c.Plans, program: c.Program, store: c.Store, parse: c.Parse}
+		s.plans = &starter{dir: c.Plans, program: c.Program, store: c.Store, parse: c.Parse, looked: newRemembered[planFile](mostPlans)}
 	}
 	return s
 }
@@ -202,6 +206,10 @@ func (s *Console) Handler() http.Handler {
 		}
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
+			if strings.HasPrefix(r.URL.Path, "/api/") && !ownReader(r) {
+				refuse(w, http.StatusForbidden, "the request comes from a page of another server")
+				return
+			}
 			read.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), roleKey{}, role)))
 		case http.MethodPost:
 			switch {
@@ -284,7 +292,8 @@ func (s *Console) ownHost(r *http.Request) bool {
 	if s.hosts != nil {
 		return s.hosts(host)
 	}
-	return host == "127.0.0.1" || host == "localhost" || host == "::1"
+	ip := net.ParseIP(host) // no name that somebody else could bind
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // roleKey is the key of the role of a request that reads, in its context.

@@ -334,7 +334,7 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 	case ok && c.State != record.Running:
 		r.into(out)
 	case done > 0:
-		if r, err := s.soFar(ctx, c); err != nil {
+		if r, err := s.judgedSoFar(ctx, c); err != nil {
 			out["outlook"] = []string{"The blocks so far cannot be judged: " + plain.Error(err)}
 		} else {
 			r.into(out)
