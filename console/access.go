@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -46,7 +47,9 @@ const (
 	// A host may fail so often in a time, and all hosts together ten times as often.
 	mostFailures = 5
 	failuresIn   = time.Minute
-	mostBody     = 16 << 10
+	// mostHosts bounds the hosts of which failures are kept; those of more than failuresIn ago go first.
+	mostHosts = 1000
+	mostBody  = 16 << 10
 )
 
 // Tokens are the secrets of a token file, as digests.
@@ -161,6 +164,9 @@ func (a *access) try(host, token string) (Role, error) {
 	}
 	role := a.tokens.role(token)
 	if role == Nobody {
+		if len(a.failed) > mostHosts {
+			maps.DeleteFunc(a.failed, func(name string, at []time.Time) bool { return name != "" && a.now().Sub(at[len(at)-1]) >= failuresIn })
+		}
 		a.failed[host], a.failed[""] = append(a.failed[host], a.now()), append(a.failed[""], a.now())
 	}
 	return role, nil
@@ -222,6 +228,14 @@ func (s *Console) ownOrigin(r *http.Request) bool {
 	return origin == "" || origin == scheme+"://"+r.Host
 }
 
+// ownReader reports whether a request that reads the API comes from a page of this server, or from no page: another page cannot
+// see the answer, but could make this host work for it while it measures. A link to a report may be followed from anywhere.
+func ownReader(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "" || site == "same-origin" || site == "none" ||
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && strings.HasPrefix(r.URL.Path, "/api/documents/")
+}
+
 // body reads the JSON of a request into v; false means that the refusal was written.
 func body(w http.ResponseWriter, r *http.Request, v any) bool {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
@@ -270,6 +284,7 @@ func (s *Console) login(w http.ResponseWriter, r *http.Request) {
 	case role == Nobody:
 		refuse(w, http.StatusUnauthorized, "the token is not known")
 	default:
+		s.access.end(r) // one session a browser
 		http.SetCookie(w, s.access.begin(role))
 		answer(w, s.sessionOf(role))
 	}

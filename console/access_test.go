@@ -103,6 +103,7 @@ func serveUnder(t *testing.T, c Config) *under {
 	u.srv = httptest.NewServer(u.Handler())
 	ctx, cancel := context.WithCancel(t.Context())
 	looked := make(chan struct{})
+	quick(u.hub)
 	go func() { defer close(looked); u.hub.look(ctx) }()
 	t.Cleanup(func() {
 		cancel()

@@ -140,6 +140,7 @@ type reading struct {
 	Seq         *int64  `json:"seq"`
 	At          float64 `json:"at"`
 	Began       string  `json:"began"`
+	PID         int     `json:"pid"`
 	Verb        string  `json:"verb"`
 	Plan        string  `json:"plan"`
 	Arm         string  `json:"arm"`

@@ -67,10 +67,14 @@ func serve(t *testing.T) (*store.Store, *Console, *httptest.Server) {
 	srv := httptest.NewServer(s.Handler())
 	ctx, cancel := context.WithCancel(t.Context())
 	looked := make(chan struct{})
+	quick(s.hub)
 	go func() { defer close(looked); s.hub.look(ctx) }()
 	t.Cleanup(func() { cancel(); close(s.closing); <-looked; srv.Close() })
 	return st, s, srv
 }
+
+// quick lets a hub look often and give up soon.
+func quick(h *hub) { h.every, h.patience = 10*time.Millisecond, 200*time.Millisecond }
 
 // ask returns status, header and body of a request.
 func ask(t *testing.T, srv *httptest.Server, method, path, host string) (*http.Response, string) {
@@ -156,7 +160,7 @@ func TestRefused(t *testing.T) {
 		{"POST", "/api/login", "", 415},
 		{"DELETE", "/", "", 405},
 		{"HEAD", "/", "", 200},
-		{"GET", "/api/trend", "", 501},
+		{"GET", "/api/runs/sealed-1/prometheus/api/v1/query?query=up", "", 404}, // this server has none
 		{"GET", "/api/live/" + testRun + "/stop", "", 404},
 		{"GET", "/api/nothing", "", 404},
 		{"GET", "/nothing", "", 404},
@@ -335,9 +339,9 @@ func TestSlowReader(t *testing.T) {
 		p.frame(seq)
 	}
 	until(t, s, 100)
-	text, _, at, over := s.hub.run(testRun).events(40, false)
-	if n := strings.Count(text, "event: "); n != 2 || at != 100 || over || !strings.Contains(text, `"t":[41,42,`) || !strings.Contains(text, "id: 100\n") {
-		t.Fatalf("%d events up to %d, over %v: %.300s", n, at, over, text)
+	text, _, now, over := s.hub.run(testRun).events(heardUpTo{seq: 40, frames: 40, past: true})
+	if n := strings.Count(text, "event: "); n != 2 || now.seq != 100 || over || !strings.Contains(text, `"t":[41,42,`) || !strings.Contains(text, "id: 100\n") {
+		t.Fatalf("%d events up to %d, over %v: %.300s", n, now.seq, over, text)
 	}
 }
 

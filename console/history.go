@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/files"
 	"plimsoll/internal/plain"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
@@ -18,20 +17,22 @@ import (
 
 // An item is a HistoryItem of the contract.
 type item struct {
-	Kind      string     `json:"kind"`
-	ID        string     `json:"id"`
-	Plan      string     `json:"plan"`
-	Began     time.Time  `json:"began"`
-	State     string     `json:"state"`
-	Valid     *bool      `json:"valid,omitempty"`
-	Arm       string     `json:"arm,omitempty"`
-	Engine    string     `json:"engine,omitempty"`
-	Of        string     `json:"of,omitempty"`
-	Block     int        `json:"block,omitempty"`
-	Result    string     `json:"result,omitempty"`
-	Runs      int        `json:"runs,omitempty"`
-	Digest    string     `json:"digest,omitempty"`
-	Documents []namedRef `json:"documents"`
+	Kind  string    `json:"kind"`
+	ID    string    `json:"id"`
+	Plan  string    `json:"plan"`
+	Began time.Time `json:"began"`
+	State string    `json:"state"`
+	Valid *bool     `json:"valid,omitempty"`
+	// Exploratory is how a person steered the run; empty when nobody did.
+	Exploratory string     `json:"exploratory,omitempty"`
+	Arm         string     `json:"arm,omitempty"`
+	Engine      string     `json:"engine,omitempty"`
+	Of          string     `json:"of,omitempty"`
+	Block       int        `json:"block,omitempty"`
+	Result      string     `json:"result,omitempty"`
+	Runs        int        `json:"runs,omitempty"`
+	Digest      string     `json:"digest,omitempty"`
+	Documents   []namedRef `json:"documents"`
 }
 
 // A namedRef is a Document of the contract.
@@ -49,8 +50,13 @@ func (s *Console) state(id string, st record.State) string {
 	if st == record.Sealed || st == record.Interrupted {
 		return string(st)
 	}
-	if f := s.hub.run(id); f != nil && !f.over() {
-		return string(record.Running)
+	if f := s.hub.run(id); f != nil {
+		if f.died() {
+			return "died"
+		}
+		if !f.over() {
+			return string(record.Running)
+		}
 	}
 	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil && time.Since(info.ModTime()) < writesWithin {
 		return string(record.Running)
@@ -65,9 +71,12 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 		return nil, nil, err
 	}
 	for _, e := range entries {
+		if !wholeID(e.ID) { // it is of a manifest, and becomes a path
+			continue
+		}
 		valid := e.Valid
 		it := item{Kind: "run", ID: e.ID, Plan: e.Name, Began: e.Epoch, State: s.state(e.ID, e.State), Arm: e.Arm, Engine: e.Engine, Of: e.Comparison,
-			Block: e.Block, Digest: e.PlanDigest, Valid: &valid}
+			Block: e.Block, Digest: e.PlanDigest, Valid: &valid, Exploratory: e.Exploratory}
 		if e.CapacityKind != "" {
 			if it.Result = record.CapacityText(e.CapacityKind, e.Capacity); e.Capacity > 0 {
 				it.Result += " users"
@@ -89,7 +98,11 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 					continue
 				}
 				it.Plan, it.Began, it.State, it.Runs, it.Digest = c.Name, c.Started, string(c.State), len(c.Runs), c.PlanDigest
-				it.Result = strings.Join(verdictsOf(c), ", ")
+				var verdicts []string
+				for _, v := range verdictsOf(c) {
+					verdicts = append(verdicts, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
+				}
+				it.Result = strings.Join(verdicts, ", ")
 				if r, ok := s.report(c.ID); ok {
 					it.Result = r.results()
 				}
@@ -111,14 +124,11 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 	return all, warnings, nil
 }
 
-// verdictsOf returns the verdicts of the last look that was taken.
-func verdictsOf(c *record.Comparison) (out []string) {
+// verdictsOf returns the verdicts of the last look that was taken; none before the first.
+func verdictsOf(c *record.Comparison) []record.LookVerdict {
 	for _, l := range slices.Backward(c.Looks) {
 		if l.Taken() {
-			for _, v := range l.Verdicts {
-				out = append(out, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
-			}
-			return out
+			return l.Verdicts
 		}
 	}
 	return nil
@@ -213,19 +223,24 @@ func (s *Console) document(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer root.Close()
-	f, err := root.Open(filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
+	if fi, err := root.Stat(name); err != nil || !fi.Mode().IsRegular() { // the opening of a pipe would wait for its writer
+		refuse(w, http.StatusNotFound, "there is no such document")
+		return
+	}
+	f, err := root.Open(name)
 	if err != nil {
 		refuse(w, http.StatusNotFound, "there is no such document")
 		return
 	}
 	defer f.Close()
-	b, err := files.ReadUpTo(f, maxDocument)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxDocument {
+		refuse(w, http.StatusInternalServerError, fmt.Sprintf("the document is no file of at most %d bytes", maxDocument))
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'self'")
-	_, _ = w.Write(b)
+	http.ServeContent(w, r, "", fi.ModTime(), f)
 }

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"plimsoll/internal/files"
+	"plimsoll/report"
 )
+
+// mostReports bounds the reports that are kept.
+const mostReports = 300
 
 // mostReport bounds a report that is read, in bytes. Reports of real comparisons have some hundred kilobytes.
 const mostReport = 16 << 20
@@ -25,6 +29,14 @@ type reported struct {
 			Results []reportedResult `json:"results"`
 		} `json:"verdict"`
 	} `json:"verdicts"`
+	Limiters []struct {
+		Engine   string         `json:"engine"`
+		Arm      string         `json:"arm"`
+		Searches int            `json:"searches"`
+		Named    []report.Count `json:"named"`
+		Rules    []report.Count `json:"rules"`
+		Evidence string         `json:"evidence"`
+	} `json:"limiters"`
 }
 
 type reportedResult struct {
@@ -54,8 +66,15 @@ type reportedResult struct {
 
 // report reads the report of a comparison; false if there is none that can be read.
 func (s *Console) report(id string) (r reported, ok bool) {
-	b, err := files.Read(filepath.Join(dirOf(s.store, "comparisons", id), "report.json"), mostReport)
-	return r, err == nil && json.Unmarshal(b, &r) == nil && len(r.Verdicts) > 0
+	path := filepath.Join(dirOf(s.store, "comparisons", id), "report.json")
+	r, err := s.reports.of(path, func() (r reported, err error) {
+		b, err := files.Read(path, mostReport)
+		if err == nil {
+			err = json.Unmarshal(b, &r)
+		}
+		return r, err
+	})
+	return r, err == nil && len(r.Verdicts) > 0
 }
 
 // results returns the verdicts in one cell each.
@@ -136,4 +155,12 @@ func (r reported) into(out map[string]any) {
 		all = append(all, map[string]any{"endpoint": k.endpoint, "engine": k.engine, "arm": k.arm, "values": values[k]})
 	}
 	out["endpoints"], out["dots"], out["differences"], out["verdicts"] = endpoints, all, differences, verdicts
+	limiters := []any{}
+	for _, l := range r.Limiters {
+		limiters = append(limiters, map[string]any{"engine": l.Engine, "arm": l.Arm, "searches": l.Searches, "text": l.Evidence,
+			"named": append([]report.Count{}, l.Named...), "rules": append([]report.Count{}, l.Rules...)})
+	}
+	if len(limiters) > 0 {
+		out["limiters"] = limiters
+	}
 }

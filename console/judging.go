@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"plimsoll/evidence"
@@ -14,6 +16,20 @@ import (
 	"plimsoll/judge/comparison"
 	"plimsoll/run/record"
 )
+
+// judgeOn judges the comparisons under way until ctx is done.
+func (h *hub) judgeOn(ctx context.Context) {
+	tick := time.NewTicker(h.every)
+	defer tick.Stop()
+	for {
+		h.judgeAll(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
 
 // judgeAll judges again the comparisons under way whose files have changed: a run, or a block, has ended.
 func (h *hub) judgeAll(ctx context.Context) {
@@ -29,7 +45,7 @@ func (h *hub) judgeAll(ctx context.Context) {
 	}
 	h.mu.Unlock()
 	for _, f := range all {
-		fi, err := os.Stat(filepath.Join(f.dir, "comparison.json"))
+		fi, err := os.Stat(filepath.Join(f.dir, comparisonFile))
 		if err != nil || f.over() || !fi.ModTime().After(f.saved) {
 			continue
 		}
@@ -49,10 +65,17 @@ func (h *hub) judgeAll(ctx context.Context) {
 	}
 }
 
-// soFar judges the whole blocks of a comparison that is under way or has no report. Nothing is concluded from it: a look
+// judgedSoFar is judgeSoFar, once for each state of the comparison's file.
+func (s *Console) judgedSoFar(ctx context.Context, c *record.Comparison) (reported, error) {
+	return s.partly.of(filepath.Join(s.store.ComparisonDir(c.ID), comparisonFile), func() (reported, error) {
+		return s.judgeSoFar(ctx, c)
+	})
+}
+
+// judgeSoFar judges the whole blocks of a comparison that is under way or has no report. Nothing is concluded from it: a look
 // that the plan does not have would find differences that are none. So every difference is open, and only its interval
 // is shown.
-func (s *Console) soFar(ctx context.Context, c *record.Comparison) (r reported, err error) {
+func (s *Console) judgeSoFar(ctx context.Context, c *record.Comparison) (r reported, err error) {
 	p, err := evidence.PlanOf(c)
 	if err != nil {
 		return r, err
@@ -110,14 +133,84 @@ func outlook(c *record.Comparison, done int, now time.Time) (out []string) {
 // limiterWithin is how long evidence may be looked for.
 const limiterWithin = 20 * time.Second
 
-// limiter answers the limiter of a run, or of one under way as far as it can be named.
+// limits keeps the limiters of runs that are under way: each browser asks for them again and again. Its zero value is empty;
+// its methods are safe for concurrent use.
+type limits struct {
+	mu sync.Mutex
+	by map[string]limitedAt
+}
+
+type limitedAt struct {
+	at     time.Time
+	answer any
+}
+
+const (
+	// limitAgain is for how long the limiter of a run under way is the one that was found.
+	limitAgain = 8 * time.Second
+	mostLimits = 32
+)
+
+func (l *limits) get(id string, now time.Time) (any, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k, ok := l.by[id]
+	return k.answer, ok && now.Sub(k.at) < limitAgain
+}
+
+func (l *limits) put(id string, now time.Time, answer any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.by, func(_ string, k limitedAt) bool { return now.Sub(k.at) >= limitAgain })
+	if l.by == nil || len(l.by) >= mostLimits {
+		l.by = map[string]limitedAt{}
+	}
+	l.by[id] = limitedAt{now, answer}
+}
+
+// limiter answers the limiter of a run, or of one under way as far as it can be named. Series are read for few at a time.
 func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	ctx, cancel := context.WithTimeout(r.Context(), limiterWithin)
 	defer cancel()
-	log, err := run.Events()
+	id := run.Manifest.ID
+	find := func() (any, error) {
+		select {
+		case s.reading <- struct{}{}:
+			defer func() { <-s.reading }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if known, ok := s.soFar.get(id, time.Now()); ok { // another request has found it meanwhile
+			return known, nil
+		}
+		found, err := s.limiterOf(ctx, run)
+		if err == nil && !run.Ended() {
+			s.soFar.put(id, time.Now(), found)
+		}
+		return found, err
+	}
+	var out any
+	var err error
+	if run.Ended() {
+		out, err = s.limits.of(filepath.Join(run.Dir, record.ManifestFile), find)
+	} else {
+		known := false
+		if out, known = s.soFar.get(id, time.Now()); !known {
+			out, err = find()
+		}
+	}
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
+	}
+	answer(w, out)
+}
+
+// limiterOf returns the Limiter of the contract.
+func (s *Console) limiterOf(ctx context.Context, run *record.Run) (any, error) {
+	log, err := run.Events()
+	if err != nil {
+		return nil, err
 	}
 	of := s.catalog.Of(run)
 	soFar := !run.Ended()
@@ -126,13 +219,11 @@ func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Ru
 		name = of.LimiterSoFar
 	}
 	l, err := name(ctx, log)
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
-	}
-	if l == nil {
-		answer(w, map[string]any{"name": "unknown", "so_far": soFar, "text": "The run carried no test, or was interrupted.", "indicators": []any{}})
-		return
+	switch {
+	case err != nil:
+		return nil, err
+	case l == nil:
+		return map[string]any{"name": "unknown", "so_far": soFar, "text": "The run carried no test, or was interrupted.", "indicators": []any{}}, nil
 	}
 	type indicator struct {
 		Name  string `json:"name"`
@@ -149,5 +240,5 @@ func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Ru
 	for _, e := range l.Exonerated {
 		indicators = append(indicators, indicator{e.What, e.Text(), "cleared"})
 	}
-	answer(w, map[string]any{"name": l.Name, "so_far": soFar, "text": l.Sentence, "indicators": indicators})
+	return map[string]any{"name": l.Name, "so_far": soFar, "text": l.Sentence, "indicators": indicators}, nil
 }

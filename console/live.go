@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/run/live"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
@@ -46,8 +47,9 @@ type followed struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	head    reading // of the newest frame
-	frame   []byte  // the newest, as it came
-	seq     int64   // -1 before the first frame
+	frame   []byte  // the newest, as it came; nil before the first
+	frames  int     // that came, so that a second one of the same second is known to be another
+	seq     int64   // the last second that is known; -1 before the first
 	heard   time.Time
 	began   time.Time // of this server's look
 	cols    *columns
@@ -64,23 +66,35 @@ type followed struct {
 	saved   time.Time
 }
 
+func newFollowed(kind, dir string) *followed {
+	return &followed{id: filepath.Base(dir), kind: kind, dir: dir, changed: make(chan struct{}), seq: -1, began: time.Now(), cols: newColumns(mostPoints)}
+}
+
 // hub finds the runs of a store that publish, and follows them.
 type hub struct {
 	store *store.Store
-	judge func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
+	// every and patience are lookEvery and diedAfter; tests are quicker.
+	every, patience time.Duration
+	judge           func(ctx context.Context, id string) (any, error) // of a comparison; nil for none
+	tidy            func(now time.Time)                               // called at each look; nil for none
+	// recorded reads what the directory of a run has of its past; nil for nothing.
+	recorded func(ctx context.Context, dir string) (*recorded, error)
 
 	mu   sync.Mutex
 	runs map[string]*followed
 }
 
-func newHub(st *store.Store) *hub { return &hub{store: st, runs: map[string]*followed{}} }
+func newHub(st *store.Store) *hub {
+	return &hub{store: st, every: lookEvery, patience: diedAfter, runs: map[string]*followed{}}
+}
 
 // look follows new sockets until ctx is done.
 func (h *hub) look(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(h.every)
 	defer tick.Stop()
+	all.Go(func() { h.judgeOn(ctx) }) // it takes seconds, in which runs may begin
 	for {
 		for kind, dir := range map[string]string{"run": "runs", "comparison": "comparisons", "sizing": "sizings"} {
 			sockets, _ := filepath.Glob(filepath.Join(quoteGlob(h.store.Root()), dir, "*", Socket))
@@ -90,7 +104,9 @@ func (h *hub) look(ctx context.Context) {
 				}
 			}
 		}
-		h.judgeAll(ctx)
+		if h.tidy != nil {
+			h.tidy(time.Now())
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -124,7 +140,7 @@ func (h *hub) take(ctx context.Context, kind, dir string) (*followed, net.Conn) 
 	if err != nil {
 		return nil, nil
 	}
-	f := &followed{id: id, kind: kind, dir: dir, changed: make(chan struct{}), seq: -1, began: time.Now(), cols: newColumns(mostPoints)}
+	f := newFollowed(kind, dir)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runs[id] = f
@@ -166,6 +182,7 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 
 // follow reads a run until it ends, dies or ctx is done.
 func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
+	h.restore(ctx, f) // its frames wait in the socket meanwhile
 	for {
 		f.read(ctx, conn)
 		if f.over() || ctx.Err() != nil {
@@ -173,7 +190,7 @@ func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
 		}
 		// The connection broke, which is not yet the end of the run: it may be sealed a moment later, or publish again.
 		conn = nil
-		for end := time.Now().Add(diedAfter); conn == nil && time.Now().Before(end); {
+		for end := time.Now().Add(h.patience); conn == nil && time.Now().Before(end); {
 			if h.sealed(f) {
 				return
 			}
@@ -184,13 +201,41 @@ func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(diedAfter / 8):
+			case <-time.After(h.patience / 8):
 			}
 		}
 		if conn == nil {
 			f.finish(map[string]any{"state": "died", "why": "its socket closed without an end, and it was not sealed"})
 			return
 		}
+	}
+}
+
+// restoreWithin is how long the past of a run may take to be read.
+const restoreWithin = 30 * time.Second
+
+// restore takes the past of a run from its directory: this server may have been started after it. Without, it begins with
+// the first frame.
+func (h *hub) restore(ctx context.Context, f *followed) {
+	if f.kind != "run" || h.recorded == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, restoreWithin)
+	defer cancel()
+	rec, err := h.recorded(ctx, f.dir)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cols, f.classes = rec.cols, rec.classes
+	f.windows, f.window = raw(rec.windows[max(0, len(rec.windows)-maxWindows):], func(w live.SearchWindow) int { return w.N })
+	f.log, f.line = raw(rec.log, func(l live.LogLine) int { return l.N })
+	f.head.Phases, _ = json.Marshal(rec.phases)
+	f.head.Rules, _ = json.Marshal(rec.rules) // both have numbers that JSON has
+	if rec.last > 0 {
+		f.seq = int64(rec.last)
+		f.tell()
 	}
 }
 
@@ -254,23 +299,29 @@ func (f *followed) line1(line []byte) {
 	if in.Kind != f.kind || in.ID != f.id || in.Seq == nil {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if *in.Seq <= f.seq {
-		f.heard = time.Now() // the run lives, and waits for its turn
-		return
-	}
-	if f.kind == "run" {
-		f.cols.add(float64(*in.Seq), in.values(f.classes, float64(*in.Seq-f.seq)))
-		f.classes = in.Errors.Classes
-		f.windows, f.window = newer(f.windows, in.Search.Windows, f.window, maxWindows)
-		f.log, f.line = newer(f.log, in.Log, f.line, maxLog)
-	}
 	var flat bytes.Buffer
 	if json.Compact(&flat, line) != nil {
 		return
 	}
-	f.frame, f.seq, f.heard, f.head = flat.Bytes(), *in.Seq, time.Now(), in
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.heard = time.Now()
+	if *in.Seq < f.seq || *in.Seq == f.seq && bytes.Equal(flat.Bytes(), f.frame) {
+		return // the run lives, and waits for its turn
+	}
+	if f.kind == "run" {
+		if *in.Seq > f.seq { // else the second is in the columns already
+			f.cols.add(float64(*in.Seq), in.values(f.classes, float64(*in.Seq-max(f.seq, 0))))
+		}
+		f.classes = in.Errors.Classes
+		if f.classes == nil {
+			f.classes = map[string]float64{}
+		}
+		f.windows, f.window = newer(f.windows, in.Search.Windows, f.window, maxWindows)
+		f.log, f.line = newer(f.log, in.Log, f.line, maxLog)
+	}
+	f.frame, f.seq, f.head = flat.Bytes(), *in.Seq, in
+	f.frames++
 	f.tell()
 }
 
@@ -306,6 +357,13 @@ func (f *followed) over() bool {
 	return f.end != nil
 }
 
+// died reports whether the process of a run is gone without an end.
+func (f *followed) died() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.end != nil && f.end["state"] == "died"
+}
+
 // past returns the Past of a run after the frame with this seq; f.mu is held.
 func (f *followed) past(seq int64) map[string]any {
 	p := f.cols.past(float64(seq))
@@ -329,6 +387,9 @@ func (f *followed) item(now time.Time) map[string]any {
 		if v != "" {
 			out[name] = v
 		}
+	}
+	if f.head.PID > 0 {
+		out["pid"] = f.head.PID
 	}
 	heard := f.heard
 	if heard.IsZero() {

@@ -18,6 +18,7 @@ import (
 	"plimsoll/console/ui"
 	"plimsoll/evidence"
 	"plimsoll/plan"
+	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
 
@@ -36,6 +37,15 @@ type Console struct {
 	hosts   func(host string) bool // by which it may be reached; nil for those of the loopback device
 	streams chan struct{}
 	closing chan struct{} // closed when streams have to end
+	opened  *opened
+
+	reports  *remembered[reported]
+	partly   *remembered[reported] // of comparisons without a report, by their files
+	limits   *remembered[any]      // limiters of runs that are over, by their manifests
+	soFar    limits
+	trends   *remembered[released]
+	trending chan struct{}
+	reading  chan struct{}
 }
 
 // Config configures a [Console]. Only Store is required.
@@ -51,14 +61,36 @@ type Config struct {
 	Parse          func([]byte) (*plan.Plan, error)
 	// Catalog knows the servers under test; nil for none.
 	Catalog *evidence.Catalog
+	// Series answers PromQL; nil for none.
+	Series SeriesAPI
 }
 
 // New returns a server of a store.
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
-		streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
+		reports: newRemembered[reported](mostReports), partly: newRemembered[reported](mostReports),
+		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), trending: make(chan struct{}, 1),
+		reading: make(chan struct{}, maxReading)}
+	if c.Series == nil {
+		s.opened.open = func(string) (http.Handler, func(), error) { return nil, nil, errors.New("this server has no PromQL") }
+	}
 	if s.catalog == nil {
 		s.catalog = new(evidence.Catalog)
+	}
+	s.hub.tidy = s.opened.look
+	s.hub.recorded = func(ctx context.Context, dir string) (*recorded, error) {
+		select { // each takes memory
+		case s.reading <- struct{}{}:
+			defer func() { <-s.reading }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		r, err := record.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		return recordedOf(ctx, s.catalog.Of(r), mostPoints)
 	}
 	s.hub.judge = func(ctx context.Context, id string) (any, error) {
 		c, err := s.store.Comparison(id)
@@ -68,7 +100,7 @@ func New(c Config) *Console {
 		return s.judgedOf(ctx, c), nil
 	}
 	if c.Plans != "" {
-		s.plans = &starter{dir: c.Plans, program: c.Program, store: c.Store, parse: c.Parse}
+		s.plans = &starter{dir: c.Plans, program: c.Program, store: c.Store, parse: c.Parse, looked: newRemembered[planFile](mostPlans)}
 	}
 	return s
 }
@@ -129,6 +161,7 @@ func (s *Console) Serve(ctx context.Context, l net.Listener) error {
 	err := srv.Serve(l)
 	cancel()
 	<-looked
+	s.opened.close()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -142,7 +175,10 @@ func wholeID(id string) bool { return len(id) <= 200 && idForm.MatchString(id) }
 
 // Handler returns the routes, behind the checks of host, method, role and origin.
 func (s *Console) Handler() http.Handler {
-	read, write := s.reading(), s.writing()
+	read, write := muxOf(s.readers(), s.page), muxOf(s.writers(), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "there is nothing to change by this path")
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -170,11 +206,11 @@ func (s *Console) Handler() http.Handler {
 		}
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
-			if r.URL.Path == "/api/session" {
-				answer(w, s.sessionOf(role))
+			if strings.HasPrefix(r.URL.Path, "/api/") && !ownReader(r) {
+				refuse(w, http.StatusForbidden, "the request comes from a page of another server")
 				return
 			}
-			read.ServeHTTP(w, r)
+			read.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), roleKey{}, role)))
 		case http.MethodPost:
 			switch {
 			case !s.ownOrigin(r):
@@ -191,52 +227,51 @@ func (s *Console) Handler() http.Handler {
 	})
 }
 
-// reading returns the routes that change nothing.
-func (s *Console) reading() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/", s.page)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "there is no such route") })
-	mux.HandleFunc("/api/live", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"items": s.hub.list()}) })
-	mux.HandleFunc("/api/live/stream", s.liveStream)
-	mux.HandleFunc("/api/live/{id}/stream", s.stream)
-	mux.HandleFunc("/api/history", s.history)
-	mux.HandleFunc("/api/runs/{id}", s.ofRun(s.run))
-	mux.HandleFunc("/api/runs/{id}/series", s.ofRun(series))
-	mux.HandleFunc("/api/runs/{id}/operations", s.ofRun(operations))
-	mux.HandleFunc("/api/runs/{id}/errors", s.ofRun(failures))
-	mux.HandleFunc("/api/runs/{id}/events", s.ofRun(events))
-	mux.HandleFunc("/api/runs/{id}/limiter", s.ofRun(s.limiter))
-	mux.HandleFunc("/api/comparisons/{id}", s.comparison)
-	mux.HandleFunc("/api/sizings/{id}", s.sizing)
-	mux.HandleFunc("/api/documents/{kind}/{id}/{file...}", s.document)
-	mux.HandleFunc("/api/plans", s.listPlans)
-	mux.HandleFunc("/api/started", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, map[string]any{"processes": s.plans.processes()})
-	})
-	for path, what := range map[string]string{
-		"/api/runs/{id}/prometheus/{path...}": "PromQL in the console; plimsoll serve -prometheus answers it",
-		"/api/trend":                          "the trend over comparisons; plimsoll report trend draws it",
-	} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, http.StatusNotImplemented, "this server does not have yet: "+what)
-		})
+// readers are the routes that change nothing, by their paths.
+func (s *Console) readers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/api/session":                         s.session,
+		"/api/live":                            func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]any{"items": s.hub.list()}) },
+		"/api/live/stream":                     s.liveStream,
+		"/api/live/{id}/stream":                s.stream,
+		"/api/history":                         s.history,
+		"/api/runs/{id}":                       s.ofRun(s.run),
+		"/api/runs/{id}/series":                s.ofRun(s.series),
+		"/api/runs/{id}/operations":            s.ofRun(operations),
+		"/api/runs/{id}/errors":                s.ofRun(failures),
+		"/api/runs/{id}/events":                s.ofRun(events),
+		"/api/runs/{id}/limiter":               s.ofRun(s.limiter),
+		"/api/runs/{id}/prometheus/{path...}":  s.ofRun(s.prometheus),
+		"/api/comparisons/{id}":                s.comparison,
+		"/api/sizings/{id}":                    s.sizing,
+		"/api/trend":                           s.trend,
+		"/api/documents/{kind}/{id}/{file...}": s.document,
+		"/api/plans":                           s.listPlans,
+		"/api/started": func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, map[string]any{"processes": s.plans.processes()})
+		},
 	}
-	return mux
 }
 
-// writing returns the routes that change something.
-func (s *Console) writing() http.Handler {
+// writers are the routes that change something.
+func (s *Console) writers() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/api/login":           s.login,
+		"/api/logout":          s.logout,
+		"/api/start":           s.start,
+		"/api/live/{id}/stop":  s.stopIt,
+		"/api/live/{id}/users": s.setUsers,
+		"/api/live/{id}/storm": s.storm,
+	}
+}
+
+// muxOf serves routes, and by other for other paths.
+func muxOf(routes map[string]http.HandlerFunc, other http.HandlerFunc) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "there is nothing to change by this path")
-	})
-	mux.HandleFunc("/api/login", s.login)
-	mux.HandleFunc("/api/logout", s.logout)
-	mux.HandleFunc("/api/start", s.start)
-	mux.HandleFunc("/api/live/{id}/stop", s.stopIt)
-	mux.HandleFunc("/api/live/{id}/users", s.setUsers)
-	mux.HandleFunc("/api/live/{id}/storm", s.storm)
+	mux.HandleFunc("/", other)
+	for path, h := range routes {
+		mux.HandleFunc(path, h)
+	}
 	return mux
 }
 
@@ -257,13 +292,26 @@ func (s *Console) ownHost(r *http.Request) bool {
 	if s.hosts != nil {
 		return s.hosts(host)
 	}
-	return host == "127.0.0.1" || host == "localhost" || host == "::1"
+	ip := net.ParseIP(host) // no name that somebody else could bind
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// roleKey is the key of the role of a request that reads, in its context.
+type roleKey struct{}
+
+func (s *Console) session(w http.ResponseWriter, r *http.Request) {
+	role, _ := r.Context().Value(roleKey{}).(Role)
+	answer(w, s.sessionOf(role))
 }
 
 // page answers the files of the page.
 func (s *Console) page(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
-	if name == "" {
+	switch {
+	case strings.HasPrefix(name, "api/"):
+		refuse(w, http.StatusNotFound, "there is no such route")
+		return
+	case name == "":
 		name = "index.html"
 	}
 	if info, err := fs.Stat(ui.Files(), name); err != nil || !info.Mode().IsRegular() {

@@ -35,6 +35,8 @@ type starter struct {
 	store        *store.Store
 	parse        func([]byte) (*plan.Plan, error)
 
+	looked *remembered[planFile]
+
 	mu      sync.Mutex
 	started []*startedPlan // oldest first
 }
@@ -73,7 +75,11 @@ func (s *starter) list() ([]planFile, error) {
 		if ext := filepath.Ext(e.Name()); !e.Type().IsRegular() || ext != ".yaml" && ext != ".yml" || len(out) >= mostPlans {
 			continue
 		}
-		out = append(out, s.look(e.Name()))
+		f, err := s.looked.of(filepath.Join(s.dir, e.Name()), func() (planFile, error) { return s.look(e.Name()), nil })
+		if err != nil {
+			continue // it is gone
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }
@@ -154,7 +160,8 @@ func (s *starter) arguments(q request) ([]string, error) {
 		}
 		args = append(args, fmt.Sprintf("-users=%d", q.Users))
 	}
-	return append(args, filepath.Join(s.dir, q.Plan)), nil
+	path, err := filepath.Abs(filepath.Join(s.dir, q.Plan)) // and no flag, whatever its name is
+	return append(args, path), err
 }
 
 // start starts a plan, one at a time. The process outlives this one: its output goes to a file of the store.

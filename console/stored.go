@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +61,7 @@ func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
 	m := r.Manifest
 	it := map[string]any{"kind": "run", "id": m.ID, "plan": m.Name, "began": m.Epoch, "state": s.state(m.ID, m.State), "valid": r.Validity.Valid,
 		"arm": m.Arm, "digest": m.PlanDigest, "documents": documents(s.store, "runs", m.ID), "phases": phasesOf(m), "plan_text": m.Plan}
-	for name, v := range map[string]string{"engine": m.Engine, "of": m.Comparison, "why": m.Why} {
+	for name, v := range map[string]string{"engine": m.Engine, "of": m.Comparison, "why": m.Why, "exploratory": m.Exploratory} {
 		if v != "" {
 			it[name] = v
 		}
@@ -105,66 +104,70 @@ func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
 	answer(w, it)
 }
 
-// inMS returns a quantile in milliseconds.
-func inMS(h *measure.Histogram, q float64) float64 { return h.Quantile(q).Seconds() * 1000 }
+// inMS returns a quantile in milliseconds, to a microsecond.
+func inMS(h *measure.Histogram, q float64) float64 {
+	return float64(h.Quantile(q).Microseconds()) / 1e3
+}
 
-// series answers the columns of a run from its windows: of the steady state's operations, or of one.
-func series(w http.ResponseWriter, r *http.Request, run *record.Run) {
+// maxReading bounds the runs whose seconds are read at a time: a day of them takes some ten megabytes.
+const maxReading = 2
+
+// series answers the columns of a run, with its rules and the windows of its search; or those of one operation.
+func (s *Console) series(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	most, err := number(r, "points", mostPoints, 10, mostPoints)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	op := r.URL.Query().Get("op")
-	cols := newColumns(most)
-	users := map[int]float64{} // wanted, by the second of a change
-	wanted, known := 0.0, false
-	log, err := run.Events()
-	if err == nil {
-		for _, e := range log {
-			if e.Kind == "users" {
-				users[int(e.At/time.Second)] = float64(e.Users)
-			}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-r.Context().Done():
+		return
+	}
+	var past map[string]any
+	if op := r.URL.Query().Get("op"); op != "" {
+		past, err = ofOperation(run, op, most)
+	} else {
+		var rec *recorded
+		if rec, err = recordedOf(r.Context(), s.catalog.Of(run), most); err == nil {
+			past = rec.past()
 		}
-		_, err = run.EachSecond(func(second int, ws []*measure.Window) bool {
-			all, values := measure.NewWindow("op"), map[string]float64{}
-			for _, one := range ws {
-				switch {
-				case one.Name == workload.Delivery && op == "":
-					quantiles(values, "delivery.", one)
-				case op == one.Name || op == "" && workload.Steady(one.Name):
-					all.Merge(one)
-				}
-			}
-			values["ops"], values["errors"] = float64(all.Count()), float64(all.Errors())
-			if op != "" {
-				values["rate"] = values["ops"]
-				delete(values, "ops")
-			} else {
-				for c, n := range all.Classes {
-					if n > 0 && measure.Class(c) != measure.OK {
-						values["errors."+measure.Class(c).String()] = float64(n)
-					}
-				}
-				if n, ok := users[second]; ok {
-					wanted, known = n, true
-				}
-				if known {
-					values["users.wanted"] = wanted
-				}
-			}
-			quantiles(values, "", all)
-			cols.add(float64(second+1), values)
-			return true
-		})
 	}
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
 	}
+	answer(w, past)
+}
+
+// ofOperation returns the columns of one operation. The windows of a second that comes in two frames are added up.
+func ofOperation(run *record.Run, op string, most int) (map[string]any, error) {
+	cols, at, sum := newColumns(most), -1, measure.NewWindow(op)
+	end := func() {
+		if at < 0 {
+			return
+		}
+		values := map[string]float64{"rate": float64(sum.Count()), "errors": float64(sum.Errors())}
+		quantiles(values, "", sum)
+		cols.add(float64(at+1), values)
+	}
+	_, err := run.EachSecond(func(second int, ws []*measure.Window) bool {
+		if second != at {
+			end()
+			at, sum = second, measure.NewWindow(op)
+		}
+		for _, one := range ws {
+			if one.Name == op {
+				sum.Merge(one)
+			}
+		}
+		return true
+	})
+	end()
 	past := cols.past(-1)
 	past["phases"] = phasesOf(run.Manifest)
-	answer(w, past)
+	return past, err
 }
 
 func quantiles(into map[string]float64, prefix string, w *measure.Window) {
@@ -268,10 +271,10 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	lines := []map[string]any{}
 	for i, e := range all {
 		if i+1 <= after || kind != "" && kind != "all" && e.Kind != kind ||
-			kind == "" && (e.Kind == "users" || e.Kind == "gates" || e.Kind == "slo") {
+			kind == "" && e.Routine() {
 			continue
 		}
-		line := map[string]any{"n": i + 1, "at": seconds(e.At), "kind": e.Kind, "text": cmp.Or(e.Text, e.Phase)}
+		line := map[string]any{"n": i + 1, "at": seconds(e.At), "kind": e.Kind, "text": e.Line()}
 		if e.Level == record.Amber || e.Level == record.Red {
 			line["level"] = e.Level
 		}
@@ -302,13 +305,8 @@ func (s *Console) comparison(w http.ResponseWriter, r *http.Request) {
 // intervals of its whole blocks, and no verdicts but those of looks that were taken.
 func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string]any {
 	verdicts, runs := []map[string]any{}, []map[string]any{}
-	for _, l := range slices.Backward(c.Looks) {
-		if l.Taken() {
-			for _, v := range l.Verdicts {
-				verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Kind})
-			}
-			break
-		}
+	for _, v := range verdictsOf(c) {
+		verdicts = append(verdicts, map[string]any{"engine": v.Engine, "arm": v.Arm, "kind": v.Kind})
 	}
 	counts := map[int]int{}
 	for _, one := range c.Runs {
@@ -336,7 +334,7 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 	case ok && c.State != record.Running:
 		r.into(out)
 	case done > 0:
-		if r, err := s.soFar(ctx, c); err != nil {
+		if r, err := s.judgedSoFar(ctx, c); err != nil {
 			out["outlook"] = []string{"The blocks so far cannot be judged: " + plain.Error(err)}
 		} else {
 			r.into(out)

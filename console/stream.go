@@ -52,12 +52,11 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	comment := time.NewTicker(commentEvery)
 	defer comment.Stop()
-	judged := 0
-	for first := true; ; first = false {
+	judged, had := 0, heardUpTo{seq: seq}
+	for {
 		before, n := f.judgedAfter(judged)
-		text, changed, at, over := f.events(seq, first)
-		text, judged = before+text, n
-		seq = at
+		text, changed, now, over := f.events(had)
+		text, judged, had = before+text, n, now
 		if text != "" && !write(text) || over {
 			return
 		}
@@ -75,24 +74,32 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// events returns what a reader lacks that has the frames up to seq, a channel that is closed by the next change, the seq
-// that the reader has then, and whether the stream is over.
-func (f *followed) events(seq int64, first bool) (text string, changed <-chan struct{}, at int64, over bool) {
+// heardUpTo is what a reader has: the seconds up to seq, -1 for none, and so many frames of this server, 0 at first.
+type heardUpTo struct {
+	seq    int64
+	frames int
+	past   bool // of this server
+}
+
+// events returns what a reader lacks, a channel that is closed by the next change, what the reader has then, and whether the
+// stream is over.
+func (f *followed) events(had heardUpTo) (text string, changed <-chan struct{}, now heardUpTo, over bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if seq > f.seq {
-		seq = -1 // of another server's time
+	if had.seq > f.seq {
+		had.seq = -1 // of another server's time
 	}
-	if f.kind == "run" && (first || seq >= 0 && f.seq > seq+1) && f.seq >= 0 {
-		text += event("past", f.seq, f.past(seq))
+	if f.kind == "run" && f.seq >= 0 && (!had.past || f.seq > had.seq+1) {
+		text += event("past", f.seq, f.past(had.seq))
+		had.past = true
 	}
-	if f.seq > seq || first && f.frame != nil {
+	if f.frame != nil && f.frames > had.frames {
 		text += event("frame", f.seq, json.RawMessage(f.frame))
 	}
 	if f.end != nil {
 		text += event("end", f.seq, f.end)
 	}
-	return text, f.changed, f.seq, f.end != nil
+	return text, f.changed, heardUpTo{f.seq, f.frames, had.past}, f.end != nil
 }
 
 // judgedAfter returns the event with the Judged of a comparison, if the reader has not had it yet, and its number.

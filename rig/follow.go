@@ -1,10 +1,13 @@
 package rig
 
 import (
+	"net/http"
 	"sync"
 	"time"
 
+	"plimsoll/internal/boundary"
 	"plimsoll/watch/series"
+	"plimsoll/watch/series/promapi"
 )
 
 // A Follower keeps the series of a run open, and reopens them while another process writes them: a log can only be
@@ -68,4 +71,14 @@ func (f *Follower) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_ = f.DB.Close()
+}
+
+// StoredSeries returns the Prometheus HTTP API over the series in a directory, for a server that checks hosts and people
+// itself. The caller calls done when no request is under way any more.
+func (pr *Program) StoredSeries(dir string) (api http.Handler, done func(), err error) {
+	f, err := Follow(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return boundary.Handler(promapi.Handler(promapi.Config{Source: f.Source, Version: pr.Version, Known: knownMetrics()}), pr.panicked), f.Close, nil
 }

@@ -32,20 +32,26 @@ type audience struct {
 	most  int             // users that may be set
 	stop  func(error)     // ends the invocation; nil where nobody may
 	duet  *place          // nil outside a duet
-	cpu   func() map[string]float64
-	fleet *fleet.RemoteDriver // nil: this process has the users
+	fleet interface {     // nil: this process has the users
+		States() []fleet.AgentState
+	}
+	own func(key string) (float64, time.Time, bool)
 
 	mu     sync.Mutex
 	orders []live.Order
 	phase  string
 	hand   string // how it was steered
 	log    []live.LogLine
+	newest *live.Frame // that was published
+	at     time.Time   // when
+	ended  chan struct{}
+	wg     sync.WaitGroup
 }
 
 // watchable opens the socket of a run. Without one the run goes on, and its log has the reason.
 func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, kinds []string) *audience {
 	m := w.Manifest()
-	a := &audience{whole: s.whole, duet: pt.place, most: max(mostTimes*s.Users(pt), 1000), stop: s.Stop,
+	a := &audience{whole: s.whole, ended: make(chan struct{}), duet: pt.place, most: max(mostTimes*s.Users(pt), 1000), stop: s.Stop,
 		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: kinds}}
 	if m.Comparison != "" {
 		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.place != nil}
@@ -58,7 +64,33 @@ func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, kind
 		_ = w.Event(record.Event{At: run.Now(), Kind: "note", Text: "nobody can watch this run in a console: " + err.Error()})
 	}
 	w.Hear(a.hear)
+	a.wg.Go(func() { a.wait(time.Second, waitsFor) })
 	return a
+}
+
+// waitsFor is after how long without a frame of the trial the agents are shown anew: it waits for one of them.
+const waitsFor = 1500 * time.Millisecond
+
+// wait shows the agents, how long they have been silent and the log while the trial publishes nothing, because it waits for
+// an agent, until the audience ends.
+func (a *audience) wait(every, after time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.ended:
+			return
+		case <-tick.C:
+		}
+		a.mu.Lock()
+		f, at := a.newest, a.at
+		a.mu.Unlock()
+		if f == nil || a.fleet == nil || time.Since(at) < after || !a.Watched() {
+			continue
+		}
+		again := *f
+		a.show(&again)
+	}
 }
 
 // Verb is the verb of the invocation.
@@ -71,17 +103,12 @@ func (pr *Program) Verb() string {
 
 // hear keeps the last lines of the log.
 func (a *audience) hear(n int, e record.Event) {
-	switch e.Kind {
-	case "users", "gates", "slo":
+	if e.Routine() {
 		return
-	}
-	text := cmp.Or(e.Text, e.Phase)
-	if e.Kind == "finding" && e.Rule != "" {
-		text = e.Rule + ": " + text
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.log = append(a.log, live.LogLine{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: text, Level: e.Level})
+	a.log = append(a.log, live.LogLine{N: n, At: e.At.Seconds(), Kind: e.Kind, Text: e.Line(), Level: e.Level})
 	if len(a.log) > shownLines {
 		a.log = slices.Delete(a.log, 0, 1)
 	}
@@ -115,7 +142,16 @@ func (a *audience) Publish(f *live.Frame) {
 		of.Turn = true
 		f.Of = &of
 	}
-	f.CPU, f.Agents = a.cpu(), a.agents(f)
+	a.mu.Lock()
+	a.newest, a.at = f, time.Now()
+	a.mu.Unlock()
+	again := *f
+	a.show(&again)
+}
+
+// show publishes a frame with the agents and the log as they are now.
+func (a *audience) show(f *live.Frame) {
+	f.Agents = a.agents(f)
 	a.mu.Lock()
 	f.Log = slices.Clone(a.log)
 	f.Exploratory = cmp.Or(a.hand, f.Exploratory)
@@ -127,17 +163,33 @@ func (a *audience) Publish(f *live.Frame) {
 // agents are the processes that have the users.
 func (a *audience) agents(f *live.Frame) []live.AgentRow {
 	if a.fleet == nil {
-		return []live.AgentRow{{Name: "this process", Users: f.Users.Active, State: "here"}}
+		out := slices.Clone(f.Agents)
+		for i := range out {
+			if v, at, ok := a.own("plimsoll_generator_cpu_ratio"); ok && time.Since(at) < live.SilentAfter {
+				out[i].CPU = v
+			}
+		}
+		return out
 	}
 	var out []live.AgentRow
 	for _, st := range a.fleet.States() {
-		one := live.AgentRow{Name: st.Name, Users: st.Users, Clock: float64(st.Ahead.Microseconds()) / 1e3, Heard: float64(st.Heard.Milliseconds()) / 1e3, State: "here"}
-		if st.Lost {
-			one.State = "lost"
-		}
-		out = append(out, one)
+		out = append(out, agentRow(st))
 	}
 	return out
+}
+
+func agentRow(st fleet.AgentState) live.AgentRow {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+	one := live.AgentRow{Name: st.Name, Users: st.Users, Lag: ms(st.Lag), CPU: st.CPU, Clock: ms(st.Ahead), Heard: ms(st.Heard) / 1e3, State: live.Here}
+	switch {
+	case st.Lost:
+		one.State = live.Lost
+	case st.Ended:
+		one.State = live.Ended
+	case st.Heard > live.SilentAfter:
+		one.State = live.Silent
+	}
+	return one
 }
 
 // order accepts or refuses an order.
@@ -195,6 +247,8 @@ func (a *audience) end(v record.Validity, why string) {
 	if why != "" {
 		end.State = string(record.Interrupted)
 	}
+	close(a.ended)
+	a.wg.Wait()
 	a.whole.over(a.like.ID)
 	a.pub.Close(end)
 }

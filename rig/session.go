@@ -377,8 +377,10 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	defer func() { err = errors.Join(err, stopProbing()) }()
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
-	aud.cpu = busyness(sig, runner.Last, len(s.targets))
-	aud.fleet, _ = driver.Driver.(*fleet.RemoteDriver)
+	spec.CPU, aud.own = busyness(sig, runner.Last, len(s.targets)), runner.Last
+	if d, ok := driver.Driver.(*fleet.RemoteDriver); ok {
+		aud.fleet = d
+	}
 	if f := s.Plan.Fleet; f != nil {
 		spec.Hold = f.Hold
 	}

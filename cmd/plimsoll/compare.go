@@ -181,24 +181,11 @@ func (a *app) conclude(ctx context.Context, st *store.Store, c *record.Compariso
 		}
 		plain.Fprintf(a.stdout, "report: %s\n", filepath.Join(dir, "report.html"))
 	}
-	if why := notComplete(c); why != "" {
+	if why := c.NotComplete(); why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s; plimsoll compare -resume %s goes on with it\n", why, c.ID)
 		return rig.ExitTool, doc, nil
 	}
 	return rig.ComparedStatus(doc, verdicts), doc, nil
-}
-
-// notComplete returns the reason why a stored comparison is not complete, beginning with a verb; empty
-// for one that is.
-func notComplete(c *record.Comparison) string {
-	switch c.State {
-	case record.Sealed:
-		return ""
-	case record.Interrupted:
-		return "was interrupted: " + c.Why
-	case record.Running:
-	}
-	return "is under way, or was killed"
 }
 
 // summary is the line for scripts: each database, and with several new arms each of them, with its verdict.

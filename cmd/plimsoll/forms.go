@@ -162,7 +162,7 @@ func (a *app) render(ctx context.Context, st *store.Store, c *record.Comparison,
 	if err := a.writeDocument(o, doc, pages, asJSON); err != nil {
 		return err
 	}
-	if why := notComplete(c); why != "" {
+	if why := c.NotComplete(); why != "" {
 		plain.Fprintf(a.stderr, "plimsoll: the comparison %s\n", why)
 		return rig.StatusError(rig.ExitTool)
 	}

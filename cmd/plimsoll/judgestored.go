@@ -38,7 +38,7 @@ func (a *app) judgeStored(n *numbers, name string) error {
 	if err != nil {
 		return err
 	}
-	if why := notComplete(c); why != "" {
+	if why := c.NotComplete(); why != "" {
 		in.NotComplete = fmt.Sprintf("the comparison is not complete (it %s): only the blocks that there are were judged", why)
 	}
 	return a.writeJudged(n, in)

@@ -25,7 +25,8 @@ func (a *app) serve(ctx context.Context, fs *flag.FlagSet, args []string) error 
 		"with -prometheus 127.0.0.1:9090, and beyond the loopback device any host that reaches it can read the run")
 	steer := fs.Bool("steer", false, "everybody who reaches the console without -tokens may start, stop and steer")
 	tokens := fs.String("tokens", "", "`file` of the tokens by which people log in to the console: lines of a role (viewer, operator) and a token")
-	conf := console.Config{Version: own.Version(), Open: console.Viewer, Parse: known().Parse, Catalog: catalog()}
+	conf := console.Config{Version: own.Version(), Open: console.Viewer, Parse: known().Parse, Catalog: catalog(),
+		Series: a.program().StoredSeries}
 	fs.StringVar(&conf.Plans, "plans", "", "`directory` of plans that operators may start")
 	var at console.Listening
 	fs.StringVar(&at.Cert, "tls-cert", "", "`file` of the console's certificate; by default one of its own in the store")

@@ -102,9 +102,6 @@ func (a *app) storedReleases(name, root string) ([]report.ReleasePair, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range out {
-		out[i].NotComplete = notComplete(c)
-	}
 	if len(out) == 0 {
 		return nil, plan.Usagef("%s has no capacity that was judged: a trend is one of supported users, which the plan's unbounded test finds", c.ID)
 	}

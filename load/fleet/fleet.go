@@ -97,6 +97,7 @@ type agent struct {
 	at      time.Time // of the last report
 	samples []series.Sample
 	sampled time.Time
+	lag     recentLag
 	bins    int // of 100 ms that it has reported
 }
 
@@ -297,6 +298,7 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	from := a.bins
 	a.bins += len(r.Activity.Begun)
 	a.last, a.at = *r, now
+	a.lag.add(r.Lag, now)
 	a.mu.Unlock()
 	d.mu.Lock()
 	for i, n := range r.Activity.Begun {

@@ -29,6 +29,17 @@ const (
 	Undecided = "undecided"
 )
 
+// The states of an agent.
+const (
+	Here   = "here"
+	Silent = "silent" // it has reported nothing for SilentAfter; it may come back
+	Lost   = "lost"
+	Ended  = "ended" // its users were stopped
+)
+
+// SilentAfter is how long an agent may report nothing.
+const SilentAfter = 3 * time.Second
+
 // The readings of a window of a search.
 const (
 	Held    = "held"
@@ -193,8 +204,8 @@ type LogLine struct {
 	Level string  `json:"level,omitempty"`
 }
 
-// An AgentRow is a process that has users. Lag and clock are milliseconds, CPU a share of one core, Heard seconds since its
-// last report.
+// An AgentRow is a process, or a host with some, that has users. Lag and clock are milliseconds, CPU a share of one core,
+// Heard seconds since its last report. Lag is the longest of an operation or action in its last one to two seconds.
 type AgentRow struct {
 	Name  string  `json:"name"`
 	Users int     `json:"users"`

@@ -175,7 +175,7 @@ const ByGate = "gate "
 type Event struct {
 	At time.Duration `json:"at"`
 	// "phase", "users", "slo", "decision", "finding", "error", "note", "storm", "storm over", "audit", "gates",
-	// "crash", "panic".
+	// "crash", "panic", "agent", "steered", [WindowEvent], [SearchOverEvent].
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
 	// Rule, Value, Limit, Count and Violated are of an SLO evaluation or a gate.
@@ -312,6 +312,18 @@ type Comparison struct {
 	Undigested bool              `json:"-"`
 	// Gathered is not nil for one that was put together from stored runs; it is in no file.
 	Gathered *Gathering `json:"-"`
+}
+
+// NotComplete returns why a comparison is not complete, beginning with a verb; empty for one that is.
+func (c *Comparison) NotComplete() string {
+	switch c.State {
+	case Sealed:
+		return ""
+	case Interrupted:
+		return "was interrupted: " + c.Why
+	case Running:
+	}
+	return "is under way, or was killed"
 }
 
 // A Row is a line of a table of settings.

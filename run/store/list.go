@@ -29,6 +29,8 @@ type Entry struct {
 	CapacityKind string  `json:"capacity_kind,omitempty"`
 	Capacity     float64 `json:"capacity,omitempty"`
 	PlanDigest   string  `json:"plan_digest"`
+	// Exploratory is how a person steered the run; empty when nobody did.
+	Exploratory string `json:"exploratory,omitempty"`
 	// Changed are files that changed since the run was sealed; such a run is not valid. The series are not checked.
 	Changed []string `json:"changed_files,omitempty"`
 }
@@ -182,7 +184,7 @@ func (s *Store) stamp(id string) string {
 func entryOf(r *record.Run) Entry {
 	m := r.Manifest
 	e := Entry{ID: m.ID, Name: m.Name, Epoch: m.Epoch, State: m.State, Valid: r.Validity.Valid, Arm: m.Arm, Engine: m.Engine,
-		Comparison: m.Comparison, Block: m.Block, PlanDigest: m.PlanDigest, Changed: r.Changed}
+		Comparison: m.Comparison, Block: m.Block, PlanDigest: m.PlanDigest, Exploratory: m.Exploratory, Changed: r.Changed}
 	if m.Capacity != nil {
 		e.CapacityKind, e.Capacity = m.Capacity.Kind, m.Capacity.Users
 	}

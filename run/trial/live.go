@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -48,8 +47,11 @@ type watching struct {
 	forecast string
 	decision capacity.Action
 	search   *capacity.Search
-	hand     string // why the run is exploratory
-	storms   int    // injected
+	best     interval           // of the search at its last window
+	cpu      map[string]float64 // in the second that has just ended, by role
+	lag      time.Duration      // the longest of an operation or an action in that second
+	hand     string             // why the run is exploratory
+	storms   int                // injected
 }
 
 type opTotal struct{ count, errors uint64 }
@@ -73,8 +75,11 @@ func (r *run) count(sec measureSecond) {
 		return
 	}
 	w, at := &r.watching, r.now().Seconds()
-	w.second = w.second[:0]
+	w.second, w.lag = w.second[:0], 0
 	for _, win := range sec {
+		if win.Lag.Count() > 0 {
+			w.lag = max(w.lag, win.Lag.Max())
+		}
 		if status, op, ok := workload.AnswerOf(win.Name); ok {
 			w.fail(failed{class: classOfStatus(status), op: op, text: status}, win.Count(), at)
 			continue
@@ -125,52 +130,6 @@ func (w *watching) fail(k failed, n uint64, at float64) {
 	f.Count, f.Last = f.Count+n, at
 }
 
-// searched keeps a window of the search.
-func (r *run) searched(w stretch, rds []capacity.RuleReading, unsound bool) {
-	if r.Live == nil {
-		return
-	}
-	v := &r.watching
-	v.seen++
-	win := live.SearchWindow{N: v.seen, At: r.now().Seconds(), Users: w.meanUsers(), Reading: live.Held}
-	for _, rd := range rds {
-		if rd.Warning {
-			continue
-		}
-		switch st := rd.Status(); {
-		case st == capacity.Violated:
-			win.Reading = live.Broken
-		case st != capacity.Healthy && win.Reading == live.Held:
-			win.Reading = live.Undecided
-		}
-		if q := use(rd); q > win.Ratio {
-			win.Ratio, win.Rule = q, rd.Rule
-		}
-	}
-	if unsound {
-		win.Reading = live.Unsound
-	}
-	v.windows = append(v.windows, win)
-	if len(v.windows) > shownWindows {
-		v.windows = slices.Delete(v.windows, 0, 1)
-	}
-}
-
-// use is how much of its limit a reading uses; 0 where that has no meaning.
-func use(rd capacity.RuleReading) float64 {
-	if st := rd.Status(); st == capacity.Missing {
-		return 0
-	}
-	q := rd.Value / rd.Limit
-	if !rd.Less {
-		q = rd.Limit / rd.Value
-	}
-	if math.IsNaN(q) || math.IsInf(q, 0) || q < 0 {
-		return 0
-	}
-	return q
-}
-
 // publish hands out the second that has just ended, if anybody watches.
 func (r *run) publish(sl slice) {
 	if r.Live == nil {
@@ -181,6 +140,16 @@ func (r *run) publish(sl slice) {
 		return
 	}
 	r.Live.Publish(r.frame(sl))
+}
+
+// publishLost hands out the moment in which a part of the generator was lost: no further second comes.
+func (r *run) publishLost() {
+	if r.Live == nil || !r.Live.Watched() {
+		return
+	}
+	if n := len(r.trail.slices); n > 0 {
+		r.Live.Publish(r.frame(r.trail.slices[n-1]))
+	}
 }
 
 // frame is the trial's part of a frame.
@@ -222,7 +191,8 @@ func (r *run) frame(sl slice) *live.Frame {
 	if r.phase == "search" || r.out.Capacity != nil {
 		f.Search = r.searchNow(sl)
 	}
-	f.Operations, f.Failures = r.operations(), w.failing()
+	f.Operations, f.Failures, f.CPU = r.operations(), w.failing(), w.cpu
+	f.Agents = []live.AgentRow{{Name: "this process", Users: sl.active, Lag: milliseconds(w.lag), State: live.Here}}
 	return f
 }
 
@@ -245,34 +215,6 @@ func quantiles(h *measure.Histogram) *live.Quantiles {
 
 // milliseconds is rounded to a microsecond: more digits are none of the clock's.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
-
-// searchNow is the search with the result that it would have if it stopped now.
-func (r *run) searchNow(sl slice) *live.SearchNow {
-	w := &r.watching
-	s := &live.SearchNow{Level: float64(sl.desired), Step: w.decision.Phase, Why: w.decision.Why, Forecast: w.forecast, Windows: slices.Clone(w.windows)}
-	if s.Windows == nil {
-		s.Windows = []live.SearchWindow{}
-	}
-	if c := r.out.Capacity; c != nil {
-		s.Step, s.Why, s.Result = capacity.Done, c.Why, record.CapacityText(c.Kind, c.Users)
-		if c.Kind == record.Estimate {
-			s.Estimate, s.Lo, s.Hi = c.Users, c.Lo, c.Hi
-			s.Result += fmt.Sprintf(" (%.0f to %.0f)", c.Lo, c.Hi)
-		}
-		return s
-	}
-	if w.search == nil {
-		return s
-	}
-	s.Bound, _ = w.search.Bound()
-	if s.Step == capacity.Ramp {
-		return s
-	}
-	if res := w.search.Result(); res.Kind == capacity.Estimate && !math.IsNaN(res.Lo) && !math.IsInf(res.Hi, 0) && !math.IsNaN(res.Hi) {
-		s.Estimate, s.Lo, s.Hi = math.Round(res.Users), math.Round(res.Lo), math.Round(res.Hi)
-	}
-	return s
-}
 
 // operations is the table, those with the most operations first.
 func (r *run) operations() []live.Operation {
@@ -353,16 +295,22 @@ func (w *watching) failing() []live.FailureRow {
 	return out
 }
 
-// ruleColors are the rules by their last evaluation.
+// ruleColors are the rules of both tests by their last evaluation, each always at its place. Those of the test that is not
+// under way are undecided.
 func (r *run) ruleColors() []live.Rule {
 	out := []live.Rule{}
-	for _, rd := range r.watching.readings {
-		one := live.Rule{Rule: rd.Rule, Limit: rd.Limit, Less: rd.Less, Warning: rd.Warning, Unit: r.unitOf(rd.Rule)}
+	for _, rule := range r.watchedRules() {
+		one := live.Rule{Rule: rule.Source, Limit: rule.Threshold, Less: rule.Less, Warning: rule.Warning, Unit: UnitOf(rule), Status: live.Undecided}
+		i := slices.IndexFunc(r.watching.readings, func(rd capacity.RuleReading) bool { return rd.Rule == rule.Source })
+		if i < 0 {
+			out = append(out, one)
+			continue
+		}
+		rd := r.watching.readings[i]
 		switch rd.Status() {
 		case capacity.Missing:
 			one.Status = live.NoData
 		case capacity.Undecided:
-			one.Status = live.Undecided
 		case capacity.Violated:
 			one.Status = live.Broken
 			one.BrokenFor = (r.now() - r.watching.broken[rd.Rule]).Seconds()
@@ -377,13 +325,12 @@ func (r *run) ruleColors() []live.Rule {
 	return out
 }
 
-func (r *run) unitOf(source string) string {
-	for _, rule := range r.judging {
-		if rule.Source == source {
-			return UnitOf(rule)
-		}
+// watchedRules are the rules of the tests that the trial has, each once.
+func (r *run) watchedRules() []plan.SLO {
+	if r.Search == nil && r.Bounded != nil && r.Bounded.Rules != nil {
+		return r.Bounded.Rules
 	}
-	return ""
+	return r.everyRule()
 }
 
 // UnitOf is the unit of a rule's value: "s" of a latency, "share" of a rate or of CPU, none of promql.

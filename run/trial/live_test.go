@@ -2,6 +2,8 @@ package trial
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -25,10 +27,18 @@ type crowd struct {
 	orders map[int][]live.Order
 	frames []*live.Frame
 	phases []string
+	// Of a test that has a driver which loses an agent.
+	published func()
+	sawLost   bool
 }
 
-func (c *crowd) Watched() bool         { return !c.away }
-func (c *crowd) Publish(f *live.Frame) { c.frames = append(c.frames, f) }
+func (c *crowd) Watched() bool { return !c.away }
+func (c *crowd) Publish(f *live.Frame) {
+	c.frames = append(c.frames, f)
+	if c.published != nil {
+		c.published()
+	}
+}
 func (c *crowd) Progress(phase string, _ bool) {
 	c.second++
 	c.phases = append(c.phases, phase)
@@ -52,6 +62,7 @@ func TestFramesOfABoundedTest(t *testing.T) {
 		l := newLab(50) // twice as many users as the CPU rule allows
 		s := spec(t, l)
 		s.Bounded, s.Series = &bounded, nowhere{}
+		s.CPU = func() map[string]float64 { return map[string]float64{"app": 0.5} }
 		c := &crowd{}
 		s.Live = c
 		if _, err := Run(context.Background(), s); err != nil {
@@ -66,7 +77,8 @@ func TestFramesOfABoundedTest(t *testing.T) {
 			}
 		}
 		last := c.frames[7]
-		if last.Users != (live.UserCount{Wanted: 100, Active: 100}) || last.Ops != 200 || last.Response == nil || last.Response.P50 < 9 || last.Response.P50 > 11 {
+		// What the lab does at the instant of a tick may be in this second or the next one.
+		if last.Users != (live.UserCount{Wanted: 100, Active: 100}) || math.Abs(last.Ops-200) > 10 || last.Response == nil || last.Response.P50 < 9 || last.Response.P50 > 11 {
 			t.Errorf("users %+v, %v ops/s, response %+v", last.Users, last.Ops, last.Response)
 		}
 		if n := len(last.Phases); n != 3 || last.Phases[2].Name != "measure" || last.Phases[2].To != nil || last.Phases[0].To == nil || *last.Phases[0].To != 2 {
@@ -77,6 +89,12 @@ func TestFramesOfABoundedTest(t *testing.T) {
 		}
 		if r := rule(last, "mean(op) < 100ms"); r.Status != live.Holds || r.BrokenFor != 0 || r.Unit != "s" {
 			t.Errorf("%+v", r)
+		}
+		if want := []live.AgentRow{{Name: "this process", Users: 100, Lag: 0.1, State: live.Here}}; !slices.Equal(last.Agents, want) {
+			t.Errorf("agents %+v, want %+v", last.Agents, want)
+		}
+		if len(last.CPU) != 1 || last.CPU["app"] != 0.5 {
+			t.Errorf("CPU %v", last.CPU)
 		}
 		if len(last.Operations) != 1 || last.Operations[0].Name != "post" || last.Operations[0].Count < 1400 || last.Operations[0].Rate == 0 {
 			t.Errorf("operations %+v", last.Operations)
@@ -134,6 +152,59 @@ func TestFramesOfASearch(t *testing.T) {
 		last := c.frames[len(c.frames)-1].Search
 		if seen < 10 || !tried || last == nil || last.Lo == 0 || last.Hi < last.Lo {
 			t.Errorf("%d windows, one broken: %v, last %+v, %+v", seen, tried, last, out.Capacity)
+		}
+		events, err := finish(t, s, out).Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows := 0
+		for _, e := range events {
+			switch {
+			case e.Kind == record.WindowEvent:
+				if windows++; e.Readings[record.WindowUsers] <= 0 || e.Readings[record.WindowLo] > e.Readings[record.WindowHi] || !e.Routine() {
+					t.Errorf("%+v", e)
+				}
+			case e.Kind == record.SearchOverEvent && (e.Readings[record.WindowLo] != out.Capacity.Lo || e.Readings[record.WindowHi] != out.Capacity.Hi || e.Routine()):
+				t.Errorf("%+v, want the interval of %+v", e, out.Capacity)
+			}
+		}
+		if windows < seen || windows > seen+1 { // the last one may have no second after it
+			t.Errorf("%d windows on disk, %d in frames", windows, seen)
+		}
+	})
+}
+
+// fragile is a driver that loses an agent at a second.
+type fragile struct {
+	*lab
+	after int // collections
+	lost  bool
+}
+
+func (f *fragile) Collect(context.Context) error {
+	if f.after--; f.after < 0 {
+		f.lost = true
+		return fmt.Errorf("%w: agent 2 of 3: its process has ended", ErrLost)
+	}
+	return nil
+}
+
+// TestLostAgentIsShown publishes the moment in which an agent is lost, which no second follows.
+func TestLostAgentIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &fragile{lab: newLab(1000), after: 12}
+		s := spec(t, l.lab)
+		s.Bounded, s.Driver = &bounded, l
+		c := &crowd{}
+		c.published = func() { c.sawLost = c.sawLost || l.lost }
+		s.Live = c
+		out, err := Run(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(c.frames)
+		if out.Interrupted == "" || !c.sawLost || n < 2 || c.frames[n-1].Seq != c.frames[n-2].Seq || c.frames[n-1].Believe.Color != live.Red {
+			t.Errorf("%q, lost seen %v, %d frames", out.Interrupted, c.sawLost, n)
 		}
 	})
 }

@@ -21,6 +21,7 @@ const targets = "app"
 func (r *run) search(ctx context.Context) error {
 	r.beginPhase("search")
 	defer r.endPhase()
+	defer r.searchOver()
 	defer r.gateSearch()
 	seen := r.busySeconds()
 	defer func() {

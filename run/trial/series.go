@@ -44,6 +44,7 @@ func AllSeries() []Series {
 		{"plimsoll_messages_acked_total", "counter", "", nil, "Messages that the server accepted."},
 		{"plimsoll_deliveries_total", "counter", "", []string{"result"}, "Deliveries of messages to others; lost may fall, when a lost one comes after all."},
 		{"plimsoll_gate", "gauge", "", []string{"gate"}, "What a gate of the generator's health read in the last second, in the gate's unit."},
+		{"plimsoll_cpu_share", "gauge", "", []string{"role"}, "CPU of generator, app and db in the last second, as a share of the cores of the role."},
 		{"plimsoll_phase", "gauge", "", []string{"phase"}, "1 for the phase that is under way, 0 for those before it."},
 	}
 }
@@ -105,14 +106,14 @@ func (x *exporter) add(name string, l []series.Label, v float64) {
 
 // export stores the second that has just ended. A failure to store is an event, not the end of the trial: the same
 // numbers are in windows.hdr.
-func (r *run) export(ctx context.Context) {
+func (r *run) export(ctx context.Context, sl slice) {
 	x := r.series
 	if x == nil {
 		return
 	}
 	x.batch, x.begin = x.batch[:0], x.begin[:0]
-	desired, active, failed := r.Driver.Users()
-	for i, n := range []int{desired, active, failed} {
+	_, _, failed := r.Driver.Users()
+	for i, n := range []int{sl.desired, sl.active, failed} {
 		x.add("plimsoll_users", userStates[i], float64(n))
 	}
 	if !slices.Contains(x.phases, r.phase) {
@@ -120,6 +121,12 @@ func (r *run) export(ctx context.Context) {
 	}
 	for _, phase := range x.phases {
 		x.add("plimsoll_phase", one("phase", phase), number(phase == r.phase))
+	}
+	for role, v := range r.watching.cpu {
+		if role == "database" {
+			role = "db" // as in all other series
+		}
+		x.add("plimsoll_cpu_share", one("role", role), v)
 	}
 	steady := measure.NewWindow("op")
 	for _, w := range r.sec.sorted() {

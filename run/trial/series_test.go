@@ -176,8 +176,12 @@ func TestEverySeriesIsListed(t *testing.T) {
 		s := spec(t, l)
 		s.Bounded = &bounded
 		s.Rules = rules(t, "p99(post) < 5s", "cpu(app) < 85%")
+		s.CPU = func() map[string]float64 { return map[string]float64{"app": 0.5, "database": 0.25} }
 		db, _ := recordSeries(t, s)
 		_, end, _ := db.Bounds()
+		if got := ask(t, db, `plimsoll_cpu_share{role="db"}`, s.Clock.Epoch().Add(2*time.Second)); got != 0.25 {
+			t.Errorf("CPU of the database: %v", got)
+		}
 		stored := map[string]map[string]bool{}
 		res, err := db.Query(t.Context(), `last_over_time({__name__!=""}[1h])`, end)
 		if err != nil {
@@ -260,7 +264,7 @@ func BenchmarkExport(b *testing.B) {
 	r := busySecond(b, d)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.export(b.Context())
+		r.export(b.Context(), slice{desired: 100, active: 100})
 	}
 	b.ReportMetric(float64(d.samples)/float64(b.N), "samples/s")
 }

@@ -110,6 +110,9 @@ type Config struct {
 	Conduct
 	// Progress is called about once a second, if it is set.
 	Progress func(Progress)
+	// CPU reads the CPU of generator, app and database since it was called last, as shares of the cores of the role, for
+	// those who look at the trial; once a second. A role that is not seen is not in it. nil for none.
+	CPU func() map[string]float64
 	// Live watches the trial and steers it; nil for nobody.
 	Live Audience
 }
@@ -196,6 +199,7 @@ func (r *run) lost(ctx context.Context, err error, means string) error {
 	r.out.Interrupted = err.Error()
 	r.out.Validity.Add(record.Finding{Gate: "agents", Level: record.Red, Text: err.Error() + ": " + means})
 	r.event(record.Event{At: r.now(), Kind: "agent", Text: err.Error(), Phase: r.phase})
+	r.publishLost()
 	r.endPhase()
 	return nil
 }
@@ -426,8 +430,11 @@ func (r *run) advance(ctx context.Context) error {
 	r.trail.push(sl, r.trailing)
 	r.sec.add(sl.windows)
 	if r.now()%time.Second == 0 {
+		if r.CPU != nil {
+			r.watching.cpu = r.CPU()
+		}
 		r.count(r.sec)
-		r.export(ctx)
+		r.export(ctx, sl)
 		r.flush(false)
 		r.progress(sl)
 		r.event(record.Event{At: r.now(), Kind: "users", Users: active, Phase: r.phase})

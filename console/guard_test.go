@@ -1,0 +1,272 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/plan"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+// getWith sends a GET with further header lines.
+func getWith(t *testing.T, srv *httptest.Server, path string, header ...string) (*http.Response, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var b strings.Builder
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := resp.Body.Read(buf)
+		b.Write(buf[:n])
+		if err != nil {
+			return resp, b.String()
+		}
+	}
+}
+
+// TestOtherPagesMakeNoWork refuses reads that come from another page: it would not see the answer, but the host would work for it.
+func TestOtherPagesMakeNoWork(t *testing.T) {
+	_, _, srv := serve(t)
+	const report = "/api/documents/comparisons/c1/report.html"
+	for _, c := range []struct {
+		path, site, mode string
+		want             int
+	}{
+		{"/api/trend", "cross-site", "no-cors", 403},
+		{"/api/history", "same-site", "cors", 403},
+		{"/api/history", "same-origin", "cors", 200},
+		{"/api/history", "none", "navigate", 200},
+		{"/api/history", "cross-site", "navigate", 403},
+		{report, "cross-site", "no-cors", 403},
+		{report, "cross-site", "navigate", 200}, // a link in a mail
+		{report, "same-origin", "navigate", 200},
+		{"/", "cross-site", "navigate", 200},
+	} {
+		if resp, body := getWith(t, srv, c.path, "Sec-Fetch-Site: "+c.site, "Sec-Fetch-Mode: "+c.mode); resp.StatusCode != c.want {
+			t.Errorf("%s of %s by %s: %s %.200s, want %d", c.path, c.site, c.mode, resp.Status, body, c.want)
+		}
+	}
+}
+
+// TestLoopbackHosts takes every address of the loopback device for a name of this server, and no name but localhost.
+func TestLoopbackHosts(t *testing.T) {
+	_, s, srv := serve(t)
+	port := srv.URL[strings.LastIndexByte(srv.URL, ':'):]
+	for host, want := range map[string]int{"127.0.0.2" + port: 200, "127.1.2.3" + port: 200, "[::1]" + port: 200, "10.0.0.1" + port: 403, "0.0.0.0" + port: 403,
+		"127.0.0.1.evil.example" + port: 403, "localhost.evil.example" + port: 403, "": 200} {
+		if resp, _ := getWith(t, srv, "/api/session", "Host: "+host); resp.StatusCode != want {
+			t.Errorf("host %q: %s, want %d", host, resp.Status, want)
+		}
+	}
+	l, url, _, err := s.Listen(Listening{Address: "127.0.0.2:0"})
+	if err != nil || !strings.HasPrefix(url, "http://127.0.0.2:") {
+		t.Fatal(url, err)
+	}
+	_ = l.Close()
+}
+
+// TestDocumentsAreFiles asks for a pipe, whose opening would wait for its writer.
+func TestDocumentsAreFiles(t *testing.T) {
+	st, _, srv := serve(t)
+	if err := syscall.Mkfifo(filepath.Join(st.ComparisonDir("c1"), "pipe.html"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(st.ComparisonDir("c1"), "dir.html"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pipe.html", "dir.html"} {
+		if resp, body := getWith(t, srv, "/api/documents/comparisons/c1/"+name); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s %s", name, resp.Status, body)
+		}
+	}
+	if resp, body := getWith(t, srv, "/api/documents/comparisons/c1/report.html", "Range: bytes=0-2"); resp.StatusCode != http.StatusPartialContent || body != "<p>" {
+		t.Errorf("a range: %s %s", resp.Status, body)
+	}
+}
+
+// TestPathsBeforeTheLogin writes the paths of the API in other ways: nobody reads it without a login.
+func TestPathsBeforeTheLogin(t *testing.T) {
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Store: st, Tokens: tokens(t)})
+	for _, path := range []string{"/api/history", "//api/history", "/./api/history", "/x/../api/history", "/api//history", "/%61pi/history", "/api/session/../history"} {
+		req := httptest.NewRequest("GET", "http://127.0.0.1/", nil)
+		req.URL.Path = path
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, req)
+		if w.Code == http.StatusOK || strings.Contains(w.Body.String(), `"items"`) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// TestOneSessionABrowser logs in twice: the first cookie is worth nothing then.
+func TestOneSessionABrowser(t *testing.T) {
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Store: st, Tokens: tokens(t)})
+	login := func(cookie string) string {
+		t.Helper()
+		req := httptest.NewRequest("POST", "http://127.0.0.1/api/login", strings.NewReader(`{"token": "`+viewerToken+`"}`))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Cookie", cookieName+"="+cookie)
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, req)
+		for _, c := range w.Result().Cookies() {
+			if c.Name == cookieName && c.Value != cookie {
+				return c.Value
+			}
+		}
+		t.Fatalf("%d %s", w.Code, w.Body)
+		return ""
+	}
+	role := func(cookie string) Role {
+		t.Helper()
+		req := httptest.NewRequest("GET", "http://127.0.0.1/", nil)
+		req.Header.Set("Cookie", cookieName+"="+cookie)
+		r, err := s.access.of(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	// A cookie that was set by somebody else is not taken over.
+	first := login("chosen-by-another")
+	if role("chosen-by-another") != Nobody || role(first) != Viewer {
+		t.Error("the cookie of another is a session")
+	}
+	if second := login(first); role(first) != Nobody || role(second) != Viewer || len(s.access.sessions) != 1 {
+		t.Errorf("%d sessions", len(s.access.sessions))
+	}
+}
+
+// TestFailuresAreBounded has wrong tokens come from ever new hosts.
+func TestFailuresAreBounded(t *testing.T) {
+	a := newAccess(tokens(t), Viewer, false)
+	at := time.Unix(1e9, 0)
+	a.now = func() time.Time { return at }
+	for i := range 4 * mostHosts {
+		if role, _ := a.try(fmt.Sprint("host", i), "wrong"); role != Nobody {
+			t.Fatal(role)
+		}
+		at = at.Add(2 * time.Second)
+	}
+	if n := len(a.failed); n > mostHosts+2 {
+		t.Errorf("%d hosts are kept", n)
+	}
+	for range mostFailures {
+		if _, err := a.try("again", "wrong"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := a.try("again", viewerToken); err == nil {
+		t.Error("a host that failed too often may try again")
+	}
+}
+
+// TestPlanIsNoFlag has a plan whose name is one, in the directory of the server itself.
+func TestPlanIsNoFlag(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("-users=5.yaml", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := 0
+	s := New(Config{Store: st, Plans: ".", Parse: func([]byte) (*plan.Plan, error) {
+		parsed++
+		return &plan.Plan{Name: "x", Bounded: &plan.Bounded{}}, nil
+	}})
+	args, err := s.plans.arguments(request{Plan: "-users=5.yaml", Verb: "run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := args[len(args)-1]; !filepath.IsAbs(last) || filepath.Base(last) != "-users=5.yaml" {
+		t.Errorf("%q", args)
+	}
+	if _, err := s.plans.list(); err != nil || parsed != 1 {
+		t.Errorf("parsed %d times: %v", parsed, err)
+	}
+}
+
+// TestLimiterIsSharedByBrowsers asks for the limiter of a run under way at the same time: it is looked for once.
+func TestLimiterIsSharedByBrowsers(t *testing.T) {
+	st, s, srv := serve(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if resp, err := http.Get(srv.URL + "/api/runs/" + testRun + "/limiter"); err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("%v %v", resp, err)
+			} else {
+				resp.Body.Close()
+			}
+		})
+	}
+	wg.Wait()
+	was := s.soFar.by[testRun]
+	var out map[string]any
+	_, body := getWith(t, srv, "/api/runs/"+testRun+"/limiter")
+	if err := json.Unmarshal([]byte(body), &out); err != nil || out["so_far"] != true {
+		t.Fatal(body, err)
+	}
+	if now := s.soFar.by[testRun]; !now.at.Equal(was.at) {
+		t.Error("it was looked for again")
+	}
+	if _, ok := s.soFar.get(testRun, was.at.Add(limitAgain)); ok {
+		t.Error("it is kept for too long")
+	}
+	for i := range 3 * mostLimits {
+		s.soFar.put(fmt.Sprint(i), was.at, 1)
+	}
+	if n := len(s.soFar.by); n > mostLimits {
+		t.Errorf("%d are kept", n)
+	}
+	// Of a run that is over it is kept as long as its manifest is the same.
+	w, err := st.Create(record.Manifest{ID: "over"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if resp, body := getWith(t, srv, "/api/runs/over/limiter"); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"so_far":false`) {
+		t.Fatal(resp.Status, body)
+	}
+	if _, ok := s.limits.by[filepath.Join(st.Root(), "runs", "over", record.ManifestFile)]; !ok {
+		t.Errorf("kept: %v", s.limits.by)
+	}
+}

@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"context"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/watch/series"
+)
+
+// TestStates has the lag and the CPU of agents, one of which is lost.
+func TestStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := build(&channel{}, -1)
+		d, _, _, agents := lead(t, 2, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+			a, err := b(ctx, s, epoch, onError)
+			if err == nil {
+				a.Samples = func(context.Context, time.Time) ([]series.Sample, error) {
+					return []series.Sample{{Name: "plimsoll_generator_cpu_ratio", Value: 0.25 * float64(1+s.Agent)}, {Name: "other", Value: 7}}, nil
+				}
+			}
+			return a, err
+		})
+		defer d.Stop(0)
+		if err := d.SetUsers(20, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			time.Sleep(time.Second)
+			if err := d.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := d.States()
+		for i, st := range got {
+			if st.Lost || st.Ended || st.Heard != 0 || st.Users != 10 || math.Abs(st.CPU-0.25*float64(1+i)) > 1e-9 || st.Lag <= 0 {
+				t.Errorf("agent %d: %+v", i, st)
+			}
+		}
+		_ = agents[1].Close()
+		time.Sleep(time.Second)
+		if err := d.Collect(t.Context()); err == nil {
+			t.Error("an agent is gone, and nothing was said")
+		}
+		if got = d.States(); got[0].Lost || !got[1].Lost || got[1].Heard != time.Second {
+			t.Errorf("%+v", got)
+		}
+		time.Sleep(d.staleAfter() + time.Second)
+		if got = d.States(); got[0].CPU != 0 {
+			t.Errorf("an old reading of the CPU: %+v", got[0])
+		}
+	})
+}
+
+// TestRecentLag keeps a lag for one to two seconds.
+func TestRecentLag(t *testing.T) {
+	var r recentLag
+	at := time.Unix(1000, 0)
+	for _, tt := range []struct {
+		after, lag, want time.Duration
+	}{{0, 5, 5}, {500 * time.Millisecond, 3, 5}, {600 * time.Millisecond, 1, 5}, {900 * time.Millisecond, 2, 5}, {200 * time.Millisecond, 1, 2}, {5 * time.Second, 1, 1}} {
+		at = at.Add(tt.after)
+		if r.add(tt.lag, at); r.longest() != tt.want {
+			t.Errorf("%v later %v: %v, want %v", tt.after, tt.lag, r.longest(), tt.want)
+		}
+	}
+}
