@@ -306,6 +306,13 @@ func (f *followed) over() bool {
 	return f.end != nil
 }
 
+// died reports whether the run ended without an end.
+func (f *followed) died() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.end["state"] == "died"
+}
+
 // past returns the Past of a run after the frame with this seq; f.mu is held.
 func (f *followed) past(seq int64) map[string]any {
 	p := f.cols.past(float64(seq))

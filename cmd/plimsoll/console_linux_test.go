@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -121,36 +120,6 @@ func (s *served) ask(path, body string, header ...string) (status int, answer st
 		s.t.Fatal(err)
 	}
 	return resp.StatusCode, string(b), resp.Header
-}
-
-// pidOf returns the process of a run under way, which its manifest does not have.
-func (s *served) pidOf(id string) int {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/live/"+id+"/stream", http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var text []byte
-	for block := make([]byte, 4096); err == nil; {
-		var n int
-		n, err = resp.Body.Read(block)
-		if text = append(text, block[:n]...); len(text) > 1<<20 {
-			break
-		}
-		var pid int
-		if m := regexp.MustCompile(`"pid":(\d+)`).FindSubmatch(text); m != nil && json.Unmarshal(m[1], &pid) == nil {
-			return pid
-		}
-	}
-	s.t.Fatalf("no frame has a process: %s, %v", text, err)
-	return 0
 }
 
 // run opens the only run of the store.
