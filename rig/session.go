@@ -247,7 +247,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err := writeCommands(w.Dir(), commands); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	aud := s.watchable(w, pt, run, stormKinds(sys))
+	aud := s.watchable(w, pt, run, sys)
 	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run, aud)
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
