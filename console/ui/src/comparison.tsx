@@ -55,30 +55,37 @@ export function Comparison({
         ))}
       </section>
       {f && live && <UnderWay frame={f} live={live} />}
+      {j.endpoints.length > 0 && (
+        <p class="note">
+          On the left a mark for each block and arm. On the right what the arm changes against {j.arms[0]}: small marks
+          are blocks, the thick line is their mean, the thin bar its interval, and the gray band the margin: a
+          difference inside it does not matter.{live && " Hollow marks are of the newest block."}
+        </p>
+      )}
       <div class="endpoints">
         {engines.map(engine =>
           j.endpoints.map(e => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
         )}
       </div>
-      <p class="note legend">
-        {j.arms.map((a, i) => (
-          <span key={a} class="key">
-            <svg width="14" height="12" aria-hidden="true">
-              <Glyph x={7} y={6} i={i} />
-            </svg>{" "}
-            {a}
-          </span>
-        ))}
-        <span>
-          {live && "Hollow: the newest block. "}The shaded band is the margin: a difference inside it does not matter.
-          The bar is the interval of the mean difference.
-        </span>
-      </p>
       <Runs judged={j} />
       <Documents documents={j.documents ?? []} />
     </>
   );
 }
+
+// Arms is the key of the arms: the marks and colors of the report.
+const Arms = ({ arms }: { arms: string[] }) => (
+  <span class="legend arms">
+    {arms.map((a, i) => (
+      <span key={a} class="key">
+        <svg width="14" height="12" aria-hidden="true">
+          <Glyph x={7} y={6} i={i} />
+        </svg>{" "}
+        {a}
+      </span>
+    ))}
+  </span>
+);
 
 function Blocks({ done, of, now }: { done: number; of: number; now: number }) {
   return (
@@ -166,10 +173,11 @@ function Panel({
             {e.primary === false && ", secondary"}
           </span>
         </h2>
-        <span class="soft">{[e.unit, better].filter(Boolean).join(", ")}</span>
+        <Arms arms={j.arms} />
       </div>
       <div class="two">
         <Sized
+          caption={["each block", e.unit, better].filter(Boolean).join(", ")}
           draw={w => (
             <DotGraph
               width={w}
@@ -181,6 +189,13 @@ function Panel({
           )}
         />
         <Sized
+          caption={[
+            `difference from ${j.arms[0]}`,
+            differences[0]?.absolute ? e.unit : "% of it",
+            differences[0]?.level != null && `interval at ${percent(differences[0].level)}`,
+          ]
+            .filter(Boolean)
+            .join(", ")}
           draw={w => (
             <Differences
               width={w}
@@ -195,11 +210,13 @@ function Panel({
       <ul class="words">
         {differences.map(d => (
           <li key={d.arm} class={`k-${d.kind}`}>
-            <b class="kind">{d.kind}</b> {d.arm}: {d.text ?? sentence(d)}
+            <b class="kind">{live ? "open" : d.kind}</b> {d.arm}:{" "}
+            {live ? [sentence(d), d.text].filter(Boolean).join("; ") : (d.text ?? sentence(d))}
             {d.finds != null && (
               <span class="soft">
                 {" "}
-                {d.n} {d.n === 1 ? "pair finds" : "pairs find"} {d.absolute ? num(d.finds) : percent(d.finds)}.
+                {d.n} {d.n === 1 ? "pair finds" : "pairs find"} a difference of{" "}
+                {d.absolute ? `${num(d.finds)} ${e.unit ?? ""}` : percent(d.finds)} or more.
               </span>
             )}
           </li>
@@ -223,13 +240,13 @@ function Glyph({ x, y, i, hollow, r = 4.5 }: { x: number; y: number; i: number; 
     case 0:
       return <circle class={name} cx={x} cy={y} r={r} />;
     case 1:
-      return <rect class={name} x={x - r * 0.9} y={y - r * 0.9} width={r * 1.8} height={r * 1.8} />;
-    case 2:
-      return <path class={name} d={`M${x} ${y - r * 1.15}L${x + r * 1.1} ${y + r * 0.85}H${x - r * 1.1}Z`} />;
-    default:
       return (
         <path class={name} d={`M${x} ${y - r * 1.2}L${x + r * 1.2} ${y}L${x} ${y + r * 1.2}L${x - r * 1.2} ${y}Z`} />
       );
+    case 2:
+      return <path class={name} d={`M${x} ${y - r * 1.15}L${x + r * 1.1} ${y + r * 0.85}H${x - r * 1.1}Z`} />;
+    default:
+      return <rect class={name} x={x - r * 0.9} y={y - r * 0.9} width={r * 1.8} height={r * 1.8} />;
   }
 }
 
@@ -256,7 +273,7 @@ function DotGraph({
     left = 54,
     right = 10,
     top = 10,
-    bottom = 30;
+    bottom = 32;
   const all = rows.flatMap(r => r.values.map(v => v[1]));
   if (!all.length) return <Empty width={width} height={height} text="No run of it has ended yet." />;
   let lo = Math.min(...all),
@@ -292,7 +309,7 @@ function DotGraph({
           {b + 1}
         </text>
       ))}
-      <text class="soft" x={left} y={height - 1}>
+      <text class="soft" x={left - 6} y={height - 14} text-anchor="end">
         block
       </text>
       {rows.map(r =>
@@ -324,19 +341,13 @@ function Differences({
     each = 50;
   const height = Math.max(190, top + bottom + each * rows.length);
   if (!rows.length) return <Empty width={width} height={190} text="A difference needs a whole block." />;
-  const edges = rows
-    .flatMap(d => [
-      d.lo,
-      d.hi,
-      d.effect,
-      d.margin,
-      d.margin == null ? undefined : -d.margin,
-      ...(d.pairs ?? []).map(p => p[1]),
-    ])
-    .filter((v): v is number => v != null && Number.isFinite(v));
-  const reach = Math.max(...edges.map(Math.abs), 1e-9) * 1.12;
-  const lo = Math.min(...edges, 0) < -reach * 0.3 ? -reach : Math.min(...edges, 0) * 1.25,
-    hi = Math.max(...edges, 0) > reach * 0.3 ? reach : Math.max(...edges, 0) * 1.25;
+  // Blocks, means and margins decide the scale. An interval of two blocks may be a hundred times as wide: it ends in an
+  // arrow where the drawing does.
+  const inside = rows.flatMap(d => [d.effect ?? 0, d.margin ?? 0, -(d.margin ?? 0), ...(d.pairs ?? []).map(p => p[1])]);
+  const most = 3 * Math.max(...inside.map(Math.abs), 1e-9);
+  const edges = [...inside, ...rows.flatMap(d => [Math.max(d.lo ?? 0, -most), Math.min(d.hi ?? 0, most)])];
+  const lo = Math.min(...edges) * 1.12,
+    hi = Math.max(...edges) * 1.12;
   const x = (v: number) => left + ((v - lo) / (hi - lo || 1)) * (width - left - right);
   const clip = (v: number) => Math.min(Math.max(x(v), left), width - right);
   const lane = (height - top - bottom) / rows.length;
@@ -356,13 +367,6 @@ function Differences({
           </text>
         </g>
       ))}
-      <text
-        class="soft"
-        x={x(0)}
-        y={height - 2}
-        text-anchor={x(0) < 90 ? "start" : x(0) > width - 90 ? "end" : "middle"}>
-        difference from {arms[0]}
-      </text>
       {rows.map((d, k) => {
         const y = top + lane * (k + 0.55),
           i = arms.indexOf(d.arm);
@@ -377,14 +381,20 @@ function Differences({
                 height={lane * 0.84}
               />
             )}
-            <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
-              {d.arm}
-            </text>
+            {rows.length > 1 && (
+              <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
+                {d.arm}
+              </text>
+            )}
             {d.lo != null && d.hi != null && (
               <>
                 <line class="span" x1={clip(d.lo)} x2={clip(d.hi)} y1={y} y2={y} />
-                {[d.lo, d.hi].map(v => (
-                  <line key={v} class="span" x1={clip(v)} x2={clip(v)} y1={y - 5} y2={y + 5} />
+                {[d.lo, d.hi].map((v, k) => (
+                  <path
+                    key={k}
+                    class="span"
+                    d={`M${clip(v)} ${y}${v < lo ? "l6 -5m-6 5l6 5" : v > hi ? "l-6 -5m6 5l-6 5" : "v-5v10"}`}
+                  />
                 ))}
               </>
             )}

@@ -1,37 +1,13 @@
 // The limiter so far: the indicators with their evidence, asked for again while the run is under way.
 
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { get, type Limiter as LimiterOf, reason, runOf } from "./api";
+import { type Limiter as LimiterOf, runOf } from "./api";
+import { useGet, Waiting } from "./asked";
 
 const every = 10_000; // ms
 
 export function Limiter({ id, live }: { id: string; live: boolean }) {
-  const found = useSignal<LimiterOf | null>(null);
-  const trouble = useSignal("");
-  useEffect(() => {
-    let gone = false,
-      timer = 0;
-    const ask = async () => {
-      try {
-        const l = await get<LimiterOf>(`${runOf(id)}/limiter`);
-        if (!gone) {
-          found.value = l;
-          trouble.value = "";
-        }
-      } catch (e) {
-        if (!gone) trouble.value = reason(e);
-      }
-      if (live && !gone) timer = window.setTimeout(ask, every);
-    };
-    void ask();
-    return () => {
-      gone = true;
-      clearTimeout(timer);
-    };
-  }, [id, live]);
-  const l = found.value;
-  if (!l) return <p class="soft">{trouble.value ? `The limiter: ${trouble.value}.` : "Reading the evidence…"}</p>;
+  const { value: l, trouble } = useGet<LimiterOf>(`${runOf(id)}/limiter`, live, live ? every : 0);
+  if (!l) return <Waiting what="The limiter" trouble={trouble} asking="Reading the evidence…" />;
   const order = { named: 0, suspect: 1, cleared: 2 };
   return (
     <>
@@ -49,7 +25,7 @@ export function Limiter({ id, live }: { id: string; live: boolean }) {
           ))}
       </ul>
       {!l.indicators?.length && <p class="soft">No indicator has been read{l.so_far ? " yet" : ""}.</p>}
-      {trouble.value && <p class="note">The last request failed: {trouble.value}.</p>}
+      {trouble && <p class="note">The last request failed: {trouble}.</p>}
     </>
   );
 }

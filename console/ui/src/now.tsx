@@ -56,6 +56,10 @@ export function Now({ model: m }: { model: RunModel }) {
     <>
       <Believe believe={m.believe.value} gates={gates} />
       <Figures model={m} />
+      <p class="note">
+        Time is the run's clock: seconds, from a minute on min:s. Bands are phases, red dashes the limits of rules. Drag
+        to zoom, double click for all; with keys ← and → read values, + and - zoom, 0 shows all.
+      </p>
       <div class="charts">
         <Chart
           {...shared}

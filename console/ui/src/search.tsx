@@ -79,6 +79,11 @@ export function SearchView({ model: m }: { model: RunModel }) {
           )}
         </dl>
       )}
+      <p class="note">
+        The search sets a level of users, reads windows of time against the rules, and goes up where all rules held and
+        down where one was broken. The shaded band is the interval of the estimate: the search ends when it is narrow
+        enough.
+      </p>
       <div class="charts one">
         <Chart
           title="Search"

@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { Field } from "./asked";
 
 export interface ColumnOf<T> {
   name: string;
@@ -52,17 +53,7 @@ export function Table<T>(p: TableProps<T>) {
   return (
     <div class="table">
       {p.filter && (
-        <label class="filter">
-          Filter{" "}
-          <input
-            type="search"
-            value={words.value}
-            placeholder="words"
-            onInput={e => {
-              words.value = e.currentTarget.value;
-            }}
-          />
-        </label>
+        <Field label="Filter" value={words} type="search" placeholder="words" />
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label={p.caption}>
         <table>

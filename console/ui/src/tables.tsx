@@ -4,6 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Agent, Failure, LogLine, Operation, Past, Rule } from "./api";
 import { get, reason, runOf } from "./api";
+import { Choice } from "./asked";
 import { about } from "./believe";
 import { Chart, type Limit } from "./chart";
 import { Columns } from "./columns";
@@ -186,21 +187,11 @@ export function Log({ lines }: { lines: LogLine[] }) {
   const rows = (kinds.value ? lines.filter(l => l.kind === kinds.value) : lines).slice(-400).reverse();
   return (
     <>
-      <label class="filter">
-        Kind{" "}
-        <select
-          value={kinds.value}
-          onChange={e => {
-            kinds.value = e.currentTarget.value;
-          }}>
-          <option value="">all</option>
-          {all.map(k => (
-            <option key={k} value={k}>
-              {k}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Kind"
+        value={kinds}
+        options={[{ value: "", text: "all" }, ...all.map(k => ({ value: k, text: k }))]}
+      />
       <Table<LogLine>
         caption="Log, newest first"
         rows={rows}
