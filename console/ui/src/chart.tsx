@@ -47,6 +47,7 @@ export interface ChartProps {
   group?: string;
   tall?: boolean;
   names?: boolean; // print the names of the phases
+  over?: boolean; // nothing more comes: values are printed of the cursor's time alone
   format?: (v: number | null | undefined) => string;
   axis?: (v: number) => string; // of the values; num without it
   until?: () => number; // seconds that the axis of time reaches at least
@@ -95,12 +96,13 @@ export function Chart(p: ChartProps) {
     const i = u.cursor.idx;
     const out = keys.current?.querySelectorAll("output") ?? [];
     const { t } = latest.current.series();
+    const over = i == null && latest.current.over; // the last reading is of no more interest than another
     latest.current.lines.forEach((_, k) => {
       const column = u.data[k + 1];
       let at = i ?? t.length - 1;
       if (i == null) while (at > 0 && column?.[at] == null && at > t.length - 6) at--;
       const node = out[k];
-      const text = format(column?.[at]);
+      const text = over ? "" : format(column?.[at]);
       if (node && node.textContent !== text) node.textContent = text;
     });
     const moment = keys.current?.querySelector("time");
@@ -149,7 +151,8 @@ export function Chart(p: ChartProps) {
         y: {
           range: (_u, _lo, hi) => {
             let top = hi ?? 0;
-            for (const l of latest.current.limits?.() ?? []) if (l.value <= 2.5 * top) top = Math.max(top, l.value);
+            const limits = (latest.current.limits?.() ?? []).map(l => l.value);
+            top = Math.max(top, ...limits.filter(l => !top || l <= 2.5 * top));
             return [0, top > 0 ? top * 1.08 : 1];
           },
         },

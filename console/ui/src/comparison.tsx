@@ -10,6 +10,7 @@ import { Table } from "./table";
 import { count, ms, num, percent, plural, signed, span } from "./text";
 
 const color = (i: number) => `a${i % 8}`;
+const drawn = 160; // pixels that a drawing is high
 
 export function Comparison({
   judged: j,
@@ -63,8 +64,8 @@ export function Comparison({
         </p>
       )}
       <div class="endpoints">
-        {engines.map(engine =>
-          j.endpoints.map(e => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
+        {j.endpoints.map(e =>
+          engines.map(engine => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
         )}
       </div>
       <Runs judged={j} />
@@ -189,13 +190,7 @@ function Panel({
           )}
         />
         <Sized
-          caption={[
-            `difference from ${j.arms[0]}`,
-            differences[0]?.absolute ? e.unit : "% of it",
-            differences[0]?.level != null && `interval at ${percent(differences[0].level)}`,
-          ]
-            .filter(Boolean)
-            .join(", ")}
+          caption={`difference from ${j.arms[0]}, ${differences[0]?.absolute ? e.unit || "in its unit" : "% of it"}`}
           draw={w => (
             <Differences
               width={w}
@@ -269,29 +264,28 @@ function DotGraph({
   blocks: number;
   label: string;
 }) {
-  const height = 190,
-    left = 54,
+  const left = 54,
     right = 10,
     top = 10,
     bottom = 32;
   const all = rows.flatMap(r => r.values.map(v => v[1]));
-  if (!all.length) return <Empty width={width} height={height} text="No run of it has ended yet." />;
+  if (!all.length) return <Empty width={width} height={drawn} text="No run of it has ended yet." />;
   let lo = Math.min(...all),
     hi = Math.max(...all);
   const pad = (hi - lo || Math.abs(hi) * 0.1 || 1) * 0.15;
-  lo -= pad;
+  lo = lo >= 0 ? Math.max(0, lo - pad) : lo - pad; // none of the endpoints is below 0
   hi += pad;
   const x = (block: number, i: number) =>
     left +
     ((block - 0.5) / Math.max(1, blocks)) * (width - left - right) +
     (i - (rows.length - 1) / 2) * Math.min(14, (width - left - right) / Math.max(1, blocks) / (rows.length + 1));
-  const y = (v: number) => top + ((hi - v) / (hi - lo)) * (height - top - bottom);
+  const y = (v: number) => top + ((hi - v) / (hi - lo)) * (drawn - top - bottom);
   const newest = Math.max(...rows.flatMap(r => r.values.map(v => v[0])));
   return (
     <svg
       class="drawn"
       width={width}
-      height={height}
+      height={drawn}
       role="img"
       aria-label={`${label}: ${rows
         .map(r => `${r.arm} ${r.values.map(v => num(v[1])).join(", ") || "none"}`)
@@ -305,11 +299,11 @@ function DotGraph({
         </g>
       ))}
       {Array.from({ length: blocks }, (_, b) => (
-        <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={height - 14} text-anchor="middle">
+        <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={drawn - 10} text-anchor="middle">
           {b + 1}
         </text>
       ))}
-      <text class="soft" x={left - 6} y={height - 14} text-anchor="end">
+      <text class="soft" x={left - 6} y={drawn - 10} text-anchor="end">
         block
       </text>
       {rows.map(r =>
@@ -339,8 +333,8 @@ function Differences({
     top = 12,
     bottom = 34,
     each = 50;
-  const height = Math.max(190, top + bottom + each * rows.length);
-  if (!rows.length) return <Empty width={width} height={190} text="A difference needs a whole block." />;
+  const height = Math.max(drawn, top + bottom + each * rows.length);
+  if (!rows.length) return <Empty width={width} height={drawn} text="A difference needs a whole block." />;
   // Blocks, means and margins decide the scale. An interval of two blocks may be a hundred times as wide: it ends in an
   // arrow where the drawing does.
   const inside = rows.flatMap(d => [d.effect ?? 0, d.margin ?? 0, -(d.margin ?? 0), ...(d.pairs ?? []).map(p => p[1])]);
@@ -359,7 +353,7 @@ function Differences({
       height={height}
       role="img"
       aria-label={`${label}: ${rows.map(d => `${d.arm} ${sentence(d)}`).join("; ")}`}>
-      {ticks(lo, hi, Math.max(2, width / 90)).map(v => (
+      {ticks(lo, hi, Math.max(2, width / 64)).map(v => (
         <g key={v}>
           <line class={v === 0 ? "axis" : "grid"} x1={x(v)} x2={x(v)} y1={top} y2={height - bottom} />
           <text x={x(v)} y={height - 18} text-anchor="middle">

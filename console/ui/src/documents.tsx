@@ -7,7 +7,11 @@ import { Choice } from "./asked";
 const safe = (d: Doc) => d.href.startsWith("/api/documents/");
 
 // Pages of single runs lie in a folder, and there may be many: they are a list.
-const title = (name: string) => name.replace(/^.*\//, "").replace(/\.html$/, "").replaceAll("_", " ");
+const title = (name: string) =>
+  name
+    .replace(/^.*\//, "")
+    .replace(/\.html$/, "")
+    .replaceAll("_", " ");
 
 export function Documents({ documents }: { documents: Doc[] }) {
   const open = useSignal("");

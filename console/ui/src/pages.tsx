@@ -228,9 +228,11 @@ function State({ model: m, stored }: { model: Followed; stored: StoredRun | null
   if (m.link.value === "stored") {
     const valid = stored?.valid;
     return stored ? (
-      <p class={`state ${stored.state === "sealed" && valid !== false ? "ended" : "interrupted"}`} role="status">
+      <p
+        class={`state ${stored.state !== "sealed" ? "interrupted" : valid === false ? "invalid" : "ended"}`}
+        role="status">
         <b class="badge">{stored.state === "sealed" ? (valid === false ? "not valid" : "done") : stored.state}</b>{" "}
-        {stored.result} {stored.why}
+        {stored.result !== "invalid" && stored.result} {stored.why}
       </p>
     ) : null;
   }

@@ -43,7 +43,7 @@ function Act({
   };
   return (
     <form class={`control${wide ? " wide" : ""}`} onSubmit={submit} aria-label={title}>
-      <h2>{title}</h2>
+      {!wide && <h2>{title}</h2>}
       {children}
       {ready && (
         <button type="submit" class={danger ? "danger" : ""} disabled={busy.value}>
@@ -181,7 +181,7 @@ export function Start() {
     );
   return (
     <>
-      <h1 class="first">Start</h1>
+      <h1 class="first">Start a plan</h1>
       {!found && <Waiting what="The plans" trouble={trouble} asking="Reading the plans…" />}
       {found && (
         <Act title="Start a plan" button="Start" act={act} ready={!!p} wide>

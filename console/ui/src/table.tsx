@@ -20,6 +20,7 @@ export interface TableProps<T> {
   columns: ColumnOf<T>[];
   id: (row: T) => string | number;
   filter?: (row: T) => string; // the text that the filter searches
+  before?: ComponentChildren; // stands before the filter
   sort?: [string, 1 | -1];
   empty: string;
   chosen?: (row: T) => boolean;
@@ -53,7 +54,10 @@ export function Table<T>(p: TableProps<T>) {
   return (
     <div class="table">
       {p.filter && (
-        <Field label="Filter" value={words} type="search" placeholder="words" />
+        <p class="bar">
+          {p.before}
+          <Field label="Filter" value={words} type="search" placeholder="words" />
+        </p>
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label={p.caption}>
         <table>

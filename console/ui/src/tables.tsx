@@ -38,6 +38,11 @@ export function Operations({ model: m }: { model: RunModel }) {
           }}
         />
       )}
+      <p class="note">
+        A click on an operation shows its charts. Count and errors are since the start; rate and percentiles of response
+        are of the last ten seconds of a run under way, and of the measured phase or the search of one that is over.
+        {m.more.value > 0 && ` ${count(m.more.value)} more operations found no place in the frame.`}
+      </p>
       <Table<Operation>
         caption="Operations"
         rows={m.operations.value}
@@ -50,7 +55,7 @@ export function Operations({ model: m }: { model: RunModel }) {
           { name: "operation", by: o => o.name, cell: name },
           { name: "count", number: true, by: o => o.count, cell: o => count(o.count) },
           {
-            name: "rate",
+            name: "rate/s",
             title: "per second, over the last ten",
             number: true,
             by: o => o.rate,
@@ -94,11 +99,6 @@ export function Operations({ model: m }: { model: RunModel }) {
           },
         ]}
       />
-      <p class="note">
-        A click on an operation shows its charts. Rate and percentiles are of the last ten seconds of a run under way,
-        and of the measured phase or the search of one that is over.
-        {m.more.value > 0 && ` ${count(m.more.value)} more operations found no place in the frame.`}
-      </p>
     </>
   );
 }
@@ -187,13 +187,15 @@ export function Log({ lines }: { lines: LogLine[] }) {
   const rows = (kinds.value ? lines.filter(l => l.kind === kinds.value) : lines).slice(-400).reverse();
   return (
     <>
-      <Choice
-        label="Kind"
-        value={kinds}
-        options={[{ value: "", text: "all" }, ...all.map(k => ({ value: k, text: k }))]}
-      />
       <Table<LogLine>
         caption="Log, newest first"
+        before={
+          <Choice
+            label="Kind"
+            value={kinds}
+            options={[{ value: "", text: "all" }, ...all.map(k => ({ value: k, text: k }))]}
+          />
+        }
         rows={rows}
         id={l => l.n}
         filter={l => `${l.kind} ${l.text}`}
@@ -268,9 +270,13 @@ export function Agents({ model: m }: { model: RunModel }) {
 
 export function Rules({ model: m }: { model: RunModel }) {
   const rules = m.rules.value;
-  if (!rules.length) return <p class="soft">The plan has no rules.</p>;
+  if (!rules.length) return <p class="soft">The plan has no rules, or the run has kept no value of them.</p>;
   return (
     <>
+      <p class="note">
+        A rule is at its limit at 100 % of it. Undecided: it has seen fewer operations than its minimum. A broken rule
+        moves a search down, and in a bounded test it breaks the SLO.
+      </p>
       <Table<Rule & { i: number }>
         caption="Rules"
         rows={rules.map((r, i) => ({ ...r, i }))}
@@ -300,7 +306,7 @@ export function Rules({ model: m }: { model: RunModel }) {
           <Chart
             key={r.rule + i}
             title={r.rule}
-            unit="value over time"
+            unit={r.unit === "s" ? "time" : r.unit === "share" ? "share" : "value"}
             series={() => m.columns}
             version={m.version}
             phases={m.phases}
