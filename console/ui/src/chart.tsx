@@ -114,7 +114,7 @@ export function Chart(p: ChartProps) {
     const element = host.current!;
     const group = uPlot.sync(p.group ?? "run");
     const height = () =>
-      p.tall ? Math.min(320, Math.max(220, innerHeight * 0.32)) : Math.min(280, Math.max(170, innerHeight * 0.15));
+      p.tall ? Math.min(320, Math.max(220, innerHeight * 0.32)) : Math.min(280, Math.max(170, innerHeight * 0.2));
     const line = (l: Line): uPlot.Series => ({
       label: l.label,
       stroke: () => css(l.color),
@@ -386,11 +386,13 @@ function marks(u: uPlot, p: ChartProps): void {
     c.stroke();
   }
   c.setLineDash([]);
-  c.lineWidth = 1.8 * px;
-  for (const m of p.marks?.() ?? []) {
+  const all = p.marks?.() ?? [],
+    reach = u.valToPos(all.at(-1)?.at ?? 0, "x", true) - u.valToPos(all[0]?.at ?? 0, "x", true);
+  const r = Math.min(4 * px, Math.max(2 * px, (0.6 * reach) / Math.max(1, all.length))); // smaller where they are many
+  c.lineWidth = r < 3 * px ? px : 1.8 * px;
+  for (const m of all) {
     const x = u.valToPos(m.at, "x", true),
-      y = u.valToPos(m.value, "y", true),
-      r = 4 * px;
+      y = u.valToPos(m.value, "y", true);
     if (x < left || x > left + width) continue;
     c.strokeStyle = c.fillStyle = css(
       { held: "--better", broken: "--worse", unsound: "--invalid", undecided: "--soft" }[m.kind],

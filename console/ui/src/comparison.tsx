@@ -48,12 +48,12 @@ export function Comparison({
           <Blocks done={j.done ?? 0} of={j.blocks ?? 0} now={live ? (f?.block ?? 0) : 0} /> {count(j.done)} of{" "}
           {plural(j.blocks ?? 0, "block")} done{live && j.left != null && `, ${span(f?.left ?? j.left)} left at most`}
         </p>
-        {j.outlook?.map(o => (
-          <p key={o} class="outlook">
+        {j.outlook && j.outlook.length > 0 && (
+          <p class="outlook">
             {live && <b>Still possible: </b>}
-            {o}
+            {j.outlook.join(" ")}
           </p>
-        ))}
+        )}
       </section>
       {f && live && <UnderWay frame={f} live={live} />}
       {j.endpoints.length > 0 && (
@@ -68,6 +68,7 @@ export function Comparison({
           engines.map(engine => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
         )}
       </div>
+      {j.limiters && j.limiters.length > 0 && <Limiters of={j.limiters} />}
       <Runs judged={j} />
       <Documents documents={j.documents ?? []} />
     </>
@@ -206,7 +207,9 @@ function Panel({
         {differences.map(d => (
           <li key={d.arm} class={`k-${d.kind}`}>
             <b class="kind">{live ? "open" : d.kind}</b> {d.arm}:{" "}
-            {live ? [sentence(d), d.text].filter(Boolean).join("; ") : (d.text ?? sentence(d))}
+            {live
+              ? `${sentence(d)}; after ${plural(d.n, "block")}, judged when the plan says`
+              : (d.text ?? sentence(d))}
             {d.finds != null && (
               <span class="soft">
                 {" "}
@@ -409,6 +412,30 @@ const Empty = ({ width, height, text }: { width: number; height: number; text: C
       {text}
     </text>
   </svg>
+);
+
+type LimiterOf = NonNullable<Judged["limiters"]>[number];
+const counts = (list: LimiterOf["named"]) => list.map(c => `${c.name} (${c.n})`).join(", ") || "–";
+
+// Limiters says what stopped the searches of each arm.
+const Limiters = ({ of }: { of: LimiterOf[] }) => (
+  <>
+    <h2>Limiters</h2>
+    <Table<LimiterOf>
+      caption="Limiters of the searches"
+      rows={of}
+      id={l => l.engine + l.arm}
+      empty=""
+      columns={[
+        { name: "arm", cell: l => l.arm },
+        { name: "database", cell: l => l.engine },
+        { name: "searches", number: true, cell: l => count(l.searches) },
+        { name: "limiter (runs)", cell: l => <b>{counts(l.named)}</b> },
+        { name: "rule that stopped them (runs)", cell: l => counts(l.rules) },
+        { name: "evidence of the first", wide: true, cell: l => l.text ?? "" },
+      ]}
+    />
+  </>
 );
 
 type RunOf = NonNullable<Judged["runs"]>[number];

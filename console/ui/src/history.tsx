@@ -17,7 +17,7 @@ import { Columns, type Column } from "./columns";
 import { Sized, ticks } from "./sized";
 import { href, live } from "./state";
 import { type ColumnOf, Table } from "./table";
-import { count, num, percent, when } from "./text";
+import { count, num, percent, signed, when } from "./text";
 
 const page = 100;
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
@@ -150,8 +150,9 @@ export function History() {
       )}
       <h2>Trend over releases</h2>
       <p class="note">
-        A point for each comparison that is done, oldest first, with the release that it measured below it; the bar is
-        the interval. Points that are not of one host and one plan say little about releases.
+        Supported users of each release against the first of its chain, by ratios within comparisons that share a
+        release, as plimsoll report trend has them; the bar is the interval. A diamond: the level is another from there
+        on.
       </p>
       <Trend />
     </>
@@ -199,10 +200,11 @@ export function Over({ a, b }: { a: string; b: string }) {
   const version = useSignal(0);
   const one = async (id: string) => {
     const [run, past] = await Promise.all([get<StoredRun>(runOf(id)), get<Past>(`${runOf(id)}/series`)]);
-    return { name: [run.arm, run.engine, when(run.began)].filter(Boolean).join(", "), past };
+    return { name: [run.arm, run.engine, when(run.began)].filter(Boolean).join(", "), past, base: run.arm === "base" };
   };
   const { value: both, trouble } = useAsked(() => Promise.all([one(a), one(b)]), [a, b]);
   if (!both) return <Waiting what="The two runs" trouble={trouble} asking="Reading both runs…" />;
+  both.sort((x, y) => Number(y.base) - Number(x.base)); // the base has the first color, here too
   const merged = overlay(both.map(v => v.past));
   const lines = (name: string): Line[] =>
     both
@@ -244,6 +246,7 @@ export function Over({ a, b }: { a: string; b: string }) {
                 series={() => merged}
                 version={version}
                 group="over"
+                over
                 {...(name.startsWith("cpu.")
                   ? { format: (v: number | null | undefined) => percent(v), axis: (v: number) => percent(v, 0) }
                   : {})}
@@ -281,24 +284,47 @@ export function Trend() {
   const { value: found, trouble } = useGet<TrendOf>("/api/trend");
   if (!found) return <Waiting what="The trend" trouble={trouble} asking="Reading the comparisons…" />;
   const lines = found.lines.filter(l => l.points.length > 0);
-  if (!lines.length) return <p class="soft">A trend needs comparisons that are done.</p>;
+  const warnings = found.warnings?.map(w => (
+    <p class="note" key={w}>
+      {w}
+    </p>
+  ));
+  if (!lines.length)
+    return (
+      <>
+        <p class="soft">A trend needs comparisons of releases that are done and have searches for capacity.</p>
+        {warnings}
+      </>
+    );
   return (
-    <div class="endpoints trend">
-      {lines.map(l => (
-        <section
-          class="panel"
-          key={`${l.plan} ${l.engine} ${l.endpoint}`}
-          aria-label={`Trend of ${l.endpoint}, ${l.plan} ${l.engine ?? ""}`}>
-          <div class="head">
-            <h3>
-              {l.endpoint} <span class="soft">{[l.plan, l.engine].filter(Boolean).join(" on ")}</span>
-            </h3>
-            <span class="soft">{l.unit}</span>
-          </div>
-          <Sized draw={w => <TrendGraph width={w} line={l} />} />
-        </section>
-      ))}
-    </div>
+    <>
+      {warnings}
+      <div class="endpoints trend">
+        {lines.map(l => (
+          <section
+            class="panel"
+            key={`${l.plan} ${l.engine} ${l.endpoint}`}
+            aria-label={`Trend of ${l.endpoint}, ${l.plan} ${l.engine ?? ""}`}>
+            <div class="head">
+              <h3>
+                {l.endpoint} <span class="soft">{[l.plan, l.engine].filter(Boolean).join(" on ")}</span>
+              </h3>
+              <span class="soft">{l.unit}</span>
+            </div>
+            <Sized draw={w => <TrendGraph width={w} line={l} />} />
+            <ul class="words">
+              {l.points
+                .filter(p => p.change != null)
+                .map(p => (
+                  <li key={p.at}>
+                    From {p.version} on the level is another: {signed(p.change!, true)} {l.unit}.
+                  </li>
+                ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -339,7 +365,11 @@ function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][
         {l.points.map((p, i) => (
           <g key={i}>
             {p.lo != null && p.hi != null && <line class="whisker" x1={x(i)} x2={x(i)} y1={y(p.lo)} y2={y(p.hi)} />}
-            <circle class="glyph a0" cx={x(i)} cy={y(p.value)} r="4" />
+            {p.change == null ? (
+              <circle class="glyph a0" cx={x(i)} cy={y(p.value)} r="4" />
+            ) : (
+              <path class="glyph a1" d={`M${x(i)} ${y(p.value) - 7}l6 7l-6 7l-6 -7Z`} />
+            )}
             {i % every === 0 && (
               <>
                 <text x={x(i)} y={height - 24} text-anchor="middle">

@@ -42,7 +42,7 @@ function Act({
     busy.value = false;
   };
   return (
-    <form class={`control${wide ? " wide" : ""}`} onSubmit={submit} aria-label={title}>
+    <form class={`control${wide ? " wide" : ""}`} onSubmit={submit} aria-label={danger ? undefined : title}>
       {!wide && <h2>{title}</h2>}
       {children}
       {ready && (
@@ -70,20 +70,22 @@ export function Stop({ model: m, kind }: { model: Followed; kind: string }) {
     return sure.value ? "" : ask(m, "stop", {});
   };
   return (
-    <Act title="Stop" button={sure.value ? `Stop this ${kind}` : "Stop…"} danger act={stop}>
-      <p class="note">The {kind} ends in order, as with ctrl-C: records are sealed, and it counts as interrupted.</p>
-      {sure.value && (
-        <p>
-          <button
-            type="button"
-            onClick={() => {
-              sure.value = false;
-            }}>
-            Let it run
-          </button>
-        </p>
-      )}
-    </Act>
+    <section aria-label="Stop">
+      <Act title="Stop" button={sure.value ? `Stop this ${kind}` : "Stop…"} danger act={stop}>
+        <p class="note">The {kind} ends in order, as with ctrl-C: records are sealed, and it counts as interrupted.</p>
+        {sure.value && (
+          <p>
+            <button
+              type="button"
+              onClick={() => {
+                sure.value = false;
+              }}>
+              Let it run
+            </button>
+          </p>
+        )}
+      </Act>
+    </section>
   );
 }
 

@@ -221,7 +221,7 @@ export function Log({ lines }: { lines: LogLine[] }) {
 export function Agents({ model: m }: { model: RunModel }) {
   const rows = m.agents.value,
     lost = rows.filter(a => a.state === "lost");
-  const here = rows.filter(a => a.state !== "lost");
+  const here = rows.filter(a => a.state === "here" || !a.state);
   return (
     <>
       <p class="lead">
@@ -237,9 +237,10 @@ export function Agents({ model: m }: { model: RunModel }) {
           { name: "agent", by: a => a.name, cell: a => a.name },
           {
             name: "state",
+            title: "silent: no report for 3 s, it may come back; ended: its users were stopped",
             by: a => a.state ?? "",
-            cell: a => (a.state === "lost" ? "lost" : "here"),
-            kind: a => (a.state === "lost" ? "bad" : ""),
+            cell: a => a.state ?? "here",
+            kind: a => (a.state === "lost" ? "bad" : a.state === "silent" ? "level amber" : ""),
           },
           {
             name: "users",
@@ -247,8 +248,14 @@ export function Agents({ model: m }: { model: RunModel }) {
             by: a => (a.state === "lost" ? 0 : a.users),
             cell: a => (a.state === "lost" ? "–" : count(a.users)),
           },
-          { name: "lag", title: "p99 of the last second", number: true, by: a => a.lag, cell: a => ms(a.lag) },
-          { name: "CPU", title: "share of one core", number: true, by: a => a.cpu, cell: a => percent(a.cpu) },
+          {
+            name: "lag",
+            title: "the longest of the last one to two seconds",
+            number: true,
+            by: a => a.lag,
+            cell: a => ms(a.lag),
+          },
+          { name: "CPU, cores", title: "1 is one core", number: true, by: a => a.cpu, cell: a => num(a.cpu) },
           {
             name: "clock",
             title: "ahead of the coordinator's",
