@@ -30,7 +30,8 @@ export interface Operation {
 export interface Failure { class: string; op: string; text?: string; count: number; first: number; last: number }
 export interface LogLine { n: number; at: number; kind: string; text: string; level?: "amber" | "red" }
 export interface Agent {
-  name: string; users?: number; lag?: number; cpu?: number; clock?: number; heard?: number; state?: "here" | "lost";
+  name: string; users?: number; lag?: number; cpu?: number; clock?: number; heard?: number;
+  state?: "here" | "silent" | "lost" | "ended";
 }
 export interface Part {
   id: string; block?: number; blocks?: number; order?: number; pilot?: boolean; duet?: boolean; turn?: boolean;
@@ -58,7 +59,7 @@ export type Value = number | null;
 export interface Points { mean: Value[]; min?: Value[]; max?: Value[] }
 export interface Past {
   step: number; t: number[]; series: Record<string, Points>; phases?: Phase[]; rules?: Rule[];
-  windows?: SearchWindow[]; log?: LogLine[]; replace?: boolean;
+  windows?: SearchWindow[]; search?: Search; log?: LogLine[]; replace?: boolean;
 }
 export interface Doc { name: string; href: string }
 export interface End { state: "ended" | "interrupted" | "died"; why?: string; valid?: boolean; documents?: Doc[] }
@@ -75,6 +76,10 @@ export interface Judged {
   engines?: string[]; blocks?: number; done?: number; began?: string; left?: number; endpoints: Endpoint[];
   dots: Dots[]; differences: Difference[];
   verdicts: { engine: string; arm: string; kind: string; text?: string; indicative?: boolean }[];
+  limiters?: {
+    engine: string; arm: string; searches: number; named: { name: string; n: number }[];
+    rules: { name: string; n: number }[]; text?: string;
+  }[];
   outlook?: string[];
   runs?: {
     run: string; arm: string; engine: string; block: number; order?: number; pilot?: boolean; valid: boolean;
@@ -103,8 +108,9 @@ export interface Sizing {
 export interface Trend {
   lines: {
     plan: string; engine?: string; endpoint: string; unit?: string;
-    points: { at: string; value: number; lo?: number; hi?: number; version?: string; id?: string }[];
+    points: { at: string; value: number; lo?: number; hi?: number; version?: string; id?: string; change?: number }[];
   }[];
+  warnings?: string[];
 }
 export interface PlanFile {
   file: string; name: string; verbs: string[]; arms?: string[]; engines?: string[]; length?: number; problem?: string;

@@ -27,20 +27,22 @@ export const about = {
 const known = new Set(Object.values(about).flat());
 const bears = (gate: string, about: string[] | null) => !about || about.includes(gate) || !known.has(gate);
 
-// answer is the worst color of those gates, and the sentences of all that have it and are not green.
-function answer({ gates, about }: Believed): { color: Color; text: string } {
+// answer is the worst color of those gates, the sentence of the worst, and that of all that are not green.
+function answer({ gates, about }: Believed): { color: Color; text: string; all?: string } {
   const mine = gates.filter(g => bears(g.name, about)).sort(byColor);
   const worst = mine[0];
   if (!worst || worst.color === "gray") return { color: "gray", text: "no gate that bears on this was measured" };
   const n = mine.filter(g => g.color === "green").length;
   if (worst.color === "green")
-    return { color: "green", text: n === 1 ? worst.text : `all ${n} gates that bear on this are green` };
+    return {
+      color: "green",
+      text: n === 1 ? `${worst.name}: ${worst.text}` : `all ${n} gates that bear on this are green`,
+    };
+  const bad = mine.filter(g => g.color === "amber" || g.color === "red");
   return {
     color: worst.color,
-    text: mine
-      .filter(g => g.color === "amber" || g.color === "red")
-      .map(g => g.text)
-      .join("; "),
+    text: worst.text + (bad.length > 1 ? `; and ${bad.length - 1} more` : ""),
+    all: bad.map(g => g.text).join("; "),
   };
 }
 
@@ -50,7 +52,7 @@ export function Gates(p: Believed) {
   return (
     <span class={`believe ${a.color}`}>
       <Light color={a.color} />
-      <span class="why" title={a.text}>
+      <span class="why" title={a.all}>
         {a.text}
       </span>
     </span>
@@ -61,6 +63,13 @@ export function Gates(p: Believed) {
 export const Light = ({ color }: { color: Color }) => (
   <span class={`light ${color}`} role="img" aria-label={word[color]} />
 );
+
+// tally counts the gates of a color among those that were measured.
+function tally(gates: Gate[], color: Color): string {
+  const measured = gates.filter(g => g.color !== "gray").length,
+    n = gates.filter(g => g.color === color).length;
+  return color === "gray" || !n ? "" : `${n} of ${measured} gates ${n === 1 ? "is" : "are"} ${color}: `;
+}
 
 // Verdict is the answer for the run as a whole, with every gate in a fold.
 export function Believe({ believe, gates }: { believe: Gate | null; gates: Gate[] }) {
@@ -75,7 +84,11 @@ export function Believe({ believe, gates }: { believe: Gate | null; gates: Gate[
   return (
     <details class={`believe-all ${all.color}`}>
       <summary>
-        <Light color={all.color} /> <b>May this be believed?</b> <span>{all.text}</span>
+        <Light color={all.color} /> <b>May this be believed?</b>{" "}
+        <span>
+          {all.name !== "all" && tally(gates, all.color)}
+          {all.text}
+        </span>
       </summary>
       <ul class="gates">
         {sorted.map(g => (

@@ -47,6 +47,7 @@ export interface ChartProps {
   group?: string;
   tall?: boolean;
   names?: boolean; // print the names of the phases
+  over?: boolean; // nothing more comes: values are printed of the cursor's time alone
   format?: (v: number | null | undefined) => string;
   axis?: (v: number) => string; // of the values; num without it
   until?: () => number; // seconds that the axis of time reaches at least
@@ -95,12 +96,13 @@ export function Chart(p: ChartProps) {
     const i = u.cursor.idx;
     const out = keys.current?.querySelectorAll("output") ?? [];
     const { t } = latest.current.series();
+    const over = i == null && latest.current.over; // the last reading is of no more interest than another
     latest.current.lines.forEach((_, k) => {
       const column = u.data[k + 1];
       let at = i ?? t.length - 1;
       if (i == null) while (at > 0 && column?.[at] == null && at > t.length - 6) at--;
       const node = out[k];
-      const text = format(column?.[at]);
+      const text = over ? "" : format(column?.[at]);
       if (node && node.textContent !== text) node.textContent = text;
     });
     const moment = keys.current?.querySelector("time");
@@ -112,7 +114,7 @@ export function Chart(p: ChartProps) {
     const element = host.current!;
     const group = uPlot.sync(p.group ?? "run");
     const height = () =>
-      p.tall ? Math.min(320, Math.max(220, innerHeight * 0.32)) : Math.min(280, Math.max(170, innerHeight * 0.15));
+      p.tall ? Math.min(320, Math.max(220, innerHeight * 0.32)) : Math.min(280, Math.max(170, innerHeight * 0.2));
     const line = (l: Line): uPlot.Series => ({
       label: l.label,
       stroke: () => css(l.color),
@@ -149,7 +151,8 @@ export function Chart(p: ChartProps) {
         y: {
           range: (_u, _lo, hi) => {
             let top = hi ?? 0;
-            for (const l of latest.current.limits?.() ?? []) if (l.value <= 2.5 * top) top = Math.max(top, l.value);
+            const limits = (latest.current.limits?.() ?? []).map(l => l.value);
+            top = Math.max(top, ...limits.filter(l => !top || l <= 2.5 * top));
             return [0, top > 0 ? top * 1.08 : 1];
           },
         },
@@ -383,11 +386,13 @@ function marks(u: uPlot, p: ChartProps): void {
     c.stroke();
   }
   c.setLineDash([]);
-  c.lineWidth = 1.8 * px;
-  for (const m of p.marks?.() ?? []) {
+  const all = p.marks?.() ?? [],
+    reach = u.valToPos(all.at(-1)?.at ?? 0, "x", true) - u.valToPos(all[0]?.at ?? 0, "x", true);
+  const r = Math.min(4 * px, Math.max(2 * px, (0.6 * reach) / Math.max(1, all.length))); // smaller where they are many
+  c.lineWidth = r < 3 * px ? px : 1.8 * px;
+  for (const m of all) {
     const x = u.valToPos(m.at, "x", true),
-      y = u.valToPos(m.value, "y", true),
-      r = 4 * px;
+      y = u.valToPos(m.value, "y", true);
     if (x < left || x > left + width) continue;
     c.strokeStyle = c.fillStyle = css(
       { held: "--better", broken: "--worse", unsound: "--invalid", undecided: "--soft" }[m.kind],

@@ -10,6 +10,7 @@ import { Table } from "./table";
 import { count, ms, num, percent, plural, signed, span } from "./text";
 
 const color = (i: number) => `a${i % 8}`;
+const drawn = 160; // pixels that a drawing is high
 
 export function Comparison({
   judged: j,
@@ -47,38 +48,46 @@ export function Comparison({
           <Blocks done={j.done ?? 0} of={j.blocks ?? 0} now={live ? (f?.block ?? 0) : 0} /> {count(j.done)} of{" "}
           {plural(j.blocks ?? 0, "block")} done{live && j.left != null && `, ${span(f?.left ?? j.left)} left at most`}
         </p>
-        {j.outlook?.map(o => (
-          <p key={o} class="outlook">
+        {j.outlook && j.outlook.length > 0 && (
+          <p class="outlook">
             {live && <b>Still possible: </b>}
-            {o}
+            {j.outlook.join(" ")}
           </p>
-        ))}
+        )}
       </section>
       {f && live && <UnderWay frame={f} live={live} />}
+      {j.endpoints.length > 0 && (
+        <p class="note">
+          On the left a mark for each block and arm. On the right what the arm changes against {j.arms[0]}: small marks
+          are blocks, the thick line is their mean, the thin bar its interval, and the gray band the margin: a
+          difference inside it does not matter.{live && " Hollow marks are of the newest block."}
+        </p>
+      )}
       <div class="endpoints">
-        {engines.map(engine =>
-          j.endpoints.map(e => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
+        {j.endpoints.map(e =>
+          engines.map(engine => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
         )}
       </div>
-      <p class="note legend">
-        {j.arms.map((a, i) => (
-          <span key={a} class="key">
-            <svg width="14" height="12" aria-hidden="true">
-              <Glyph x={7} y={6} i={i} />
-            </svg>{" "}
-            {a}
-          </span>
-        ))}
-        <span>
-          {live && "Hollow: the newest block. "}The shaded band is the margin: a difference inside it does not matter.
-          The bar is the interval of the mean difference.
-        </span>
-      </p>
+      {j.limiters && j.limiters.length > 0 && <Limiters of={j.limiters} />}
       <Runs judged={j} />
       <Documents documents={j.documents ?? []} />
     </>
   );
 }
+
+// Arms is the key of the arms: the marks and colors of the report.
+const Arms = ({ arms }: { arms: string[] }) => (
+  <span class="legend arms">
+    {arms.map((a, i) => (
+      <span key={a} class="key">
+        <svg width="14" height="12" aria-hidden="true">
+          <Glyph x={7} y={6} i={i} />
+        </svg>{" "}
+        {a}
+      </span>
+    ))}
+  </span>
+);
 
 function Blocks({ done, of, now }: { done: number; of: number; now: number }) {
   return (
@@ -166,10 +175,11 @@ function Panel({
             {e.primary === false && ", secondary"}
           </span>
         </h2>
-        <span class="soft">{[e.unit, better].filter(Boolean).join(", ")}</span>
+        <Arms arms={j.arms} />
       </div>
       <div class="two">
         <Sized
+          caption={["each block", e.unit, better].filter(Boolean).join(", ")}
           draw={w => (
             <DotGraph
               width={w}
@@ -181,6 +191,7 @@ function Panel({
           )}
         />
         <Sized
+          caption={`difference from ${j.arms[0]}, ${differences[0]?.absolute ? e.unit || "in its unit" : "% of it"}`}
           draw={w => (
             <Differences
               width={w}
@@ -195,11 +206,15 @@ function Panel({
       <ul class="words">
         {differences.map(d => (
           <li key={d.arm} class={`k-${d.kind}`}>
-            <b class="kind">{d.kind}</b> {d.arm}: {d.text ?? sentence(d)}
+            <b class="kind">{live ? "open" : d.kind}</b> {d.arm}:{" "}
+            {live
+              ? `${sentence(d)}; after ${plural(d.n, "block")}, judged when the plan says`
+              : (d.text ?? sentence(d))}
             {d.finds != null && (
               <span class="soft">
                 {" "}
-                {d.n} {d.n === 1 ? "pair finds" : "pairs find"} {d.absolute ? num(d.finds) : percent(d.finds)}.
+                {d.n} {d.n === 1 ? "pair finds" : "pairs find"} a difference of{" "}
+                {d.absolute ? `${num(d.finds)} ${e.unit ?? ""}` : percent(d.finds)} or more.
               </span>
             )}
           </li>
@@ -223,13 +238,13 @@ function Glyph({ x, y, i, hollow, r = 4.5 }: { x: number; y: number; i: number; 
     case 0:
       return <circle class={name} cx={x} cy={y} r={r} />;
     case 1:
-      return <rect class={name} x={x - r * 0.9} y={y - r * 0.9} width={r * 1.8} height={r * 1.8} />;
-    case 2:
-      return <path class={name} d={`M${x} ${y - r * 1.15}L${x + r * 1.1} ${y + r * 0.85}H${x - r * 1.1}Z`} />;
-    default:
       return (
         <path class={name} d={`M${x} ${y - r * 1.2}L${x + r * 1.2} ${y}L${x} ${y + r * 1.2}L${x - r * 1.2} ${y}Z`} />
       );
+    case 2:
+      return <path class={name} d={`M${x} ${y - r * 1.15}L${x + r * 1.1} ${y + r * 0.85}H${x - r * 1.1}Z`} />;
+    default:
+      return <rect class={name} x={x - r * 0.9} y={y - r * 0.9} width={r * 1.8} height={r * 1.8} />;
   }
 }
 
@@ -252,29 +267,28 @@ function DotGraph({
   blocks: number;
   label: string;
 }) {
-  const height = 190,
-    left = 54,
+  const left = 54,
     right = 10,
     top = 10,
-    bottom = 30;
+    bottom = 32;
   const all = rows.flatMap(r => r.values.map(v => v[1]));
-  if (!all.length) return <Empty width={width} height={height} text="No run of it has ended yet." />;
+  if (!all.length) return <Empty width={width} height={drawn} text="No run of it has ended yet." />;
   let lo = Math.min(...all),
     hi = Math.max(...all);
   const pad = (hi - lo || Math.abs(hi) * 0.1 || 1) * 0.15;
-  lo -= pad;
+  lo = lo >= 0 ? Math.max(0, lo - pad) : lo - pad; // none of the endpoints is below 0
   hi += pad;
   const x = (block: number, i: number) =>
     left +
     ((block - 0.5) / Math.max(1, blocks)) * (width - left - right) +
     (i - (rows.length - 1) / 2) * Math.min(14, (width - left - right) / Math.max(1, blocks) / (rows.length + 1));
-  const y = (v: number) => top + ((hi - v) / (hi - lo)) * (height - top - bottom);
+  const y = (v: number) => top + ((hi - v) / (hi - lo)) * (drawn - top - bottom);
   const newest = Math.max(...rows.flatMap(r => r.values.map(v => v[0])));
   return (
     <svg
       class="drawn"
       width={width}
-      height={height}
+      height={drawn}
       role="img"
       aria-label={`${label}: ${rows
         .map(r => `${r.arm} ${r.values.map(v => num(v[1])).join(", ") || "none"}`)
@@ -288,11 +302,11 @@ function DotGraph({
         </g>
       ))}
       {Array.from({ length: blocks }, (_, b) => (
-        <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={height - 14} text-anchor="middle">
+        <text key={b} x={x(b + 1, (rows.length - 1) / 2)} y={drawn - 10} text-anchor="middle">
           {b + 1}
         </text>
       ))}
-      <text class="soft" x={left} y={height - 1}>
+      <text class="soft" x={left - 6} y={drawn - 10} text-anchor="end">
         block
       </text>
       {rows.map(r =>
@@ -322,21 +336,15 @@ function Differences({
     top = 12,
     bottom = 34,
     each = 50;
-  const height = Math.max(190, top + bottom + each * rows.length);
-  if (!rows.length) return <Empty width={width} height={190} text="A difference needs a whole block." />;
-  const edges = rows
-    .flatMap(d => [
-      d.lo,
-      d.hi,
-      d.effect,
-      d.margin,
-      d.margin == null ? undefined : -d.margin,
-      ...(d.pairs ?? []).map(p => p[1]),
-    ])
-    .filter((v): v is number => v != null && Number.isFinite(v));
-  const reach = Math.max(...edges.map(Math.abs), 1e-9) * 1.12;
-  const lo = Math.min(...edges, 0) < -reach * 0.3 ? -reach : Math.min(...edges, 0) * 1.25,
-    hi = Math.max(...edges, 0) > reach * 0.3 ? reach : Math.max(...edges, 0) * 1.25;
+  const height = Math.max(drawn, top + bottom + each * rows.length);
+  if (!rows.length) return <Empty width={width} height={drawn} text="A difference needs a whole block." />;
+  // Blocks, means and margins decide the scale. An interval of two blocks may be a hundred times as wide: it ends in an
+  // arrow where the drawing does.
+  const inside = rows.flatMap(d => [d.effect ?? 0, d.margin ?? 0, -(d.margin ?? 0), ...(d.pairs ?? []).map(p => p[1])]);
+  const most = 3 * Math.max(...inside.map(Math.abs), 1e-9);
+  const edges = [...inside, ...rows.flatMap(d => [Math.max(d.lo ?? 0, -most), Math.min(d.hi ?? 0, most)])];
+  const lo = Math.min(...edges) * 1.12,
+    hi = Math.max(...edges) * 1.12;
   const x = (v: number) => left + ((v - lo) / (hi - lo || 1)) * (width - left - right);
   const clip = (v: number) => Math.min(Math.max(x(v), left), width - right);
   const lane = (height - top - bottom) / rows.length;
@@ -348,7 +356,7 @@ function Differences({
       height={height}
       role="img"
       aria-label={`${label}: ${rows.map(d => `${d.arm} ${sentence(d)}`).join("; ")}`}>
-      {ticks(lo, hi, Math.max(2, width / 90)).map(v => (
+      {ticks(lo, hi, Math.max(2, width / 64)).map(v => (
         <g key={v}>
           <line class={v === 0 ? "axis" : "grid"} x1={x(v)} x2={x(v)} y1={top} y2={height - bottom} />
           <text x={x(v)} y={height - 18} text-anchor="middle">
@@ -356,13 +364,6 @@ function Differences({
           </text>
         </g>
       ))}
-      <text
-        class="soft"
-        x={x(0)}
-        y={height - 2}
-        text-anchor={x(0) < 90 ? "start" : x(0) > width - 90 ? "end" : "middle"}>
-        difference from {arms[0]}
-      </text>
       {rows.map((d, k) => {
         const y = top + lane * (k + 0.55),
           i = arms.indexOf(d.arm);
@@ -377,14 +378,20 @@ function Differences({
                 height={lane * 0.84}
               />
             )}
-            <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
-              {d.arm}
-            </text>
+            {rows.length > 1 && (
+              <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
+                {d.arm}
+              </text>
+            )}
             {d.lo != null && d.hi != null && (
               <>
                 <line class="span" x1={clip(d.lo)} x2={clip(d.hi)} y1={y} y2={y} />
-                {[d.lo, d.hi].map(v => (
-                  <line key={v} class="span" x1={clip(v)} x2={clip(v)} y1={y - 5} y2={y + 5} />
+                {[d.lo, d.hi].map((v, k) => (
+                  <path
+                    key={k}
+                    class="span"
+                    d={`M${clip(v)} ${y}${v < lo ? "l6 -5m-6 5l6 5" : v > hi ? "l-6 -5m6 5l-6 5" : "v-5v10"}`}
+                  />
                 ))}
               </>
             )}
@@ -405,6 +412,30 @@ const Empty = ({ width, height, text }: { width: number; height: number; text: C
       {text}
     </text>
   </svg>
+);
+
+type LimiterOf = NonNullable<Judged["limiters"]>[number];
+const counts = (list: LimiterOf["named"]) => list.map(c => `${c.name} (${c.n})`).join(", ") || "–";
+
+// Limiters says what stopped the searches of each arm.
+const Limiters = ({ of }: { of: LimiterOf[] }) => (
+  <>
+    <h2>Limiters</h2>
+    <Table<LimiterOf>
+      caption="Limiters of the searches"
+      rows={of}
+      id={l => l.engine + l.arm}
+      empty=""
+      columns={[
+        { name: "arm", cell: l => l.arm },
+        { name: "database", cell: l => l.engine },
+        { name: "searches", number: true, cell: l => count(l.searches) },
+        { name: "limiter (runs)", cell: l => <b>{counts(l.named)}</b> },
+        { name: "rule that stopped them (runs)", cell: l => counts(l.rules) },
+        { name: "evidence of the first", wide: true, cell: l => l.text ?? "" },
+      ]}
+    />
+  </>
 );
 
 type RunOf = NonNullable<Judged["runs"]>[number];

@@ -7,17 +7,17 @@ import {
   type History as HistoryOf,
   type HistoryItem,
   type Past,
-  reason,
   runOf,
   type StoredRun,
   type Trend as TrendOf,
 } from "./api";
+import { Choice, Field, useAsked, useGet, Waiting } from "./asked";
 import { Chart, type Line } from "./chart";
 import { Columns, type Column } from "./columns";
 import { Sized, ticks } from "./sized";
-import { href } from "./state";
-import { Table } from "./table";
-import { count, num, percent, when } from "./text";
+import { href, live } from "./state";
+import { type ColumnOf, Table } from "./table";
+import { count, num, percent, signed, when } from "./text";
 
 const page = 100;
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
@@ -28,75 +28,41 @@ export function History() {
     words = useSignal(""),
     parts = useSignal(false),
     from = useSignal(0);
-  const found = useSignal<HistoryOf | null>(null),
-    trouble = useSignal("");
   const chosen = useSignal<string[]>([]);
   useEffect(() => {
-    let gone = false;
-    const timer = setTimeout(() => {
-      const q = new URLSearchParams({ limit: String(page), offset: String(from.value) });
-      if (kind.value) q.set("kind", kind.value);
-      if (words.value.trim()) q.set("q", words.value.trim());
-      if (parts.value) q.set("parts", "1");
-      get<HistoryOf>(`/api/history?${q}`).then(
-        h => {
-          if (!gone) {
-            found.value = h;
-            trouble.value = "";
-          }
-        },
-        e => {
-          if (!gone) trouble.value = reason(e);
-        },
-      );
-    }, 150);
-    return () => {
-      gone = true;
-      clearTimeout(timer);
-    };
-  }, [kind.value, words.value, parts.value, from.value]);
+    from.value = 0;
+  }, [kind.value, words.value, parts.value]);
+  const q = new URLSearchParams({ limit: String(page), offset: String(from.value) });
+  if (kind.value) q.set("kind", kind.value);
+  if (words.value.trim()) q.set("q", words.value.trim());
+  if (parts.value) q.set("parts", "1");
+  const under = live.value.map(i => i.id + i.state).join();
+  const { value: h, trouble } = useAsked(() => get<HistoryOf>(`/api/history?${q}`), [`${q}`, under], { wait: 150 });
   const choose = (id: string) => {
     chosen.value = chosen.value.includes(id) ? chosen.value.filter(c => c !== id) : [...chosen.value, id].slice(-2);
   };
-  const h = found.value,
-    [a, b] = chosen.value;
+  const [a, b] = chosen.value;
   return (
     <>
       <h1 class="first">History</h1>
       <div class="bar">
-        <label>
-          Kind{" "}
-          <select
-            value={kind.value}
-            onChange={e => {
-              kind.value = e.currentTarget.value;
-              from.value = 0;
-            }}>
-            <option value="">all</option>
-            <option value="run">runs</option>
-            <option value="comparison">comparisons</option>
-            <option value="sizing">sizings</option>
-          </select>
-        </label>
-        <label>
-          Filter{" "}
-          <input
-            type="search"
-            value={words.value}
-            placeholder="plan, arm, database, verdict"
-            onInput={e => {
-              words.value = e.currentTarget.value;
-              from.value = 0;
-            }}
-          />
-        </label>
+        <Choice
+          label="Kind"
+          value={kind}
+          options={[
+            { value: "", text: "all" },
+            { value: "run", text: "runs" },
+            { value: "comparison", text: "comparisons" },
+            { value: "sizing", text: "sizings" },
+          ]}
+        />
+        <Field label="Filter" value={words} type="search" placeholder="plan, arm, database, verdict" />
         <label class="check">
           <input
             type="checkbox"
             checked={parts.value}
             onChange={e => {
               parts.value = e.currentTarget.checked;
-              from.value = 0;
             }}
           />{" "}
           runs of comparisons too
@@ -106,10 +72,10 @@ export function History() {
             Lay the two over each other
           </a>
         ) : (
-          <span class="soft">Choose two runs to lay them over each other.</span>
+          <span class="soft">{a ? "Choose one more run." : "Choose two runs to lay them over each other."}</span>
         )}
       </div>
-      {trouble.value && <p class="alert">History: {trouble.value}.</p>}
+      {trouble && <p class="alert">History: {trouble}.</p>}
       {h?.warnings?.map(w => (
         <p class="alert" key={w}>
           {w}
@@ -127,7 +93,7 @@ export function History() {
             }
             columns={[
               {
-                name: "over",
+                name: "overlay",
                 cell: i =>
                   i.kind === "run" ? (
                     <input
@@ -151,8 +117,9 @@ export function History() {
                 cell: i => <State item={i} />,
                 kind: i => (i.state === "died" ? "bad" : ""),
               },
-              { name: "result", by: i => i.result, wide: true, cell: i => i.result ?? "–" },
+              { name: "result", by: i => i.result, wide: true, cell: i => <Result text={i.result ?? "–"} /> },
               { name: "runs", number: true, by: i => i.runs, cell: i => (i.runs == null ? "" : count(i.runs)) },
+              ...(parts.value ? [partOf] : []),
               { name: "id", by: i => i.id, cell: i => <code class="id">{i.id}</code> },
             ]}
           />
@@ -182,10 +149,37 @@ export function History() {
         </>
       )}
       <h2>Trend over releases</h2>
+      <p class="note">
+        Supported users of each release against the first of its chain, by ratios within comparisons that share a
+        release, as plimsoll report trend has them; the bar is the interval. A diamond: the level is another from there
+        on.
+      </p>
       <Trend />
     </>
   );
 }
+
+// Result prints verdicts in their colors, as the report does; everything else as it stands.
+const verdicts = /\b(worse|better|same|inconclusive|indicative|invalid)\b/;
+const Result = ({ text }: { text: string }) => (
+  <>
+    {text.split(verdicts).map((word, i) =>
+      i % 2 ? (
+        <b key={i} class={`verdict-word k-${word}`}>
+          {word}
+        </b>
+      ) : (
+        word
+      ),
+    )}
+  </>
+);
+
+const partOf: ColumnOf<HistoryItem> = {
+  name: "part of",
+  by: i => (i.of ?? "") + (i.block ?? 0),
+  cell: i => i.of && <a href={href("comparison", i.of, "now")}>{i.block ? `block ${i.block}` : "comparison"}</a>,
+};
 
 function State({ item: i }: { item: HistoryItem }) {
   const word = i.state === "sealed" ? (i.valid === false ? "invalid" : "done") : i.state;
@@ -203,36 +197,18 @@ function State({ item: i }: { item: HistoryItem }) {
 
 // Over draws two runs on one axis: the time since each began.
 export function Over({ a, b }: { a: string; b: string }) {
-  const both = useSignal<{ name: string; past: Past }[] | null>(null),
-    trouble = useSignal(""),
-    version = useSignal(0);
-  useEffect(() => {
-    let gone = false;
-    const one = async (id: string) => {
-      const [run, past] = await Promise.all([get<StoredRun>(runOf(id)), get<Past>(`${runOf(id)}/series`)]);
-      return { name: [run.arm, run.engine, when(run.began)].filter(Boolean).join(", "), past };
-    };
-    Promise.all([one(a), one(b)]).then(
-      v => {
-        if (!gone) {
-          both.value = v;
-          version.value++;
-        }
-      },
-      e => {
-        if (!gone) trouble.value = reason(e);
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [a, b]);
-  if (!both.value)
-    return <p class="soft">{trouble.value ? `The two runs: ${trouble.value}.` : "Reading both runs…"}</p>;
-  const merged = overlay(both.value.map(v => v.past));
+  const version = useSignal(0);
+  const one = async (id: string) => {
+    const [run, past] = await Promise.all([get<StoredRun>(runOf(id)), get<Past>(`${runOf(id)}/series`)]);
+    return { name: [run.arm, run.engine, when(run.began)].filter(Boolean).join(", "), past, base: run.arm === "base" };
+  };
+  const { value: both, trouble } = useAsked(() => Promise.all([one(a), one(b)]), [a, b]);
+  if (!both) return <Waiting what="The two runs" trouble={trouble} asking="Reading both runs…" />;
+  both.sort((x, y) => Number(y.base) - Number(x.base)); // the base has the first color, here too
+  const merged = overlay(both.map(v => v.past));
   const lines = (name: string): Line[] =>
     both
-      .value!.map((v, i) => ({
+      .map((v, i) => ({
         name: `${i} ${name}`,
         label: v.name || `run ${i + 1}`,
         color: `--a${i}`,
@@ -270,6 +246,7 @@ export function Over({ a, b }: { a: string; b: string }) {
                 series={() => merged}
                 version={version}
                 group="over"
+                over
                 {...(name.startsWith("cpu.")
                   ? { format: (v: number | null | undefined) => percent(v), axis: (v: number) => percent(v, 0) }
                   : {})}
@@ -304,43 +281,50 @@ function overlay(pasts: Past[]): { t: number[]; by: Map<string, Column>; step: n
 
 // Trend is a line for each plan, database and endpoint.
 export function Trend() {
-  const found = useSignal<TrendOf | null>(null),
-    trouble = useSignal("");
-  useEffect(() => {
-    let gone = false;
-    get<TrendOf>("/api/trend").then(
-      t => {
-        if (!gone) found.value = t;
-      },
-      e => {
-        if (!gone) trouble.value = reason(e);
-      },
+  const { value: found, trouble } = useGet<TrendOf>("/api/trend");
+  if (!found) return <Waiting what="The trend" trouble={trouble} asking="Reading the comparisons…" />;
+  const lines = found.lines.filter(l => l.points.length > 0);
+  const warnings = found.warnings?.map(w => (
+    <p class="note" key={w}>
+      {w}
+    </p>
+  ));
+  if (!lines.length)
+    return (
+      <>
+        <p class="soft">A trend needs comparisons of releases that are done and have searches for capacity.</p>
+        {warnings}
+      </>
     );
-    return () => {
-      gone = true;
-    };
-  }, []);
-  if (!found.value)
-    return <p class="soft">{trouble.value ? `The trend: ${trouble.value}.` : "Reading the comparisons…"}</p>;
-  const lines = found.value.lines.filter(l => l.points.length > 0);
-  if (!lines.length) return <p class="soft">A trend needs comparisons that are done.</p>;
   return (
-    <div class="endpoints trend">
-      {lines.map(l => (
-        <section
-          class="panel"
-          key={`${l.plan} ${l.engine} ${l.endpoint}`}
-          aria-label={`Trend of ${l.endpoint}, ${l.plan} ${l.engine ?? ""}`}>
-          <div class="head">
-            <h3>
-              {l.endpoint} <span class="soft">{[l.plan, l.engine].filter(Boolean).join(" on ")}</span>
-            </h3>
-            <span class="soft">{l.unit}</span>
-          </div>
-          <Sized draw={w => <TrendGraph width={w} line={l} />} />
-        </section>
-      ))}
-    </div>
+    <>
+      {warnings}
+      <div class="endpoints trend">
+        {lines.map(l => (
+          <section
+            class="panel"
+            key={`${l.plan} ${l.engine} ${l.endpoint}`}
+            aria-label={`Trend of ${l.endpoint}, ${l.plan} ${l.engine ?? ""}`}>
+            <div class="head">
+              <h3>
+                {l.endpoint} <span class="soft">{[l.plan, l.engine].filter(Boolean).join(" on ")}</span>
+              </h3>
+              <span class="soft">{l.unit}</span>
+            </div>
+            <Sized draw={w => <TrendGraph width={w} line={l} />} />
+            <ul class="words">
+              {l.points
+                .filter(p => p.change != null)
+                .map(p => (
+                  <li key={p.at}>
+                    From {p.version} on the level is another: {signed(p.change!, true)} {l.unit}.
+                  </li>
+                ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -381,7 +365,11 @@ function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][
         {l.points.map((p, i) => (
           <g key={i}>
             {p.lo != null && p.hi != null && <line class="whisker" x1={x(i)} x2={x(i)} y1={y(p.lo)} y2={y(p.hi)} />}
-            <circle class="glyph a0" cx={x(i)} cy={y(p.value)} r="4" />
+            {p.change == null ? (
+              <circle class="glyph a0" cx={x(i)} cy={y(p.value)} r="4" />
+            ) : (
+              <path class="glyph a1" d={`M${x(i)} ${y(p.value) - 7}l6 7l-6 7l-6 -7Z`} />
+            )}
             {i % every === 0 && (
               <>
                 <text x={x(i)} y={height - 24} text-anchor="middle">

@@ -1,6 +1,7 @@
 // Login: a token for a cookie that scripts cannot read.
 
 import { useSignal } from "@preact/signals";
+import { Field } from "./asked";
 import { post, reason, type Session } from "./api";
 import { look, session } from "./state";
 
@@ -26,19 +27,7 @@ export function Login() {
         <p>
           This console needs a token. It stands in the token file of <code>plimsoll serve</code>.
         </p>
-        <label>
-          Token{" "}
-          <input
-            type="password"
-            required
-            autoComplete="current-password"
-            maxLength={512}
-            value={token.value}
-            onInput={e => {
-              token.value = e.currentTarget.value;
-            }}
-          />
-        </label>
+        <Field label="Token" value={token} type="password" required autoComplete="current-password" maxLength={512} />
         <button type="submit" disabled={busy.value}>
           Log in
         </button>

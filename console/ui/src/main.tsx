@@ -24,7 +24,8 @@ const main = () => {
 
 function Bar() {
   const at = place.value,
-    current = at.page === "live" ? at.id : at.page === "" ? main()?.id : "";
+    current = at.page === "live" ? at.id : at.page === "" ? main()?.id : "",
+    ended = live.value.find(i => !i.of && i.state !== "running"); // the newest
   const themes: Theme[] = ["auto", "light", "dark"];
   return (
     <header class="top">
@@ -37,7 +38,7 @@ function Bar() {
       </a>
       <nav aria-label="Runs">
         {live.value
-          .filter(i => !i.of)
+          .filter(i => !i.of && (i.state === "running" || i.state === "silent" || i.id === current || i === ended))
           .slice(0, 6)
           .map(i => (
             <a

@@ -72,7 +72,8 @@ export class RunModel extends Followed {
       this.windows.value = [];
       this.log.value = [];
     }
-    this.addWindows(p.windows);
+    if (p.search) this.search.value = p.search;
+    this.addWindows(p.windows ?? p.search?.windows);
     this.addLog(p.log);
     this.version.value++;
   }

@@ -19,8 +19,8 @@ export const quantiles = (prefix = ""): Line[] => [
 ];
 const cpu: Line[] = [
   { name: "cpu.generator", label: "generator", color: "--a3" },
-  { name: "cpu.app", label: "app", color: "--a0" },
-  { name: "cpu.database", label: "database", color: "--a2" },
+  { name: "cpu.app", label: "app itself", color: "--a0" },
+  { name: "cpu.database", label: "database itself", color: "--a2" },
 ];
 
 // limitsOf returns the rules that can be drawn on a chart, in the chart's unit.
@@ -29,6 +29,13 @@ function limitsOf(rules: Rule[], which: RegExp, unit: string, scale: number): Li
     .filter(r => (r.unit ?? "") === unit && which.test(r.rule))
     .map(r => ({ value: r.limit * scale, label: r.rule, broken: r.status === "broken" }));
 }
+// cores are what rules on CPU read: how busy the role's cores are, by whomever.
+const cores = (rules: Rule[]): Line[] =>
+  rules.flatMap((r, i) =>
+    /^\s*cpu\(/.test(r.rule)
+      ? [{ name: `rule.${i}`, label: `${r.rule.split("<")[0]!.trim()}, with all others`, color: "--a4", dash: true }]
+      : [],
+  );
 const latency = /^\s*(service\.)?(p[\d.]+|mean|max)\(/i;
 
 export function Now({ model: m }: { model: RunModel }) {
@@ -41,14 +48,17 @@ export function Now({ model: m }: { model: RunModel }) {
   });
   const has = useComputed(() => {
     void m.version.value;
-    return ["delivery.p50", "cpu.generator", "cpu.app", "cpu.database"].filter(n => m.columns.by.has(n)).join(" ");
+    return ["users.wanted", "users.active", "delivery.p50", "cpu.generator", "cpu.app", "cpu.database"]
+      .filter(n => m.columns.by.has(n))
+      .join(" ");
   });
   const names = classes.value ? classes.value.split(" ") : [];
   const palette = ["--a1", "--a0", "--a3", "--a2", "--a4", "--a5", "--a6", "--a7"];
   const errors: Line[] = names.length
     ? names.map((n, i) => ({ name: n, label: n.slice(7), color: palette[i % palette.length]! }))
     : [{ name: "errors", label: "all classes", color: "--a1" }];
-  const shared = { series: () => m.columns, version: m.version, phases: m.phases };
+  const over = m.link.value === "stored" || m.link.value === "over";
+  const shared = { series: () => m.columns, version: m.version, phases: m.phases, over };
   const gates = m.gates.value;
   const rules = () => m.rules.value;
   const windows = (): Mark[] => m.windows.value.map(w => ({ at: w.at, value: w.users, kind: w.reading }));
@@ -56,12 +66,16 @@ export function Now({ model: m }: { model: RunModel }) {
     <>
       <Believe believe={m.believe.value} gates={gates} />
       <Figures model={m} />
+      <p class="note">
+        Time is the run's clock: seconds, from a minute on min:s. Bands are phases, red dashes the limits of rules. Drag
+        to zoom, double click for all; with keys ← and → read values, + and - zoom, 0 shows all.
+      </p>
       <div class="charts">
         <Chart
           {...shared}
           title="Users"
           unit="simulated users"
-          lines={users}
+          lines={users.filter(l => has.value.includes(l.name) || m.link.value !== "stored")}
           names
           marks={windows}
           format={count}
@@ -105,7 +119,7 @@ export function Now({ model: m }: { model: RunModel }) {
             {...shared}
             title="CPU"
             unit="share of the role's cores"
-            lines={cpu.filter(l => has.value.includes(l.name))}
+            lines={[...cpu.filter(l => has.value.includes(l.name)), ...cores(rules())]}
             format={v => percent(v)}
             axis={v => percent(v, 0)}
             limits={() => limitsOf(rules(), /^\s*cpu\(/, "share", 1)}
@@ -130,12 +144,10 @@ function Figures({ model: m }: { model: RunModel }) {
         value={count(f.users.active)}
         of={`of ${count(f.users.wanted)} wanted${f.users.failed ? `, ${count(f.users.failed)} failed` : ""}`}
       />
-      <Figure name="operations" value={num(f.ops)} of="per second" />
+      <Figure name="operations" value={num(f.ops)} of="/s" />
       <Figure name="response" value={ms(f.response?.p95)} of={`p95; p99 ${ms(f.response?.p99)}`} />
-      {f.delivery && (
-        <Figure name="delivery" value={ms(f.delivery.p95)} of={`p95; ${num(f.delivery.rate)} per second`} />
-      )}
-      <Figure name="errors" value={count(f.errors.total)} of={`${num(f.errors.rate)} per second`} />
+      {f.delivery && <Figure name="delivery" value={ms(f.delivery.p95)} of={`p95; ${num(f.delivery.rate)}/s`} />}
+      <Figure name="errors" value={count(f.errors.total)} of={`${num(f.errors.rate)}/s`} />
       <Figure
         name="rules"
         value={broken.length ? `${broken.length} broken` : "none broken"}
@@ -158,9 +170,8 @@ const Figure = ({ name, value, of, bad }: { name: string; value: string; of: str
 
 export const WindowKeys = () => (
   <p class="note windows-key">
-    Windows of the search: <i class="mark held" aria-hidden="true" /> held,{" "}
-    <i class="mark broken" aria-hidden="true" /> a rule was broken,{" "}
-    <i class="mark unsound" aria-hidden="true" /> the generator was at its limit,{" "}
+    Windows of the search: <i class="mark held" aria-hidden="true" /> held, <i class="mark broken" aria-hidden="true" />{" "}
+    a rule was broken, <i class="mark unsound" aria-hidden="true" /> the generator was at its limit,{" "}
     <i class="mark undecided" aria-hidden="true" /> undecided.
   </p>
 );

@@ -1,6 +1,5 @@
 // The page of one run, comparison or sizing, live or stored: its head, its views, and its state in plain words.
 
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import {
@@ -11,11 +10,11 @@ import {
   type LogLine,
   type Operation,
   type Past,
-  reason,
   runOf,
   type Sizing,
   type StoredRun,
 } from "./api";
+import { useAsked, useGet, Waiting } from "./asked";
 import { Comparison, UnderWay } from "./comparison";
 import { Documents } from "./documents";
 import { follow, staleFor } from "./follow";
@@ -210,28 +209,38 @@ function State({ model: m, stored }: { model: Followed; stored: StoredRun | null
   const stale = staleFor(m, now.value),
     end = m.end.value;
   const item = live.value.find(i => i.id === m.id);
+  const resume = m instanceof ComparisonModel && m.frame.value?.kind !== "sizing" && end?.state !== "ended" && (
+    <>
+      <code>plimsoll compare -resume {m.id}</code> goes on with it.
+    </>
+  );
   if (end) {
     const [word, text] = ends[end.state];
     return (
       <p class={`state ${end.state}`} role="status">
         <b class="badge">{word}</b>{" "}
-        {end.state === "ended" && end.valid === false ? "The run has ended and is not valid." : text} {end.why}
+        {end.state === "ended" && end.valid === false ? "The run has ended and is not valid." : text}{" "}
+        {end.why && `(${end.why}) `}
+        {resume}
       </p>
     );
   }
   if (m.link.value === "stored") {
     const valid = stored?.valid;
     return stored ? (
-      <p class={`state ${stored.state === "sealed" && valid !== false ? "ended" : "interrupted"}`} role="status">
+      <p
+        class={`state ${stored.state !== "sealed" ? "interrupted" : valid === false ? "invalid" : "ended"}`}
+        role="status">
         <b class="badge">{stored.state === "sealed" ? (valid === false ? "not valid" : "done") : stored.state}</b>{" "}
-        {stored.result} {stored.why}
+        {stored.result !== "invalid" && stored.result} {stored.why}
       </p>
     ) : null;
   }
   if (item?.state === "died")
     return (
       <p class="state died" role="status">
-        <b class="badge">died</b> {ends.died[1]} {item.why}
+        <b class="badge">died</b> {ends.died[1]} {item.why && `(${item.why}) `}
+        {resume}
       </p>
     );
   if (m.link.value === "trying") {
@@ -274,44 +283,25 @@ function Tabs({ views, at, page, id }: { views: [string, string][]; at: string; 
 // StoredPage is a run of the history: the same views, fed by requests.
 export function StoredPage({ id, view }: { id: string; view: string }) {
   const m = useMemo(() => new RunModel(id), [id]);
-  const run = useSignal<StoredRun | null>(null),
-    trouble = useSignal("");
-  useEffect(() => {
+  const { value: r, trouble } = useAsked(async () => {
     shown.value = null;
     m.link.value = "stored";
-    let gone = false;
-    const load = async () => {
-      const [r, past, ops, failures, events] = await Promise.all([
-        get<StoredRun>(runOf(id)),
-        get<Past>(`${runOf(id)}/series`),
-        get<{ operations: Operation[] }>(`${runOf(id)}/operations`),
-        get<{ failures: Failure[] }>(`${runOf(id)}/errors`),
-        get<{ log: LogLine[] }>(`${runOf(id)}/events`),
-      ]);
-      if (gone) return;
-      run.value = r;
-      m.past({ ...past, replace: true, phases: past.phases ?? r.phases ?? [] });
-      m.gates.value = r.gates ?? [];
-      m.believe.value = r.believe ?? null;
-      m.operations.value = ops.operations;
-      m.failures.value = failures.failures;
-      m.addLog(events.log);
-    };
-    load().catch((e: unknown) => {
-      if (!gone) trouble.value = reason(e);
-    });
-    return () => {
-      gone = true;
-    };
+    const [r, past, ops, failures, events] = await Promise.all([
+      get<StoredRun>(runOf(id)),
+      get<Past>(`${runOf(id)}/series`),
+      get<{ operations: Operation[] }>(`${runOf(id)}/operations`),
+      get<{ failures: Failure[] }>(`${runOf(id)}/errors`),
+      get<{ log: LogLine[] }>(`${runOf(id)}/events`),
+    ]);
+    m.past({ ...past, replace: true, phases: past.phases ?? r.phases ?? [] });
+    m.gates.value = r.gates ?? [];
+    m.believe.value = r.believe ?? null;
+    m.operations.value = ops.operations;
+    m.failures.value = failures.failures;
+    m.addLog(events.log);
+    return r;
   }, [m]);
-  if (trouble.value)
-    return (
-      <p class="alert">
-        The run {id}: {trouble.value}.
-      </p>
-    );
-  const r = run.value;
-  if (!r) return <p class="soft">Reading the run…</p>;
+  if (!r) return <Waiting what={`The run ${id}`} trouble={trouble} asking="Reading the run…" />;
   return (
     <RunPage
       model={m}
@@ -346,29 +336,8 @@ export function StoredPage({ id, view }: { id: string; view: string }) {
 }
 
 export function StoredComparison({ id }: { id: string }) {
-  const judged = useSignal<Judged | null>(null),
-    trouble = useSignal("");
-  useEffect(() => {
-    let gone = false;
-    get<Judged>(`/api/comparisons/${encodeURIComponent(id)}`).then(
-      j => {
-        if (!gone) judged.value = j;
-      },
-      e => {
-        if (!gone) trouble.value = reason(e);
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [id]);
-  const j = judged.value;
-  if (!j)
-    return (
-      <p class={trouble.value ? "alert" : "soft"}>
-        {trouble.value ? `The comparison ${id}: ${trouble.value}.` : "Reading the comparison…"}
-      </p>
-    );
+  const { value: j, trouble } = useGet<Judged>(`/api/comparisons/${encodeURIComponent(id)}`);
+  if (!j) return <Waiting what={`The comparison ${id}`} trouble={trouble} asking="Reading the comparison…" />;
   return (
     <>
       <div class="page-head">
@@ -387,27 +356,23 @@ export function StoredComparison({ id }: { id: string }) {
 
 type Step = Sizing["steps"][number];
 
-export function SizingSteps({ id, moment }: { id: string; moment: string }) {
-  const found = useSignal<Sizing | null>(null),
-    trouble = useSignal("");
-  useEffect(() => {
-    let gone = false;
-    get<Sizing>(`/api/sizings/${encodeURIComponent(id)}`).then(
-      s => {
-        if (!gone) found.value = s;
-      },
-      e => {
-        if (!gone) trouble.value = reason(e);
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [id, moment]);
-  const s = found.value;
-  if (!s) return <p class="soft">{trouble.value ? `The sizing: ${trouble.value}.` : "Reading the sizing…"}</p>;
+export function SizingSteps({ id, moment, head }: { id: string; moment: string; head?: boolean }) {
+  const { value: s, trouble } = useGet<Sizing>(`/api/sizings/${encodeURIComponent(id)}`, moment);
+  if (!s) return <Waiting what="The sizing" trouble={trouble} asking="Reading the sizing…" />;
   return (
     <>
+      {head && (
+        <div class="page-head">
+          <h1>{s.plan}</h1>
+          <p class={`state ${s.state === "sealed" ? "ended" : s.state}`}>
+            <b class="badge">{s.state === "sealed" ? "done" : s.state}</b>
+          </p>
+          <p class="sub soft">{["sizing", s.began && `began ${when(s.began)}`, id].filter(Boolean).join(" · ")}</p>
+        </div>
+      )}
+      <p class="note">
+        A step is one run of as many users. Its grade is by response times: the report has the rule, and the advice.
+      </p>
       <Table<Step>
         caption="Steps"
         rows={s.steps}
@@ -426,14 +391,4 @@ export function SizingSteps({ id, moment }: { id: string; moment: string }) {
   );
 }
 
-export function StoredSizing({ id }: { id: string }) {
-  return (
-    <>
-      <div class="page-head">
-        <h1>Sizing</h1>
-        <p class="sub soft">{id}</p>
-      </div>
-      <SizingSteps id={id} moment="" />
-    </>
-  );
-}
+export const StoredSizing = ({ id }: { id: string }) => <SizingSteps id={id} moment="" head />;

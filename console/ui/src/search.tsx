@@ -8,7 +8,7 @@ import { Columns } from "./columns";
 import type { RunModel } from "./model";
 import { WindowKeys } from "./now";
 import { Table } from "./table";
-import { count, num, span } from "./text";
+import { count, num, plural, span } from "./text";
 
 export function SearchView({ model: m }: { model: RunModel }) {
   const s = m.search.value,
@@ -79,6 +79,11 @@ export function SearchView({ model: m }: { model: RunModel }) {
           )}
         </dl>
       )}
+      <p class="note">
+        The search sets a level of users, reads windows of time against the rules, and goes up where all rules held and
+        down where one was broken. The shaded band is the interval of the estimate: the search ends when it is narrow
+        enough.
+      </p>
       <div class="charts one">
         <Chart
           title="Search"
@@ -114,29 +119,32 @@ export function SearchView({ model: m }: { model: RunModel }) {
         />
       </div>
       <WindowKeys />
-      <Table<SearchWindow>
-        caption="Windows of the search, newest first"
-        rows={[...windows].reverse()}
-        id={w => w.n}
-        filter={w => `${w.reading} ${w.rule ?? ""}`}
-        empty="No window has been read yet."
-        columns={[
-          { name: "window", number: true, by: w => w.n, cell: w => w.n },
-          { name: "at", number: true, by: w => w.at, cell: w => span(w.at) },
-          { name: "users", number: true, by: w => w.users, cell: w => count(w.users) },
-          {
-            name: "reading",
-            by: w => w.reading,
-            cell: w => (
-              <span class="tab">
-                <i class={`mark ${w.reading}`} aria-hidden="true" /> {w.reading}
-              </span>
-            ),
-          },
-          { name: "of the limit", number: true, by: w => w.ratio, cell: w => num(w.ratio) },
-          { name: "rule nearest to its limit", by: w => w.rule, cell: w => (w.rule ? <code>{w.rule}</code> : "–") },
-        ]}
-      />
+      <details class="fold">
+        <summary>{plural(windows.length, "window")}, newest first</summary>
+        <Table<SearchWindow>
+          caption="Windows of the search, newest first"
+          rows={[...windows].reverse()}
+          id={w => w.n}
+          filter={w => `${w.reading} ${w.rule ?? ""}`}
+          empty="No window has been read yet."
+          columns={[
+            { name: "window", number: true, by: w => w.n, cell: w => w.n },
+            { name: "at", number: true, by: w => w.at, cell: w => span(w.at) },
+            { name: "users", number: true, by: w => w.users, cell: w => count(w.users) },
+            {
+              name: "reading",
+              by: w => w.reading,
+              cell: w => (
+                <span class="tab">
+                  <i class={`mark ${w.reading}`} aria-hidden="true" /> {w.reading}
+                </span>
+              ),
+            },
+            { name: "of the limit", number: true, by: w => w.ratio, cell: w => num(w.ratio) },
+            { name: "rule nearest to its limit", by: w => w.rule, cell: w => (w.rule ? <code>{w.rule}</code> : "–") },
+          ]}
+        />
+      </details>
     </>
   );
 }

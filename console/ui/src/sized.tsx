@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Sized({ draw }: { draw: (width: number) => ComponentChildren }) {
+export function Sized({ draw, caption }: { draw: (width: number) => ComponentChildren; caption?: string }) {
   const host = useRef<HTMLDivElement>(null);
   const [width, set] = useState(0);
   useEffect(() => {
@@ -15,6 +15,7 @@ export function Sized({ draw }: { draw: (width: number) => ComponentChildren }) 
   }, []);
   return (
     <div class="sized" ref={host}>
+      {caption && <p class="caption">{caption}</p>}
       {width > 0 && draw(width)}
     </div>
   );

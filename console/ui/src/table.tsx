@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { Field } from "./asked";
 
 export interface ColumnOf<T> {
   name: string;
@@ -19,6 +20,7 @@ export interface TableProps<T> {
   columns: ColumnOf<T>[];
   id: (row: T) => string | number;
   filter?: (row: T) => string; // the text that the filter searches
+  before?: ComponentChildren; // stands before the filter
   sort?: [string, 1 | -1];
   empty: string;
   chosen?: (row: T) => boolean;
@@ -52,17 +54,10 @@ export function Table<T>(p: TableProps<T>) {
   return (
     <div class="table">
       {p.filter && (
-        <label class="filter">
-          Filter{" "}
-          <input
-            type="search"
-            value={words.value}
-            placeholder="words"
-            onInput={e => {
-              words.value = e.currentTarget.value;
-            }}
-          />
-        </label>
+        <p class="bar">
+          {p.before}
+          <Field label="Filter" value={words} type="search" placeholder="words" />
+        </p>
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label={p.caption}>
         <table>

@@ -4,6 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Agent, Failure, LogLine, Operation, Past, Rule } from "./api";
 import { get, reason, runOf } from "./api";
+import { Choice } from "./asked";
 import { about } from "./believe";
 import { Chart, type Limit } from "./chart";
 import { Columns } from "./columns";
@@ -37,6 +38,11 @@ export function Operations({ model: m }: { model: RunModel }) {
           }}
         />
       )}
+      <p class="note">
+        A click on an operation shows its charts. Count and errors are since the start; rate and percentiles of response
+        are of the last ten seconds of a run under way, and of the measured phase or the search of one that is over.
+        {m.more.value > 0 && ` ${count(m.more.value)} more operations found no place in the frame.`}
+      </p>
       <Table<Operation>
         caption="Operations"
         rows={m.operations.value}
@@ -49,7 +55,7 @@ export function Operations({ model: m }: { model: RunModel }) {
           { name: "operation", by: o => o.name, cell: name },
           { name: "count", number: true, by: o => o.count, cell: o => count(o.count) },
           {
-            name: "rate",
+            name: "rate/s",
             title: "per second, over the last ten",
             number: true,
             by: o => o.rate,
@@ -93,11 +99,6 @@ export function Operations({ model: m }: { model: RunModel }) {
           },
         ]}
       />
-      <p class="note">
-        A click on an operation shows its charts. Rate and percentiles are of the last ten seconds of a run under way,
-        and of the measured phase or the search of one that is over.
-        {m.more.value > 0 && ` ${count(m.more.value)} more operations found no place in the frame.`}
-      </p>
     </>
   );
 }
@@ -186,23 +187,15 @@ export function Log({ lines }: { lines: LogLine[] }) {
   const rows = (kinds.value ? lines.filter(l => l.kind === kinds.value) : lines).slice(-400).reverse();
   return (
     <>
-      <label class="filter">
-        Kind{" "}
-        <select
-          value={kinds.value}
-          onChange={e => {
-            kinds.value = e.currentTarget.value;
-          }}>
-          <option value="">all</option>
-          {all.map(k => (
-            <option key={k} value={k}>
-              {k}
-            </option>
-          ))}
-        </select>
-      </label>
       <Table<LogLine>
         caption="Log, newest first"
+        before={
+          <Choice
+            label="Kind"
+            value={kinds}
+            options={[{ value: "", text: "all" }, ...all.map(k => ({ value: k, text: k }))]}
+          />
+        }
         rows={rows}
         id={l => l.n}
         filter={l => `${l.kind} ${l.text}`}
@@ -228,7 +221,7 @@ export function Log({ lines }: { lines: LogLine[] }) {
 export function Agents({ model: m }: { model: RunModel }) {
   const rows = m.agents.value,
     lost = rows.filter(a => a.state === "lost");
-  const here = rows.filter(a => a.state !== "lost");
+  const here = rows.filter(a => a.state === "here" || !a.state);
   return (
     <>
       <p class="lead">
@@ -244,9 +237,10 @@ export function Agents({ model: m }: { model: RunModel }) {
           { name: "agent", by: a => a.name, cell: a => a.name },
           {
             name: "state",
+            title: "silent: no report for 3 s, it may come back; ended: its users were stopped",
             by: a => a.state ?? "",
-            cell: a => (a.state === "lost" ? "lost" : "here"),
-            kind: a => (a.state === "lost" ? "bad" : ""),
+            cell: a => a.state ?? "here",
+            kind: a => (a.state === "lost" ? "bad" : a.state === "silent" ? "level amber" : ""),
           },
           {
             name: "users",
@@ -254,8 +248,14 @@ export function Agents({ model: m }: { model: RunModel }) {
             by: a => (a.state === "lost" ? 0 : a.users),
             cell: a => (a.state === "lost" ? "–" : count(a.users)),
           },
-          { name: "lag", title: "p99 of the last second", number: true, by: a => a.lag, cell: a => ms(a.lag) },
-          { name: "CPU", title: "share of one core", number: true, by: a => a.cpu, cell: a => percent(a.cpu) },
+          {
+            name: "lag",
+            title: "the longest of the last one to two seconds",
+            number: true,
+            by: a => a.lag,
+            cell: a => ms(a.lag),
+          },
+          { name: "CPU, cores", title: "1 is one core", number: true, by: a => a.cpu, cell: a => num(a.cpu) },
           {
             name: "clock",
             title: "ahead of the coordinator's",
@@ -277,9 +277,13 @@ export function Agents({ model: m }: { model: RunModel }) {
 
 export function Rules({ model: m }: { model: RunModel }) {
   const rules = m.rules.value;
-  if (!rules.length) return <p class="soft">The plan has no rules.</p>;
+  if (!rules.length) return <p class="soft">The plan has no rules, or the run has kept no value of them.</p>;
   return (
     <>
+      <p class="note">
+        A rule is at its limit at 100 % of it. Undecided: it has seen fewer operations than its minimum. A broken rule
+        moves a search down, and in a bounded test it breaks the SLO.
+      </p>
       <Table<Rule & { i: number }>
         caption="Rules"
         rows={rules.map((r, i) => ({ ...r, i }))}
@@ -309,7 +313,7 @@ export function Rules({ model: m }: { model: RunModel }) {
           <Chart
             key={r.rule + i}
             title={r.rule}
-            unit="value over time"
+            unit={r.unit === "s" ? "time" : r.unit === "share" ? "share" : "value"}
             series={() => m.columns}
             version={m.version}
             phases={m.phases}

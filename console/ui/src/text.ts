@@ -18,7 +18,7 @@ export const ms = (v: number | undefined | null): string =>
   v == null ? "–" : v >= 10_000 ? `${num(v / 1000)} s` : `${num(v)} ms`;
 
 export const percent = (v: number | undefined | null, places = 1): string =>
-  v == null ? "–" : `${+(100 * v).toFixed(places)} %`;
+  v == null ? "–" : v > 0 && 100 * v < 0.5 * 10 ** -places ? `< ${10 ** -places} %` : `${+(100 * v).toFixed(places)} %`;
 
 // signed prints a difference with its sign.
 export const signed = (v: number, absolute?: boolean): string => {
