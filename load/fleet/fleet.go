@@ -112,6 +112,7 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	each := 1
 	if cfg.Hosts != nil {
 		each = max(cfg.Hosts.Processes, 1)
+		d.between.within, d.between.held, d.between.recent = measure.NewRegistry(1), measure.NewRegistry(1), new(measure.Histogram)
 	}
 	d.agents = make([]*agent, len(cfg.Links)*each)
 	for k, to := range cfg.Links {
@@ -256,26 +257,15 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 	return err
 }
 
-// merge takes in the windows of a report, all or none. Only between hosts are they decoded, whose deliveries stand apart.
-func (d *RemoteDriver) merge(l *link, r *report) error {
-	if d.cfg.Hosts == nil {
-		return mergeWindows(r.Windows, d.cfg.Registry)
-	}
-	windows, err := unpackWindows(r.Windows)
-	if err == nil {
-		d.cfg.Registry.Merge(d.apart(l, windows, r.Early))
-	}
-	return err
-}
-
 // take merges a report.
 func (d *RemoteDriver) take(a *agent, r *report) error {
 	if r == nil {
 		return fmt.Errorf("%s sent no report", a.link)
 	}
-	if err := d.merge(a.link, r); err != nil {
+	if err := d.merge(r); err != nil {
 		return fmt.Errorf("%s: %w", a.link, err)
 	}
+	d.early(a.link, r.Early)
 	d.cfg.Tally.Gather(a.n, r.Tally)
 	t := workload.Traffic{Deleted: r.Deleted, Foreign: r.Foreign}
 	for _, m := range r.Acked {
@@ -296,6 +286,7 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	}
 	from := a.bins
 	a.bins += len(r.Activity.Begun)
+	r.packs = packs{}
 	a.last, a.at = *r, now
 	a.mu.Unlock()
 	d.mu.Lock()

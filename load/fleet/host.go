@@ -94,7 +94,7 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 			}
 		}
 	})
-	enc := json.NewEncoder(out)
+	replies := replyWriter{to: out}
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
 	for {
@@ -127,7 +127,7 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 				}
 			}
 			p.Replied = h.wall()
-			if err := enc.Encode(p); err != nil {
+			if err := replies.write(p); err != nil {
 				return fmt.Errorf("a reply cannot be sent: %w", err)
 			}
 			if p.Lost { // the run is over

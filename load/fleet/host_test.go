@@ -121,10 +121,10 @@ type hosts struct {
 func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration) io.ReadWriteCloser {
 	here, there := net.Pipe()
 	go func() {
-		dec, enc := json.NewDecoder(link), json.NewEncoder(there)
+		replies, out := newReplyReader(link), replyWriter{to: there}
 		for {
 			var p reply
-			if dec.Decode(&p) != nil {
+			if replies.read(&p) != nil {
 				_ = there.Close()
 				return
 			}
@@ -134,7 +134,7 @@ func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration)
 					m.Sent, m.Acked = to(m.Sent), to(m.Acked)
 				}
 			}
-			_ = enc.Encode(p)
+			_ = out.write(p)
 		}
 	}()
 	go func() {

@@ -16,14 +16,14 @@ import (
 
 // link is the coordinator's side of one link: to a process of this host, or to another host with some.
 type link struct {
-	n, of  int
-	name   string // of the other host
-	to     io.ReadWriteCloser
-	enc    *json.Encoder
-	dec    *json.Decoder
-	agents []*agent // that it leads to
-	base   time.Time
-	epoch  time.Duration // of the run, from base
+	n, of   int
+	name    string // of the other host
+	to      io.ReadWriteCloser
+	enc     *json.Encoder
+	replies *replyReader
+	agents  []*agent // that it leads to
+	base    time.Time
+	epoch   time.Duration // of the run, from base
 
 	onPanic func(error) // may be nil
 
@@ -37,7 +37,7 @@ type link struct {
 }
 
 func newLink(k int, to io.ReadWriteCloser, cfg Config) *link {
-	l := &link{n: k, of: len(cfg.Links), to: to, enc: json.NewEncoder(to), dec: json.NewDecoder(to), base: time.Now()}
+	l := &link{n: k, of: len(cfg.Links), to: to, enc: json.NewEncoder(to), replies: newReplyReader(to), base: time.Now()}
 	l.epoch = cfg.Epoch.Sub(l.base)
 	if cfg.Hosts != nil {
 		l.name = cfg.Hosts.Names[k]
@@ -106,7 +106,7 @@ func (l *link) call(ctx context.Context, r request, patience time.Duration) (p r
 			done <- gone(err)
 			return
 		}
-		if err := l.dec.Decode(&p); err != nil {
+		if err := l.replies.read(&p); err != nil {
 			done <- gone(err)
 			return
 		}
