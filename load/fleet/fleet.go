@@ -32,8 +32,8 @@ type Config struct {
 	Links []io.ReadWriteCloser
 	// Epoch is the run's.
 	Epoch time.Time
-	// Settings are given to every agent, with its number.
-	Settings json.RawMessage
+	// Settings returns those of an agent by its number, from 0. It is called once for each, for several at a time.
+	Settings func(agent int) (json.RawMessage, error)
 	// Registry, Tally and Ledger receive the records of all agents.
 	Registry *measure.Registry
 	Tally    *workload.Tally

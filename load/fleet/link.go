@@ -57,7 +57,14 @@ func (l *link) String() string {
 
 // start starts the agents behind the link.
 func (l *link) start(ctx context.Context, cfg Config, agents int) error {
-	s := &Start{Agent: l.n, Agents: agents, Epoch: cfg.Epoch.Round(0), Settings: cfg.Settings}
+	s := &Start{Agent: l.n, Agents: agents, Epoch: cfg.Epoch.Round(0)}
+	each := make([]json.RawMessage, len(l.agents))
+	for j, a := range l.agents {
+		var err error
+		if each[j], err = cfg.Settings(a.n); err != nil {
+			return fmt.Errorf("%s: settings: %w", l, err)
+		}
+	}
 	if h := cfg.Hosts; h != nil {
 		for range exchanges {
 			if _, err := l.call(ctx, request{Clock: &struct{}{}}, cfg.Patience); err != nil {
@@ -68,7 +75,9 @@ func (l *link) start(ctx context.Context, cfg Config, agents int) error {
 		l.ahead, _ = l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
 		s.Epoch = s.Epoch.Add(l.ahead)
-		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Tick: h.Tick, Leave: h.Leave, Over: h.Over}
+		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Settings: each, Tick: h.Tick, Leave: h.Leave, Over: h.Over}
+	} else {
+		s.Settings = each[0]
 	}
 	p, err := l.call(ctx, request{Start: s}, startPatience)
 	if err != nil {

@@ -30,17 +30,19 @@ type Start struct {
 	Epoch time.Time `json:"epoch"`
 	// Host says what [ServeHost] does; nil for [Serve].
 	Host *hostStart `json:"host,omitempty"`
-	// Settings are the program's own, to build the engine from. They hold secrets.
-	Settings json.RawMessage `json:"settings"`
+	// Settings are the program's own, to build the engine from. They hold secrets, those of the agent's users alone.
+	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
 // hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts, Agent+2·Hosts and so on.
 type hostStart struct {
-	Hosts     int           `json:"hosts"`
-	Processes int           `json:"processes"`
-	Tick      time.Duration `json:"tick"`  // how often reports are cut while the coordinator is silent
-	Leave     time.Duration `json:"leave"` // how long it may be silent until the users leave
-	Over      time.Duration `json:"over"`  // and the time in which they do
+	Hosts     int `json:"hosts"`
+	Processes int `json:"processes"`
+	// Settings are those of each of its processes, in their order.
+	Settings []json.RawMessage `json:"settings"`
+	Tick     time.Duration     `json:"tick"`  // how often reports are cut while the coordinator is silent
+	Leave    time.Duration     `json:"leave"` // how long it may be silent until the users leave
+	Over     time.Duration     `json:"over"`  // and the time in which they do
 }
 
 type users struct {
