@@ -162,6 +162,9 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 	}
 	d.runner.Add(driver)
 	d.health.clocks = driver.Clocks
+	if d.layout.processes > fleet.MostLabeled {
+		d.health.ofAgent = driver.Sampled
+	}
 	for k, pid := range driver.PIDs() {
 		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d%s", k+1, d.layout.processes, pid, hosts.On(k))}); err != nil {
 			return nil, err

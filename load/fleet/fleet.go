@@ -97,7 +97,8 @@ type agent struct {
 	at      time.Time // of the last report
 	samples []series.Sample
 	sampled time.Time
-	bins    int // of 100 ms that it has reported
+	late    time.Duration // of its reports, the longest, forgotten slowly
+	bins    int           // of 100 ms that it has reported
 }
 
 // New starts the agents. On an error those that had begun are stopped.
@@ -281,9 +282,7 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	}
 	now := time.Now()
 	a.mu.Lock()
-	if len(r.Samples) > 0 {
-		a.samples, a.sampled = r.Samples, now
-	}
+	a.took(r, now)
 	from := a.bins
 	a.bins += len(r.Activity.Begun)
 	r.packs = packs{}
@@ -386,31 +385,6 @@ func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
 	}
 	return sum, held
 }
-
-// Name implements [plimsoll/probe.Probe].
-func (d *RemoteDriver) Name() string { return "agents" }
-
-// Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the label
-// agent.
-func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, err error) {
-	for k, a := range d.agents {
-		a.mu.Lock()
-		samples, at := a.samples, a.sampled
-		a.mu.Unlock()
-		if time.Since(at) > d.staleAfter() {
-			err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, stale))
-			continue
-		}
-		for _, s := range samples {
-			s.Labels = append(append([]series.Label(nil), s.Labels...), Label(k))
-			out = append(out, s)
-		}
-	}
-	return out, err
-}
-
-// Label is the label of agent k's series.
-func Label(k int) series.Label { return series.Label{Name: "agent", Value: fmt.Sprint(k)} }
 
 var (
 	_ trial.Driver    = (*RemoteDriver)(nil)
