@@ -30,13 +30,15 @@ import (
 // time of -length and then writes its measurements to stdout.
 func client(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("bench client", flag.ContinueOnError)
-	kind := fs.String("engine", "", "plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost")
+	kind := fs.String("engine", "", "plimsoll, fasthttp, nethttp: closed loop; paced: simulated users; users: of behavior mattermost; coordinator, agents: of a fleet")
 	url := fs.String("url", "", "of the null server")
 	n := fs.Int("n", 64, "connections or users")
 	interval := fs.Duration("interval", 100*time.Millisecond, "paced: between two requests of a user")
 	pace := fs.Float64("pace", 1, "users: pace")
 	ramp := fs.Duration("ramp", time.Second, "paced, users: ramp")
-	length := fs.Duration("length", 0, "users: measure for so long after the ramp")
+	length := fs.Duration("length", 0, "users, coordinator: measure for so long after the ramp")
+	keys := fs.String("keys", "", "coordinator, agents: `directory` of their keys")
+	posts := fs.Int("posts", 0, "agents: messages a second, of all together")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -51,6 +53,12 @@ func client(ctx context.Context, args []string) error {
 			return err
 		}
 		defer pprof.StopCPUProfile()
+	}
+	switch *kind {
+	case "coordinator":
+		return coordinate(ctx, *keys, *n, *length)
+	case "agents":
+		return stubs(ctx, *keys, *url, *n, *posts)
 	}
 	reg := measure.NewRegistry(runtime.GOMAXPROCS(0))
 	// As in a run, the windows are collected each second.

@@ -53,6 +53,8 @@ type setup struct {
 	only         []string
 	alone        bool // no peers: the clients that are built into this program
 	sockets      int  // users of the test of many sockets
+	agents       int  // of the fleet
+	posts        int  // a second, of all agents together
 }
 
 func run(ctx context.Context, args []string) error {
@@ -65,8 +67,10 @@ func run(ctx context.Context, args []string) error {
 	fs.IntVar(&s.rounds, "rounds", 5, "interleaved rounds, 1 to 50")
 	fs.BoolVar(&s.short, "short", false, "short windows and fewer rounds: about two minutes")
 	fs.IntVar(&s.sockets, "users", 9000, "simulated users of the test at default pace")
+	fs.IntVar(&s.agents, "agents", 1000, "stub agents of the fleet")
+	fs.IntVar(&s.posts, "posts", 100, "messages a second of all stub agents together")
 	fs.BoolVar(&s.alone, "alone", false, "leave out the peers that are programs of their own, installed or not")
-	only := fs.String("only", "", "comma-separated `rows`: closed, paced, memory, users, record, truth (default all)")
+	only := fs.String("only", "", "comma-separated `rows`: closed, paced, memory, users, record, fleet, truth (default all)")
 	out := fs.String("out", "", "`directory` for benchmarks.md and benchmarks.json (default docs)")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -80,7 +84,7 @@ func run(ctx context.Context, args []string) error {
 	if *only != "" {
 		s.only = strings.Split(*only, ",")
 		for _, o := range s.only {
-			if !slices.Contains([]string{"closed", "paced", "memory", "users", "record", "truth"}, o) {
+			if !slices.Contains([]string{"closed", "paced", "memory", "users", "record", "fleet", "truth"}, o) {
 				return fmt.Errorf("-only %s: no such row", o)
 			}
 		}
@@ -155,7 +159,7 @@ func (s *setup) measure(ctx context.Context, r *report) error {
 	for _, part := range []struct {
 		name string
 		f    func(context.Context, *report) error
-	}{{"closed", s.closed}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"record", s.record}, {"truth", s.truth}} {
+	}{{"closed", s.closed}, {"paced", s.paced}, {"memory", s.memory}, {"users", s.users}, {"record", s.record}, {"fleet", s.fleet}, {"truth", s.truth}} {
 		if !s.wants(part.name) {
 			continue
 		}

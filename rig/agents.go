@@ -99,26 +99,33 @@ func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, e
 	return &driven{Driver: local, stamps: wire.Stamps, refused: refusedHere, end: func() {}}, nil
 }
 
-// settings collects the settings of the agents.
-func (d driving) settings(mix []engine.Part) (json.RawMessage, error) {
+// settings collects the settings of the agents, by their numbers: each gets the secrets of its own users.
+func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, error), error) {
 	e := d.env
 	set := agentSettings{URL: e.URL, URLs: e.URLs, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Budget: budgetEach(d.budget, d.layout.processes)}
+	var shares []float64
 	for _, part := range mix {
-		b, ok := part.Behavior.(workload.Portable)
-		if !ok {
+		if _, ok := part.Behavior.(workload.Portable); !ok {
 			return nil, fmt.Errorf("users of behavior %s cannot live in several processes yet", part.Name)
 		}
-		state, err := b.State()
-		if err != nil {
-			return nil, err
-		}
-		set.Behaviors = append(set.Behaviors, agentBehavior{part.Name, part.Share, state})
+		shares = append(shares, part.Share)
 	}
 	if a := d.arrivals; a != nil {
 		n := d.layout.processes // each has its part of the places
 		set.Arrivals = &agentArrivals{a.Rate, a.Poisson, (a.InFlight + n - 1) / n, (a.Queue + n - 1) / n}
 	}
-	return json.Marshal(set)
+	parts := workload.Parts(d.layout.users, d.layout.processes, shares...)
+	return func(agent int) (json.RawMessage, error) {
+		own := set
+		for class, part := range mix {
+			state, err := part.Behavior.(workload.Portable).State(parts[agent][class])
+			if err != nil {
+				return nil, err
+			}
+			own.Behaviors = append(own.Behaviors, agentBehavior{part.Name, part.Share, state})
+		}
+		return json.Marshal(own)
+	}, nil
 }
 
 // agents starts the processes that have the users, and the driver that leads them.
@@ -155,6 +162,9 @@ func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven
 	}
 	d.runner.Add(driver)
 	d.health.clocks = driver.Clocks
+	if d.layout.processes > fleet.MostLabeled {
+		d.health.ofAgent = driver.Sampled
+	}
 	for k, pid := range driver.PIDs() {
 		if err := d.w.Event(record.Event{At: d.clock.Now(), Kind: "agent", Text: fmt.Sprintf("agent %d of %d joined: process %d%s", k+1, d.layout.processes, pid, hosts.On(k))}); err != nil {
 			return nil, err

@@ -20,6 +20,8 @@ const fresh = 3 * time.Second
 // health reads the gates of the generator's health from the probes.
 type health struct {
 	last func(key string) (v float64, at time.Time, ok bool)
+	// ofAgent is last for a metric of one of many agents, which have no series each; nil when they have.
+	ofAgent func(agent int, metric string) (v float64, at time.Time, ok bool)
 	// clock is the run's, whose dates the samples have.
 	clock *clock.Clock
 	// role names the cores to watch: "generator" when it has cores of its own, "host" when it may use all and the
@@ -96,13 +98,33 @@ func age(c *clock.Clock, date time.Time) time.Duration { return c.Now() - date.S
 func (h *health) read(key string, scale float64) trial.Reading {
 	v, at, ok := h.last(key)
 	name, _, _ := strings.Cut(key, "{")
+	return h.reading(name, v*scale, at, ok)
+}
+
+// reading is one if there is a sample, and it is not old.
+func (h *health) reading(name string, v float64, at time.Time, ok bool) trial.Reading {
 	switch {
 	case !ok:
 		return trial.Reading{Why: "there is no sample of " + name}
 	case age(h.clock, at) > fresh:
 		return trial.Reading{Why: fmt.Sprintf("the last sample of %s is older than %v", name, fresh)}
 	}
-	return trial.Reading{Value: v * scale}
+	return trial.Reading{Value: v}
+}
+
+// agentSample returns the last sample of one of the processes that have the users.
+func (h *health) agentSample(k int, metric string) (v float64, at time.Time, ok bool) {
+	if h.ofAgent != nil {
+		return h.ofAgent(k, metric)
+	}
+	l := fleet.Label(k)
+	return h.last(fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value))
+}
+
+// agent reads it, times scale.
+func (h *health) agent(k int, metric string, scale float64) trial.Reading {
+	v, at, ok := h.agentSample(k, metric)
+	return h.reading(metric, v*scale, at, ok)
 }
 
 // users reads a sample of the processes that have the users, combined.
@@ -112,8 +134,7 @@ func (h *health) users(metric string, scale float64, combine func(a, b float64) 
 	}
 	var all trial.Reading
 	for k := range h.agents {
-		l := fleet.Label(k)
-		r := h.read(fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value), scale)
+		r := h.agent(k, metric, scale)
 		if k == 0 {
 			all = r
 		} else {
@@ -332,8 +353,7 @@ func (h *health) elsewhere(out map[string]trial.Reading) {
 	for i, cores := range h.hosts {
 		one := trial.Reading{}
 		for k := i; k < h.agents; k += len(h.hosts) {
-			l := fleet.Label(k)
-			one = both(one, h.read(fmt.Sprintf("plimsoll_generator_cpu_ratio{%s=%q}", l.Name, l.Value), 100/float64(max(cores, 1))), sum)
+			one = both(one, h.agent(k, "plimsoll_generator_cpu_ratio", 100/float64(max(cores, 1))), sum)
 		}
 		worst = both(worst, one, math.Max)
 	}
@@ -345,13 +365,11 @@ func (h *health) elsewhere(out map[string]trial.Reading) {
 
 // sampled returns when the processes that have the users were sampled last.
 func (h *health) sampled(metric string) (newest time.Time) {
-	keys := []string{metric}
-	for k := range h.agents {
-		l := fleet.Label(k)
-		keys = append(keys, fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value))
+	if _, at, ok := h.last(metric); ok {
+		newest = at
 	}
-	for _, key := range keys {
-		if _, at, ok := h.last(key); ok && at.After(newest) {
+	for k := range h.agents {
+		if _, at, ok := h.agentSample(k, metric); ok && at.After(newest) {
 			newest = at
 		}
 	}

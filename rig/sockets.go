@@ -92,6 +92,7 @@ func sources(conns int, target netip.Addr, own []netip.Addr, l probe.Limits) ([]
 
 // A layout is how the users of a run are divided on this host.
 type layout struct {
+	users     int // at most
 	processes int
 	members   []join.Member // the agents on other hosts, in the order of their numbers
 	from      []netip.Addr  // source addresses of the connections; none for the usual one
@@ -101,6 +102,7 @@ type layout struct {
 // their division.
 func (s *Session) layout(ctx context.Context, base string, mix []engine.Part, users int) (y layout, err error) {
 	conns := sockets(mix, users)
+	y.users = users
 	if s.fleet != nil {
 		if y.members, err = s.await(ctx); err != nil {
 			return y, err

@@ -22,7 +22,7 @@ import (
 // agentVerb makes this program an agent, which its coordinator leads over the standard streams.
 const agentVerb = "agent"
 
-// settings go to every agent in [fleet.Start]. They hold the users' tokens.
+// settings go to an agent in [fleet.Start]. They hold its users' tokens.
 type settings struct {
 	URLs  []string        `json:"urls"`
 	State json.RawMessage `json:"state"`

@@ -54,15 +54,22 @@ func (s *study) try(ctx context.Context) (row Try, err error) {
 	return row, row.check()
 }
 
-// prepare makes the users' accounts on the first server: ids and tokens are the same on all.
-func (s *study) prepare(ctx context.Context, m *machines, reg *measure.Registry) (settings, error) {
+// prepare makes the users' accounts on the first server: ids and tokens are the same on all. It returns the settings of
+// each agent.
+func (s *study) prepare(ctx context.Context, m *machines, reg *measure.Registry) (func(agent int) (json.RawMessage, error), error) {
 	person := new(mattermost.Person)
 	env := environment(m.urls, reg)
 	if err := person.Provision(ctx, env, s.users); err != nil {
-		return settings{}, err
+		return nil, err
 	}
-	state, err := person.State()
-	return settings{URLs: m.urls, State: state, From: s.ramp + settle}, err
+	parts := workload.Parts(s.users, len(m.links), 1)
+	return func(agent int) (json.RawMessage, error) {
+		state, err := person.State(parts[agent][0])
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(settings{URLs: m.urls, State: state, From: s.ramp + settle})
+	}, nil
 }
 
 // A leader leads the agents through one try.
@@ -80,11 +87,7 @@ type leader struct {
 	available int64 // memory, in the hold
 }
 
-func (l *leader) lead(ctx context.Context, set settings) (err error) {
-	text, err := json.Marshal(set)
-	if err != nil {
-		return err
-	}
+func (l *leader) lead(ctx context.Context, set func(agent int) (json.RawMessage, error)) (err error) {
 	var links []io.ReadWriteCloser
 	for _, k := range l.links {
 		links = append(links, k)
@@ -92,8 +95,7 @@ func (l *leader) lead(ctx context.Context, set settings) (err error) {
 	began := time.Now()
 	// The agents take a while to take in the users; the epoch lies after that.
 	epoch := began.Add(startTime(l.users))
-	set.From = l.ramp + settle
-	l.driver, err = fleet.New(ctx, fleet.Config{Links: links, Epoch: epoch, Settings: text, Registry: l.registry, Tally: l.tally, Ledger: l.ledger,
+	l.driver, err = fleet.New(ctx, fleet.Config{Links: links, Epoch: epoch, Settings: set, Registry: l.registry, Tally: l.tally, Ledger: l.ledger,
 		Patience: patience, OnError: func(agent, user int, err error) {
 			if l.row.Complaints++; l.row.FirstComplaint == "" {
 				l.row.FirstComplaint = oneLine(fmt.Sprintf("agent %d, user %d: %v", agent, user, err))
@@ -110,7 +112,7 @@ func (l *leader) lead(ctx context.Context, set settings) (err error) {
 	if err := l.driver.SetUsers(l.users, l.ramp); err != nil {
 		return err
 	}
-	if err := l.collect(ctx, epoch.Add(set.From)); err != nil {
+	if err := l.collect(ctx, epoch.Add(l.ramp+settle)); err != nil {
 		return fmt.Errorf("while the users began: %w", err)
 	}
 	if _, active, failed := l.driver.Users(); active < l.users {

@@ -92,14 +92,24 @@ func converse(t *testing.T, say string) {
 	var out bytes.Buffer
 	err := fleet.Serve(t.Context(), strings.NewReader(say), &out, (&app{secrets: new(plain.Secrets)}).program().BuildAgent)
 	replies := 0
-	for dec := json.NewDecoder(&out); dec.More(); replies++ {
+	for ; out.Len() > 0; replies++ {
 		var r struct {
-			Error string          `json:"error"`
-			Panic json.RawMessage `json:"panic"`
+			Error  string          `json:"error"`
+			Panic  json.RawMessage `json:"panic"`
+			Report struct{ Windows, Deliveries, Between int }
 		}
-		if err := dec.Decode(&r); err != nil {
+		line, err := out.ReadBytes('\n')
+		if err == nil {
+			err = json.Unmarshal(line, &r)
+		}
+		if err != nil {
 			t.Fatalf("reply %d: %v", replies, err)
 		}
+		behind := r.Report.Windows + r.Report.Deliveries + r.Report.Between
+		if behind > out.Len() {
+			t.Fatalf("reply %d: %d bytes of windows, want %d", replies, out.Len(), behind)
+		}
+		out.Next(behind)
 		if r.Panic != nil || strings.Contains(r.Error, "panic") {
 			t.Errorf("reply %d: %s\n%s", replies, r.Error, r.Panic)
 		}

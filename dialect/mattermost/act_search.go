@@ -42,7 +42,7 @@ func (a *person) query() (q query) {
 		q.words = append(q.words, word())
 	}
 	is := func() bool { return r.Float64() < modifierShare }
-	if from, whom := is(), r.IntN(max(1, len(a.b.ids))); from {
+	if from, whom := is(), r.IntN(max(1, a.b.count())); from {
 		q.from = a.b.name(whom)
 	}
 	if is() {
@@ -121,10 +121,10 @@ func (a *person) searchIn(ctx context.Context, team string) error {
 
 // searchUsers looks for a person by name, letter by letter.
 func (a *person) searchUsers(ctx context.Context) error {
-	if len(a.b.ids) == 0 {
+	if a.b.count() == 0 {
 		return errNoUser
 	}
-	name := a.b.name(a.pick.IntN(len(a.b.ids)))
+	name := a.b.name(a.pick.IntN(a.b.count()))
 	return a.typeOut(ctx, name, func(part string) error {
 		people, err := a.c.SearchUsers(ctx, part)
 		if err != nil {
@@ -157,10 +157,10 @@ func (a *person) searchChannels(ctx context.Context) error {
 // searchGroupChannels looks for a group channel by one to four letters of a member's name.
 func (a *person) searchGroupChannels(ctx context.Context) error {
 	letters := 1 + a.choice.IntN(mostLetters)
-	if len(a.b.ids) == 0 {
+	if a.b.count() == 0 {
 		return errNoUser
 	}
-	name := a.b.name(a.pick.IntN(len(a.b.ids)))
+	name := a.b.name(a.pick.IntN(a.b.count()))
 	return a.typeOut(ctx, name[:min(letters, len(name))], func(part string) error {
 		found, err := a.c.SearchGroupChannels(ctx, part)
 		a.own().found = len(found)

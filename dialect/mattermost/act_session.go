@@ -89,7 +89,7 @@ func (a *person) fullReload(ctx context.Context) error {
 
 // logoutLogin ends the session and opens another with the password. A token of a file could not be had again.
 func (a *person) logoutLogin(ctx context.Context) error {
-	if a.b.roster.token(a.u.Rank) != "" {
+	if a.b.given(a.u.Rank, true) != "" {
 		return errOnlyToken
 	}
 	a.leave()

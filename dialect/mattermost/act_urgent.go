@@ -135,11 +135,14 @@ func (a *person) createPersistentPost(ctx context.Context) error {
 	return a.post(ctx, ch, d)
 }
 
-// someoneIn returns the name of another member of a channel: of one who wrote there, else of one that the server
+// someoneIn returns the name of another member of a channel: of one who wrote there and whose profile the person has, else of one that the server
 // names.
 func (a *person) someoneIn(ctx context.Context, ch *channel) (string, error) {
+	a.mu.Lock()
+	met := slices.Clone(a.profiles)
+	a.mu.Unlock()
 	if p, ok := a.anyPost(ch, func(p *post) bool {
-		return isUserPost(p) && p.author != a.self && a.b.isPerson(a.b.dir.account(p.author).name)
+		return isUserPost(p) && p.author != a.self && met.has(p.author) && a.b.isPerson(a.b.dir.account(p.author).name)
 	}); ok {
 		return a.b.dir.account(p.author).name, nil
 	}

@@ -52,12 +52,12 @@ type composed struct {
 func (a *person) compose(words int) composed {
 	r := a.content
 	c := composed{text: sentence(r, 1+r.IntN(words))}
-	mention, whom := r.Float64() < mentionShare, r.IntN(max(1, len(a.b.ids)))
+	mention, whom := r.Float64() < mentionShare, r.IntN(max(1, a.b.count()))
 	link, which := r.Float64() < linkShare, r.IntN(len(links))
 	permalink := r.Float64() < permalinkShare
 	emoji, face := r.Float64() < emojiShare, r.IntN(len(emojis))
 	files := r.Float64() < filesShare
-	if mention && len(a.b.ids) > 1 {
+	if mention && a.b.count() > 1 {
 		c.mention = a.b.name(whom)
 	}
 	if link {

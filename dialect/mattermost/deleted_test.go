@@ -21,7 +21,7 @@ func twoProcesses(t *testing.T) (env workload.Env, here, there *person) {
 	if err := first.Provision(t.Context(), env, 2); err != nil {
 		t.Fatal(err)
 	}
-	state, err := first.State()
+	state, err := first.State(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,8 @@ type Person struct {
 	ids      []string // of the persons, by rank
 	tokens   []string // warm logins; "" if there is none
 	roster   *roster  // accounts that were there; nil: those of our making
+	part     *part    // of the persons that this process has; nil: all
+	all      int      // persons of all processes, with a part
 	dir      *directory
 	mix      *mix
 	facts    *facts
@@ -68,10 +70,19 @@ func (b *Person) credentials(rank int) (login, password string) {
 	if b.roster == nil {
 		return personName(b.set.users, rank), b.password
 	}
-	if rank >= len(b.roster.Rows) {
+	i, ok := b.part.index(rank, len(b.roster.Rows))
+	if !ok {
 		return "", ""
 	}
-	return b.roster.Rows[rank].Login, b.roster.Rows[rank].Password
+	return b.roster.Rows[i].Login, b.roster.Rows[i].Password
+}
+
+// count returns how many persons there are in all processes.
+func (b *Person) count() int {
+	if b.part != nil {
+		return b.all
+	}
+	return len(b.ids)
 }
 
 // isPerson reports whether a user of that name is one of the persons, as far as names tell.
@@ -292,12 +303,12 @@ func (b *Person) begin(run *measure.Registry) {
 	b.reg, b.fresh = run, nil
 }
 
-// newDirectory returns a directory that knows the persons alone.
+// newDirectory returns a directory that knows the persons of this process alone.
 func (b *Person) newDirectory() *directory {
 	d := newDirectory()
-	for rank, id := range b.ids {
+	for i, id := range b.ids {
 		if id != "" {
-			d.profile(api.ParseID(id), b.name(rank))
+			d.profile(api.ParseID(id), b.name(b.part.rank(i)))
 		}
 	}
 	return d
@@ -308,19 +319,20 @@ func (b *Person) Most() (users int, ok bool) { return len(b.ids), true }
 
 // NewActor implements workload.Behavior.
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
-	if u.Rank >= len(b.ids) {
-		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d", u.Rank, len(b.ids))
+	i, ok := b.part.index(u.Rank, len(b.ids))
+	if !ok {
+		return nil, fmt.Errorf("mattermost: user %d of this behavior was not provisioned; there are %d", u.Rank, b.count())
 	}
 	token := ""
 	if !env.Cold {
-		if u.Rank >= len(b.tokens) || b.tokens[u.Rank] == "" {
+		if i >= len(b.tokens) || b.tokens[i] == "" {
 			return nil, fmt.Errorf("mattermost: user %d of this behavior was not logged in", u.Rank)
 		}
-		token = b.tokens[u.Rank]
+		token = b.tokens[i]
 	}
 	b.begin(env.Registry)
 	a := &person{
-		b: b, u: u, id: b.ids[u.Rank], steady: b.notes.steady(&env), login: b.notes.login(&env),
+		b: b, u: u, id: b.ids[i], steady: b.notes.steady(&env), login: b.notes.login(&env),
 		ledger: env.Ledger, delivery: env.Registry.Name(workload.Delivery), inbox: env.Registry.Name(workload.Inbox), current: -1, factor: b.set.speed, chance: newChance(),
 		start: [2]uint64{u.Pick.Uint64(), u.Pick.Uint64()}, reg: env.Registry, woken: make(chan struct{}, 1),
 	}
@@ -353,10 +365,18 @@ func (b *Person) token(a *person) string {
 	if t, ok := b.fresh[a.u.Rank]; ok { // "": it has logged out, and tokens has the session that it ended
 		return t
 	}
-	if a.cold || a.u.Rank >= len(b.tokens) {
-		return b.roster.token(a.u.Rank)
+	return b.given(a.u.Rank, a.cold)
+}
+
+// given returns the session that a person had before the run or, with cold, the token that its account has, or "".
+func (b *Person) given(rank int, cold bool) string {
+	if i, ok := b.part.index(rank, len(b.tokens)); ok && !cold {
+		return b.tokens[i]
 	}
-	return b.tokens[a.u.Rank]
+	if i, ok := b.part.index(rank, b.roster.len()); ok {
+		return b.roster.Rows[i].Token
+	}
+	return ""
 }
 
 // remember keeps the session that a person has opened during a run; "" means none.

@@ -133,7 +133,7 @@ func (a *person) signIn(ctx context.Context) error {
 		a.c.SetTable(a.login) // a login never hides in the steady state
 		defer a.c.SetTable(t)
 	}
-	if own := a.b.roster.token(a.u.Rank); own != "" { // there is nothing to exchange
+	if own := a.b.given(a.u.Rank, true); own != "" { // there is nothing to exchange
 		a.setToken(own)
 		_, err := a.c.Me(ctx)
 		return err

@@ -24,15 +24,27 @@ type personState struct {
 	License      license            `json:"license"`
 	Denied       map[feature]string `json:"denied,omitempty"`
 	Roster       *roster            `json:"roster,omitempty"`
+	// Ranks are those of IDs, Tokens and the roster's lists, of All; nil: all of them.
+	Ranks []int `json:"ranks,omitempty"`
+	All   int   `json:"all,omitempty"`
 }
 
-// State implements workload.Portable.
-func (b *Person) State() ([]byte, error) {
+// State implements workload.Portable. Persons of other processes are left out, but for the names of accounts that were
+// there: each learns who the others are as a client does, from the server.
+func (b *Person) State(ranks []int) ([]byte, error) {
 	if b.facts == nil {
 		return nil, fmt.Errorf("mattermost: Provision has not been called")
 	}
-	return json.Marshal(personState{b.password, b.team, b.channels, b.ids, b.tokens, b.adminToken, b.attribute, b.mostNotified,
-		b.facts.version.String(), b.facts.config, b.facts.license, b.facts.denied, b.roster})
+	s := personState{b.password, b.team, b.channels, b.ids, b.tokens, b.adminToken, b.attribute, b.mostNotified,
+		b.facts.version.String(), b.facts.config, b.facts.license, b.facts.denied, b.roster, nil, 0}
+	if b.part != nil {
+		s.Ranks, s.All = b.part.ranks, b.all
+	}
+	if ranks != nil {
+		own, places := b.part.some(ranks, len(b.ids))
+		s.IDs, s.Tokens, s.Roster, s.Ranks, s.All = at(b.ids, places), at(b.tokens, places), b.roster.some(places), own, b.count()
+	}
+	return json.Marshal(s)
 }
 
 // Restore implements workload.Portable.
@@ -55,11 +67,22 @@ func (b *Person) Restore(env workload.Env, state []byte) (err error) {
 	}
 	b.password, b.team, b.channels, b.ids, b.tokens = s.Password, s.Team, s.Channels, s.IDs, s.Tokens
 	b.adminToken, b.attribute, b.mostNotified, b.roster = s.AdminToken, s.Attribute, s.MostNotified, s.Roster
+	if s.All > 0 {
+		b.part, b.all = partOf(append([]int{}, s.Ranks...)), s.All
+	}
+	if n := len(b.ids); b.part != nil && n != len(b.part.ranks) || len(b.tokens) > 0 && len(b.tokens) != n || !s.Roster.whole() {
+		return fmt.Errorf("mattermost: state of another process: its lists differ in length")
+	}
 	b.dir = b.newDirectory()
 	env.Secrets.Add(s.Password, s.AdminToken)
 	env.Secrets.Add(s.Tokens...)
 	b.roster.hide(env)
 	return nil
+}
+
+// whole reports whether the roster's lists are of the same accounts.
+func (r *roster) whole() bool {
+	return r == nil || len(r.IDs) == len(r.Rows) && len(r.Open) == len(r.Rows)
 }
 
 // hide adds what must not be shown of accounts to the secrets.
@@ -74,11 +97,21 @@ type posterState struct {
 	Channels []string `json:"channels"`
 	Token    string   `json:"token"`
 	Roster   *roster  `json:"roster,omitempty"`
+	Ranks    []int    `json:"ranks,omitempty"` // of the roster's lists, if it is a part
+	Part     bool     `json:"part,omitempty"`
 }
 
 // State implements workload.Portable.
-func (p *Poster) State() ([]byte, error) {
-	return json.Marshal(posterState{p.channels, p.token, p.roster})
+func (p *Poster) State(ranks []int) ([]byte, error) {
+	s := posterState{p.channels, p.token, p.roster, nil, p.part != nil}
+	if p.part != nil {
+		s.Ranks = p.part.ranks
+	}
+	if ranks != nil && p.roster != nil {
+		own, places := p.part.some(ranks, p.roster.len())
+		s.Roster, s.Ranks, s.Part = p.roster.some(places), own, true
+	}
+	return json.Marshal(s)
 }
 
 // Restore implements workload.Portable.
@@ -88,6 +121,12 @@ func (p *Poster) Restore(env workload.Env, state []byte) (err error) {
 		return fmt.Errorf("poster: state of another process: %w", err)
 	}
 	p.channels, p.token, p.roster = s.Channels, s.Token, s.Roster
+	if s.Part {
+		p.part = partOf(append([]int{}, s.Ranks...))
+	}
+	if !s.Roster.whole() || p.part != nil && s.Roster.len() != len(p.part.ranks) {
+		return fmt.Errorf("poster: state of another process: its lists differ in length")
+	}
 	env.Secrets.Add(s.Token)
 	p.roster.hide(env)
 	p.set, err = parse(env.Params, env.Mix)

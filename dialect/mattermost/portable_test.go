@@ -16,7 +16,7 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	a := &Person{password: "p", team: api.ParseID("t1").String(), channels: []string{"c1", "c2"}, ids: []string{"u1", "", "u3"}, tokens: []string{"k1", "", "k3"},
 		adminToken: "adm", attribute: "att", mostNotified: 77,
 		facts: &facts{version: version{10, 5, 1}, config: map[string]string{"CollapsedThreads": "default_on"}, license: professional}}
-	state, err := a.State()
+	state, err := a.State(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	if err := b.Restore(env, state); err != nil {
 		t.Fatal(err)
 	}
-	again, err := b.State()
+	again, err := b.State(nil)
 	if err != nil || !bytes.Equal(again, state) {
 		t.Errorf("%v\n%s\nwant\n%s", err, again, state)
 	}
@@ -42,7 +42,7 @@ func TestStateOfAnotherProcess(t *testing.T) {
 	if _, err := b.NewActor(env, workload.NewUser(5, 3, 1, 1, env.Registry.Recorder(0), clock.New(time.Now()))); err == nil {
 		t.Error("an actor for a rank that nobody provisioned")
 	}
-	if _, err := new(Person).State(); err == nil {
+	if _, err := new(Person).State(nil); err == nil {
 		t.Error("a state before Provision")
 	}
 	if err := new(Person).Restore(env, []byte("{")); err == nil {

@@ -22,6 +22,7 @@ type Poster struct {
 	channels []string
 	token    string  // of the bot that they share
 	roster   *roster // accounts that were there; nil: the bot
+	part     *part   // of them that this process has; nil: all
 	notes    notes
 }
 
@@ -138,12 +139,13 @@ func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, e
 	}
 	token, id, login := p.token, "", workload.Account{}
 	if p.roster != nil {
-		if u.Rank >= p.roster.len() {
-			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d", u.Rank, p.roster.len())
+		i, ok := p.part.index(u.Rank, p.roster.len())
+		if !ok {
+			return nil, fmt.Errorf("poster: user %d of this behavior was not provisioned; there are %d here", u.Rank, p.roster.len())
 		}
-		id = p.roster.IDs[u.Rank]
-		if token = p.roster.Open[u.Rank]; token == "" {
-			login = p.roster.Rows[u.Rank]
+		id = p.roster.IDs[i]
+		if token = p.roster.Open[i]; token == "" {
+			login = p.roster.Rows[i]
 		}
 	}
 	c, err := api.NewClient(api.ClientConfig{

@@ -85,8 +85,5 @@ func (b *Person) session(rank int) string {
 	if t, ok := b.fresh[rank]; ok {
 		return t
 	}
-	if rank < len(b.tokens) {
-		return b.tokens[rank]
-	}
-	return b.roster.token(rank)
+	return b.given(rank, false)
 }

@@ -34,14 +34,6 @@ func (r *roster) at(rank int) string {
 	return a.At(rank)
 }
 
-// token returns a row's own token, "" if it has a password.
-func (r *roster) token(rank int) string {
-	if r == nil || rank >= len(r.Rows) {
-		return ""
-	}
-	return r.Rows[rank].Token
-}
-
 // unauthorized reports whether the server does not accept a token or password.
 func unauthorized(err error) bool {
 	e, ok := errors.AsType[*api.OpError](err)

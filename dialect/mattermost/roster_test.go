@@ -119,7 +119,7 @@ func (h handed) persons(t *testing.T) {
 		if got := counts(t, env.Registry); got["setup_login"] != logins || got["setup_create_user"]+got["setup_add_team_members"]+got["setup_create_team"] > 0 {
 			t.Errorf("cold %v: provisioning made %v", cold, got)
 		}
-		state, err := b.State()
+		state, err := b.State(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func (h handed) posters(t *testing.T) {
 		if err := p.Provision(t.Context(), env, 4); err != nil {
 			t.Fatal(err)
 		}
-		state, err := p.State()
+		state, err := p.State(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func aside(env *workload.Env, set settings, by *clock.Clock) (*client, error) {
 }
 
 // State implements workload.Portable: there is nothing to hand over.
-func (b *Feed) State() ([]byte, error) { return []byte("{}"), nil }
+func (b *Feed) State([]int) ([]byte, error) { return []byte("{}"), nil }
 
 // Restore implements workload.Portable.
 func (b *Feed) Restore(env workload.Env, _ []byte) (err error) {

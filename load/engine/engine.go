@@ -44,6 +44,7 @@ type Config struct {
 // Local drives simulated users from this process. Its methods are safe for concurrent use.
 type Local struct {
 	cfg    Config
+	shares []float64
 	strata *workload.Strata
 	lag    measure.Name
 	wheel  *clock.Wheel // of the users' pauses
@@ -56,7 +57,8 @@ type Local struct {
 	endStorms context.CancelFunc
 
 	mu      sync.Mutex
-	users   []*simulated // by number, those that were ever wanted
+	users   []*simulated // this agent's, by [Local.slot], those that were ever wanted
+	dealt   int          // users of all agents that were ever wanted
 	desired int          // of all agents together
 	stopped bool
 
@@ -68,8 +70,7 @@ type Local struct {
 
 // simulated is one user's place. Its goroutine exists while it is wanted.
 type simulated struct {
-	class int            // of the mix
-	user  *workload.User // nil if another agent drives it
+	user  *workload.User
 	leave chan struct{}  // closed to make it go; nil while no goroutine runs
 	done  chan struct{}  // closed when the goroutine has ended
 	inbox chan stormCall // of its part in a storm; nil while it is not acting
@@ -81,10 +82,9 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	l := &Local{cfg: cfg}
 	l.cfg.Env.Clock = cfg.Clock
 	cfg.Env.Ledger.UseClock(cfg.Clock)
-	var shares []float64
 	sum := 0.0
 	for _, p := range cfg.Mix {
-		shares = append(shares, p.Share)
+		l.shares = append(l.shares, p.Share)
 		sum += p.Share
 	}
 	if math.Abs(sum-1) > 1e-6 {
@@ -99,7 +99,8 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	if cfg.Agent < 0 || cfg.Agent >= l.cfg.Agents {
 		return nil, fmt.Errorf("agent %d of %d is not possible", cfg.Agent, l.cfg.Agents)
 	}
-	l.strata = workload.NewStrata(shares...)
+	cfg.Env.Ledger.Divide(l.cfg.Agent, l.cfg.Agents)
+	l.strata = workload.NewStrata(l.shares...)
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.wheel = cfg.Clock.NewWheel(runtime.GOMAXPROCS(0))
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
@@ -136,7 +137,7 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 		l.desired = id + 1
 	}
 	for id := from - 1; id >= n; id-- {
-		if s := l.users[id]; s.leave != nil {
+		if s := l.user(id); s != nil && s.leave != nil {
 			close(s.leave)
 			s.leave = nil
 			s.alarm.ring()
@@ -146,28 +147,41 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 	return nil
 }
 
+// slot returns the place of user id among those of this agent; own is false for another agent's.
+func (l *Local) slot(id int) (slot int, own bool) {
+	return id / l.cfg.Agents, id%l.cfg.Agents == l.cfg.Agent
+}
+
+// user returns the place of user id; nil if it is another agent's. The lock is held.
+func (l *Local) user(id int) *simulated {
+	if slot, own := l.slot(id); own {
+		return l.users[slot]
+	}
+	return nil
+}
+
 // start gives user id a goroutine that begins at an offset from the epoch. The lock is held.
 func (l *Local) start(id int, at time.Duration) error {
-	if id == len(l.users) {
-		class, rank := l.strata.Next()
-		s := &simulated{class: class}
-		if id%l.cfg.Agents == l.cfg.Agent {
-			s.user = workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(id/l.cfg.Agents), l.cfg.Clock)
-			s.user.Class = class
-			s.user.Buffer()
+	slot, own := l.slot(id)
+	if id == l.dealt {
+		l.dealt++
+		if class, rank := l.strata.Next(); own {
+			u := workload.NewUser(id, rank, l.cfg.Env.Seed, l.cfg.Env.Pace, l.cfg.Env.Registry.Recorder(slot), l.cfg.Clock)
+			u.Class = class
+			u.Buffer()
+			l.users = append(l.users, &simulated{user: u})
 		}
-		l.users = append(l.users, s)
 	}
-	s := l.users[id]
-	if s.user == nil {
+	if !own {
 		return nil
 	}
+	s := l.users[slot]
 	before := s.done // of the same user's earlier life; nil in its first
 	actor, err := l.cfg.Mix[s.user.Class].Behavior.NewActor(l.cfg.Env.Of(s.user), s.user)
 	if err != nil {
 		return fmt.Errorf("user %d: %w", id, err)
 	}
-	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock, l.wheel.NewTimer(id/l.cfg.Agents))
+	leave, done, alarm := make(chan struct{}), make(chan struct{}), newAlarm(l.cfg.Clock, l.wheel.NewTimer(slot))
 	s.leave, s.done, s.alarm = leave, done, alarm
 	l.wg.Go(func() {
 		defer close(done)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -21,43 +20,18 @@ type stormCall struct {
 // is of those that this agent drives. Storm returns at once.
 func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	l.mu.Lock()
-	byClass := map[int][]int{} // class -> ids by rank
-	for id := range l.desired {
-		class := l.users[id].class
-		byClass[class] = append(byClass[class], id)
-	}
+	wanted := l.desired
 	l.mu.Unlock()
-	var ids []int
-	for class, part := range l.cfg.Mix {
-		if k, ok := part.Behavior.(workload.StormKinds); !ok || !slices.Contains(k.StormKinds(), s.Kind) {
-			continue
-		}
-		for _, rank := range workload.StormUsers(l.cfg.Env.Seed, s.Index<<8|class, len(byClass[class]), s.Share) {
-			ids = append(ids, byClass[class][rank])
-		}
-		if s.Share == 0 && len(ids) > 0 {
-			break
-		}
-	}
-	slices.SortFunc(ids, cmp.Compare[int])
-	s.Of = len(ids)
-	mine := 0
-	for _, id := range ids {
-		if id%l.cfg.Agents == l.cfg.Agent {
-			mine++
-		}
-	}
-	state := workload.NewStormState(mine, l.cfg.Clock)
+	own, of := l.called(s, wanted)
+	s.Of = of
+	state := workload.NewStormState(len(own), l.cfg.Clock)
 	began := l.cfg.Clock.Now()
 	l.wg.Go(func() {
 		l.errand("a storm", func() {
-			for i, id := range ids {
-				if id%l.cfg.Agents != l.cfg.Agent {
-					continue
-				}
-				s.Number = i
-				at := began + time.Duration(float64(s.Over)*float64(i)/float64(len(ids)))
-				if l.cfg.Clock.SleepUntil(l.storms, at) != nil || !l.call(id, stormCall{s, at, state}) {
+			for _, c := range own {
+				s.Number = c.place
+				at := began + time.Duration(float64(s.Over)*float64(c.place)/float64(of))
+				if l.cfg.Clock.SleepUntil(l.storms, at) != nil || !l.call(c.id, stormCall{s, at, state}) {
 					state.Miss()
 				}
 			}
@@ -66,13 +40,49 @@ func (l *Local) Storm(s workload.Storm) *workload.StormState {
 	return state
 }
 
+// A calledUser is one of this agent with a part in a storm, and its place among those of all agents.
+type calledUser struct{ id, place int }
+
+// called returns the users of this agent, of so many of all, who take part in a storm, in ascending order, and how many
+// there are of all agents. Users of others are counted, not kept: they are dealt again.
+func (l *Local) called(s workload.Storm, wanted int) (own []calledUser, of int) {
+	counts := make([]int, len(l.cfg.Mix))
+	deal := workload.NewStrata(l.shares...)
+	for range wanted {
+		class, _ := deal.Next()
+		counts[class]++
+	}
+	ranks := make([][]int, len(l.cfg.Mix)) // of those who take part, by class
+	for class, part := range l.cfg.Mix {
+		if k, ok := part.Behavior.(workload.StormKinds); !ok || !slices.Contains(k.StormKinds(), s.Kind) {
+			continue
+		}
+		ranks[class] = workload.StormUsers(l.cfg.Env.Seed, s.Index<<8|class, counts[class], s.Share)
+		if s.Share == 0 && len(ranks[class]) > 0 {
+			break
+		}
+	}
+	deal = workload.NewStrata(l.shares...)
+	for id := range wanted {
+		class, rank := deal.Next()
+		if r := ranks[class]; len(r) > 0 && r[0] == rank {
+			if _, mine := l.slot(id); mine {
+				own = append(own, calledUser{id, of})
+			}
+			ranks[class] = r[1:]
+			of++
+		}
+	}
+	return own, of
+}
+
 // call hands a user its part in a storm and reports whether the user will be notified of it.
 func (l *Local) call(id int, c stormCall) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case l.users[id].inbox <- c: // never ready while the inbox is nil
-		l.users[id].alarm.ring()
+	case l.user(id).inbox <- c: // never ready while the inbox is nil
+		l.user(id).alarm.ring()
 		return true
 	default:
 		return false

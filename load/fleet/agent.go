@@ -95,7 +95,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 			}
 		}
 	}()
-	enc := json.NewEncoder(out)
+	replies := replyWriter{to: out}
 	for {
 		select {
 		case <-ctx.Done():
@@ -114,7 +114,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build Build) error 
 				}
 			}
 			p.Replied = time.Now()
-			if err := enc.Encode(p); err != nil {
+			if err := replies.write(p); err != nil {
 				return fmt.Errorf("a reply cannot be sent: %w", err)
 			}
 			if r.Stop != nil {
@@ -244,7 +244,7 @@ func (s *served) report(ctx context.Context) (*report, error) {
 		s.sampled = now
 	}
 	t := a.Ledger.Outbox()
-	r.Acked, r.Deleted, r.Foreign, r.Early = pack(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
+	r.Acked, r.Deleted, r.Foreign, r.Early = packMessages(t.Acked, s.epoch), t.Deleted, t.Foreign, t.Early
 	r.Messages = a.Ledger.Count()
 	for _, st := range s.storms {
 		var g stormProgress
@@ -262,6 +262,6 @@ func (s *served) report(ctx context.Context) (*report, error) {
 			r.Lag = max(r.Lag, w.Lag.Max())
 		}
 	}
-	r.Windows, err = packWindows(ws)
+	r.packs, err = packWindows(ws)
 	return r, err
 }

@@ -22,8 +22,9 @@ const (
 // their seconds before that stay in, and none come back.
 type between struct {
 	mu     sync.Mutex
-	held   []*measure.Window  // of the tick that is being collected
-	recent *measure.Histogram // deliveries since the median was read; nil for none
+	within *measure.Registry  // deliveries within hosts of the tick that is being collected
+	held   *measure.Registry  // and between hosts
+	recent *measure.Histogram // deliveries since the median was read
 	left   *Apart             // nil while they are in
 	same   uint64             // deliveries within hosts
 	kept   uint64             // and between hosts, in the latency
@@ -71,10 +72,36 @@ func (l *link) receives(m *message, off time.Duration) {
 	}
 }
 
-// apart holds the deliveries between hosts of a report, and returns its other windows.
-func (d *RemoteDriver) apart(l *link, windows []*measure.Window, early []workload.Early) []*measure.Window {
+// deliveries returns [workload.Delivery] or [workload.Between] for the series of such deliveries, and "" for others.
+func deliveries(series string) string {
+	switch name := strings.TrimPrefix(series, measure.LatePrefix); name {
+	case workload.Delivery, workload.Between:
+		return name
+	}
+	return ""
+}
+
+// merge takes in the windows of a report, in their encoding. Deliveries between hosts stand apart.
+func (d *RemoteDriver) merge(r *report) error {
+	if err := r.Windows.merge(d.cfg.Registry); err != nil {
+		return err
+	}
+	if err := r.Deliveries.merge(d.cfg.Registry); err != nil {
+		return err
+	}
 	if d.cfg.Hosts == nil {
-		return windows
+		return r.Between.merge(d.cfg.Registry)
+	}
+	if err := r.Deliveries.merge(d.between.within); err != nil {
+		return err
+	}
+	return r.Between.merge(d.between.held)
+}
+
+// early takes in the deliveries of a link's report that came before they were sent.
+func (d *RemoteDriver) early(l *link, early []workload.Early) {
+	if d.cfg.Hosts == nil {
+		return
 	}
 	b := &d.between
 	b.mu.Lock()
@@ -89,22 +116,6 @@ func (d *RemoteDriver) apart(l *link, windows []*measure.Window, early []workloa
 		at := [2]int{e.From - 1, l.n}
 		b.early[at] = b.early[at].With(e)
 	}
-	return slices.DeleteFunc(windows, func(w *measure.Window) bool {
-		name := strings.TrimPrefix(w.Name, measure.LatePrefix)
-		if name != workload.Delivery && name != workload.Between {
-			return false
-		}
-		if b.recent == nil {
-			b.recent = new(measure.Histogram)
-		}
-		b.recent.Merge(w.Response)
-		if name == workload.Delivery {
-			b.same += w.Count()
-			return false
-		}
-		b.held = append(b.held, w)
-		return true
-	})
 }
 
 // settle makes the held deliveries a part of the latency, or not. All reports of the tick are there.
@@ -115,18 +126,26 @@ func (d *RemoteDriver) settle(tick time.Duration) {
 	if tick == 0 { // between two
 		tick = time.Since(d.cfg.Epoch)
 	}
-	within := d.errorBetween()
+	off := d.errorBetween()
 	b := &d.between
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.recent != nil && b.recent.Count() >= judgedOf {
-		median := b.recent.Quantile(0.5)
-		if b.left == nil && within > median/mostOff {
-			b.left = &Apart{Since: tick, Within: within, Median: median}
-		}
-		b.recent = nil
+	for _, w := range b.within.Cut() {
+		b.recent.Merge(w.Response)
+		b.same += w.Count()
 	}
-	for _, w := range b.held {
+	held := b.held.Cut()
+	for _, w := range held {
+		b.recent.Merge(w.Response)
+	}
+	if b.recent.Count() >= judgedOf {
+		median := b.recent.Quantile(0.5)
+		if b.left == nil && off > median/mostOff {
+			b.left = &Apart{Since: tick, Within: off, Median: median}
+		}
+		b.recent.Reset()
+	}
+	for _, w := range held {
 		if b.left != nil {
 			b.left.Left += w.Count()
 			continue
@@ -135,7 +154,6 @@ func (d *RemoteDriver) settle(tick time.Duration) {
 		w.Name = strings.TrimSuffix(w.Name, workload.Between) + workload.Delivery
 		d.cfg.Registry.Merge([]*measure.Window{w})
 	}
-	b.held = nil
 }
 
 // errorBetween is what the clocks of two hosts may be off, at most of all pairs.
@@ -143,7 +161,7 @@ func (d *RemoteDriver) errorBetween() time.Duration {
 	var first, second time.Duration
 	for _, l := range d.links {
 		l.mu.Lock()
-		_, _, e, _ := l.clock.line()
+		e := l.clock.line().half
 		l.mu.Unlock()
 		if e > first {
 			e, first = first, e

@@ -104,7 +104,7 @@ func TestHostOfAnAuthor(t *testing.T) {
 func TestUntimelyOfNoHost(t *testing.T) {
 	d := &RemoteDriver{cfg: Config{Hosts: &Hosts{}, Registry: measure.NewRegistry(1)}}
 	d.links = []*link{{n: 0, of: 1, name: "x"}}
-	d.apart(d.links[0], nil, []workload.Early{{From: 0, Count: 1, By: 1}, {From: 2, Count: 1, By: 1}, {From: 1, Count: -1, By: 1}})
+	d.early(d.links[0], []workload.Early{{From: 0, Count: 1, By: 1}, {From: 2, Count: 1, By: 1}, {From: 1, Count: -1, By: 1}})
 	if u := d.Untimely(); len(u) != 0 {
 		t.Errorf("%+v", u)
 	}

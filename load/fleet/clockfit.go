@@ -19,26 +19,43 @@ const (
 type clockSample struct{ at, offset, way time.Duration }
 
 // clockFit follows another clock by the exchanges of the shortest ways: a line, with an offset and a drift.
-type clockFit struct{ best []clockSample }
+type clockFit struct {
+	best []clockSample
+	fit  *clockLine // through them; nil when they have changed
+}
+
+// clockLine is the line through the exchanges whose way is not much longer than the shortest.
+type clockLine struct {
+	offset, drift float64       // at 0, and for each nanosecond
+	half          time.Duration // of the shortest way, beyond which the offset is not known
+	since         time.Duration // of the one exchange that it is, when they are too few for a drift; else negative
+}
 
 // add takes in an exchange. Instants do not decrease.
 func (f *clockFit) add(s clockSample) {
 	if n := len(f.best); n > 0 && s.at/stretch == f.best[n-1].at/stretch {
 		if s.way < f.best[n-1].way {
-			f.best[n-1] = s
+			f.best[n-1], f.fit = s, nil
 		}
 		return
 	}
+	f.fit = nil
 	f.best = append(f.best, s)
 	f.best = f.best[max(0, len(f.best)-mostStretches):]
 }
 
-// line returns the line through the exchanges whose way is not much longer than the shortest: the offset at 0, the
-// drift, and half of the shortest way, beyond which the offset is not known. Too few exchanges for a line have no drift,
-// and since is the instant of the one that is taken; it is negative for a line.
-func (f *clockFit) line() (offset, drift float64, half, since time.Duration) {
+// line returns the line. It is read for each message, and changes once in a stretch.
+func (f *clockFit) line() clockLine {
+	if f.fit == nil {
+		l := f.through()
+		f.fit = &l
+	}
+	return *f.fit
+}
+
+func (f *clockFit) through() clockLine {
 	if len(f.best) == 0 {
-		return 0, 0, 0, 0
+		return clockLine{}
 	}
 	first := f.best[0]
 	for _, s := range f.best {
@@ -46,7 +63,7 @@ func (f *clockFit) line() (offset, drift float64, half, since time.Duration) {
 			first = s
 		}
 	}
-	half = max(first.way, 0) / 2
+	half := max(first.way, 0) / 2
 	var n, x, y, xx, xy float64
 	for _, s := range f.best {
 		if s.way <= 2*first.way+100*time.Microsecond {
@@ -55,16 +72,16 @@ func (f *clockFit) line() (offset, drift float64, half, since time.Duration) {
 		}
 	}
 	if det := n*xx - x*x; n >= 3 && det > 0 {
-		drift = (n*xy - x*y) / det
-		return (y - drift*x) / n, drift, half, -1
+		drift := (n*xy - x*y) / det
+		return clockLine{(y - drift*x) / n, drift, half, -1}
 	}
-	return float64(first.offset), 0, half, first.at
+	return clockLine{float64(first.offset), 0, half, first.at}
 }
 
 // at returns by how much the other clock is ahead at an instant, and the greatest error of that.
 func (f *clockFit) at(t time.Duration) (ahead, half time.Duration) {
-	offset, drift, half, _ := f.line()
-	return time.Duration(offset + drift*float64(t)), half
+	l := f.line()
+	return time.Duration(l.offset + l.drift*float64(t)), l.half
 }
 
 // mostDrift is by how much two clocks drift apart at most, as long as it is not known: twice what crystals do.
@@ -73,11 +90,11 @@ const mostDrift = 100e-6
 // doubt returns by how much an instant may be off: half of the shortest way, and what the clocks may have drifted
 // while that is not known.
 func (f *clockFit) doubt(t time.Duration) time.Duration {
-	_, _, half, since := f.line()
-	if since < 0 {
-		return half
+	l := f.line()
+	if l.since < 0 {
+		return l.half
 	}
-	return half + time.Duration(mostDrift*float64((t-since).Abs()))
+	return l.half + time.Duration(mostDrift*float64((t-l.since).Abs()))
 }
 
 // measure takes in the instants of a reply.
@@ -111,7 +128,7 @@ type ClockReading struct {
 func (d *RemoteDriver) Readings() (out []ClockReading) {
 	for _, l := range d.links {
 		l.mu.Lock()
-		_, drift, _, _ := l.clock.line()
+		drift := l.clock.line().drift
 		ahead, half := l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
 		out = append(out, ClockReading{l.String(), ahead, drift, half})

@@ -12,9 +12,11 @@
 //
 // # Messages
 //
-// A coordinator sends a request and waits for the reply; an agent never speaks first. Both are JSON values, one after
-// the other, over any byte stream: the standard streams of a child process, or a stream to an agent on another host
-// ([ServeHost]), which leads the processes there and sends their reports together. Each reply is waited for until a
+// A coordinator sends a request and waits for the reply; an agent never speaks first. Requests are JSON values, one after
+// the other; a reply is one line of JSON, and behind it the bytes of its reports' windows, in the format of windows.hdr,
+// whose sizes the line has. They travel over any byte stream: the standard streams of a child process, or a stream to
+// an agent on another host ([ServeHost]), which leads the processes there and sends their reports together. Windows are
+// merged as they are encoded. Each reply is waited for until a
 // deadline. An agent that does not answer, or whose stream ends, is lost: [RemoteDriver.Collect] returns an error, and the
 // run is invalid. An agent whose coordinator is gone stops its users and ends.
 //

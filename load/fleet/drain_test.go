@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
@@ -120,7 +119,7 @@ func measured(t *testing.T, s stalled, agents int, change func(*trial.Config)) (
 	if agents == 0 {
 		spec.Driver, err = engine.New(t.Context(), engine.Config{Env: workload.Env{Registry: reg, Seed: 3, Pace: 1}, Mix: part, Clock: s.clock, Arrivals: s.arrivals})
 	} else {
-		conf := Config{Epoch: s.epoch, Settings: json.RawMessage("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
+		conf := Config{Epoch: s.epoch, Settings: same("3"), Registry: reg, Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
 		links(agents, &conf, func(ctx context.Context, st Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
 			a := &Agent{Registry: measure.NewRegistry(2), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 3)}
 			a.Ledger.Share()

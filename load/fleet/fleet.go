@@ -32,8 +32,8 @@ type Config struct {
 	Links []io.ReadWriteCloser
 	// Epoch is the run's.
 	Epoch time.Time
-	// Settings are given to every agent, with its number.
-	Settings json.RawMessage
+	// Settings returns those of an agent by its number, from 0. It is called once for each, for several at a time.
+	Settings func(agent int) (json.RawMessage, error)
 	// Registry, Tally and Ledger receive the records of all agents.
 	Registry *measure.Registry
 	Tally    *workload.Tally
@@ -98,7 +98,8 @@ type agent struct {
 	samples []series.Sample
 	sampled time.Time
 	lag     recentLag
-	bins    int // of 100 ms that it has reported
+	late    time.Duration // of its reports, the longest, forgotten slowly
+	bins    int           // of 100 ms that it has reported
 }
 
 // New starts the agents. On an error those that had begun are stopped.
@@ -113,6 +114,7 @@ func New(ctx context.Context, cfg Config) (*RemoteDriver, error) {
 	each := 1
 	if cfg.Hosts != nil {
 		each = max(cfg.Hosts.Processes, 1)
+		d.between.within, d.between.held, d.between.recent = measure.NewRegistry(1), measure.NewRegistry(1), new(measure.Histogram)
 	}
 	d.agents = make([]*agent, len(cfg.Links)*each)
 	for k, to := range cfg.Links {
@@ -257,26 +259,15 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 	return err
 }
 
-// merge takes in the windows of a report, all or none. Only between hosts are they decoded, whose deliveries stand apart.
-func (d *RemoteDriver) merge(l *link, r *report) error {
-	if d.cfg.Hosts == nil {
-		return mergeWindows(r.Windows, d.cfg.Registry)
-	}
-	windows, err := unpackWindows(r.Windows)
-	if err == nil {
-		d.cfg.Registry.Merge(d.apart(l, windows, r.Early))
-	}
-	return err
-}
-
 // take merges a report.
 func (d *RemoteDriver) take(a *agent, r *report) error {
 	if r == nil {
 		return fmt.Errorf("%s sent no report", a.link)
 	}
-	if err := d.merge(a.link, r); err != nil {
+	if err := d.merge(r); err != nil {
 		return fmt.Errorf("%s: %w", a.link, err)
 	}
+	d.early(a.link, r.Early)
 	d.cfg.Tally.Gather(a.n, r.Tally)
 	t := workload.Traffic{Deleted: r.Deleted, Foreign: r.Foreign}
 	for _, m := range r.Acked {
@@ -292,11 +283,10 @@ func (d *RemoteDriver) take(a *agent, r *report) error {
 	}
 	now := time.Now()
 	a.mu.Lock()
-	if len(r.Samples) > 0 {
-		a.samples, a.sampled = r.Samples, now
-	}
+	a.took(r, now)
 	from := a.bins
 	a.bins += len(r.Activity.Begun)
+	r.packs = packs{}
 	a.last, a.at = *r, now
 	a.lag.add(r.Lag, now)
 	a.mu.Unlock()
@@ -397,31 +387,6 @@ func (d *RemoteDriver) Refused() (sum wire.Refusals, held int64) {
 	}
 	return sum, held
 }
-
-// Name implements [plimsoll/probe.Probe].
-func (d *RemoteDriver) Name() string { return "agents" }
-
-// Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the label
-// agent.
-func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, err error) {
-	for k, a := range d.agents {
-		a.mu.Lock()
-		samples, at := a.samples, a.sampled
-		a.mu.Unlock()
-		if time.Since(at) > d.staleAfter() {
-			err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, stale))
-			continue
-		}
-		for _, s := range samples {
-			s.Labels = append(append([]series.Label(nil), s.Labels...), Label(k))
-			out = append(out, s)
-		}
-	}
-	return out, err
-}
-
-// Label is the label of agent k's series.
-func Label(k int) series.Label { return series.Label{Name: "agent", Value: fmt.Sprint(k)} }
 
 var (
 	_ trial.Driver    = (*RemoteDriver)(nil)

@@ -113,10 +113,15 @@ func build(ch *channel, fail int) Build {
 	}
 }
 
+// same are settings that all agents have.
+func same(settings string) func(int) (json.RawMessage, error) {
+	return func(int) (json.RawMessage, error) { return json.RawMessage(settings), nil }
+}
+
 // lead starts a fleet of n served agents.
 func lead(t *testing.T, n int, b Build) (d *RemoteDriver, cfg Config, served chan error, agents []net.Conn) {
 	t.Helper()
-	cfg = Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+	cfg = Config{Epoch: time.Now(), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
 	served, agents = links(n, &cfg, b)
 	d, err := New(t.Context(), cfg)
 	if err != nil {
@@ -311,7 +316,7 @@ func TestSilentAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		go scripted(there, func(now time.Time) reply { return reply{Received: now, Replied: now} })
-		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: json.RawMessage("1"),
+		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: same("1"),
 			Registry: measure.NewRegistry(1), Patience: 3 * time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -341,7 +346,7 @@ func TestClocks(t *testing.T) {
 			}
 		}
 		go scripted(there, at(40*time.Millisecond), at(0), at(70*time.Millisecond), at(20*time.Millisecond))
-		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: json.RawMessage("1"),
+		d, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Epoch: time.Now(), Settings: same("1"),
 			Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 1)})
 		if err != nil {
 			t.Fatal(err)
@@ -367,7 +372,7 @@ func TestAgentsThatCannotBegin(t *testing.T) {
 				return nil, errors.New("no such behavior")
 			})
 		}()
-		_, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Settings: json.RawMessage("1"), Epoch: time.Now(), Registry: measure.NewRegistry(1)})
+		_, err := New(t.Context(), Config{Links: []io.ReadWriteCloser{here}, Settings: same("1"), Epoch: time.Now(), Registry: measure.NewRegistry(1)})
 		if err == nil || !strings.Contains(err.Error(), "agent 1 of 1: no such behavior") || errors.Is(err, trial.ErrLost) {
 			t.Errorf("%v", err)
 		}

@@ -94,7 +94,7 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 			}
 		}
 	})
-	enc := json.NewEncoder(out)
+	replies := replyWriter{to: out}
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
 	for {
@@ -127,7 +127,7 @@ func ServeHost(ctx context.Context, in io.Reader, out io.Writer, h HostAgent) er
 				}
 			}
 			p.Replied = h.wall()
-			if err := enc.Encode(p); err != nil {
+			if err := replies.write(p); err != nil {
 				return fmt.Errorf("a reply cannot be sent: %w", err)
 			}
 			if p.Lost { // the run is over
@@ -248,6 +248,8 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 		return errors.New("start: want the processes of this host, and the number of hosts")
 	case st.Agents != h.Hosts*h.Processes || st.Agent < 0 || st.Agent >= h.Hosts:
 		return fmt.Errorf("start: host %d of %d with %d of %d processes", st.Agent, h.Hosts, h.Processes, st.Agents)
+	case len(h.Settings) != h.Processes:
+		return fmt.Errorf("start: settings of %d processes, want %d", len(h.Settings), h.Processes)
 	case h.Tick < 0 || h.Leave < 0 || h.Over < 0:
 		return errors.New("start: a time is negative")
 	}
@@ -270,7 +272,7 @@ func (s *hosted) begin(ctx context.Context, st *Start, p *reply) error {
 	}
 	s.driver = d
 	err = d.all(func(l *link) error {
-		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: st.Settings}}, startPatience)
+		q, err := l.call(ctx, request{Start: &Start{Agent: st.Agent + l.n*h.Hosts, Agents: st.Agents, Epoch: s.epoch.Round(0), Settings: h.Settings[l.n]}}, startPatience)
 		l.agents[0].pid = q.PID
 		return ofProcess(err)
 	})

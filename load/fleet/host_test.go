@@ -121,10 +121,10 @@ type hosts struct {
 func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration) io.ReadWriteCloser {
 	here, there := net.Pipe()
 	go func() {
-		dec, enc := json.NewDecoder(link), json.NewEncoder(there)
+		replies, out := newReplyReader(link), replyWriter{to: there}
 		for {
 			var p reply
-			if dec.Decode(&p) != nil {
+			if replies.read(&p) != nil {
 				_ = there.Close()
 				return
 			}
@@ -134,7 +134,7 @@ func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration)
 					m.Sent, m.Acked = to(m.Sent), to(m.Acked)
 				}
 			}
-			_ = enc.Encode(p)
+			_ = out.write(p)
 		}
 	}()
 	go func() {
@@ -160,7 +160,12 @@ func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration)
 // leadHosts starts a fleet of n hosts with so many processes each.
 func leadHosts(t *testing.T, h *hosts, n, processes int, b Build) (*RemoteDriver, Config) {
 	t.Helper()
-	cfg := Config{Epoch: time.Now().Add(time.Second), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), Patience: 20 * time.Second,
+	return leadHostsWith(t, h, n, processes, b, same("9"))
+}
+
+func leadHostsWith(t *testing.T, h *hosts, n, processes int, b Build, settings func(int) (json.RawMessage, error)) (*RemoteDriver, Config) {
+	t.Helper()
+	cfg := Config{Epoch: time.Now().Add(time.Second), Settings: settings, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), Patience: 20 * time.Second,
 		Hosts: &Hosts{Processes: processes, Tick: time.Second, Hold: 3 * time.Second, Leave: 25 * time.Second, Over: 5 * time.Second}}
 	h.served = make(chan error, n)
 	h.children = make([][]net.Conn, n)
@@ -267,7 +272,7 @@ func TestHostsAreOneEngine(t *testing.T) {
 				if tt.hosts > 0 {
 					d, cfg = leadHosts(t, h, tt.hosts, tt.processes, build(&channel{}, -1))
 				} else {
-					cfg = Config{Epoch: time.Now().Add(time.Second), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
+					cfg = Config{Epoch: time.Now().Add(time.Second), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9)}
 					links(tt.processes, &cfg, build(&channel{}, -1))
 					var err error
 					if d, err = New(t.Context(), cfg); err != nil {
@@ -434,5 +439,38 @@ func TestHostWithAnotherClock(t *testing.T) {
 	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || sum(got.Delivered) != sum(want.Delivered) || got.Ledger != want.Ledger {
 		t.Errorf("p50 of deliveries %v with another clock, %v without; %d and %d deliveries, %+v and %+v", got.P50, want.P50,
 			sum(got.Delivered), sum(want.Delivered), got.Ledger, want.Ledger)
+	}
+}
+
+// Each process gets its own settings, on one host and on several.
+func TestSettingsOfEachProcess(t *testing.T) {
+	for _, of := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			got := map[string]int{}
+			b := func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
+				mu.Lock()
+				got[string(s.Settings)]++
+				mu.Unlock()
+				if want := fmt.Sprint(s.Agent); string(s.Settings) != want {
+					t.Errorf("agent %s has the settings %s", want, s.Settings)
+				}
+				return build(&channel{}, -1)(ctx, s, epoch, onError)
+			}
+			cfg := Config{Epoch: time.Now(), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9),
+				Settings: func(agent int) (json.RawMessage, error) { return json.Marshal(agent) }}
+			var d *RemoteDriver
+			var err error
+			if of > 0 {
+				d, _ = leadHostsWith(t, new(hosts), of, 2, b, cfg.Settings)
+			} else {
+				links(6, &cfg, b)
+				d, err = New(t.Context(), cfg)
+			}
+			if err != nil || len(got) != 6 {
+				t.Errorf("%v, %v", err, got)
+			}
+			d.Stop(0)
+		})
 	}
 }

@@ -16,14 +16,14 @@ import (
 
 // link is the coordinator's side of one link: to a process of this host, or to another host with some.
 type link struct {
-	n, of  int
-	name   string // of the other host
-	to     io.ReadWriteCloser
-	enc    *json.Encoder
-	dec    *json.Decoder
-	agents []*agent // that it leads to
-	base   time.Time
-	epoch  time.Duration // of the run, from base
+	n, of   int
+	name    string // of the other host
+	to      io.ReadWriteCloser
+	enc     *json.Encoder
+	replies *replyReader
+	agents  []*agent // that it leads to
+	base    time.Time
+	epoch   time.Duration // of the run, from base
 
 	onPanic func(error) // may be nil
 
@@ -37,7 +37,7 @@ type link struct {
 }
 
 func newLink(k int, to io.ReadWriteCloser, cfg Config) *link {
-	l := &link{n: k, of: len(cfg.Links), to: to, enc: json.NewEncoder(to), dec: json.NewDecoder(to), base: time.Now()}
+	l := &link{n: k, of: len(cfg.Links), to: to, enc: json.NewEncoder(to), replies: newReplyReader(to), base: time.Now()}
 	l.epoch = cfg.Epoch.Sub(l.base)
 	if cfg.Hosts != nil {
 		l.name = cfg.Hosts.Names[k]
@@ -57,7 +57,14 @@ func (l *link) String() string {
 
 // start starts the agents behind the link.
 func (l *link) start(ctx context.Context, cfg Config, agents int) error {
-	s := &Start{Agent: l.n, Agents: agents, Epoch: cfg.Epoch.Round(0), Settings: cfg.Settings}
+	s := &Start{Agent: l.n, Agents: agents, Epoch: cfg.Epoch.Round(0)}
+	each := make([]json.RawMessage, len(l.agents))
+	for j, a := range l.agents {
+		var err error
+		if each[j], err = cfg.Settings(a.n); err != nil {
+			return fmt.Errorf("%s: settings: %w", l, err)
+		}
+	}
 	if h := cfg.Hosts; h != nil {
 		for range exchanges {
 			if _, err := l.call(ctx, request{Clock: &struct{}{}}, cfg.Patience); err != nil {
@@ -68,7 +75,9 @@ func (l *link) start(ctx context.Context, cfg Config, agents int) error {
 		l.ahead, _ = l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
 		s.Epoch = s.Epoch.Add(l.ahead)
-		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Tick: h.Tick, Leave: h.Leave, Over: h.Over}
+		s.Host = &hostStart{Hosts: l.of, Processes: len(l.agents), Settings: each, Tick: h.Tick, Leave: h.Leave, Over: h.Over}
+	} else {
+		s.Settings = each[0]
 	}
 	p, err := l.call(ctx, request{Start: s}, startPatience)
 	if err != nil {
@@ -106,7 +115,7 @@ func (l *link) call(ctx context.Context, r request, patience time.Duration) (p r
 			done <- gone(err)
 			return
 		}
-		if err := l.dec.Decode(&p); err != nil {
+		if err := l.replies.read(&p); err != nil {
 			done <- gone(err)
 			return
 		}

@@ -1,16 +1,13 @@
 package fleet
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"time"
 
 	"plimsoll/internal/boundary"
-	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
-	"plimsoll/run/record"
 	"plimsoll/watch/series"
 )
 
@@ -33,17 +30,19 @@ type Start struct {
 	Epoch time.Time `json:"epoch"`
 	// Host says what [ServeHost] does; nil for [Serve].
 	Host *hostStart `json:"host,omitempty"`
-	// Settings are the program's own, to build the engine from. They hold secrets.
-	Settings json.RawMessage `json:"settings"`
+	// Settings are the program's own, to build the engine from. They hold secrets, those of the agent's users alone.
+	Settings json.RawMessage `json:"settings,omitempty"`
 }
 
 // hostStart divides a host's users among processes: of Agents, the host has Agent, Agent+Hosts, Agent+2·Hosts and so on.
 type hostStart struct {
-	Hosts     int           `json:"hosts"`
-	Processes int           `json:"processes"`
-	Tick      time.Duration `json:"tick"`  // how often reports are cut while the coordinator is silent
-	Leave     time.Duration `json:"leave"` // how long it may be silent until the users leave
-	Over      time.Duration `json:"over"`  // and the time in which they do
+	Hosts     int `json:"hosts"`
+	Processes int `json:"processes"`
+	// Settings are those of each of its processes, in their order.
+	Settings []json.RawMessage `json:"settings"`
+	Tick     time.Duration     `json:"tick"`  // how often reports are cut while the coordinator is silent
+	Leave    time.Duration     `json:"leave"` // how long it may be silent until the users leave
+	Over     time.Duration     `json:"over"`  // and the time in which they do
 }
 
 type users struct {
@@ -117,11 +116,11 @@ func (p *panicked) error() error {
 
 // A report holds an agent's records since the previous one; counts are since the start.
 type report struct {
-	Active   int                  `json:"active"`
-	Failed   int                  `json:"failed"`
-	Open     int                  `json:"open,omitempty"` // operations under way that were due before the mark
-	Activity workload.Activity    `json:"activity"`
-	Windows  []byte               `json:"windows,omitempty"` // as a file windows.hdr of one second
+	Active   int               `json:"active"`
+	Failed   int               `json:"failed"`
+	Open     int               `json:"open,omitempty"` // operations under way that were due before the mark
+	Activity workload.Activity `json:"activity"`
+	packs
 	Tally    workload.Snapshot    `json:"tally,omitempty"`
 	Messages workload.LedgerCount `json:"messages"`
 	Acked    []message            `json:"acked,omitempty"`
@@ -168,7 +167,7 @@ type message struct {
 	Within time.Duration `json:"within,omitempty"`
 }
 
-func pack(list []workload.Message, epoch time.Time) []message {
+func packMessages(list []workload.Message, epoch time.Time) []message {
 	out := make([]message, len(list))
 	for i, m := range list {
 		out[i] = message{m.ID, m.Channel, m.Root, m.Author, m.Reader, m.Pending, m.Unanswered,
@@ -181,38 +180,4 @@ func (m message) unpack(epoch time.Time) workload.Message {
 	return workload.Message{ID: m.ID, Channel: m.Channel, Root: m.Root, Author: m.Author, Reader: m.Reader,
 		Pending: m.Pending, Unanswered: m.Unanswered, Sent: epoch.Add(m.Sent), Acked: epoch.Add(m.Acked),
 		From: m.From, Within: m.Within}
-}
-
-func packWindows(ws []*measure.Window) ([]byte, error) {
-	if len(ws) == 0 {
-		return nil, nil
-	}
-	var b bytes.Buffer
-	w, err := record.NewWindowWriter(&b)
-	if err == nil {
-		err = w.Write(0, ws)
-	}
-	return b.Bytes(), err
-}
-
-func unpackWindows(b []byte) (ws []*measure.Window, err error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	truncated, err := record.ReadWindows(bytes.NewReader(b), func(_ int, got []*measure.Window) bool {
-		ws = append(ws, got...)
-		return true
-	})
-	if err == nil && truncated {
-		err = record.ErrWindows
-	}
-	return ws, err
-}
-
-// mergeWindows adds packed windows to those that the registry's next Cut returns; after an error none.
-func mergeWindows(b []byte, into *measure.Registry) error {
-	if len(b) == 0 {
-		return nil
-	}
-	return record.MergeWindows(b, into)
 }

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -58,7 +57,7 @@ func (a *loudActor) Close()                      {}
 // and that process ends with an error.
 func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 	var c told
-	cfg := Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
+	cfg := Config{Epoch: time.Now(), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
 	served, _ := links(1, &cfg, func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
 		for range 2 * mostErrors {
 			onError(-1, errors.New("a small thing"))
@@ -97,7 +96,7 @@ func TestAPanicOfAnAgentsUserReachesTheCoordinator(t *testing.T) {
 // A request that panics is answered and reported, and does not end the agent.
 func TestARequestThatPanicsIsAnswered(t *testing.T) {
 	var c told
-	cfg := Config{Epoch: time.Now(), Settings: json.RawMessage("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
+	cfg := Config{Epoch: time.Now(), Settings: same("9"), Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 9), OnError: c.hear}
 	served, _ := links(1, &cfg, func(context.Context, Start, time.Time, func(int, error)) (*Agent, error) { panic("no agent") })
 	if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "panic in a request: no agent") {
 		t.Errorf("a fleet without an agent: %v", err)

@@ -35,7 +35,7 @@ import (
 //
 // # Cost
 //
-// A message is kept for about half a minute, with one bit for each user; one that was requested under an id of the
+// A message is kept for about half a minute, with one bit for each user of the process ([Ledger.Divide]); one that was requested under an id of the
 // author's until that request is over, five minutes at most, and of a shared ledger one that may have been for a
 // minute. An event costs a map look-up and, for the
 // order, a scan of the messages of the channel that were sent after this one's acknowledgment: none while events come
@@ -53,7 +53,9 @@ type Ledger struct {
 	shards [32]ledgerShard
 
 	presence sync.RWMutex
-	since    []instants // by user
+	since    []instants // by place of the user
+
+	agent, agents int // whose users have places, see Divide
 
 	outbox *outbox // nil unless shared
 
@@ -114,7 +116,7 @@ type ledgerMessage struct {
 	id          string
 	use         uint32 // how often this place was used
 	channel     *ledgerChannel
-	author      int32
+	author      int32 // its place; -1 if it is not known, or not of this process
 	born        int64
 	sent, acked int64 // noTime while only events were seen
 	from        int   // Message.From and Message.Within
@@ -205,13 +207,33 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	if grace <= 0 {
 		grace = DefaultGrace
 	}
-	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked}
+	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked, agents: 1}
 	l.clock.Store(clock.New(time.Now()))
 	for i := range l.shards {
 		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}
 		l.shards[i].pending = map[string]*ledgerPending{}
 	}
 	return l
+}
+
+// Divide says that the users of this process, who may be recipients, are those of one of several agents: number agent,
+// agent+agents and so on. It is called before anything is counted. Memory is then for these alone.
+func (l *Ledger) Divide(agent, agents int) {
+	if l != nil && agents > 0 {
+		l.agent, l.agents = agent, agents
+	}
+}
+
+// place returns the place of a user of this process.
+func (l *Ledger) place(user int) int32 { return int32(user / l.agents) }
+
+// authorPlace returns the place of an author; -1 if it is a user of another process, or serves arrivals: these have no
+// place here and are not recipients.
+func (l *Ledger) authorPlace(user int) int32 {
+	if user < 0 || user >= firstServer || user%l.agents != l.agent {
+		return -1
+	}
+	return l.place(user)
 }
 
 // UseClock makes the ledger count grace and delivery times in the time of a run's clock, the one to which the marks of
@@ -304,9 +326,7 @@ func (l *Ledger) acked(s *ledgerShard, m Message, now int64) *ledgerMessage {
 	if e.acked != noTime {
 		return nil
 	}
-	if m.Author < firstServer { // servers of arrivals have no number here and are not recipients
-		e.author = int32(m.Author)
-	}
+	e.author = l.authorPlace(m.Author)
 	e.sent, e.acked, e.unanswered = l.nanos(m.Sent), l.nanos(m.Acked), m.Unanswered
 	e.from, e.within = m.From, m.Within
 	remembered := l.keep // since it was sent, at least
@@ -363,14 +383,14 @@ func (l *Ledger) Seen(user int, channel, id, pending []byte, at time.Time, rec *
 	}
 	s := l.shard(maphash.Bytes(l.seed, channel))
 	s.mu.Lock()
-	u, now := int32(user), l.nanos(at)
+	u, now := l.place(user), l.nanos(at)
 	e := s.messages[string(id)]
 	var p *ledgerPending
 	if e == nil {
 		l.sweep(s, now)
 		e = s.message(id, s.channel(channel), now)
 		if e.first = at; len(pending) > 0 {
-			p = s.name(e, pending)
+			p = l.name(s, e, pending)
 		}
 	}
 	l.arrived(s, e, u, now, rec, name)
@@ -421,10 +441,11 @@ func (l *Ledger) Connected(user int, at time.Time, resumed bool) {
 	}
 	l.presence.Lock()
 	defer l.presence.Unlock()
-	for user >= len(l.since) {
+	u := int(l.place(user))
+	for u >= len(l.since) {
 		l.since = append(l.since, instants{})
 	}
-	p := &l.since[user]
+	p := &l.since[u]
 	p.connected = l.nanos(at) + 1
 	if resumed && p.before != 0 {
 		p.connected = p.before
@@ -439,8 +460,8 @@ func (l *Ledger) Disconnected(user int) {
 	}
 	l.presence.Lock()
 	defer l.presence.Unlock()
-	if user < len(l.since) {
-		if p := &l.since[user]; p.connected != 0 {
+	if u := int(l.place(user)); u < len(l.since) {
+		if p := &l.since[u]; p.connected != 0 {
 			p.before, p.connected = p.connected, 0
 		}
 	}
@@ -456,11 +477,12 @@ func (l *Ledger) Join(user int, channel string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channel([]byte(channel))
-	if !c.members.set(int32(user)) {
+	u := l.place(user)
+	if !c.members.set(u) {
 		if c.joined == nil {
 			c.joined = map[int32]int64{}
 		}
-		c.joined[int32(user)] = l.nanos(at)
+		c.joined[u] = l.nanos(at)
 	}
 }
 
@@ -474,8 +496,8 @@ func (l *Ledger) Leave(user int, channel string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channel([]byte(channel))
-	c.members.clear(int32(user))
-	delete(c.joined, int32(user))
+	c.members.clear(l.place(user))
+	delete(c.joined, l.place(user))
 }
 
 // Count returns the counts so far.

@@ -103,16 +103,14 @@ func (c *ledgerChannel) pending(id string) *ledgerMessage {
 
 // name notes the author's id of a message whose first event has come, and returns the message's line if a request
 // with that id is known. The shard is locked.
-func (s *ledgerShard) name(e *ledgerMessage, pending []byte) *ledgerPending {
+func (l *Ledger) name(s *ledgerShard, e *ledgerMessage, pending []byte) *ledgerPending {
 	e.pending = append(e.pending[:0], pending...)
 	p := s.pending[string(pending)]
 	if p == nil || p.named != nil || p.message.Channel != e.channel.name {
 		return nil
 	}
 	p.named, e.line = e, p
-	if p.message.Author < firstServer {
-		e.author = int32(p.message.Author)
-	}
+	e.author = l.authorPlace(p.message.Author)
 	return p
 }
 

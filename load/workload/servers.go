@@ -23,6 +23,25 @@ func (e Env) at(i int) Env {
 	return e
 }
 
+// Parts returns the ranks of the users of each agent in each behavior: of so many users, agent k of n has number k, k+n
+// and so on. Where an agent has none, the list is empty and not nil.
+func Parts(users, agents int, shares ...float64) [][][]int {
+	out := make([][][]int, agents)
+	for k := range out {
+		out[k] = make([][]int, len(shares))
+		for c := range shares {
+			out[k][c] = []int{}
+		}
+	}
+	deal := NewStrata(shares...)
+	for i := range users {
+		class, rank := deal.Next()
+		list := &out[i%agents][class]
+		*list = append(*list, rank)
+	}
+	return out
+}
+
 // Spread returns how many of the first users of a mix each of n servers has. shares are those of the behaviors.
 func Spread(users, n int, shares ...float64) []int {
 	out := make([]int, n)

@@ -20,6 +20,7 @@ type Tally struct {
 	mu        sync.Mutex
 	list      []*Counts
 	elsewhere map[int]Snapshot
+	sum       Snapshot // of elsewhere
 }
 
 // A TallyAction is an action of a behavior's mix.
@@ -198,8 +199,8 @@ func (t *Tally) Snapshot() Snapshot {
 		}
 		out = append(out, b)
 	}
-	for _, process := range slices.Sorted(maps.Keys(t.elsewhere)) {
-		out = out.Add(t.elsewhere[process])
+	if len(t.sum) > 0 {
+		out = out.Add(t.sum.clone())
 	}
 	return out
 }
@@ -214,6 +215,7 @@ func (t *Tally) Gather(process int, s Snapshot) {
 	if t.elsewhere == nil {
 		t.elsewhere = map[int]Snapshot{}
 	}
+	t.sum.replace(t.elsewhere[process], s)
 	t.elsewhere[process] = s
 }
 

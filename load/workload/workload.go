@@ -111,10 +111,10 @@ var ErrStop = errors.New("user stopped")
 // A Portable is a [Behavior] whose users can live in another process than the one that has called Provision.
 type Portable interface {
 	Behavior
-	// State returns the state that Provision has found and made. It is as secret as the tokens and
-	// passwords in it.
-	State() ([]byte, error)
-	// Restore makes a new value ready for NewActor by the State of another, instead of Provision. env is as it was
-	// there; its Secret is not called.
+	// State returns the state that Provision has found and made, for the users of some ranks, ascending; nil for all.
+	// It is as secret as the tokens and passwords in it, and holds none that is another user's own.
+	State(ranks []int) ([]byte, error)
+	// Restore makes a new value ready for NewActor of these users by the State of another, instead of Provision. env is
+	// as it was there; its Secret is not called.
 	Restore(env Env, state []byte) error
 }

@@ -1,0 +1,174 @@
+package fleet
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"plimsoll/load/measure"
+	"plimsoll/load/workload"
+	"plimsoll/run/record"
+)
+
+// mostLine is the longest line of a reply, and mostPack the largest of its packs, in bytes.
+const (
+	mostLine = 64 << 20
+	mostPack = 64 << 20
+)
+
+// packs are the windows of a report, each a windows.hdr of one second or empty. In a reply their sizes are in the line,
+// and their bytes behind it: a report is mostly windows, and they are merged as they come.
+type packs struct {
+	// Windows are all windows but those below.
+	Windows pack `json:"windows,omitempty"`
+	// Deliveries are the series of deliveries within a host, from which the coordinator reads their median, and Between
+	// those of deliveries between hosts, which it may have to leave out.
+	Deliveries pack `json:"deliveries,omitempty"`
+	Between    pack `json:"between,omitempty"`
+}
+
+// each are the packs in their order behind the line.
+func (p *packs) each() [3]*pack { return [...]*pack{&p.Windows, &p.Deliveries, &p.Between} }
+
+// pack is windows in their encoding. In JSON it is its size; the bytes travel apart.
+type pack []byte
+
+func (p pack) MarshalJSON() ([]byte, error) { return fmt.Append(nil, len(p)), nil }
+
+// UnmarshalJSON makes room for the bytes that follow.
+func (p *pack) UnmarshalJSON(b []byte) error {
+	var n int
+	if err := json.Unmarshal(b, &n); err != nil {
+		return err
+	}
+	if n < 0 || n > mostPack {
+		return fmt.Errorf("windows of %d bytes; want at most %d", n, mostPack)
+	}
+	*p = make(pack, n)
+	return nil
+}
+
+// packWindows parts and encodes the windows of a report.
+func packWindows(ws []*measure.Window) (p packs, err error) {
+	var parts [3][]*measure.Window
+	for _, w := range ws {
+		k := 0
+		switch deliveries(w.Name) {
+		case workload.Delivery:
+			k = 1
+		case workload.Between:
+			k = 2
+		}
+		parts[k] = append(parts[k], w)
+	}
+	for k, to := range p.each() {
+		if len(parts[k]) == 0 {
+			continue
+		}
+		var b bytes.Buffer
+		w, err := record.NewWindowWriter(&b)
+		if err == nil {
+			err = w.Write(0, parts[k])
+		}
+		if err != nil {
+			return p, err
+		}
+		*to = b.Bytes()
+	}
+	return p, nil
+}
+
+// merge adds the windows to those that the registry's next Cut returns; after an error none of them.
+func (p pack) merge(into *measure.Registry) error {
+	if len(p) == 0 {
+		return nil
+	}
+	return record.MergeWindows(p, into)
+}
+
+// A replyWriter writes replies: a line of JSON and the packs of its reports, in one write. It is not safe for
+// concurrent use.
+type replyWriter struct {
+	to  io.Writer
+	buf bytes.Buffer
+}
+
+func (w *replyWriter) write(p reply) error {
+	w.buf.Reset()
+	if err := json.NewEncoder(&w.buf).Encode(p); err != nil { // without a line feed, but for the last byte
+		return err
+	}
+	for _, r := range p.reports() {
+		for _, b := range r.each() {
+			w.buf.Write(*b)
+		}
+	}
+	_, err := w.to.Write(w.buf.Bytes())
+	return err
+}
+
+// A replyReader reads replies. It is not safe for concurrent use.
+type replyReader struct {
+	from *bufio.Reader
+	line []byte
+}
+
+func newReplyReader(r io.Reader) *replyReader {
+	return &replyReader{from: bufio.NewReaderSize(r, 1<<14)}
+}
+
+func (r *replyReader) read(p *reply) error {
+	line, err := r.readLine()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(line, p); err != nil {
+		return err
+	}
+	for _, report := range p.reports() {
+		for _, b := range report.each() {
+			if _, err := io.ReadFull(r.from, *b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readLine returns the next line, which is valid until the next call.
+func (r *replyReader) readLine() ([]byte, error) {
+	r.line = r.line[:0]
+	for {
+		part, err := r.from.ReadSlice('\n')
+		switch {
+		case err == nil && len(r.line) == 0:
+			return part, nil
+		case len(r.line)+len(part) > mostLine:
+			return nil, fmt.Errorf("a reply of more than %d bytes", mostLine)
+		case err == nil:
+			return append(r.line, part...), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if len(r.line)+len(part) > 0 && errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		r.line = append(r.line, part...)
+	}
+}
+
+// reports are those of a reply.
+func (p *reply) reports() (out []*report) {
+	if p.Report != nil {
+		out = append(out, p.Report)
+	}
+	for _, x := range p.Parts {
+		if x.Report != nil {
+			out = append(out, x.Report)
+		}
+	}
+	return out
+}

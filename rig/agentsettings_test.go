@@ -1,0 +1,70 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/load/engine"
+	"plimsoll/load/workload"
+)
+
+// tokened is a behavior whose users have a token each.
+type tokened string
+
+func (tokened) Provision(context.Context, workload.Env, int) error { return nil }
+func (tokened) NewActor(workload.Env, *workload.User) (workload.Actor, error) {
+	return nil, context.Canceled
+}
+func (tokened) Restore(workload.Env, []byte) error { return nil }
+func (b tokened) State(ranks []int) ([]byte, error) {
+	tokens := []string{}
+	for _, rank := range ranks {
+		tokens = append(tokens, b.token(rank))
+	}
+	return json.Marshal(tokens)
+}
+func (b tokened) token(rank int) string { return fmt.Sprintf("%s-%04d-", string(b), rank) }
+
+// The settings of an agent hold the tokens of its users, those that its engine will make, and no other.
+func TestSettingsOfAnAgentHoldItsOwnTokens(t *testing.T) {
+	const users, agents = 1000, 7
+	mix := []engine.Part{{Name: "a", Behavior: tokened("a"), Share: 0.7}, {Name: "b", Behavior: tokened("b"), Share: 0.3}}
+	settings, err := driving{layout: layout{users: users, processes: agents}}.settings(mix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, agents)
+	for k := range texts {
+		b, err := settings(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[k] = string(b)
+	}
+	deal := workload.NewStrata(0.7, 0.3)
+	for id := range users {
+		class, rank := deal.Next()
+		token := mix[class].Behavior.(tokened).token(rank)
+		for k, text := range texts {
+			if strings.Contains(text, token) != (id%agents == k) {
+				t.Fatalf("agent %d of %d, user %d: %s", k, agents, id, token)
+			}
+		}
+	}
+	one, err := driving{layout: layout{users: users, processes: 1}}.settings(mix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := one(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, text := range texts {
+		if most := len(whole)/agents + 400; len(text) > most {
+			t.Errorf("agent %d has %d bytes of %d, want at most %d", k, len(text), len(whole), most)
+		}
+	}
+}
