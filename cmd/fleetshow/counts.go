@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -207,7 +206,7 @@ func (s *show) counts(ctx context.Context) (err error) {
 		}
 		ones = append(ones, t)
 	}
-	if err := st.join(ctx, filepath.Dir(st.keys())); err != nil {
+	if err := st.join(ctx); err != nil {
 		return err
 	}
 	of, fleet, err := st.tally(ctx, "of-fleet", s.placement(), st.side)

@@ -6,7 +6,8 @@
 // bin/plimsoll, each started as a person would. Between two runs the database is restored and the server restarted.
 //
 // The scene counts prints a table of operations by name and class, and of deliveries; see [compare] for how far two
-// counts may be apart.
+// counts may be apart. The scene clock compares the medians of deliveries, with the clock of one host 3 s ahead and
+// gaining 50 millionths.
 package main
 
 import (
@@ -29,19 +30,27 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == skewVerb {
+		err = skewedAgent(ctx, os.Args[2:])
+	} else {
+		err = run(ctx, os.Args[1:])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleetshow:", err)
 		os.Exit(1)
 	}
 }
 
 // scenes are what can be shown, by name.
-var scenes = map[string]func(*show, context.Context) error{"counts": (*show).counts}
+var scenes = map[string]func(*show, context.Context) error{"counts": (*show).counts, "clock": (*show).clock, "resume": (*show).resume}
 
 // A show is what the flags ask for.
 type show struct {
 	scene                       string
 	program, dir                string
+	self                        string // this program
+	serverArgs                  []string
 	hosts, agents, processes    int // hosts, agents of each, processes of each agent
 	users, channels, yardsticks int
 	seed                        uint64
@@ -77,7 +86,7 @@ func run(ctx context.Context, args []string) error {
 func parse(args []string) (*show, error) {
 	fs := flag.NewFlagSet("fleetshow", flag.ContinueOnError)
 	var s show
-	fs.StringVar(&s.scene, "scene", "counts", "the `name` of what is shown: counts")
+	fs.StringVar(&s.scene, "scene", "counts", "the `name` of what is shown: counts, clock or resume")
 	fs.StringVar(&s.program, "program", "bin/plimsoll", "`path` of plimsoll")
 	fs.StringVar(&s.dir, "dir", "", "`directory` for stores and the database, which stay; empty: one that is removed at the end")
 	fs.IntVar(&s.hosts, "hosts", 5, "hosts with agents, 1 to 20")
@@ -119,6 +128,9 @@ func parse(args []string) (*show, error) {
 	}
 	if s.agentCPUs, err = cores(*agent); err != nil {
 		return nil, fmt.Errorf("-agent-cores: %w", err)
+	}
+	if s.self, err = os.Executable(); err != nil {
+		return nil, err
 	}
 	for _, p := range []*string{&s.program, &s.dir} {
 		if *p == "" {

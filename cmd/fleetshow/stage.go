@@ -90,7 +90,7 @@ func (st *stage) fresh(ctx context.Context) error {
 		return errors.New("the database's address cannot be parsed")
 	}
 	st.server, err = lab.Start(ctx, lab.Spec{Name: "refchat", Path: st.program, CPUs: st.serverCPUs, NetNS: st.lan.Host(serverHost).Path(),
-		Args: []string{"refchat", fmt.Sprintf("-listen=:%d", serverPort), "-hash=bcrypt:4"},
+		Args: append([]string{"refchat", fmt.Sprintf("-listen=:%d", serverPort), "-hash=bcrypt:4"}, st.serverArgs...),
 		Env:  append(os.Environ(), "REFCHAT_DSN="+dsn.String(), "REFCHAT_ADMIN_PASSWORD="+adminPassword)})
 	if err != nil {
 		return err
@@ -99,20 +99,20 @@ func (st *stage) fresh(ctx context.Context) error {
 }
 
 // join starts the agents.
-func (st *stage) join(ctx context.Context, store string) error {
+func (st *stage) join(ctx context.Context) error {
 	for k := range st.hosts * st.show.agents {
-		if _, err := st.joinOne(ctx, store, k, "agent"); err != nil {
+		if _, err := st.joinOne(ctx, k, st.program, "agent"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// joinOne makes the token of agent k if there is none, and starts the agent on its host.
-func (st *stage) joinOne(ctx context.Context, store string, k int, verb ...string) (*lab.Process, error) {
+// joinOne makes the token of agent k if there is none, and starts a program as that agent on its host.
+func (st *stage) joinOne(ctx context.Context, k int, program string, args ...string) (*lab.Process, error) {
 	token := filepath.Join(st.dir, fmt.Sprintf("agent-%d.nk", k))
 	if _, err := os.Stat(token); err != nil {
-		p, err := lab.Start(ctx, lab.Spec{Name: "plimsoll fleet", Path: st.program, Args: []string{"fleet", "-store", store, "-new-token", token}})
+		p, err := lab.Start(ctx, lab.Spec{Name: "plimsoll fleet", Path: st.program, Args: []string{"fleet", "-fleet-keys", st.keys(), "-new-token", token}})
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +121,8 @@ func (st *stage) joinOne(ctx context.Context, store string, k int, verb ...strin
 			return nil, fmt.Errorf("making a token: %w\n%s", err, p.Tail())
 		}
 	}
-	p, err := lab.Start(ctx, lab.Spec{Name: fmt.Sprintf("agent %d", k), Path: st.program, CPUs: st.agentCPUs, NetNS: st.lan.Host(agentHost(k % st.hosts)).Path(),
-		Args: append(verb, "-join", "nats://"+st.door(), "-token-file", token)})
+	p, err := lab.Start(ctx, lab.Spec{Name: fmt.Sprintf("agent %d", k), Path: program, CPUs: st.agentCPUs, NetNS: st.lan.Host(agentHost(k % st.hosts)).Path(),
+		Args: append(args, "-join", "nats://"+st.door(), "-token-file", token)})
 	if err == nil {
 		st.agents = append(st.agents, p)
 	}
