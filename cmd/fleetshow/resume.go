@@ -119,12 +119,21 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// carrying counts the processes with users that are children of the agents.
+// carrying counts the processes with users that the agents have.
 func (st *stage) carrying() (n int) {
 	for _, p := range st.agents {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.PID(), p.PID()))
-		if err == nil {
-			n += len(strings.Fields(string(b)))
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.PID()))
+		if err != nil {
+			continue // of a bad pattern
+		}
+		for _, file := range tasks {
+			b, _ := os.ReadFile(file) // of a thread that has ended
+			for child := range strings.FieldsSeq(string(b)) {
+				line, _ := os.ReadFile("/proc/" + child + "/cmdline")
+				if strings.Contains(string(line), "\x00-stdio\x00") {
+					n++
+				}
+			}
 		}
 	}
 	return n
