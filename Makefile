@@ -20,6 +20,7 @@ ACCEPTANCEFLAGS ?=
 DEMOSFLAGS     ?=
 DUETFLAGS      ?=
 FLEETFLAGS     ?=
+SHOWFLAGS      ?=
 comma          := ,
 
 # A work tree that git refuses to describe (another owner, no git) builds without its revision.
@@ -34,7 +35,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
+.PHONY: help demo test test-full check format vet lint arch house current capacity-tables calibrate bench bench-smoke duet-study fleet-100k fleet-show modules microbench faults faults-heldout chaos fuzz fuzz-smoke race gen acceptance demos build setup image notices vulnerabilities clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
@@ -122,6 +123,10 @@ duet-study: setup build ## how much less a duet scatters than a sequence, quiet 
 fleet-100k: build ## 100,000 users with 200,000 sockets on this machine for ten minutes, in docs/fleet-100k.md (root; FLEETFLAGS='-users 30000 -hold 1m')
 	$(GO) build -o bin/fleet100k ./cmd/fleet100k
 	bin/fleet100k -docs=docs $(FLEETFLAGS)
+
+fleet-show: build ## the same plan on one process and on agents of five hosts, twenty minutes: their counts side by side (root; SHOWFLAGS='-users 50 -measure 15s')
+	$(GO) build -o bin/fleetshow ./cmd/fleetshow
+	bin/fleetshow $(SHOWFLAGS)
 
 bench-smoke: build ## one short round of the benchmark without other programs; docs stay as they are (under a minute)
 	$(GO) build -C bench -o ../bin/bench .

@@ -161,7 +161,7 @@ func (d *RemoteDriver) errorBetween() time.Duration {
 	var first, second time.Duration
 	for _, l := range d.links {
 		l.mu.Lock()
-		e := l.clock.line().half
+		e := l.clock.errorAt(time.Since(l.base))
 		l.mu.Unlock()
 		if e > first {
 			e, first = first, e

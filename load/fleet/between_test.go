@@ -49,7 +49,7 @@ func TestDeliveriesBetweenHosts(t *testing.T) {
 // A process whose clock is not its host's: its messages arrive before they were sent. On one host nothing does.
 func TestDeliveriesBeforeTheirSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &hosts{skew: func(d time.Duration) time.Duration { return d + 50*time.Millisecond }}
+		h := &hosts{gain: func(time.Duration) time.Duration { return 50 * time.Millisecond }}
 		d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
 		got := conductAll(t, d, cfg, 20, func(int) {})
 		early := d.Untimely()
@@ -122,5 +122,39 @@ func TestDoubt(t *testing.T) {
 	}
 	if got, want := f.doubt(time.Hour), time.Millisecond; got != want {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A stretch of time is read again until an exchange has a short way, and one whose drift stays unknown is off by more
+// and more.
+func TestClockIsReadAgain(t *testing.T) {
+	var f clockFit
+	if !f.due(0) {
+		t.Error("a clock that was never read is not due")
+	}
+	f.add(clockSample{at: time.Second, way: 100 * time.Microsecond})
+	if f.due(stretch - 1) {
+		t.Error("a short way is not enough")
+	}
+	if !f.due(stretch) {
+		t.Error("the next stretch is not due")
+	}
+	f.add(clockSample{at: stretch + time.Second, way: 400 * time.Microsecond})
+	if !f.due(stretch + 2*time.Second) {
+		t.Error("a long way is enough")
+	}
+	f.add(clockSample{at: stretch + 2*time.Second, way: 250 * time.Microsecond})
+	if f.due(stretch + 3*time.Second) {
+		t.Error("a way that is near the shortest is not enough")
+	}
+	if got, want := f.errorAt(30*time.Second), 50*time.Microsecond; got != want {
+		t.Errorf("%v at first, want %v", got, want)
+	}
+	if got, want := f.errorAt(time.Minute+time.Second), 6050*time.Microsecond; got != want {
+		t.Errorf("%v without a drift, want %v", got, want)
+	}
+	f.add(clockSample{at: 2 * stretch, way: 200 * time.Microsecond})
+	if got, want := f.errorAt(time.Minute), 50*time.Microsecond; got != want {
+		t.Errorf("%v with a drift, want %v", got, want)
 	}
 }

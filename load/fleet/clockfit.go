@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"time"
 )
 
@@ -44,6 +45,9 @@ func (f *clockFit) add(s clockSample) {
 	f.best = f.best[max(0, len(f.best)-mostStretches):]
 }
 
+// near reports whether the way of an exchange is not much longer than the shortest.
+func (s clockSample) near(first clockSample) bool { return s.way <= 2*first.way+100*time.Microsecond }
+
 // line returns the line. It is read for each message, and changes once in a stretch.
 func (f *clockFit) line() clockLine {
 	if f.fit == nil {
@@ -66,7 +70,7 @@ func (f *clockFit) through() clockLine {
 	half := max(first.way, 0) / 2
 	var n, x, y, xx, xy float64
 	for _, s := range f.best {
-		if s.way <= 2*first.way+100*time.Microsecond {
+		if s.near(first) {
 			at, off := float64(s.at), float64(s.offset)
 			n, x, y, xx, xy = n+1, x+at, y+off, xx+at*at, xy+at*off
 		}
@@ -84,6 +88,40 @@ func (f *clockFit) at(t time.Duration) (ahead, half time.Duration) {
 	return time.Duration(l.offset + l.drift*float64(t)), l.half
 }
 
+// due reports whether the newest stretch lacks an exchange of a short way.
+func (f *clockFit) due(t time.Duration) bool {
+	if len(f.best) == 0 || t/stretch > f.best[len(f.best)-1].at/stretch {
+		return true
+	}
+	first := f.best[0]
+	for _, s := range f.best {
+		if s.way < first.way {
+			first = s
+		}
+	}
+	return !f.best[len(f.best)-1].near(first)
+}
+
+// rereads is how often the clock of an agent elsewhere is read at one tick, at most.
+const rereads = 4
+
+// reread reads the clock of an agent elsewhere, until the stretch of time has an exchange of a short way: a report takes
+// longer to write and to read than its way is, and without such exchanges no drift is found.
+func (l *link) reread(ctx context.Context, patience time.Duration) error {
+	for range rereads {
+		l.mu.Lock()
+		due := l.name != "" && l.clock.due(time.Since(l.base))
+		l.mu.Unlock()
+		if !due {
+			return nil
+		}
+		if _, err := l.call(ctx, request{Clock: &struct{}{}}, patience); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mostDrift is by how much two clocks drift apart at most, as long as it is not known: twice what crystals do.
 const mostDrift = 100e-6
 
@@ -95,6 +133,18 @@ func (f *clockFit) doubt(t time.Duration) time.Duration {
 		return l.half
 	}
 	return l.half + time.Duration(mostDrift*float64((t-l.since).Abs()))
+}
+
+// apartAfter is the age of a run from which the error of a clock whose drift is not known counts the drift.
+const apartAfter = 4 * stretch
+
+// errorAt is what the clock may be off at an instant, for the rule of deliveries between hosts. The rule cannot wait for
+// the drift to be known, which takes half a minute, and does not wait longer.
+func (f *clockFit) errorAt(t time.Duration) time.Duration {
+	if t < apartAfter {
+		return f.line().half
+	}
+	return f.doubt(t)
 }
 
 // measure takes in the instants of a reply.

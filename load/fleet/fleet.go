@@ -236,10 +236,13 @@ func (d *RemoteDriver) Collect(ctx context.Context) error {
 	}
 	err := d.all(func(l *link) error {
 		p, err := l.call(ctx, request{Collect: &collect{Acked: l.mailed(), Mark: mark, Censor: censor, At: tick}}, d.cfg.Patience)
-		if err != nil {
-			return err
+		if err == nil {
+			err = d.takeAll(l, p)
 		}
-		return d.takeAll(l, p)
+		if err == nil {
+			err = l.reread(ctx, d.cfg.Patience)
+		}
+		return err
 	})
 	d.settle(tick)
 	d.mu.Lock()

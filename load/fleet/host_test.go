@@ -111,50 +111,10 @@ type hosts struct {
 	wires    []*cable
 	served   chan error
 	children [][]net.Conn
-	// skew is the time of the run on host 1 at an instant of the run, and wall its clock; nil for the right ones.
-	skew func(time.Duration) time.Duration
-	wall func() time.Time
-	way  time.Duration // of each link, in one direction
-}
-
-// skewed passes replies on with the instants of another clock.
-func skewed(link io.ReadWriteCloser, to, from func(time.Duration) time.Duration) io.ReadWriteCloser {
-	here, there := net.Pipe()
-	go func() {
-		replies, out := newReplyReader(link), replyWriter{to: there}
-		for {
-			var p reply
-			if replies.read(&p) != nil {
-				_ = there.Close()
-				return
-			}
-			if p.Report != nil {
-				for i := range p.Report.Acked {
-					m := &p.Report.Acked[i]
-					m.Sent, m.Acked = to(m.Sent), to(m.Acked)
-				}
-			}
-			_ = out.write(p)
-		}
-	}()
-	go func() {
-		dec, enc := json.NewDecoder(there), json.NewEncoder(link)
-		for {
-			var r request
-			if dec.Decode(&r) != nil {
-				_ = link.Close()
-				return
-			}
-			if r.Collect != nil {
-				for i := range r.Collect.Acked {
-					m := &r.Collect.Acked[i]
-					m.Sent, m.Acked = from(m.Sent), from(m.Acked)
-				}
-			}
-			_ = enc.Encode(r)
-		}
-	}()
-	return here
+	// gain is by how much host 1's processes are ahead of their own host at an instant of the run; nil for not at all.
+	gain  func(time.Duration) time.Duration
+	drift float64       // of host 1's clock, which then is 3 s ahead; 0 for a right one
+	way   time.Duration // of each link, in one direction
 }
 
 // leadHosts starts a fleet of n hosts with so many processes each.
@@ -179,8 +139,8 @@ func leadHostsWith(t *testing.T, h *hosts, n, processes int, b Build, settings f
 			for range n {
 				here, there := net.Pipe()
 				var link io.ReadWriteCloser = here
-				if k == 1 && h.skew != nil {
-					link = skewed(here, h.skew, func(d time.Duration) time.Duration { return 2*d - h.skew(d) })
+				if k == 1 && h.gain != nil {
+					link = skewed(here, h.gain)
 				}
 				links, h.children[k] = append(links, link), append(h.children[k], there)
 				go func() { _ = Serve(context.Background(), there, there, b) }()
@@ -191,8 +151,8 @@ func leadHostsWith(t *testing.T, h *hosts, n, processes int, b Build, settings f
 				}
 			}, nil
 		}}
-		if k == 1 && h.wall != nil {
-			agent.wall = h.wall
+		if k == 1 && h.drift != 0 {
+			agent = agent.Skewed(3*time.Second, h.drift)
 		}
 		go func() {
 			err := ServeHost(context.Background(), cableEnd{w, 0}, cableEnd{w, 0}, agent)
@@ -414,11 +374,8 @@ func TestHostWithAnotherClock(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := new(hosts)
 			const drift = 50e-6
-			base := time.Now()
-			gain := func(d time.Duration) time.Duration { return time.Duration(drift * float64(d)) }
 			if skew {
-				h.skew = func(d time.Duration) time.Duration { return d + gain(d) }
-				h.wall = func() time.Time { d := time.Since(base); return base.Round(0).Add(d + gain(d) + 3*time.Second) }
+				h.drift = drift
 			}
 			d, cfg := leadHosts(t, h, 3, 2, build(&channel{}, -1))
 			got = conductAll(t, d, cfg, 100, func(int) {})
@@ -436,7 +393,9 @@ func TestHostWithAnotherClock(t *testing.T) {
 		return got
 	}
 	want, got := run(false), run(true)
-	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || sum(got.Delivered) != sum(want.Delivered) || got.Ledger != want.Ledger {
+	// Which deliveries of the last tick are in a window is a matter of who comes first at one instant.
+	more := max(sum(got.Delivered), sum(want.Delivered)) - min(sum(got.Delivered), sum(want.Delivered))
+	if off := (got.P50 - want.P50).Abs(); off > want.P50/20 || more > 100 || got.Ledger != want.Ledger {
 		t.Errorf("p50 of deliveries %v with another clock, %v without; %d and %d deliveries, %+v and %+v", got.P50, want.P50,
 			sum(got.Delivered), sum(want.Delivered), got.Ledger, want.Ledger)
 	}

@@ -29,8 +29,11 @@ const (
 )
 
 // Build returns a digest of this program's file: two programs are the same when they have the same.
-func Build() (string, error) {
-	f, err := os.Open("/proc/self/exe")
+func Build() (string, error) { return BuildOf("/proc/self/exe") }
+
+// BuildOf returns what [Build] is in a program of this file.
+func BuildOf(path string) (string, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("reading this program: %w", err)
 	}
