@@ -21,8 +21,16 @@ func NewAgent(w io.Writer, keyFile, tokenFile string) error {
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
+	keys, err := join.ReadKeys(keyFile)
+	if err != nil {
+		return err
+	}
+	own, err := keys.Permissions()
+	if err != nil {
+		return err
+	}
 	_, err = plain.Fprintf(w, "agent %s: bring %s to its host by a way that nobody else reads, and run there: plimsoll agent -join nats://HOST:PORT -token-file %s\n"+
-		"on a cluster of your own it needs: %s\n", a.Name, tokenFile, tokenFile, a.Permissions())
+		"on a cluster of your own it needs: %s\nand the coordinator: %s\n", a.Name, tokenFile, tokenFile, a.Permissions(), own)
 	return err
 }
 

@@ -61,7 +61,8 @@ func otherBuild(what, build, version, ownBuild, ownVersion string) string {
 // AgentConfig configures [Attend]. All fields but Labels are required.
 type AgentConfig struct {
 	Token *Token
-	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster.
+	// URL is nats://HOST:PORT of a coordinator, or tls://HOST:PORT of a cluster, with #sha256:HEX for a certificate that
+	// is pinned.
 	URL string
 	// Introduce describes this host, at present.
 	Introduce func() Introduction
@@ -95,7 +96,7 @@ type attendant struct {
 // Attend waits for coordinators, and serves one after the other until ctx ends. It connects again whenever the
 // connection is lost. The error is nil when ctx has ended.
 func Attend(ctx context.Context, c AgentConfig) error {
-	secure, err := checkURL(c.URL, "nats", "tls")
+	at, err := parseAddress(c.URL, "nats", "tls")
 	if err != nil {
 		return err
 	}
@@ -109,8 +110,8 @@ func Attend(ctx context.Context, c AgentConfig) error {
 	}
 	switch {
 	case c.insecure:
-	case secure:
-		opts = append(opts, nats.Secure())
+	case at.secure:
+		opts = append(opts, at.option())
 	default:
 		opts = append(opts, nats.Secure(pinned(c.Token.Fingerprint)))
 	}
@@ -130,7 +131,7 @@ func Attend(ctx context.Context, c AgentConfig) error {
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { a.fails(err.Error()) }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.told.line("the server refuses: %v", err) }))
-	if a.nc, err = nats.Connect(c.URL, opts...); err != nil {
+	if a.nc, err = nats.Connect(at.url, opts...); err != nil {
 		return fmt.Errorf("connecting to %s: %w", c.URL, err)
 	}
 	defer a.nc.Close()

@@ -48,7 +48,7 @@ func BuildOf(path string) (string, error) {
 // HallConfig configures a [Hall]. Either URL or Listen is set.
 type HallConfig struct {
 	Keys *Keys
-	// URL is tls://HOST:PORT of a cluster, and Listen where a server of ours listens.
+	// URL is tls://HOST:PORT of a cluster, as [AgentConfig] has it, and Listen where a server of ours listens.
 	URL, Listen    string
 	Build, Version string
 	Say            func(format string, args ...any)
@@ -123,10 +123,11 @@ func Open(c HallConfig) (*Hall, error) {
 		}
 		opts = append(opts, nats.InProcessServer(h.server))
 	} else if !c.insecure {
-		if _, err := checkURL(url, "tls"); err != nil {
+		at, err := parseAddress(url, "tls")
+		if err != nil {
 			return nil, fmt.Errorf("-nats: %w", err)
 		}
-		opts = append(opts, nats.Secure())
+		url, opts = at.url, append(opts, at.option())
 	}
 	if h.nc, err = nats.Connect(url, opts...); err != nil {
 		h.Close()

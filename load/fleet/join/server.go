@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +21,11 @@ import (
 func downTo(agent string) string { return "plimsoll." + agent + ".down" }
 func upFrom(agent string) string { return "plimsoll." + agent + ".up" }
 
-// allUp are the subjects that a coordinator listens to.
-const allUp = "plimsoll.*.up"
+// allUp are the subjects that a coordinator listens to, and allDown those on which it speaks.
+const (
+	allUp   = "plimsoll.*.up"
+	allDown = "plimsoll.*.down"
+)
 
 // startPatience is how long a server may take until it listens.
 const startPatience = 10 * time.Second
@@ -30,6 +35,12 @@ func (a AgentKey) Permissions() string {
 	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`, a.NKey, upFrom(a.NKey), downTo(a.NKey))
 }
 
+// Permissions are the subjects of the coordinator, as a configuration of nats-server has them.
+func (k *Keys) Permissions() (string, error) {
+	own, err := publicOf(k.NKey)
+	return fmt.Sprintf(`{nkey: %s, permissions: {publish: [%q], subscribe: [%q]}}`, own, allDown, allUp), err
+}
+
 // users are those that a server of ours knows: the coordinator and its agents, each with its own subjects.
 func (k *Keys) users() ([]*server.NkeyUser, error) {
 	own, err := publicOf(k.NKey)
@@ -37,7 +48,7 @@ func (k *Keys) users() ([]*server.NkeyUser, error) {
 		return nil, err
 	}
 	users := []*server.NkeyUser{{Nkey: own, Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: []string{"plimsoll.*.down"}}, Subscribe: &server.SubjectPermission{Allow: []string{allUp}},
+		Publish: &server.SubjectPermission{Allow: []string{allDown}}, Subscribe: &server.SubjectPermission{Allow: []string{allUp}},
 	}}}
 	for _, a := range k.Agents {
 		users = append(users, &server.NkeyUser{Nkey: a.NKey, Permissions: &server.Permissions{
@@ -108,7 +119,7 @@ func pinned(want string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, //nolint:gosec // the next line verifies
 		VerifyConnection: func(cs tls.ConnectionState) error {
 			if len(cs.PeerCertificates) == 0 || fingerprint(cs.PeerCertificates[0].Raw) != want {
-				return errors.New("the server's certificate is not the one of the token file: another coordinator, or somebody between")
+				return errors.New("the server's certificate is not the one that is pinned: another server, or somebody between")
 			}
 			return nil
 		}}
@@ -133,16 +144,39 @@ func options(seed string) ([]nats.Option, error) {
 	}, nil
 }
 
-// checkURL checks the address of a server. One at tls:// has a certificate of an authority that this host trusts.
-func checkURL(s string, schemes ...string) (secure bool, err error) {
+// pinRE is the form of a pinned certificate in an address.
+var pinRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// An address is where a server is: nats://HOST:PORT, or tls://HOST:PORT with a certificate of an authority that this host
+// trusts, or tls://HOST:PORT#sha256:HEX with one whose hash in DER that is, whoever has signed it.
+type address struct {
+	url    string // without the pin
+	secure bool
+	pin    string // "" for none
+}
+
+// parseAddress reads the address of a server, of the schemes that are possible.
+func parseAddress(s string, schemes ...string) (a address, err error) {
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" {
-		return false, fmt.Errorf("%q is no address of a server; want %s://HOST:PORT", s, schemes[0])
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
+		return a, fmt.Errorf("%q is no address of a server; want %s://HOST:PORT", s, schemes[0])
 	}
-	for _, sc := range schemes {
-		if u.Scheme == sc {
-			return sc == "tls", nil
-		}
+	if !slices.Contains(schemes, u.Scheme) {
+		return a, fmt.Errorf("%q: want %s://HOST:PORT", s, strings.Join(schemes, ":// or "))
 	}
-	return false, fmt.Errorf("%q: want %s://HOST:PORT", s, strings.Join(schemes, ":// or "))
+	a = address{secure: u.Scheme == "tls", pin: u.Fragment}
+	if a.pin != "" && (!a.secure || !pinRE.MatchString(a.pin)) {
+		return a, fmt.Errorf("%q: want tls://HOST:PORT#sha256:HEX, with the 64 hexadecimal digits of the hash of the server's certificate", s)
+	}
+	u.Fragment = ""
+	a.url = u.String()
+	return a, nil
+}
+
+// option is TLS as a tls:// address has it.
+func (a address) option() nats.Option {
+	if a.pin != "" {
+		return nats.Secure(pinned(a.pin))
+	}
+	return nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13})
 }
