@@ -32,8 +32,13 @@ func TestSizes(t *testing.T) {
 		t.Errorf("a measured size: %q", text)
 	}
 	seed, _ := dataset.Preset("seed-000")
-	if text := BytesText(seed); !strings.Contains(text, "12.7 GB on postgresql and 21.0 GB on mysql") || !strings.Contains(text, "extrapolated") {
+	if text := BytesText(seed); !strings.Contains(text, "12.3 GB on postgresql and 20.1 GB on mysql") || strings.Contains(text, "extrapolated") {
 		t.Errorf("the size of the seed: %q", text)
+	}
+	beyond := seed
+	beyond.Posts *= 2
+	if text := BytesText(beyond); !strings.Contains(text, "24.3 GB on postgresql and 39.7 GB on mysql") || !strings.Contains(text, "extrapolated") {
+		t.Errorf("a size beyond the measured ones: %q", text)
 	}
 	if BytesOf(seed) != BytesOn(plan.MySQL, seed) {
 		t.Error("the estimate is not the larger one")
