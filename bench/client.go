@@ -56,7 +56,11 @@ func client(ctx context.Context, args []string) error {
 	}
 	switch *kind {
 	case "coordinator":
-		return coordinate(ctx, *keys, *n, *length)
+		o, err := coordinate(ctx, *keys, *n, *length, warmUp{5 * time.Second, 3}, func(url string) { fmt.Println(url) })
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(o)
 	case "agents":
 		return stubs(ctx, *keys, *url, *n, *posts)
 	}

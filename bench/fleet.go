@@ -147,62 +147,69 @@ func (c counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// coordinate leads n agents for some seconds and writes the outcome to stdout.
-func coordinate(ctx context.Context, dir string, n int, length time.Duration) error {
+// A warmUp is what a coordinator does before it measures: the users have so long until they begin, and so many rounds
+// are not counted.
+type warmUp struct {
+	until  time.Duration
+	rounds int
+}
+
+// coordinate leads n agents for some seconds; listens gets the address that they join at.
+func coordinate(ctx context.Context, dir string, n int, length time.Duration, warm warmUp, listens func(url string)) (o fleetRounds, err error) {
 	if err := tokens(dir, n); err != nil {
-		return err
+		return o, err
 	}
 	keys, err := join.ReadKeys(keyFile(dir))
 	if err != nil {
-		return err
+		return o, err
 	}
 	h, err := join.Open(join.HallConfig{Keys: keys, Listen: "127.0.0.1:0", Build: build, Version: build, Say: func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, format+"\n", args...)
 	}})
 	if err != nil {
-		return err
+		return o, err
 	}
 	defer h.Close()
-	fmt.Println(h.Addr())
-	o, began := fleetRounds{Agents: n}, time.Now()
+	listens(h.Addr())
+	o.Agents = n
+	began := time.Now()
 	members, err := h.Await(ctx, fleetPatience, func(ms []join.Member) bool { return len(ms) >= n })
 	if err != nil {
-		return fmt.Errorf("%d of %d agents have joined: %w", len(members), n, err)
+		return o, fmt.Errorf("%d of %d agents have joined: %w", len(members), n, err)
 	}
 	o.Joined = time.Since(began).Seconds()
 	var down, up atomic.Int64
-	cfg := fleet.Config{Epoch: time.Now().Add(5 * time.Second), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
+	cfg := fleet.Config{Epoch: time.Now().Add(warm.until), Settings: func(int) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, Registry: measure.NewRegistry(1), Tally: new(workload.Tally), Ledger: workload.NewLedger(0, 7),
 		Patience: fleetPatience, Hosts: &fleet.Hosts{Processes: 1, Tick: time.Second, Hold: 3 * time.Second, Leave: time.Hour, Over: time.Second}}
 	for _, m := range members {
 		s, err := h.Link(m.Name)
 		if err != nil {
-			return err
+			return o, err
 		}
 		cfg.Links, cfg.Hosts.Names = append(cfg.Links, counted{s, &down, &up}), append(cfg.Hosts.Names, m.Name)
 	}
 	d, err := fleet.New(ctx, cfg)
 	if err != nil {
-		return err
+		return o, err
 	}
 	defer d.Stop(0)
-	const warm = 3
 	var cpu float64
-	for k := range int(length/time.Second) + warm + 1 {
+	for k := range int(length/time.Second) + warm.rounds + 1 {
 		at := time.Since(cfg.Epoch).Truncate(time.Second) + time.Second
 		if err := pause(ctx, time.Until(cfg.Epoch.Add(at))); err != nil {
-			return err
+			return o, err
 		}
 		used, err := cpuOf(os.Getpid())
 		if err != nil {
-			return err
+			return o, err
 		}
-		if k > warm {
+		if k > warm.rounds {
 			o.CPU = append(o.CPU, used-cpu)
 		}
-		if cpu = used; k == int(length/time.Second)+warm {
+		if cpu = used; k == int(length/time.Second)+warm.rounds {
 			break
 		}
-		if k == warm {
+		if k == warm.rounds {
 			down.Store(0)
 			up.Store(0)
 		}
@@ -210,7 +217,7 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration) er
 		d.Mark(at)
 		d.Tick(at)
 		if err := d.Collect(ctx); err != nil {
-			return err
+			return o, err
 		}
 		took := time.Since(began)
 		// The rest of a tick of the trial that is a matter of the fleet's size.
@@ -218,9 +225,9 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration) er
 		cfg.Ledger.Settle(time.Now())
 		_, _, _ = cfg.Ledger.Count(), cfg.Tally.Snapshot(), d.Activity()
 		if _, err := d.Sample(ctx, time.Now()); err != nil {
-			return err
+			return o, err
 		}
-		if k < warm {
+		if k < warm.rounds {
 			continue
 		}
 		o.Rounds++
@@ -232,17 +239,17 @@ func coordinate(ctx context.Context, dir string, n int, length time.Duration) er
 	o.Down, o.Up = float64(down.Load())/float64(o.Rounds), float64(up.Load())/float64(o.Rounds)
 	canned, err := newCanned(ctx)
 	if err != nil {
-		return err
+		return o, err
 	}
 	o.Report = float64(canned.windows)
 	if want := uint64(n) * uint64(o.Rounds) * stubNames * stubOps; o.Merged != want {
-		return fmt.Errorf("%d operations were merged, want %d", o.Merged, want)
+		return o, fmt.Errorf("%d operations were merged, want %d", o.Merged, want)
 	}
 	if o.MiB, err = rss(); err != nil {
-		return err
+		return o, err
 	}
 	o.MiB /= 1024
-	return json.NewEncoder(os.Stdout).Encode(o)
+	return o, nil
 }
 
 // A stub's report has so many names with so many operations each, which is as large as a real agent's.
@@ -340,8 +347,11 @@ func newCanned(ctx context.Context) (c canned, err error) {
 		Error  string
 		Report json.RawMessage
 	}
-	if err := json.Unmarshal(line, &p); err != nil || p.Error != "" {
-		return c, errors.Join(err, errors.New(p.Error))
+	if err := json.Unmarshal(line, &p); err != nil {
+		return c, err
+	}
+	if p.Error != "" {
+		return c, errors.New(p.Error)
 	}
 	var sizes struct{ Windows, Deliveries, Between int }
 	if err := json.Unmarshal(p.Report, &sizes); err != nil {

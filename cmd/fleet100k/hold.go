@@ -198,16 +198,16 @@ func (l *leader) through(ctx context.Context) error {
 			l.row.Errors += w.Errors()
 		}
 	}
-	samples, err := l.driver.Sample(ctx, time.Now())
-	for _, s := range samples {
-		switch s.Name {
-		case lagP99:
-			l.row.LagP99 = max(l.row.LagP99, s.Value*1000)
-		case lagMax:
-			l.row.LagMax = max(l.row.LagMax, s.Value*1000)
+	for k := range l.links {
+		for name, worst := range map[string]*float64{lagP99: &l.row.LagP99, lagMax: &l.row.LagMax} {
+			v, _, ok := l.driver.Sampled(k, name)
+			if !ok {
+				return fmt.Errorf("agent %d has sent no %s", k, name)
+			}
+			*worst = max(*worst, v*1000)
 		}
 	}
-	return err
+	return nil
 }
 
 // ofUsers reports whether a window is of operations, each of which is in one such window.

@@ -81,7 +81,8 @@ func deliveries(series string) string {
 	return ""
 }
 
-// merge takes in the windows of a report, in their encoding. Deliveries between hosts stand apart.
+// merge takes in the windows of a report, in their encoding. Deliveries between hosts stand apart. After an error, which
+// ends the run, some packs may have been merged.
 func (d *RemoteDriver) merge(r *report) error {
 	if err := r.Windows.merge(d.cfg.Registry); err != nil {
 		return err

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"hash/maphash"
-	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,29 +139,6 @@ type ledgerWaiting struct {
 	name measure.Name
 }
 
-type bitmap []uint64
-
-func (b *bitmap) set(i int32) (was bool) {
-	w := int(i >> 6)
-	for w >= len(*b) {
-		*b = append(*b, 0)
-	}
-	was = (*b)[w]&(1<<(i&63)) != 0
-	(*b)[w] |= 1 << (i & 63)
-	return was
-}
-
-func (b bitmap) clear(i int32) {
-	if w := int(i >> 6); w < len(b) {
-		b[w] &^= 1 << (i & 63)
-	}
-}
-
-func (b bitmap) has(i int32) bool {
-	w := int(i >> 6)
-	return w < len(b) && b[w]&(1<<(i&63)) != 0
-}
-
 // A LedgerCount holds the counts of a Ledger.
 type LedgerCount struct {
 	// Acked is the number of messages that the server accepted.
@@ -214,26 +190,6 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 		l.shards[i].pending = map[string]*ledgerPending{}
 	}
 	return l
-}
-
-// Divide says that the users of this process, who may be recipients, are those of one of several agents: number agent,
-// agent+agents and so on. It is called before anything is counted. Memory is then for these alone.
-func (l *Ledger) Divide(agent, agents int) {
-	if l != nil && agents > 0 {
-		l.agent, l.agents = agent, agents
-	}
-}
-
-// place returns the place of a user of this process.
-func (l *Ledger) place(user int) int32 { return int32(user / l.agents) }
-
-// authorPlace returns the place of an author; -1 if it is a user of another process, or serves arrivals: these have no
-// place here and are not recipients.
-func (l *Ledger) authorPlace(user int) int32 {
-	if user < 0 || user >= firstServer || user%l.agents != l.agent {
-		return -1
-	}
-	return l.place(user)
 }
 
 // UseClock makes the ledger count grace and delivery times in the time of a run's clock, the one to which the marks of
@@ -555,11 +511,4 @@ func (s *ledgerShard) message(id []byte, c *ledgerChannel, now int64) *ledgerMes
 	s.order = append(s.order, e)
 	c.recent = append(c.recent, e)
 	return e
-}
-
-func (b bitmap) count() (n int) {
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }
