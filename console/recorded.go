@@ -50,9 +50,9 @@ type searched struct {
 	over   bool
 }
 
-// recordedOf reads a run. A part that cannot be read, or ends early, is missing: the others tell of the same seconds.
-func recordedOf(ctx context.Context, run *evidence.Run, most int) (*recorded, error) {
-	rec := &recorded{cols: newColumns(most), classes: map[string]float64{}, seconds: map[string][]float64{}, most: mostSeconds}
+// recordedOf reads a run into columns, which are empty. A part that cannot be read, or ends early, is missing: the others tell of the same seconds.
+func recordedOf(ctx context.Context, run *evidence.Run, cols *columns) (*recorded, error) {
+	rec := &recorded{cols: cols, classes: map[string]float64{}, seconds: map[string][]float64{}, most: mostSeconds}
 	log, err := run.Events()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -148,7 +148,7 @@ func restoredFrom(t *testing.T, dir string) *followed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := recordedOf(ctx, new(evidence.Catalog).Of(r), mostPoints)
+		rec, err := recordedOf(ctx, new(evidence.Catalog).Of(r), newColumns(mostPoints, kept))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestRestoredIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := recordedOf(t.Context(), new(evidence.Catalog).Of(r), mostPoints)
+		rec, err := recordedOf(t.Context(), new(evidence.Catalog).Of(r), newColumns(mostPoints, kept))
 		if err != nil {
 			t.Fatal(err)
 		}
