@@ -228,7 +228,7 @@ func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 	if !ok || last.Before(epoch) || last.Sub(first) > 2*mostSeconds*time.Second {
 		return nil
 	}
-	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int(last.Sub(epoch)/time.Second), rec.most)}
+	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int((last.Sub(epoch)+time.Millisecond)/time.Second), rec.most)} // samples have whole milliseconds
 	level := func(name string) func(map[string]string, int, float64) {
 		return func(_ map[string]string, second int, v float64) { rec.put(name, second, v) }
 	}

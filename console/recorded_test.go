@@ -194,7 +194,7 @@ func TestRestoredIsFollowed(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		b, dir := newBench(), filepath.Join(t.TempDir(), testRun)
-		epoch := time.Now()
+		epoch := time.Now().Add(345678 * time.Nanosecond) // series have milliseconds
 		w, err := record.Create(dir, record.Manifest{ID: testRun, Name: "small", Plan: smallPlan, Epoch: epoch})
 		if err != nil {
 			t.Fatal(err)
