@@ -68,7 +68,25 @@ func recordedOf(ctx context.Context, run *evidence.Run, cols *columns) (*recorde
 	if err := rec.windowsOf(ctx, run.Run); err != nil {
 		return nil, err
 	}
+	if rec.search != nil {
+		rec.search.Level = rec.level()
+	}
 	return rec, ctx.Err()
+}
+
+// level is how many users the search wanted last; 0 where that is not known.
+func (rec *recorded) level() float64 {
+	wanted := rec.seconds["users.wanted"]
+	n := len(wanted)
+	for _, p := range rec.phases {
+		if p.Name == "search" && p.To != nil {
+			n = min(n, int(*p.To))
+		}
+	}
+	if n == 0 || math.IsNaN(wanted[n-1]) {
+		return 0
+	}
+	return wanted[n-1]
 }
 
 // put keeps a reading of a second.

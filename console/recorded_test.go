@@ -251,7 +251,7 @@ func TestRestoredIsFollowed(t *testing.T) {
 				t.Errorf("the stored run has no %s", name)
 			}
 		}
-		if len(rec.windows) < 5 || rec.search == nil || rec.search.Result == "" || len(rec.rules) != 3 || rec.rules[1].Rule != "cpu(app) < 85%" || rec.rules[1].Unit != "share" {
+		if len(rec.windows) < 5 || rec.search == nil || rec.search.Result == "" || rec.search.Level < 40 || len(rec.rules) != 3 || rec.rules[1].Rule != "cpu(app) < 85%" || rec.rules[1].Unit != "share" {
 			t.Errorf("%d windows, search %+v, rules %+v", len(rec.windows), rec.search, rec.rules)
 		}
 	})
