@@ -9,7 +9,7 @@ import (
 // mostPoints is how many points a series has; with one more, pairs of them are merged.
 const mostPoints = 3600
 
-// kept is how many seconds of a run are kept.
+// kept is how many seconds of a run are kept while it is followed.
 const kept = 7200
 
 // A point is a value over the seconds that it spans: n readings, or none.
@@ -32,12 +32,15 @@ func (p *point) add(q point) {
 // columns are series on one axis of time. The zero value has steps of zero seconds: use newColumns.
 type columns struct {
 	step float64
-	most int // points
+	most int     // points
+	keep float64 // seconds; older ones go
 	t    []float64
 	by   map[string][]point
 }
 
-func newColumns(most int) *columns { return &columns{step: 1, most: most, by: map[string][]point{}} }
+func newColumns(most int, keep float64) *columns {
+	return &columns{step: 1, most: most, keep: keep, by: map[string][]point{}}
+}
 
 // maxSeries bounds the names that the frames of a run may bring up.
 const maxSeries = 200
@@ -72,7 +75,7 @@ func (c *columns) add(t float64, values map[string]float64) {
 	for len(c.t) > c.most {
 		c.halve()
 	}
-	if old, _ := slices.BinarySearch(c.t, c.t[len(c.t)-1]-kept+c.step); old > 0 {
+	if old, _ := slices.BinarySearch(c.t, c.t[len(c.t)-1]-c.keep+c.step); old > 0 {
 		c.t = slices.Delete(c.t, 0, old)
 		for name, col := range c.by {
 			c.by[name] = slices.Delete(col, 0, old)

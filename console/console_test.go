@@ -365,12 +365,19 @@ func TestDied(t *testing.T) {
 
 // TestColumnsMerge adds two hours: points merge in pairs with least, mean and greatest, and older ones go.
 func TestColumnsMerge(t *testing.T) {
-	c := newColumns(mostPoints)
+	c := newColumns(mostPoints, kept)
 	for s := 1; s <= 10000; s++ {
 		c.add(float64(s), map[string]float64{"ops": float64(s)})
 	}
 	if last := len(c.t) - 1; len(c.t) > mostPoints || c.step != 4 && c.step != 2 || c.t[last]-c.t[0] > kept {
 		t.Fatalf("%d points of %v s, from %v to %v", len(c.t), c.step, c.t[0], c.t[last])
+	}
+	whole := newColumns(mostPoints, mostSeconds) // of a stored run
+	for s := 1; s <= 10000; s++ {
+		whole.add(float64(s), map[string]float64{"ops": float64(s)})
+	}
+	if whole.t[0] != whole.step || len(whole.t) > mostPoints {
+		t.Fatalf("a stored run begins at %v, with %d points", whole.t[0], len(whole.t))
 	}
 	for i, p := range c.by["ops"] {
 		if p.max != c.t[i] || p.min != c.t[i]-c.step+1 || p.mean != (p.min+p.max)/2 {

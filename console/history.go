@@ -64,6 +64,20 @@ func (s *Console) state(id string, st record.State) string {
 	return "died"
 }
 
+// The files of comparisons and sizings in their directories.
+const (
+	comparisonFile = "comparison.json"
+	sizingFile     = "steps.json"
+)
+
+// wholeState is the state of a comparison or sizing: one that was followed until its process was gone has died.
+func (s *Console) wholeState(id string, st record.State) string {
+	if f := s.hub.run(id); st == record.Running && f != nil && f.died() {
+		return "died"
+	}
+	return string(st)
+}
+
 // items returns all of the store, newest first.
 func (s *Console) items(r *http.Request) (all []item, warnings []string, err error) {
 	entries, warn, err := s.store.List(r.Context())
@@ -90,29 +104,17 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 			if !wholeID(d.Name()) {
 				continue
 			}
-			it := item{Kind: kind, ID: d.Name()}
+			file := filepath.Join(s.store.Root(), dir, d.Name(), map[string]string{"comparison": comparisonFile, "sizing": sizingFile}[kind])
+			it, err := s.wholes.of(file, func() (item, error) { return s.itemOf(kind, d.Name()) })
+			if err != nil {
+				warn = append(warn, err)
+				continue
+			}
+			it.State = s.wholeState(it.ID, record.State(it.State))
 			if kind == "comparison" {
-				c, err := s.store.Comparison(d.Name())
-				if err != nil {
-					warn = append(warn, err)
-					continue
-				}
-				it.Plan, it.Began, it.State, it.Runs, it.Digest = c.Name, c.Started, string(c.State), len(c.Runs), c.PlanDigest
-				var verdicts []string
-				for _, v := range verdictsOf(c) {
-					verdicts = append(verdicts, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
-				}
-				it.Result = strings.Join(verdicts, ", ")
-				if r, ok := s.report(c.ID); ok {
+				if r, ok := s.report(it.ID); ok {
 					it.Result = r.results()
 				}
-			} else {
-				z, err := s.store.Sizing(d.Name())
-				if err != nil {
-					warn = append(warn, err)
-					continue
-				}
-				it.Plan, it.Began, it.State, it.Runs, it.Digest, it.Engine = z.Name, z.Started, string(z.State), len(z.Steps), z.PlanDigest, z.Engine
 			}
 			all = append(all, it)
 		}
@@ -122,6 +124,27 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 		warnings = append(warnings, plain.Error(err))
 	}
 	return all, warnings, nil
+}
+
+// itemOf reads a comparison or sizing.
+func (s *Console) itemOf(kind, id string) (it item, err error) {
+	if kind == "sizing" {
+		z, err := s.store.Sizing(id)
+		if err != nil {
+			return it, err
+		}
+		return item{Kind: kind, ID: id, Plan: z.Name, Began: z.Started, State: string(z.State), Runs: len(z.Steps), Digest: z.PlanDigest, Engine: z.Engine}, nil
+	}
+	c, err := s.store.Comparison(id)
+	if err != nil {
+		return it, err
+	}
+	var verdicts []string
+	for _, v := range verdictsOf(c) {
+		verdicts = append(verdicts, strings.TrimSpace(v.Engine+" "+v.Arm+" "+v.Kind))
+	}
+	return item{Kind: kind, ID: id, Plan: c.Name, Began: c.Started, State: string(c.State), Runs: len(c.Runs), Digest: c.PlanDigest,
+		Result: strings.Join(verdicts, ", ")}, nil
 }
 
 // verdictsOf returns the verdicts of the last look that was taken; none before the first.

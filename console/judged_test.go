@@ -18,7 +18,9 @@ func TestJudgedOfAReport(t *testing.T) {
 	    {"endpoint": {"name": "capacity", "unit": "users", "better": "higher", "margin": 0.05}, "kind": "same", "n": 1,
 	     "pairs": [{"block": 1, "base": 200, "new": 200}]},
 	    {"endpoint": {"name": "errors", "unit": "%", "better": "lower", "margin": 0.1, "absolute": true}, "kind": "same", "n": 1,
-	     "pairs": [{"block": 1, "base": 0, "new": 0.5}]}]}}]}`
+	     "pairs": [{"block": 1, "base": 0, "new": 0.5}]}]}}],
+	 "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
+	  "at_least": 0, "stopped": [], "evidence": "the app's cores were busy"}]}`
 	var r reported
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
@@ -45,6 +47,8 @@ func TestJudgedOfAReport(t *testing.T) {
 	     "kind": "worse", "text": "new is lower", "effect": -0.5, "lo": -0.6, "hi": -0.4, "level": 0.95},
 	    {"endpoint": "capacity", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0]], "margin": 0.05, "absolute": false, "kind": "same", "text": ""},
 	    {"endpoint": "errors", "engine": "mysql", "arm": "other", "n": 1, "pairs": [[1, 0.5]], "margin": 0.1, "absolute": true, "kind": "same", "text": ""}],
+	  "limiters": [{"engine": "mysql", "arm": "new", "searches": 2, "named": [{"name": "cpu app", "n": 2}], "rules": [{"name": "p99(op) < 2s", "n": 2}],
+	    "text": "the app's cores were busy"}],
 	  "verdicts": [{"engine": "mysql", "arm": "new", "kind": "worse", "text": "lead", "indicative": false},
 	    {"engine": "mysql", "arm": "other", "kind": "same", "text": "", "indicative": false}]}`
 	var g, w any

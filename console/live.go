@@ -67,7 +67,7 @@ type followed struct {
 }
 
 func newFollowed(kind, dir string) *followed {
-	return &followed{id: filepath.Base(dir), kind: kind, dir: dir, changed: make(chan struct{}), seq: -1, began: time.Now(), cols: newColumns(mostPoints)}
+	return &followed{id: filepath.Base(dir), kind: kind, dir: dir, changed: make(chan struct{}), seq: -1, began: time.Now(), cols: newColumns(mostPoints, kept)}
 }
 
 // hub finds the runs of a store that publish, and follows them.
@@ -95,8 +95,13 @@ func (h *hub) look(ctx context.Context) {
 	tick := time.NewTicker(h.every)
 	defer tick.Stop()
 	all.Go(func() { h.judgeOn(ctx) }) // it takes seconds, in which runs may begin
+	looked := map[string]time.Time{}
 	for {
 		for kind, dir := range map[string]string{"run": "runs", "comparison": "comparisons", "sizing": "sizings"} {
+			if !h.due(dir, looked[dir]) {
+				continue
+			}
+			looked[dir] = time.Now()
 			sockets, _ := filepath.Glob(filepath.Join(quoteGlob(h.store.Root()), dir, "*", Socket))
 			for _, path := range sockets {
 				if f, conn := h.take(ctx, kind, filepath.Dir(path)); f != nil {
@@ -113,6 +118,20 @@ func (h *hub) look(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+const (
+	// freshFor is for how long after something new has come into a directory of the store all of it is looked at each time.
+	freshFor = time.Minute
+	// idleEvery is how often it is looked at otherwise: a store has thousands of runs, and this host may be measuring.
+	idleEvery = 5 * time.Second
+)
+
+// due reports whether the sockets in a directory of the store are to be looked for: what begins makes a directory of its own,
+// except for a comparison that goes on.
+func (h *hub) due(dir string, looked time.Time) bool {
+	fi, err := os.Stat(filepath.Join(h.store.Root(), dir))
+	return err == nil && (time.Since(fi.ModTime()) < freshFor || time.Since(looked) >= idleEvery)
 }
 
 // quoteGlob makes a path stand for itself in a pattern.

@@ -50,9 +50,9 @@ type searched struct {
 	over   bool
 }
 
-// recordedOf reads a run. A part that cannot be read, or ends early, is missing: the others tell of the same seconds.
-func recordedOf(ctx context.Context, run *evidence.Run, most int) (*recorded, error) {
-	rec := &recorded{cols: newColumns(most), classes: map[string]float64{}, seconds: map[string][]float64{}, most: mostSeconds}
+// recordedOf reads a run into columns, which are empty. A part that cannot be read, or ends early, is missing: the others tell of the same seconds.
+func recordedOf(ctx context.Context, run *evidence.Run, cols *columns) (*recorded, error) {
+	rec := &recorded{cols: cols, classes: map[string]float64{}, seconds: map[string][]float64{}, most: mostSeconds}
 	log, err := run.Events()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -68,7 +68,25 @@ func recordedOf(ctx context.Context, run *evidence.Run, most int) (*recorded, er
 	if err := rec.windowsOf(ctx, run.Run); err != nil {
 		return nil, err
 	}
+	if rec.search != nil {
+		rec.search.Level = rec.level()
+	}
 	return rec, ctx.Err()
+}
+
+// level is how many users the search wanted last; 0 where that is not known.
+func (rec *recorded) level() float64 {
+	wanted := rec.seconds["users.wanted"]
+	n := len(wanted)
+	for _, p := range rec.phases {
+		if p.Name == "search" && p.To != nil {
+			n = min(n, int(*p.To))
+		}
+	}
+	if n == 0 || math.IsNaN(wanted[n-1]) {
+		return 0
+	}
+	return wanted[n-1]
 }
 
 // put keeps a reading of a second.
@@ -228,7 +246,7 @@ func (rec *recorded) series(ctx context.Context, run *evidence.Run) error {
 	if !ok || last.Before(epoch) || last.Sub(first) > 2*mostSeconds*time.Second {
 		return nil
 	}
-	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int(last.Sub(epoch)/time.Second), rec.most)}
+	x := eachSecond{ctx: ctx, db: db, epoch: epoch, last: min(int((last.Sub(epoch)+time.Millisecond)/time.Second), rec.most)} // samples have whole milliseconds
 	level := func(name string) func(map[string]string, int, float64) {
 		return func(_ map[string]string, second int, v float64) { rec.put(name, second, v) }
 	}
@@ -343,32 +361,6 @@ func rulesIn(p *plan.Plan, phases []live.PhaseSpan) []plan.SLO {
 		}
 	}
 	return out
-}
-
-// eachSecond reads series at the whole seconds of a run's clock.
-type eachSecond struct {
-	ctx   context.Context //nolint:containedctx // of one request, as the value is
-	db    *series.DB
-	epoch time.Time
-	last  int
-}
-
-// of evaluates an expression at every second, and hands out its values, those of one series in the order of time.
-func (x eachSecond) of(expr string, take func(labels map[string]string, second int, v float64)) error {
-	const step = series.MaxPoints - 1000
-	for from := 1; from <= x.last; from += step {
-		to := min(from+step-1, x.last)
-		lines, err := x.db.Range(x.ctx, expr, x.epoch.Add(time.Duration(from)*time.Second), x.epoch.Add(time.Duration(to)*time.Second), time.Second)
-		if err != nil {
-			return err
-		}
-		for _, l := range lines {
-			for i, t := range l.T {
-				take(l.Labels, int(math.Round(t.Sub(x.epoch).Seconds())), l.V[i])
-			}
-		}
-	}
-	return nil
 }
 
 // windowsOf goes through the seconds of the histograms and puts the columns together. The windows of a second that comes in

@@ -148,7 +148,7 @@ func restoredFrom(t *testing.T, dir string) *followed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := recordedOf(ctx, new(evidence.Catalog).Of(r), mostPoints)
+		rec, err := recordedOf(ctx, new(evidence.Catalog).Of(r), newColumns(mostPoints, kept))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestRestoredIsFollowed(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		b, dir := newBench(), filepath.Join(t.TempDir(), testRun)
-		epoch := time.Now()
+		epoch := time.Now().Add(345678 * time.Nanosecond) // series have milliseconds
 		w, err := record.Create(dir, record.Manifest{ID: testRun, Name: "small", Plan: smallPlan, Epoch: epoch})
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestRestoredIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec, err := recordedOf(t.Context(), new(evidence.Catalog).Of(r), mostPoints)
+		rec, err := recordedOf(t.Context(), new(evidence.Catalog).Of(r), newColumns(mostPoints, kept))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +251,7 @@ func TestRestoredIsFollowed(t *testing.T) {
 				t.Errorf("the stored run has no %s", name)
 			}
 		}
-		if len(rec.windows) < 5 || rec.search == nil || rec.search.Result == "" || len(rec.rules) != 3 || rec.rules[1].Rule != "cpu(app) < 85%" || rec.rules[1].Unit != "share" {
+		if len(rec.windows) < 5 || rec.search == nil || rec.search.Result == "" || rec.search.Level < 40 || len(rec.rules) != 3 || rec.rules[1].Rule != "cpu(app) < 85%" || rec.rules[1].Unit != "share" {
 			t.Errorf("%d windows, search %+v, rules %+v", len(rec.windows), rec.search, rec.rules)
 		}
 	})

@@ -208,3 +208,60 @@ func TestKilled(t *testing.T) {
 		t.Errorf("the last frame: %v, %v", f, err)
 	}
 }
+
+// TestLookIsDue looks at a directory each time while something new is in it, and seldom when not.
+func TestLookIsDue(t *testing.T) {
+	st, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, dir := newHub(st), filepath.Join(st.Root(), "runs")
+	if h.due("runs", time.Time{}) {
+		t.Error("there is no such directory yet")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, tt := range []struct {
+		name           string
+		changed, asked time.Duration // ago
+		want           bool
+	}{{"something new", time.Second, time.Millisecond, true}, {"nothing new", 2 * freshFor, time.Millisecond, false}, {"nothing new, long ago", 2 * freshFor, idleEvery, true}} {
+		at := now.Add(-tt.changed)
+		if err := os.Chtimes(dir, at, at); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.due("runs", now.Add(-tt.asked)); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	if !h.due("runs", time.Time{}) {
+		t.Error("the first look is not due")
+	}
+}
+
+// TestWholeHasDied shows a comparison whose process is gone, although its file has it as running.
+func TestWholeHasDied(t *testing.T) {
+	st, s, srv := serve(t)
+	c := &record.Comparison{ID: "c2", Name: "quickstart", State: record.Running, Arms: []string{"base", "new"}, Blocks: 3, Started: time.Now()}
+	if err := st.SaveComparison(c); err != nil {
+		t.Fatal(err)
+	}
+	state := func(want string) {
+		t.Helper()
+		for _, path := range []string{"/api/history?q=c2", "/api/comparisons/c2"} {
+			if _, body := ask(t, srv, "GET", path, ""); !strings.Contains(body, `"state":"`+want+`"`) {
+				t.Errorf("%s: %s, want %s", path, body, want)
+			}
+		}
+	}
+	state("running")
+	f := newFollowed("comparison", st.ComparisonDir("c2"))
+	s.hub.mu.Lock()
+	s.hub.runs["c2"] = f
+	s.hub.mu.Unlock()
+	state("running")
+	f.finish(map[string]any{"state": "died"})
+	state("died")
+}

@@ -40,6 +40,7 @@ type Console struct {
 	opened  *opened
 
 	reports  *remembered[reported]
+	wholes   *remembered[item]     // comparisons and sizings in the history
 	partly   *remembered[reported] // of comparisons without a report, by their files
 	limits   *remembered[any]      // limiters of runs that are over, by their manifests
 	soFar    limits
@@ -69,7 +70,7 @@ type Config struct {
 func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
-		reports: newRemembered[reported](mostReports), partly: newRemembered[reported](mostReports),
+		reports: newRemembered[reported](mostReports), partly: newRemembered[reported](mostReports), wholes: newRemembered[item](mostReleases),
 		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), trending: make(chan struct{}, 1),
 		reading: make(chan struct{}, maxReading)}
 	if c.Series == nil {
@@ -90,7 +91,7 @@ func New(c Config) *Console {
 		if err != nil {
 			return nil, err
 		}
-		return recordedOf(ctx, s.catalog.Of(r), mostPoints)
+		return recordedOf(ctx, s.catalog.Of(r), newColumns(mostPoints, kept))
 	}
 	s.hub.judge = func(ctx context.Context, id string) (any, error) {
 		c, err := s.store.Comparison(id)
@@ -236,10 +237,10 @@ func (s *Console) readers() map[string]http.HandlerFunc {
 		"/api/live/{id}/stream":                s.stream,
 		"/api/history":                         s.history,
 		"/api/runs/{id}":                       s.ofRun(s.run),
-		"/api/runs/{id}/series":                s.ofRun(s.series),
-		"/api/runs/{id}/operations":            s.ofRun(operations),
-		"/api/runs/{id}/errors":                s.ofRun(failures),
-		"/api/runs/{id}/events":                s.ofRun(events),
+		"/api/runs/{id}/series":                s.ofRun(s.few(s.series)),
+		"/api/runs/{id}/operations":            s.ofRun(s.few(operations)),
+		"/api/runs/{id}/errors":                s.ofRun(s.few(failures)),
+		"/api/runs/{id}/events":                s.ofRun(s.few(events)),
 		"/api/runs/{id}/limiter":               s.ofRun(s.limiter),
 		"/api/runs/{id}/prometheus/{path...}":  s.ofRun(s.prometheus),
 		"/api/comparisons/{id}":                s.comparison,

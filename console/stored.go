@@ -38,6 +38,18 @@ func (s *Console) ofRun(f func(w http.ResponseWriter, r *http.Request, run *reco
 	}
 }
 
+// few lets few requests at a time read the files of runs.
+func (s *Console) few(f func(w http.ResponseWriter, r *http.Request, run *record.Run)) func(http.ResponseWriter, *http.Request, *record.Run) {
+	return func(w http.ResponseWriter, r *http.Request, run *record.Run) {
+		select {
+		case s.reading <- struct{}{}:
+			defer func() { <-s.reading }()
+			f(w, r, run)
+		case <-r.Context().Done():
+		}
+	}
+}
+
 // seconds are those of a duration.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
@@ -120,18 +132,12 @@ func (s *Console) series(w http.ResponseWriter, r *http.Request, run *record.Run
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
-	case <-r.Context().Done():
-		return
-	}
 	var past map[string]any
 	if op := r.URL.Query().Get("op"); op != "" {
 		past, err = ofOperation(run, op, most)
 	} else {
 		var rec *recorded
-		if rec, err = recordedOf(r.Context(), s.catalog.Of(run), most); err == nil {
+		if rec, err = recordedOf(r.Context(), s.catalog.Of(run), newColumns(most, mostSeconds)); err == nil {
 			past = rec.past()
 		}
 	}
@@ -144,7 +150,7 @@ func (s *Console) series(w http.ResponseWriter, r *http.Request, run *record.Run
 
 // ofOperation returns the columns of one operation. The windows of a second that comes in two frames are added up.
 func ofOperation(run *record.Run, op string, most int) (map[string]any, error) {
-	cols, at, sum := newColumns(most), -1, measure.NewWindow(op)
+	cols, at, sum := newColumns(most, mostSeconds), -1, measure.NewWindow(op)
 	end := func() {
 		if at < 0 {
 			return
@@ -323,7 +329,7 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 			done++
 		}
 	}
-	out := map[string]any{"id": c.ID, "plan": c.Name, "state": string(c.State), "arms": append([]string{}, c.Arms...), "engines": append([]string{}, c.Engines...),
+	out := map[string]any{"id": c.ID, "plan": c.Name, "state": s.wholeState(c.ID, c.State), "arms": append([]string{}, c.Arms...), "engines": append([]string{}, c.Engines...),
 		"blocks": c.Blocks, "done": done, "began": c.Started, "endpoints": []any{}, "dots": []any{}, "differences": []any{},
 		"verdicts": verdicts, "runs": runs, "documents": documents(s.store, "comparisons", c.ID)}
 	for name, v := range map[string]string{"why": c.Why, "mode": c.Mode} {
@@ -367,6 +373,6 @@ func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
 		}
 		steps = append(steps, step)
 	}
-	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": string(z.State), "began": z.Started, "steps": steps,
+	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState(z.ID, z.State), "began": z.Started, "steps": steps,
 		"documents": documents(s.store, "sizings", z.ID)})
 }

@@ -20,8 +20,7 @@ const (
 	// trendWithin is how long comparisons are judged for one answer; those that are left are judged for the next one.
 	trendWithin = 10 * time.Second
 	// mostReleases bounds the comparisons whose numbers are kept.
-	mostReleases   = 1000
-	comparisonFile = "comparison.json"
+	mostReleases = 1000
 )
 
 // A trendLine is one of the Trend of the contract: the releases of a chain on one database.
@@ -49,6 +48,7 @@ type released struct {
 	id, plan string
 	began    time.Time
 	pairs    []report.ReleasePair
+	problem  string // why it cannot be judged; empty when it can
 }
 
 // releases judges the comparisons of the store that are over, in the order of time. Those that cannot be judged, and those for
@@ -60,27 +60,23 @@ func (s *Console) releases(ctx context.Context, plan string) (all []released, wa
 		if !wholeID(d.Name()) {
 			continue
 		}
-		r, err := s.trends.of(filepath.Join(s.store.ComparisonDir(d.Name()), comparisonFile), func() (r released, err error) {
+		r, err := s.trends.of(filepath.Join(s.store.ComparisonDir(d.Name()), comparisonFile), func() (released, error) {
 			if err := ctx.Err(); err != nil {
-				return r, err
+				return released{}, err
 			}
-			c, err := s.store.Comparison(d.Name())
-			if err != nil || c.State == record.Running {
-				return r, err
+			r, err := s.releasesOf(d.Name())
+			if err != nil { // as long as the file is the same
+				r.problem = plain.Error(err)
 			}
-			r = released{id: c.ID, plan: c.Name, began: c.Started}
-			p, err := evidence.PlanOf(c)
-			if err != nil {
-				return r, err
-			}
-			r.pairs, err = evidence.Releases(c, p, s.store.Run)
-			return r, err
+			return r, nil
 		})
 		switch {
 		case ctx.Err() != nil && err != nil:
 			left++
 		case err != nil:
 			warnings = append(warnings, plain.Error(err))
+		case r.problem != "":
+			warnings = append(warnings, r.problem)
 		case len(r.pairs) > 0 && (plan == "" || r.plan == plan):
 			all = append(all, r)
 		}
@@ -90,6 +86,21 @@ func (s *Console) releases(ctx context.Context, plan string) (all []released, wa
 	}
 	slices.SortStableFunc(all, func(a, b released) int { return a.began.Compare(b.began) })
 	return all, warnings
+}
+
+// releasesOf judges a comparison; of one that is not over it returns nothing.
+func (s *Console) releasesOf(id string) (r released, err error) {
+	c, err := s.store.Comparison(id)
+	if err != nil || c.State == record.Running {
+		return r, err
+	}
+	r = released{id: c.ID, plan: c.Name, began: c.Started}
+	p, err := evidence.PlanOf(c)
+	if err != nil {
+		return r, err
+	}
+	r.pairs, err = evidence.Releases(c, p, s.store.Run)
+	return r, err
 }
 
 // trend answers the supported users of releases, as plimsoll report trend has them: each against the first one of its

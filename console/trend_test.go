@@ -137,7 +137,7 @@ func TestRemembered(t *testing.T) {
 	for i := range 3 {
 		write(i, "a")
 	}
-	if of(0) != 1 || of(0) != 1 || of(1) != 2 || of(0) != 1 {
+	if first, again := of(0), of(0); first != 1 || again != 1 || of(1) != 2 || of(0) != 1 {
 		t.Errorf("made %d times", made)
 	}
 	if of(2) != 3 || len(c.by) != 2 || of(0) != 1 || of(1) != 4 { // 1 was used longest ago

@@ -1,6 +1,8 @@
 package rig
 
 import (
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,5 +60,39 @@ func TestFollower(t *testing.T) {
 	}
 	if got := last(g); got != 3*time.Second {
 		t.Errorf("after a failure: %v", got)
+	}
+}
+
+// TestStoredSeries asks the API that the console mounts, without a listener of its own.
+func TestStoredSeries(t *testing.T) {
+	dir := t.TempDir() + "/series"
+	w, err := series.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Append(time.Unix(1_700_000_000, 0), []series.Sample{{Name: "n", Value: 42}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	api, done, err := (&Program{Version: "test"}).StoredSeries(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	for _, tt := range []struct{ method, path, want string }{
+		{"GET", "/api/v1/query?query=n", `"42"`}, // without a time it is that of the run's last sample
+		{"GET", "/api/v1/status/buildinfo", `"revision":"test"`},
+		{"GET", "/api/v1/query?query=(", `"errorType":"bad_data"`},
+	} {
+		rec := httptest.NewRecorder()
+		api.ServeHTTP(rec, httptest.NewRequest(tt.method, "http://whatever.example"+tt.path, nil))
+		if !strings.Contains(rec.Body.String(), tt.want) {
+			t.Errorf("%s: %d %s, want %s", tt.path, rec.Code, rec.Body, tt.want)
+		}
+	}
+	if _, _, err := (&Program{}).StoredSeries(dir + "-gone"); err == nil {
+		t.Error("a directory that is not there was opened")
 	}
 }

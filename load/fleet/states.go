@@ -47,6 +47,9 @@ func (d *RemoteDriver) States() []AgentState {
 			st.Lost = l.lost != nil
 			l.talk.Unlock()
 		}
+		if st.Lost { // it has none any more
+			st.Users, st.CPU = 0, 0
+		}
 		out = append(out, st)
 	}
 	return out

@@ -44,7 +44,7 @@ func TestStates(t *testing.T) {
 		if err := d.Collect(t.Context()); err == nil {
 			t.Error("an agent is gone, and nothing was said")
 		}
-		if got = d.States(); got[0].Lost || !got[1].Lost || got[1].Heard != time.Second {
+		if got = d.States(); got[0].Lost || !got[1].Lost || got[1].Users != 0 || got[1].CPU != 0 || got[1].Heard != time.Second {
 			t.Errorf("%+v", got)
 		}
 		time.Sleep(d.staleAfter() + time.Second)
