@@ -354,9 +354,9 @@ function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][
       aria-label={`${l.endpoint}: ${l.points.map(p => `${p.version ?? when(p.at)} ${num(p.value)}`).join(", ")}`}>
       {ticks(lo, hi, 4).map(v => (
         <g key={v}>
-          <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
+          <line class={v === 0 ? "axis" : "grid"} x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
           <text x={left - 6} y={y(v) + 4} text-anchor="end">
-            {num(v)}
+            {v === 0 ? "0" : signed(v, true)}
           </text>
         </g>
       ))}

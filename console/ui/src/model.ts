@@ -25,7 +25,7 @@ import { Columns } from "./columns";
 export type Link = "trying" | "live" | "over" | "stored" | "refused";
 
 const logLimit = 1000;
-const windowLimit = 400;
+const windowLimit = 1500;
 
 export class Followed {
   readonly link: Signal<Link> = signal<Link>("trying");
