@@ -40,6 +40,8 @@ type audience struct {
 	mu     sync.Mutex
 	orders []live.Order
 	phase  string
+	last   *live.Frame // the newest; nobody changes it
+	lastAt time.Time
 	hand   string // how it was steered
 	log    []live.LogLine
 }
@@ -122,6 +124,7 @@ func (a *audience) Publish(f *live.Frame) {
 	a.mu.Lock()
 	f.Log = slices.Clone(a.log)
 	f.Exploratory = cmp.Or(a.hand, f.Exploratory)
+	a.last, a.lastAt = f, time.Now()
 	a.mu.Unlock()
 	a.whole.run(f, a.duet)
 	a.pub.Publish(f)
@@ -135,8 +138,11 @@ func (a *audience) agents(f *live.Frame) []live.AgentRow {
 	var out []live.AgentRow
 	for _, st := range a.fleet.States() {
 		one := live.AgentRow{Name: st.Name, Users: st.Users, Clock: float64(st.Ahead.Microseconds()) / 1e3, Heard: float64(st.Heard.Milliseconds()) / 1e3, State: "here"}
-		if st.Lost {
+		switch {
+		case st.Lost:
 			one.State = "lost"
+		case st.Asked && st.Heard > 2*time.Second: // a tick is a second at most
+			one.State = "silent"
 		}
 		out = append(out, one)
 	}

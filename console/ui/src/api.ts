@@ -30,7 +30,8 @@ export interface Operation {
 export interface Failure { class: string; op: string; text?: string; count: number; first: number; last: number }
 export interface LogLine { n: number; at: number; kind: string; text: string; level?: "amber" | "red" }
 export interface Agent {
-  name: string; users?: number; lag?: number; cpu?: number; clock?: number; heard?: number; state?: "here" | "lost";
+  name: string; users?: number; lag?: number; cpu?: number; clock?: number; heard?: number;
+  state?: "here" | "silent" | "lost";
 }
 export interface Part {
   id: string; block?: number; blocks?: number; order?: number; pilot?: boolean; duet?: boolean; turn?: boolean;

@@ -15,13 +15,16 @@ import {
 import { Chart, type Line } from "./chart";
 import { Columns, type Column } from "./columns";
 import { Sized, ticks } from "./sized";
-import { href } from "./state";
+import { href, live } from "./state";
 import { Table } from "./table";
 import { count, num, percent, when } from "./text";
 
 const page = 100;
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
-export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => href(places[i.kind], i.id, "now");
+export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => {
+  const goesOn = live.value.some(l => l.id === i.id && (l.state === "running" || l.state === "silent"));
+  return href(goesOn ? "live" : places[i.kind], i.id, "now");
+};
 
 export function History() {
   const kind = useSignal(""),

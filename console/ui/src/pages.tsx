@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import {
   type End,
   type Failure,
@@ -62,14 +62,15 @@ function RunPage({
   if (f ? f.mode !== "fixed" : m.windows.value.length > 0 || m.columns.by.has("search.level"))
     views.push(["search", "Search"]);
   const failures = m.failures.value.reduce((n, f) => n + f.count, 0),
-    lost = m.agents.value.filter(a => a.state === "lost").length;
+    lost = m.agents.value.filter(a => a.state === "lost").length,
+    silent = m.agents.value.filter(a => a.state === "silent").length;
   const broken = m.rules.value.filter(r => r.status === "broken" && !r.warning).length;
   views.push(
     ["operations", "Operations"],
     ["errors", `Errors${failures ? ` (${count(failures)})` : ""}`],
     ["log", "Log"],
   );
-  if (page === "live") views.push(["agents", `Agents${lost ? ` (${lost} lost)` : ""}`]);
+  if (page === "live") views.push(["agents", `Agents${lost ? ` (${lost} lost)` : silent ? ` (${silent} silent)` : ""}`]);
   views.push(
     ["rules", `Rules${broken ? ` (${broken} broken)` : ""}`],
     ["limiter", alive ? "Limiter so far" : "Limiter"],
@@ -130,6 +131,7 @@ function ComparisonPage({ model: m, view }: { model: ComparisonModel; view: stri
     j = m.judged.value,
     item = live.value.find(i => i.id === m.id);
   const alive = m.link.value !== "over";
+  useLast(m);
   const sizing = (f?.kind ?? item?.kind) === "sizing";
   const views: [string, string][] = [
     ["now", sizing ? "Sizing" : "Comparison"],
@@ -173,6 +175,22 @@ function ComparisonPage({ model: m, view }: { model: ComparisonModel; view: stri
       </div>
     </>
   );
+}
+
+// useLast reads a comparison again when it has ended: its last block, its verdicts and its report are stored by then, or
+// a moment later.
+function useLast(m: ComparisonModel): void {
+  const tries = useRef(0);
+  const over = m.end.value != null && m.judged.value != null && !m.judged.value.documents?.length;
+  useEffect(() => {
+    if (!over || tries.current++ >= 20) return;
+    get<Judged>(`/api/comparisons/${encodeURIComponent(m.id)}`).then(
+      j => {
+        m.judged.value = j;
+      },
+      () => {}, // what was heard stays
+    );
+  }, [over, over && Math.floor(now.value / 1500)]);
 }
 
 function Head({
