@@ -335,7 +335,7 @@ func TestSlowReader(t *testing.T) {
 		p.frame(seq)
 	}
 	until(t, s, 100)
-	text, _, at, over := s.hub.run(testRun).events(40, false)
+	text, _, at, over := s.hub.run(testRun).events(40, new(int), false)
 	if n := strings.Count(text, "event: "); n != 2 || at != 100 || over || !strings.Contains(text, `"t":[41,42,`) || !strings.Contains(text, "id: 100\n") {
 		t.Fatalf("%d events up to %d, over %v: %.300s", n, at, over, text)
 	}

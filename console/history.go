@@ -49,7 +49,9 @@ func (s *Console) state(id string, st record.State) string {
 	if st == record.Sealed || st == record.Interrupted {
 		return string(st)
 	}
-	if f := s.hub.run(id); f != nil && !f.over() {
+	if f := s.hub.run(id); f != nil && f.died() {
+		return "died"
+	} else if f != nil && !f.over() {
 		return string(record.Running)
 	}
 	if info, err := os.Stat(filepath.Join(dirOf(s.store, "runs", id), record.WindowsFile)); err == nil && time.Since(info.ModTime()) < writesWithin {

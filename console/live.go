@@ -46,7 +46,9 @@ type followed struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	head    reading // of the newest frame
-	frame   []byte  // the newest, as it came
+	frame   []byte  // the newest, without white space
+	line0   []byte  // the same, as it came
+	turns   int     // frames so far, with those that repeat a second
 	seq     int64   // -1 before the first frame
 	heard   time.Time
 	began   time.Time // of this server's look
@@ -256,11 +258,11 @@ func (f *followed) line1(line []byte) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if *in.Seq <= f.seq {
+	if *in.Seq < f.seq || *in.Seq == f.seq && bytes.Equal(line, f.line0) {
 		f.heard = time.Now() // the run lives, and waits for its turn
 		return
 	}
-	if f.kind == "run" {
+	if f.kind == "run" && *in.Seq > f.seq { // else the second is the same, and only the agents are others
 		f.cols.add(float64(*in.Seq), in.values(f.classes, float64(*in.Seq-f.seq)))
 		f.classes = in.Errors.Classes
 		f.windows, f.window = newer(f.windows, in.Search.Windows, f.window, maxWindows)
@@ -270,7 +272,7 @@ func (f *followed) line1(line []byte) {
 	if json.Compact(&flat, line) != nil {
 		return
 	}
-	f.frame, f.seq, f.heard, f.head = flat.Bytes(), *in.Seq, time.Now(), in
+	f.frame, f.seq, f.heard, f.head, f.line0, f.turns = flat.Bytes(), *in.Seq, time.Now(), in, slices.Clone(line), f.turns+1
 	f.tell()
 }
 
@@ -304,6 +306,13 @@ func (f *followed) over() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.end != nil
+}
+
+// died reports whether the run ended without an end.
+func (f *followed) died() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.end["state"] == "died"
 }
 
 // past returns the Past of a run after the frame with this seq; f.mu is held.

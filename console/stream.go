@@ -52,10 +52,10 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	comment := time.NewTicker(commentEvery)
 	defer comment.Stop()
-	judged := 0
+	judged, turns := 0, 0
 	for first := true; ; first = false {
 		before, n := f.judgedAfter(judged)
-		text, changed, at, over := f.events(seq, first)
+		text, changed, at, over := f.events(seq, &turns, first)
 		text, judged = before+text, n
 		seq = at
 		if text != "" && !write(text) || over {
@@ -76,8 +76,8 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 }
 
 // events returns what a reader lacks that has the frames up to seq, a channel that is closed by the next change, the seq
-// that the reader has then, and whether the stream is over.
-func (f *followed) events(seq int64, first bool) (text string, changed <-chan struct{}, at int64, over bool) {
+// that the reader has then, and whether the stream is over. turns is the number of the frame that the reader has had.
+func (f *followed) events(seq int64, turns *int, first bool) (text string, changed <-chan struct{}, at int64, over bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if seq > f.seq {
@@ -86,9 +86,10 @@ func (f *followed) events(seq int64, first bool) (text string, changed <-chan st
 	if f.kind == "run" && (first || seq >= 0 && f.seq > seq+1) && f.seq >= 0 {
 		text += event("past", f.seq, f.past(seq))
 	}
-	if f.seq > seq || first && f.frame != nil {
+	if f.turns != *turns {
 		text += event("frame", f.seq, json.RawMessage(f.frame))
 	}
+	*turns = f.turns
 	if f.end != nil {
 		text += event("end", f.seq, f.end)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/load/clock"
+	"plimsoll/load/engine"
 	"plimsoll/load/fleet"
 	"plimsoll/load/workload"
 	"plimsoll/run/live"
@@ -20,7 +21,7 @@ import (
 const (
 	shownLines = 8   // of the log, in a frame
 	mostOver   = 600 // seconds over which users may come
-	// mostTimes is how many times the users of the plan a person may set: accounts, sockets and memory are for the plan's.
+	// mostTimes is how many times the users of the plan a person may set: sockets and memory are for the plan's.
 	mostTimes = 10
 )
 
@@ -30,6 +31,7 @@ type audience struct {
 	whole *whole          // of the comparison or sizing; nil for none
 	like  live.Frame      // the fields that stay
 	most  int             // users that may be set
+	bound string          // why no more
 	stop  func(error)     // ends the invocation; nil where nobody may
 	duet  *place          // nil outside a duet
 	cpu   func() map[string]float64
@@ -38,15 +40,18 @@ type audience struct {
 	mu     sync.Mutex
 	orders []live.Order
 	phase  string
+	last   *live.Frame // the newest; nobody changes it
+	lastAt time.Time
 	hand   string // how it was steered
 	log    []live.LogLine
 }
 
 // watchable opens the socket of a run. Without one the run goes on, and its log has the reason.
-func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, kinds []string) *audience {
+func (s *Session) watchable(w *record.Writer, pt RunPart, run *clock.Clock, sys *System) *audience {
 	m := w.Manifest()
-	a := &audience{whole: s.whole, duet: pt.place, most: max(mostTimes*s.Users(pt), 1000), stop: s.Stop,
-		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: kinds}}
+	a := &audience{whole: s.whole, duet: pt.place, stop: s.Stop,
+		like: live.Frame{ID: m.ID, Began: m.Epoch.UTC(), PID: os.Getpid(), Verb: s.Verb(), Plan: m.Name, Arm: m.Arm, Engine: m.Engine, Storms: stormKinds(sys)}}
+	a.most, a.bound = mostUsers(s.Users(pt), sys.mix)
 	if m.Comparison != "" {
 		a.like.Of = &live.PartOf{ID: m.Comparison, Block: m.Block, Order: m.Order, Pilot: m.Pilot, Duet: pt.place != nil}
 		if c := s.Plan.Compare; c != nil && s.whole.is(live.KindComparison) {
@@ -119,6 +124,7 @@ func (a *audience) Publish(f *live.Frame) {
 	a.mu.Lock()
 	f.Log = slices.Clone(a.log)
 	f.Exploratory = cmp.Or(a.hand, f.Exploratory)
+	a.last, a.lastAt = f, time.Now()
 	a.mu.Unlock()
 	a.whole.run(f, a.duet)
 	a.pub.Publish(f)
@@ -132,8 +138,11 @@ func (a *audience) agents(f *live.Frame) []live.AgentRow {
 	var out []live.AgentRow
 	for _, st := range a.fleet.States() {
 		one := live.AgentRow{Name: st.Name, Users: st.Users, Clock: float64(st.Ahead.Microseconds()) / 1e3, Heard: float64(st.Heard.Milliseconds()) / 1e3, State: "here"}
-		if st.Lost {
+		switch {
+		case st.Lost:
 			one.State = "lost"
+		case st.Asked && st.Heard > 2*time.Second: // a tick is a second at most
+			one.State = "silent"
 		}
 		out = append(out, one)
 	}
@@ -158,7 +167,7 @@ func (a *audience) order(o live.Order) (string, error) {
 	case live.OrderUsers:
 		switch {
 		case o.Users < 0 || o.Users > a.most:
-			return "", fmt.Errorf("%d users: want 0 to %d, %d times those of the plan", o.Users, a.most, mostTimes)
+			return "", fmt.Errorf("%d users: want 0 to %d, %s", o.Users, a.most, a.bound)
 		case !slices.Contains([]string{"ramp", "settle", "soak", "measure"}, a.phase):
 			return "", fmt.Errorf("users can be set while a bounded test has its users, and this is the phase %q: a search sets them itself", a.phase)
 		}
@@ -197,6 +206,22 @@ func (a *audience) end(v record.Validity, why string) {
 	}
 	a.whole.over(a.like.ID)
 	a.pub.Close(end)
+}
+
+// mostUsers returns how many users a person may set in a run that was made ready for so many, and why no more.
+func mostUsers(ready int, mix []engine.Part) (most int, bound string) {
+	most, bound = max(mostTimes*ready, 1000), fmt.Sprintf("the most that a run of %d users takes", ready)
+	for _, part := range mix {
+		b, ok := part.Behavior.(workload.Limited)
+		if !ok || part.Share <= 0 {
+			continue
+		}
+		// One more was provisioned than the share, for what rounding deals to a part.
+		if n, ok := b.Most(); ok && float64(n-1)/part.Share < float64(most) {
+			most, bound = int(float64(n-1)/part.Share), "the users that have accounts: a plan for more makes more"
+		}
+	}
+	return max(most, ready), bound
 }
 
 // stormKinds are the kinds of storms in which the users of a mix take part.

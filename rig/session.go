@@ -14,7 +14,6 @@ import (
 
 	"plimsoll/load/clock"
 	"plimsoll/load/engine/calibration"
-	"plimsoll/load/fleet"
 	"plimsoll/load/measure"
 	"plimsoll/load/wire"
 	"plimsoll/load/workload"
@@ -247,7 +246,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	if err := writeCommands(w.Dir(), commands); err != nil {
 		return nil, trial.Outcome{}, err
 	}
-	aud := s.watchable(w, pt, run, stormKinds(sys))
+	aud := s.watchable(w, pt, run, sys)
 	out, seen, err := s.carryOut(ctx, sys, pt, lay, w, run, aud)
 	// A run is always sealed: its records stay readable.
 	err = errors.Join(err, w.Update(func(m *record.Manifest) {
@@ -378,7 +377,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	spec := s.Spec(pt, driver.Driver, reg, sig, w, run)
 	spec.Conduct, spec.Series, spec.Live = conduct(sys, env), db, aud
 	aud.cpu = busyness(sig, runner.Last, len(s.targets))
-	aud.fleet, _ = driver.Driver.(*fleet.RemoteDriver)
+	defer aud.follow(driver.Driver)()
 	if f := s.Plan.Fleet; f != nil {
 		spec.Hold = f.Hold
 	}

@@ -1,15 +1,12 @@
 package ui
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/internal/browser"
 )
@@ -22,18 +19,13 @@ var (
 // until waits for an expression to be true in the page.
 func until(b *browser.Browser, expression string) {
 	b.T.Helper()
-	b.Eval(fmt.Sprintf(`new Promise((done, fail) => {
-		const end = performance.now() + %d;
-		const look = () => { try { if (%s) return done(0); } catch {} if (performance.now() > end) fail(new Error("not within the time: " + document.querySelector("main")?.innerText.slice(0, 600))); else setTimeout(look, 25); };
-		look();
-	})`, (browser.Deadline-5*time.Second).Milliseconds(), expression), nil)
+	b.Until(expression)
 }
 
 // says waits for a text on the page.
 func says(b *browser.Browser, text string) {
 	b.T.Helper()
-	quoted, _ := json.Marshal(text)
-	until(b, fmt.Sprintf("document.body.innerText.includes(%s)", quoted))
+	b.Says(text)
 }
 
 // views are the places that are looked at, and a text that shows when they are there.
@@ -76,10 +68,6 @@ func TestViews(t *testing.T) {
 		})
 	}
 	b.T = t
-	if *served != "" {
-		lookAtServed(t, b)
-		b.Go(p.URL + "/")
-	}
 	b.Look(3840, "light", "screen")
 	b.Eval(fmt.Sprintf("location.hash = %q", views[0].hash), nil)
 	says(b, "120 s in")
@@ -92,11 +80,15 @@ func TestViews(t *testing.T) {
 	for _, problem := range b.Problems(from, p.URL+"/") {
 		t.Error(problem)
 	}
+	if *served != "" {
+		lookAtServed(t, b)
+	}
 }
 
 // lookAtServed opens every view of the newest run or comparison of a real server, and its history.
 func lookAtServed(t *testing.T, b *browser.Browser) {
-	b.Go(*served + "/")
+	address := strings.TrimSuffix(*served, "/") + "/"
+	from := b.Go(address)
 	until(b, `document.querySelector(".top nav a")`)
 	until(b, `document.querySelector(".tabs a, .nothing")`)
 	var places []string
@@ -111,6 +103,9 @@ func lookAtServed(t *testing.T, b *browser.Browser) {
 		})
 	}
 	b.T = t
+	for _, problem := range b.Problems(from, address) {
+		t.Error(problem)
+	}
 }
 
 // inspect looks at a view in two widths and both schemes, and takes pictures where they are asked for.
@@ -123,7 +118,7 @@ func inspect(b *browser.Browser, name string) {
 			if wide := b.Overflow(); len(wide) > 0 {
 				b.T.Errorf("%d px, %s: wider than the window: %v", width, scheme, wide)
 			}
-			if over := overlaps(b); len(over) > 0 {
+			if over := b.Overlaps(); len(over) > 0 {
 				b.T.Errorf("%d px: texts lie over each other: %v", width, over)
 			}
 			if *pictures != "" {
@@ -137,33 +132,9 @@ func inspect(b *browser.Browser, name string) {
 }
 
 // violations are what axe-core reports of the page as it stands.
-func violations(b *browser.Browser) (bad []string) {
+func violations(b *browser.Browser) []string {
 	b.T.Helper()
-	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
-	if err != nil {
-		b.T.Fatalf("scripts/setup.sh installs it with npm ci: %v", err)
-	}
-	b.Eval(string(axe)+`;axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join()).join(" | ")))`, &bad)
-	return bad
-}
-
-// overlaps names pairs of texts that lie over each other: in drawings each text, elsewhere the blocks of the page.
-func overlaps(b *browser.Browser) []string {
-	b.T.Helper()
-	var out []string
-	b.Eval(`(() => {
-		const out = [], pair = (list) => {
-			const boxes = list.filter(e => e.getClientRects().length).map(e => [e.textContent.trim().slice(0, 30), e.getBoundingClientRect()]).filter(([s, r]) => s && r.width);
-			boxes.forEach(([s, p], i) => boxes.slice(i + 1).forEach(([u, q]) => {
-				if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 3 && q.top < p.bottom - 3) out.push(s + " over " + u);
-			}));
-		};
-		for (const svg of document.querySelectorAll("svg.drawn")) pair([...svg.querySelectorAll("text")]);
-		for (const e of document.querySelectorAll("figcaption .head, .legend, .tabs, .top, .figures, .bar")) pair([...e.children]);
-		pair([...document.querySelectorAll("main figure, main .table, main .panel, main .control")].filter(e => !e.parentElement.closest("figure, .table, .panel, .control")));
-		return out;
-	})()`, &out)
-	return slices.Compact(out)
+	return b.Violations("node_modules/axe-core/axe.min.js")
 }
 
 // TestLiveRun follows a run: charts move, a reload shows the same history, a broken stream and a dead run are shown, and

@@ -303,6 +303,9 @@ func (b *Person) newDirectory() *directory {
 	return d
 }
 
+// Most implements workload.Limited.
+func (b *Person) Most() (users int, ok bool) { return len(b.ids), true }
+
 // NewActor implements workload.Behavior.
 func (b *Person) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	if u.Rank >= len(b.ids) {

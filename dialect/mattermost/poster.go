@@ -123,6 +123,14 @@ func (p *Poster) adopt(s *setup, env *workload.Env) (err error) {
 	return nil
 }
 
+// Most implements workload.Limited. A bot posts for any number of users.
+func (p *Poster) Most() (users int, ok bool) {
+	if p.roster == nil {
+		return 0, false
+	}
+	return p.roster.len(), true
+}
+
 // NewActor implements workload.Behavior.
 func (p *Poster) NewActor(env workload.Env, u *workload.User) (workload.Actor, error) {
 	if len(p.channels) == 0 {

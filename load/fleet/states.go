@@ -8,6 +8,7 @@ type AgentState struct {
 	Users int           // that are active
 	Ahead time.Duration // its clock, of this one's
 	Heard time.Duration // since its last report; the run's age before the first
+	Asked bool          // a request to it is under way
 	Lost  bool
 }
 
@@ -29,7 +30,7 @@ func (d *RemoteDriver) States() []AgentState {
 		l.mu.Lock()
 		st.Ahead, _ = l.clock.at(time.Since(l.base))
 		l.mu.Unlock()
-		if l.talk.TryLock() {
+		if st.Asked = !l.talk.TryLock(); !st.Asked {
 			st.Lost = l.lost != nil
 			l.talk.Unlock()
 		}

@@ -43,6 +43,12 @@ type Connected interface {
 	Sockets() int
 }
 
+// Limited is a Behavior whose users need what Provision has made for each: no more of them can be there at once.
+type Limited interface {
+	// Most returns that number after Provision; ok is false when any number can be there.
+	Most() (users int, ok bool)
+}
+
 // Env holds the values that all users of a run share.
 type Env struct {
 	// URL is the server's base URL, without a slash at the end. It is set for each run: a target may

@@ -202,7 +202,7 @@ type AgentRow struct {
 	CPU   float64 `json:"cpu,omitempty"`
 	Clock float64 `json:"clock,omitempty"`
 	Heard float64 `json:"heard"`
-	State string  `json:"state"`
+	State string  `json:"state"` // here, silent (it is asked and does not answer) or lost
 }
 
 // A Whole is a comparison or sizing in one second.

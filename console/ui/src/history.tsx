@@ -21,7 +21,10 @@ import { count, num, percent, signed, when } from "./text";
 
 const page = 100;
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
-export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => href(places[i.kind], i.id, "now");
+export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => {
+  const goesOn = live.value.some(l => l.id === i.id && (l.state === "running" || l.state === "silent"));
+  return href(goesOn ? "live" : places[i.kind], i.id, "now");
+};
 
 export function History() {
   const kind = useSignal(""),

@@ -61,14 +61,16 @@ function RunPage({
   if (f ? f.mode !== "fixed" : m.windows.value.length > 0 || m.columns.by.has("search.level"))
     views.push(["search", "Search"]);
   const failures = m.failures.value.reduce((n, f) => n + f.count, 0),
-    lost = m.agents.value.filter(a => a.state === "lost").length;
+    lost = m.agents.value.filter(a => a.state === "lost").length,
+    silent = m.agents.value.filter(a => a.state === "silent").length;
   const broken = m.rules.value.filter(r => r.status === "broken" && !r.warning).length;
   views.push(
     ["operations", "Operations"],
     ["errors", `Errors${failures ? ` (${count(failures)})` : ""}`],
     ["log", "Log"],
   );
-  if (page === "live") views.push(["agents", `Agents${lost ? ` (${lost} lost)` : ""}`]);
+  if (page === "live")
+    views.push(["agents", `Agents${lost ? ` (${lost} lost)` : silent ? ` (${silent} silent)` : ""}`]);
   views.push(
     ["rules", `Rules${broken ? ` (${broken} broken)` : ""}`],
     ["limiter", alive ? "Limiter so far" : "Limiter"],
@@ -128,11 +130,11 @@ function ComparisonPage({ model: m, view }: { model: ComparisonModel; view: stri
   const f = m.frame.value,
     item = live.value.find(i => i.id === m.id);
   const alive = m.link.value !== "over";
-  // What is judged in the end comes with the report, some seconds after the last run.
+  // What is judged in the end comes with the report, a moment after the last run.
   const last = useAsked(
     async () => (alive || f?.kind === "sizing" ? null : get<Judged>(`/api/comparisons/${encodeURIComponent(m.id)}`)),
     [m.id, alive],
-    { every: 3000, until: j => j?.state !== "running" },
+    { every: 1500, until: j => !j || (j.state !== "running" && (j.state !== "sealed" || !!j.documents?.length)) },
   ).value;
   const j = last ?? m.judged.value;
   const sizing = (f?.kind ?? item?.kind) === "sizing";
