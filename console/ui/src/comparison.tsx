@@ -337,7 +337,7 @@ function Differences({
   arms: string[];
   label: string;
 }) {
-  const left = 10,
+  const left = rows.length > 1 ? 64 : 10, // room for the names of the arms
     right = 14,
     top = 12,
     bottom = 34,
@@ -385,8 +385,8 @@ function Differences({
               />
             )}
             {rows.length > 1 && (
-              <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
-                {d.arm}
+              <text class="strong" x={2} y={y + 4}>
+                {d.arm.length > 9 ? `${d.arm.slice(0, 8)}…` : d.arm}
               </text>
             )}
             {d.lo != null && d.hi != null && (

@@ -238,10 +238,12 @@ function State({ model: m, stored }: { model: Followed; stored: StoredRun | null
     const valid = stored?.valid;
     return stored ? (
       <p
-        class={`state ${stored.state !== "sealed" ? "interrupted" : valid === false ? "invalid" : "ended"}`}
+        class={`state ${stored.state === "died" ? "died" : stored.state !== "sealed" ? "interrupted" : valid === false ? "invalid" : "ended"}`}
         role="status">
         <b class="badge">{stored.state === "sealed" ? (valid === false ? "not valid" : "done") : stored.state}</b>{" "}
         {stored.result !== "invalid" && capacity(stored.result)} {stored.why}
+        {stored.state === "died" &&
+          " Its process is gone and it was not sealed; everything below is what it had written."}
       </p>
     ) : null;
   }
