@@ -72,8 +72,10 @@ func (s *Console) run(w http.ResponseWriter, _ *http.Request, r *record.Run) {
 	}
 	m := r.Manifest
 	it := map[string]any{"kind": "run", "id": m.ID, "plan": m.Name, "began": m.Epoch, "state": s.state(m.ID, m.State), "valid": r.Validity.Valid,
-		"arm": m.Arm, "digest": m.PlanDigest, "documents": documents(s.store, "runs", m.ID), "phases": phasesOf(m), "plan_text": m.Plan,
-		"believe": believed(m, r.Validity)}
+		"arm": m.Arm, "digest": m.PlanDigest, "documents": documents(s.store, "runs", m.ID), "phases": phasesOf(m), "plan_text": m.Plan}
+	if it["state"] != string(record.Running) { // its seal has the answer
+		it["believe"] = believed(m, r.Validity)
+	}
 	for name, v := range map[string]string{"engine": m.Engine, "of": m.Comparison, "why": m.Why, "exploratory": m.Exploratory} {
 		if v != "" {
 			it[name] = v

@@ -322,9 +322,11 @@ func storedRun() object {
 
 func trend() object {
 	var points []any
-	for i, v := range []float64{1310, 1302, 1180, 1190, 1240, 1288} {
-		points = append(points, object{"at": fmt.Sprintf("2026-%02d-01T10:00:00Z", i+5), "value": v, "lo": v - 30, "hi": v + 34, "version": fmt.Sprintf("v10.%d", i), "id": "c"})
+	for i, v := range []float64{0, -0.6, -9.9, -9.2, -5.3, -1.7} {
+		points = append(points, object{"at": fmt.Sprintf("2026-%02d-01T10:00:00Z", i+5), "value": v, "lo": v - 3, "hi": v + 3.4, "version": fmt.Sprintf("v10.%d", i), "id": "c"})
 	}
-	return object{"lines": []any{object{"plan": "quickstart", "engine": "postgresql", "endpoint": "capacity", "unit": "users", "points": points},
-		object{"plan": "quickstart", "engine": "mysql", "endpoint": "capacity", "unit": "users", "points": points[2:]}}}
+	points[2].(object)["change"] = -9.4
+	return object{"lines": []any{object{"plan": "quickstart", "engine": "PostgreSQL", "endpoint": "supported users against v10.0", "unit": "%", "points": points},
+		object{"plan": "quickstart", "engine": "MariaDB", "endpoint": "supported users against v10.2", "unit": "%", "points": points[2:]}},
+		"warnings": []any{"quickstart: MariaDB: some-comparison is left out: some of its searches found only a lower bound"}}
 }

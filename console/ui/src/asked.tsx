@@ -10,12 +10,12 @@ export interface Asked<T> {
   trouble: string; // why the last request failed
 }
 
-// useAsked asks at once, `wait` ms after each change of `of`, and `every` so many ms. What comes after the view is gone
-// is forgotten.
+// useAsked asks at once, `wait` ms after each change of `of`, and `every` so many ms until an answer satisfies `until`.
+// What comes after the view is gone is forgotten.
 export function useAsked<T>(
   ask: () => Promise<T>,
   of: unknown[],
-  { wait = 0, every = 0 }: { wait?: number; every?: number } = {},
+  { wait = 0, every = 0, until }: { wait?: number; every?: number; until?: (answer: T) => boolean } = {},
 ): Asked<T> {
   const value = useSignal<T | null>(null),
     trouble = useSignal("");
@@ -28,6 +28,7 @@ export function useAsked<T>(
         if (!gone) {
           value.value = v;
           trouble.value = "";
+          if (until?.(v)) return;
         }
       } catch (e) {
         if (!gone) trouble.value = reason(e);

@@ -63,6 +63,9 @@ export function Comparison({
           difference inside it does not matter.{live && " Hollow marks are of the newest block."}
         </p>
       )}
+      {live && j.endpoints.length === 0 && (
+        <p class="soft">Marks and differences appear here when the first whole block has ended.</p>
+      )}
       <div class="endpoints">
         {j.endpoints.map(e =>
           engines.map(engine => <Panel key={engine + e.name} judged={j} endpoint={e} engine={engine} live={live} />),
@@ -191,7 +194,7 @@ function Panel({
           )}
         />
         <Sized
-          caption={`difference from ${j.arms[0]}, ${differences[0]?.absolute ? e.unit || "in its unit" : "% of it"}`}
+          caption={`difference from ${j.arms[0]}, ${unitOf(differences[0], e)}`}
           draw={w => (
             <Differences
               width={w}
@@ -208,9 +211,9 @@ function Panel({
           <li key={d.arm} class={`k-${d.kind}`}>
             <b class="kind">{live ? "open" : d.kind}</b> {d.arm}:{" "}
             {live
-              ? `${sentence(d)}; after ${plural(d.n, "block")}, judged when the plan says`
+              ? `${sentence(d)}; after ${plural(d.n, "block")}, judged when the plan says.`
               : (d.text ?? sentence(d))}
-            {d.finds != null && (
+            {d.finds != null && !d.text?.includes("could find") && (
               <span class="soft">
                 {" "}
                 {d.n} {d.n === 1 ? "pair finds" : "pairs find"} a difference of{" "}
@@ -223,6 +226,9 @@ function Panel({
     </section>
   );
 }
+
+const unitOf = (d: Difference | undefined, e: Endpoint) =>
+  !d?.absolute ? "% of it" : e.unit === "%" ? "percentage points" : e.unit || "in its unit";
 
 const sentence = (d: Difference) =>
   d.effect == null
@@ -331,7 +337,7 @@ function Differences({
   arms: string[];
   label: string;
 }) {
-  const left = 10,
+  const left = rows.length > 1 ? 64 : 10, // room for the names of the arms
     right = 14,
     top = 12,
     bottom = 34,
@@ -359,7 +365,7 @@ function Differences({
       {ticks(lo, hi, Math.max(2, width / 64)).map(v => (
         <g key={v}>
           <line class={v === 0 ? "axis" : "grid"} x1={x(v)} x2={x(v)} y1={top} y2={height - bottom} />
-          <text x={x(v)} y={height - 18} text-anchor="middle">
+          <text x={Math.min(Math.max(x(v), 22), width - 24)} y={height - 18} text-anchor="middle">
             {v === 0 ? "0" : signed(v, absolute)}
           </text>
         </g>
@@ -379,8 +385,8 @@ function Differences({
               />
             )}
             {rows.length > 1 && (
-              <text class="strong" x={left + 2} y={y - lane * 0.5 + 11}>
-                {d.arm}
+              <text class="strong" x={2} y={y + 4}>
+                {d.arm.length > 9 ? `${d.arm.slice(0, 8)}…` : d.arm}
               </text>
             )}
             {d.lo != null && d.hi != null && (

@@ -37,13 +37,14 @@ export function follow(m: RunModel | ComparisonModel): () => void {
       close();
       again();
     };
-    const on = <T>(name: string, f: (value: T) => void) =>
+    const on = <T>(name: string, f: (value: T, seq: number) => void) =>
       source!.addEventListener(name, e => {
         m.link.value = "live";
-        f(JSON.parse((e as MessageEvent<string>).data) as T);
+        const { data, lastEventId } = e as MessageEvent<string>;
+        f(JSON.parse(data) as T, Number(lastEventId));
       });
-    on<Past>("past", p => {
-      if (m instanceof RunModel) m.past(p);
+    on<Past>("past", (p, seq) => {
+      if (m instanceof RunModel) m.past(p, seq);
     });
     on<Judged>("judged", j => {
       if (m instanceof ComparisonModel) m.judged.value = j;

@@ -21,7 +21,10 @@ import { count, num, percent, signed, when } from "./text";
 
 const page = 100;
 const places: Record<HistoryItem["kind"], string> = { run: "run", comparison: "comparison", sizing: "sizing" };
-export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => href(places[i.kind], i.id, "now");
+export const placeOf = (i: { kind: HistoryItem["kind"]; id: string }) => {
+  const goesOn = live.value.some(l => l.id === i.id && (l.state === "running" || l.state === "silent"));
+  return href(goesOn ? "live" : places[i.kind], i.id, "now");
+};
 
 export function History() {
   const kind = useSignal(""),
@@ -354,9 +357,9 @@ function TrendGraph({ width, line: l }: { width: number; line: TrendOf["lines"][
       aria-label={`${l.endpoint}: ${l.points.map(p => `${p.version ?? when(p.at)} ${num(p.value)}`).join(", ")}`}>
       {ticks(lo, hi, 4).map(v => (
         <g key={v}>
-          <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
+          <line class={v === 0 ? "axis" : "grid"} x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
           <text x={left - 6} y={y(v) + 4} text-anchor="end">
-            {num(v)}
+            {v === 0 ? "0" : signed(v, true)}
           </text>
         </g>
       ))}

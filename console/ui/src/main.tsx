@@ -9,7 +9,7 @@ import { get, type History as HistoryOf, type LiveItem } from "./api";
 import { History, Over, placeOf } from "./history";
 import { Login, logout } from "./login";
 import { LivePage, StoredComparison, StoredPage, StoredSizing } from "./pages";
-import { asked, begin, href, live, operator, place, session, theme, type Theme, trouble } from "./state";
+import { asked, begin, href, live, look, now, operator, place, session, theme, type Theme, trouble } from "./state";
 import { Start } from "./steer";
 import { when } from "./text";
 
@@ -119,23 +119,27 @@ function View() {
   }
 }
 
-// Elsewhere finds what is no longer live in the store.
+// Elsewhere finds what is no longer live in the store. The list may be older than a run that has just begun: that one is
+// waited for, since its stored page does not move.
 function Elsewhere({ id }: { id: string }) {
   const missing = useSignal(false);
   useEffect(() => {
     let gone = false;
-    const failed = () => {
-      if (!gone) missing.value = true;
-    };
-    get<HistoryOf>(`/api/history?parts=1&q=${encodeURIComponent(id)}`).then(h => {
+    const find = async () => {
+      await look();
+      const h = await get<HistoryOf>(`/api/history?parts=1&q=${encodeURIComponent(id)}`);
       const item = h.items.find(i => i.id === id);
-      if (!item) failed();
-      else if (!gone) location.replace(placeOf(item));
-    }, failed);
+      if (gone) return;
+      missing.value = !item;
+      if (item && !(item.kind === "run" && item.state === "running")) location.replace(placeOf(item));
+    };
+    find().catch(() => {
+      if (!gone) missing.value = true;
+    });
     return () => {
       gone = true;
     };
-  }, [id]);
+  }, [id, Math.floor(now.value / 2000)]);
   return (
     <p class={missing.value ? "alert" : "soft"}>
       {missing.value ? `Neither is ${id} live nor does the store have it.` : `Looking for ${id}…`}

@@ -25,7 +25,7 @@ import { Columns } from "./columns";
 export type Link = "trying" | "live" | "over" | "stored" | "refused";
 
 const logLimit = 1000;
-const windowLimit = 400;
+const windowLimit = 1500;
 
 export class Followed {
   readonly link: Signal<Link> = signal<Link>("trying");
@@ -63,8 +63,10 @@ export class RunModel extends Followed {
   readonly watched = new Map<string, Columns>();
   private classes: Record<string, number> | null = null;
 
-  past(p: Past): void {
+  // past takes what serve has kept up to a frame.
+  past(p: Past, seq = -1): void {
     this.columns.take(p);
+    this.lastSeq = Math.max(this.lastSeq, seq);
     this.classes = null;
     if (p.phases) this.phases.value = p.phases;
     if (p.rules && !this.rules.value.length) this.rules.value = p.rules;
@@ -79,6 +81,7 @@ export class RunModel extends Followed {
   }
 
   take(f: Frame): void {
+    const again = f.seq <= this.lastSeq;
     this.frame.value = f;
     this.lastSeq = f.seq;
     if (f.phases) this.phases.value = f.phases;
@@ -92,6 +95,11 @@ export class RunModel extends Followed {
     this.more.value = f.more_operations ?? 0;
     this.failures.value = f.failures ?? [];
     this.agents.value = f.agents ?? [];
+    this.version.value++;
+    if (again) { // a second that is known: the last of a past, or one in which the agents alone are new
+      this.classes ??= f.errors.classes ?? {};
+      return;
+    }
     this.columns.add(f.at, this.readings(f));
     for (const [name, columns] of this.watched) {
       const o = f.operations?.find(o => o.name === name);

@@ -26,7 +26,7 @@ import { href, live, now, operator, shown } from "./state";
 import { Steer, Stop } from "./steer";
 import { Table } from "./table";
 import { Agents, Errors, Log, Operations, Rules } from "./tables";
-import { count, plural, span, when } from "./text";
+import { capacity, count, plural, span, when } from "./text";
 
 // LivePage follows a run, comparison or sizing that serve knows.
 export function LivePage({ id, view, kind }: { id: string; view: string; kind: string }) {
@@ -61,14 +61,16 @@ function RunPage({
   if (f ? f.mode !== "fixed" : m.windows.value.length > 0 || m.columns.by.has("search.level"))
     views.push(["search", "Search"]);
   const failures = m.failures.value.reduce((n, f) => n + f.count, 0),
-    lost = m.agents.value.filter(a => a.state === "lost").length;
+    lost = m.agents.value.filter(a => a.state === "lost").length,
+    silent = m.agents.value.filter(a => a.state === "silent").length;
   const broken = m.rules.value.filter(r => r.status === "broken" && !r.warning).length;
   views.push(
     ["operations", "Operations"],
     ["errors", `Errors${failures ? ` (${count(failures)})` : ""}`],
     ["log", "Log"],
   );
-  if (page === "live") views.push(["agents", `Agents${lost ? ` (${lost} lost)` : ""}`]);
+  if (page === "live")
+    views.push(["agents", `Agents${lost ? ` (${lost} lost)` : silent ? ` (${silent} silent)` : ""}`]);
   views.push(
     ["rules", `Rules${broken ? ` (${broken} broken)` : ""}`],
     ["limiter", alive ? "Limiter so far" : "Limiter"],
@@ -126,9 +128,15 @@ function RunPage({
 
 function ComparisonPage({ model: m, view }: { model: ComparisonModel; view: string }) {
   const f = m.frame.value,
-    j = m.judged.value,
     item = live.value.find(i => i.id === m.id);
   const alive = m.link.value !== "over";
+  // What is judged in the end comes with the report, a moment after the last run.
+  const last = useAsked(
+    async () => (alive || f?.kind === "sizing" ? null : get<Judged>(`/api/comparisons/${encodeURIComponent(m.id)}`)),
+    [m.id, alive],
+    { every: 1500, until: j => !j || (j.state !== "running" && (j.state !== "sealed" || !!j.documents?.length)) },
+  ).value;
+  const j = last ?? m.judged.value;
   const sizing = (f?.kind ?? item?.kind) === "sizing";
   const views: [string, string][] = [
     ["now", sizing ? "Sizing" : "Comparison"],
@@ -199,10 +207,12 @@ function Head({
 }
 
 const ends: Record<End["state"], [string, string]> = {
-  ended: ["ended", "The run has ended; everything below is its last state."],
+  ended: ["ended", "It has ended; everything below is its last state."],
   interrupted: ["interrupted", "It was stopped before its end."],
   died: ["died", "Its process is gone and it was not sealed; everything below is the last that was heard."],
 };
+
+const because = (text: string, why?: string) => (why ? `${text.slice(0, -1)} (${why.replace(/\.$/, "")}).` : text);
 
 // State says in words whether the page shows the present.
 function State({ model: m, stored }: { model: Followed; stored: StoredRun | null }) {
@@ -219,8 +229,7 @@ function State({ model: m, stored }: { model: Followed; stored: StoredRun | null
     return (
       <p class={`state ${end.state}`} role="status">
         <b class="badge">{word}</b>{" "}
-        {end.state === "ended" && end.valid === false ? "The run has ended and is not valid." : text}{" "}
-        {end.why && `(${end.why}) `}
+        {because(end.state === "ended" && end.valid === false ? "It has ended and is not valid." : text, end.why)}{" "}
         {resume}
       </p>
     );
@@ -229,18 +238,19 @@ function State({ model: m, stored }: { model: Followed; stored: StoredRun | null
     const valid = stored?.valid;
     return stored ? (
       <p
-        class={`state ${stored.state !== "sealed" ? "interrupted" : valid === false ? "invalid" : "ended"}`}
+        class={`state ${stored.state === "died" ? "died" : stored.state !== "sealed" ? "interrupted" : valid === false ? "invalid" : "ended"}`}
         role="status">
         <b class="badge">{stored.state === "sealed" ? (valid === false ? "not valid" : "done") : stored.state}</b>{" "}
-        {stored.result !== "invalid" && stored.result} {stored.why}
+        {stored.result !== "invalid" && capacity(stored.result)} {stored.why}
+        {stored.state === "died" &&
+          " Its process is gone and it was not sealed; everything below is what it had written."}
       </p>
     ) : null;
   }
   if (item?.state === "died")
     return (
       <p class="state died" role="status">
-        <b class="badge">died</b> {ends.died[1]} {item.why && `(${item.why}) `}
-        {resume}
+        <b class="badge">died</b> {because(ends.died[1], item.why)} {resume}
       </p>
     );
   if (m.link.value === "trying") {

@@ -8,7 +8,7 @@ import { Columns } from "./columns";
 import type { RunModel } from "./model";
 import { WindowKeys } from "./now";
 import { Table } from "./table";
-import { count, num, plural, span } from "./text";
+import { capacity, count, num, plural, span } from "./text";
 
 export function SearchView({ model: m }: { model: RunModel }) {
   const s = m.search.value,
@@ -22,8 +22,12 @@ export function SearchView({ model: m }: { model: RunModel }) {
     return c;
   });
   const version = useComputed(() => m.version.value + ratios.value.t.length / 1e6);
-  const at = (value: (w: SearchWindow) => number) => (): Mark[] =>
-    m.windows.value.map(w => ({ at: w.at, value: value(w), kind: w.reading }));
+  const at = (value: (w: SearchWindow) => number | undefined) => (): Mark[] =>
+    m.windows.value.flatMap(w => {
+      const v = value(w);
+      return v == null ? [] : [{ at: w.at, value: v, kind: w.reading }];
+    });
+  const over = m.link.value === "stored" || m.link.value === "over";
   if (!s && !windows.length && !m.columns.by.has("search.level")) {
     return (
       <p class="soft">
@@ -39,7 +43,7 @@ export function SearchView({ model: m }: { model: RunModel }) {
           <div>
             <dt>{s.result ? "result" : "estimate"}</dt>
             <dd>
-              <b>{s.result ?? (s.estimate == null ? "none yet" : `${count(s.estimate)} users`)}</b>{" "}
+              <b>{capacity(s.result) || (s.estimate == null ? "none yet" : `${count(s.estimate)} users`)}</b>{" "}
               {s.lo != null && !s.result && (
                 <span class="soft">
                   interval so far {count(s.lo)} to {count(s.hi)}
@@ -47,12 +51,14 @@ export function SearchView({ model: m }: { model: RunModel }) {
               )}
             </dd>
           </div>
-          <div>
-            <dt>level</dt>
-            <dd>
-              <b>{count(s.level)}</b> <span class="soft">users wanted</span>
-            </dd>
-          </div>
+          {!over && (
+            <div>
+              <dt>level</dt>
+              <dd>
+                <b>{count(s.level)}</b> <span class="soft">users wanted</span>
+              </dd>
+            </div>
+          )}
           {s.bound != null && (
             <div>
               <dt>held</dt>
@@ -63,7 +69,7 @@ export function SearchView({ model: m }: { model: RunModel }) {
           )}
           {s.step && (
             <div class="long">
-              <dt>now</dt>
+              <dt>{over ? "at its end" : "now"}</dt>
               <dd>
                 <b>{s.step}</b> <span class="soft">{s.why}</span>
               </dd>
@@ -87,6 +93,7 @@ export function SearchView({ model: m }: { model: RunModel }) {
       <div class="charts one">
         <Chart
           title="Search"
+          over={over}
           unit="simulated users"
           tall
           names
@@ -104,19 +111,22 @@ export function SearchView({ model: m }: { model: RunModel }) {
             { name: "users.active", label: "active", color: "--a0" },
           ]}
         />
-        <Chart
-          title="Readings"
-          unit="nearest rule, of its limit"
-          series={() => ratios.value}
-          version={version}
-          phases={m.phases}
-          format={num}
-          believed={{ gates, about: about.response }}
-          marks={at(w => w.ratio ?? 0)}
-          until={() => m.columns.t.at(-1) ?? 0}
-          limits={() => [{ value: 1, label: "the limit" }]}
-          lines={[{ name: "ratio", label: "value / limit", color: "--a0" }]}
-        />
+        {ratios.value.t.length > 0 && (
+          <Chart
+            title="Readings"
+            over={over}
+            unit="nearest rule, of its limit"
+            series={() => ratios.value}
+            version={version}
+            phases={m.phases}
+            format={num}
+            believed={{ gates, about: about.response }}
+            marks={at(w => w.ratio)}
+            until={() => m.columns.t.at(-1) ?? 0}
+            limits={() => [{ value: 1, label: "the limit" }]}
+            lines={[{ name: "ratio", label: "value / limit", color: "--a0" }]}
+          />
+        )}
       </div>
       <WindowKeys />
       <details class="fold">

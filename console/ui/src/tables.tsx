@@ -220,13 +220,15 @@ export function Log({ lines }: { lines: LogLine[] }) {
 
 export function Agents({ model: m }: { model: RunModel }) {
   const rows = m.agents.value,
-    lost = rows.filter(a => a.state === "lost");
+    lost = rows.filter(a => a.state === "lost"),
+    silent = rows.filter(a => a.state === "silent");
   const here = rows.filter(a => a.state === "here" || !a.state);
   return (
     <>
       <p class="lead">
         {here.length} of {rows.length} here, with {count(here.reduce((n, a) => n + (a.users ?? 0), 0))} users.
         {lost.length > 0 && <b class="bad"> Lost: {lost.map(a => a.name).join(", ")}. Their users are not counted.</b>}
+        {silent.length > 0 && <b class="bad"> Silent: {silent.map(a => a.name).join(", ")}. The run waits for them.</b>}
       </p>
       <Table<Agent>
         caption="Agents"

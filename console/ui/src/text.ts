@@ -50,4 +50,8 @@ export const measured = (v: number | undefined, unit: string | undefined): strin
   : unit === "s" ? (Math.abs(v) < 1 ? `${num(v * 1000)} ms` : `${num(v)} s`)
   : unit === "share" ? percent(v, 3) : num(v);
 
+// capacity prints the result of a search with its unit; one that is no number stands as it is.
+export const capacity = (result: string | undefined): string =>
+  /^[\d,.]+( \(.*\))?$/.test(result ?? "") ? `${result} users` : (result ?? "");
+
 export const plural = (n: number, one: string, many = one + "s") => `${count(n)} ${n === 1 ? one : many}`;
