@@ -431,7 +431,7 @@ func (f *followed) item(now time.Time) map[string]any {
 	return out
 }
 
-// list returns the items, newest first.
+// list returns the items, newest first, without those that have just been found and had no time for a frame.
 func (h *hub) list() []map[string]any {
 	h.mu.Lock()
 	all := make([]*followed, 0, len(h.runs))
@@ -442,7 +442,9 @@ func (h *hub) list() []map[string]any {
 	slices.SortFunc(all, func(a, b *followed) int { return b.began.Compare(a.began) })
 	out := []map[string]any{}
 	for _, f := range all {
-		out = append(out, f.item(time.Now()))
+		if item := f.item(time.Now()); item["heard"] != nil || item["state"] != "running" { // else a frame will tell whose part it is
+			out = append(out, item)
+		}
 	}
 	return out
 }

@@ -47,6 +47,12 @@ func serveConsole(t *testing.T, root string, args ...string) *served {
 	s.start("127.0.0.1:0")
 	t.Cleanup(func() {
 		s.end(syscall.SIGTERM)
+		if begun, _ := filepath.Glob(filepath.Join(root, "store", "started", "*.log")); t.Failed() {
+			for _, file := range begun {
+				b, err := os.ReadFile(file)
+				t.Logf("%s, %v", b, err)
+			}
+		}
 		for pid := range survivors(root) { // what was started from the page is no child of the test
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

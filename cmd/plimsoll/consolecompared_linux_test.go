@@ -34,9 +34,10 @@ func TestConsoleOfAComparison(t *testing.T) {
 	from := b.Go(s.url + "/")
 	id := begin(b, "compared.yaml", "compare")
 	place(b, "#/live/"+id+"/now")
-	b.Until(`document.querySelector("a[href*='#/live/'][href$='/now']:not(.live):not(.tabs a)")`)
+	const one = `document.querySelector("main .panel a[href^='#/live/']")`
+	b.Until(one)
 	steered := ""
-	b.Eval(`document.querySelector("main a[href*='#/live/'][href$='/now']:not(.tabs a)").hash.split("/")[2]`, &steered)
+	b.Eval(one+`.hash.split("/")[2]`, &steered)
 	place(b, "#/live/"+steered+"/steer")
 	b.Until(`document.querySelector("form[aria-label='Set users'] input")`)
 	b.Until(`/(ramp|settle|measure), \d+ s in/.test(document.querySelector(".sub").innerText)`)
@@ -46,7 +47,9 @@ func TestConsoleOfAComparison(t *testing.T) {
 	place(b, "#/live/"+id+"/now")
 	b.Says("Still possible")
 	inspect(b, "comparison under way")
-	b.Until(`document.querySelector(".state.ended")`)
+	b.Says("of block 1 of 1 (again)")
+	b.Until(`document.querySelector(".state.ended") && [...document.querySelectorAll(".documents button")].some(e => e.textContent === "Report")`)
+	b.Says("1 of 1 block done")
 
 	place(b, "#/history")
 	b.Until(fmt.Sprintf(`document.querySelector("a[href='#/comparison/%s/now']")`, id))
