@@ -194,6 +194,12 @@ func begin(b *browser.Browser, file, verb string) (id string) {
 	return id
 }
 
+// untilMeasure waits until a run on the page has been in its measured phase, at a second of its clock or later.
+func untilMeasure(b *browser.Browser, second int) {
+	b.T.Helper()
+	b.Until(fmt.Sprintf(`Number(document.querySelector(".sub").innerText.match(/measure, (\d+) s in/)?.[1] ?? 0) >= %d`, second))
+}
+
 // drawn is what the charts show: a row for each point in time, in which each chart has a text for each of its lines. It
 // is read as a person reads it, with the cursor, and at once, so that no frame comes between two points.
 func drawn(b *browser.Browser) (rows map[string]map[string][]string) {

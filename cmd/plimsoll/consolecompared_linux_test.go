@@ -19,7 +19,7 @@ name: compared
 seed: 7
 target: {driver: refnull}
 workload: {behavior: mattermost, pace: 0.05, params: {channels: "4", memberships: "2", speed: "10"}}
-bounded: {users: 10, ramp: 300ms, settle: 300ms, measure: 3s}
+bounded: {users: 10, ramp: 300ms, settle: 300ms, measure: 4s}
 compare: {arms: {base: {}, new: {}}, mode: sequence, blocks: 1, retry: 2s}
 `
 
@@ -48,6 +48,7 @@ func TestConsoleOfAComparison(t *testing.T) {
 	b.Says("Still possible")
 	inspect(b, "comparison under way")
 	b.Says("of block 1 of 1 (again)")
+	b.Says("3 runs")
 	b.Until(`document.querySelector(".state.ended") && [...document.querySelectorAll(".documents button")].some(e => e.textContent === "Report")`)
 	b.Says("1 of 1 block done")
 

@@ -42,7 +42,7 @@ func TestConsoleOutlivesServe(t *testing.T) {
 	from := b.Go(s.url + "/")
 	id := under(b)
 	place(b, "#/live/"+id+"/now")
-	b.Until(`document.querySelector(".sub").innerText.includes("measure, 4 s in")`)
+	untilMeasure(b, 4)
 	if n := steering(b); n > 0 {
 		t.Errorf("a viewer has %d controls that steer", n)
 	}

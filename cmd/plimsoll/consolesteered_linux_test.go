@@ -26,9 +26,9 @@ func TestConsoleSteersARun(t *testing.T) {
 	view := func(name string) { place(b, "#/live/"+id+"/"+name) }
 
 	view("now")
-	b.Until(`document.querySelector(".sub").innerText.includes("measure, 4 s in")`)
+	untilMeasure(b, 4)
 	early := drawn(b)
-	b.Until(`document.querySelector(".sub").innerText.includes("measure, 7 s in")`)
+	untilMeasure(b, 7)
 	later := drawn(b)
 	if len(later) < len(early)+2 || len(later) < 6 {
 		t.Errorf("%d points were drawn after 4 s, %d after 7 s", len(early), len(later))
