@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +39,9 @@ type fleetLab struct {
 	output                   []*safeBuffer
 }
 
+// fleetLabs counts the labs of this program, whose networks have names of their own.
+var fleetLabs atomic.Int32
+
 func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 	t.Helper()
 	needsRoot(t)
@@ -44,11 +49,12 @@ func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	side, err := netns.Create(t.Context(), "fleet")
+	n := int(fleetLabs.Add(1))
+	side, err := netns.Create(t.Context(), fmt.Sprint("fleet", n))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lan, err := netns.NewLAN(t.Context(), netns.LANConfig{Hosts: hosts, Users: side})
+	lan, err := netns.NewLAN(t.Context(), netns.LANConfig{Index: n, Hosts: hosts, Users: side})
 	if err != nil {
 		t.Fatal(err)
 	}
