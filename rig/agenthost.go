@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -138,9 +139,7 @@ func (h *health) elsewhere(out map[string]trial.Reading) {
 			all[name] = both(all[name], rd, math.Max)
 		}
 	}
-	for name, rd := range all {
-		out[name] = rd
-	}
+	maps.Copy(out, all)
 	out["throttled"] = trial.Reading{Why: "the users are on other hosts, whose CPU quotas are not seen here; plimsoll doctor there examines them", Inapplicable: true}
 }
 

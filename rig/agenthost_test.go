@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -29,16 +30,14 @@ func TestHealthOfAgentsHosts(t *testing.T) {
 		{0.8, 0.9, 0.01, 1.3, 6, 100, 1000},
 		{0.7, 0.95, 0.03, 2.2, 2, 600, 10_000},
 	} {
-		for name, value := range map[string]float64{
+		maps.Copy(samples, map[string]float64{
 			ofHost("plimsoll_cpu_busy_ratio", "host", i): v.busy, ofHost("plimsoll_cpu_busy_hottest_ratio", "host", i): v.hottest,
 			ofHost("plimsoll_cpu_steal_ratio", "host", i): v.steal, ofHost("plimsoll_process_cpu_ratio", agentsRole, i): v.agents,
 			ofHost("node_memory_MemAvailable_bytes", "", i): v.free, ofHost("node_memory_MemTotal_bytes", "", i): 8,
 			ofHost("node_sockstat_TCP_tw", "", i): v.tw, ofHost(portsOfHost, "", i): v.ports,
-		} {
-			samples[name] = value
-		}
+		})
 	}
-	var got = h.Health(0, 0)
+	got := h.Health(0, 0)
 	for range othersLeast - 1 {
 		if rd := got["others"]; !strings.Contains(rd.Why, "too few") {
 			t.Errorf("others at first: %+v", rd)
