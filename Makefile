@@ -124,7 +124,7 @@ fleet-100k: build ## 100,000 users with 200,000 sockets on this machine for ten 
 	$(GO) build -o bin/fleet100k ./cmd/fleet100k
 	bin/fleet100k -docs=docs $(FLEETFLAGS)
 
-fleet-show: build ## the same plan on one process and on agents of five hosts, twenty minutes: their counts side by side (root; SHOWFLAGS='-users 50 -measure 15s')
+fleet-show: build ## the same plan on one process and on agents of five hosts, 13 minutes: their counts side by side (root; SHOWFLAGS='-users 50 -measure 15s')
 	$(GO) build -o bin/fleetshow ./cmd/fleetshow
 	bin/fleetshow $(SHOWFLAGS)
 

@@ -3,7 +3,6 @@ package rig
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +34,8 @@ type health struct {
 	// hosts are the cores of the other hosts that have them, agent k on the host k mod their number; empty for this one.
 	hosts  []int
 	clocks func() time.Duration
+	// foreignOf are the percentages of the hosts' cores that others took.
+	foreignOf []lately
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
 	headroom func(users int, ops float64) float64
 
@@ -83,11 +84,7 @@ func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, pla
 		cpus, _ := lab.AllowedCPUs(0) // without it the gate cpu is not measured
 		h.cores = len(cpus)
 	}
-	b, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // without it the gate ports is not measured
-	var from, to float64
-	if n, _ := fmt.Sscan(string(b), &from, &to); n == 2 && to >= from {
-		h.ports = to - from + 1
-	}
+	h.ports = ephemeralPorts()
 	return h
 }
 
@@ -112,13 +109,16 @@ func (h *health) reading(name string, v float64, at time.Time, ok bool) trial.Re
 	return trial.Reading{Value: v}
 }
 
-// agentSample returns the last sample of one of the processes that have the users.
-func (h *health) agentSample(k int, metric string) (v float64, at time.Time, ok bool) {
+// agentSample returns the last sample of one of the processes that have the users, by its key without their label.
+func (h *health) agentSample(k int, key string) (v float64, at time.Time, ok bool) {
 	if h.ofAgent != nil {
-		return h.ofAgent(k, metric)
+		return h.ofAgent(k, key)
 	}
 	l := fleet.Label(k)
-	return h.last(fmt.Sprintf("%s{%s=%q}", metric, l.Name, l.Value))
+	if own, labeled := strings.CutSuffix(key, "}"); labeled {
+		return h.last(fmt.Sprintf("%s,%s=%q}", own, l.Name, l.Value))
+	}
+	return h.last(fmt.Sprintf("%s{%s=%q}", key, l.Name, l.Value))
 }
 
 // agent reads it, times scale.
@@ -345,22 +345,6 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		out["headroom"] = trial.Reading{Value: 100 * h.headroom(users, ops)}
 	}
 	return out
-}
-
-// elsewhere replaces the readings of this host by those of the hosts that have the users, as far as they are sent.
-func (h *health) elsewhere(out map[string]trial.Reading) {
-	worst := trial.Reading{}
-	for i, cores := range h.hosts {
-		one := trial.Reading{}
-		for k := i; k < h.agents; k += len(h.hosts) {
-			one = both(one, h.agent(k, "plimsoll_generator_cpu_ratio", 100/float64(max(cores, 1))), sum)
-		}
-		worst = both(worst, one, math.Max)
-	}
-	out["cpu"], out["core"] = worst, worst // the hosts' single cores are not seen from here
-	for _, name := range []string{"steal", "ports", "memory", "throttled"} {
-		out[name] = trial.Reading{Why: "the users are on other hosts, of which this is not seen here; plimsoll doctor there examines them", Inapplicable: true}
-	}
 }
 
 // sampled returns when the processes that have the users were sampled last.

@@ -100,7 +100,12 @@ func (pr *Program) Attend(ctx context.Context, url, tokenFile string, labels map
 	return join.Attend(ctx, join.AgentConfig{Token: token, URL: url, Build: build, Introduce: func() join.Introduction { return in },
 		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) },
 		Serve: func(ctx context.Context, st *join.Stream) error {
-			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
+			watched, err := watchHost()
+			if err != nil {
+				return err
+			}
+			defer watched.close()
+			return fleet.ServeHost(ctx, st, st, fleet.HostAgent{Silent: st.Silent, Samples: watched.sample, Launch: func(ctx context.Context, n int) ([]io.ReadWriteCloser, func(), error) {
 				l, err := launch(ctx, exe, n, nil, progress.Say)
 				if err != nil {
 					return nil, nil, err
@@ -268,6 +273,14 @@ func (j *joined) lead(members []join.Member) (links []io.ReadWriteCloser, names 
 		links, names = append(links, to), append(names, m.Name)
 	}
 	return links, names, nil
+}
+
+// lostAgents is how many agents on other hosts this invocation has lost.
+func (s *Session) lostAgents() int {
+	if s.fleet == nil {
+		return 0
+	}
+	return len(s.fleet.lost)
 }
 
 // endFleet notes which agents were lost in a run, and keeps what is known of the clocks.

@@ -10,6 +10,7 @@ import (
 	"plimsoll/plan"
 	"plimsoll/run/live"
 	"plimsoll/run/record"
+	"plimsoll/run/trial"
 )
 
 // A Ladder carries out the steps of a sizing on one deployment.
@@ -115,7 +116,7 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 			after += b.Ramp + b.Settle + b.Measure
 		}
 		l.Progress.What(fmt.Sprintf("%s  step %d/%d  %d users", l.Prefix, i+1, len(l.Record.Planned), n), after)
-		r, out, err := l.Trial(ctx, sys, pt)
+		r, out, err := l.step(ctx, sys, pt)
 		if err != nil {
 			return err
 		}
@@ -132,6 +133,19 @@ func (l *Ladder) Climb(ctx context.Context, deployed *Deployments) (err error) {
 		}
 	}
 	return nil
+}
+
+// step carries out one step. One in which an agent on another host was lost is carried out again with those left, as a
+// block of a comparison is; the run that was void stays in the store.
+func (l *Ladder) step(ctx context.Context, sys *System, pt RunPart) (*record.Run, trial.Outcome, error) {
+	for {
+		lost := l.lostAgents()
+		r, out, err := l.Trial(ctx, sys, pt)
+		if err != nil || ctx.Err() != nil || l.lostAgents() == lost {
+			return r, out, err
+		}
+		l.Progress.Say("the step is repeated with the agents that are left")
+	}
 }
 
 // Step is the plan of one step: a bounded test alone.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -20,6 +21,17 @@ const (
 	// consoleNice is the priority of the console's process: it yields to the run.
 	consoleNice = 10
 )
+
+// freeAddress is the console's usual address, or one that the kernel chooses when a program listens there already.
+func freeAddress() string {
+	const usual = "127.0.0.1:7575"
+	l, err := net.Listen("tcp", usual)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = l.Close()
+	return usual
+}
 
 // showConsole starts the verb serve over a store, if the invocation is to be shown, and prints its address. hide ends it;
 // it is never nil without an error.
@@ -37,7 +49,7 @@ func (pr *Program) showConsole(ctx context.Context, root string) (hide func(), e
 	}
 	defer out.Close()
 	ctx = context.WithoutCancel(ctx) // it outlives an interruption of the run
-	p, err := lab.Start(ctx, lab.Spec{Name: "console", Path: exe, Args: []string{"serve", "-store=" + root}, Stdout: childOut})
+	p, err := lab.Start(ctx, lab.Spec{Name: "console", Path: exe, Args: []string{"serve", "-store=" + root, "-listen=" + freeAddress()}, Stdout: childOut})
 	if err = errors.Join(err, childOut.Close()); err != nil {
 		return nil, fmt.Errorf("-console: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,10 +27,7 @@ func TestCompare(t *testing.T) {
 		{"a twentieth less", func(f tally) { f["view ok"] = 3800 }, []string{"view ok"}},
 		{"deliveries of a tenth of the users are not expected", func(f tally) { f[expected], f[seen] = 90_000, 90_000 }, []string{expected, seen}},
 	} {
-		fleet := tally{}
-		for k, v := range same {
-			fleet[k] = v
-		}
+		fleet := maps.Clone(same)
 		tt.change(fleet)
 		var b strings.Builder
 		apart, err := table(&b, compare(ones, fleet))

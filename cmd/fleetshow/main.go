@@ -161,7 +161,8 @@ func cores(text string) (out []int, err error) {
 	return out, lab.CheckCPUs(out)
 }
 
-// plan is the plan of all runs; placement is the only difference.
+// plan is the plan of all runs; placement is the only difference. The hosts share one machine, so that the server is a
+// neighbor of every agent: the gate others is open.
 func (s *show) plan(url, placement string) string {
 	return fmt.Sprintf(`name: fleetshow
 seed: %d
@@ -169,6 +170,7 @@ target: {driver: external, url: %q, ready: /api/v4/system/ping}
 %s
 workload: {behavior: poster, share: 50%%, with: {mattermost: 50%%}, pace: %g, params: {channels: "%d", admin_password: "${ENV:FLEETSHOW_ADMIN}"}}
 bounded: {users: %d, ramp: %v, settle: %v, measure: %v}
+gates: {others: {amber: 100%%, red: 100%%}}
 `, s.seed, url, placement, s.pace, s.channels, s.users, s.ramp, s.settle, s.measure)
 }
 

@@ -199,8 +199,12 @@ func finished(store string, before map[string]string, agents int) error {
 		if after[dir] != d {
 			return fmt.Errorf("the run %s, which was there before, has changed", filepath.Base(dir))
 		}
-		if r, err := record.Open(dir); err != nil || len(r.Changed) > 0 {
-			return fmt.Errorf("the run %s, which was there before, is damaged: %v %v", filepath.Base(dir), r.Changed, err)
+		r, err := record.Open(dir)
+		if err != nil {
+			return err
+		}
+		if len(r.Changed) > 0 {
+			return fmt.Errorf("the run %s, which was there before, is damaged: %v", filepath.Base(dir), r.Changed)
 		}
 	}
 	for _, run := range c.Runs {

@@ -138,7 +138,7 @@ func (s *show) clock(ctx context.Context) (err error) {
 			if err := st.agents[k].Stop(ctx); err != nil {
 				return err
 			}
-			_, err = st.joinOne(ctx, k, st.self, skewVerb, "-program", st.program, "-offset", clockOffset.String(), "-drift", fmt.Sprint(clockDrift))
+			err = st.joinOne(ctx, k, st.self, skewVerb, "-program", st.program, "-offset", clockOffset.String(), "-drift", fmt.Sprint(clockDrift))
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func (st *stage) fresh(ctx context.Context) error {
 // join starts the agents.
 func (st *stage) join(ctx context.Context) error {
 	for k := range st.hosts * st.show.agents {
-		if _, err := st.joinOne(ctx, k, st.program, "agent"); err != nil {
+		if err := st.joinOne(ctx, k, st.program, "agent"); err != nil {
 			return err
 		}
 	}
@@ -109,16 +109,16 @@ func (st *stage) join(ctx context.Context) error {
 }
 
 // joinOne makes the token of agent k if there is none, and starts a program as that agent on its host.
-func (st *stage) joinOne(ctx context.Context, k int, program string, args ...string) (*lab.Process, error) {
+func (st *stage) joinOne(ctx context.Context, k int, program string, args ...string) error {
 	token := filepath.Join(st.dir, fmt.Sprintf("agent-%d.nk", k))
 	if _, err := os.Stat(token); err != nil {
 		p, err := lab.Start(ctx, lab.Spec{Name: "plimsoll fleet", Path: st.program, Args: []string{"fleet", "-fleet-keys", st.keys(), "-new-token", token}})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		<-p.Done()
 		if err := p.Err(); err != nil {
-			return nil, fmt.Errorf("making a token: %w\n%s", err, p.Tail())
+			return fmt.Errorf("making a token: %w\n%s", err, p.Tail())
 		}
 	}
 	p, err := lab.Start(ctx, lab.Spec{Name: fmt.Sprintf("agent %d", k), Path: program, CPUs: st.agentCPUs, NetNS: st.lan.Host(agentHost(k % st.hosts)).Path(),
@@ -126,7 +126,7 @@ func (st *stage) joinOne(ctx context.Context, k int, program string, args ...str
 	if err == nil {
 		st.agents = append(st.agents, p)
 	}
-	return p, err
+	return err
 }
 
 // says waits until a process has written text.

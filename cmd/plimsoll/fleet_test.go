@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -31,26 +33,32 @@ bounded: {users: 20, ramp: 500ms, settle: 500ms, measure: TIME}
 type fleetLab struct {
 	path, root, addr, target string
 	side                     *netns.Namespace
+	lan                      *netns.LAN
 	started                  []*exec.Cmd // the server, and the agents
+	agents                   map[string]*exec.Cmd
 	output                   []*safeBuffer
 }
 
-func newFleetLab(t *testing.T) *fleetLab {
+// fleetLabs counts the labs of this program, whose networks have names of their own.
+var fleetLabs atomic.Int32
+
+func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 	t.Helper()
 	needsRoot(t)
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	side, err := netns.Create(t.Context(), "fleet")
+	n := int(fleetLabs.Add(1))
+	side, err := netns.Create(t.Context(), fmt.Sprint("fleet", n))
 	if err != nil {
 		t.Fatal(err)
 	}
-	lan, err := netns.NewLAN(t.Context(), netns.LANConfig{Hosts: []string{"host-a", "host-b"}, Users: side})
+	lan, err := netns.NewLAN(t.Context(), netns.LANConfig{Index: n, Hosts: hosts, Users: side})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &fleetLab{path: path, side: side, root: t.TempDir(), addr: lan.UsersAddr() + ":4222", target: lan.UsersAddr() + ":8065"}
+	l := &fleetLab{path: path, side: side, lan: lan, agents: map[string]*exec.Cmd{}, root: t.TempDir(), addr: lan.UsersAddr() + ":4222", target: lan.UsersAddr() + ":8065"}
 	end := func(cmd *exec.Cmd) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
@@ -72,14 +80,21 @@ func newFleetLab(t *testing.T) *fleetLab {
 		}
 	})
 	l.in(t, side, "refnull", "-listen", l.target)
-	for _, host := range []string{"host-a", "host-b"} {
+	for _, host := range hosts {
 		token := filepath.Join(l.root, host+".nk")
 		if out, err := exec.Command(path, "fleet", "-store", filepath.Join(l.root, "store"), "-new-token", token).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		l.in(t, lan.Host(host), "agent", "-join", "nats://"+l.addr, "-token-file", token, "-label", "zone="+host)
+		l.agent(t, host)
 	}
 	return l
+}
+
+// agent starts the agent of a host, whose zone is the last part of the host's name.
+func (l *fleetLab) agent(t *testing.T, host string) {
+	t.Helper()
+	_, zone, _ := strings.Cut(host, "-")
+	l.agents[host] = l.in(t, l.lan.Host(host), "agent", "-join", "nats://"+l.addr, "-token-file", filepath.Join(l.root, host+".nk"), "-label", "zone="+zone)
 }
 
 // in starts the program on a host.
@@ -96,11 +111,17 @@ func (l *fleetLab) in(t *testing.T, host *netns.Namespace, args ...string) *exec
 // run carries out the plan on the coordinator's side.
 func (l *fleetLab) run(t *testing.T, measure string) (cmd *exec.Cmd, output *safeBuffer) {
 	t.Helper()
+	return l.carry(t, "run", strings.ReplaceAll(fleetPlan, "TIME", measure))
+}
+
+// carry carries out a verb on a plan on the coordinator's side.
+func (l *fleetLab) carry(t *testing.T, verb, text string) (cmd *exec.Cmd, output *safeBuffer) {
+	t.Helper()
 	file := filepath.Join(l.root, "plan.yaml")
-	if err := os.WriteFile(file, []byte(strings.NewReplacer("TARGET", l.target, "TIME", measure).Replace(fleetPlan)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "TARGET", l.target)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd, output = command(l.path, "run", "-store", filepath.Join(l.root, "store"), "-calibrate=false", "-fleet-listen", l.addr, file)
+	cmd, output = command(l.path, verb, "-store", filepath.Join(l.root, "store"), "-calibrate=false", "-fleet-listen", l.addr, file)
 	cmd.Env = append(cmd.Env, "PLIMSOLL_TEST_ADMIN=of-the-null-server")
 	if err := l.side.Do(cmd.Start); err != nil {
 		t.Fatal(err)
@@ -120,7 +141,7 @@ func (l *fleetLab) said() (text string) {
 // secret is in what is left.
 func TestUsersOnOtherHosts(t *testing.T) {
 	t.Parallel()
-	l := newFleetLab(t)
+	l := newFleetLab(t, "host-a", "host-b")
 	cmd, output := l.run(t, "3s")
 	if status := wait(t, cmd, time.Minute, output); status != rig.ExitOK && status != rig.ExitInvalid {
 		t.Fatalf("exit status %d\n%s\n%s", status, output, l.said())
@@ -162,7 +183,7 @@ func TestUsersOnOtherHosts(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(output.String(), " measure ") && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
-	if err := l.started[2].Process.Kill(); err != nil {
+	if err := l.agents["host-b"].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if status := wait(t, cmd, time.Minute, output); status != rig.ExitInvalid {

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/boundary"
 	"plimsoll/plan"
+	"plimsoll/watch/series"
 )
 
 // A HostAgent starts the processes of a host and knows its coordinator.
@@ -21,6 +22,9 @@ type HostAgent struct {
 	Launch func(ctx context.Context, n int) (links []io.ReadWriteCloser, end func(), err error)
 	// Silent is how long nothing has come from the coordinator, signs of life included.
 	Silent func() time.Duration
+	// Samples reads the host's own probes whenever its first process has read its own, about once a second; nil for none.
+	// They travel in that process's report.
+	Samples func(context.Context, time.Time) ([]series.Sample, error)
 
 	wall func() time.Time // for tests: another clock
 }
@@ -298,6 +302,13 @@ func (s *hosted) collect(ctx context.Context, c *collect) ([]part, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if first := parts[0].Report; s.Samples != nil && first != nil && len(first.Samples) > 0 {
+		samples, err := s.Samples(ctx, time.Now())
+		first.Samples = append(first.Samples, samples...)
+		if err != nil && len(first.Errors) < mostErrors {
+			first.Errors = append(first.Errors, userError{User: -1, Text: errorText(err)})
+		}
 	}
 	clear(s.mail)
 	for _, from := range s.driver.links {

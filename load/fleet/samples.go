@@ -152,13 +152,18 @@ func (t *totals) of(agents int) (out []series.Sample) {
 	return out
 }
 
-// Sampled returns the last sample of an agent without labels of its own, and when it came; ok is false if there is none.
-func (d *RemoteDriver) Sampled(agent int, name string) (v float64, at time.Time, ok bool) {
+// Sampled returns the last sample of an agent by its key, the name and the agent's own labels, and when it came; ok is
+// false if there is none.
+func (d *RemoteDriver) Sampled(agent int, key string) (v float64, at time.Time, ok bool) {
 	a := d.agents[agent]
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	var of []byte
 	for _, s := range a.samples {
-		if s.Name == name && len(s.Labels) == 0 {
+		if !strings.HasPrefix(key, s.Name) {
+			continue
+		}
+		if of = s.AppendKey(of[:0]); string(of) == key {
 			return s.Value, a.sampled, true
 		}
 	}

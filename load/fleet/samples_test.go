@@ -61,6 +61,9 @@ func TestSamplesOfManyAgents(t *testing.T) {
 	if v, _, ok := d.Sampled(77, "files_limit"); !ok || v != 77 {
 		t.Errorf("%v, %v", v, ok)
 	}
+	if v, _, ok := d.Sampled(77, `x{a="b"}`); !ok || v != 77 {
+		t.Errorf("with labels: %v, %v", v, ok)
+	}
 	if _, _, ok := d.Sampled(77, "x"); ok {
 		t.Error("a sample with labels was taken for one without")
 	}

@@ -113,7 +113,7 @@ func Attend(ctx context.Context, c AgentConfig) error {
 	case at.secure:
 		opts = append(opts, at.option())
 	default:
-		opts = append(opts, nats.Secure(pinned(c.Token.Fingerprint)))
+		opts = append(opts, nats.Secure(pinned(c.Token.Fingerprint, "token file")))
 	}
 	opts = append(opts, nats.Name(c.Token.Name), nats.RetryOnFailedConnect(true),
 		nats.ConnectHandler(func(*nats.Conn) { a.fails(""); c.Say("connected to %s; waiting for a run", c.URL) }),

@@ -82,7 +82,7 @@ func TestSecureCluster(t *testing.T) {
 
 	wrong := "#sha256:" + strings.Repeat("0", 64)
 	for _, tt := range []struct{ pin, why string }{
-		{wrong, "the server's certificate is not the one that is pinned"},
+		{wrong, "the server's certificate is not the one of the address"},
 		{"", "certificate"}, // that no authority has signed
 	} {
 		if _, err := Open(HallConfig{Keys: keys, URL: url + tt.pin, Build: "b1", Say: t.Logf}); err == nil || !strings.Contains(err.Error(), tt.why) {

@@ -221,7 +221,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := new(said)
-	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint)), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))...)
+	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint, "token file")), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { lines.line("%v", err) }))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func TestLargeMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint)))...)
+	nc, err := nats.Connect(h.Addr(), append(opts, nats.Secure(pinned(tokens[0].Fingerprint, "token file")))...)
 	if err != nil {
 		t.Fatal(err)
 	}

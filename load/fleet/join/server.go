@@ -114,12 +114,12 @@ func (refusals) Fatalf(string, ...any)           {}
 func (refusals) Debugf(string, ...any)           {}
 func (refusals) Tracef(string, ...any)           {}
 
-// pinned is TLS with one certificate, whoever has signed it.
-func pinned(want string) *tls.Config {
+// pinned is TLS with one certificate, whoever has signed it; where says in errors who names it.
+func pinned(want, where string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, //nolint:gosec // the next line verifies
 		VerifyConnection: func(cs tls.ConnectionState) error {
 			if len(cs.PeerCertificates) == 0 || fingerprint(cs.PeerCertificates[0].Raw) != want {
-				return errors.New("the server's certificate is not the one that is pinned: another server, or somebody between")
+				return fmt.Errorf("the server's certificate is not the one of the %s: another coordinator, or somebody between", where)
 			}
 			return nil
 		}}
@@ -176,7 +176,7 @@ func parseAddress(s string, schemes ...string) (a address, err error) {
 // option is TLS as a tls:// address has it.
 func (a address) option() nats.Option {
 	if a.pin != "" {
-		return nats.Secure(pinned(a.pin))
+		return nats.Secure(pinned(a.pin, "address"))
 	}
 	return nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13})
 }
