@@ -408,6 +408,15 @@ func TestStart(t *testing.T) {
 		!strings.Contains(body, `"engines":["postgresql","mysql"]`) || !strings.Contains(body, `"problem":`) || strings.Contains(body, "note.txt") || strings.Contains(body, "link.yaml") {
 		t.Fatal(body)
 	}
+	if resp, body := post(t, u.srv, "/api/start", `{"plan":"a.yaml","verb":"run"}`); resp.StatusCode != http.StatusConflict || !strings.Contains(body, testRun+" is under way") {
+		t.Fatalf("beside a run that another one has started: %s %s", resp.Status, body)
+	}
+	u.pub.Close(live.Ending{State: "ended"})
+	for end := time.Now().Add(20 * time.Second); u.hub.busy() != ""; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the run that has ended is under way")
+		}
+	}
 	for body, want := range map[string]string{
 		`{"plan":"../a.yaml","verb":"run"}`:                     "no such plan",
 		`{"plan":"link.yaml","verb":"run"}`:                     "no such plan",

@@ -449,6 +449,18 @@ func (h *hub) list() []map[string]any {
 	return out
 }
 
+// busy returns the id of something that is under way; empty for nothing.
+func (h *hub) busy() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, f := range h.runs {
+		if !f.over() {
+			return id
+		}
+	}
+	return ""
+}
+
 func (h *hub) run(id string) *followed {
 	h.mu.Lock()
 	defer h.mu.Unlock()

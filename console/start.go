@@ -269,6 +269,10 @@ func (s *Console) start(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "this server was started without -plans")
 		return
 	}
+	if id := s.hub.busy(); id != "" { // also one that the server before this one has started
+		refuse(w, http.StatusConflict, id+" is under way in this store: two at a time would measure each other")
+		return
+	}
 	pid, err := s.plans.start(q, time.Now())
 	switch {
 	case errors.Is(err, errBusy):

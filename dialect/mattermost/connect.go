@@ -67,6 +67,7 @@ func (a *person) carry(ctx context.Context, sock *api.Socket) {
 		for err == nil {
 			_, err = sock.Next(ctx)
 		}
+		sock.Release()
 		sock.Close()
 		a.cutOff(ctx, sock, err)
 		for err != nil {
@@ -107,6 +108,7 @@ func (a *person) leave() {
 func (a *person) listen(ctx context.Context, sock *api.Socket) {
 	for {
 		a.events(ctx, sock)
+		sock.Release()
 		sock.Close()
 		a.mu.Lock()
 		if a.sock == sock {

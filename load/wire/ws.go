@@ -298,6 +298,18 @@ func (w *WS) forget() {
 	}
 }
 
+// Release ends the reading: the last message and the context of the reads go, and each further Read fails. The reading
+// goroutine calls it when it reads no more, as after a message that it has no use for; a context that outlives the
+// connection holds both else. It does not close the connection.
+func (w *WS) Release() {
+	if w.err == nil {
+		w.err = newError(context.Background(), PhaseWS, net.ErrClosed)
+	}
+	w.watch.unregister()
+	w.forget()
+	w.rd.empty()
+}
+
 // fail reports a protocol error to the server and closes the connection.
 func (w *WS) fail(err error) {
 	code := 0

@@ -190,7 +190,11 @@ func (h *hub) dawdle(e *event) {
 func (sh *hubShard) send(e *event, conns map[*wsConn]struct{}) {
 	for c := range conns {
 		if !e.to.OmitUsers[c.userID] && (e.to.OmitConn == "" || e.to.OmitConn != c.id) {
-			sh.offer(c, e)
+			if c.placed {
+				sh.offer(c, e)
+			} else if len(c.early) < wsQueue { // hello comes first
+				c.early = append(c.early, e)
+			}
 		}
 	}
 }
@@ -254,8 +258,8 @@ func (sh *hubShard) reap(now time.Time) {
 	}
 }
 
-// register makes a connection known; it gets the user's own events from now on, and those of channels and teams after
-// place.
+// register makes a connection known; the user's own events from now on follow hello, and those of channels and teams that
+// come after place.
 func (h *hub) register(k *wsSocket) {
 	h.count(1)
 	h.do(h.shard(k.c.userID), func(sh *hubShard) {
@@ -278,6 +282,11 @@ func (h *hub) place(c *wsConn, channels, teams []string) {
 			put(sh.teams, id, c)
 		}
 		sh.offer(c, c.hello())
+		early := c.early
+		c.placed, c.early = true, nil
+		for _, e := range early {
+			sh.offer(c, e)
+		}
 	})
 }
 

@@ -41,6 +41,8 @@ type wsConn struct {
 	away     time.Time // since when
 	channels map[string]struct{}
 	teams    []string
+	placed   bool     // hello was queued
+	early    []*event // that came before
 
 	// The socket's writer; while there is none, the hub's goroutine.
 	seq   int64            // the next number

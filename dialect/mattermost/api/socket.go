@@ -155,6 +155,7 @@ func (c *Client) connect(ctx context.Context, old *Socket) (*Socket, error) {
 		err = &wire.Error{Phase: wire.PhaseWS, Err: errors.New("the first event is not the hello")}
 	}
 	if err != nil {
+		s.Release()
 		s.Close()
 		return nil, err
 	}
@@ -168,6 +169,10 @@ func (s *Socket) Close() {
 	s.once.Do(func() { close(s.closed) })
 	_ = s.ws.Close(wire.CloseNormal, "") // an error has no further effect
 }
+
+// Release lets go of the last message and of the context of the reads. The caller of Next and Message calls it when it
+// reads no more.
+func (s *Socket) Release() { s.ws.Release() }
 
 // Ended is closed when the socket's reader is done with it.
 func (s *Socket) Ended() <-chan struct{} { return s.ended }
