@@ -149,29 +149,9 @@ func (h *health) othersOf(host, cores int) trial.Reading {
 	if h.foreignOf == nil {
 		h.foreignOf = make([]lately, len(h.hosts))
 	}
-	_, at, _ := h.agentSample(host, busy)
-	return h.foreignOf[host].mean(now.Value, at)
-}
-
-// lately are the last samples of a reading.
-type lately struct {
-	values []float64
-	at     time.Time
-}
-
-// mean takes in a sample, once, and returns the mean of the last; it is not negative.
-func (l *lately) mean(v float64, at time.Time) trial.Reading {
-	if at.After(l.at) {
-		l.at = at
-		l.values = append(l.values, v)
-		l.values = l.values[max(0, len(l.values)-othersOver):]
+	took := &h.foreignOf[host]
+	if _, at, _ := h.agentSample(host, busy); took.fresh(at) {
+		took.add(now.Value)
 	}
-	if n := len(l.values); n < othersLeast {
-		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
-	}
-	total := 0.0
-	for _, v := range l.values {
-		total += v
-	}
-	return trial.Reading{Value: max(0, total/float64(len(l.values)))}
+	return took.foreignMean()
 }

@@ -79,7 +79,7 @@ func TestHealthIsReadFromFreshSamples(t *testing.T) {
 		}
 	}
 	// With wires, the 20 points that the kernel worked on packets are the target's: 10 are others'.
-	h.wired, h.foreign = []int{0, 1}, nil
+	h.wired, h.foreign.values = []int{0, 1}, nil
 	for i := range 7 {
 		now = now.Add(time.Second)
 		samples[`plimsoll_process_cpu_ratio{role="db"}`] = sample{0.4, 0}

@@ -39,10 +39,8 @@ type health struct {
 	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
 	headroom func(users int, ops float64) float64
 
-	// stolen holds the percentages of the target's cores that the hypervisor took in the last samples, and stolenAt
-	// the time of the last.
-	stolen   []float64
-	stolenAt time.Time
+	// stolen are the percentages of the target's cores that the hypervisor took.
+	stolen lately
 	// remote returns the keys of the samples of steal on the target's other hosts; nil for none.
 	remote func() []string
 
@@ -55,10 +53,8 @@ type health struct {
 	// not measured.
 	roles   []string
 	targets int
-	// foreign holds the percentages of the target's cores that others took in the last samples, and foreignAt the
-	// time of the last.
-	foreign   []float64
-	foreignAt time.Time
+	// foreign are the percentages of the target's cores that others took.
+	foreign lately
 	// wired are the target's cores when its packets go over wires of their own: the kernel's soft interrupts for
 	// these then count as the target's. softirq is their time so far, in seconds.
 	wired     []int
@@ -174,6 +170,45 @@ const (
 	othersLeast = 5
 )
 
+// lately are the last samples of a reading.
+type lately struct {
+	values []float64
+	at     time.Time
+}
+
+// fresh reports whether a sample is newer than the last that it was asked of.
+func (l *lately) fresh(at time.Time) bool {
+	if !at.After(l.at) {
+		return false
+	}
+	l.at = at
+	return true
+}
+
+func (l *lately) add(v float64) {
+	l.values = append(l.values, v)
+	l.values = l.values[max(0, len(l.values)-othersOver):]
+}
+
+// mean returns the mean of the last samples.
+func (l *lately) mean() trial.Reading {
+	if n := len(l.values); n < othersLeast {
+		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
+	}
+	total := 0.0
+	for _, v := range l.values {
+		total += v
+	}
+	return trial.Reading{Value: total / float64(len(l.values))}
+}
+
+// foreignMean is the mean of percentages that others took; it is not negative.
+func (l *lately) foreignMean() trial.Reading {
+	out := l.mean()
+	out.Value = max(0, out.Value)
+	return out
+}
+
 // others is the share of the target's cores that other processes took, interrupts included: beyond it, neither
 // latency nor capacity is the target's own.
 func (h *health) others() trial.Reading {
@@ -192,21 +227,12 @@ func (h *health) others() trial.Reading {
 	if now.Why != "" {
 		return now
 	}
-	if _, at, _ := h.last(cores); at.After(h.foreignAt) {
-		h.foreignAt = at
+	if _, at, _ := h.last(cores); h.foreign.fresh(at) {
 		if own, ok := h.packets(); ok {
-			h.foreign = append(h.foreign, now.Value-own)
-			h.foreign = h.foreign[max(0, len(h.foreign)-othersOver):]
+			h.foreign.add(now.Value - own)
 		}
 	}
-	if n := len(h.foreign); n < othersLeast {
-		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
-	}
-	total := 0.0
-	for _, v := range h.foreign {
-		total += v
-	}
-	return trial.Reading{Value: max(0, total/float64(len(h.foreign)))}
+	return h.foreign.foreignMean()
 }
 
 const targetSteal = `plimsoll_cpu_steal_ratio{role="target"}`
@@ -238,19 +264,10 @@ func (h *health) stealOfTarget() trial.Reading {
 	if now.Why != "" {
 		return now
 	}
-	if newest.After(h.stolenAt) {
-		h.stolenAt = newest
-		h.stolen = append(h.stolen, now.Value)
-		h.stolen = h.stolen[max(0, len(h.stolen)-othersOver):]
+	if h.stolen.fresh(newest) {
+		h.stolen.add(now.Value)
 	}
-	if n := len(h.stolen); n < othersLeast {
-		return trial.Reading{Why: fmt.Sprintf("%d samples are too few, want %d", n, othersLeast)}
-	}
-	total := 0.0
-	for _, v := range h.stolen {
-		total += v
-	}
-	return trial.Reading{Value: total / float64(len(h.stolen))}
+	return h.stolen.mean()
 }
 
 // openedOver is how many samples the growth of open files looks back.
