@@ -18,6 +18,27 @@ const (
 	commentEvery = 10 * time.Second
 )
 
+// seat makes w a stream of events. write sends some, and reports whether the browser took them; it is nil when there are
+// too many browsers, and the refusal was written. leave ends the stream.
+func (s *Console) seat(w http.ResponseWriter) (write func(text string) bool, leave func()) {
+	select {
+	case s.streams <- struct{}{}:
+	default:
+		refuse(w, http.StatusTooManyRequests, "too many browsers follow already; close a tab")
+		return nil, nil
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	write = func(text string) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
+		if _, err := io.WriteString(w, text); err != nil {
+			return false
+		}
+		return out.Flush() == nil
+	}
+	return write, func() { <-s.streams }
+}
+
 // stream follows one run, comparison or sizing by server-sent events. Nothing is queued: the newest frame is read when
 // the one before has been written, and a past goes before it when frames were left out.
 func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
@@ -26,13 +47,11 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "nothing of this id is under way, nor ended since serve began")
 		return
 	}
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		refuse(w, http.StatusTooManyRequests, "too many browsers follow already; close a tab")
+	write, leave := s.seat(w)
+	if write == nil {
 		return
 	}
+	defer leave()
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
 		last = r.URL.Query().Get("last")
@@ -40,15 +59,6 @@ func (s *Console) stream(w http.ResponseWriter, r *http.Request) {
 	seq, err := strconv.ParseInt(last, 10, 64)
 	if err != nil || seq < 0 {
 		seq = -1
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	out := http.NewResponseController(w)
-	write := func(text string) bool {
-		_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
-		if _, err := io.WriteString(w, text); err != nil {
-			return false
-		}
-		return out.Flush() == nil
 	}
 	comment := time.NewTicker(commentEvery)
 	defer comment.Stop()
@@ -114,15 +124,11 @@ func (f *followed) judgedAfter(had int) (text string, n int) {
 
 // liveStream sends the list of what is under way whenever it has changed.
 func (s *Console) liveStream(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		refuse(w, http.StatusTooManyRequests, "too many browsers follow already; close a tab")
+	write, leave := s.seat(w)
+	if write == nil {
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	out := http.NewResponseController(w)
+	defer leave()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	was, silent := "", time.Now()
@@ -138,8 +144,7 @@ func (s *Console) liveStream(w http.ResponseWriter, r *http.Request) {
 		}
 		if text != "" {
 			silent = time.Now()
-			_ = out.SetWriteDeadline(time.Now().Add(writeWithin))
-			if _, err := io.WriteString(w, text); err != nil || out.Flush() != nil {
+			if !write(text) {
 				return
 			}
 		}
