@@ -22,15 +22,17 @@ const (
 	consoleNice = 10
 )
 
+// ConsoleAddress is where the console listens unless it is told otherwise.
+const ConsoleAddress = "127.0.0.1:7575"
+
 // freeAddress is the console's usual address, or one that the kernel chooses when a program listens there already.
 func freeAddress() string {
-	const usual = "127.0.0.1:7575"
-	l, err := net.Listen("tcp", usual)
+	l, err := net.Listen("tcp", ConsoleAddress)
 	if err != nil {
 		return "127.0.0.1:0"
 	}
 	_ = l.Close()
-	return usual
+	return ConsoleAddress
 }
 
 // showConsole starts the verb serve over a store, if the invocation is to be shown, and prints its address. hide ends it;
