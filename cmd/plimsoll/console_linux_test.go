@@ -238,21 +238,7 @@ func sameHistory(t *testing.T, when string, before, after map[string]map[string]
 // inspect looks at the view that is open in two widths and both schemes.
 func inspect(b *browser.Browser, name string) {
 	b.T.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int{1280, 400} {
-			b.Look(width, scheme, "screen")
-			b.Eval("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))", nil)
-			if wide := b.Overflow(); len(wide) > 0 {
-				b.T.Errorf("%s, %d px, %s: wider than the window: %v", name, width, scheme, wide)
-			}
-			if over := b.Overlaps(); len(over) > 0 {
-				b.T.Errorf("%s, %d px: texts lie over each other: %v", name, width, over)
-			}
-		}
-		for _, v := range b.Violations(filepath.Join("..", "..", "console", "ui", "node_modules", "axe-core", "axe.min.js")) {
-			b.T.Errorf("%s, %s: axe: %s", name, scheme, v)
-		}
-	}
+	b.Inspect(name, filepath.Join("..", "..", "console", "ui", "node_modules", "axe-core", "axe.min.js"), nil)
 	b.Look(1280, "light", "screen")
 }
 

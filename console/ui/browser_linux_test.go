@@ -111,30 +111,19 @@ func lookAtServed(t *testing.T, b *browser.Browser) {
 // inspect looks at a view in two widths and both schemes, and takes pictures where they are asked for.
 func inspect(b *browser.Browser, name string) {
 	b.T.Helper()
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int{1280, 400} {
-			b.Look(width, scheme, "screen")
-			b.Eval("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))", nil)
-			if wide := b.Overflow(); len(wide) > 0 {
-				b.T.Errorf("%d px, %s: wider than the window: %v", width, scheme, wide)
-			}
-			if over := b.Overlaps(); len(over) > 0 {
-				b.T.Errorf("%d px: texts lie over each other: %v", width, over)
-			}
-			if *pictures != "" {
-				b.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
-			}
+	b.Inspect(name, axeFile, func(width int, scheme string) {
+		if *pictures != "" {
+			b.Picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
 		}
-		for _, v := range violations(b) {
-			b.T.Errorf("axe, %s: %s", scheme, v)
-		}
-	}
+	})
 }
+
+const axeFile = "node_modules/axe-core/axe.min.js"
 
 // violations are what axe-core reports of the page as it stands.
 func violations(b *browser.Browser) []string {
 	b.T.Helper()
-	return b.Violations("node_modules/axe-core/axe.min.js")
+	return b.Violations(axeFile)
 }
 
 // TestLiveRun follows a run: charts move, a reload shows the same history, a broken stream and a dead run are shown, and

@@ -36,6 +36,31 @@ func (c *Browser) Violations(file string) (bad []string) {
 	return bad
 }
 
+// Inspect requires of the page, in two widths and both schemes, that nothing is wider than the window, that no texts lie
+// over each other, and that axe-core, whose script is a file, finds nothing. each, which may be nil, is called at every
+// look. The page is left as the last look had it.
+func (c *Browser) Inspect(name, axe string, each func(width int, scheme string)) {
+	c.T.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int{1280, 400} {
+			c.Look(width, scheme, "screen")
+			c.Eval("new Promise(done => requestAnimationFrame(() => setTimeout(done, 60)))", nil)
+			if wide := c.Overflow(); len(wide) > 0 {
+				c.T.Errorf("%s, %d px, %s: wider than the window: %v", name, width, scheme, wide)
+			}
+			if over := c.Overlaps(); len(over) > 0 {
+				c.T.Errorf("%s, %d px: texts lie over each other: %v", name, width, over)
+			}
+			if each != nil {
+				each(width, scheme)
+			}
+		}
+		for _, v := range c.Violations(axe) {
+			c.T.Errorf("%s, %s: axe: %s", name, scheme, v)
+		}
+	}
+}
+
 // Overlaps names pairs of texts that lie over each other: in drawings each text, elsewhere the blocks of the page.
 func (c *Browser) Overlaps() []string {
 	c.T.Helper()
