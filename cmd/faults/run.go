@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"text/template"
 	"time"
 
@@ -188,7 +187,7 @@ func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) err
 	if err != nil {
 		return err
 	}
-	var out, talk transcript
+	var out, talk lab.Transcript
 	// ip shows the namespace's own devices in /sys, from which the generator reads its network card.
 	args := []string{"netns", "exec", t.users.Name(), b.program, "capacity", "-json", "-calibrate=false", "-store=" + filepath.Join(b.dir, "runs"), planPath}
 	p, err := lab.Start(ctx, lab.Spec{
@@ -227,24 +226,6 @@ func (b bench) measure(ctx context.Context, t *topology, f fault, r *result) err
 		r.Problem = fmt.Sprintf("%v; %s", err, last(talk.String(), 6))
 	}
 	return nil
-}
-
-// A transcript is an output that is read while it is written.
-type transcript struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (t *transcript) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-func (t *transcript) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.String()
 }
 
 // read takes the scored values from the run's JSON.

@@ -145,7 +145,7 @@ func (t *topology) servers(ctx context.Context, l layout) error {
 			return err
 		}
 		t.apps = append(t.apps, p)
-		if err := said(ctx, p, "listening on"); err != nil {
+		if err := p.Says(ctx, "listening on", 10*time.Second); err != nil {
 			return err
 		}
 	}
@@ -154,22 +154,6 @@ func (t *topology) servers(ctx context.Context, l layout) error {
 
 // adminPassword is the administrator's, in namespaces that nothing else reaches.
 const adminPassword = "Faults-sample-1"
-
-// said waits until a process has written text.
-func said(ctx context.Context, p *lab.Process, text string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("not ready within 10 s"))
-	defer cancel()
-	for !strings.Contains(p.Tail(), text) {
-		select {
-		case <-p.Done():
-			return fmt.Errorf("a process of the topology ended: %w\n%s", p.Err(), p.Tail())
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %q: %w\n%s", text, context.Cause(ctx), p.Tail())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return nil
-}
 
 // before starts the proxy before the instances.
 func (t *topology) before(ctx context.Context, l layout) (err error) {
@@ -209,7 +193,7 @@ func (t *topology) watch(ctx context.Context) error {
 			return err
 		}
 		t.agents = append(t.agents, p)
-		if err := said(ctx, p, "fingerprint="); err != nil {
+		if err := p.Says(ctx, "fingerprint=", 10*time.Second); err != nil {
 			return err
 		}
 		_, print, _ := strings.Cut(p.Tail(), "fingerprint=")

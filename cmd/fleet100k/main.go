@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -130,7 +129,7 @@ func parse(args []string) (*study, error) {
 		text string
 		to   *[]int
 	}{{*agentCPU, &s.agentCPU}, {*server, &s.server}} {
-		if *c.to, err = cores(c.text); err != nil {
+		if *c.to, err = lab.ListedCPUs(c.text); err != nil {
 			return nil, err
 		}
 	}
@@ -160,21 +159,6 @@ func parse(args []string) (*study, error) {
 		return nil, fmt.Errorf("%w; run make build first", err)
 	}
 	return &s, nil
-}
-
-// cores reads a list of cores.
-func cores(text string) (out []int, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for f := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return nil, fmt.Errorf("%q: want comma-separated numbers of cores", text)
-		}
-		out = append(out, n)
-	}
-	return out, lab.CheckCPUs(out)
 }
 
 func oneLine(s string) string {

@@ -188,18 +188,9 @@ func table(w io.Writer, rows []row) (apart []string, err error) {
 }
 
 // counts is the scene: the plan in one process, some times, and on agents.
-func (s *show) counts(ctx context.Context) (err error) {
-	st, err := s.build(ctx)
-	defer func() {
-		if e := st.down(ctx); err == nil {
-			err = e
-		}
-	}()
-	if err != nil {
-		return err
-	}
+func counts(ctx context.Context, st *stage) error {
 	var ones []tally
-	for k := range s.yardsticks {
+	for k := range st.yardsticks {
 		_, t, err := st.tally(ctx, fmt.Sprintf("one-%d", k), "", st.lan.Host(agentHost(0)))
 		if err != nil {
 			return err
@@ -209,14 +200,14 @@ func (s *show) counts(ctx context.Context) (err error) {
 	if err := st.join(ctx); err != nil {
 		return err
 	}
-	of, fleet, err := st.tally(ctx, "of-fleet", s.placement(), st.side)
+	of, fleet, err := st.tally(ctx, "of-fleet", st.placement(), st.side)
 	if err != nil {
 		return err
 	}
 	why, left := untimed(of)
 	fleet[timed] += left
 	fmt.Printf("%d users of seed %d over %v, in one process and on %d hosts with %d agents of %d processes each\n\n",
-		s.users, s.seed, s.ramp+s.settle+s.measure, s.hosts, s.agents, s.processes)
+		st.users, st.seed, st.ramp+st.settle+st.measure, st.hosts, st.show.agents, st.processes)
 	apart, err := table(os.Stdout, compare(ones, fleet))
 	if err != nil {
 		return err

@@ -12,14 +12,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -43,7 +40,10 @@ func main() {
 }
 
 // scenes are what can be shown, by name.
-var scenes = map[string]func(*show, context.Context) error{"counts": (*show).counts, "clock": (*show).clock, "resume": (*show).resume}
+var scenes = map[string]struct {
+	play   func(context.Context, *stage) error
+	server []string // arguments of the reference server
+}{"counts": {play: counts}, "clock": {clock, []string{slowHub}}, "resume": {play: resume}}
 
 // A show is what the flags ask for.
 type show struct {
@@ -60,7 +60,7 @@ type show struct {
 }
 
 // run checks the arguments and carries out the scene.
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	s, err := parse(args)
 	if err != nil {
 		return err
@@ -80,7 +80,18 @@ func run(ctx context.Context, args []string) error {
 		}
 		defer os.RemoveAll(s.dir)
 	}
-	return scenes[s.scene](s, ctx)
+	scene := scenes[s.scene]
+	s.serverArgs = scene.server
+	st, err := s.build(ctx)
+	defer func() {
+		if e := st.down(ctx); err == nil {
+			err = e
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	return scene.play(ctx, st)
 }
 
 func parse(args []string) (*show, error) {
@@ -113,7 +124,7 @@ func parse(args []string) (*show, error) {
 			return nil, fmt.Errorf("-%s %d: want %d to %d", c.name, c.n, c.lo, c.hi)
 		}
 	}
-	if scenes[s.scene] == nil {
+	if _, ok := scenes[s.scene]; !ok {
 		return nil, fmt.Errorf("-scene %q: there is no such scene", s.scene)
 	}
 	if fs.NArg() > 0 {
@@ -123,10 +134,10 @@ func parse(args []string) (*show, error) {
 		s.channels = max(2, s.users/10)
 	}
 	var err error
-	if s.serverCPUs, err = cores(*server); err != nil {
+	if s.serverCPUs, err = lab.ListedCPUs(*server); err != nil {
 		return nil, fmt.Errorf("-server-cores: %w", err)
 	}
-	if s.agentCPUs, err = cores(*agent); err != nil {
+	if s.agentCPUs, err = lab.ListedCPUs(*agent); err != nil {
 		return nil, fmt.Errorf("-agent-cores: %w", err)
 	}
 	if s.self, err = os.Executable(); err != nil {
@@ -144,21 +155,6 @@ func parse(args []string) (*show, error) {
 		return nil, fmt.Errorf("%w; run make build first", err)
 	}
 	return &s, nil
-}
-
-// cores reads a list of cores.
-func cores(text string) (out []int, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for f := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			return nil, errors.New("want comma-separated numbers of cores")
-		}
-		out = append(out, n)
-	}
-	return out, lab.CheckCPUs(out)
 }
 
 // plan is the plan of all runs; placement is the only difference. The hosts share one machine, so that the server is a

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/run/record"
+	"plimsoll/target/lab"
 )
 
 // leaveWithin is how long after the coordinator's death all users must have left: the silence that agents bear, the time
@@ -32,16 +33,7 @@ func (s *show) comparison(url string) string {
 
 // resume is the scene: the coordinator of a comparison is killed while its second run is measured. The users leave, the
 // first run stays as it is, and the same agents finish the comparison.
-func (s *show) resume(ctx context.Context) (err error) {
-	st, err := s.build(ctx)
-	defer func() {
-		if e := st.down(ctx); err == nil {
-			err = e
-		}
-	}()
-	if err != nil {
-		return err
-	}
+func resume(ctx context.Context, st *stage) error {
 	if err := st.fresh(ctx); err != nil {
 		return err
 	}
@@ -49,11 +41,11 @@ func (s *show) resume(ctx context.Context) (err error) {
 		return err
 	}
 	file, store := filepath.Join(st.dir, "comparison.yaml"), filepath.Join(st.dir, "comparison")
-	if err := os.WriteFile(file, []byte(s.comparison(st.url())), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(st.comparison(st.url())), 0o644); err != nil {
 		return err
 	}
 	flags := []string{"-store", store, "-calibrate=false", "-fleet-listen", st.door(), "-fleet-keys", st.keys()}
-	out := new(transcript)
+	out := new(lab.Transcript)
 	p, err := st.command(ctx, st.side, out, append(append([]string{"compare"}, flags...), file)...)
 	if err != nil {
 		return err
@@ -71,18 +63,18 @@ func (s *show) resume(ctx context.Context) (err error) {
 	}
 	<-p.Done()
 	killed := time.Now()
-	if err := st.alone(ctx, killed.Add(s.leaveWithin())); err != nil {
+	if err := st.alone(ctx, killed.Add(st.leaveWithin())); err != nil {
 		return err
 	}
 	fmt.Printf("killed in the second run; the users of all %d agents had left %v later\n", len(st.agents), time.Since(killed).Round(100*time.Millisecond))
-	out = new(transcript)
+	out = new(lab.Transcript)
 	if p, err = st.command(ctx, st.side, out, append([]string{"compare", "-resume", "last"}, flags...)...); err != nil {
 		return err
 	}
 	if err := st.ended(ctx, p, 3*each); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
-	if err := finished(store, before, s.hosts*s.agents); err != nil {
+	if err := finished(store, before, st.hosts*st.show.agents); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil

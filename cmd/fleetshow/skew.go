@@ -111,17 +111,7 @@ const (
 
 // clock is the scene: the plan in one process, on agents, and on agents those of the first host of which have another
 // clock.
-func (s *show) clock(ctx context.Context) (err error) {
-	s.serverArgs = []string{slowHub}
-	st, err := s.build(ctx)
-	defer func() {
-		if e := st.down(ctx); err == nil {
-			err = e
-		}
-	}()
-	if err != nil {
-		return err
-	}
+func clock(ctx context.Context, st *stage) error {
 	one, _, err := st.tally(ctx, "one", "", st.lan.Host(agentHost(0)))
 	if err != nil {
 		return err
@@ -129,12 +119,12 @@ func (s *show) clock(ctx context.Context) (err error) {
 	if err := st.join(ctx); err != nil {
 		return err
 	}
-	right, _, err := st.tally(ctx, "right-clocks", s.placement(), st.side)
+	right, _, err := st.tally(ctx, "right-clocks", st.placement(), st.side)
 	if err != nil {
 		return err
 	}
-	for k := range s.hosts * s.agents { // the first host gets another clock
-		if k%s.hosts == 0 {
+	for k := range st.hosts * st.show.agents { // the first host gets another clock
+		if k%st.hosts == 0 {
 			if err := st.agents[k].Stop(ctx); err != nil {
 				return err
 			}
@@ -144,7 +134,7 @@ func (s *show) clock(ctx context.Context) (err error) {
 			}
 		}
 	}
-	of, _, err := st.tally(ctx, "of-fleet", s.placement(), st.side)
+	of, _, err := st.tally(ctx, "of-fleet", st.placement(), st.side)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (st *stage) fresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return says(ctx, st.server, "listening on", readyWithin)
+	return st.server.Says(ctx, "listening on", readyWithin)
 }
 
 // join starts the agents.
@@ -129,24 +129,8 @@ func (st *stage) joinOne(ctx context.Context, k int, program string, args ...str
 	return err
 }
 
-// says waits until a process has written text.
-func says(ctx context.Context, p *lab.Process, text string, within time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("not within %v", within))
-	defer cancel()
-	for !strings.Contains(p.Tail(), text) {
-		select {
-		case <-p.Done():
-			return fmt.Errorf("a program has ended: %w\n%s", p.Err(), p.Tail())
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %q: %w\n%s", text, context.Cause(ctx), p.Tail())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return nil
-}
-
 // command starts the program under test in a namespace, with the secrets of the plan.
-func (st *stage) command(ctx context.Context, in *netns.Namespace, out *transcript, args ...string) (*lab.Process, error) {
+func (st *stage) command(ctx context.Context, in *netns.Namespace, out *lab.Transcript, args ...string) (*lab.Process, error) {
 	return lab.Start(ctx, lab.Spec{Name: "plimsoll " + args[0], Path: st.program, Args: args, CPUs: st.agentCPUs, NetNS: in.Path(), Stdout: out, Stderr: out,
 		Env: append(os.Environ(), "FLEETSHOW_ADMIN="+adminPassword), StopTimeout: 30 * time.Second})
 }
@@ -162,7 +146,7 @@ func (st *stage) carry(ctx context.Context, name, text string, in *netns.Namespa
 		return nil, err
 	}
 	store := filepath.Join(st.dir, name)
-	out := new(transcript)
+	out := new(lab.Transcript)
 	args := []string{"run", "-store", store, "-calibrate=false"}
 	if strings.Contains(text, "agents:") {
 		args = append(args, "-fleet-listen", st.door(), "-fleet-keys", st.keys())
@@ -242,23 +226,4 @@ func (st *stage) down(ctx context.Context) error {
 		errs = append(errs, st.side.Delete(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-// A transcript is an output that is read while it is written.
-type transcript struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (t *transcript) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.Write(p)
-}
-
-// String returns what was written so far.
-func (t *transcript) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.b.String()
 }

@@ -22,6 +22,7 @@ import (
 	"plimsoll/rig"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
+	"plimsoll/target/lab"
 	"plimsoll/watch/series"
 )
 
@@ -57,22 +58,7 @@ compare: {arms: {base: {}, new: {}}, combine: true, blocks: 1}
 `
 
 // safeBuffer is an output that is read while it is written.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
+type safeBuffer = lab.Transcript
 
 // startProgram runs the program with a plan in a fresh store. The gates are open: the test's other work on the machine
 // voids no run.
