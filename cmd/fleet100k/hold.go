@@ -219,8 +219,35 @@ func ofUsers(name string) bool {
 	return !workload.OfAnswers(name)
 }
 
+// sockets reads how many WebSockets the servers have open, until it is all users' or for [readings] times: a user that
+// reloads has none for a moment, and among so many there is often one. The row gets the largest reading.
+func (l *leader) sockets(ctx context.Context) error {
+	for range readings {
+		sum, err := l.stats(ctx, "")
+		if err != nil {
+			return err
+		}
+		if l.row.Sockets = max(l.row.Sockets, sum.Sockets); l.row.Sockets >= l.users {
+			break
+		}
+		if err := l.collect(ctx, time.Now().Add(reading)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The open WebSockets are read at most so often, in such intervals.
+const (
+	readings = 20
+	reading  = 500 * time.Millisecond
+)
+
 // account ends the users and compares what they have counted with what the servers have.
 func (l *leader) account(ctx context.Context) error {
+	if err := l.sockets(ctx); err != nil {
+		return err
+	}
 	// While the servers stand still, nothing is accepted or pushed. What they have answered is read meanwhile.
 	if err := l.each(ctx, fmt.Sprintf("/refnull/stall?for=%v&in=0s", stand)); err != nil {
 		return err
@@ -232,7 +259,6 @@ func (l *leader) account(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.row.Sockets = sum.Sockets
 	l.row.Pushed, l.row.Received = sum.Pushed, int64(l.windows[workload.Inbox].Lag.Count())
 	l.driver.Stop(grace)
 	if err := l.gather(ctx); err != nil {

@@ -74,7 +74,9 @@ func sources(k int) (out []netip.Addr) {
 	return out
 }
 
-// address gives the agents their addresses, and the servers the way to them.
+// address gives the agents their addresses, and the servers the way to them: by way of the agent's address in the LAN,
+// so that a server has a neighbor for each agent and not one for each of its addresses. The kernel keeps 1,024 neighbors
+// of all namespaces together (net.ipv4.neigh.default.gc_thresh3), and beyond these connections time out.
 func (m *machines) address(ctx context.Context, s *study) error {
 	for k := range s.agents {
 		for _, a := range sources(k) {
@@ -84,8 +86,11 @@ func (m *machines) address(ctx context.Context, s *study) error {
 		}
 	}
 	for k := range s.servers {
-		if err := m.lan.Host(serverName(k)).IP(ctx, "route", "add", "198.19.0.0/16", "dev", netns.HostDevice); err != nil {
-			return err
+		for a := range s.agents {
+			to, via := netip.PrefixFrom(sources(a)[0], 24).Masked(), m.lan.Addr(agentName(a))
+			if err := m.lan.Host(serverName(k)).IP(ctx, "route", "add", to.String(), "via", via); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
