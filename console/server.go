@@ -42,6 +42,7 @@ type Console struct {
 	reports  *remembered[reported]
 	wholes   *remembered[item]     // comparisons and sizings in the history
 	partly   *remembered[reported] // of comparisons without a report, by their files
+	graded   *remembered[[]gradedStep]
 	limits   *remembered[any]      // limiters of runs that are over, by their manifests
 	soFar    limits
 	trends   *remembered[released]
@@ -71,7 +72,7 @@ func New(c Config) *Console {
 	s := &Console{store: c.Store, version: c.Version, hub: newHub(c.Store), access: newAccess(c.Tokens, c.Open, false), catalog: c.Catalog,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}), opened: newOpened(c.Series),
 		reports: newRemembered[reported](mostReports), partly: newRemembered[reported](mostReports), wholes: newRemembered[item](mostReleases),
-		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), trending: make(chan struct{}, 1),
+		limits: newRemembered[any](mostReports), trends: newRemembered[released](mostReleases), graded: newRemembered[[]gradedStep](mostReports), trending: make(chan struct{}, 1),
 		reading: make(chan struct{}, maxReading)}
 	if c.Series == nil {
 		s.opened.open = func(string) (http.Handler, func(), error) { return nil, nil, errors.New("this server has no PromQL") }

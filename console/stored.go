@@ -355,26 +355,3 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 	}
 	return out
 }
-
-func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	z, err := s.store.Sizing(id)
-	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && z.ID != id {
-		refuse(w, http.StatusNotFound, "the store has no such sizing")
-		return
-	}
-	if err != nil {
-		refuse(w, http.StatusInternalServerError, plain.Error(err))
-		return
-	}
-	steps := []map[string]any{}
-	for _, one := range z.Steps {
-		step := map[string]any{"run": one.Run, "users": one.Users}
-		if run, err := s.store.Run(one.Run); err == nil {
-			step["valid"] = run.Validity.Valid
-		}
-		steps = append(steps, step)
-	}
-	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState(z.ID, z.State), "began": z.Started, "steps": steps,
-		"documents": documents(s.store, "sizings", z.ID)})
-}

@@ -1,0 +1,60 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+
+	"plimsoll/internal/plain"
+	"plimsoll/judge/sizing"
+	"plimsoll/run/record"
+	"plimsoll/run/store"
+)
+
+func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	z, err := s.store.Sizing(id)
+	if !wholeID(id) || errors.Is(err, store.ErrNotFound) || err == nil && z.ID != id {
+		refuse(w, http.StatusNotFound, "the store has no such sizing")
+		return
+	}
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, plain.Error(err))
+		return
+	}
+	// Steps with an error say so in their text; they are graded again at the next request.
+	steps, _ := s.graded.of(filepath.Join(s.store.SizingDir(z.ID), sizingFile), func() ([]gradedStep, error) { return s.grade(r.Context(), z) })
+	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState(z.ID, z.State), "began": z.Started, "steps": steps,
+		"documents": documents(s.store, "sizings", z.ID)})
+}
+
+// A gradedStep is a step of a sizing with what its report will say of it.
+type gradedStep struct {
+	Run   string       `json:"run"`
+	Users int          `json:"users"`
+	Valid bool         `json:"valid"`
+	Grade sizing.Grade `json:"grade,omitempty"`
+	Text  string       `json:"text"` // the rule that gave the grade, or why there is none
+}
+
+// grade grades the steps of a sizing so far. Those whose runs cannot be read have the reason as their text, and the
+// error is not nil.
+func (s *Console) grade(ctx context.Context, z *record.Sizing) ([]gradedStep, error) {
+	out, errs := []gradedStep{}, []error{}
+	for _, of := range z.Steps {
+		run, err := s.store.Run(of.Run)
+		step := sizing.Step{Run: of.Run, Users: of.Users}
+		if err == nil {
+			step, err = s.catalog.Of(run).Step(ctx, of.Users)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			out = append(out, gradedStep{Run: of.Run, Users: of.Users, Text: plain.Error(err)})
+			continue
+		}
+		step = sizing.Size([]sizing.Step{step}, sizing.Machine{}, nil).Steps[0]
+		out = append(out, gradedStep{Run: of.Run, Users: of.Users, Valid: step.Valid, Grade: step.Grade, Text: step.Rule})
+	}
+	return out, errors.Join(errs...)
+}
