@@ -20,7 +20,7 @@ func limiterOfSteps(ctx context.Context, p *plan.Plan, runs []*Run, steps []sizi
 	if !slices.ContainsFunc(steps, tight) {
 		return nil, nil
 	}
-	all := limiter.Observed{Reached: true, CPU: map[string][]float64{}}
+	all := limiter.Observed{Reached: true, CPU: map[string][]float64{}, Busy: map[string][]float64{}}
 	var first *limiter.Limiter
 	for i, r := range runs {
 		ph, ok := r.Manifest.Phase("measure")
@@ -59,6 +59,9 @@ func appendObserved(all *limiter.Observed, o limiter.Observed) {
 	for role, v := range o.CPU {
 		all.CPU[role] = append(padded(all.CPU[role], before), v...)
 	}
+	for role, v := range o.Busy {
+		all.Busy[role] = append(padded(all.Busy[role], before), v...)
+	}
 	all.Shared = o.Shared
 	for _, t := range o.Traces {
 		i := slices.IndexFunc(all.Traces, func(have limiter.Trace) bool { return have.Indicator == t.Indicator && have.Role == t.Role })
@@ -74,6 +77,9 @@ func appendObserved(all *limiter.Observed, o limiter.Observed) {
 	}
 	for role := range all.CPU {
 		all.CPU[role] = padded(all.CPU[role], before+n)
+	}
+	for role := range all.Busy {
+		all.Busy[role] = padded(all.Busy[role], before+n)
 	}
 	for i := range all.Traces {
 		all.Traces[i].Values = padded(all.Traces[i].Values, before+n)

@@ -44,3 +44,26 @@ func TestAppendObservedKeepsRoles(t *testing.T) {
 		t.Errorf("roles %v", all.Roles)
 	}
 }
+
+// Cores that others keep busy limit a ladder of steps as the host's, not as the app's.
+func TestAppendObservedKeepsBusyCores(t *testing.T) {
+	catalog := []limiter.Indicator{{Limiter: limiter.LimitCPU, What: "its cores are busy", Limit: 0.8, Unit: "ratio"}}
+	all := limiter.Observed{Reached: true, CPU: map[string][]float64{}, Busy: map[string][]float64{}}
+	for i, users := range []float64{10, 25, 40, 55, 70, 85, 100} {
+		of := func(v float64) []float64 { return slices.Repeat([]float64{v}, 8) }
+		busy := 0.3 + 0.1*float64(i)
+		o := limiter.Observed{Users: of(users), Shared: "target", Roles: []string{"app"}, CPU: map[string][]float64{"app": of(0.1)},
+			Traces: []limiter.Trace{{Role: "app", Values: of(busy)}}}
+		if i > 0 { // the first step was not seen
+			o.Busy = map[string][]float64{"app": of(busy)}
+		}
+		appendObserved(&all, o)
+	}
+	all.Capacity = 100
+	if n := len(all.Busy["app"]); n != len(all.Users) {
+		t.Errorf("%d samples of the busy cores, want %d", n, len(all.Users))
+	}
+	if l := limiter.Diagnose(catalog, all); l.Kind != limiter.LimitHost {
+		t.Errorf("named %s, want %s: %s", l.Name, limiter.LimitHost, l.Sentence)
+	}
+}

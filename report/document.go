@@ -157,6 +157,8 @@ type Document struct {
 	// AcknowledgedLost counts the messages that arms had acknowledged and that could not be read back, in judged runs
 	// and in voided ones: a repeated block does not bring them back.
 	AcknowledgedLost int `json:"acknowledged_lost,omitempty"`
+	// LostElsewhere names the runs of which no verdict has the numbers and that lost some of them.
+	LostElsewhere []LostRun `json:"acknowledged_lost_elsewhere,omitempty"`
 	// Stability describes the signals inside the judged runs, by engine and signal.
 	Stability []Stability `json:"stability,omitempty"`
 	// Disturbances names the pairs that stand out when their hosts do, too.

@@ -300,15 +300,6 @@ func (b *builder) losses() []string {
 	return out
 }
 
-// acknowledgedLost counts them in all runs but those that were cut, and the pilots.
-func (b *builder) acknowledgedLost() {
-	for _, r := range b.in.Runs {
-		if x := r.Users; x != nil && x.Audit != nil && !r.Cell.Cut && !r.Cell.Pilot {
-			b.d.AcknowledgedLost += x.Audit.Missing
-		}
-	}
-}
-
 func gone(of string, missing, expected int) string {
 	return fmt.Sprintf("%s lost %s that it had acknowledged, of %d", of, count(missing, "message", "messages"), expected)
 }

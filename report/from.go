@@ -334,6 +334,9 @@ func (b *builder) warnings() {
 	case d.State.Judged < stats.MinPairs && d.State.Complete:
 		add(causeFew, true, fmt.Sprintf("%s judged: below %d everything is indicative only", count(d.State.Judged, "block was", "blocks were"), stats.MinPairs))
 	}
+	for _, w := range d.lostWarnings() {
+		add(causeLost, true, w)
+	}
 	for _, e := range slices.Sorted(maps.Keys(b.c.Unguided)) {
 		add(causeSearch, false, fmt.Sprintf("%sthe searches begin where the plan says, because %s", prefix(b.engineLabel(e)), b.c.Unguided[e]))
 	}

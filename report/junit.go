@@ -52,7 +52,8 @@ type (
 // JUnit writes the document as JUnit XML, for CI systems: a test suite for each verdict of a new arm (by database),
 // and in it a test case for each primary endpoint and for each rule that the bounded tests evaluated.
 //
-//   - Worse, a rule that did not hold, and acknowledged messages that are gone, are failures.
+//   - Worse, a rule that did not hold, and acknowledged messages that are gone, also in a run on which no verdict
+//     rests, are failures.
 //   - A result that could not be judged (invalid, no data, a comparison that is not complete) is an error: a CI
 //     system is red, as it should be when nothing is known.
 //   - A result that is not decided (inconclusive, indicative, an endpoint without enough operations) is skipped: CI
@@ -132,6 +133,11 @@ func (d Document) suite(i int, f NamedVerdict) junitSuite {
 				c.Skipped = &junitReason{Type: "not audited", Message: fmt.Sprintf("nobody may read %d of %d", a.NotAudited, a.Expected)}
 			}
 			s.Cases = append(s.Cases, c)
+		}
+	}
+	for _, l := range d.LostElsewhere {
+		if l.Engine == f.Engine && (l.Arm == f.Arm || first && l.Arm == baseName(d)) {
+			s.Cases = append(s.Cases, lostCase(d.armLabel(l.Arm), l))
 		}
 	}
 	for _, t := range d.Rules {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -82,6 +83,47 @@ func TestVoidedByTheTargetStopsTheRelease(t *testing.T) {
 		if got := slices.Contains(d.Actions, "Release can continue as planned."); got != fine {
 			t.Errorf("%s: %q", gate, d.Actions)
 		}
+	}
+}
+
+// Messages that were lost in a voided run are gone after its block was run again, too: no form of the report passes
+// over them.
+func TestMessagesLostInAVoidedRun(t *testing.T) {
+	in := scenes()["aa"].input()
+	lost := record.Users{Format: record.UsersVersion, Audit: &record.Audit{AuditResult: workload.AuditResult{Expected: 2000, Readable: 1997, Missing: 3, Part: 1}}}
+	voided := ""
+	for _, r := range in.Runs[:4:4] { // block 1, an attempt before the one that counts
+		r.Cell.Run += "-voided"
+		r.Cell.Dropped, r.Cell.Why = true, "another run of the block was not valid"
+		if r.Cell.Arm == "new" && r.Cell.Engine == "mysql" {
+			voided, r.Users = r.Cell.Run, &lost
+			r.Cell.Valid, r.Cell.Why = false, record.CrashGate+": it ended"
+			r.Validity = record.Validity{Findings: []record.Finding{{Gate: record.CrashGate, Level: record.Red, Text: "it ended"}}}
+		}
+		in.Comparison.Runs = append(in.Comparison.Runs, r.Cell)
+		in.Runs = append(in.Runs, r)
+	}
+	d := From(in)
+	if d.Kind != verdict.Same || d.State.Judged != 6 || d.AcknowledgedLost != 3 || voided == "" {
+		t.Fatalf("%s, %d blocks, %d lost, in run %q", d.Kind, d.State.Judged, d.AcknowledgedLost, voided)
+	}
+	if want := []LostRun{{Run: voided, Engine: "mysql", Arm: "new", Missing: 3, Expected: 2000}}; !slices.Equal(d.LostElsewhere, want) {
+		t.Errorf("lost elsewhere %+v, want %+v", d.LostElsewhere, want)
+	}
+	var junit, comment bytes.Buffer
+	if err := errors.Join(JUnit(&junit, d), Comment(&comment, d)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<testcase name="acknowledged messages (new, run ` + voided + `)"`, `<failure type="lost" message="3 of 2000 cannot be read`} {
+		if strings.Count(junit.String(), want) != 1 {
+			t.Errorf("JUnit has %q %d times, want once:\n%s", want, strings.Count(junit.String(), want), junit.String())
+		}
+	}
+	if problems := checkJUnit(junit.Bytes()); len(problems) > 0 {
+		t.Error(problems)
+	}
+	if !strings.Contains(comment.String(), "3 of 2000 cannot be read") {
+		t.Errorf("the comment passes over the loss:\n%s", comment.String())
 	}
 }
 

@@ -23,6 +23,8 @@ type ReleasePair struct {
 	Base, New  string // the releases
 	Database   string // empty where it has no name
 	Pairs      []verdict.Pair
+	// Withheld is the reason why the verdict on the capacity was withheld ([verdict.Result]); empty where it was not.
+	Withheld string
 	// NotComplete describes the end of a comparison that is not complete, beginning with a verb; empty for one that
 	// is.
 	NotComplete string
@@ -144,6 +146,8 @@ func trendOf(database string, all []ReleasePair) TrendDatabase {
 			why = "it has no judged pair"
 		case bound:
 			why = "some of its searches found only a lower bound, and the ratio of a bound is unknown"
+		case p.Withheld != "": // the pairs that are left are those that went well
+			why = "its verdict on the supported users was withheld: " + p.Withheld
 		case p.Base == p.New:
 			why = "both of its arms are called " + p.Base
 		}

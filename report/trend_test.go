@@ -81,6 +81,21 @@ func TestTrendNeverCrossesHosts(t *testing.T) {
 	}
 }
 
+// TestTrendLeavesOutWithheld: the pairs of a comparison that withheld its verdict do not show all of the new release, so
+// their ratio joins nothing.
+func TestTrendLeavesOutWithheld(t *testing.T) {
+	all := releaseScene()
+	all[1].Withheld = "v10.3 has more unstable searches than v10.2 (2, 0)"
+	d := FromReleases(all)
+	pg := d.Databases[0]
+	if len(pg.LeftOut) != 2 || pg.LeftOut[0].Name != "c-2" || len(pg.Links) != 3 || len(pg.Chains) != 2 {
+		t.Fatalf("left out %+v; %d comparisons, %d chains", pg.LeftOut, len(pg.Links), len(pg.Chains))
+	}
+	if text := strings.Join(d.Warnings, "\n"); !strings.Contains(text, "c-2 is left out") || !strings.Contains(text, all[1].Withheld) {
+		t.Errorf("warnings:\n%s", text)
+	}
+}
+
 func TestTrendFindings(t *testing.T) {
 	d := FromReleases(releaseScene())
 	pg, my := d.Databases[0], d.Databases[1]

@@ -1,0 +1,47 @@
+package report
+
+import "fmt"
+
+// A LostRun is a run on which no verdict rests and in which an arm lost messages that it had acknowledged: its block
+// was voided, is not whole, or waits for a look. Missing of Expected messages could not be read back.
+type LostRun struct {
+	Run      string `json:"run"`
+	Engine   string `json:"engine"`
+	Arm      string `json:"arm"`
+	Missing  int    `json:"missing"`
+	Expected int    `json:"expected"`
+}
+
+// acknowledgedLost counts the messages that arms acknowledged and did not keep, in all runs but those that were cut, and
+// the pilots. Those of judged runs are in Document.Users too; the others are named by their run.
+func (b *builder) acknowledgedLost() {
+	judged := b.c.Judged()
+	for _, r := range b.in.Runs {
+		if r.Users == nil || r.Users.Audit == nil || r.Cell.Cut || r.Cell.Pilot {
+			continue
+		}
+		a := r.Users.Audit
+		b.d.AcknowledgedLost += a.Missing
+		if a.Missing > 0 && !judged(r.Cell) {
+			b.d.LostElsewhere = append(b.d.LostElsewhere,
+				LostRun{Run: r.Cell.Run, Engine: r.Cell.Engine, Arm: r.Cell.Arm, Missing: a.Missing, Expected: a.Expected})
+		}
+	}
+}
+
+// lostWarnings warn of messages that are gone although no verdict has their run: a repeated block does not bring them
+// back.
+func (d *Document) lostWarnings() []string {
+	var out []string
+	for _, l := range d.LostElsewhere {
+		out = append(out, fmt.Sprintf("the target lost messages that it had acknowledged (%s, run %s, on which no verdict rests): %d of %d cannot be read",
+			d.userLabel(UsersOf{Engine: l.Engine, Arm: l.Arm}), l.Run, l.Missing, l.Expected))
+	}
+	return out
+}
+
+// lostCase is the test case of such a run; arm is the label of its arm.
+func lostCase(arm string, l LostRun) junitCase {
+	return junitCase{Name: fmt.Sprintf("acknowledged messages (%s, run %s)", arm, l.Run),
+		Failure: &junitReason{Type: "lost", Message: fmt.Sprintf("%d of %d cannot be read; no verdict rests on the run", l.Missing, l.Expected)}}
+}
