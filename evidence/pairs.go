@@ -150,12 +150,19 @@ func (p *Pairs) Judged(databasesToo bool) (report.JudgeInput, error) {
 	if !databasesToo {
 		databases = nil
 	}
+	in.Skipped = maps.Clone(in.Skipped)
 	in.Rows = slices.DeleteFunc(slices.Clone(in.Rows), func(r imported.PairRow) bool { return !r.HasPair() })
 	for _, j := range arms {
 		in.Verdicts = append(in.Verdicts, j.Verdict)
 	}
 	for _, j := range databases {
 		in.Databases = append(in.Databases, j.Verdict)
+		if j.OtherLoad != "" {
+			if in.Skipped == nil {
+				in.Skipped = map[string]string{}
+			}
+			in.Skipped["all but the capacity, "+j.Verdict.Database] = j.OtherLoad
+		}
 	}
 	return in, nil
 }

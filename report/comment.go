@@ -64,7 +64,11 @@ func Comment(w io.Writer, d Document) error {
 		}
 		c.end("")
 	}
-	c.end("Whole report: `report.html`, `report.md`, `report-full.md`, `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
+	full := ""
+	if len(d.Runs) > 0 { // of numbers that were given, report.md has everything
+		full = " `" + FullFile + "`,"
+	}
+	c.end("Whole report: `report.html`, `report.md`," + full + " `report.json`; for machines `report.csv`, `pairs.csv`, `junit.xml`.")
 	_, err := io.WriteString(w, c.b.String())
 	return err
 }

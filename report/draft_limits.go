@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,13 +35,18 @@ func (b *builder) brokenRules() []string {
 	return out
 }
 
-// limiterComments name the rules that stopped the searches, one sentence per engine.
+// limiterComments name the rules that stopped the searches, one sentence per engine, and the limiters of bounded tests
+// without a search.
 func (b *builder) limiterComments() []string {
 	var out []string
 	for _, e := range b.d.Engines {
-		var parts []string
+		var parts, bounded []string
 		for _, l := range b.d.Limiters {
-			if l.Engine == e.Key {
+			switch {
+			case l.Engine != e.Key:
+			case l.Searches == 0 && len(l.Named) > 0:
+				bounded = append(bounded, fmt.Sprintf("%s by %s", b.armLabel(l.Arm), namedText(l)))
+			default:
 				part := fmt.Sprintf("%s by %s", b.armLabel(l.Arm), stopText(l))
 				if len(l.Named) > 0 {
 					part += ", limited by " + namedText(l)
@@ -50,6 +56,9 @@ func (b *builder) limiterComments() []string {
 		}
 		if len(parts) > 0 {
 			out = append(out, prefix(e.Label)+"the searches were stopped: "+strings.Join(parts, "; ")+".")
+		}
+		if len(bounded) > 0 {
+			out = append(out, prefix(e.Label)+"the bounded tests were limited: "+strings.Join(bounded, "; ")+".")
 		}
 		out = append(out, b.memories(e.Key)...)
 	}
@@ -96,8 +105,11 @@ func stopText(l SearchEnds) string {
 	return text
 }
 
-// limitText names both: the limiter of the runs and the rule that stopped the searches.
+// limitText names both: the limiter of the runs and the rule that stopped the searches, if there were any.
 func limitText(l SearchEnds) string {
+	if l.Searches == 0 {
+		return cmp.Or(namedText(l), stopText(l))
+	}
 	if len(l.Named) > 0 {
 		return namedText(l) + ", stopped by " + stopText(l)
 	}

@@ -195,7 +195,7 @@ func (p *Paired) pair(f record.Figure, database string, arms [2]map[armKey]recor
 		if key.database != database || !ok1 || !ok2 {
 			continue
 		}
-		rows = append(rows, imported.PairRow{Metric: f.Name, Database: database, Unit: f.Unit, Pair: verdict.Pair{
+		rows = append(rows, imported.PairRow{Metric: f.Name, Database: database, Unit: f.Unit, Test: g.Test, Pair: verdict.Pair{
 			Block: g.Pair, Base: a.Value, New: b.Value, BaseCensored: a.AtLeast, NewCensored: b.AtLeast, BaseOps: a.Ops, NewOps: b.Ops}})
 	}
 	slices.SortFunc(rows, func(a, b imported.PairRow) int { return cmp.Compare(a.Block, b.Block) })
@@ -334,8 +334,8 @@ func marginUnit(absolute bool) string {
 }
 
 // JudgeRows judges pairs from a table: the new arm against base on each database, all its metrics together, and each
-// database against the first within each arm. Figures that some runs lack are in lacking. An error names the metric
-// without a meaning.
+// database against the first within each arm, in what both measured in one test; only capacities are compared whatever
+// the bounded tests were. Figures that some runs lack are in lacking. An error names the metric without a meaning.
 func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, unit string) (plan.Endpoint, error), lacking ...Lack) (arms, databases []Judgement, err error) {
 	var metrics, engines []string
 	units := map[string]string{}
@@ -405,8 +405,13 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 	for _, e := range engines[min(1, len(engines)):] {
 		for i, arm := range names {
 			var results []verdict.Result
+			otherLoad := ""
 			for _, m := range metrics {
 				both := [2]string{engines[0], e}
+				if a, b := testOf(rows, m, both[0]), testOf(rows, m, both[1]); m != "capacity" && a != b && a != "" && b != "" {
+					otherLoad = fmt.Sprintf("the test of %s is %q and that of %s %q: what was measured under different loads is not compared", both[0], a, both[1], b)
+					continue
+				}
 				all := across(pairs(m, engines[0]), pairs(m, e), i)
 				l, some := between(lacking, m, both, i)
 				why := cmp.Or(withheldFrom(withheld, m, engines[0]), withheldFrom(withheld, m, e))
@@ -418,13 +423,26 @@ func JudgeRows(rows []imported.PairRow, names [2]string, endpoint func(metric, u
 				withhold(&r, why)
 				results = append(results, r)
 			}
-			if base, fresh := attemptsOf(failed, engines[0], i), attemptsOf(failed, e, i); base.Failed+fresh.Failed > 0 && base.Runs > 0 && fresh.Runs > 0 {
+			// Other loads make other numbers of runs fail.
+			if base, fresh := attemptsOf(failed, engines[0], i), attemptsOf(failed, e, i); otherLoad == "" && base.Failed+fresh.Failed > 0 && base.Runs > 0 && fresh.Runs > 0 {
 				results = append(results, verdict.JudgeFailed(base, fresh, verdict.Options{BaseName: engines[0], NewName: e}))
 			}
-			databases = append(databases, Judgement{Engine: e, Arm: arm, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
+			if otherLoad != "" && len(results) == 0 {
+				continue
+			}
+			databases = append(databases, Judgement{Engine: e, Arm: arm, OtherLoad: otherLoad, Verdict: verdict.Combine(e+" against "+engines[0]+", "+arm, results)})
 		}
 	}
 	return arms, databases, nil
+}
+
+// testOf returns the test of a metric on a database; empty where it is not known.
+func testOf(rows []imported.PairRow, metric, database string) string {
+	i := slices.IndexFunc(rows, func(r imported.PairRow) bool { return r.Metric == metric && r.Database == database })
+	if i < 0 {
+		return ""
+	}
+	return rows[i].Test
 }
 
 // withheldFrom returns why a verdict on a metric is withheld where the table comes from; empty if it is not.

@@ -114,6 +114,38 @@ func TestJudgeRowsAcrossDatabases(t *testing.T) {
 	}
 }
 
+// Databases whose bounded tests were others are compared by their capacity alone.
+func TestJudgeRowsUnderOtherLoads(t *testing.T) {
+	rows := func(metrics ...string) (rows []imported.PairRow) {
+		for i := range 6 {
+			for database, test := range map[string]string{"MySQL": "bounded, 300 users for 1m0s", "Postgres": "bounded, 400 users for 1m0s"} {
+				for _, m := range metrics {
+					unit := map[string]string{"capacity": "users", "p95(post)": "ms"}[m]
+					rows = append(rows, imported.PairRow{Metric: m, Database: database, Unit: unit, Test: test, Pair: verdict.Pair{Block: i + 1, Base: 100 + float64(i), New: 101 + float64(i*i%3)}})
+				}
+			}
+		}
+		return rows
+	}
+	arms, databases, err := comparison.JudgeRows(rows("capacity", "p95(post)"), [2]string{"v1", "v2"}, endpointOf)
+	if err != nil || len(arms) != 2 || len(databases) != 2 {
+		t.Fatal(arms, databases, err)
+	}
+	for _, j := range arms {
+		if len(j.Verdict.Results) != 2 || j.OtherLoad != "" {
+			t.Errorf("arms of one load: %+v", j)
+		}
+	}
+	for _, j := range databases {
+		if r := j.Verdict.Results; len(r) != 1 || r[0].Name != "capacity" || !strings.Contains(j.OtherLoad, "300 users") || !strings.Contains(j.OtherLoad, "400 users") {
+			t.Errorf("databases of two loads: %+v", j)
+		}
+	}
+	if _, databases, err = comparison.JudgeRows(rows("p95(post)"), [2]string{"v1", "v2"}, endpointOf); err != nil || len(databases) != 0 {
+		t.Errorf("databases without a capacity: %+v, %v", databases, err)
+	}
+}
+
 // Failed runs and withheld verdicts override pairs that look the same: between arms, and between databases.
 func TestJudgeRowsOfFailedRuns(t *testing.T) {
 	pairs := func(why string) (rows []imported.PairRow) {

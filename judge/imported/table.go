@@ -22,6 +22,7 @@ type PairRow struct {
 	// Withheld is the reason why a verdict on the metric may be neither same nor better; it holds for all rows of the
 	// metric on the database.
 	Withheld string
+	Test     string // that both numbers are of, where it is known; tables do not have it
 	Line     int // of the table, from 1; 0 if it has none
 }
 

@@ -36,7 +36,7 @@ const (
 func imply(results []Result) {
 	var capacity *Result
 	for i := range results {
-		if results[i].Name == "capacity" && !results[i].Indicative {
+		if results[i].Name == "capacity" && !results[i].Indicative && results[i].Withheld == "" {
 			capacity = &results[i]
 		}
 	}
