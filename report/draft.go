@@ -77,11 +77,14 @@ func (b *builder) testComments(f NamedVerdict) []string {
 		}
 	}
 	var parts []string
+	failed := ""
 	for _, k := range []verdict.Kind{verdict.Worse, verdict.Better, verdict.Same, verdict.Inconclusive, verdict.Invalid} {
 		var names []string
 		for _, r := range ofKind(f.Verdict, k) {
 			switch {
 			case r.Name == capacityName:
+			case r.Name == verdict.FailedRuns: // of both tests
+				failed = fmt.Sprintf("%s%s: %s", of, r.Name, kindText(k, r.Indicative))
 			case k == verdict.Same || !known(r.Effect):
 				names = append(names, r.Name)
 			default:
@@ -98,6 +101,9 @@ func (b *builder) testComments(f NamedVerdict) []string {
 	}
 	if len(parts) > 0 {
 		out = append(out, of+"in the bounded test, "+strings.Join(parts, "; ")+".")
+	}
+	if failed != "" {
+		out = append(out, failed+".")
 	}
 	return out
 }

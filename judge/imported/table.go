@@ -23,7 +23,7 @@ type PairRow struct {
 	// metric on the database.
 	Withheld string
 	Test     string // that both numbers are of, where it is known; tables do not have it
-	Line     int // of the table, from 1; 0 if it has none
+	Line     int    // of the table, from 1; 0 if it has none
 }
 
 // HasPair reports whether the row is a pair of numbers. The others are the one of the metric [verdict.FailedRuns], whose
