@@ -10,11 +10,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/load/measure"
+	"plimsoll/run/live"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
@@ -98,6 +100,50 @@ func ask(t *testing.T, srv *httptest.Server, method, path, host string) (*http.R
 		t.Fatal(err)
 	}
 	return resp, b.String()
+}
+
+// TestAnswersAreNoOperations reads a run in which statuses were counted beside their operations: each failure counts once, and
+// an operation that ended in an expected answer has not failed.
+func TestAnswersAreNoOperations(t *testing.T) {
+	st, _, srv := serve(t)
+	w, err := st.Create(record.Manifest{ID: "answered", Name: "small", Phases: []record.Phase{{Name: "measure", To: time.Second}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	window := func(name string, classes map[measure.Class]uint64) *measure.Window {
+		one := measure.NewWindow(name)
+		for class, n := range classes {
+			one.Classes[class] = n
+		}
+		return one
+	}
+	if err := w.Windows(0, []*measure.Window{
+		window("expected_404 gone get_thread", map[measure.Class]uint64{measure.Status4xx: 5}),
+		window("get_thread", map[measure.Class]uint64{measure.OK: 9}),
+		window("http_503 post", map[measure.Class]uint64{measure.Status5xx: 4}),
+		window("post", map[measure.Class]uint64{measure.OK: 20, measure.Status5xx: 7, measure.Timeout: 2}),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Failures   []live.FailureRow
+		Operations []live.Operation
+	}
+	for _, path := range []string{"errors", "operations"} {
+		if _, body := getWith(t, srv, "/api/runs/answered/"+path); json.Unmarshal([]byte(body), &got) != nil {
+			t.Fatal(body)
+		}
+	}
+	want := []live.FailureRow{{Class: "5xx", Op: "post", Text: "503", Count: 4}, {Class: "5xx", Op: "post", Count: 3}, {Class: "timeout", Op: "post", Count: 2}}
+	if !slices.Equal(got.Failures, want) {
+		t.Errorf("failures %+v, want %+v", got.Failures, want)
+	}
+	if o := got.Operations; len(o) != 2 || o[0].Name != "get_thread" || o[0].Errors != 0 || o[1].Name != "post" || o[1].Errors != 9 {
+		t.Errorf("operations %+v", o)
+	}
 }
 
 func TestRoutes(t *testing.T) {

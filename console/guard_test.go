@@ -270,3 +270,26 @@ func TestLimiterIsSharedByBrowsers(t *testing.T) {
 		t.Errorf("kept: %v", s.limits.by)
 	}
 }
+
+// TestLimiterOfARunThatHasEnded asks for the limiter of a run while it is under way, and just after its end: the one so far is
+// not taken for that of the whole run.
+func TestLimiterOfARunThatHasEnded(t *testing.T) {
+	st, _, srv := serve(t)
+	w, err := st.Create(record.Manifest{ID: "ends"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	soFar := func(want bool) {
+		t.Helper()
+		resp, body := getWith(t, srv, "/api/runs/ends/limiter")
+		if resp.StatusCode != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"so_far":%v`, want)) {
+			t.Errorf("%s: %s, want so_far %v", resp.Status, body, want)
+		}
+	}
+	soFar(true)
+	if _, err := w.Seal(t.Context(), record.Validity{Valid: true}, ""); err != nil {
+		t.Fatal(err)
+	}
+	soFar(false)
+	soFar(false) // as it is kept
+}

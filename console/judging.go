@@ -180,7 +180,7 @@ func (s *Console) limiter(w http.ResponseWriter, r *http.Request, run *record.Ru
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if known, ok := s.soFar.get(id, time.Now()); ok { // another request has found it meanwhile
+		if known, ok := s.soFar.get(id, time.Now()); ok && !run.Ended() { // another request has found it meanwhile
 			return known, nil
 		}
 		found, err := s.limiterOf(ctx, run)

@@ -123,9 +123,10 @@ type viewer struct {
 	search bool
 }
 
-func (v *viewer) Watched() bool         { return true }
-func (v *viewer) Progress(string, bool) {}
-func (v *viewer) Orders() []live.Order  { return nil }
+func (v *viewer) Watched() bool            { return true }
+func (v *viewer) Progress(string, bool)    {}
+func (v *viewer) Orders() []live.Order     { return nil }
+func (v *viewer) LastOrders() []live.Order { return nil }
 func (v *viewer) Publish(f *live.Frame) {
 	f.ID = testRun
 	b, err := json.Marshal(f)

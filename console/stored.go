@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"plimsoll/internal/plain"
 	"plimsoll/load/measure"
 	"plimsoll/load/workload"
+	"plimsoll/run/live"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
@@ -202,7 +204,7 @@ func operations(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	rows := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(merged)) {
 		one := merged[name]
-		if !workload.Operation(name) {
+		if !workload.Operation(name) || workload.OfAnswers(name) {
 			continue
 		}
 		row := map[string]any{"name": name, "count": one.Count(), "errors": one.Errors()}
@@ -221,29 +223,34 @@ func operations(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	answer(w, out)
 }
 
-// failures answers the failures of the whole run by class and operation.
+// failures answers the failures of the whole run by class and operation, and by status where they were answered: what counts
+// in frames. An operation that ended in an answer is in the series of that answer too.
 func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
-	type place struct {
-		op    string
-		class measure.Class
+	type place struct{ class, op, text string }
+	found := map[place]*live.FailureRow{}
+	add := func(p place, n uint64, second int) {
+		if n == 0 {
+			return
+		}
+		if found[p] == nil {
+			found[p] = &live.FailureRow{Class: p.class, Op: p.op, Text: p.text, First: float64(second)}
+		}
+		found[p].Count += n
+		found[p].Last = float64(second)
 	}
-	type sum struct {
-		count       uint64
-		first, last int
-	}
-	found := map[place]*sum{}
 	_, err := run.EachSecond(func(second int, ws []*measure.Window) bool {
 		for _, one := range ws {
+			if status, op, ok := workload.AnswerOf(one.Name); ok {
+				add(place{status[:min(1, len(status))] + "xx", op, status}, one.Count(), second)
+				continue
+			}
+			if workload.OfAnswers(one.Name) || slices.Contains([]string{workload.Delivery, workload.Schedule, workload.Inbox}, one.Name) {
+				continue
+			}
 			for c, n := range one.Classes {
-				if n == 0 || measure.Class(c) == measure.OK {
-					continue
+				if class := measure.Class(c); class != measure.OK {
+					add(place{class: class.String(), op: one.Name}, n, second)
 				}
-				at := place{one.Name, measure.Class(c)}
-				if found[at] == nil {
-					found[at] = &sum{first: second}
-				}
-				found[at].count += n
-				found[at].last = second
 			}
 		}
 		return true
@@ -252,11 +259,20 @@ func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 		refuse(w, http.StatusInternalServerError, plain.Error(err))
 		return
 	}
-	rows := []map[string]any{}
-	for at, f := range found {
-		rows = append(rows, map[string]any{"class": at.class.String(), "op": at.op, "count": f.count, "first": f.first, "last": f.last})
+	for p, f := range found {
+		if all := found[place{class: p.class, op: p.op}]; p.text != "" && all != nil {
+			all.Count -= min(f.Count, all.Count) // they have a row of their own
+		}
 	}
-	slices.SortFunc(rows, func(a, b map[string]any) int { return int(b["count"].(uint64)) - int(a["count"].(uint64)) })
+	rows := []live.FailureRow{}
+	for _, f := range found {
+		if f.Count > 0 {
+			rows = append(rows, *f)
+		}
+	}
+	slices.SortFunc(rows, func(a, b live.FailureRow) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Text, b.Text))
+	})
 	answer(w, map[string]any{"failures": rows})
 }
 

@@ -41,6 +41,7 @@ type audience struct {
 
 	mu     sync.Mutex
 	orders []live.Order
+	over   bool // the trial carries out no more of them
 	phase  string
 	hand   string // how it was steered
 	log    []live.LogLine
@@ -136,6 +137,15 @@ func (a *audience) Orders() []live.Order {
 	return out
 }
 
+// LastOrders implements [trial.Audience].
+func (a *audience) LastOrders() []live.Order {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := a.orders
+	a.orders, a.over = nil, true
+	return out
+}
+
 // Publish implements [trial.Audience].
 func (a *audience) Publish(f *live.Frame) {
 	f.ID, f.Began, f.PID, f.Verb, f.Plan, f.Arm, f.Engine, f.Of, f.Storms = a.like.ID, a.like.Began, a.like.PID, a.like.Verb, a.like.Plan, a.like.Arm,
@@ -201,6 +211,9 @@ func (a *audience) order(o live.Order) (string, error) {
 	defer a.mu.Unlock()
 	if o.Over < 0 || o.Over > mostOver {
 		return "", fmt.Errorf("over %g s: want 0 to %d", o.Over, mostOver)
+	}
+	if a.over && (o.Do == live.OrderUsers || o.Do == live.OrderStorm) {
+		return "", errors.New("users can be set, and storms injected, until the bounded test ends, and it has ended")
 	}
 	switch o.Do {
 	case live.OrderStop:

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -90,4 +92,26 @@ func TestAgentsWhileTheTrialWaits(t *testing.T) {
 	two.Lost, two.Ended = false, true
 	all.set(one, two)
 	until(live.Ended)
+}
+
+// TestOrdersAfterTheTestAreRefused: what the trial would not carry out any more is not accepted.
+func TestOrdersAfterTheTestAreRefused(t *testing.T) {
+	a := &audience{most: 100, phase: "measure", like: live.Frame{Storms: []string{"rush"}}}
+	orders := []live.Order{{Do: live.OrderUsers, Users: 5}, {Do: live.OrderStorm, Kind: "rush", Share: 0.5}}
+	for _, o := range orders {
+		if done, err := a.order(o); err != nil || done == "" {
+			t.Fatalf("%+v: %q, %v", o, done, err)
+		}
+	}
+	if last := a.LastOrders(); !slices.Equal(last, orders) {
+		t.Errorf("%+v, want %+v", last, orders)
+	}
+	for _, o := range orders {
+		if done, err := a.order(o); err == nil || !strings.Contains(err.Error(), "it has ended") {
+			t.Errorf("%+v: %q, %v", o, done, err)
+		}
+	}
+	if more := a.LastOrders(); len(more) > 0 {
+		t.Errorf("%+v was accepted", more)
+	}
 }

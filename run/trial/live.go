@@ -25,6 +25,8 @@ type Audience interface {
 	Progress(phase string, exploratory bool)
 	// Orders returns the orders that have come since the last call; they were accepted. It returns at once.
 	Orders() []live.Order
+	// LastOrders is Orders when none is carried out any more: from then on they are refused.
+	LastOrders() []live.Order
 }
 
 const (
@@ -477,4 +479,18 @@ func (r *run) steer() error {
 		r.event(record.Event{At: r.now(), Kind: "steered", Phase: r.phase, Text: text, Users: o.Users})
 	}
 	return nil
+}
+
+// noMore ends the steering: what has come since the last tick is not carried out, as its users may have been stopped.
+func (r *run) noMore() {
+	if r.Live == nil {
+		return
+	}
+	for _, o := range r.Live.LastOrders() {
+		text := fmt.Sprintf("users were not set to %d", o.Users)
+		if o.Do == live.OrderStorm {
+			text = "no storm"
+		}
+		r.event(record.Event{At: r.now(), Kind: "steered", Phase: r.phase, Text: text + ": the bounded test had ended"})
+	}
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/load/workload"
 	"plimsoll/run/live"
 	"plimsoll/run/record"
 	"plimsoll/watch/series"
@@ -48,6 +50,7 @@ func (c *crowd) Orders() []live.Order {
 	delete(c.orders, c.second)
 	return out
 }
+func (c *crowd) LastOrders() []live.Order { return c.Orders() }
 
 func rule(f *live.Frame, text string) live.Rule {
 	i := slices.IndexFunc(f.Rules, func(r live.Rule) bool { return r.Rule == text })
@@ -246,4 +249,57 @@ func TestSteeredTrialIsExploratory(t *testing.T) {
 			t.Errorf("%q, want %q", texts, want)
 		}
 	})
+}
+
+// stoppable is a driver that takes no users after it was stopped, as the engine does.
+type stoppable struct {
+	*lab
+	stopped bool
+}
+
+func (s *stoppable) Stop(grace time.Duration) {
+	s.stopped = true
+	s.lab.Stop(grace)
+}
+
+func (s *stoppable) SetUsers(n int, over time.Duration) error {
+	if s.stopped {
+		return errors.New("engine has stopped")
+	}
+	return s.lab.SetUsers(n, over)
+}
+
+// TestLateOrdersAreNotCarriedOut gives orders after the last tick of the measured phase. At the next one, which is the audit's,
+// the users have been stopped: the trial does not fail, and its log has that the orders were too late.
+func TestLateOrdersAreNotCarriedOut(t *testing.T) {
+	for _, audited := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(1000)
+			s := spec(t, l)
+			s.Bounded, s.Driver = &bounded, &stoppable{lab: l}
+			if audited {
+				s.Audit = func(context.Context) (workload.AuditResult, error) {
+					return workload.AuditResult{Expected: 5, Readable: 5, Part: 1}, nil
+				}
+			}
+			s.Live = &crowd{orders: map[int][]live.Order{8: {{Do: live.OrderUsers, Users: 70}, {Do: live.OrderStorm, Kind: "rush", Share: 0.5}}}}
+			out, err := Run(context.Background(), s)
+			if err != nil || !out.Validity.Valid || out.Exploratory != "" {
+				t.Fatalf("audited %v: %v, exploratory %q, %s", audited, err, out.Exploratory, gates(out.Validity))
+			}
+			events, err := finish(t, s, out).Events()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			for _, e := range events {
+				if e.Kind == "steered" {
+					texts = append(texts, e.Text)
+				}
+			}
+			if want := []string{"users were not set to 70: the bounded test had ended", "no storm: the bounded test had ended"}; !slices.Equal(texts, want) {
+				t.Errorf("audited %v: %q, want %q", audited, texts, want)
+			}
+		})
+	}
 }

@@ -160,6 +160,7 @@ func Run(ctx context.Context, s Config) (Outcome, error) {
 		r.series = newExporter(s.Series, r.everyRule())
 	}
 	err := r.all(ctx)
+	r.noMore()
 	if err != nil {
 		r.cutOff()
 	}
@@ -269,6 +270,7 @@ func (r *run) all(ctx context.Context) error {
 				return err
 			}
 			if ph.name == "measure" {
+				r.noMore()
 				if err := r.endUntil(); err != nil {
 					return err
 				}
