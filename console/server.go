@@ -237,7 +237,7 @@ func (s *Console) readers() map[string]http.HandlerFunc {
 		"/api/live/stream":                     s.liveStream,
 		"/api/live/{id}/stream":                s.stream,
 		"/api/history":                         s.history,
-		"/api/runs/{id}":                       s.ofRun(s.run),
+		"/api/runs/{id}":                       s.ofRun(s.few(s.run)),
 		"/api/runs/{id}/series":                s.ofRun(s.few(s.series)),
 		"/api/runs/{id}/operations":            s.ofRun(s.few(operations)),
 		"/api/runs/{id}/errors":                s.ofRun(s.few(failures)),

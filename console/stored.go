@@ -276,7 +276,7 @@ func failures(w http.ResponseWriter, _ *http.Request, run *record.Run) {
 	answer(w, map[string]any{"failures": rows})
 }
 
-// events answers the log of a run.
+// events answers the log of a run: its last lines, or with the query after the first ones behind that.
 func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 	limit, err := number(r, "limit", 500, 1, 2000)
 	after := 0
@@ -303,11 +303,11 @@ func events(w http.ResponseWriter, r *http.Request, run *record.Run) {
 		if e.Level == record.Amber || e.Level == record.Red {
 			line["level"] = e.Level
 		}
-		if lines = append(lines, line); len(lines) == limit {
+		if lines = append(lines, line); after > 0 && len(lines) == limit {
 			break
 		}
 	}
-	answer(w, map[string]any{"log": lines})
+	answer(w, map[string]any{"log": lines[max(0, len(lines)-limit):]})
 }
 
 // comparison answers what its file has: state, runs and the verdicts of its looks; and, once it has a report, what that

@@ -269,6 +269,9 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 		_ = s.AtSeal(seal, w.Dir(), w.Manifest(), s.Plan.Workload.Pace)
 	}
 	_, serr := w.Seal(seal, out.Validity, why)
+	if serr != nil && why == "" {
+		why = "the run could not be sealed: " + serr.Error()
+	}
 	aud.end(out.Validity, why)
 	if err := errors.Join(err, serr); err != nil {
 		return nil, out, fmt.Errorf("run %s: %w", w.Manifest().ID, err)

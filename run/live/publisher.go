@@ -243,13 +243,14 @@ func fit(f *Frame) []byte {
 		func() {
 			cut.More, cut.Operations = cut.More+max(len(cut.Operations)-20, 0), cut.Operations[:min(len(cut.Operations), 20)]
 		},
-		func() { cut.Log = nil },
+		func() { cut.Search = cut.Search.lately(4) }, // a reader keeps those before
 		func() { cut.Failures = cut.Failures[:min(len(cut.Failures), 4)] },
 		func() { cut.Agents = cut.Agents[:min(len(cut.Agents), 16)] },
 		func() {
 			cut.More, cut.Operations = cut.More+max(len(cut.Operations)-8, 0), cut.Operations[:min(len(cut.Operations), 8)]
 		},
 		func() { cut.Rules = cut.Rules[:min(len(cut.Rules), 12)] },
+		func() { cut.Log = nil }, // late: a line that is left out is not seen until the run is over
 		func() { cut.Operations, cut.Failures, cut.Agents = nil, nil, nil },
 	} {
 		if len(b) < MostBytes {
@@ -261,6 +262,16 @@ func fit(f *Frame) []byte {
 		}
 	}
 	return b
+}
+
+// lately returns the search with its last windows alone.
+func (s *SearchNow) lately(n int) *SearchNow {
+	if s == nil || len(s.Windows) <= n {
+		return s
+	}
+	out := *s
+	out.Windows = s.Windows[len(s.Windows)-n:]
+	return &out
 }
 
 // shorter cuts the texts of lines.

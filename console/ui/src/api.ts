@@ -128,7 +128,7 @@ export class Refusal extends Error {
 let onLogin = () => {};
 export const whenLoggedOut = (f: () => void) => { onLogin = f; };
 
-const deadline = 15_000; // ms; a limiter of a long run takes seconds
+const deadline = 25_000; // ms; serve looks for a limiter for 20 s
 
 async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   let answer: Response;

@@ -50,7 +50,9 @@ export function follow(m: RunModel | ComparisonModel): () => void {
       if (m instanceof ComparisonModel) m.judged.value = j;
     });
     on<Frame & ComparisonFrame>("frame", f => {
-      m.heard.value = performance.now();
+      const at = performance.now();
+      if (m.heard.value) m.every = 0.7 * m.every + 0.3 * Math.min(at - m.heard.value, 10_000);
+      m.heard.value = at;
       m.take(f);
     });
     on<End>("end", e => {
@@ -80,5 +82,5 @@ export function follow(m: RunModel | ComparisonModel): () => void {
 export function staleFor(m: Followed, now: number): number {
   if (m.link.value === "over" || m.link.value === "stored" || !m.heard.value) return 0;
   const s = (now - m.heard.value) / 1000;
-  return s > 3 ? s : 0;
+  return s > Math.max(3, (3 * m.every) / 1000) ? s : 0;
 }

@@ -30,6 +30,7 @@ const windowLimit = 1500;
 export class Followed {
   readonly link: Signal<Link> = signal<Link>("trying");
   readonly heard = signal(0); // performance.now() of the last frame; 0 before it
+  every = 0; // ms between frames, a mean: in a duet the seconds of a run are longer
   readonly end = signal<End | null>(null);
   readonly refusal = signal("");
   readonly log = signal<LogLine[]>([]);

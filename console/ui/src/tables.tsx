@@ -39,8 +39,8 @@ export function Operations({ model: m }: { model: RunModel }) {
         />
       )}
       <p class="note">
-        A click on an operation shows its charts. Count and errors are since the start; rate and percentiles of response
-        are of the last ten seconds of a run under way, and of the measured phase or the search of one that is over.
+        A click on an operation shows its charts. Of a run under way, count and errors are since the start, rate and
+        percentiles of response of the last ten seconds; of one that is over, all are of the measured phase or search.
         {m.more.value > 0 && ` ${count(m.more.value)} more operations found no place in the frame.`}
       </p>
       <Table<Operation>
