@@ -207,6 +207,33 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
+// TestFrameKeepsItsLog is a frame of a search with everything: its tables lose their ends, and no line of its log is lost.
+func TestFrameKeepsItsLog(t *testing.T) {
+	f := &Frame{Kind: KindRun, ID: "a", Search: &SearchNow{}}
+	for i := range 70 {
+		f.Operations = append(f.Operations, Operation{Name: fmt.Sprint("operation_of_a_person_", i), Count: 1234567, Errors: 12, Rate: 123.45, P50: 1.234, P95: 12.34, P99: 123.4})
+	}
+	for i := range 24 {
+		f.Gates = append(f.Gates, GateNow{Name: fmt.Sprint("gate", i)})
+		f.Search.Windows = append(f.Search.Windows, SearchWindow{N: i + 1, At: 1234.5, Users: 1234, Reading: Held, Ratio: 0.876, Rule: "p99(op) < 500ms"})
+	}
+	for i := range 12 {
+		f.Failures = append(f.Failures, FailureRow{Class: "timeout", Op: fmt.Sprint("operation_of_a_person_", i), Count: 12})
+		f.Log = append(f.Log, LogLine{N: i + 1, At: 1234.5, Kind: "decision", Text: strings.Repeat("why ", 25)})
+	}
+	b := fit(f)
+	var out Frame
+	if err := json.Unmarshal(b, &out); err != nil || len(b) >= MostBytes {
+		t.Fatalf("%d bytes: %v", len(b), err)
+	}
+	if len(out.Log) != 12 || len(out.Operations) < 8 || len(out.Search.Windows) < 4 || out.Search.Windows[len(out.Search.Windows)-1].N != 24 {
+		t.Errorf("%d lines of the log, %d operations, %d windows", len(out.Log), len(out.Operations), len(out.Search.Windows))
+	}
+	if len(f.Search.Windows) != 24 {
+		t.Error("the frame itself was cut")
+	}
+}
+
 func TestNobodyPublishes(t *testing.T) {
 	var p *Publisher
 	p.Publish(&Frame{})
