@@ -1,6 +1,8 @@
 package console
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -8,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/internal/plain"
+	"plimsoll/run/live"
 	"plimsoll/run/record"
 	"plimsoll/run/store"
 )
@@ -70,12 +74,31 @@ const (
 	sizingFile     = "steps.json"
 )
 
-// wholeState is the state of a comparison or sizing: one that was followed until its process was gone has died.
-func (s *Console) wholeState(id string, st record.State) string {
-	if f := s.hub.run(id); st == record.Running && f != nil && f.died() {
+// wholeState is the state of a comparison or sizing in a directory of the store: one that was followed until its process
+// was gone has died, and so has one whose socket nobody serves: it was killed while no console ran.
+func (s *Console) wholeState(dir, id string, st record.State) string {
+	if st != record.Running {
+		return string(st)
+	}
+	if f := s.hub.run(id); f != nil && f.died() || f == nil && abandoned(dirOf(s.store, dir, id)) {
 		return "died"
 	}
 	return string(st)
+}
+
+// abandoned reports whether a directory has the socket of a process that is gone.
+func abandoned(dir string) bool {
+	if !live.Published(dir) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c, err := live.Dial(ctx, dir)
+	if err != nil {
+		return errors.Is(err, syscall.ECONNREFUSED)
+	}
+	c.Close()
+	return false
 }
 
 // items returns all of the store, newest first.
@@ -110,7 +133,7 @@ func (s *Console) items(r *http.Request) (all []item, warnings []string, err err
 				warn = append(warn, err)
 				continue
 			}
-			it.State = s.wholeState(it.ID, record.State(it.State))
+			it.State = s.wholeState(dir, it.ID, record.State(it.State))
 			if kind == "comparison" {
 				if r, ok := s.report(it.ID); ok {
 					it.Result = r.results()

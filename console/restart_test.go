@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -264,4 +265,29 @@ func TestWholeHasDied(t *testing.T) {
 	state("running")
 	f.finish(map[string]any{"state": "died"})
 	state("died")
+}
+
+// TestKilledUnseen shows a comparison that was killed while no console ran, by the socket that it left; and one that goes
+// on, of which this console has not heard yet.
+func TestKilledUnseen(t *testing.T) {
+	st, _, srv := serve(t)
+	for id, want := range map[string]string{"c3": "died", "c4": "running"} {
+		if err := st.SaveComparison(&record.Comparison{ID: id, Name: "quickstart", State: record.Running, Arms: []string{"base", "new"}, Blocks: 3, Started: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(st.ComparisonDir(id), live.SocketName), Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.SetUnlinkOnClose(false)
+		defer l.Close()
+		if want == "died" {
+			l.Close()
+		}
+		for _, path := range []string{"/api/history?q=" + id, "/api/comparisons/" + id} {
+			if _, body := ask(t, srv, "GET", path, ""); !strings.Contains(body, `"state":"`+want+`"`) {
+				t.Errorf("%s: %s, want %s", path, body, want)
+			}
+		}
+	}
 }

@@ -43,7 +43,7 @@ type Console struct {
 	wholes   *remembered[item]     // comparisons and sizings in the history
 	partly   *remembered[reported] // of comparisons without a report, by their files
 	graded   *remembered[[]gradedStep]
-	limits   *remembered[any]      // limiters of runs that are over, by their manifests
+	limits   *remembered[any] // limiters of runs that are over, by their manifests
 	soFar    limits
 	trends   *remembered[released]
 	trending chan struct{}

@@ -25,7 +25,7 @@ func (s *Console) sizing(w http.ResponseWriter, r *http.Request) {
 	}
 	// Steps with an error say so in their text; they are graded again at the next request.
 	steps, _ := s.graded.of(filepath.Join(s.store.SizingDir(z.ID), sizingFile), func() ([]gradedStep, error) { return s.grade(r.Context(), z) })
-	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState(z.ID, z.State), "began": z.Started, "steps": steps,
+	answer(w, map[string]any{"id": z.ID, "plan": z.Name, "state": s.wholeState("sizings", z.ID, z.State), "began": z.Started, "steps": steps,
 		"documents": documents(s.store, "sizings", z.ID)})
 }
 

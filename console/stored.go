@@ -347,7 +347,7 @@ func (s *Console) judgedOf(ctx context.Context, c *record.Comparison) map[string
 			done++
 		}
 	}
-	out := map[string]any{"id": c.ID, "plan": c.Name, "state": s.wholeState(c.ID, c.State), "arms": append([]string{}, c.Arms...), "engines": append([]string{}, c.Engines...),
+	out := map[string]any{"id": c.ID, "plan": c.Name, "state": s.wholeState("comparisons", c.ID, c.State), "arms": append([]string{}, c.Arms...), "engines": append([]string{}, c.Engines...),
 		"blocks": c.Blocks, "done": done, "began": c.Started, "endpoints": []any{}, "dots": []any{}, "differences": []any{},
 		"verdicts": verdicts, "runs": runs, "documents": documents(s.store, "comparisons", c.ID)}
 	for name, v := range map[string]string{"why": c.Why, "mode": c.Mode} {
