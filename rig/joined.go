@@ -167,6 +167,7 @@ func (l *launched) tails(err error) error {
 type joined struct {
 	hall *join.Hall
 	lost []string // the names of those that were lost: runs after that do without
+	crew []string // the names of those of the run before; the next one has the same, without those that were lost
 }
 
 // openFleet opens the door when the plan's users are on other hosts, and prints what an agent needs. The caller calls
@@ -189,16 +190,27 @@ func (s *Session) openFleet(root string) (closed func(), err error) {
 	return hall.Close, nil
 }
 
-// chosen returns the agents of a plan among those that answer, and whether they suffice.
+// chosen returns the agents of a plan among those that answer, and whether they suffice. After the first run they are
+// its own, without those that were lost: the runs of one invocation are compared with each other. One that is busy is
+// waited for: it may still end the users of the run before.
 func (j *joined) chosen(a *plan.Agents, all []join.Member, missing int) ([]join.Member, bool) {
+	crew := slices.DeleteFunc(slices.Clone(j.crew), func(name string) bool { return slices.Contains(j.lost, name) })
 	var out []join.Member
+	busy := 0
 	for _, m := range all {
-		if a.Matches(m.Labels) && !m.Busy && !slices.Contains(j.lost, m.Name) {
+		switch {
+		case !a.Matches(m.Labels), slices.Contains(j.lost, m.Name), len(crew) > 0 && !slices.Contains(crew, m.Name):
+		case m.Busy:
+			busy++
+		default:
 			out = append(out, m)
 		}
 	}
-	if a.Count == 0 {
-		return out, len(out) > 0 && missing == 0
+	switch {
+	case len(crew) > 0:
+		return out, len(out) == len(crew)
+	case a.Count == 0:
+		return out, len(out) > 0 && missing == 0 && busy == 0
 	}
 	want := max(a.Count-len(j.lost), 1)
 	if len(out) >= want {
@@ -260,7 +272,7 @@ func (s *Session) split(members []join.Member, users, conns int) (int, error) {
 	return most, nil
 }
 
-// lead opens links to the agents and returns them with their names.
+// lead opens links to the agents of a run and returns them with their names.
 func (j *joined) lead(members []join.Member) (links []io.ReadWriteCloser, names []string, err error) {
 	for _, m := range members {
 		to, err := j.hall.Link(m.Name)
@@ -272,6 +284,7 @@ func (j *joined) lead(members []join.Member) (links []io.ReadWriteCloser, names 
 		}
 		links, names = append(links, to), append(names, m.Name)
 	}
+	j.crew = names
 	return links, names, nil
 }
 

@@ -69,6 +69,18 @@ func (d *deployment) describe(ctx context.Context) error {
 	return nil
 }
 
+// sameProgram returns an error if the program's file holds another build than at the deployment. One that cannot be
+// read is no error: the start reports it.
+func (d *deployment) sameProgram() error {
+	path := d.desc.Command[0]
+	now, err := digest(path)
+	if err != nil || now == d.desc.Digest {
+		return nil
+	}
+	return fmt.Errorf("%s was replaced since it was deployed (SHA-256 %.12s, it was %.12s), "+
+		"and the runs would be of two builds; put that file back, or begin anew", path, now, d.desc.Digest)
+}
+
 // digest returns the SHA-256 of a program file.
 func digest(path string) (string, error) {
 	path, err := exec.LookPath(path)

@@ -7,7 +7,9 @@
 // program once so that it prepares its schema, calls [Config].Provision, stops the program, takes a
 // snapshot of the database, and starts everything as each run finds it. Reset stops the program, restores
 // the snapshot, which restarts the database, and starts the program. A target without a database is
-// restarted only: state that the program keeps elsewhere is its own.
+// restarted only: state that the program keeps elsewhere is its own. Reset refuses a program whose file was
+// replaced since the deployment: the description has the digest of the first one. No program is started while
+// another server answers at its ready address.
 //
 // The state directory is this deployment's until it is stopped, also while it is halted between two runs. The
 // program's temporary files lie there (TMPDIR) and do not outlive its next start.

@@ -95,18 +95,21 @@ func (d *deployment) startInstances(ctx context.Context) error {
 		return err
 	}
 	for i := range d.instances {
+		d.state.Lock()
 		if d.db != nil {
-			d.state.Lock()
 			d.instances[i].DSN = d.db.DSN(d.conf.Database)
 			d.instances[i].Replicas = d.replicaDSNs()
-			d.state.Unlock()
 		}
-		d.state.Lock()
 		d.instances[i].Companions = map[string]string{}
 		for role, c := range d.companions {
 			d.instances[i].Companions[role] = c.Addr()
 		}
 		d.state.Unlock()
+	}
+	if err := d.vacant(ctx); err != nil {
+		return err
+	}
+	for i := range d.instances {
 		p, err := d.startInstance(ctx, d.instances[i])
 		if err != nil {
 			return fmt.Errorf("instance %d: %w", i, err)
@@ -119,18 +122,40 @@ func (d *deployment) startInstances(ctx context.Context) error {
 		}
 	}
 	for i, p := range d.procs {
-		url, err := d.instanceURL(d.instances[i], d.spec.Ready, "ready")
+		url, err := d.readyURL(d.instances[i])
 		if err != nil {
 			return err
-		}
-		if url == d.instances[i].URL {
-			url += "/"
 		}
 		if err := target.WaitReady(ctx, url, p.Done()); err != nil {
 			return d.readyError(i, p, err)
 		}
 	}
 	return d.startProxy(ctx)
+}
+
+// vacant returns an error if a server answers at the ready address of an instance before any of them is started: that
+// one would be provisioned and measured in the instance's place.
+func (d *deployment) vacant(ctx context.Context) error {
+	for i, in := range d.instances {
+		url, err := d.readyURL(in)
+		if err != nil {
+			return err
+		}
+		if target.Ready(ctx, url) == nil {
+			return &portError{fmt.Errorf("instance %d: another server answers at %s before this one is started; stop that one, "+
+				"or give one of the two another address", i, target.Shown(url))}
+		}
+	}
+	return nil
+}
+
+// readyURL is the address that shows that an instance is ready.
+func (d *deployment) readyURL(in Instance) (string, error) {
+	url, err := d.instanceURL(in, d.spec.Ready, "ready")
+	if err == nil && url == in.URL {
+		url += "/"
+	}
+	return url, err
 }
 
 // readyError explains why an instance did not get ready.

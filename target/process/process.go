@@ -259,6 +259,9 @@ func (d *deployment) Reset(ctx context.Context) error {
 	if d.stopped {
 		return fmt.Errorf("resetting %s: it is stopped", label(d.spec))
 	}
+	if err := d.sameProgram(); err != nil {
+		return fmt.Errorf("resetting %s: %w", label(d.spec), err)
+	}
 	// A replica that runs would have its primary wait for it.
 	if err := errors.Join(d.resume(), d.stopApp(ctx), d.stopReplicas(ctx)); err != nil {
 		return fmt.Errorf("resetting %s: %w", label(d.spec), err)

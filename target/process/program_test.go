@@ -1,0 +1,46 @@
+package process_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/target"
+	"plimsoll/target/process"
+)
+
+// TestReplacedProgram: all runs of a deployment are of one build. The same build in another file is no other one.
+func TestReplacedProgram(t *testing.T) {
+	own, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "server")
+	put := func(content []byte) {
+		t.Helper()
+		// A program that runs cannot be written to.
+		if err := errors.Join(os.WriteFile(path+".new", content, 0o755), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(own)
+	s := spec(t.TempDir(), "")
+	s.Binary = path
+	ctx, dep := deploy(t, process.Config{}, s)
+	put(own)
+	if err := dep.Reset(ctx); err != nil {
+		t.Errorf("a copy of the same build: %v", err)
+	}
+	put(append(own, 0))
+	const want = " was replaced since it was deployed"
+	err = dep.Reset(ctx)
+	if err == nil || errors.Is(err, target.ErrStart) || !strings.Contains(err.Error(), path+want) {
+		t.Errorf("another build: Reset() = %v", err)
+	}
+	put(own)
+	if err := dep.Reset(ctx); err != nil {
+		t.Errorf("the first build again: %v", err)
+	}
+}

@@ -1,0 +1,58 @@
+package process_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"plimsoll/target"
+	"plimsoll/target/process"
+)
+
+// TestForeignServer: another server at the program's address is neither provisioned nor taken for the program, at the
+// first start and at a reset.
+func TestForeignServer(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	srv := httptest.NewServer(handler)
+	defer srv.Close()
+	provisioned := 0
+	conf := process.Config{Provision: func(context.Context, target.Endpoint) error {
+		provisioned++
+		return nil
+	}}
+	s := spec(t.TempDir(), "")
+	s.URL, s.Args = srv.URL, []string{srv.Listener.Addr().String()}
+	want := "another server answers at " + srv.URL + "/ready before this one is started"
+	foreign := func(err error) bool { return err != nil && strings.Contains(err.Error(), want) }
+	dep, err := driver(conf).Deploy(t.Context(), s)
+	if err == nil {
+		_ = dep.Stop(context.Background())
+	}
+	if !foreign(err) || provisioned != 0 {
+		t.Errorf("Deploy() = %v, provisioned %d times", err, provisioned)
+	}
+	if left := running(t, s.Dir); len(left) != 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	srv.Close()
+	ctx, dep := deploy(t, conf, s)
+	if provisioned != 1 {
+		t.Errorf("provisioned %d times", provisioned)
+	}
+	if err := dep.(interface{ Halt(context.Context) error }).Halt(ctx); err != nil {
+		t.Fatal(err)
+	}
+	again := httptest.NewUnstartedServer(handler)
+	_ = again.Listener.Close()
+	if again.Listener, err = net.Listen("tcp", srv.Listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	again.Start()
+	defer again.Close()
+	if err := dep.Reset(ctx); !foreign(err) {
+		t.Errorf("Reset() = %v", err)
+	}
+}
