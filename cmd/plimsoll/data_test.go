@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,6 +210,11 @@ func TestDataErrors(t *testing.T) {
 	if err := os.MkdirAll(full, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	cut := filepath.Join(dir, "cut") // of a copy that was cut short
+	manifest := []byte(`{"format": 1, "engine": "postgresql", "files": [{"path": "data/PG_VERSION", "bytes": 3}]}`)
+	if err := errors.Join(os.Mkdir(cut, 0o755), os.WriteFile(filepath.Join(cut, "dataset.json"), manifest, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"", "want data generate, snapshot"},
 		{"make", "want data generate, snapshot"},
@@ -224,6 +230,7 @@ func TestDataErrors(t *testing.T) {
 		{"verify " + full, "this is no dump"},
 		{"verify " + spec + "l", "this is no dump"},
 		{"restore " + full + " " + dir + "/x", "this is no dump"},
+		{"restore " + cut + " " + dir + "/x", "cut is not whole: data/PG_VERSION is missing"},
 		{"snapshot " + full + " " + dir + "/x", "no state directory of a database server"},
 		{"info nothing", "neither a preset"},
 	} {

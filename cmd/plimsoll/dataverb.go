@@ -115,6 +115,9 @@ func (a *app) dataRestore(ctx context.Context, fs *flag.FlagSet, args []string) 
 		return a.restoreScript(ctx, rest[0], rest[1], script, *timeout, *asJSON)
 	}
 	d, err := dump.Open(rest[0])
+	if err == nil {
+		err = d.Whole()
+	}
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}

@@ -15,7 +15,8 @@
 //
 // [Dump.VerifyFiles] compares every file with its SHA-256; [Tables] counts the rows of a running database and sums a
 // checksum over all of their cells, and [Compare] compares them with the manifest. The first finds a flipped byte
-// anywhere, the second a row that is missing or different after a restore, or after a load elsewhere.
+// anywhere, the second a row that is missing or different after a restore, or after a load elsewhere. [Dump.Whole],
+// which [For] calls, finds a dump that was copied in part: it looks at the sizes alone.
 //
 // The package does not know the meaning of the rows, nor how to start a server. It never repeats a DSN, which holds
 // a password.

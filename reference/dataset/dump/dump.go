@@ -175,7 +175,7 @@ func Open(dir string) (*Dump, error) {
 	return d, nil
 }
 
-// For returns the dump of an engine: dir itself, or the directory in it of the engine's name.
+// For returns the dump of an engine: dir itself, or the directory in it of the engine's name. It is [Dump.Whole].
 func For(dir, engine string) (*Dump, error) {
 	d, err := Open(dir)
 	if errors.Is(err, ErrNoDump) {
@@ -189,7 +189,28 @@ func For(dir, engine string) (*Dump, error) {
 	if d.Manifest.Engine != engine {
 		return nil, fmt.Errorf("%s holds data of %s, not of %s; generate one for that, or name a directory that has both", d.Dir, d.Manifest.Engine, engine)
 	}
+	if err := d.Whole(); err != nil {
+		return nil, err
+	}
 	return d, nil
+}
+
+// Whole returns an error if a file of the manifest is missing or has another size, as in a dump that was copied in
+// part. It reads no contents: [Dump.VerifyFiles] does.
+func (d *Dump) Whole() error {
+	for _, f := range d.Manifest.Files {
+		found := "is missing"
+		switch st, err := os.Stat(filepath.Join(d.Dir, filepath.FromSlash(f.Path))); {
+		case err == nil && st.Size() == f.Bytes:
+			continue
+		case err == nil:
+			found = fmt.Sprintf("has %d bytes, the manifest has %d", st.Size(), f.Bytes)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("looking for the files of a dump: %w", err)
+		}
+		return fmt.Errorf("%s is not whole: %s %s; copy it again, or remove it and make it again", d.Dir, f.Path, found)
+	}
+	return nil
 }
 
 // VerifyFiles compares all files with the manifest and returns the differences, one line each.

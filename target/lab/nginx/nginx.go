@@ -124,8 +124,13 @@ func (s *Proxy) start(ctx context.Context) (err error) {
 	if err := lab.MkdirFor(tmp, uid, gid); err != nil {
 		return err
 	}
-	if err := errors.Join(os.WriteFile(s.Log(), nil, 0o644), os.Chown(s.Log(), int(uid), int(gid))); err != nil {
+	if err := os.WriteFile(s.Log(), nil, 0o644); err != nil {
 		return fmt.Errorf("making the log: %w", err)
+	}
+	if uid != 0 || gid != 0 { // zeros mean ourselves
+		if err := os.Chown(s.Log(), int(uid), int(gid)); err != nil {
+			return fmt.Errorf("making the log: %w", err)
+		}
 	}
 	conf := filepath.Join(s.dir, "nginx.conf")
 	if err := os.WriteFile(conf, []byte(s.text()), 0o644); err != nil {

@@ -1,0 +1,43 @@
+package dump_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/reference/dataset/dump"
+)
+
+// TestADumpThatWasCopiedInPart: a file that is missing or short is found before a server starts on the dump.
+func TestADumpThatWasCopiedInPart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	data, _, err := dump.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []byte("rows")
+	if err := errors.Join(os.Mkdir(data, 0o755), os.WriteFile(filepath.Join(data, "table"), rows, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dump.Seal(t.Context(), dir, dump.Manifest{Engine: "mysql"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dump.For(dir, "mysql"); err != nil {
+		t.Errorf("the whole dump: %v", err)
+	}
+	for want, breaks := range map[string]func(path string) error{
+		"data/table has 3 bytes, the manifest has 4": func(path string) error { return os.Truncate(path, 3) },
+		"data/table is missing":                      os.Remove,
+	} {
+		path := filepath.Join(d.Data(), "table")
+		if err := errors.Join(os.WriteFile(path, rows, 0o644), breaks(path)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dump.For(dir, "mysql"); err == nil || !strings.Contains(err.Error(), dir+" is not whole: "+want) {
+			t.Errorf("want %q: For() = %v", want, err)
+		}
+	}
+}
