@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -358,7 +359,8 @@ func (s *Session) datasetFor(ctx context.Context, t plan.Target, engine string) 
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(root, spec.Name+"-"+spec.Digest()[:12]+"-"+engine+"-"+own.Data)
+	password := s.secret("PLIMSOLL_USER_PASSWORD")
+	dir := filepath.Join(root, spec.Name+"-"+spec.Digest()[:12]+"-"+engine+"-"+own.Data+ofPassword(password))
 	if IsDir(dir) {
 		return dump.For(dir, engine)
 	}
@@ -368,11 +370,21 @@ func (s *Session) datasetFor(ctx context.Context, t plan.Target, engine string) 
 		}
 		defer func() { err = errors.Join(err, lab.PinSelf(s.generator)) }()
 	}
-	m := &Maker{Progress: s.Progress, Tool: s.Version, Password: s.secret("PLIMSOLL_USER_PASSWORD")}
+	m := &Maker{Progress: s.Progress, Tool: s.Version, Password: password}
 	if d, _, err = m.Generate(ctx, spec, engine, dir); err != nil && IsDir(dir) {
 		return dump.For(dir, engine) // another program was faster
 	}
 	return d, err
+}
+
+// ofPassword tells kept dumps apart whose users have other passwords, which would log nobody in. Two bytes of a digest
+// say next to nothing of the password.
+func ofPassword(password string) string {
+	if password == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(password))
+	return fmt.Sprintf("-%x", sum[:2])
 }
 
 // placeFiles copies a dump's attachments to where the reference server looks for them.
