@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ const (
 	agentsRole = "agents"
 	// portsOfHost is the series of the number of ports that connections of a host may have.
 	portsOfHost = "plimsoll_host_ephemeral_ports"
+	// coresOfHost is the series of the number of cores of a host, of all of which its CPU time is: an agent may be
+	// bound to some of them.
+	coresOfHost = "plimsoll_host_cores"
 )
 
 // sentOfHost are the beginnings of the names of those series of a host that are sent: what its gates read, and its TCP
@@ -53,10 +57,14 @@ func (a *agentHost) close() { _ = errors.Join(a.host.Close(), a.agents.Close()) 
 
 // sample reads the probes. One that has failed is left out: a gate without its signal is not green.
 func (a *agentHost) sample(ctx context.Context, at time.Time) (out []series.Sample, err error) {
+	cores := 0
 	for _, p := range []probe.Probe{a.host, a.agents} {
 		samples, perr := p.Sample(ctx, at)
 		err = errors.Join(err, perr)
 		for _, s := range samples {
+			if s.Name == "node_cpu_seconds_total" && slices.Contains(s.Labels, series.Label{Name: "mode", Value: "idle"}) {
+				cores++
+			}
 			for _, begin := range sentOfHost {
 				if strings.HasPrefix(s.Name, begin) {
 					out = append(out, series.Sample{Name: s.Name, Labels: append([]series.Label(nil), s.Labels...), Value: s.Value})
@@ -64,6 +72,9 @@ func (a *agentHost) sample(ctx context.Context, at time.Time) (out []series.Samp
 				}
 			}
 		}
+	}
+	if cores > 0 {
+		out = append(out, series.Sample{Name: coresOfHost, Value: float64(cores)})
 	}
 	if a.ports > 0 {
 		out = append(out, series.Sample{Name: portsOfHost, Value: a.ports})
@@ -119,7 +130,7 @@ func (h *health) elsewhere(out map[string]trial.Reading) {
 			"cpu":    cpu,
 			"core":   one(ofRole("plimsoll_cpu_busy_hottest_ratio", "host"), 100),
 			"steal":  one(ofRole("plimsoll_cpu_steal_ratio", "host"), 100),
-			"others": h.othersOf(i, cores),
+			"others": h.othersOf(i),
 			"memory": both(one("node_memory_MemAvailable_bytes", 1), one("node_memory_MemTotal_bytes", 1), func(free, all float64) float64 { return 100 * (1 - free/all) }),
 			"ports": both(both(open, one("node_sockstat_TCP_tw", 1), sum), one(portsOfHost, 1),
 				func(n, of float64) float64 { return 100 * n / of }),
@@ -138,10 +149,12 @@ func (h *health) elsewhere(out map[string]trial.Reading) {
 
 // othersOf is the share of the cores of an agent's host that neither agents nor the hypervisor took: a mean as that of
 // the gate others of the target's cores is.
-func (h *health) othersOf(host, cores int) trial.Reading {
+func (h *health) othersOf(host int) trial.Reading {
 	busy := ofRole("plimsoll_cpu_busy_ratio", "host")
 	less := func(a, b float64) float64 { return a - b }
-	now := both(h.agent(host, busy, 100), h.agent(host, ofRole("plimsoll_process_cpu_ratio", agentsRole), 100/float64(max(cores, 1))), less)
+	own := both(h.agent(host, ofRole("plimsoll_process_cpu_ratio", agentsRole), 100), h.agent(host, coresOfHost, 1),
+		func(used, of float64) float64 { return used / of })
+	now := both(h.agent(host, busy, 100), own, less)
 	now = both(now, h.agent(host, ofRole("plimsoll_cpu_steal_ratio", "host"), 100), less)
 	if now.Why != "" {
 		return now

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/load/clock"
@@ -84,6 +85,8 @@ type RemoteDriver struct {
 	censor  *censor       // for the next Collect
 	stalls  []Stall
 	between between
+
+	stopAt atomic.Pointer[time.Time] // when Stop was called; nil before
 }
 
 // agent is the coordinator's side of one process with users.
@@ -346,6 +349,8 @@ func (d *RemoteDriver) Stop(grace time.Duration) {
 	if was {
 		return
 	}
+	now := time.Now()
+	d.stopAt.Store(&now)
 	err := d.all(func(l *link) error {
 		defer l.to.Close()
 		p, err := l.call(context.Background(), request{Stop: &stop{Grace: grace}}, grace+d.cfg.Patience)

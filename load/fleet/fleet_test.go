@@ -260,6 +260,28 @@ func TestSamplesOfTheAgents(t *testing.T) {
 	})
 }
 
+// The audit goes on for a minute after the users have stopped. Their agents are not missing then, unless they were
+// before.
+func TestStoppedAgentsAreNotMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, _, _ := lead(t, 2, build(&channel{}, -1))
+		time.Sleep(time.Second)
+		if err := d.Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.Stop(time.Second)
+		time.Sleep(time.Minute)
+		if got, err := d.Sample(t.Context(), time.Now()); err != nil || len(got) != 0 {
+			t.Errorf("a minute after the stop: %q, %v", keys(got), err)
+		}
+		d.agents[1].sampled = d.stopAt.Load().Add(-stale - time.Second)
+		_, err := d.Sample(t.Context(), time.Now())
+		if err == nil || !strings.Contains(err.Error(), "agent 1") || strings.Contains(err.Error(), "agent 0") {
+			t.Errorf("an agent that was silent when it was stopped: %v", err)
+		}
+	})
+}
+
 func TestLostAgent(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -38,8 +38,13 @@ func labeled(s series.Sample, l series.Label) series.Sample {
 }
 
 // Sample implements [plimsoll/probe.Probe]: the last samples of the agents' own probes, with the label agent. With an
-// error there are samples too; those of all agents together are left out unless each has one.
+// error there are samples too; those of all agents together are left out unless each has one. Agents that were stopped
+// have no more samples, which is an error only of one that was silent then.
 func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, err error) {
+	now, stopped := time.Now(), d.stopAt.Load() // without the driver's lock, under which slow agents are awaited
+	if stopped != nil {
+		now = *stopped
+	}
 	own := d.shown()
 	var all totals
 	silent := 0
@@ -47,10 +52,13 @@ func (d *RemoteDriver) Sample(context.Context, time.Time) (out []series.Sample, 
 		a.mu.Lock()
 		samples, at := a.samples, a.sampled
 		a.mu.Unlock()
-		if time.Since(at) > d.staleAfter() {
+		if now.Sub(at) > d.staleAfter() {
 			if silent++; silent <= MostLabeled {
 				err = errors.Join(err, fmt.Errorf("agent %d has sent no samples for more than %v", k, stale))
 			}
+			continue
+		}
+		if stopped != nil {
 			continue
 		}
 		if own == nil || own[k] {

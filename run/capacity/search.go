@@ -134,6 +134,27 @@ func (s *Search) Step(o Observation) Action {
 	return s.track(w)
 }
 
+// Skip lets time pass, until an offset, in which nothing is observed. Users do not grow for it, no level counts as held
+// in it, and no rule as without data; the budget goes on.
+func (s *Search) Skip(until time.Duration) {
+	gone := until - s.last
+	if !s.begun || s.done || gone <= 0 {
+		return
+	}
+	s.last, s.badSince = until, -1
+	for _, since := range []*time.Duration{&s.fullSince, &s.shortSince} {
+		if *since >= 0 {
+			*since += gone
+		}
+	}
+	for i := range s.rules {
+		s.rules[i].lastData += gone
+	}
+	for i := range s.levels {
+		s.levels[i].at += gone
+	}
+}
+
 // Result returns the result. Before the end it is the result if the search stopped now.
 func (s *Search) Result() Result {
 	if s.done {

@@ -419,6 +419,27 @@ func TestTimeRunsForward(t *testing.T) {
 	}
 }
 
+// Of 43 s the search saw 12, and a rule had no data for another two: it grows by a second's part, no rule starves, and
+// no level was held for the 14 s that a bound takes by now.
+func TestSkippedTimeCountsForNothing(t *testing.T) {
+	sc := newScript(t, Config{Start: 100, Max: 100000, RampRate: 0.05}, func(_ int, at time.Duration) []RuleReading {
+		if at > 12*time.Second && at < 43*time.Second {
+			return []RuleReading{{Rule: "p99"}}
+		}
+		return []RuleReading{ok("p99")}
+	})
+	before := sc.until(func(Action) bool { return sc.at == 12*time.Second })
+	sc.at = 40 * time.Second
+	sc.s.Skip(sc.at)
+	after := sc.until(func(Action) bool { return sc.at == 43*time.Second })
+	if after.Done || after.Users <= before.Users || float64(after.Users) > 1.06*float64(before.Users) {
+		t.Errorf("%+v before, %+v after; want 5 %% more users", before, after)
+	}
+	if users, long := sc.s.Bound(); users != 0 || long != 14*time.Second {
+		t.Errorf("a bound of %.0f users, held for %v; want none, for 14s", users, long)
+	}
+}
+
 func TestResultBeforeTheEnd(t *testing.T) {
 	sc := newScript(t, Config{Start: 100, Max: 1000}, func(int, time.Duration) []RuleReading { return []RuleReading{ok("p99")} })
 	want(t, sc.s.Result(), Invalid, 0, "interrupted")

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"plimsoll/run/record"
 )
 
 // silent is a driver of whose agents one is silent for a while: its tick is as late.
@@ -33,9 +35,10 @@ func (s *silent) SetUsers(n int, over time.Duration) error {
 	return s.lab.SetUsers(n, over)
 }
 
-// A search takes no step in ticks whose reports are more than 3 s late, and says so; it goes on when they are in time.
+// A search takes no step in ticks whose reports are more than 3 s late, and says so; it goes on when they are in time,
+// and that time leaves no rule without data.
 func TestSearchHoldsWhileAnAgentIsSilent(t *testing.T) {
-	search := func(hold time.Duration) (steps int, noted bool) {
+	search := func(hold time.Duration) (steps int, noted bool, kind string) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLab(800)
 			s := searchSpec(spec(t, l), 100, 5000)
@@ -52,13 +55,16 @@ func TestSearchHoldsWhileAnAgentIsSilent(t *testing.T) {
 			for _, e := range events {
 				noted = noted || e.Kind == "note" && strings.HasPrefix(e.Text, "the search holds its level: reports of an agent are 10s late")
 			}
-			steps = len(slices.Compact(d.set))
+			steps, kind = len(slices.Compact(d.set)), out.Capacity.Kind
 		})
-		return steps, noted
+		return steps, noted, kind
 	}
-	all, noted := search(0)
-	held, said := search(3 * time.Second)
+	all, noted, _ := search(0)
+	held, said, kind := search(3 * time.Second)
 	if noted || !said || all < 4 || 2*held > all {
 		t.Errorf("%d steps while reports were late (said: %v), %d without holding (said: %v)", held, said, all, noted)
+	}
+	if kind != record.AtLeast {
+		t.Errorf("the search that held ended as %s, want the bound of a ramp whose time is over", kind)
 	}
 }

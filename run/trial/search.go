@@ -77,6 +77,10 @@ func (r *run) search(ctx context.Context) error {
 					Text: fmt.Sprintf("the search holds its level: reports of an agent are %v late", behind.Round(100*time.Millisecond))})
 			}
 			holding = true
+			c.Skip(r.now()) // these seconds are not judged
+			if redSince >= 0 {
+				redSince += r.tick
+			}
 			continue
 		}
 		holding = false
