@@ -347,7 +347,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 		h.headroom = func(users int, ops float64) float64 {
 			pace := s.Plan.Workload.Pace
 			if s.Plan.Workload.Behavior != s.Rated {
-				pace = math.Inf(1) // the rating's users are of another kind: only sockets and operations compare
+				pace = math.Inf(1) // the rating's users are of another kind: only operations compare
 			}
 			share, _ := s.rating.Headroom(users, pace, ops)
 			return share

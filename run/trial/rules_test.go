@@ -152,6 +152,25 @@ func TestWarningBreaksNothing(t *testing.T) {
 	})
 }
 
+// A test that is nothing but its measured phase has CPU and messages from its first moment on.
+func TestMeasuredPhaseIsTheBeginning(t *testing.T) {
+	for capacity, broken := range map[float64]int{1000: 0, 50: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(capacity)
+			s := spec(t, l)
+			s.Rules = rules(t, "cpu(app) < 85%")
+			s.Bounded = &BoundedTest{Users: 100, Measure: 10 * time.Second}
+			out, err := Run(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(out.Broken) != broken || strings.Contains(gates(out.Validity), "rule") {
+				t.Errorf("capacity %v: %d rules broken, want %d; findings %s", capacity, len(out.Broken), broken, gates(out.Validity))
+			}
+		})
+	}
+}
+
 // A rule without data in ramp and settle has its whole grace in the measured phase.
 func TestGraceBeginsWithThePhase(t *testing.T) {
 	for name, seen := range map[string]time.Duration{"in time": 10 * time.Second, "too late": 15 * time.Second} {

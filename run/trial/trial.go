@@ -298,10 +298,13 @@ func (r *run) all(ctx context.Context) error {
 // gather returns the function to call after each tick of the measured phase: its slices are folded into one, so
 // that a long phase takes no more memory than a short one.
 func (r *run) gather() func() bool {
+	var before slice
 	if n := len(r.trail.slices); n > 0 {
-		before := r.trail.slices[n-1]
-		r.measured = stretch{before: &before, first: before.at}
+		before = r.trail.slices[n-1]
+	} else { // neither ramp nor settle: the phase is the beginning
+		before = slice{at: r.now(), busy: r.busy(), messages: r.Ledger.Count()}
 	}
+	r.measured = stretch{before: &before, first: before.at}
 	all := map[string]*measure.Window{}
 	worst := slice{desired: -1}
 	var sum slice
@@ -321,6 +324,25 @@ func (r *run) gather() func() bool {
 		r.measured.in = []slice{sl}
 		return true
 	}
+}
+
+// busy reads the CPU time of all roles so far: busy and total seconds. Roles that are not seen are missing.
+func (r *run) busy() map[string][2]float64 {
+	out := map[string][2]float64{}
+	for _, role := range r.roles() {
+		busy, total, err := r.Signals.Busy(role)
+		if err != nil {
+			r.note("signal cpu("+role+")", err)
+			continue
+		}
+		out[role] = [2]float64{busy, total}
+	}
+	if _, ok := out[targets]; !ok && r.phase == "search" { // it does without: no error is noted
+		if busy, total, err := r.Signals.Busy(targets); err == nil {
+			out[targets] = [2]float64{busy, total}
+		}
+	}
+	return out
 }
 
 func wholeSeconds(d time.Duration) time.Duration {
@@ -396,7 +418,7 @@ func (r *run) advance(ctx context.Context) error {
 		}
 	}
 	desired, active, _ := r.Driver.Users()
-	sl := slice{at: r.now(), desired: desired, active: active, windows: r.cut(), busy: map[string][2]float64{}}
+	sl := slice{at: r.now(), desired: desired, active: active, windows: r.cut()}
 	sl.userSeconds = float64(active) * r.tick.Seconds()
 	if n := len(r.trail.slices); n > 0 {
 		sl.userSeconds = float64(active+r.trail.slices[n-1].active) / 2 * r.tick.Seconds()
@@ -405,19 +427,7 @@ func (r *run) advance(ctx context.Context) error {
 		sl.counts = c.Activity()
 	}
 	sl.health = healthOf(r.Signals.Health(desired, r.opsPerSecond(sl)))
-	for _, role := range r.roles() {
-		busy, total, err := r.Signals.Busy(role)
-		if err != nil {
-			r.note("signal cpu("+role+")", err)
-			continue
-		}
-		sl.busy[role] = [2]float64{busy, total}
-	}
-	if _, ok := sl.busy[targets]; !ok && r.phase == "search" { // it does without: no error is noted
-		if busy, total, err := r.Signals.Busy(targets); err == nil {
-			sl.busy[targets] = [2]float64{busy, total}
-		}
-	}
+	sl.busy = r.busy()
 	for _, w := range sl.windows {
 		if w.Name != workload.Delivery && !workload.OfAnswers(w.Name) {
 			r.errs += w.Errors()
