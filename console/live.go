@@ -203,9 +203,15 @@ func dial(ctx context.Context, dir string) (net.Conn, error) {
 func (h *hub) follow(ctx context.Context, f *followed, conn net.Conn) {
 	h.restore(ctx, f) // its frames wait in the socket meanwhile
 	for {
+		began := time.Now()
 		f.read(ctx, conn)
 		if f.over() || ctx.Err() != nil {
 			return
+		}
+		select { // one that ends at once is not opened again at once
+		case <-ctx.Done():
+			return
+		case <-time.After(h.patience/8 - time.Since(began)):
 		}
 		// The connection broke, which is not yet the end of the run: it may be sealed a moment later, or publish again.
 		conn = nil
