@@ -161,7 +161,7 @@ func TestRoutes(t *testing.T) {
 		"/api/runs/sealed-1/errors":                 {`"class":"timeout"`, `"op":"post"`, `"count":2`, `"first":0`, `"last":1`},
 		"/api/runs/sealed-1/events":                 {`"kind":"note"`, `\u003cb\u003ea note`, `"n":1`},
 		"/api/comparisons/c1":                       {`"state":"sealed"`, `"blocks":3`, `"dots":[]`},
-		"/api/sizings/s1":                           {`"run":"sealed-1"`, `"users":200`, `"valid":true`, `"text":"18 operations are too few for a p99; hold the step longer"`},
+		"/api/sizings/s1":                           {`"run":"sealed-1"`, `"users":200`, `"valid":true`, `"text":"opening series directory`},
 		"/api/documents/comparisons/c1/report.html": {"<p>report"},
 		"/":             {"<!doctype html>", "/app.js"},
 		"/licenses.txt": {"preact"},

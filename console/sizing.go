@@ -43,18 +43,21 @@ type gradedStep struct {
 func (s *Console) grade(ctx context.Context, z *record.Sizing) ([]gradedStep, error) {
 	out, errs := []gradedStep{}, []error{}
 	for _, of := range z.Steps {
+		g := gradedStep{Run: of.Run, Users: of.Users}
 		run, err := s.store.Run(of.Run)
-		step := sizing.Step{Run: of.Run, Users: of.Users}
 		if err == nil {
-			step, err = s.catalog.Of(run).Step(ctx, of.Users)
+			g.Valid = run.Validity.Valid
+			var step sizing.Step
+			if step, err = s.catalog.Of(run).Step(ctx, of.Users); err == nil {
+				step = sizing.Size([]sizing.Step{step}, sizing.Machine{}, nil).Steps[0]
+				g.Valid, g.Grade, g.Text = step.Valid, step.Grade, step.Rule
+			}
 		}
 		if err != nil {
+			g.Text = plain.Error(err)
 			errs = append(errs, err)
-			out = append(out, gradedStep{Run: of.Run, Users: of.Users, Text: plain.Error(err)})
-			continue
 		}
-		step = sizing.Size([]sizing.Step{step}, sizing.Machine{}, nil).Steps[0]
-		out = append(out, gradedStep{Run: of.Run, Users: of.Users, Valid: step.Valid, Grade: step.Grade, Text: step.Rule})
+		out = append(out, g)
 	}
 	return out, errors.Join(errs...)
 }
