@@ -53,7 +53,7 @@ func Setup(runs ...record.Manifest) []record.Row {
 		agents = fmt.Sprintf("%d (processes of one host", m.Processes)
 	}
 	if len(m.Agents) > 0 {
-		agents = fmt.Sprintf("%d (%d processes on the hosts %s", len(m.Agents), m.Processes, strings.Join(m.Agents, ", "))
+		agents = fmt.Sprintf("%d (%d processes on the hosts %s; %s", len(m.Agents), m.Processes, strings.Join(m.Agents, ", "), divisionText(m, runs))
 	} else if len(m.Generator) > 0 {
 		agents += ", on cores " + report.Cores(m.Generator)
 	}
@@ -72,6 +72,23 @@ func Setup(runs ...record.Manifest) []record.Row {
 		}
 	}
 	return rows
+}
+
+// divisionText is how users were divided among other hosts in one of several runs. A host that was lost, or rated again,
+// changes it.
+func divisionText(m record.Manifest, runs []record.Manifest) string {
+	if len(m.Ratings) == 0 {
+		return "users divided equally"
+	}
+	var ratings []string
+	for _, r := range m.Ratings {
+		ratings = append(ratings, fmt.Sprint(r))
+	}
+	text := "users divided by the hosts' ratings, " + strings.Join(ratings, " : ")
+	if slices.ContainsFunc(runs, func(r record.Manifest) bool { return !slices.Equal(r.Ratings, m.Ratings) }) {
+		text += " in the last run"
+	}
+	return text
 }
 
 // commandRows are the rows on how a target that others run was installed and reset, and what was found then.

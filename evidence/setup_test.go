@@ -46,6 +46,18 @@ func TestSetupRows(t *testing.T) {
 			t.Errorf("proxy: %q, want %q", got, tt.proxy)
 		}
 	}
+	of := func(ratings ...int) record.Manifest {
+		return record.Manifest{Tool: "devel", Processes: 4, Agents: []string{"a", "b"}, Ratings: ratings}
+	}
+	for want, runs := range map[string][]record.Manifest{
+		"2 (4 processes on the hosts a, b; users divided equally)":                                            {of()},
+		"2 (4 processes on the hosts a, b; users divided by the hosts' ratings, 9000 : 3000)":                 {of(9000, 3000), of(9000, 3000)},
+		"2 (4 processes on the hosts a, b; users divided by the hosts' ratings, 9000 : 3100 in the last run)": {of(9000, 3000), of(9000, 3100)},
+	} {
+		if got := row(Setup(runs...), "Agent instances"); got != want {
+			t.Errorf("agents: %q, want %q", got, want)
+		}
+	}
 	seen := Setup(made(`{"driver":"external","urls":["http://p"],"settings":{"seen":"metrics of 2 servers; proxy-0 nginx/1.22.1"}}`, 0))
 	if got := row(seen, "Seen by probes"); got != "metrics of 2 servers; proxy-0 nginx/1.22.1" {
 		t.Errorf("seen: %q", got)

@@ -36,6 +36,7 @@ var (
 	engines   = []string{PostgreSQL, MySQL}
 	logins    = []string{LoginWarm, LoginCold}
 	modes     = []string{Tracking, Staircase}
+	divisions = []string{ShareEqual, ShareRating}
 )
 
 // fill sets a value that the file does not give.

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +25,14 @@ func (a Agents) Matches(labels map[string]string) bool {
 	return true
 }
 
+// How users are divided among other hosts, by [Placement.Share].
+const (
+	// ShareEqual gives each host as many.
+	ShareEqual = "equal"
+	// ShareRating gives each host its part by the rating that plimsoll calibrate has found.
+	ShareRating = "rating"
+)
+
 // A Fleet holds the times of agents on other hosts. None is touched by pace.
 type Fleet struct {
 	// Join is how long a run waits for its agents. Default 1m.
@@ -42,6 +52,9 @@ type Fleet struct {
 func (d *decoder) fillFleet(p *Plan) {
 	if p.Fleet == nil && p.Placement.Agents != nil {
 		p.Fleet = new(Fleet)
+	}
+	if p.Placement.Agents != nil && !d.stored { // one of an earlier version keeps its digest
+		fill(d, "placement.share", &p.Placement.Share, ShareEqual)
 	}
 	if f := p.Fleet; f != nil {
 		fill(d, "fleet.join", &f.Join, time.Minute)
@@ -67,6 +80,14 @@ func (d *decoder) checkFleet(p *Plan) {
 		if len(p.Placement.Source) > 0 {
 			d.at("placement.source", "is about this host, and the users are on others (placement.agents); remove it")
 		}
+	}
+	const share = "placement.share"
+	switch {
+	case !d.given(share) || !d.good(share):
+	case !slices.Contains(divisions, p.Placement.Share):
+		d.at(share, "%s is no way to divide users; want %s", clip(p.Placement.Share), strings.Join(divisions, " or "))
+	case p.Placement.Agents == nil:
+		d.at(share, "is about other hosts, and placement.agents names none; add it, or remove this")
 	}
 	f := p.Fleet
 	if f == nil {

@@ -26,8 +26,25 @@ func TestAgentsElsewhere(t *testing.T) {
 	if _, why := mustParse(t, ofAgents+"placement: {agents: 1}\ncompare: {arms: {base: {}, new: {}}}\n").Duet(); !strings.Contains(why, "the users are on other hosts") {
 		t.Errorf("a duet: %s", why)
 	}
-	if p := mustParse(t, ofAgents); p.Fleet != nil || strings.Contains(p.String(), "fleet") {
+	if p := mustParse(t, ofAgents); p.Fleet != nil || strings.Contains(p.String(), "fleet") || strings.Contains(p.String(), "equal") {
 		t.Errorf("a plan without agents has their times:\n%s", p)
+	}
+}
+
+// Users are divided equally unless the plan wants it otherwise, and a stored plan of an earlier version keeps its digest.
+func TestShareOfAgents(t *testing.T) {
+	p := mustParse(t, ofAgents+"placement: {agents: 2}\n")
+	if p.Placement.Share != plan.ShareEqual || !strings.Contains(p.String(), "\n  share: equal\n") {
+		t.Errorf("by default:\n%s", p)
+	}
+	by := mustParse(t, ofAgents+"placement: {agents: 2, share: rating}\n")
+	if by.Placement.Share != plan.ShareRating || by.Digest() == p.Digest() || mustParse(t, by.String()).Digest() != by.Digest() {
+		t.Errorf("by rating:\n%s", by)
+	}
+	text := strings.Replace(p.String(), "  share: equal\n", "", 1)
+	old, err := plan.ParseStored([]byte(text))
+	if err != nil || old.String() != text {
+		t.Errorf("of an earlier version: %v\n%s\nwas\n%s", err, old, text)
 	}
 }
 
@@ -39,6 +56,9 @@ func TestImpossibleAgents(t *testing.T) {
 		"placement: {agents: {match: {zone: \"a b\"}}}": "is no label",
 		"placement: {agents: some}":                     "is not a whole number",
 		"placement: {agents: 2, source: [10.0.0.1]}":    "the users are on others",
+		"placement: {agents: 2, share: 3}":              "placement.share: \"3\" is no way to divide users; want equal or rating",
+		"placement: {agents: 2, share: by rating}":      "is no way to divide users",
+		"placement: {share: rating}":                    "placement.share: is about other hosts, and placement.agents names none",
 		"fleet: {join: 5s}":                             "placement.agents names none",
 		"placement: {agents: 1}\nfleet: {resend: 30s}":  "30s is out of range; want 5s to 20s",
 		"placement: {agents: 1}\nfleet: {leave: 20s}":   "is not more than fleet.resend",

@@ -141,6 +141,7 @@ var keyDocs = map[string]keyDoc{
 	"placement.agents.count":   {text: "How many of those that match; default all that are known.", min: 1, max: MostAgents},
 	"placement.agents.match":   {text: "Labels that they must have, as plimsoll agent -label gives them."},
 	"placement.agents.match.*": {text: "The value of the label."},
+	"placement.share":          {text: "How users are divided among other hosts. equal: each has as many. rating: in proportion to the users that plimsoll calibrate found each can drive; every agent must have a rating.", def: ShareEqual, enum: divisions},
 	"fleet":                    {text: "Times of agents on other hosts; pace does not touch them."},
 	"fleet.join":               {text: "How long a run waits for its agents.", def: "1m"},
 	"fleet.hold":               {text: "How long an agent may be silent until a search holds its level.", def: "3s"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"os"
 	"runtime"
@@ -39,7 +40,8 @@ type agentSettings struct {
 	Behaviors []agentBehavior    `json:"behaviors"`
 	Arrivals  *agentArrivals     `json:"arrivals,omitempty"`
 	Sources   []netip.Addr       `json:"sources,omitempty"`
-	Budget    int64              `json:"budget"` // bytes of answers under way, of this agent
+	Budget    int64              `json:"budget"`            // bytes of answers under way, of this agent
+	Ratings   []int              `json:"ratings,omitempty"` // see [engine.Config]
 }
 
 type agentBehavior struct {
@@ -102,7 +104,7 @@ func (s *Session) drive(ctx context.Context, sys *System, d driving) (*driven, e
 // settings collects the settings of the agents, by their numbers: each gets the secrets of its own users.
 func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, error), error) {
 	e := d.env
-	set := agentSettings{URL: e.URL, URLs: e.URLs, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Budget: budgetEach(d.budget, d.layout.processes)}
+	set := agentSettings{URL: e.URL, URLs: e.URLs, Seed: e.Seed, Pace: e.Pace, Cold: e.Cold, Params: e.Params, Timeout: e.Timeout, Mix: e.Mix, Weights: e.Weights, Sources: d.layout.from, Ratings: d.layout.ratings}
 	var shares []float64
 	for _, part := range mix {
 		if _, ok := part.Behavior.(workload.Portable); !ok {
@@ -110,13 +112,17 @@ func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, 
 		}
 		shares = append(shares, part.Share)
 	}
-	if a := d.arrivals; a != nil {
-		n := d.layout.processes // each has its part of the places
-		set.Arrivals = &agentArrivals{a.Rate, a.Poisson, (a.InFlight + n - 1) / n, (a.Queue + n - 1) / n}
+	deal, err := workload.NewDeal(d.layout.processes, d.layout.ratings)
+	if err != nil {
+		return nil, err
 	}
-	parts := workload.Parts(d.layout.users, d.layout.processes, shares...)
+	parts := workload.Parts(d.layout.users, deal, shares...)
 	return func(agent int) (json.RawMessage, error) {
-		own := set
+		own, share := set, deal.Part(agent)
+		own.Budget = budgetOfPart(d.budget, share)
+		if a := d.arrivals; a != nil {
+			own.Arrivals = &agentArrivals{a.Rate, a.Poisson, places(a.InFlight, share), places(a.Queue, share)}
+		}
 		for class, part := range mix {
 			state, err := part.Behavior.(workload.Portable).State(parts[agent][class])
 			if err != nil {
@@ -127,6 +133,9 @@ func (d driving) settings(mix []engine.Part) (func(agent int) (json.RawMessage, 
 		return json.Marshal(own)
 	}, nil
 }
+
+// places is an agent's share of all places, rounded up; less than a millionth of one is an error of the division.
+func places(all int, share float64) int { return int(math.Ceil(float64(all)*share - 1e-6)) }
 
 // agents starts the processes that have the users, and the driver that leads them.
 func (s *Session) agents(ctx context.Context, sys *System, d driving) (_ *driven, err error) {
@@ -282,7 +291,7 @@ func (pr *Program) newAgent(ctx context.Context, st fleet.Start, epoch time.Time
 		}
 		mix = append(mix, engine.Part{Name: b.Name, Behavior: behavior, Share: b.Share})
 	}
-	conf := engine.Config{Env: env, Mix: mix, Clock: clock.New(epoch), OnError: onError, Agent: st.Agent, Agents: st.Agents}
+	conf := engine.Config{Env: env, Mix: mix, Clock: clock.New(epoch), OnError: onError, Agent: st.Agent, Agents: st.Agents, Ratings: set.Ratings}
 	if r := set.Arrivals; r != nil {
 		if len(mix) == 0 {
 			return nil, errors.New("settings: there are arrivals, and no behavior that could serve them")

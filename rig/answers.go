@@ -47,5 +47,5 @@ func answers(budget, held int64, r wire.Refusals) *record.Answers {
 		Messages: r.Messages, Fragments: r.Fragments, Controls: r.Controls}
 }
 
-// budgetEach is the part of one of so many processes with users.
-func budgetEach(budget int64, processes int) int64 { return max(budget/int64(max(processes, 1)), 1) }
+// budgetOfPart is the budget of a process with a share of the users.
+func budgetOfPart(budget int64, share float64) int64 { return max(int64(float64(budget)*share), 1) }

@@ -25,7 +25,7 @@ func TestTheByteBudgetOfARun(t *testing.T) {
 			t.Errorf("%d stated, %d bytes of memory: got %d, want %d", int64(tt.stated), tt.memory, got, tt.want)
 		}
 	}
-	if got := budgetEach(256<<20, 4); got != 64<<20 {
-		t.Errorf("each of 4 processes has %d", got)
+	if each, least := budgetOfPart(256<<20, 0.25), budgetOfPart(2, 0.25); each != 64<<20 || least != 1 {
+		t.Errorf("each of 4 processes has %d, of 2 bytes %d", each, least)
 	}
 }

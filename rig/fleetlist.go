@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
@@ -60,7 +61,7 @@ func (pr *Program) CallRoll(ctx context.Context, d FleetDoor, wait time.Duration
 func (r Roll) Text(w io.Writer) error {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	plain.Fprintf(tw, "agent\thost\tcores\topen files\tclock ahead\tgive or take\tversion\tlabels\tproblems\n")
+	plain.Fprintf(tw, "agent\thost\tcores\topen files\trated users\tclock ahead\tgive or take\tversion\tlabels\tproblems\n")
 	for _, m := range r.Members {
 		var labels []string
 		for k, v := range m.Labels {
@@ -70,7 +71,11 @@ func (r Roll) Text(w io.Writer) error {
 		if m.Busy {
 			busy = " (in a run)"
 		}
-		plain.Fprintf(tw, "%s%s\t%s\t%d\t%d\t%v\t%v\t%s\t%s\t%d\n", m.Name, busy, m.Host, m.Cores, m.Files, m.Offset.Round(time.Microsecond), m.Error.Round(time.Microsecond),
+		rated := "-"
+		if m.Rating != nil {
+			rated = fmt.Sprint(m.Rating.Users)
+		}
+		plain.Fprintf(tw, "%s%s\t%s\t%d\t%d\t%s\t%v\t%v\t%s\t%s\t%d\n", m.Name, busy, m.Host, m.Cores, m.Files, rated, m.Offset.Round(time.Microsecond), m.Error.Round(time.Microsecond),
 			m.Version, strings.Join(labels, ","), len(m.Findings))
 	}
 	if err := tw.Flush(); err != nil {

@@ -16,6 +16,9 @@ import (
 // fresh is how old a sample may be that a gate is read from; the probes sample every second.
 const fresh = 3 * time.Second
 
+// notRated is why the gate headroom has no reading of this host.
+const notRated = "this host was not calibrated"
+
 // health reads the gates of the generator's health from the probes.
 type health struct {
 	last func(key string) (v float64, at time.Time, ok bool)
@@ -36,8 +39,10 @@ type health struct {
 	clocks func() time.Duration
 	// foreignOf are the percentages of the hosts' cores that others took.
 	foreignOf []lately
-	// headroom returns which share of the calibrated ability a load needs; nil when this host was not calibrated.
+	// headroom returns which share of the calibrated ability a load needs; nil without a rating, and unrated has the
+	// reason.
 	headroom func(users int, ops float64) float64
+	unrated  string
 
 	// stolen are the percentages of the target's cores that the hypervisor took.
 	stolen lately
@@ -69,7 +74,7 @@ type health struct {
 }
 
 func newHealth(last func(string) (float64, time.Time, bool), c *clock.Clock, placed []int, sharedHost bool) *health {
-	h := &health{last: last, clock: c, cores: len(placed)}
+	h := &health{last: last, clock: c, cores: len(placed), unrated: notRated}
 	switch {
 	case len(placed) > 0:
 		h.role = "generator"
@@ -342,7 +347,7 @@ func (h *health) Health(users int, ops float64) map[string]trial.Reading {
 		"memory": both(h.read("node_memory_MemAvailable_bytes", 1), h.read("node_memory_MemTotal_bytes", 1),
 			func(free, all float64) float64 { return 100 * (1 - free/all) }),
 		"clock":    {Value: 0}, // of users in the process that judges: one clock
-		"headroom": {Why: "this host was not calibrated"},
+		"headroom": {Why: h.unrated},
 	}
 	if h.cores > 0 {
 		out["cpu"] = h.users("plimsoll_generator_cpu_ratio", 100/float64(h.cores), sum)

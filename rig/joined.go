@@ -79,9 +79,19 @@ func (pr *Program) introduce(labels map[string]string) join.Introduction {
 	return in
 }
 
-// Attend is this program as an agent of runs on another host, until ctx ends.
-func (pr *Program) Attend(ctx context.Context, url, tokenFile string, labels map[string]string) error {
-	token, err := join.ReadToken(tokenFile)
+// An Attendance is how this program is an agent of runs on another host.
+type Attendance struct {
+	// URL is where the coordinator or the cluster is, and TokenFile the agent's.
+	URL, TokenFile string
+	Labels         map[string]string
+	// Store is the directory that may hold the rating of this host. With Calibrate, a host without one is rated first.
+	Store     string
+	Calibrate bool
+}
+
+// Attend is this program as an agent, until ctx ends.
+func (pr *Program) Attend(ctx context.Context, a Attendance) error {
+	token, err := join.ReadToken(a.TokenFile)
 	if err != nil {
 		return plan.UsageError{Err: err}
 	}
@@ -95,9 +105,10 @@ func (pr *Program) Attend(ctx context.Context, url, tokenFile string, labels map
 		return fmt.Errorf("finding this program: %w", err)
 	}
 	progress := NewReporter(pr.RawErr, pr.Secrets, false)
-	in := pr.introduce(labels)
+	in := pr.introduce(a.Labels)
+	in.Rating = pr.ratingOf(ctx, a, progress)
 	progress.Say("agent %s: build %s", token.Name, build)
-	return join.Attend(ctx, join.AgentConfig{Token: token, URL: url, Build: build, Introduce: func() join.Introduction { return in },
+	return join.Attend(ctx, join.AgentConfig{Token: token, URL: a.URL, Build: build, Introduce: func() join.Introduction { return in },
 		Say: func(format string, args ...any) { progress.Say("agent "+token.Name+": "+format, args...) },
 		Serve: func(ctx context.Context, st *join.Stream) error {
 			watched, err := watchHost()
@@ -255,21 +266,6 @@ func (s *Session) missing() []string {
 	return slices.DeleteFunc(s.fleet.hall.Missing(), func(line string) bool {
 		return slices.ContainsFunc(s.fleet.lost, func(name string) bool { return strings.HasPrefix(line, "agent "+name+":") })
 	})
-}
-
-// split divides connections among agents: how many processes each of them starts. All have as many, so that all users
-// have the same part of a host.
-func (s *Session) split(members []join.Member, users, conns int) (int, error) {
-	most := max(s.Plan.Placement.Processes, 1)
-	each := (conns + len(members) - 1) / len(members)
-	for _, m := range members {
-		n, err := processes(users/len(members), each, probe.Limits{Files: m.Files})
-		if err != nil {
-			return 0, fmt.Errorf("agent %s: %w", m.Name, err)
-		}
-		most = max(most, n)
-	}
-	return most, nil
 }
 
 // lead opens links to the agents of a run and returns them with their names.

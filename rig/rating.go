@@ -25,8 +25,7 @@ const reserveFiles = 500
 // not prevent a run: the gates then have none.
 func (s *Session) rate(ctx context.Context, allowed bool) {
 	if !allowed {
-		host := probe.Fingerprint()
-		if r, known, err := calibration.Load(s.Store.Root(), fmt.Sprintf("%s-%d", host.Digest(), runtime.GOMAXPROCS(0))); err == nil && known {
+		if r, known, err := calibration.Load(s.Store.Root(), ratedAs(probe.Fingerprint())); err == nil && known {
 			s.rating = &r
 		}
 		return
@@ -44,11 +43,18 @@ func (s *Session) rate(ctx context.Context, allowed bool) {
 	s.rating = &r
 }
 
+// ratedAs identifies a host with the cores that this process may use: a rating is of these.
+func ratedAs(host probe.Host) string {
+	return fmt.Sprintf("%s-%d", host.Digest(), runtime.GOMAXPROCS(0))
+}
+
+// memoryOfUsers is how much of a host's memory users may take, by a rating, in bytes.
+func memoryOfUsers(host probe.Host) uint64 { return host.MemoryBytes / 2 }
+
 // Calibrated returns the rating of this host with the session's cores: a stored one, or a new one, which takes length.
 func (s *Session) Calibrated(ctx context.Context, force bool, length time.Duration) (r calibration.Result, known bool, err error) {
 	host := probe.Fingerprint()
-	cores := runtime.GOMAXPROCS(0)
-	digest := fmt.Sprintf("%s-%d", host.Digest(), cores)
+	digest := ratedAs(host)
 	if !force {
 		if r, known, err = calibration.Load(s.Store.Root(), digest); known || err != nil {
 			return r, known, err
@@ -71,8 +77,8 @@ func (s *Session) Calibrated(ctx context.Context, force bool, length time.Durati
 			}
 			return ""
 		}},
-		Behavior: s.Dialects.Behaviors()[s.Rated](), Cores: cores, Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
-		Memory: host.MemoryBytes / 2, Length: length, Progress: func(what string) { s.Progress.Doing("calibrating: "+what, 0) },
+		Behavior: s.Dialects.Behaviors()[s.Rated](), Cores: runtime.GOMAXPROCS(0), Sockets: max(4, limits.Files-limits.FilesOpen-reserveFiles),
+		Memory: memoryOfUsers(host), Length: length, Progress: func(what string) { s.Progress.Doing("calibrating: "+what, 0) },
 	})
 	if err != nil {
 		return r, false, err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -238,6 +237,7 @@ func (s *Session) Trial(ctx context.Context, sys *System, pt RunPart) (*record.R
 	for _, a := range lay.members {
 		m.Agents = append(m.Agents, a.Name)
 	}
+	m.Ratings = lay.ratings
 	m.SharedHost = m.SharedHost && len(m.Agents) == 0
 	w, err := s.Store.Create(m)
 	if err != nil {
@@ -343,16 +343,7 @@ func (s *Session) carryOut(ctx context.Context, sys *System, pt RunPart, lay lay
 	for _, a := range lay.members {
 		h.hosts = append(h.hosts, a.Cores)
 	}
-	if s.rating != nil && s.fleet == nil {
-		h.headroom = func(users int, ops float64) float64 {
-			pace := s.Plan.Workload.Pace
-			if s.Plan.Workload.Behavior != s.Rated {
-				pace = math.Inf(1) // the rating's users are of another kind: only operations compare
-			}
-			share, _ := s.rating.Headroom(users, pace, ops)
-			return share
-		}
-	}
+	h.headroom, h.unrated = s.headroom(lay)
 	sig, err := newSignals(cores, h, turns, db, runner)
 	if err != nil {
 		return out, seen, err

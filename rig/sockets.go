@@ -95,6 +95,7 @@ type layout struct {
 	users     int // at most
 	processes int
 	members   []join.Member // the agents on other hosts, in the order of their numbers
+	ratings   []int         // of their hosts, in whose proportion the users are divided; nil: equally
 	from      []netip.Addr  // source addresses of the connections; none for the usual one
 }
 
@@ -107,7 +108,10 @@ func (s *Session) layout(ctx context.Context, base string, mix []engine.Part, us
 		if y.members, err = s.await(ctx); err != nil {
 			return y, err
 		}
-		each, err := s.split(y.members, users, conns)
+		if y.ratings, err = s.ratings(y.members); err != nil {
+			return y, err
+		}
+		each, err := s.split(y.members, y.ratings, users, conns)
 		y.processes = each * len(y.members)
 		return y, err
 	}

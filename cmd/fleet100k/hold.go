@@ -62,7 +62,7 @@ func (s *study) prepare(ctx context.Context, m *machines, reg *measure.Registry)
 	if err := person.Provision(ctx, env, s.users); err != nil {
 		return nil, err
 	}
-	parts := workload.Parts(s.users, len(m.links), 1)
+	parts := workload.Parts(s.users, workload.Evenly(len(m.links)), 1)
 	return func(agent int) (json.RawMessage, error) {
 		state, err := person.State(parts[agent][0])
 		if err != nil {

@@ -25,6 +25,7 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 	force := fs.Bool("force", false, "measure again even if there is a result")
 	asJSON := fs.Bool("json", false, "write the result as JSON")
 	length := fs.Duration("length", 20*time.Second, "how long it may take, 4s to 5m")
+	whole := fs.Bool("agent", false, "rate all cores of this host, as an agent uses them (default: those that a target here leaves)")
 	if _, err := parse(fs, args, 0, 0); err != nil {
 		return err
 	}
@@ -35,8 +36,11 @@ func (a *app) calibrate(ctx context.Context, fs *flag.FlagSet, args []string) er
 	if err != nil {
 		return err
 	}
-	// The same placement as that of a plan whose target runs here.
-	s, err := rig.NewSession(a.program(), &plan.Plan{Target: plan.Target{Driver: mattermost.Refnull}}, st)
+	driver := mattermost.Refnull // the same placement as that of a plan whose target runs here
+	if *whole {
+		driver = plan.External
+	}
+	s, err := rig.NewSession(a.program(), &plan.Plan{Target: plan.Target{Driver: driver}}, st)
 	if err != nil {
 		return err
 	}

@@ -91,10 +91,10 @@ func newFleetLab(t *testing.T, hosts ...string) *fleetLab {
 }
 
 // agent starts the agent of a host, whose zone is the last part of the host's name.
-func (l *fleetLab) agent(t *testing.T, host string) {
+func (l *fleetLab) agent(t *testing.T, host string, flags ...string) {
 	t.Helper()
 	_, zone, _ := strings.Cut(host, "-")
-	l.agents[host] = l.in(t, l.lan.Host(host), "agent", "-join", "nats://"+l.addr, "-token-file", filepath.Join(l.root, host+".nk"), "-label", "zone="+zone)
+	l.agents[host] = l.in(t, l.lan.Host(host), append([]string{"agent", "-join", "nats://" + l.addr, "-token-file", filepath.Join(l.root, host+".nk"), "-label", "zone=" + zone}, flags...)...)
 }
 
 // in starts the program on a host.

@@ -124,7 +124,8 @@ func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	stdio := fs.Bool("stdio", false, "take requests from stdin and reply on stdout; \"run\" and its like start agents so when one process cannot hold all users")
 	probes := fs.Bool("probe", false, "serve the probes of this host over HTTPS, for a plan's probes of kind agent (docs/probes.md)")
 	joins := fs.String("join", "", "have users of runs that a coordinator at this `URL` leads: nats://HOST:PORT, or tls://HOST:PORT of a cluster (docs/agents.md)")
-	labels := labelFlag(fs)
+	labels, root := labelFlag(fs), a.storeFlag(fs)
+	rate := fs.Bool("calibrate", false, "-join: rate this host for 20 s first when the store has no rating of it, for placement.share: rating")
 	var pf probeFlags
 	pf.register(fs)
 	if _, err := parse(fs, args, 0, 0); err != nil {
@@ -134,7 +135,7 @@ func (a *app) agent(ctx context.Context, fs *flag.FlagSet, args []string) error 
 	case *probes && (*stdio || *joins != ""), *stdio && *joins != "":
 		return plan.Usagef("-stdio and -join have users, and -probe has probes: choose one")
 	case *joins != "":
-		return a.program().Attend(ctx, *joins, pf.tokenFile, labels)
+		return a.program().Attend(ctx, rig.Attendance{URL: *joins, TokenFile: pf.tokenFile, Labels: labels, Store: *root, Calibrate: *rate})
 	case *probes:
 		return a.serveProbes(ctx, pf)
 	case !*stdio:

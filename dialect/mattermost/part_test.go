@@ -33,7 +33,7 @@ func whole(ofFile bool) *Person {
 func TestStateOfAPart(t *testing.T) {
 	const users, agents = 500, 4
 	env := workload.Env{URL: "http://127.0.0.1:1", Mix: "loadtest-ng", Registry: measure.NewRegistry(1), Params: map[string]string{}}
-	parts := workload.Parts(users, agents, 0.8, 0.2)
+	parts := workload.Parts(users, workload.Evenly(agents), 0.8, 0.2)
 	for _, ofFile := range []bool{false, true} {
 		b := whole(ofFile)
 		p := &Poster{channels: b.channels, roster: whole(true).roster}

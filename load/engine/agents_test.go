@@ -57,14 +57,18 @@ func (a *diaryActor) Storm(ctx context.Context, s workload.Storm) error {
 	return nil
 }
 
-// Three agents together drive the same users as one engine alone: the same ranks in the same behaviors, the same
-// chance, on the same servers, at the same moments, while users come and go, and in a storm.
+// Several agents together, on hosts with equal ratings or not, drive the same users as one engine alone: the same ranks in
+// the same behaviors, the same chance, on the same servers, at the same moments, while users come and go, and in a storm.
 func TestAgentsShareTheUsers(t *testing.T) {
-	run := func(agent, agents int) (deeds []deed, affected int) {
+	run := func(agent, agents int, ratings []int) (deeds []deed, affected int) {
+		deal, err := workload.NewDeal(agents, ratings)
+		if err != nil {
+			t.Fatal(err)
+		}
 		synctest.Test(t, func(t *testing.T) {
 			d := &diary{fake: fake{service: time.Millisecond}}
 			l, err := New(t.Context(), Config{
-				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3, URL: "a", URLs: []string{"a", "b"}}, Clock: clock.New(time.Now()), Agent: agent, Agents: agents,
+				Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1, Seed: 3, URL: "a", URLs: []string{"a", "b"}}, Clock: clock.New(time.Now()), Agent: agent, Agents: agents, Ratings: ratings,
 				Mix: []Part{{Behavior: &diary{fake: fake{service: time.Millisecond}}, Share: 0.3}, {Behavior: d, Share: 0.7}},
 			})
 			if err != nil {
@@ -78,8 +82,14 @@ func TestAgentsShareTheUsers(t *testing.T) {
 			}
 			affected = l.Storm(workload.Storm{Kind: "flood", Share: 0.5, Over: time.Second}).Affected
 			time.Sleep(10 * time.Second)
-			if wanted, active, _ := l.Users(); wanted != 47 || active != (47-agent+agents-1)/agents {
-				t.Errorf("agent %d of %d: %d wanted, %d active", agent, agents, wanted, active)
+			own := 0
+			for user := range 47 {
+				if whose, _ := deal.Of(user); whose == agent {
+					own++
+				}
+			}
+			if wanted, active, _ := l.Users(); wanted != 47 || active != own {
+				t.Errorf("agent %d of %d: %d wanted, %d active, want %d", agent, agents, wanted, active, own)
 			}
 			l.Stop(time.Second)
 			deeds = d.deeds
@@ -93,7 +103,7 @@ func TestAgentsShareTheUsers(t *testing.T) {
 		}
 		return m
 	}
-	deeds, affected := run(0, 1)
+	deeds, affected := run(0, 1, nil)
 	whole := byUser(deeds)
 	servers := map[string]int{}
 	for _, list := range whole {
@@ -102,25 +112,37 @@ func TestAgentsShareTheUsers(t *testing.T) {
 	if d := servers["a"] - servers["b"]; servers["b"] == 0 || d < -1 || d > 1 {
 		t.Errorf("users by server: %v", servers)
 	}
-	parts := map[int][]deed{}
-	sum := 0
-	for k := range 3 {
-		deeds, n := run(k, 3)
-		sum += n
-		for user, list := range byUser(deeds) {
-			if user%3 != k {
-				t.Fatalf("agent %d had user %d", k, user)
-			}
-			parts[user] = list
+	if affected < 14 || len(whole) < 30 {
+		t.Errorf("the storm took %d users, and %d did something", affected, len(whole))
+	}
+	for _, tt := range []struct {
+		agents  int
+		ratings []int
+	}{{3, nil}, {4, []int{3000, 1000}}} {
+		deal, err := workload.NewDeal(tt.agents, tt.ratings)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if affected < 14 || sum != affected {
-		t.Errorf("the storm took %d users in parts, %d as a whole", sum, affected)
-	}
-	if len(whole) < 30 || !maps.EqualFunc(whole, parts, slices.Equal) {
-		for user := range whole {
-			if !slices.Equal(whole[user], parts[user]) {
-				t.Errorf("user %d: alone %v, in parts %v", user, whole[user], parts[user])
+		parts := map[int][]deed{}
+		sum := 0
+		for k := range tt.agents {
+			deeds, n := run(k, tt.agents, tt.ratings)
+			sum += n
+			for user, list := range byUser(deeds) {
+				if agent, _ := deal.Of(user); agent != k {
+					t.Fatalf("%v: agent %d had user %d", tt, k, user)
+				}
+				parts[user] = list
+			}
+		}
+		if sum != affected {
+			t.Errorf("%v: the storm took %d users in parts, %d as a whole", tt, sum, affected)
+		}
+		if !maps.EqualFunc(whole, parts, slices.Equal) {
+			for user := range whole {
+				if !slices.Equal(whole[user], parts[user]) {
+					t.Errorf("%v: user %d: alone %v, in parts %v", tt, user, whole[user], parts[user])
+				}
 			}
 		}
 	}
@@ -131,6 +153,12 @@ func TestImpossibleAgents(t *testing.T) {
 		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1}, Mix: []Part{{Behavior: &fake{}, Share: 1}},
 			Agent: bad[0], Agents: bad[1]}); err == nil {
 			t.Errorf("agent %d of %d was made", bad[0], bad[1])
+		}
+	}
+	for _, bad := range [][]int{{1, 2}, {0, 2, 1}} {
+		if _, err := New(t.Context(), Config{Env: workload.Env{Registry: measure.NewRegistry(1), Pace: 1}, Mix: []Part{{Behavior: &fake{}, Share: 1}},
+			Agent: 0, Agents: 3, Ratings: bad}); err == nil {
+			t.Errorf("three agents on hosts with the ratings %v were made", bad)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func newOpen(l *Local, a Arrivals) (*open, error) {
 }
 
 func (o *open) schedule() *workload.ArrivalTimes {
-	return workload.NewArrivals(o.Rate, o.Poisson, o.l.cfg.Env.Seed, o.l.cfg.Agent, o.l.cfg.Agents)
+	return workload.NewArrivals(o.Rate, o.Poisson, o.l.cfg.Env.Seed, o.l.cfg.Agent, o.l.deal)
 }
 
 // run hands out arrivals until ctx ends.

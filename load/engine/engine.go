@@ -33,9 +33,11 @@ type Config struct {
 	Clock *clock.Clock
 	// Arrivals is an open model beside the users; nil if there is none.
 	Arrivals *Arrivals
-	// Agent of Agents drives every Agents-th user, from number Agent on, and every Agents-th arrival; several engines
-	// with the same seed together drive the same users as one alone. 0 of 0 means the only one.
+	// Agent of Agents drives its users and arrivals of a [workload.Deal]; several engines with the same seed together
+	// drive the same users as one alone. 0 of 0 means the only one.
 	Agent, Agents int
+	// Ratings are those of the agents' hosts, in whose proportion the users are dealt; empty: all agents have equal parts.
+	Ratings []int
 	// OnError is called for users that failed: at login (they try again) or for good, a *boundary.Panic among them.
 	// user is -1 for a failure of the engine's own.
 	OnError func(user int, err error)
@@ -45,6 +47,7 @@ type Config struct {
 type Local struct {
 	cfg    Config
 	shares []float64
+	deal   *workload.Deal
 	strata *workload.Strata
 	lag    measure.Name
 	wheel  *clock.Wheel // of the users' pauses
@@ -99,7 +102,11 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	if cfg.Agent < 0 || cfg.Agent >= l.cfg.Agents {
 		return nil, fmt.Errorf("agent %d of %d is not possible", cfg.Agent, l.cfg.Agents)
 	}
-	cfg.Env.Ledger.Divide(l.cfg.Agent, l.cfg.Agents)
+	var err error
+	if l.deal, err = workload.NewDeal(l.cfg.Agents, cfg.Ratings); err != nil {
+		return nil, err
+	}
+	cfg.Env.Ledger.Divide(l.cfg.Agent, l.deal)
 	l.strata = workload.NewStrata(l.shares...)
 	l.lag = cfg.Env.Registry.Name(workload.Schedule)
 	l.wheel = cfg.Clock.NewWheel(runtime.GOMAXPROCS(0))
@@ -107,7 +114,6 @@ func New(ctx context.Context, cfg Config) (*Local, error) {
 	context.AfterFunc(l.ctx, l.ringAll)
 	l.storms, l.endStorms = context.WithCancel(l.ctx)
 	if cfg.Arrivals != nil {
-		var err error
 		if l.open, err = newOpen(l, *cfg.Arrivals); err != nil {
 			l.cancel(err)
 			return nil, err
@@ -149,7 +155,8 @@ func (l *Local) SetUsers(n int, over time.Duration) error {
 
 // slot returns the place of user id among those of this agent; own is false for another agent's.
 func (l *Local) slot(id int) (slot int, own bool) {
-	return id / l.cfg.Agents, id%l.cfg.Agents == l.cfg.Agent
+	agent, slot := l.deal.Of(id)
+	return slot, agent == l.cfg.Agent
 }
 
 // user returns the place of user id; nil if it is another agent's. The lock is held.

@@ -3,8 +3,8 @@
 //
 // # Roles
 //
-// Agent k of n drives the users k, k+n, k+2n and so on ([engine.Config]), so that the same seed gives the same users
-// with the same names and think times, for any number of agents. The coordinator provisions, and hands the outcome to
+// Agent k of n drives the users k, k+n, k+2n and so on, or those of a deal by the ratings of hosts ([engine.Config]), so
+// that the same seed gives the same users with the same names and think times, for any number of agents. The coordinator provisions, and hands the outcome to
 // the agents ([workload.Portable]). At each tick of the trial it requests the records since the last tick from every
 // agent and merges them without loss: histograms, counts, the state of users, the ledger, the samples of the agent's
 // own probe. A run has one ledger: acknowledgments go to the agents of the recipients by way of the coordinator, one

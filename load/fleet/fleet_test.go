@@ -95,7 +95,10 @@ func (a *chatterActor) Storm(context.Context, workload.Storm) error { return nil
 func (a *chatterActor) Close()                                      {}
 
 // build makes agents whose users write to ch.
-func build(ch *channel, fail int) Build {
+func build(ch *channel, fail int) Build { return buildRated(ch, fail, nil) }
+
+// buildRated is build on hosts with ratings.
+func buildRated(ch *channel, fail int, ratings []int) Build {
 	return func(ctx context.Context, s Start, epoch time.Time, onError func(int, error)) (*Agent, error) {
 		var seed uint64
 		if err := json.Unmarshal(s.Settings, &seed); err != nil {
@@ -108,7 +111,7 @@ func build(ch *channel, fail int) Build {
 		a.Ledger.Share()
 		var err error
 		a.Engine, err = engine.New(ctx, engine.Config{Env: workload.Env{Registry: a.Registry, Tally: a.Tally, Ledger: a.Ledger, Seed: seed, Pace: 1},
-			Mix: []engine.Part{{Behavior: &chatter{ch, fail}, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents})
+			Mix: []engine.Part{{Behavior: &chatter{ch, fail}, Share: 1}}, Clock: clock.New(epoch), OnError: onError, Agent: s.Agent, Agents: s.Agents, Ratings: ratings})
 		return a, err
 	}
 }

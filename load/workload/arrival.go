@@ -46,20 +46,20 @@ func (u *User) Become(k int64) {
 	}
 }
 
-// ArrivalTimes are the moments of one agent's arrivals as offsets from the epoch: those numbered agent, agent + agents,
-// agent + 2·agents and so on of the one sequence that the seed gives, so that any number of agents together have the
-// same arrivals. It is not safe for concurrent use.
+// ArrivalTimes are the moments of one agent's arrivals as offsets from the epoch: those that a deal gives it of the one
+// sequence of the seed, so that any number of agents together have the same arrivals. It is not safe for concurrent use.
 type ArrivalTimes struct {
-	rate          float64
-	agent, agents int64
-	k             int64 // of the next arrival of the whole sequence
-	at            float64
-	chance        *rand.Rand // nil: even intervals
+	rate   float64
+	agent  int
+	deal   *Deal
+	k      int64 // of the next arrival of the whole sequence
+	at     float64
+	chance *rand.Rand // nil: even intervals
 }
 
-// NewArrivals returns the schedule of rate arrivals per second. agents is at least 1, agent below it.
-func NewArrivals(rate float64, poisson bool, seed uint64, agent, agents int) *ArrivalTimes {
-	a := &ArrivalTimes{rate: rate, agent: int64(agent), agents: int64(agents)}
+// NewArrivals returns the schedule of one agent of a deal of rate arrivals per second of all agents.
+func NewArrivals(rate float64, poisson bool, seed uint64, agent int, d *Deal) *ArrivalTimes {
+	a := &ArrivalTimes{rate: rate, agent: agent, deal: d}
 	if poisson {
 		a.chance = rand.New(rand.NewPCG(seed, streamArrivals))
 	}
@@ -71,15 +71,16 @@ func (a *ArrivalTimes) Next() (k int64, at time.Duration) {
 	for {
 		k = a.k
 		a.k++
+		agent, _ := a.deal.Of(int(k))
 		if a.chance == nil {
 			// From k alone, so that no error adds up.
-			if k%a.agents == a.agent {
+			if agent == a.agent {
 				return k, time.Duration(float64(k) / a.rate * float64(time.Second))
 			}
 			continue
 		}
 		a.at += a.chance.ExpFloat64() / a.rate
-		if k%a.agents == a.agent {
+		if agent == a.agent {
 			return k, time.Duration(a.at * float64(time.Second))
 		}
 	}

@@ -13,7 +13,7 @@
 // Each user has four independent PCG streams, derived from the plan's seed and the user's number alone: Action,
 // Think, Content and Pick. Two arms with one seed have the same think times and actions; picks are a function of
 // (stream, visible state). Nothing else may be used as a source of chance. Classes of users are stratified by
-// number ([Strata]), never drawn.
+// number ([Strata]), never drawn, and a [Deal] divides users and arrivals among agents by their numbers.
 //
 // # Messages
 //

@@ -54,7 +54,8 @@ type Ledger struct {
 	presence sync.RWMutex
 	since    []instants // by place of the user
 
-	agent, agents int // whose users have places, see Divide
+	agent int // of deal, whose users have places; see Divide
+	deal  *Deal
 
 	outbox *outbox // nil unless shared
 
@@ -183,7 +184,7 @@ func NewLedger(grace time.Duration, seed uint64) *Ledger {
 	if grace <= 0 {
 		grace = DefaultGrace
 	}
-	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked, agents: 1}
+	l := &Ledger{grace: grace, keep: ledgerKeep * grace, seed: maphash.MakeSeed(), salt: seed, cap: mostAcked, deal: Evenly(1)}
 	l.clock.Store(clock.New(time.Now()))
 	for i := range l.shards {
 		l.shards[i].channels, l.shards[i].messages = map[string]*ledgerChannel{}, map[string]*ledgerMessage{}

@@ -2,24 +2,31 @@ package workload
 
 import "math/bits"
 
-// Divide says that the users of this process, who may be recipients, are those of one of several agents: number agent,
-// agent+agents and so on. It is called before anything is counted. Memory is then for these alone.
-func (l *Ledger) Divide(agent, agents int) {
-	if l != nil && agents > 0 {
-		l.agent, l.agents = agent, agents
+// Divide says that the users of this process, who may be recipients, are those of one agent of a deal. It is called
+// before anything is counted. Memory is then for these alone.
+func (l *Ledger) Divide(agent int, d *Deal) {
+	if l != nil {
+		l.agent, l.deal = agent, d
 	}
 }
 
 // place returns the place of a user of this process.
-func (l *Ledger) place(user int) int32 { return int32(user / l.agents) }
+func (l *Ledger) place(user int) int32 {
+	_, place := l.deal.Of(user)
+	return int32(place)
+}
 
 // authorPlace returns the place of an author; -1 if it is a user of another process, or serves arrivals: these have no
 // place here and are not recipients.
 func (l *Ledger) authorPlace(user int) int32 {
-	if user < 0 || user >= firstServer || user%l.agents != l.agent {
+	if user < 0 || user >= firstServer {
 		return -1
 	}
-	return l.place(user)
+	agent, place := l.deal.Of(user)
+	if agent != l.agent {
+		return -1
+	}
+	return int32(place)
 }
 
 // bitmap has a bit for the place of each user.

@@ -18,7 +18,7 @@ func TestLedgerOfAnAgentsOwnUsers(t *testing.T) {
 	const users, agents, agent, messages = 1_000_000, 1000, 7, 100
 	l := NewLedger(0, 1)
 	l.Share()
-	l.Divide(agent, agents)
+	l.Divide(agent, Evenly(agents))
 	rec := measure.NewRegistry(1).Recorder(0)
 	name := rec.Name(Delivery)
 	now := time.Now()
@@ -55,7 +55,7 @@ func TestLedgerOfAnAgentsOwnUsers(t *testing.T) {
 func TestDividedLedgerKnowsItsAuthors(t *testing.T) {
 	l := NewLedger(0, 1)
 	l.Share()
-	l.Divide(1, 3)
+	l.Divide(1, Evenly(3))
 	rec := measure.NewRegistry(1).Recorder(0)
 	name := rec.Name(Delivery)
 	now := time.Now()

@@ -23,10 +23,10 @@ func (e Env) at(i int) Env {
 	return e
 }
 
-// Parts returns the ranks of the users of each agent in each behavior: of so many users, agent k of n has number k, k+n
-// and so on. Where an agent has none, the list is empty and not nil.
-func Parts(users, agents int, shares ...float64) [][][]int {
-	out := make([][][]int, agents)
+// Parts returns the ranks of the users of each agent in each behavior, when so many users are dealt. Where an agent has
+// none, the list is empty and not nil.
+func Parts(users int, d *Deal, shares ...float64) [][][]int {
+	out := make([][][]int, d.agents)
 	for k := range out {
 		out[k] = make([][]int, len(shares))
 		for c := range shares {
@@ -36,7 +36,8 @@ func Parts(users, agents int, shares ...float64) [][][]int {
 	deal := NewStrata(shares...)
 	for i := range users {
 		class, rank := deal.Next()
-		list := &out[i%agents][class]
+		agent, _ := d.Of(i)
+		list := &out[agent][class]
 		*list = append(*list, rank)
 	}
 	return out

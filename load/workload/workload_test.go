@@ -182,7 +182,7 @@ func TestSlowOpsAreNotHeldBack(t *testing.T) {
 
 func TestArrivalsAreOneSequence(t *testing.T) {
 	for _, poisson := range []bool{false, true} {
-		whole := NewArrivals(37, poisson, 5, 0, 1)
+		whole := NewArrivals(37, poisson, 5, 0, Evenly(1))
 		const n = 7 * 300
 		type arrival struct {
 			k  int64
@@ -205,14 +205,24 @@ func TestArrivalsAreOneSequence(t *testing.T) {
 		if math.Abs(mean*37-1) > 0.06 || poisson && math.Abs(cv-1) > 0.06 || !poisson && cv > 1e-6 {
 			t.Errorf("poisson %v: mean gap %v s at 37/s, coefficient of variation %v", poisson, mean, cv)
 		}
-		for _, agents := range []int{1, 2, 3, 7} {
-			for agent := range agents {
-				a := NewArrivals(37, poisson, 5, agent, agents)
-				for i := agent; i < n; i += agents {
-					if k, at := a.Next(); k != want[i].k || at != want[i].at {
-						t.Fatalf("poisson %v, agent %d of %d: arrival %d at %v, want %+v", poisson, agent, agents, k, at, want[i])
-					}
+		for _, tt := range []struct {
+			agents  int
+			ratings []int
+		}{{1, nil}, {2, nil}, {3, nil}, {7, nil}, {2, []int{3, 1}}, {6, []int{1, 20, 5}}} {
+			deal, err := NewDeal(tt.agents, tt.ratings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			schedules, next := make([]*ArrivalTimes, tt.agents), make([]int, tt.agents)
+			for agent := range schedules {
+				schedules[agent] = NewArrivals(37, poisson, 5, agent, deal)
+			}
+			for i, w := range want {
+				agent, nth := deal.Of(i)
+				if k, at := schedules[agent].Next(); k != w.k || at != w.at || nth != next[agent] {
+					t.Fatalf("poisson %v, %v: arrival %d of agent %d is %d at %v, want %+v", poisson, tt, next[agent], agent, k, at, w)
 				}
+				next[agent]++
 			}
 		}
 	}

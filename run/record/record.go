@@ -43,6 +43,7 @@ type Manifest struct {
 	TargetCPUs []int           `json:"target_cores,omitempty"`
 	Processes  int             `json:"processes,omitempty"` // that had the users
 	Agents     []string        `json:"agents,omitempty"`    // the other hosts that had them, by name; none: this one
+	Ratings    []int           `json:"ratings,omitempty"`   // of those hosts, in whose proportion they had them; none: equally
 	Host       json.RawMessage `json:"host,omitempty"`      // fingerprint
 	Target     json.RawMessage `json:"target,omitempty"`    // the target's description of itself
 	Clock      string          `json:"clock"`               // which clock stamped the instants

@@ -109,21 +109,21 @@ func Measure(ctx context.Context, cfg Config) (Result, error) {
 // rate derives the number of users from the measurements.
 func (r *Result) rate(cfg Config) {
 	r.PacedOps = BusyLimit * float64(cfg.Cores) / r.PacedCPUPerOp * 1e6
-	byCPU := r.PacedOps / r.OpsPerUserSecond
-	byFiles := float64(cfg.Sockets / 2)
-	byMemory := math.Inf(1)
-	if r.KiBPerUser > 0 {
-		byMemory = float64(cfg.Memory) / 1024 / r.KiBPerUser
+	r.Users, r.LimitedBy = r.InProcesses(cfg.Memory)
+	if byFiles := cfg.Sockets / 2; byFiles < r.Users {
+		r.Users, r.LimitedBy = byFiles, "files"
 	}
-	users := byCPU
-	r.LimitedBy = "cpu"
-	if byFiles < users {
-		users, r.LimitedBy = byFiles, "files"
+}
+
+// InProcesses returns how many users at pace 1 the host can drive in as many processes as their connections need, with so
+// many bytes of memory, and the limit: cpu or memory. [Result.Users] is for one process and its open files.
+func (r *Result) InProcesses(memory uint64) (users int, limitedBy string) {
+	most := r.PacedOps / r.OpsPerUserSecond
+	limitedBy = "cpu"
+	if byMemory := float64(memory) / 1024 / r.KiBPerUser; r.KiBPerUser > 0 && byMemory < most {
+		most, limitedBy = byMemory, "memory"
 	}
-	if byMemory < users {
-		users, r.LimitedBy = byMemory, "memory"
-	}
-	r.Users = int(math.Round(users))
+	return int(math.Round(most)), limitedBy
 }
 
 // closedLoop returns how many requests n connections made in d, and the CPU time of this process for them.

@@ -128,11 +128,19 @@ func TestRate(t *testing.T) {
 		{"cpu", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05, KiBPerUser: 1}, 1 << 30, 1 << 50, 1_700_000, "cpu"},
 		{"files", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05, KiBPerUser: 1}, 19_000, 1 << 50, 9500, "files"},
 		{"memory", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05, KiBPerUser: 32}, 19_000, 64 << 20, 2048, "memory"},
+		{"memory is not known", Result{PacedCPUPerOp: 10, OpsPerUserSecond: 0.05}, 19_000, 64 << 20, 9500, "files"},
 	} {
 		r := tt.r
 		r.rate(Config{Cores: 1, Sockets: tt.sockets, Memory: tt.memory})
 		if r.Users != tt.users || r.LimitedBy != tt.by {
 			t.Errorf("%s: %d users by %s, want %d by %s", tt.name, r.Users, r.LimitedBy, tt.users, tt.by)
+		}
+		users, by := r.InProcesses(tt.memory) // open files of one process are no limit
+		if tt.by == "files" {
+			tt.users, tt.by = 1_700_000, "cpu"
+		}
+		if users != tt.users || by != tt.by {
+			t.Errorf("%s: %d users by %s in several processes, want %d by %s", tt.name, users, by, tt.users, tt.by)
 		}
 	}
 }

@@ -31,7 +31,17 @@ type Introduction struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	// Findings are those of plimsoll doctor that are problems, one line each.
 	Findings []string `json:"findings,omitempty"`
-	Busy     bool     `json:"busy,omitempty"` // a run has it
+	// Rating is that of the host as it is; nil if it has none.
+	Rating *Rating `json:"rating,omitempty"`
+	Busy   bool    `json:"busy,omitempty"` // a run has it
+}
+
+// A Rating is how much load plimsoll calibrate found that a host can make.
+type Rating struct {
+	Users            int       `json:"users"`               // that it can drive at pace 1, in as many processes as their connections need
+	OpsPerSecond     float64   `json:"ops_per_second"`      // of simulated users
+	OpsPerUserSecond float64   `json:"ops_per_user_second"` // of one of them at pace 1
+	Date             time.Time `json:"date"`
 }
 
 // reception is the body of a welcome.

@@ -107,8 +107,10 @@ func attend(t *testing.T, c AgentConfig) *said {
 	t.Helper()
 	s := new(said)
 	c.Say = s.line
-	c.Introduce = func() Introduction {
-		return Introduction{Host: "here", Version: "v", Labels: map[string]string{"zone": "a"}}
+	if c.Introduce == nil {
+		c.Introduce = func() Introduction {
+			return Introduction{Host: "here", Version: "v", Labels: map[string]string{"zone": "a"}}
+		}
 	}
 	if c.Build == "" {
 		c.Build = "b1"
@@ -185,6 +187,19 @@ func TestAgentsJoin(t *testing.T) {
 		exchange(t, s, 5<<20)
 		_ = s.Close()
 		await(t, h, 2) // for the next run
+	}
+}
+
+// A host's rating is in its introduction; one without has none.
+func TestRatingsOfHosts(t *testing.T) {
+	keys, tokens := keyFiles(t, "a", "b")
+	h, _ := hall(t, HallConfig{Keys: keys})
+	want := Rating{Users: 9000, OpsPerSecond: 450, OpsPerUserSecond: 0.05, Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	attend(t, AgentConfig{Token: tokens[0], URL: h.Addr(), Introduce: func() Introduction { return Introduction{Rating: &want} }})
+	attend(t, AgentConfig{Token: tokens[1], URL: h.Addr()})
+	ms := await(t, h, 2)
+	if got := ms[0].Rating; got == nil || *got != want || ms[1].Rating != nil {
+		t.Errorf("%+v and %+v, want %+v and none", got, ms[1].Rating, want)
 	}
 }
 
