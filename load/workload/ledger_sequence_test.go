@@ -493,6 +493,7 @@ func TestForgedIDs(t *testing.T) {
 		{"an instant in the future", func(y *system, k int) string { return fmt.Sprintf("u0:0-1-%d-0", k+100) + stamp(y, 3_600_000) }},
 		{"an instant long past", func(y *system, k int) string { return fmt.Sprintf("u0:0-1-%d-0", k+100) + "-0000000000" }},
 		{"numbers beyond all marks", func(y *system, k int) string { return fmt.Sprintf("u0:0-1-%d-0", k+100) + stamp(y, 9000) }},
+		{"instants that run backwards", func(y *system, k int) string { return fmt.Sprintf("u0:0-1-%d-0", k+100) + stamp(y, 9000-k) }},
 		{"one number for all", func(y *system, k int) string { return "u0:0-1-100-0" + stamp(y, 9000) }},
 		{"a number of the process's own", func(y *system, k int) string { return fmt.Sprintf("u1:1-1-%d-1", k+1) + stamp(y, 9000) }},
 	} {
